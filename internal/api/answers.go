@@ -86,11 +86,6 @@ var limitReached = sync.OnceValue(func() *regexp.Regexp {
 
 func (r reply) limited() bool { return limitReached().MatchString(r.message) }
 
-// overQuota reports whether the limit is a quota, not a rate of requests.
-func (r reply) overQuota() bool {
-	return r.limited() && strings.Contains(strings.ToLower(r.message), "quota")
-}
-
 // row is a rule of the table of answers. The first rule that matches applies.
 type row struct {
 	verbs    []kind.Verb      // nil means all
@@ -117,7 +112,7 @@ func answers() []row {
 		{verbs: writes, from: 400, to: 403, says: "that a quota or limit is reached", when: reply.limited, class: Limited},
 		{verbs: writes, from: 422, says: "that a quota or limit is reached", when: reply.limited, class: Limited},
 		{from: 403, class: Denied},
-		{verbs: writes, from: 429, says: "that a quota is reached", when: reply.overQuota, class: Limited},
+		{verbs: writes, from: 429, says: "that a quota is reached", when: func(r reply) bool { return r.limited() && strings.Contains(strings.ToLower(r.message), "quota") }, class: Limited},
 		{from: 429, class: Unsent},
 		{from: http.StatusRequestTimeout},
 		{from: http.StatusNotAcceptable, says: "the form of the answer was refused, so the request may be carried out"},

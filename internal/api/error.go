@@ -57,8 +57,21 @@ func (e *Error) Error() string {
 		causes[i] = joinSentences(c.Field, c.Message)
 	}
 	text = joinSentences(text, joinSentences(e.Message, strings.Join(causes, "; ")))
-	if d := e.details(); len(d) > 0 {
-		text += " (" + strings.Join(d, ", ") + ")"
+	var details []string // they help to find the request in logs
+	if e.Method != "" {
+		details = append(details, e.Method+" "+e.Path)
+	}
+	if e.Status != 0 {
+		details = append(details, cmp.Or(e.ContentType, "no content type"))
+	}
+	if e.Reason != "" && !strings.Contains(e.Message, e.Reason) {
+		details = append(details, "reason "+e.Reason)
+	}
+	if e.RequestID != "" {
+		details = append(details, "request id "+e.RequestID)
+	}
+	if len(details) > 0 {
+		text += " (" + strings.Join(details, ", ") + ")"
 	}
 	return text
 }
@@ -69,24 +82,6 @@ func joinSentences(a, b string) string {
 		return a + b
 	}
 	return a + ": " + b
-}
-
-// details returns what helps to find the request in logs.
-func (e *Error) details() []string {
-	var d []string
-	if e.Method != "" {
-		d = append(d, e.Method+" "+e.Path)
-	}
-	if e.Status != 0 {
-		d = append(d, cmp.Or(e.ContentType, "no content type"))
-	}
-	if e.Reason != "" && !strings.Contains(e.Message, e.Reason) {
-		d = append(d, "reason "+e.Reason)
-	}
-	if e.RequestID != "" {
-		d = append(d, "request id "+e.RequestID)
-	}
-	return d
 }
 
 // Unwrap returns the cause, for example a network error or the context's error.
@@ -253,7 +248,7 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 		e.Class = Unavailable
 	}
 	e.Reason, e.Message, e.Causes, e.restart = said.reason, said.message, said.causes, said.restart
-	e.RetryAfter = r.scaled(max(r.retryAfter(a.Response), said.retryAfter))
+	e.RetryAfter = r.retryAfter(a.Response, said.retryAfter)
 	c.advise(a, e)
 	r.applyAnswer(c, e)
 	if s := r.gates[c.kind.Area].look(); s.pause != nil && !s.waited {

@@ -232,25 +232,17 @@ func newBackOff(cfg Retry) *backoff.ExponentialBackOff {
 // maxAsked is the longest pause that Retry-After can mean.
 const maxAsked = 366 * 24 * time.Hour
 
-// retryAfter parses Retry-After, as seconds or as a date. It returns 0 if the header
-// is invalid or in the past.
-func (r *Reader) retryAfter(resp *http.Response) time.Duration {
+// retryAfter returns the pause that an answer asks for, or 0: the longer one of said and
+// the header Retry-After, which is in seconds or a date.
+func (r *Reader) retryAfter(resp *http.Response, said time.Duration) time.Duration {
 	text := resp.Header.Get("Retry-After")
-	if n := seconds(text, maxAsked); n > 0 {
-		return n
-	}
-	until, err := http.ParseTime(text)
-	now, noDate := http.ParseTime(resp.Header.Get("Date"))
-	if noDate != nil {
+	asked := max(said, seconds(text, maxAsked))
+	now, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
 		now = r.cfg.Now()
 	}
-	if err != nil || now.IsZero() {
-		return 0
+	if until, err := http.ParseTime(text); err == nil && !now.IsZero() {
+		asked = max(asked, min(until.Sub(now), maxAsked))
 	}
-	return min(max(until.Sub(now), 0), maxAsked)
-}
-
-// scaled converts a time that a server asked for by Retry.Second.
-func (r *Reader) scaled(asked time.Duration) time.Duration {
 	return time.Duration(asked.Seconds() * float64(r.cfg.Retry.Second))
 }

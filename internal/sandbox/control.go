@@ -29,10 +29,10 @@ func (s *Server) actions() map[string]control.Action {
 		"DELETE fault":    func(*http.Request) (any, error) { s.ClearFaults(); return nil, nil },
 		"POST fault": func(r *http.Request) (any, error) {
 			raw, err := control.Text(r)
-			if err != nil {
-				return nil, err
+			if err == nil {
+				err = s.Fault(strings.Split(strings.TrimSpace(string(raw)), "\n")...)
 			}
-			return nil, s.Fault(strings.Split(strings.TrimSpace(string(raw)), "\n")...)
+			return nil, err
 		},
 		"GET quirks": func(*http.Request) (any, error) { return s.ActiveQuirks(), nil },
 		"PUT quirks": func(r *http.Request) (any, error) {

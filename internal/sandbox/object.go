@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -29,10 +28,7 @@ func decodeObject(raw []byte) (object, error) {
 	if _, more := dec.Token(); err == nil && !errors.Is(more, io.EOF) {
 		err = errors.New("text after the end of the object")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("decode object: %w", err)
-	}
-	return obj, nil
+	return obj, wrap(err, "decode object")
 }
 
 func (o object) meta() map[string]any { return fault.Map(o["metadata"]) }

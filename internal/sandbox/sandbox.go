@@ -5,7 +5,6 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -74,11 +73,7 @@ type Server struct {
 
 // Open returns a server on the store in opts.Dir, and creates the store if there is none.
 func Open(opts Options) (_ *Server, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("open sandbox: %w", err)
-		}
-	}()
+	defer func() { err = wrap(err, "open sandbox") }()
 	if opts.Now == nil {
 		return nil, errors.New("Options.Now is missing")
 	}
@@ -122,11 +117,11 @@ func (s *Server) Now() time.Time {
 func (s *Server) Advance(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.store.setOffset(s.offset + d); err != nil {
-		return fmt.Errorf("advance clock: %w", err)
+	err := s.store.setOffset(s.offset + d)
+	if err == nil {
+		s.offset += d
 	}
-	s.offset += d
-	return nil
+	return wrap(err, "advance clock")
 }
 
 // OnRequest calls f at the start of each request to the platform, before it reads

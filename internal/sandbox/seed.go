@@ -41,11 +41,7 @@ func (s *Server) LoadSeed(raw []byte) error {
 func (s *Server) Put(objs ...map[string]any) error {
 	raws := make([]json.RawMessage, len(objs))
 	for i, obj := range objs {
-		raw, err := json.Marshal(obj)
-		if err != nil {
-			return fmt.Errorf("put object: %w", err)
-		}
-		raws[i] = raw
+		raws[i] = json.RawMessage(fault.Encode(obj))
 	}
 	return s.PutJSON(raws...)
 }
@@ -60,7 +56,7 @@ func (s *Server) PutJSON(objs ...json.RawMessage) error {
 				err = s.put(o, in, now)
 			}
 			if err != nil {
-				return fmt.Errorf("put %s %q: %w", fault.Text(in["kind"]), in.name(), err)
+				return wrap(err, "put %s %q", fault.Text(in["kind"]), in.name())
 			}
 		}
 		return nil
@@ -127,11 +123,8 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 		obj, err = o.get(res, workspace, name)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read %s %q: %w", kind, name, err)
-	}
-	if obj == nil || c.gone(obj) {
-		return nil, nil
+	if err != nil || obj == nil || c.gone(obj) {
+		return nil, wrap(err, "read %s %q", kind, name)
 	}
 	return obj, nil
 }
@@ -140,27 +133,21 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
 	c := &call{now: s.Now(), on: s.On()}
-	err := s.store.view(func(o objects) error {
+	err := s.store.view(func(o objects) (err error) {
 		for _, c.res = range s.resources {
 			for _, ws := range s.opts.Workspaces {
-				err := o.each(c.res, ws.Name, "", func(_ string, raw []byte) error {
+				err = errors.Join(err, o.each(c.res, ws.Name, "", func(_ string, raw []byte) error {
 					obj, err := decodeObject(raw)
 					if err == nil && !c.gone(obj) {
 						out = append(out, obj)
 					}
 					return err
-				})
-				if err != nil {
-					return err
-				}
+				}))
 			}
 		}
-		return nil
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read objects: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "read objects")
 }
 
 // Remove deletes a live object at once, without a trace.
@@ -169,8 +156,5 @@ func (s *Server) Remove(kind, workspace, name string) error {
 	if err == nil {
 		err = s.store.update(func(o objects) error { return o.remove(res, workspace, name) })
 	}
-	if err != nil {
-		return fmt.Errorf("remove %s %q: %w", kind, name, err)
-	}
-	return nil
+	return wrap(err, "remove %s %q", kind, name)
 }

@@ -44,12 +44,12 @@ type store struct {
 func openStore(dir string) (_ *store, err error) {
 	st := &store{}
 	if dir == "" {
-		if dir, err = os.MkdirTemp("", "sandbox-"); err != nil {
-			return nil, fmt.Errorf("store: %w", err)
-		}
+		dir, err = os.MkdirTemp("", "sandbox-")
 		st.temp = dir
+	} else {
+		err = os.MkdirAll(dir, 0o755)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	file := filepath.Join(dir, "sandbox.db")
@@ -109,6 +109,14 @@ func (st *store) offset() (d time.Duration, err error) {
 
 func (st *store) setOffset(d time.Duration) error {
 	return st.update(func(o objects) error { return o.bucket(bucketMeta).Put([]byte(keyOffset), []byte(d.String())) })
+}
+
+// wrap adds what failed to an error, if there is one.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
 func storeKey(parts ...string) []byte { return []byte(strings.Join(parts, "\x00")) }
@@ -173,17 +181,15 @@ func (o objects) put(res *resource, ws string, obj object) error {
 			err = o.bucket(bucketActive).Put(storeKey(ws, host, name), []byte(fault.Encode(size)))
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("store %s %q: %w", res.plural, name, err)
-	}
-	return nil
+	return wrap(err, "store %s %q", res.plural, name)
 }
 
 func (o objects) remove(res *resource, ws, name string) error {
-	if err := o.unindex(res, ws, name); err != nil {
-		return err
+	err := o.unindex(res, ws, name)
+	if err == nil {
+		err = o.bucket(bucketObjects).Delete(storeKey(res.plural, ws, name))
 	}
-	return o.bucket(bucketObjects).Delete(storeKey(res.plural, ws, name))
+	return err
 }
 
 func (o objects) unindex(res *resource, ws, name string) error {
@@ -237,10 +243,7 @@ func (s *Server) Executed() (map[string]int, error) {
 			return nil
 		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("executed purges: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "executed purges")
 }
 
 // keptRequests is how many requests the log keeps.
@@ -267,11 +270,9 @@ func (s *Server) record(entry Request) {
 			return err
 		}
 		if n > keptRequests {
-			if err := b.Delete(binary.BigEndian.AppendUint64(nil, n-keptRequests)); err != nil {
-				return err
-			}
+			err = b.Delete(binary.BigEndian.AppendUint64(nil, n-keptRequests))
 		}
-		return b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(fault.Encode(entry)))
+		return errors.Join(err, b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(fault.Encode(entry))))
 	})
 	if s.opts.Log != nil {
 		s.opts.Log(entry)
@@ -289,23 +290,16 @@ func (s *Server) Requests() ([]Request, error) {
 			return err
 		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("request log: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "request log")
 }
 
 // ResetRequests empties the request log.
 func (s *Server) ResetRequests() error {
-	err := s.store.update(func(o objects) error {
-		if err := o.tx.DeleteBucket([]byte(bucketRequests)); err != nil {
-			return err
+	return wrap(s.store.update(func(o objects) error {
+		err := o.tx.DeleteBucket([]byte(bucketRequests))
+		if err == nil {
+			_, err = o.tx.CreateBucket([]byte(bucketRequests))
 		}
-		_, err := o.tx.CreateBucket([]byte(bucketRequests))
 		return err
-	})
-	if err != nil {
-		return fmt.Errorf("reset request log: %w", err)
-	}
-	return nil
+	}), "reset request log")
 }
