@@ -19,7 +19,7 @@ type htmlPage struct {
 	Result                             look
 	Digest, Empty, Tool                safe
 	Banners, Notes                     []htmlText
-	// CountsOf names the first table of numbers.
+	// CountsOf is the caption of Counts.
 	CountsOf       string
 	Counts, Causes []tally
 	Look           []htmlLook
@@ -34,12 +34,12 @@ type htmlPage struct {
 	Advice         []htmlFinding
 	ItemsOf        safe
 	Items          []htmlEntry
-	// Many lets a browser lay out only the objects on the screen.
+	// Many makes a browser lay out only the objects on the screen.
 	Many                       bool
 	Filters                    []htmlFilter
 	Lists                      []htmlList
 	MaxText, MaxLines, MaxBody int
-	// links are the addresses of objects in the page.
+	// links maps objects to their anchors.
 	links map[kind.Key]safe
 }
 
@@ -48,7 +48,7 @@ type htmlText struct {
 	Text  safe
 }
 
-// htmlLook is something that a reviewer should not miss, and where it is.
+// htmlLook is a notice with links to its objects.
 type htmlLook struct {
 	Title safe
 	Links []htmlLink
@@ -57,17 +57,17 @@ type htmlLook struct {
 
 type htmlLink struct{ Link, Text safe }
 
-// htmlSetting is a setting that differs from the base, with what it does.
+// htmlSetting is a setting that differs from the base, with its effects.
 type htmlSetting struct {
 	Mark  look
 	Text  safe
 	Notes []note
 }
 
-// Text is what the line says.
+// Text returns the sentence.
 func (n note) Text() safe { return n.text }
 
-// Class is that of the style sheet.
+// Class returns the CSS class.
 func (n note) Class() string {
 	if n.fix {
 		return "fix"
@@ -75,7 +75,7 @@ func (n note) Class() string {
 	return ""
 }
 
-// htmlList are names that need no more words, and their number.
+// htmlList is a list of names and their number.
 type htmlList struct {
 	Name  string
 	Of    safe
@@ -150,13 +150,20 @@ func (p *htmlPage) plan(doc Document, opts Options) {
 		}
 		p.Advice = append(p.Advice, v)
 	}
-	p.others(pl)
+	var same []safe
+	for _, item := range pl.Items {
+		if hidden(item, Options{}) {
+			same = append(same, named(item.Key))
+		}
+	}
+	p.list("As git says", "object", same)
+	p.list("Not in git", "object", namesOf(pl.Unmanaged))
 	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
 		p.Empty = clean("Nothing differs.")
 	}
 }
 
-// maxLinks is how many places a line of what to look at has.
+// maxLinks is the most links of an htmlLook.
 const maxLinks = 8
 
 func (p *htmlPage) look(pl *plan.Plan) {
@@ -164,21 +171,13 @@ func (p *htmlPage) look(pl *plan.Plan) {
 		below := []htmlLink{{clean("#settings"), clean("below")}}
 		p.Look = append(p.Look, htmlLook{Title: safetext.F("%s otherwise than in the base", safetext.Count(n, "setting")), Links: below})
 	}
-	for _, n := range notables() {
-		total := 0
-		var l htmlLook
-		for _, item := range pl.Items {
-			if here := n.count(item); here > 0 {
-				total += here
-				l.Links = append(l.Links, htmlLink{p.links[item.Key], n.name(item)})
-			}
+	for _, n := range notices(pl) {
+		l := htmlLook{Title: n.title}
+		for i, key := range n.keys[:min(len(n.keys), maxLinks)] {
+			l.Links = append(l.Links, htmlLink{p.links[key], n.names[i]})
 		}
-		if total == 0 {
-			continue
-		}
-		l.Title = n.title(total)
-		if more := len(l.Links) - maxLinks; more > 0 {
-			l.Links, l.Rest = l.Links[:maxLinks], safetext.F("and %d more", more)
+		if more := len(n.keys) - maxLinks; more > 0 {
+			l.Rest = safetext.F("and %d more", more)
 		}
 		p.Look = append(p.Look, l)
 	}
@@ -187,27 +186,13 @@ func (p *htmlPage) look(pl *plan.Plan) {
 	}
 }
 
-func (p *htmlPage) others(pl *plan.Plan) {
-	var same, unmanaged []safe
-	for _, item := range pl.Items {
-		if hidden(item, Options{}) {
-			same = append(same, named(item.Key))
-		}
-	}
-	for _, k := range pl.Unmanaged {
-		unmanaged = append(unmanaged, named(k))
-	}
-	p.list("As git says", "object", same)
-	p.list("Not in git", "object", unmanaged)
-}
-
 func (p *htmlPage) list(name, noun string, lines []safe) {
 	if len(lines) > 0 {
 		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
 	}
 }
 
-// withoutColour takes the colour from counts of nothing.
+// withoutColour greys out counts that are 0.
 func withoutColour(counts []tally) []tally {
 	for i := range counts {
 		if counts[i].N == 0 {
@@ -217,7 +202,7 @@ func withoutColour(counts []tally) []tally {
 	return counts
 }
 
-// facts say what the plan is about.
+// facts returns the inputs of the plan and of the run.
 func facts(doc Document) []fact {
 	var all []fact
 	names := func(names ...string) []safe {
@@ -271,16 +256,15 @@ func findingView(a alike) htmlFinding {
 	return htmlFinding{alike: a, Class: map[diag.Severity]string{diag.Error: "bad", diag.Warning: "wait", diag.Advice: "hint"}[a.Severity]}
 }
 
-// htmlSource is a line of a file around the word at the finding's column.
+// htmlSource is a line of a file; At is the word at the finding's column.
 type htmlSource struct{ Before, At, After safe }
 
-// The columns of a line of source in front of the marked word, and from there.
+// The most columns of source before and after the start of the marked word.
 const (
 	sourceBefore = 80
 	sourceAfter  = 160
 )
 
-// sourceView is a line of a file, and the word at the finding's column in it.
 func sourceView(f diag.Finding) *htmlSource {
 	if f.Source == "" {
 		return nil

@@ -141,11 +141,7 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 		blocks = append(blocks, section{rank: g.rank, name: name, summary: summary, diff: true, pieces: diffPieces(g)})
 	}
 	if opts.ShowUnmanaged {
-		names := make([]safe, len(pl.Unmanaged))
-		for i, k := range pl.Unmanaged {
-			names[i] = named(k)
-		}
-		blocks = append(blocks, section{rank: rankRest, summary: safetext.M("Not in git"), pieces: pieced(names)})
+		blocks = append(blocks, section{rank: rankRest, summary: safetext.M("Not in git"), pieces: pieced(namesOf(pl.Unmanaged))})
 	}
 	return blocks
 }

@@ -7,20 +7,15 @@ import (
 	"trueup/internal/safetext"
 )
 
-// markdownHead is what a reader sees first. Its title and table have constants
-// and numbers only; what names anything is left out where it takes the head
-// beyond so many bytes.
+// markdownHead returns the part that a reader sees first. It always has the title and the
+// counts; it omits names that would make it longer than most.
 func markdownHead(doc Document, opts Options, most int) markup {
 	text := safetext.M("## %s\n", safetext.Constant(markdownTitle(doc)))
-	banners := []string{}
 	if doc.Sandbox {
-		banners = append(banners, Banner)
+		text = safetext.M("%s\n> **%s**\n", text, safetext.Constant(clean(Banner)))
 	}
 	if doc.Plan != nil && doc.Plan.Offline {
-		banners = append(banners, offlineBanner)
-	}
-	for _, b := range banners {
-		text = safetext.M("%s\n> **%s**\n", text, safetext.Constant(clean(b)))
+		text = safetext.M("%s\n> **%s**\n", text, safetext.Constant(clean(offlineBanner)))
 	}
 	if doc.Plan == nil {
 		return text
@@ -61,7 +56,7 @@ func summaryTable(s plan.Summary) markup {
 	return safetext.M("\n|%s\n|%s\n|%s\n", markup{}.Add(head...), markup{}.Add(rule...), markup{}.Add(body...))
 }
 
-// madeFrom is what the plan is made from: workspace, platform, ledger, base and digest.
+// madeFrom lists the inputs of the plan: workspace, platform, ledger, base and digest.
 func madeFrom(doc Document) markup {
 	var parts []markup
 	for _, t := range target(doc) {
@@ -90,19 +85,17 @@ func madeFrom(doc Document) markup {
 	return safetext.M("\n%s\n", safetext.JoinMarkdown(parts, " · "))
 }
 
-// The names of objects that a line of the head has, and their columns.
+// A line of the head has at most maxNames names of maxNameInHead columns.
 const (
 	maxNames      = 3
 	maxNameInHead = 80
 )
 
-// lookAt has a line for each notable and one for the causes; at 0 bytes it has no names.
+// lookAt returns a line for each notice and one for the causes, with names in at most most bytes.
 func lookAt(pl *plan.Plan, opts Options, most int) markup {
 	var text markup
-	for _, n := range notables() {
-		if total, names := n.in(pl); total > 0 {
-			text = listed(text, n.title(total), names, most)
-		}
+	for _, n := range notices(pl) {
+		text = listed(text, n.title, n.names, most)
 	}
 	if len(pl.Advice) > 0 {
 		var rules []safe
@@ -122,7 +115,7 @@ func lookAt(pl *plan.Plan, opts Options, most int) markup {
 	return safetext.M("\n%s", text)
 }
 
-// listed adds a line of the head, with as many of the names as have room.
+// listed adds a line with as many of the names as fit.
 func listed(text markup, title safe, names []safe, most int) markup {
 	line := safetext.M("- **%s**", safetext.Constant(title))
 	for i, n := range names[:min(len(names), maxNames)] {

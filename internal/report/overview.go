@@ -10,20 +10,17 @@ import (
 	"trueup/internal/safetext"
 )
 
-// What a report says about a plan as a whole: where requests go, how many there are
-// and why, and what a reviewer should not miss.
-
-// fact is a line about a plan, such as its workspace.
+// fact is a line about a plan as a whole, such as its workspace.
 type fact struct {
 	Name   string
 	Values []safe
-	// Words are no name that could be copied.
+	// Words are prose, and Values are names that a reader may copy.
 	Words safe
 }
 
 func (f fact) empty() bool { return len(f.Values) == 0 && f.Words.Empty() }
 
-// target says where the requests of a plan would go, and what records them.
+// target returns where the plan sends requests, and the ledger that records them.
 func target(doc Document) []fact {
 	pl := doc.Plan
 	workspace := clean(pl.Target.Workspace.Name)
@@ -33,7 +30,7 @@ func target(doc Document) []fact {
 	var origins []safe
 	for _, area := range slices.Sorted(maps.Keys(pl.Target.Origins)) {
 		origin := clean(pl.Target.Origins[area])
-		if !doc.Sandbox && !slices.Contains(origins, origin) { // of the sandbox, the banner says it
+		if !doc.Sandbox && !slices.Contains(origins, origin) { // the banner names the sandbox
 			origins = append(origins, origin)
 		}
 	}
@@ -45,59 +42,55 @@ func target(doc Document) []fact {
 	return slices.DeleteFunc(facts, fact.empty)
 }
 
-// notable is something in a plan that a reviewer should not miss.
-type notable struct {
-	title func(n int) safe
-	// count is how much of it an item has.
-	count func(plan.Item) int
-	// name says where it is.
-	name func(plan.Item) safe
+// notice is something in a plan that a reviewer should not miss, with the objects that have it.
+type notice struct {
+	title safe
+	grave bool
+	keys  []kind.Key
+	names []safe
 }
 
-// in counts how much of it a plan has, and names the objects.
-func (n notable) in(pl *plan.Plan) (total int, names []safe) {
-	for _, item := range pl.Items {
-		if here := n.count(item); here > 0 {
+// notices lists what a plan has, the gravest first.
+func notices(pl *plan.Plan) []notice {
+	var out []notice
+	add := func(noun, rest string, grave bool, count func(plan.Item) int) {
+		n, total := notice{grave: grave}, 0
+		for _, item := range pl.Items {
+			here := count(item)
+			if here == 0 {
+				continue
+			}
 			total += here
-			names = append(names, n.name(item))
+			name := titled(item.Key)
+			if noun == "purge" {
+				name = safetext.Join(safetext.Filled(name, invalidated(item.Purge)), ": ")
+			}
+			n.keys, n.names = append(n.keys, item.Key), append(n.names, name)
+		}
+		n.title = safetext.F("%s%s", safetext.Count(total, noun), rest)
+		if noun == "" {
+			n.title = safetext.F("%d%s", total, rest)
+		}
+		if total > 0 {
+			out = append(out, n)
 		}
 	}
-	return total, names
-}
-
-func counted(noun, rest string) func(int) safe {
-	return func(n int) safe { return safetext.F("%s%s", safetext.Count(n, noun), rest) }
-}
-
-func itemName(item plan.Item) safe { return titled(item.Key) }
-
-// graveRisks are the grave changes that are sent, by risk.
-func graveRisks() []notable {
-	var out []notable
-	for _, r := range kind.Risks() {
-		if r.Grave() {
-			out = append(out, notable{counted("change", " that "+r.Meaning()), func(item plan.Item) int { return item.AtStake(r) }, itemName})
-		}
-	}
-	return out
-}
-
-func notables() []notable {
 	is := func(op plan.Op) func(plan.Item) int {
 		return func(item plan.Item) int { return oneIf(item.Op == op) }
 	}
-	purge := func(item plan.Item) safe {
-		return safetext.Join(safetext.Filled(titled(item.Key), invalidated(item.Purge)), ": ")
+	for _, r := range kind.Risks() {
+		if r.Grave() {
+			add("change", " that "+r.Meaning(), true, func(item plan.Item) int { return item.AtStake(r) })
+		}
 	}
-	return append(graveRisks(), []notable{
-		{func(n int) safe { return safetext.F("%d blocked", n) }, is(plan.Blocked), itemName},
-		{counted("purge", " to post"), is(plan.Post), purge},
-		{counted("object", " to delete"), is(plan.Delete), itemName},
-		{counted("value", " removed"), plan.Item.Removals, itemName},
-		{counted("conflict", " of git and live"), caused(plan.FromBoth), itemName},
-		{counted("change", " outside git"), caused(plan.FromDrift), itemName},
-		{counted("value", " not kept by the server"), caused(plan.FromRefusal), itemName},
-	}...)
+	add("", " blocked", false, is(plan.Blocked))
+	add("purge", " to post", false, is(plan.Post))
+	add("object", " to delete", false, is(plan.Delete))
+	add("value", " removed", false, plan.Item.Removals)
+	add("conflict", " of git and live", false, caused(plan.FromBoth))
+	add("change", " outside git", false, caused(plan.FromDrift))
+	add("value", " not kept by the server", false, caused(plan.FromRefusal))
+	return out
 }
 
 func oneIf(is bool) int {
@@ -107,7 +100,7 @@ func oneIf(is bool) int {
 	return 0
 }
 
-// caused counts the lines with a cause.
+// caused counts the object and its changes that have the cause.
 func caused(why plan.Cause) func(plan.Item) int {
 	return func(item plan.Item) int {
 		n := oneIf(item.Cause == why)
@@ -118,12 +111,12 @@ func caused(why plan.Cause) func(plan.Item) int {
 	}
 }
 
-// risksLine counts the grave changes and names their objects, empty where there are none.
+// risksLine counts the grave changes and names their objects; empty without any.
 func risksLine(pl *plan.Plan) safe {
 	var parts []safe
-	for _, n := range graveRisks() {
-		if total, names := n.in(pl); total > 0 {
-			parts = append(parts, safetext.F("%s (%s)", n.title(total), limited(names, ", ")))
+	for _, n := range notices(pl) {
+		if n.grave {
+			parts = append(parts, safetext.F("%s (%s)", n.title, limited(n.names, ", ")))
 		}
 	}
 	if len(parts) == 0 {
@@ -139,13 +132,13 @@ func advices(n int) safe {
 	return safetext.F("%d pieces of advice", n)
 }
 
-// tally is a number with what it counts, the head of a column, and a class for the page.
+// tally is a number and what it counts: Value for filters, Short for a column head, Class for CSS.
 type tally struct {
 	Value, Short, Name, Class string
 	N                         int
 }
 
-// causes counts the lines of a plan that are shown by cause.
+// causes counts the causes of the objects and changes that a report shows.
 func causes(pl *plan.Plan, opts Options) []tally {
 	var whys []plan.Cause
 	for _, item := range pl.Items {
@@ -162,27 +155,29 @@ func causes(pl *plan.Plan, opts Options) []tally {
 	return tallied(whys)
 }
 
-// tallied counts causes, in the order of a change's life.
+// tableOfCauses names the causes in the order in which reports list them.
+var tableOfCauses = []struct {
+	why         plan.Cause
+	name, class string
+}{
+	{plan.FromThisChange, "this change", "plain"},
+	{plan.FromPending, "pending from earlier", "plain"},
+	{plan.FromGit, "changed in git", "plain"},
+	{plan.FromTakeOver, "newly managed", "plain"},
+	{plan.FromRemoval, "removed from git", "plain"},
+	{plan.FromDrift, "drift", "alarm"},
+	{plan.FromBoth, "in conflict", "alarm"},
+	{plan.FromRefusal, "not kept by the server", "alarm"},
+	{plan.FromUnknown, "of unknown origin", "plain"},
+}
+
 func tallied(whys []plan.Cause) []tally {
 	n := map[plan.Cause]int{}
 	for _, why := range whys {
 		n[why]++
 	}
 	var all []tally
-	for _, c := range []struct {
-		why         plan.Cause
-		name, class string
-	}{
-		{plan.FromThisChange, "this change", "plain"},
-		{plan.FromPending, "pending from earlier", "plain"},
-		{plan.FromGit, "changed in git", "plain"},
-		{plan.FromTakeOver, "newly managed", "plain"},
-		{plan.FromRemoval, "removed from git", "plain"},
-		{plan.FromDrift, "drift", "alarm"},
-		{plan.FromBoth, "in conflict", "alarm"},
-		{plan.FromRefusal, "not kept by the server", "alarm"},
-		{plan.FromUnknown, "of unknown origin", "plain"},
-	} {
+	for _, c := range tableOfCauses {
 		if n[c.why] > 0 {
 			all = append(all, tally{Value: string(c.why), Name: c.name, Class: c.class, N: n[c.why]})
 		}
@@ -198,13 +193,13 @@ func inWords(tallies []tally) safe {
 	return safetext.Join(parts, ", ")
 }
 
-// causesLine counts the lines of a plan in a sentence, empty where no line has a cause.
+// causesLine returns the causes as a sentence; empty without any.
 func causesLine(pl *plan.Plan, opts Options) safe {
 	text := inWords(causes(pl, opts))
-	if text.Empty() {
-		return text
+	if !text.Empty() {
+		text = safetext.F("%s.", text)
 	}
-	return safetext.F("%s.", text)
+	return text
 }
 
 func planCounts(s plan.Summary) []tally {

@@ -22,6 +22,14 @@ func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }
 
 func named(k kind.Key) safe { return safetext.F("%s/%s", k.Kind, k.Name).Cut(maxPath) }
 
+func namesOf(keys []kind.Key) []safe {
+	names := make([]safe, len(keys))
+	for i, k := range keys {
+		names[i] = named(k)
+	}
+	return names
+}
+
 func titled(k kind.Key) safe { return safetext.F("%s %s", k.Kind, k.Name).Cut(maxPath) }
 
 // message is a sentence from outside, of bounded length.
