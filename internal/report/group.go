@@ -10,20 +10,18 @@ import (
 	"trueup/internal/safetext"
 )
 
-// minGroup is the number of objects with equal changes that are shown as one.
+// minGroup is the fewest objects with equal changes that become one group.
 const minGroup = 3
 
-// group is an object of a plan, or several with equal changes.
+// group is an object of a plan, or several with equal changes: item and others.
 type group struct {
-	// item is the first of the objects.
-	item plan.Item
-	rows []row
-	// others are the objects besides.
+	item   plan.Item
+	rows   []row
 	others []plan.Item
 	rank   rank
 }
 
-// groups are the objects that a report shows, those with grave changes first.
+// groups returns the objects that a report shows, those with grave changes first.
 func groups(pl *plan.Plan, opts Options) []group {
 	all := make([]group, 0, len(pl.Items))
 	for _, item := range pl.Items {
@@ -40,7 +38,7 @@ func groups(pl *plan.Plan, opts Options) []group {
 	return all
 }
 
-// place sorts groups: of grave ones, changes come before what is new.
+// place is the sort key of a group: among grave ones, changes come before new objects.
 func (g group) place() rank {
 	switch {
 	case g.rank > rankSecurity:
@@ -51,8 +49,8 @@ func (g group) place() rank {
 	return g.rank
 }
 
-// together makes groups of objects whose changes are equal. Few have equal glances,
-// which are cheaper to compare than contents.
+// together merges objects with equal changes. It compares cheap glances before contents,
+// for speed.
 func together(all []group) []group {
 	glances, alike := make([]string, len(all)), map[string]int{}
 	for i, g := range all {
@@ -88,7 +86,7 @@ func together(all []group) []group {
 	return out
 }
 
-// glance is what the rows say at a glance: it is cheap, and equal for equal contents.
+// glance returns the short text of the rows, which is equal for equal contents.
 func glance(rows []row) string {
 	var b strings.Builder
 	for _, r := range rows {
@@ -97,7 +95,7 @@ func glance(rows []row) string {
 	return b.String()
 }
 
-// forMany is the item with a request that names none of the objects.
+// forMany returns the item with a request path that names no object.
 func forMany(item plan.Item) plan.Item {
 	if item.Request == nil {
 		return item
@@ -110,7 +108,7 @@ func forMany(item plan.Item) plan.Item {
 	return item
 }
 
-// content is all that a report shows of an item but its name, with values whole.
+// content returns all that a report shows of an item except its name, with full values.
 func content(item plan.Item, rows []row) string {
 	var b strings.Builder
 	put := func(texts ...safe) {
@@ -158,10 +156,8 @@ func (g group) notes(of func(plan.Item) []note) []note {
 	return notes
 }
 
-// rank is how much a reader should see a part of a report, the most important
-// first: what changes the rules of the plan, then what went wrong and what to do,
-// what may serve other content or expose protected content, what needs a person, what
-// can't be undone, what others did, and what git does.
+// rank orders the parts of a report, the most important first: settings, errors and next
+// steps, grave risks, what needs a person, what can't be undone, drift, and changes of git.
 type rank int
 
 const (
@@ -182,7 +178,7 @@ const (
 	rankRest
 )
 
-// tableOfRanks says what the parts of each rank are, where some are left out.
+// tableOfRanks describes the parts of each rank, for the count of omitted parts.
 func tableOfRanks() [rankRest + 1]string {
 	return [...]string{
 		"of settings", "with errors", "of next steps", "of outcomes", "of notes", "that " + kind.RiskServes.Meaning(),
@@ -191,29 +187,20 @@ func tableOfRanks() [rankRest + 1]string {
 	}
 }
 
-// rankOfRisk is the rank of an item by its gravest change that is sent.
-func rankOfRisk(item plan.Item) rank {
+func priority(item plan.Item, rows []row) rank {
+	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
 	switch {
 	case item.AtStake(kind.RiskServes) > 0:
 		return rankServes
 	case item.AtStake(kind.RiskSecurity) > 0:
 		return rankSecurity
-	}
-	return rankRest
-}
-
-func priority(item plan.Item, rows []row) rank {
-	if rank := rankOfRisk(item); rank < rankRest {
-		return rank
-	}
-	switch {
 	case item.Op == plan.Blocked:
 		return rankBlocked
 	case item.Op == plan.Post || item.Op == plan.Deferred:
 		return rankPurge
-	case item.Op == plan.Delete || slices.ContainsFunc(rows, func(r row) bool { return r.mark == markRemove || r.mark == markLost }):
+	case item.Op == plan.Delete || has(func(r row) bool { return r.mark == markRemove || r.mark == markLost }):
 		return rankRemoval
-	case slices.ContainsFunc(rows, func(r row) bool { return r.alarm }):
+	case has(func(r row) bool { return r.alarm }):
 		return rankDrift
 	case item.Op == plan.Patch:
 		return rankChange

@@ -12,9 +12,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// The common form of JUnit's XML, which build servers and code hosts read,
-// and no more of it than the strictest of their schemas allows.
-
+// testSuites is JUnit's XML, limited to what the strictest schema of build servers allows.
 type testSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -45,7 +43,7 @@ type testProperty struct {
 	Value safe   `xml:"value,attr"`
 }
 
-// testCase has one of Failure, Error and Skipped, or passed.
+// testCase passed if it has no Failure, Error or Skipped.
 type testCase struct {
 	Class   safe       `xml:"classname,attr"`
 	Name    safe       `xml:"name,attr"`
@@ -65,19 +63,20 @@ type testLines struct {
 	Text safe `xml:",cdata"`
 }
 
-// writeJUnit writes one test case for each object, and one for each finding.
-// What fails is what somebody must look at: in a plan what is blocked, in drift
-// what was changed outside git, in an apply what was not done.
+// writeJUnit writes a test case for each object and each finding. A case fails if a person
+// must act: blocked objects in a plan, drift in drift, requests that failed in apply.
 func writeJUnit(w io.Writer, doc Document, _ Options) error {
 	all := testSuites{Name: "trueup"}
 	suites := []testSuite{manifestSuite(doc)}
-	switch {
-	case doc.Apply != nil:
-		suites = append(suites, applySuite(doc))
-	case doc.Plan != nil:
-		suites = append(suites, planSuite(doc))
+	if doc.Plan != nil || doc.Apply != nil {
+		s := testSuite{Name: clean(doc.Command).Cut(maxName).Guarded(), Cases: settingCases(doc.Plan)}
+		if doc.Apply != nil {
+			s.Cases = append(s.Cases, applyCases(doc)...)
+		} else {
+			s.Cases = append(s.Cases, planCases(doc)...)
+		}
+		suites = append(suites, s)
 	}
-	suites[0].Properties = runProperties(doc)
 	for _, s := range suites {
 		s.count()
 		all.Suites = append(all.Suites, s)
@@ -86,7 +85,7 @@ func writeJUnit(w io.Writer, doc Document, _ Options) error {
 		all.Errors += s.Errors
 	}
 	out := bufio.NewWriter(w)
-	_, _ = out.WriteString(xml.Header) // a failure is kept until the end
+	_, _ = out.WriteString(xml.Header) // Flush returns the error
 	text := xml.NewEncoder(out)
 	text.Indent("", "  ")
 	if err := text.Encode(all); err != nil {
@@ -96,7 +95,7 @@ func writeJUnit(w io.Writer, doc Document, _ Options) error {
 	return out.Flush()
 }
 
-// count sets the totals, and numbers cases with one name: readers know a case by its name.
+// count sets the totals and numbers cases with the same name: readers tell cases apart by name.
 func (s *testSuite) count() {
 	seen := map[[2]safe]int{}
 	for i := range s.Cases {
@@ -125,14 +124,14 @@ func runProperties(doc Document) *testProperties {
 		}
 	}
 	for i := range list {
-		list[i].Value = list[i].Value.Guarded() // a runner may see an attribute's line in a log
+		list[i].Value = list[i].Value.Guarded() // a runner may find a command in a log of the file
 	}
 	return &testProperties{list}
 }
 
-// manifestSuite has the findings and errors, or one case where there are none.
+// manifestSuite has the findings and errors, or one case that passed.
 func manifestSuite(doc Document) testSuite {
-	s := testSuite{Name: clean("manifests")}
+	s := testSuite{Name: clean("manifests"), Properties: runProperties(doc)}
 	for _, e := range doc.Errors {
 		s.Cases = append(s.Cases, testCase{Class: clean("trueup"), Name: clean("run"), Error: ended("run", message(e), nil)})
 	}
@@ -159,8 +158,7 @@ func manifestSuite(doc Document) testSuite {
 	return s
 }
 
-func planSuite(doc Document) testSuite {
-	s := testSuite{Name: clean(doc.Command).Cut(maxName).Guarded(), Cases: settingCases(doc.Plan)}
+func planCases(doc Document) (cases []testCase) {
 	for _, item := range doc.Plan.Items {
 		rows := itemRows(item, Options{})
 		lines := objectLines(item, rows)
@@ -177,9 +175,9 @@ func planSuite(doc Document) testSuite {
 		default:
 			c.Out = block(lines)
 		}
-		s.Cases = append(s.Cases, c)
+		cases = append(cases, c)
 	}
-	return s
+	return cases
 }
 
 func settingCases(pl *plan.Plan) []testCase {
@@ -197,10 +195,9 @@ func settingCases(pl *plan.Plan) []testCase {
 	return cases
 }
 
-// maxItem is the number of bytes about one object in a case, beside paths of grave changes.
+// maxItem limits the bytes about an object in a case; paths of grave changes come on top.
 const maxItem = 12000
 
-// objectLines say where an object is, what happens to it and why.
 func objectLines(item plan.Item, rows []row) []safe {
 	head := safetext.Join(safetext.Filled(source(item), headline(item, rows)), ": ")
 	pieces := diffPieces(group{item: item, rows: rows})
@@ -212,9 +209,8 @@ func objectCase(key kind.Key) testCase {
 	return testCase{Class: safetext.F("trueup.%s", clean(key.Kind).Cut(maxName)).Guarded(), Name: named(key).Guarded()}
 }
 
-// applySuite says how each object ended, and what the plan was.
-func applySuite(doc Document) testSuite {
-	s := testSuite{Name: clean(doc.Command).Cut(maxName).Guarded(), Cases: settingCases(doc.Plan)}
+// applyCases has the outcome of each object, and what the plan was.
+func applyCases(doc Document) (cases []testCase) {
 	column, planned := keyWidth(doc.Apply), itemsByKey(doc)
 	for _, o := range doc.Apply.Outcomes {
 		lines := printed(func(p *printer) { textOutcome(p, o, column) })
@@ -230,16 +226,16 @@ func applySuite(doc Document) testSuite {
 		default:
 			c.Failure = ended(string(o.Verdict), message(o.Message), lines)
 		}
-		s.Cases = append(s.Cases, c)
+		cases = append(cases, c)
 	}
-	return s
+	return cases
 }
 
 func ended(reason string, text safe, lines []safe) *testEnd {
 	return &testEnd{Message: text.Guarded(), Type: clean(reason).Guarded().String(), Text: block(lines).Text}
 }
 
-// block are lines of text from outside, and a runner takes none for a command.
+// block joins lines, so that a runner executes none of them.
 func block(lines []safe) *testLines {
 	out := make([]safe, len(lines))
 	for i, line := range lines {

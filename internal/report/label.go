@@ -5,7 +5,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// label is why a line is there, in the words of a reviewer.
+// label describes the cause of a change.
 func label(c plan.Change) safe {
 	switch c.Cause {
 	case plan.FromThisChange, plan.FromPending, plan.FromGit:
@@ -27,7 +27,7 @@ func label(c plan.Change) safe {
 	return safetext.F("origin unknown (no record yet)%s", touches(c.By))
 }
 
-// author says whose change of git it is, where nothing else happened.
+// author names who changed git, if nothing else happened.
 func author(c plan.Cause) string {
 	switch c { //nolint:exhaustive // the others are no changes of git
 	case plan.FromThisChange:
@@ -38,7 +38,7 @@ func author(c plan.Cause) string {
 	return "changed in git"
 }
 
-// changer is who changed git, or git where that is unknown.
+// changer names who changed git, or "git" if unknown.
 func changer(b plan.By) string {
 	switch b {
 	case plan.ByThisChange:
@@ -50,7 +50,7 @@ func changer(b plan.By) string {
 	}
 }
 
-// by adds whose change of git it is to what it did, where that is known.
+// by returns " by" and who changed git; empty if unknown.
 func by(b plan.By) string {
 	if who := changer(b); who != "git" {
 		return " by " + who
@@ -58,7 +58,7 @@ func by(b plan.By) string {
 	return ""
 }
 
-// touches adds that this change is about the value too.
+// touches returns a remark if this change affects the value too.
 func touches(b plan.By) string {
 	if b == plan.ByThisChange {
 		return "; this change affects it"
@@ -90,7 +90,7 @@ func conflict(c plan.Change) safe {
 	}
 }
 
-// quoted is the beginning of a value inside a cause; the whole of it has a line.
+// quoted returns the first characters of a value for a cause.
 func quoted(before string, v any, after string) safe {
 	if v == nil {
 		return safe{}
@@ -98,7 +98,7 @@ func quoted(before string, v any, after string) safe {
 	return safetext.F("%s%s%s", before, literal(v).Cut(40), after)
 }
 
-// causeOf is whose change of git an object as a whole is, or empty.
+// causeOf names who created, changed or removed the object in git; empty for other causes.
 func causeOf(item plan.Item) string {
 	switch item.Cause {
 	case plan.FromThisChange, plan.FromPending:

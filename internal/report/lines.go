@@ -12,37 +12,34 @@ import (
 	"trueup/internal/safetext"
 )
 
-// Lines writes what a command prints beside a Document. Nothing of what it is
-// given can begin a line, end one, or be a command to a terminal or a workflow
-// runner.
+// Lines writes the output of a command outside a Document. It escapes its arguments:
+// they can't start or end a line, or be a command to a terminal or a workflow runner.
 type Lines struct {
 	w io.Writer
-	// piped says that a program or a file takes what is written.
+	// piped is set if a program or a file reads the output.
 	piped bool
 }
 
-// NewLines returns Lines that are written to w, which may be a terminal.
+// NewLines returns Lines for w, which may be a terminal.
 func NewLines(w io.Writer) Lines { return Lines{w: w} }
 
-// Piped is l for a pipe or a file, so that Source is written as it is.
+// Piped returns l for a pipe or a file: Source then writes bytes unchanged.
 func (l Lines) Piped() Lines {
 	l.piped = true
 	return l
 }
 
-// Printf writes lines, or a question without its end. The format is a constant
-// of this program; of the arguments all but integers are taken as text, and
-// each stays within its line.
+// Printf writes lines, or a question without a line end. The format must be a constant.
+// Every argument except integers becomes text that stays within its line.
 func (l Lines) Printf(format string, args ...any) error {
 	return l.write(fmt.Sprintf(format, safetext.Args(args)...))
 }
 
-// Text writes a text of this program that has several lines.
+// Text writes several lines.
 func (l Lines) Text(text string) error { return l.write(text) }
 
-// Source writes the text of a file, such as a manifest. A pipe or a file is given
-// its bytes, because it is data that is read again; a terminal is shown its
-// lines.
+// Source writes the text of a file, such as a manifest: unchanged to a pipe or a file,
+// escaped to a terminal.
 func (l Lines) Source(text []byte) error {
 	if !l.piped {
 		return l.Text(string(text))
@@ -51,7 +48,7 @@ func (l Lines) Source(text []byte) error {
 	return err
 }
 
-// Table writes rows whose cells are aligned, each row behind the margin.
+// Table writes rows with aligned cells, each after the margin.
 func (l Lines) Table(margin string, rows [][]string) error {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -72,19 +69,18 @@ func (l Lines) JSON(v any) error {
 	return l.write(CleanJSON(text) + "\n")
 }
 
-// JSONLine writes a JSON text, which has no line break, behind a word of this
-// program, which may be empty.
+// JSONLine writes a JSON text without line breaks after a constant prefix.
 func (l Lines) JSONLine(before string, text []byte) error {
 	return l.write(clean(before).String() + CleanJSON(bytes.TrimRight(text, "\n")) + "\n")
 }
 
-// write is the one way out: nothing but line breaks and tabs is obeyed.
+// write escapes all control characters except line breaks and tabs.
 func (l Lines) write(text string) error {
 	_, err := io.WriteString(Help(l.w), text)
 	return err
 }
 
-// raw writes what a terminal obeys.
+// raw writes control sequences.
 func (l Lines) raw(text string) error {
 	_, err := io.WriteString(l.w, text)
 	return err
@@ -103,9 +99,8 @@ func (l Lines) Graph(g graph.Graph, opts graph.Options) error {
 	return l.write(graph.Write(g, opts).String())
 }
 
-// Help is a writer for the text of a library that writes by itself: help,
-// usage and completion, in which there may be a word of the command line. Line
-// breaks and tabs stay as they are.
+// Help returns a writer for a library that prints help, usage and completion, which may
+// quote the command line. It escapes everything except line breaks and tabs.
 func Help(w io.Writer) io.Writer { return helpWriter{w} }
 
 type helpWriter struct{ w io.Writer }
@@ -125,13 +120,13 @@ func (h helpWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// JSONStream is a writer for JSON texts, each on a line: every invisible character
-// becomes its JSON escape. What is not followed by a line break is not written.
+// JSONStream returns a writer for lines of JSON that escapes every invisible character.
+// It does not write a last line without a line break.
 func JSONStream(w io.Writer) io.Writer {
 	return &lineWriter{w: w, change: func(lines string) string { return CleanJSON([]byte(lines)) }}
 }
 
-// lineWriter takes text in pieces and writes whole lines, changed.
+// lineWriter collects text and writes whole lines through change.
 type lineWriter struct {
 	w       io.Writer
 	change  func(lines string) string
@@ -151,7 +146,7 @@ func (l *lineWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// end writes a last line that does not end.
+// end writes a last line without a line break.
 func (l *lineWriter) end() error {
 	_, err := io.WriteString(l.w, l.change(string(l.pending)))
 	return err

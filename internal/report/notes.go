@@ -10,21 +10,19 @@ import (
 	"trueup/internal/safetext"
 )
 
-// maxParts is the number of parts that one line lists before it only counts the rest.
+// maxParts is the most parts that a line lists; the rest is counted.
 const maxParts = 12
 
 type note struct {
 	text safe
-	// fix says that the line is what a person should do.
-	fix bool
-	// list says that the line lists names.
-	list bool
-	// path and risk are those of a value that is dropped.
+	// fix marks an instruction, and list a list of names.
+	fix, list bool
+	// path and risk belong to a dropped value.
 	path safe
 	risk kind.Risk
 }
 
-// gravePath is the path of a grave value that is dropped, and empty for others.
+// gravePath returns the path of a dropped value with a grave risk; empty for others.
 func (n note) gravePath() safe {
 	if n.risk.Grave() {
 		return n.path
@@ -32,7 +30,7 @@ func (n note) gravePath() safe {
 	return safe{}
 }
 
-// itemNotes are the side effects of an item, its request, and advice.
+// itemNotes returns kept and dropped values, and the effects.
 func itemNotes(item plan.Item) []note {
 	var notes []note
 	for _, v := range item.Preserved {
@@ -46,7 +44,7 @@ func itemNotes(item plan.Item) []note {
 	return append(notes, effects(item)...)
 }
 
-// effects are what apply sends for an item, what that uses up, and advice.
+// effects returns the request, its purges and quota, and hints.
 func effects(item plan.Item) []note {
 	notes := purgeNotes(item)
 	if item.Request != nil {
@@ -73,8 +71,8 @@ func requestLine(item plan.Item) safe {
 	return safetext.F("%s  {%s}", line, limited(patchParts(item), "; "))
 }
 
-// patchParts names what a merge patch holds: scalars by their path, lists with
-// their length because they replace the whole list, and removals.
+// patchParts names the paths in a merge patch: lists with their length, because a patch
+// replaces the whole list, and removals.
 func patchParts(item plan.Item) []safe {
 	lists := make(map[string]int, len(item.Lists))
 	for _, l := range item.Lists {
@@ -116,7 +114,7 @@ func limited(parts []safe, sep string) safe {
 	return safetext.F("%s%s%d more", safetext.Join(parts[:maxParts], sep), sep, len(parts)-maxParts)
 }
 
-// invalidated says what a purge hits: paths, prefixes, hosts.
+// invalidated counts the paths and prefixes of a purge, and names its hosts.
 func invalidated(p *plan.PurgeInfo) safe {
 	if p == nil {
 		return safe{}
@@ -142,8 +140,7 @@ func invalidated(p *plan.PurgeInfo) safe {
 	return safetext.F("%s on %s", text, limited(hosts, ", "))
 }
 
-// purgeNotes are the first paths, and the hostname's budget where it matters: a
-// request that is not sent uses none.
+// purgeNotes lists the first paths, and the hostname's quota if the purge uses some.
 func purgeNotes(item plan.Item) []note {
 	p := item.Purge
 	if p == nil {
@@ -170,7 +167,7 @@ func purgeNotes(item plan.Item) []note {
 		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
 }
 
-// used is how much of a budget is gone, and how much was gone before this plan.
+// used counts the used quota, and how much was used before this plan.
 func used(n, limit int, what string, before int) safe {
 	text := safetext.F("%d %s", n, what)
 	if limit > 0 {

@@ -1,5 +1,5 @@
-// Package report renders a Document; it is the only renderer, all escaping
-// lives here, and it decides nothing.
+// Package report renders a Document in every output format and escapes all text
+// from outside. It makes no decisions.
 package report
 
 import (
@@ -12,34 +12,34 @@ import (
 	"trueup/internal/plan"
 )
 
-// Document is everything that one run has to say.
+// Document is the result of one run.
 type Document struct {
-	// Command is the name of the subcommand: plan, apply, drift or validate.
+	// Command is the subcommand, such as plan.
 	Command string `json:"command"`
 	// Result is the name of the exit code.
 	Result   string `json:"result"`
 	ExitCode int    `json:"exitCode"`
-	// Sandbox says that this is not the real platform.
+	// Sandbox is set if the run used the embedded platform.
 	Sandbox bool `json:"sandbox"`
-	// Objects counts the manifests that were read.
+	// Objects counts the manifests.
 	Objects  int       `json:"objects"`
 	Findings diag.List `json:"findings"`
 	// Silenced are warnings that comments in manifests hide.
 	Silenced diag.List     `json:"silenced,omitempty"`
 	Plan     *plan.Plan    `json:"plan,omitempty"`
 	Apply    *apply.Result `json:"apply,omitempty"`
-	// Messages say what a command without a plan did, one line each.
+	// Messages are lines of a command without a plan.
 	Messages []string `json:"messages,omitempty"`
-	// Errors are what stopped the run, one line each.
+	// Errors stopped the run.
 	Errors []string `json:"errors"`
-	// Data is the whole result as JSON, for a command that has a form of its own, and
-	// Text writes the same for a person. Both are for commands without a plan.
+	// Data replaces the Document in JSON, and Text writes the same for a person. Commands
+	// without a plan set them.
 	Data any                  `json:"-"`
 	Text func(Lines, Options) `json:"-"`
-	// Place is where the run was, for formats that name files to a code host.
+	// Place lets formats for code hosts name files.
 	Place Place `json:"-"`
-	// RunURL is the page of the CI run, and Files are the reports that the run
-	// writes beside this one: a format that has no room for all points there.
+	// RunURL is the page of the CI run, and Files are the other reports of the run. A format
+	// that must omit something points to them.
 	RunURL string `json:"-"`
 	Files  []File `json:"-"`
 }
@@ -47,14 +47,14 @@ type Document struct {
 // File is a report of the same run in another format.
 type File struct{ Format, Path string }
 
-// title is what people call a report in which they can read everything; empty for others.
+// title names a report that omits little; empty for other formats.
 func (f File) title() safe {
 	return clean(map[string]string{
 		"html": "the HTML page", "json": "the JSON report", "markdown": "the Markdown report", "summary": "the summary of the job",
 	}[f.Format])
 }
 
-// The ways to show what differs inside an object.
+// The ways to show the differences of an object.
 const (
 	// DiffFields is a line for each field that differs.
 	DiffFields = "fields"
@@ -64,21 +64,19 @@ const (
 	DiffSides = "side-by-side"
 )
 
-// Diffs returns the names of the ways, the default first.
+// Diffs returns the values of Options.Diff, the default first.
 func Diffs() []string { return []string{DiffFields, DiffUnified, DiffSides} }
 
-// Options say how a Document is shown. Only the text format follows them, but for
-// Verbose and ShowUnmanaged, which Markdown and HTML follow too.
+// Options change the text format. Markdown and HTML follow only Verbose and
+// ShowUnmanaged.
 type Options struct {
 	// Color allows SGR sequences.
 	Color bool
-	// Width is the number of columns of the terminal; 0, where there is none,
-	// lays out for 120 and breaks no sentence.
+	// Width is the columns of the terminal; 0 means no terminal: sentences are not wrapped.
 	Width int
-	// Room is how many bytes Markdown may take in a file that has others' already;
-	// 0 is no less than a format may take otherwise.
+	// Room limits the bytes of Markdown that is appended to a file; 0 sets no extra limit.
 	Room int
-	// Verbose shows also what needs nothing.
+	// Verbose also shows objects and findings that need no action.
 	Verbose bool
 	// Diff is one of Diffs; empty is the first.
 	Diff string
@@ -86,10 +84,9 @@ type Options struct {
 	ShowUnmanaged bool
 }
 
-// writer writes a Document in one format.
 type writer func(io.Writer, Document, Options) error
 
-// formats is the table of all formats, the default first.
+// formats has the default first.
 var formats = []struct {
 	name  string
 	write writer
@@ -116,8 +113,8 @@ func Formats() []string {
 	return names
 }
 
-// Write renders doc in the format of that name. An error of w is returned, so
-// that a full disk or a closed pipe never looks like a good report.
+// Write renders doc in the named format. It returns errors of w: a full disk must not
+// look like a complete report.
 func Write(w io.Writer, name string, doc Document, opts Options) error {
 	for _, f := range formats {
 		if f.name != name {

@@ -9,11 +9,10 @@ import (
 	"trueup/internal/safetext"
 )
 
-// mark is the sign of a line in front of its path.
+// mark is the sign in front of a path.
 type mark string
 
-// The marks: what is added, changed, removed; with ! where live was changed
-// outside git, and !! where git was changed as well.
+// ! marks a change outside git, and !! a change both in git and outside.
 const (
 	markAdd      mark = "+"
 	markChange   mark = "~"
@@ -27,8 +26,8 @@ const (
 	markSame     mark = "="
 )
 
-// look is how a mark looks: its style in a terminal; its class and sign in the page,
-// and its name for whoever can't see the sign.
+// look is the style of a mark in a terminal; in HTML its class and sign, and its name for
+// screen readers.
 type look struct {
 	style             style
 	Class, Sign, Name string
@@ -47,32 +46,30 @@ var tableOfMarks = map[mark]look{
 	markSame:     {faint, "plain", "=", "as it is"},
 }
 
-// row is one line of an item: a path, what happens to its value, and why.
+// row is a line about an object: a path, the change of its value, and the cause.
 type row struct {
 	mark mark
 	path safe
-	// before and after are empty where there is no such value.
+	// before and after are the values in short; empty for none.
 	before, after safe
-	// live and desired are what before and after are short for; nil is none.
 	live, desired any
-	// details are the tokens of the flow of what before or after is short for.
+	// details are the YAML flow tokens that before or after leaves out.
 	details []safe
-	cause   safe
-	// why is the cause for a program; line and column are in the manifest, 0 is unknown.
-	why          plan.Cause
+	// cause is why in words.
+	cause safe
+	why   plan.Cause
+	// line and column are in the manifest; 0 is unknown.
 	line, column int
-	// risk is what is at stake.
-	risk kind.Risk
-	// moved says that only the place in a list changes.
+	risk         kind.Risk
+	// moved is set if only the position in a list changes.
 	moved bool
-	// alarm says that the cause is not simply a change in git.
+	// alarm is set unless the cause is simply a change in git.
 	alarm bool
 }
 
-// whole reports whether the values of the row are shown whole, however long.
+// whole reports whether the values of the row are never shortened.
 func (r row) whole() bool { return r.risk.Grave() }
 
-// changeRow shows one change of an object of that kind.
 func changeRow(kindName string, c plan.Change) row {
 	r := row{
 		path: clean(c.Path), mark: markRemove, risk: c.Risk, moved: c.Moved, why: c.Cause, line: c.Line, column: c.Column,
@@ -101,7 +98,7 @@ func changeRow(kindName string, c plan.Change) row {
 	return r
 }
 
-// classify sets what the class of a change says beyond its values.
+// classify sets the mark and the alarm for the class of a change.
 func (r *row) classify(c plan.Change) {
 	switch c.Class {
 	case plan.DriftOverwrite, plan.ServerNormalised:
@@ -125,7 +122,7 @@ func visible(c plan.Class, opts Options) bool {
 	return plan.IsShown(c) || c == plan.Converged && opts.Verbose || c == plan.Unmanaged && opts.ShowUnmanaged
 }
 
-// itemRows are the marked lines of an item.
+// itemRows returns the rows of an item that opts make visible.
 func itemRows(item plan.Item, opts Options) []row {
 	rows, lost := opRows(item), lossesOf(item)
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
@@ -144,7 +141,7 @@ func itemRows(item plan.Item, opts Options) []row {
 	return rows
 }
 
-// addedRow shows a field of an object that is created. The object's row has the cause.
+// addedRow returns a row for a field of a new object. Only the object's row has the cause.
 func addedRow(kindName string, c plan.Change) row {
 	c.Cause = ""
 	r := changeRow(kindName, c)
@@ -152,7 +149,7 @@ func addedRow(kindName string, c plan.Change) row {
 	return r
 }
 
-// riskAt is what is at stake with a value of an object of that kind.
+// riskAt returns the risk of changing a value.
 func riskAt(kindName, path string, v any) kind.Risk {
 	k, ok := kind.Named(kindName)
 	if !ok {
@@ -161,7 +158,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 	return k.Spec().Places(path).RiskIn(v)
 }
 
-// opRows is the line about an item as a whole, if there is one.
+// opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item) []row {
 	r := row{why: item.Cause}
 	reason := message(item.Reason)
@@ -191,10 +188,10 @@ func opRows(item plan.Item) []row {
 	return []row{r}
 }
 
-// lostCause is that of a live element that only a take-over may drop.
+// lostCause is for a live list element that only --take-over drops.
 const lostCause = "live only: would be lost"
 
-// mentioned reports whether an item is kept and there is no more to say about it.
+// mentioned reports whether an item is kept without changes.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 func making(item plan.Item) safe {
@@ -208,10 +205,10 @@ func making(item plan.Item) safe {
 	return safetext.Join(parts, " ")
 }
 
-// losses are the paths of elements that only a take-over may drop.
+// losses are the paths of live list elements that only --take-over drops.
 type losses map[string]bool
 
-// have reports whether a change is such a loss: it has a row of its own.
+// have reports whether a change is a loss, which has a row of its own.
 func (l losses) have(c plan.Change) bool { return c.Desired == nil && l[c.Path] }
 
 func lossesOf(item plan.Item) losses {
@@ -234,7 +231,7 @@ func again(item plan.Item) string {
 	return causeOf(item)
 }
 
-// afterwards says why a purge is posted, and what it waits for.
+// afterwards returns the cause of a purge, and the objects that it waits for.
 func afterwards(item plan.Item) safe {
 	why := plan.Item{Cause: item.Cause, By: item.By, Resend: item.Resend}
 	parts := safetext.Filled(clean(again(why)))
@@ -252,7 +249,7 @@ func afterwards(item plan.Item) safe {
 	return safetext.Join(parts, ", ")
 }
 
-// hidden reports whether an item needs no line of its own.
+// hidden reports whether a report leaves an item out.
 func hidden(item plan.Item, opts Options) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }

@@ -10,7 +10,6 @@ import (
 	"trueup/internal/safetext"
 )
 
-// planTitle heads the summary with what was asked, applyTitle with what was done.
 func planTitle(doc Document) string {
 	if doc.Command == "drift" {
 		return "Drift"
@@ -25,7 +24,6 @@ func applyTitle(doc Document) string {
 	return "Apply"
 }
 
-// planSummary counts what a plan would do and what it found.
 func planSummary(doc Document) safe {
 	s := doc.Plan.Summary
 	switch {
@@ -114,7 +112,7 @@ func findingsSummary(doc Document) safe {
 	return safetext.F("%s: %s.", safetext.Count(doc.Objects, "object"), safetext.Join(counts, ", "))
 }
 
-// runSummary is what the run came to, in a line.
+// runSummary sums up the run in one line.
 func runSummary(doc Document) safe {
 	var text safe
 	switch {
@@ -139,8 +137,8 @@ func runSummary(doc Document) safe {
 	return text
 }
 
-// statuses are the ends of an item in the order in which they are counted, byUrgency
-// in the order in which they are shown: what needs a person first.
+// statuses returns the statuses in the order of counts, and byUrgency in the order of lists:
+// what needs a person comes first.
 func statuses() []apply.Status {
 	return []apply.Status{apply.Done, apply.Failed, apply.Skipped, apply.Blocked, apply.Deferred}
 }
@@ -180,7 +178,7 @@ func applySummary(r *apply.Result) safe {
 	return safetext.F("%s. %s sent.", safetext.Join(parts, ", "), safetext.Count(sent, "request"))
 }
 
-// nextSteps says what to do about each verdict, once.
+// nextSteps returns one line for each verdict that needs action.
 func nextSteps(r *apply.Result) []safe {
 	const unseen, deferred apply.Verdict = "unseen", "deferred"
 	keys := map[apply.Verdict][]safe{}
@@ -244,10 +242,10 @@ func headline(item plan.Item, rows []row) safe {
 	return safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), inWords(tallied(whys))), ": ")
 }
 
-// hostsMerge is a commit that no branch has.
+// hostsMerge is a commit that is on no branch.
 const hostsMerge = "the code host's merge of the pull request"
 
-// blame says which commits were compared, or the problem and its fix.
+// blame returns which commits were compared, or why not and the fix.
 func blame(b *plan.Blame) (base, problem, fix safe) {
 	if b == nil {
 		return base, problem, fix
@@ -263,10 +261,10 @@ func blame(b *plan.Blame) (base, problem, fix safe) {
 
 func short(commit string) safe { return clean(commit[:min(7, len(commit))]) }
 
-// settingsTitle heads what a change of the project itself does to the plan.
+// settingsTitle is the heading of changes in trueup.yaml that affect the plan.
 const settingsTitle = "Settings that differ from the base"
 
-// maxHides is how many differences that a setting hides are shown, beside grave ones.
+// maxHides limits the hidden differences that are listed; grave ones come on top.
 const maxHides = 40
 
 func settingRow(s plan.Setting) row {
@@ -284,7 +282,7 @@ func settingRow(s plan.Setting) row {
 	return r
 }
 
-// sidesOf names what a plan compares.
+// sidesOf names the two sides that a plan compares.
 func sidesOf(pl *plan.Plan) (before, after string) {
 	if pl.Offline {
 		return "base", "head"
@@ -292,7 +290,7 @@ func sidesOf(pl *plan.Plan) (before, after string) {
 	return "live", "git"
 }
 
-// settingNotes say where a setting of a plan is, what it does, and what it hides.
+// settingNotes returns the place and the effect of a setting, and the differences that it hides.
 func settingNotes(pl *plan.Plan, s plan.Setting) []note {
 	where := clean(s.Path)
 	if s.Line > 0 {

@@ -12,7 +12,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// The columns that a text may take. JSON alone cuts nothing.
+// The most columns of a text. Only JSON cuts nothing.
 const (
 	maxText    = 160
 	maxName    = 80
@@ -20,7 +20,7 @@ const (
 	maxMessage = 1000
 )
 
-// literal is v on one line: texts in quotes, structures as a flow.
+// literal returns v on one line: strings in quotes, objects and lists as YAML flow.
 func literal(v any) safe {
 	switch v.(type) {
 	case map[string]any, []any:
@@ -31,7 +31,6 @@ func literal(v any) safe {
 	return jsonText(v)
 }
 
-// jsonText is v as JSON on one line.
 func jsonText(v any) safe {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -42,7 +41,7 @@ func jsonText(v any) safe {
 	return clean(string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// value is v as one line; unless it is to be shown whole, its width is bounded.
+// value returns v on one line, shortened unless whole is set.
 func value(v any, whole bool) safe {
 	if v == nil {
 		return clean("(absent)")
@@ -50,7 +49,6 @@ func value(v any, whole bool) safe {
 	return shorten(literal(v), limit(whole))
 }
 
-// limit is how many columns a value may take.
 func limit(whole bool) int {
 	if whole {
 		return math.MaxInt
@@ -58,7 +56,7 @@ func limit(whole bool) int {
 	return maxText
 }
 
-// shorten cuts a text and counts its bytes.
+// shorten cuts a text and adds its size in bytes.
 func shorten(s safe, columns int) safe {
 	if short := s.Cut(columns); short != s {
 		return safetext.F("%s (%d bytes)", short, len(s.String()))
@@ -66,17 +64,16 @@ func shorten(s safe, columns int) safe {
 	return s
 }
 
-// leadIn is how much of the equal text around a difference is shown.
+// leadIn is how many equal characters are shown around a difference.
 const leadIn = 16
 
-// pair shows two values that differ.
+// pair returns two values that differ on one line each, shortened unless whole is set.
 func pair(before, after any, whole bool) (safe, safe) {
 	return apart(literal(before), literal(after), limit(whole))
 }
 
-// apart cuts two texts that differ to about so many columns: first what they share
-// at their ends, then the middle of what is left, so that the first and the last
-// difference are there.
+// apart shortens two texts that differ to about columns: first their equal ends, then the
+// middle, so that the first and the last difference stay visible.
 func apart(a, b safe, columns int) (safe, safe) {
 	if a.Width() <= columns && b.Width() <= columns {
 		return a, b
@@ -98,7 +95,7 @@ func sharedEnds(x, y []rune) (head, tail int) {
 	return head, tail
 }
 
-// inside is a text without what it shares with another at both ends.
+// inside returns a text without its equal ends.
 func inside(whole safe, head, tail, columns int) safe {
 	start, end := "", ""
 	from, to := 0, utf8.RuneCountInString(whole.String())
