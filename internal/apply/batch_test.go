@@ -322,5 +322,5 @@ func TestASnapshotThatAnotherRunClaims(t *testing.T) {
 		s.records[key(db)] = ledger.Record{Key: key(db), State: ledger.Claimed, FirstClaimAt: &at, ClaimedAt: &at}
 	})
 	s.looked = func(k kind.Key) error { delete(s.records, k); return nil }
-	s.ends(s.run(), db, apply.Done, apply.OK, "made and ready")
+	s.ends(s.run(), db, apply.Done, apply.OK, "created and ready")
 }

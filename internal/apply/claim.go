@@ -143,7 +143,7 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 	got := w.readBack(ctx, name, w.spec)
 	switch {
 	case got.interrupted && !got.kept:
-		return unverified(ctx, "it was made")
+		return unverified(ctx, "it was created")
 	case got.obj == nil:
 		return unreadable(got.err)
 	case got.obj.Terminating:
@@ -171,7 +171,7 @@ func (w *work) ready(ctx context.Context, name string, obj kind.Object) *Outcome
 		case failure != "":
 			return failed(Partial, "the server created it and says: "+failure, "")
 		case ready:
-			return done("made and ready")
+			return done("created and ready")
 		case !w.Options.Wait:
 			return done("created; not ready yet (--wait waits)")
 		}

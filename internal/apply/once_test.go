@@ -176,7 +176,7 @@ func TestAPurgeWaitsForItsCDN(t *testing.T) {
 
 func TestASnapshotIsMadeOnce(t *testing.T) {
 	s := begin(t, snapshot("db"))
-	if o := s.ends(s.run(), db, apply.Done, apply.OK, "made and ready"); !o.Sent {
+	if o := s.ends(s.run(), db, apply.Done, apply.OK, "created and ready"); !o.Sent {
 		t.Error("it does not say that it was sent")
 	}
 	s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, posted VolumeSnapshot/db, GET VolumeSnapshot/db")
@@ -274,7 +274,7 @@ func TestReady(t *testing.T) {
 	}{
 		"at once":           {after(0, yes), true, time.Minute, apply.OK, "ready", 0},
 		"nobody waits":      {after(9, yes), false, 0, apply.OK, "not ready yet", 0},
-		"in time":           {after(5, yes), true, time.Minute, apply.OK, "made and ready", 6 * time.Second},
+		"in time":           {after(5, yes), true, time.Minute, apply.OK, "created and ready", 6 * time.Second},
 		"too late":          {after(99, yes), true, 10 * time.Second, apply.Partial, "not ready within 10s", 10 * time.Second},
 		"failed":            {after(3, bad), true, time.Minute, apply.Partial, "no disk", 2 * time.Second},
 		"failed, no waiter": {after(0, bad), false, 0, apply.Partial, "no disk", 0},

@@ -274,7 +274,7 @@ func TestWhatIsSentOnceAndWasNotWritten(t *testing.T) {
 
 			s = begin(t, snapshot("db")).on("POST "+db, 1, err, false)
 			s.proven = proven
-			s.ends(s.run(), db, apply.Done, apply.OK, "made and ready")
+			s.ends(s.run(), db, apply.Done, apply.OK, "created and ready")
 			s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, POST VolumeSnapshot/db, " +
 				"posted VolumeSnapshot/db, GET VolumeSnapshot/db")
 

@@ -244,7 +244,7 @@ func TestAClockThatCantBeAsked(t *testing.T) {
 func TestASnapshotWithoutAnAnswer(t *testing.T) {
 	s := begin(t, snapshot("db")).on("POST "+db, 1, unclear(), false)
 	s.proven = true
-	s.ends(s.run(), db, apply.Done, apply.OK, "made and ready")
+	s.ends(s.run(), db, apply.Done, apply.OK, "created and ready")
 	if got := strings.Count(s.took(), "POST"); got != 2 {
 		t.Errorf("%d sends", got)
 	}
@@ -260,7 +260,7 @@ func TestASnapshotWithoutAnAnswer(t *testing.T) {
 
 	// A look that shows it does not prove that it was made by the request.
 	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true)
-	s.ends(s.run(), db, apply.Done, apply.OK, "made and ready")
+	s.ends(s.run(), db, apply.Done, apply.OK, "created and ready")
 	if r := s.records[key(db)]; r.State != ledger.Posted || r.Outcome.How != ledger.Found || r.Ours() {
 		t.Errorf("record %+v", r)
 	}

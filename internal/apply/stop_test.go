@@ -393,7 +393,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 			s.keeps = func(map[string]any) map[string]any { return s.tree(disk("other")) }
 			return stopping{
 				stage: s, took: time.Second,
-				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"it was made; interrupted before live showed it"}, state: ledger.Posted,
+				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"it was created; interrupted before live showed it"}, state: ledger.Posted,
 			}
 		},
 		"what an earlier run made is not ready": func(t *testing.T) stopping {

@@ -164,9 +164,9 @@ func (l Legacy) on(a Address) (Wanted, error) {
 	case strings.Contains(host, "*"):
 		return Wanted{}, errUnplaced{"has a * in its host, but a purge needs each subdomain", "write an address for each"}
 	case !ok:
-		return Wanted{}, errUnplaced{"is of the host " + host + ", which no CDN here has", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
+		return Wanted{}, errUnplaced{"has the host " + host + ", which no CDN here serves", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
 	case !isSubdomain(subdomain, hostname):
-		return Wanted{}, errUnplaced{"is of the host " + host + ", of which the part before " + hostname + " is not a subdomain", "check the host"}
+		return Wanted{}, errUnplaced{"has the host " + host + ", and the part before " + hostname + " is not a valid subdomain", "check the host"}
 	}
 	return Wanted{Hostname: hostname, Subdomain: subdomain, Path: a.Path}, nil
 }
