@@ -86,8 +86,7 @@ type Deps struct {
 type Options struct {
 	// Parallelism bounds the objects that are worked on at once.
 	Parallelism int
-	// AcceptNormalised sends purges although the server changed what was sent to the
-	// object that they wait for.
+	// AcceptNormalised sends purges although the server changed what was sent to the object that they wait for.
 	AcceptNormalised bool
 	// Wait waits until created objects are ready, and deleted ones gone, at most WaitTimeout.
 	Wait        bool

@@ -209,9 +209,8 @@ type clockReading struct {
 // maxClockAge is how old a clock reading may be that a claim uses. Each send reads the clock itself.
 const maxClockAge = 2 * time.Second
 
-// readClock returns the platform's time for a claim. It reuses the last reading if that is recent by
-// the wall clock and by the monotonic one: either may stop while a machine sleeps. It does nothing
-// without a ledger.
+// readClock returns the platform's time for a claim. It reuses the last reading if that is recent by the wall
+// clock and by the monotonic one: either may stop while a machine sleeps. It does nothing without a ledger.
 func (r *run) readClock(ctx context.Context, k *kind.Kind) (at clockReading) {
 	if r.Journal == nil {
 		return at

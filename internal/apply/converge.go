@@ -62,9 +62,8 @@ func (w *work) storePending() *Outcome {
 	return nil
 }
 
-// tryCreate sends a POST, after a GET has shown that there is no such object. It returns nil to
-// retry: nothing was written, or live shows that a try without an answer created nothing
-// (docs/design.md C4).
+// tryCreate sends a POST, after a GET has shown that there is no such object. It returns nil to retry: nothing
+// was written, or live shows that a try without an answer created nothing (docs/design.md C4).
 func (w *work) tryCreate(ctx context.Context) *Outcome {
 	if end := w.waitTurn(ctx); end != nil {
 		return end
@@ -114,8 +113,7 @@ func (w *work) absent(ctx context.Context, name string) (kind.Object, *Outcome) 
 	return obj, stale("it appeared after the plan was made")
 }
 
-// lookFor reads what a POST created that got a 409, or no answer. Only what is missing twice was not
-// created.
+// lookFor reads what a POST created that got a 409, or no answer. Only what is missing twice was not created.
 func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 	if uncertain(err) {
 		w.maybeDone = nil // err is about this try
@@ -167,9 +165,8 @@ func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 	return w.applied(made, obj)
 }
 
-// tryPatch sends the merge patch that the plan shows, if live is still what the plan compared. It
-// returns nil to retry: after a conflict or a transient failure, the next try reads and compares again
-// (docs/design.md C4).
+// tryPatch sends the merge patch that the plan shows, if live is still what the plan compared. It returns nil
+// to retry: after a conflict or a transient failure, the next try reads and compares again (docs/design.md C4).
 func (w *work) tryPatch(ctx context.Context) *Outcome {
 	obj, now, end := w.lookAndPlan(ctx)
 	switch {

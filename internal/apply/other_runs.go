@@ -112,8 +112,7 @@ func (w *work) endByRecord(ctx context.Context, i int, rec ledger.Record) *Outco
 	return end
 }
 
-// hasOtherSpec reports whether the record is of another spec than the manifest's: two commits may
-// use one name.
+// hasOtherSpec reports whether the record is of another spec than the manifest's: two commits may use one name.
 func (w *work) hasOtherSpec(rec ledger.Record) bool {
 	free := rec.State == "" || rec.State == ledger.Rejected
 	if free || rec.SpecDigest == nil || w.item.DesiredDigest == nil {

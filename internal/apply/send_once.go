@@ -297,8 +297,7 @@ func (s *onceSend) noRoom() *Outcome {
 	}
 }
 
-// rescue ends an item that the ledger could not record. It reports the missing record, so that
-// nothing is lost.
+// rescue ends an item that the ledger could not record. It reports the missing record, so that nothing is lost.
 func (w *work) rescue(err error, end *Outcome) *Outcome {
 	if err == nil {
 		return end

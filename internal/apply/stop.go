@@ -67,8 +67,7 @@ func (r *run) contexts(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// ended returns why a run ends that no failure stopped: a signal, or --timeout; empty while
-// it continues.
+// ended returns why a run ends that no failure stopped: a signal, or --timeout; empty while it continues.
 func ended(ctx context.Context) (string, Verdict) {
 	switch err := ctx.Err(); {
 	case err == nil:
@@ -113,9 +112,8 @@ func (r *run) stop(why string) {
 	r.stopped = cmp.Or(r.stopped, why)
 }
 
-// noteResult notes the result of an operation. It stops the run if the platform rejected the
-// token, or failed maxFailures times in a row: each request that is sent once and gets no answer
-// is a question to a person.
+// noteResult notes the result of an operation. It stops the run if the platform rejected the token, or failed
+// maxFailures times in a row: each request that is sent once and gets no answer is a question to a person.
 func (r *run) noteResult(err error) {
 	status := httpStatus(err)
 	r.mu.Lock()

@@ -77,8 +77,7 @@ func (w *work) all(ctx context.Context) Outcome {
 	})
 }
 
-// blockedBy returns why the item can't start: the run was stopped, or an item that it waits
-// for failed.
+// blockedBy returns why the item can't start: the run was stopped, or an item that it waits for failed.
 func (w *work) blockedBy(ctx context.Context) *Outcome {
 	if end := w.halted(ctx); end != nil {
 		return end
@@ -249,9 +248,8 @@ func (w *work) hasAll(sent []byte, obj kind.Object) bool {
 	return obj.Spec != nil && !obj.Terminating && merge.Covers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }
 
-// poll calls look until it returns an outcome, for at most Options.WaitTimeout: look's context
-// ends then, too. If it stops earlier, the outcome says that did was done but state, such as
-// "ready", was not reached.
+// poll calls look until it returns an outcome, for at most Options.WaitTimeout: look's context ends then, too.
+// If it stops earlier, the outcome says that did was done but state, such as "ready", was not reached.
 func (w *work) poll(ctx context.Context, did, state string, look func(context.Context) *Outcome) *Outcome {
 	limit := w.Options.WaitTimeout
 	looking, stop := context.WithTimeout(ctx, limit)

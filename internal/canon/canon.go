@@ -140,8 +140,7 @@ func Number(n json.Number) json.Number {
 	return json.Number(r.FloatString(digits))
 }
 
-// plainDecimal reports whether a number is canonical: a plainInteger, and a fraction without a zero at
-// its end.
+// plainDecimal reports whether a number is canonical: a plainInteger, and a fraction without a zero at its end.
 func plainDecimal(s string) bool {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if fraction == "" || fraction[len(fraction)-1] == '0' || !plainInteger(whole) && whole != "-0" {
@@ -150,8 +149,7 @@ func plainDecimal(s string) bool {
 	return strings.Trim(fraction, "0123456789") == ""
 }
 
-// plainInteger reports whether a number is canonical: digits without a leading zero, perhaps after
-// a minus.
+// plainInteger reports whether a number is canonical: digits without a leading zero, perhaps after a minus.
 func plainInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || len(digits) > 1 && digits[0] == '0' || s == "-0" {

@@ -218,8 +218,7 @@ func (s *Scanner) text() {
 	}
 }
 
-// endOfText finds the end of a text. plain reports that it has no escapes except those that Append
-// writes, too.
+// endOfText finds the end of a text. plain reports that it has no escapes except those that Append writes, too.
 func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 	plain, ascii = true, true
 	for end = s.at + 1; end < len(s.in); end++ {

@@ -50,8 +50,7 @@ type Finding struct {
 	Rule    string `json:"rule"`
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"`
-	// Write is YAML that replaces the value or key at the finding's place, or empty if the
-	// rule is not sure.
+	// Write is YAML that replaces the value or key at the finding's place, or empty if the rule is not sure.
 	Write    string   `json:"-"`
 	Severity Severity `json:"severity"`
 	// Source is the text of the line, without its end.

@@ -61,8 +61,7 @@ func Same(root *os.Root, f File) bool {
 	return err == nil && bytes.Equal(is, f.Content)
 }
 
-// Replace replaces the content of a file atomically, and keeps its permissions. It rejects a link or a
-// device.
+// Replace replaces the content of a file atomically, and keeps its permissions. It rejects a link or a device.
 func Replace(root *os.Root, f File) error {
 	name := filepath.FromSlash(f.Name)
 	info, err := root.Lstat(name)
@@ -97,8 +96,7 @@ func replace(root *os.Root, name string, content []byte, mode os.FileMode) error
 // Folder is a directory to write to: Inside is relative to Base, which no link leads out of.
 type Folder struct{ Base, Inside, Display string }
 
-// FolderAt returns the directory that the user named, relative to cwd. Links outside cwd are the
-// user's choice.
+// FolderAt returns the directory that the user named, relative to cwd. Links outside cwd are the user's choice.
 func FolderAt(cwd, name string) Folder {
 	display := filepath.ToSlash(filepath.Clean(name))
 	switch {

@@ -18,10 +18,9 @@ const projectKind = "Project"
 // editorNote precedes the digest in the schema for editors.
 const editorNote = "trueup init wrote this file and updates it unless it was edited: "
 
-// EditorSchema returns one JSON Schema for every file of a repository, because editors choose a schema
-// by file name: the kind of a document selects the definition. It is draft-07, which every editor
-// knows, and refers to nothing outside itself. A null says that a field must be absent, so every
-// optional field may be null.
+// EditorSchema returns one JSON Schema for every file of a repository, because editors choose a schema by file
+// name: the kind of a document selects the definition. It is draft-07, which every editor knows, and refers to
+// nothing outside itself. A null says that a field must be absent, so every optional field may be null.
 func EditorSchema() []byte {
 	files := map[string]string{projectKind: "project.schema.json"}
 	for _, k := range table {

@@ -65,8 +65,7 @@ type Field struct {
 	// Range has the least and perhaps the greatest number of a text.
 	Range []uint64 `json:"x-trueup-range"`
 	inherited
-	// Discriminator is the field of this object whose value names the only sibling that may be
-	// present, or "".
+	// Discriminator is the field of this object whose value names the only sibling that may be present, or "".
 	Discriminator string `json:"x-trueup-discriminator"`
 	// Summary is a short text for an object of this field, with paths of its fields in braces, such as
 	// "{host}:{port}", or "". A path through a list stands for that field of all elements.

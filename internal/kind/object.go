@@ -30,8 +30,7 @@ type Object struct {
 // Key returns the identity of the object.
 func (o Object) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
 
-// KeepAnnotation protects an object from being deleted (docs/design.md C6), in a manifest and on a
-// live object.
+// KeepAnnotation protects an object from being deleted (docs/design.md C6), in a manifest and on a live object.
 const KeepAnnotation = "trueup.dev/keep"
 
 // Kept reports whether metadata has the KeepAnnotation with any value except false.

@@ -166,7 +166,7 @@ func (l Legacy) on(a Address) (Wanted, error) {
 	case !ok:
 		return Wanted{}, errUnplaced{"has the host " + host + ", which no CDN here serves", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
 	case !isSubdomain(subdomain, hostname):
-		return Wanted{}, errUnplaced{"has the host " + host + ", and the part before " + hostname + " is not a valid subdomain", "check the host"}
+		return Wanted{}, errUnplaced{"has the host " + host + ", and the part before " + hostname + " is not a subdomain", "check the host"}
 	}
 	return Wanted{Hostname: hostname, Subdomain: subdomain, Path: a.Path}, nil
 }
