@@ -1,12 +1,45 @@
 package purge
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 )
+
+// Line is an entry of a list, and its line number from 1.
+type Line struct {
+	Text string
+	Line int
+}
+
+// maxLine limits a line of a list, in bytes: no server accepts a longer address.
+const maxLine = 64 << 10
+
+// ReadLines reads a list with one entry a line. It skips blank lines and those that start with #, and
+// trims entries.
+func ReadLines(r io.Reader) ([]Line, error) {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 0, 4096), maxLine)
+	var list []Line
+	for n := 1; s.Scan(); n++ {
+		line := s.Bytes()
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
+		}
+		if text := strings.TrimSpace(string(line)); text != "" && text[0] != '#' {
+			list = append(list, Line{text, n})
+		}
+	}
+	err := s.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = fmt.Errorf("it has a line of more than %d bytes: write one entry a line", maxLine)
+	}
+	return list, err
+}
 
 // Sitemap lists pages, or other sitemaps (sitemaps.org).
 type Sitemap struct {
