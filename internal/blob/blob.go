@@ -70,8 +70,8 @@ func createAll(ctx context.Context, b Blob, copies []Copy, create func(context.C
 	return nil
 }
 
-// pauseFor returns early when the context ends.
-func pauseFor(ctx context.Context, d time.Duration) error {
+// Sleep waits for d, or until the context ends; then it returns the context's error.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil

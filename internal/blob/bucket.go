@@ -64,7 +64,7 @@ func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) 
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
 	for n := 1; ; n++ {
 		again, err := try()
-		if err == nil || !again || n == maxTries || pauseFor(ctx, wait.NextBackOff()) != nil {
+		if err == nil || !again || n == maxTries || Sleep(ctx, wait.NextBackOff()) != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (s *Bucket) page(ctx context.Context, under, token string, most int) (p lis
 	}
 	if p.Prefix != s.at(under) {
 		// Another server answered, so its answer does not prove absence.
-		return p, errors.New("the answer is another listing")
+		return p, errors.New("the answer lists another prefix")
 	}
 	for _, o := range p.Contents {
 		if !strings.HasPrefix(o.Key, p.Prefix) {
@@ -198,7 +198,7 @@ func (s *Bucket) page(ctx context.Context, under, token string, most int) (p lis
 		}
 	}
 	if p.IsTruncated && p.NextContinuationToken == "" && most > 1 {
-		return p, errors.New("the answer is cut and can't be continued")
+		return p, errors.New("the listing is truncated and names no next page")
 	}
 	return p, nil
 }

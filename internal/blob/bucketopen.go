@@ -73,7 +73,7 @@ func parseBucket(store string, trusted bool) (bucketPlace, error) {
 	at := bucketPlace{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), trusted: trusted}
 	// Names with a double hyphen are of special types, whose listings have no order.
 	if !bucketName().MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
-		return at, fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and not be of a special type", at.bucket)
+		return at, fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and be a general purpose bucket", at.bucket)
 	}
 	if !bucketPath().MatchString(at.prefix) {
 		return at, fmt.Errorf("prefix %q is not of letters, digits, dots, hyphens, underscores and slashes", at.prefix)
@@ -94,7 +94,7 @@ func (at *bucketPlace) set(name, value string) (err error) {
 	switch name {
 	case "region":
 		if !regionName().MatchString(value) {
-			return fmt.Errorf("region %q is not of lower-case letters, digits and hyphens", value)
+			return fmt.Errorf("region %q may only have lower-case letters, digits and hyphens", value)
 		}
 		at.region = value
 	case "path-style":

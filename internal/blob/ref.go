@@ -217,7 +217,7 @@ func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 				return s.settle(ctx, m, next)
 			}
 			failed = cmp.Or(failed, err)
-			if n == refTries || pauseFor(ctx, pause/2+rand.N(pause)) != nil {
+			if n == refTries || Sleep(ctx, pause/2+rand.N(pause)) != nil {
 				return s.unwritable(failed)
 			}
 		}

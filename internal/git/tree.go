@@ -166,7 +166,7 @@ func cutObject(out []byte) (content, rest []byte, err error) {
 	}
 	size, err := strconv.Atoi(fields[2])
 	if err != nil || size < 0 || size >= len(rest) {
-		return nil, nil, fmt.Errorf("%q is cut short", head)
+		return nil, nil, fmt.Errorf("%q is truncated", head)
 	}
 	return rest[:size], rest[size+1:], nil
 }

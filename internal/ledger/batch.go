@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"trueup/internal/blob"
 )
 
 const (
@@ -122,12 +124,12 @@ func (s *logStore) wait(ctx context.Context, w *queued) error {
 		s.waiting = slices.Delete(s.waiting, i, i+1)
 		return ctx.Err()
 	}
-	return fmt.Errorf("a write was in progress and was not waited for: %w", ctx.Err())
+	return fmt.Errorf("stopped waiting for a write in progress, which may still succeed: %w", ctx.Err())
 }
 
 // flush writes batches until no change waits. First it pauses, so that more changes join.
 func (s *logStore) flush(ctx context.Context) {
-	_ = sleep(ctx, s.moment)
+	_ = blob.Sleep(ctx, s.moment)
 	for more := true; more; {
 		var batch []*queued
 		bounded, cancel := context.WithTimeout(ctx, batchTime)
@@ -189,14 +191,4 @@ func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int
 	}
 	wg.Wait()
 	return context.Cause(ctx)
-}
-
-// sleep returns early when the context ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -84,8 +84,7 @@ func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message == 
 func ExplainLeft(rec Record) (message, fix string) {
 	message, _ = Explain(rec)
 	return message + "; its manifest was removed from git, so trueup won't send it again",
-		"check whether it happened, then run trueup ledger resolve " + ShellWord(rec.String()) + " --reason TEXT with " +
-			"--posted (it was executed) or --abandon (never send it)"
+		resolve(rec.Key) + "--posted (it was executed) or --abandon (never send it)"
 }
 
 // ExplainFlight says which run claimed the request, and until when.
@@ -97,8 +96,11 @@ func ExplainFlight(rec Record) (message, fix string) {
 
 // Question returns how to record whether a request was executed.
 func Question(key kind.Key) string {
-	return "check whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with " +
-		"--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
+	return resolve(key) + "--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
+}
+
+func resolve(key kind.Key) string {
+	return "check whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with "
 }
 
 // NameQuestion returns how to record who created the object that has the request's name.

@@ -150,9 +150,10 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		case !ok:
 			done.Added++
 			changes = append(changes, change{rec: rec})
-		case stored.follows(rec) || stored.forgot(rec):
+		case stored.follows(rec), stored.forgot(rec):
 			done.Left++
-		case rec.later(stored):
+		case rec.follows(stored), !sentOnce(rec.Key) && rec.forgot(stored):
+			// Objects that converge keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
 			changes = append(changes, change{rec: rec, expectSeq: stored.Seq})
 		case rec.samePost(stored):
@@ -165,12 +166,6 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		return nil, &ConflictsError{Conflicts: conflicts}
 	}
 	return changes, nil
-}
-
-// later reports whether a record may replace the stored one. Objects that converge keep few steps, so a gap between the
-// histories is no conflict.
-func (r Record) later(stored Record) bool {
-	return r.follows(stored) || !sentOnce(r.Key) && r.forgot(stored)
 }
 
 // samePost reports whether both records say that the same request was executed.

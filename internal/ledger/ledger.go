@@ -96,7 +96,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		cfg.NewID = uuid.NewString
 	}
 	if cfg.Sleep == nil {
-		cfg.Sleep = sleep
+		cfg.Sleep = blob.Sleep
 	}
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow

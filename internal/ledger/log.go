@@ -392,8 +392,8 @@ func (s *logStore) gaps(heads []pieceHead) (wrong []error) {
 	covered := 0
 	for _, h := range heads {
 		if first := h.before(); first > covered {
-			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d", ErrDamaged,
-				s.blobs.Place(span{covered + 1, 1}.name(s.packed)), first-covered))
+			wrong = append(wrong, fmt.Errorf("%w: %d entries are missing, starting with %s", ErrDamaged,
+				first-covered, s.blobs.Place(span{covered + 1, 1}.name(s.packed))))
 		}
 		covered = max(covered, h.Entry)
 	}
@@ -425,7 +425,7 @@ func (s *logStore) write(ctx context.Context, batch []*queued) error {
 		}
 		if errors.Is(err, blob.ErrExists) {
 			// Another run wrote first. A random pause lets it finish.
-			err = errors.Join(s.refresh(ctx), sleep(ctx, rand.N(pause)))
+			err = errors.Join(s.refresh(ctx), blob.Sleep(ctx, rand.N(pause)))
 			if stuck++; s.state.last != was {
 				stuck = 0
 			}

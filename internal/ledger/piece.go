@@ -147,7 +147,7 @@ func (l *line) record() (Record, error) {
 	}
 	rec, err := decodeRecord(l.text)
 	if err == nil && (rec.Key != l.Key || rec.Seq != l.Seq) {
-		err = fmt.Errorf("%w: it has seq %d of the record of %s in workspace %s, which belongs elsewhere", ErrDamaged, rec.Seq, rec.Key, rec.Workspace)
+		err = fmt.Errorf("%w: the index names another record: the file has %s of workspace %s, seq %d", ErrDamaged, rec.Key, rec.Workspace, rec.Seq)
 	}
 	if err != nil {
 		return Record{}, fmt.Errorf("read record of %s in entry %d of the ledger's log: %w", l.Key, l.At, err)
@@ -230,7 +230,7 @@ func (h pieceHead) check(want span) error {
 		return err
 	}
 	if h.span != want {
-		return fmt.Errorf("it has %d entries up to %d, which belong elsewhere", h.Entries, h.Entry)
+		return fmt.Errorf("its content has another place in the log: %d entries up to %d", h.Entries, h.Entry)
 	}
 	if h.Genesis != nil {
 		return h.Genesis.validate()

@@ -34,7 +34,7 @@ func (r Record) validate() error {
 func (r Record) validateState() error {
 	switch {
 	case !slices.Contains([]State{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}, r.State):
-		return fmt.Errorf("state %q is not known", r.State)
+		return fmt.Errorf("unknown state %q", r.State)
 	case r.State != "" && r.SpecDigest == nil:
 		return fmt.Errorf("state %s without a specDigest", r.State)
 	case r.Open() && (r.FirstClaimAt == nil || r.ClaimedAt == nil):
@@ -72,13 +72,13 @@ func (r Record) soundState(k *kind.Kind) error {
 	case k.CanPatch() && r.State != "":
 		return fmt.Errorf("it is %s, and a %s is never that", r.State, k.Name)
 	case k.RequestOnly() && (r.Applied != nil || r.Pending != nil):
-		return fmt.Errorf("it has an applied spec, which a %s never has", k.Name)
+		return fmt.Errorf("it has an applied spec, but a %s can't have one", k.Name)
 	case r.State != "" && r.Spec == nil:
 		return fmt.Errorf("state %s without a spec", r.State)
 	case r.Open() && r.Claim == nil:
 		return fmt.Errorf("state %s without who claimed it", r.State)
 	case r.State == Posted && r.AcceptedAt == nil:
-		return errors.New("state posted without the time of it")
+		return errors.New("state posted without the time when it was accepted")
 	}
 	return nil
 }
