@@ -83,7 +83,6 @@ func (c *call) op() string {
 	}[c.verb]
 }
 
-// method returns the HTTP method (docs/platform.md 4).
 func (c *call) method() string {
 	return [...]string{
 		kind.List: http.MethodGet, kind.Get: http.MethodGet, kind.Create: http.MethodPost,

@@ -166,7 +166,6 @@ var (
 
 func looksHTML(body []byte) bool { return pageStart().Match(body) }
 
-// pageText returns the title and the text of a page.
 func pageText(page string) string {
 	text, title := oneLine(pageTag().ReplaceAllString(page, " "), excerptSize), ""
 	if found := pageTitle().FindStringSubmatch(page); found != nil {

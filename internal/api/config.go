@@ -85,7 +85,6 @@ type TraceEvent struct {
 	Err            string
 }
 
-// withDefaults replaces zero values by the defaults.
 func (c Config) withDefaults() Config {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, 30*time.Second)
 	c.MaxObject = cmp.Or(c.MaxObject, 16<<20)

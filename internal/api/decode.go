@@ -387,7 +387,6 @@ func (s *source) Read(p []byte) (n int, err error) {
 	return n, s.err
 }
 
-// size formats a number of bytes.
 func size(n int64) string {
 	for i, unit := range []string{"GiB", "MiB", "KiB"} {
 		if one := int64(1) << (30 - 10*i); n >= one && n%one == 0 {

@@ -67,7 +67,6 @@ func isBelow(u *url.URL, other string) bool {
 // isDots reports whether a path segment leads to another directory.
 func isDots(segment string) bool { return segment == "." || segment == ".." }
 
-// isLoopback reports whether the address is on this machine.
 func isLoopback(u *url.URL) bool {
 	if strings.EqualFold(u.Hostname(), "localhost") {
 		return true

@@ -33,7 +33,6 @@ type gateState struct {
 	last     *Error
 }
 
-// newGates returns a gate for each area.
 func newGates() map[kind.Area]*gate {
 	all := map[kind.Area]*gate{}
 	for _, area := range kind.Areas() {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -59,7 +60,6 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 	return l.info, err
 }
 
-// pages reads all pages.
 func (r *Reader) pages(ctx context.Context, l *listing) error {
 	for {
 		next, err := r.page(ctx, l)
@@ -163,30 +163,18 @@ func (c *call) following(p page, links []string) (*url.URL, error) {
 	case p.token != "":
 		return c.withQuery("pageToken", p.token), nil
 	}
-	link := nextLink(links)
-	if link == "" {
+	found := nextLink().FindStringSubmatch(strings.Join(links, ","))
+	if found == nil || found[1] == "" {
 		return nil, nil
 	}
-	u, err := c.url.Parse(link)
+	u, err := c.url.Parse(found[1])
 	if err != nil || !c.endpoint.sameOrigin(u) {
-		return nil, mismatchf("unreadable list: its next page %q is not on the platform's address", c.endpoint.redact(link))
+		return nil, mismatchf("unreadable list: its next page %q is not on the platform's address", c.endpoint.redact(found[1]))
 	}
 	return u, nil
 }
 
-// nextLink returns the target of rel=next in Link headers (RFC 8288), or "".
-func nextLink(values []string) string {
-	for _, value := range values {
-		for _, link := range strings.Split(value, "<")[1:] {
-			target, params, _ := strings.Cut(link, ">")
-			for param := range strings.FieldsFuncSeq(params, func(r rune) bool { return r == ';' || r == ',' }) {
-				name, value, _ := strings.Cut(param, "=")
-				name, value = strings.TrimSpace(name), strings.Trim(value, ` "`)
-				if strings.EqualFold(name, "rel") && strings.EqualFold(value, "next") {
-					return target
-				}
-			}
-		}
-	}
-	return ""
-}
+// nextLink matches a Link header with rel=next (RFC 8288).
+var nextLink = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<([^<>]*)>([^<]*[;,])?\s*rel\s*=[ "]*next[ "]*([;,<]|$)`)
+})

@@ -192,7 +192,6 @@ func badRequest(format string, args ...any) error {
 	return failure(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
-// failed converts an error to an answer.
 func (c *call) failed(err error) *fault.Answer {
 	var f *fault.Failure
 	if !errors.As(err, &f) {

@@ -212,7 +212,6 @@ func (o objects) cdnOf(ws, host string) string {
 	return string(o.bucket(bucketHosts).Get(storeKey(ws, host)))
 }
 
-// nextVersion returns a new resource version.
 func (o objects) nextVersion() (string, error) {
 	n, err := o.bucket(bucketMeta).NextSequence()
 	return strconv.FormatUint(n, 10), err

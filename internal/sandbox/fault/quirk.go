@@ -37,7 +37,6 @@ func Quirks() []Quirk {
 // Set holds the names of the quirks that are on. It never changes.
 type Set map[string]bool
 
-// hasAny reports whether a quirk with this prefix is on.
 func (s Set) hasAny(prefix string) bool {
 	for name := range s {
 		if strings.HasPrefix(name, prefix) {
@@ -214,7 +213,6 @@ func editCDN(spec map[string]any, on Set) {
 	}
 }
 
-// addIDs sets the read-only id of each element.
 func addIDs(all []any, prefix, from string) {
 	for _, v := range all {
 		if m := Map(v); m != nil {

@@ -161,7 +161,6 @@ func parse(text string) (*rule, error) {
 	return r, nil
 }
 
-// modify parses the modifiers after the effect.
 func (r *rule) modify(w *reader) error {
 	given := map[string]bool{}
 	for len(w.left) > 0 {
