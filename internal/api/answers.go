@@ -60,7 +60,7 @@ const statusClientClosed = 499
 
 // reply is an unsuccessful answer, as the table of answers sees it.
 type reply struct {
-	complaint
+	errorBody
 	verb      kind.Verb
 	status    int
 	duplicate bool // Config.Duplicate matches
@@ -68,9 +68,9 @@ type reply struct {
 	listed    bool // the kind was listed completely
 }
 
-// ours reports whether the body may be the platform's: Kubernetes answers a missing
+// fromPlatform reports whether the body may be the platform's: Kubernetes answers a missing
 // object with JSON, and an unknown path with plain text.
-func (r reply) ours() bool { return r.isJSON || r.empty }
+func (r reply) fromPlatform() bool { return r.isJSON || r.empty }
 
 func (r reply) exists() bool {
 	// Some servers write a sentence as the reason.
@@ -117,8 +117,8 @@ func answers() []row {
 		{from: http.StatusRequestTimeout},
 		{from: http.StatusNotAcceptable, says: "the form of the answer was refused, so the request may be carried out"},
 		{from: statusClientClosed},
-		{verbs: named, from: 404, says: "JSON, or nothing; or anything after a whole list of the kind", when: func(r reply) bool { return r.ours() || r.listed }, class: Absent},
-		{verbs: create, from: 404, says: "JSON, or nothing", when: reply.ours, class: Rejected},
+		{verbs: named, from: 404, says: "JSON, or nothing; or anything after a whole list of the kind", when: func(r reply) bool { return r.fromPlatform() || r.listed }, class: Absent},
+		{verbs: create, from: 404, says: "JSON, or nothing", when: reply.fromPlatform, class: Rejected},
 		{from: 404, class: Misdirected},
 		{from: 400, to: 499, class: Rejected},
 		{from: 500, to: 999},
@@ -133,14 +133,14 @@ func classify(r reply) Class {
 	for _, w := range answers() {
 		if (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
 			r.status >= w.from && r.status <= max(w.from, w.to) && (w.when == nil || w.when(r)) {
-			return cmp.Or(w.class, unanswered(r.verb))
+			return cmp.Or(w.class, unknownOutcome(r.verb))
 		}
 	}
-	return unanswered(r.verb)
+	return unknownOutcome(r.verb)
 }
 
-// unanswered is the class of a request whose outcome is unknown.
-func unanswered(verb kind.Verb) Class {
+// unknownOutcome is the class of a request whose outcome is unknown.
+func unknownOutcome(verb kind.Verb) Class {
 	if isWrite(verb) {
 		return Unclear
 	}
@@ -149,8 +149,8 @@ func unanswered(verb kind.Verb) Class {
 
 // judge returns the class of an unsuccessful answer, and the object that already has
 // the name if the answer shows it.
-func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class, *kind.Object) {
-	re := reply{complaint: said, verb: c.verb, status: status, listed: r.cfg.Listed.has(c.kind)}
+func (r *Reader) judge(c *call, status int, body []byte, said errorBody) (Class, *kind.Object) {
+	re := reply{errorBody: said, verb: c.verb, status: status, listed: r.cfg.Listed.has(c.kind)}
 	var existing *kind.Object
 	if c.verb == kind.Create {
 		existing = r.existing(c, said.body)
@@ -167,12 +167,12 @@ func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class,
 // existing returns the object that has the name, from the body of a refusal or from
 // one of its members. Of two such members, one may echo the request, so it returns nil.
 func (r *Reader) existing(c *call, body map[string]any) *kind.Object {
-	if o := r.whole(c, body); o != nil {
+	if o := r.sameObject(c, body); o != nil {
 		return o
 	}
 	var found []*kind.Object
 	for name := range body {
-		if o := r.whole(c, objectOf(body, name)); o != nil {
+		if o := r.sameObject(c, objectOf(body, name)); o != nil {
 			found = append(found, o)
 		}
 	}
@@ -182,8 +182,8 @@ func (r *Reader) existing(c *call, body map[string]any) *kind.Object {
 	return found[0]
 }
 
-// whole returns the call's object if the tree is one, with its spec, else nil.
-func (r *Reader) whole(c *call, tree map[string]any) *kind.Object {
+// sameObject returns the call's object if the tree is one, with its spec, else nil.
+func (r *Reader) sameObject(c *call, tree map[string]any) *kind.Object {
 	if tree["kind"] != c.kind.Name {
 		return nil
 	}

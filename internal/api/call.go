@@ -66,7 +66,7 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 // project file could otherwise lead to another address.
 func fitsPath(ws kind.Workspace) bool {
 	for _, text := range []string{ws.Name, ws.UUID} {
-		if isDots(text) || strings.ContainsAny(text, `/\`) {
+		if isDotSegment(text) || strings.ContainsAny(text, `/\`) {
 			return false
 		}
 	}
@@ -175,7 +175,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	limit := r.cfg.RequestTimeout
 	a := &answer{}
 	a.ctx, a.cancel = context.WithCancelCause(ctx)
-	a.timer = a.endAfter(limit, "no answer within %s, the time limit of a request (--request-timeout)")
+	a.timer = a.cancelAfter(limit, "no answer within %s, the time limit of a request (--request-timeout)")
 	defer a.close()
 	watch := &sending{provable: r.cfg.Transport == nil}
 	req, err := c.request(httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
@@ -195,7 +195,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	if c.verb == kind.List {
 		a.timer.Stop()
 		a.stall = limit
-		a.whole = a.endAfter(pageTimeouts*limit,
+		a.whole = a.cancelAfter(pageTimeouts*limit,
 			"the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
 	}
 	return use(a)
@@ -218,8 +218,8 @@ func (c *call) authorise(ctx context.Context) (err error) {
 	return e
 }
 
-// endAfter cancels the request after limit, with an error from format.
-func (a *answer) endAfter(limit time.Duration, format string) *time.Timer {
+// cancelAfter cancels the request after limit, with an error from format.
+func (a *answer) cancelAfter(limit time.Duration, format string) *time.Timer {
 	return time.AfterFunc(limit, func() {
 		a.cancel(fmt.Errorf(format+": %w", limit, context.DeadlineExceeded))
 	})

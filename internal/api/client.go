@@ -39,7 +39,7 @@ type Reader struct {
 
 // NewReader returns a Reader that connects when it is first used.
 func NewReader(cfg Config) *Reader {
-	r := newReader(cfg, forReads)
+	r := newReader(cfg, newReadTransport)
 	r.patience = 5
 	return r
 }

@@ -45,7 +45,7 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 		{u.Scheme == "http" && !isLoopback(u), "is http: trueup uses https only, except on loopback"},
 		{u.Scheme != "https" && u.Scheme != "http", "has a scheme other than https"},
 		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: remove it"},
-		{slices.ContainsFunc(strings.Split(u.Path, "/"), isDots), "has a dot segment in its path: write the whole path"},
+		{slices.ContainsFunc(strings.Split(u.Path, "/"), isDotSegment), "has a dot segment in its path: write the whole path"},
 		{isBelow(u, deprecatedPurge), "is the deprecated purge service, which will be shut down: use the delivery area's address"},
 	} {
 		if fault.found {
@@ -64,8 +64,8 @@ func isBelow(u *url.URL, other string) bool {
 	return strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", strings.TrimRight(o.Path, "/")+"/")
 }
 
-// isDots reports whether a path segment leads to another directory.
-func isDots(segment string) bool { return segment == "." || segment == ".." }
+// isDotSegment reports whether a path segment leads to another directory.
+func isDotSegment(segment string) bool { return segment == "." || segment == ".." }
 
 func isLoopback(u *url.URL) bool {
 	if strings.EqualFold(u.Hostname(), "localhost") {
@@ -90,8 +90,8 @@ func (e Endpoint) sameOrigin(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, e.Base.Scheme) && strings.EqualFold(u.Host, e.Base.Host) && u.User == nil
 }
 
-// leastCut is the length from which redact removes the beginning of a token.
-const leastCut = 8
+// minTokenPart is the length from which redact removes the beginning of a token.
+const minTokenPart = 8
 
 // redact removes the token, in the encodings in which a server may echo it, from a
 // text. It also removes the beginning of a token at the end of a text that was cut.
@@ -102,7 +102,7 @@ func (e Endpoint) redact(text string) string {
 	}
 	for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
 		text = strings.ReplaceAll(text, form, hidden)
-		for n := min(len(form)-1, len(text)); n >= leastCut; n-- {
+		for n := min(len(form)-1, len(text)); n >= minTokenPart; n-- {
 			if strings.HasSuffix(text, form[:n]) {
 				text = text[:len(text)-n] + hidden
 				break

@@ -185,12 +185,12 @@ func (c *call) unsent(format string, args ...any) *Error {
 
 // failed returns the error for a request without an answer.
 func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
-	e := c.newError(unanswered(c.verb), nil)
+	e := c.newError(unknownOutcome(c.verb), nil)
 	if watch.nothingWritten(ctx) {
 		e.Class = Unsent
 	}
 	e.hopeless = hopeless(err)
-	e.err = cmp.Or(context.Cause(ctx), belowHTTP(err))
+	e.err = cmp.Or(context.Cause(ctx), innerError(err))
 	text := e.err.Error()
 	if errors.Is(e.err, io.EOF) {
 		text = "the connection was closed without an answer (" + text + ")"
@@ -199,9 +199,9 @@ func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
 	return e
 }
 
-// belowHTTP removes the URL that net/http puts before an error, and names a proxy that
+// innerError removes the URL that net/http puts before an error, and names a proxy that
 // can't be reached.
-func belowHTTP(err error) error {
+func innerError(err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
 		err = outer.Err
@@ -223,7 +223,7 @@ func hopeless(err error) bool {
 	var record tls.RecordHeaderError
 	var dns *net.DNSError
 	var proxy *worded
-	if errors.As(belowHTTP(err), &proxy) {
+	if errors.As(innerError(err), &proxy) {
 		return proxy.hopeless
 	}
 	return errors.As(err, &cert) || errors.As(err, &record) || errors.As(err, &dns) && dns.IsNotFound
@@ -236,7 +236,7 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 		limit = r.cfg.MaxObject // it may show an object
 	}
 	body, err := io.ReadAll(io.LimitReader(a, limit))
-	said := readComplaint(body, c.endpoint.redact)
+	said := readErrorBody(body, c.endpoint.redact)
 	if err != nil {
 		// A body that was cut does not count as the platform's.
 		said.isJSON, said.empty = false, false

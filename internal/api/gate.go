@@ -193,7 +193,7 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		attempt++
 		last = read(attempt)
-		if last != nil && !worthwhile(last) {
+		if last != nil && !retryable(last) {
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
@@ -207,9 +207,9 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 	return last
 }
 
-// worthwhile reports whether another try may succeed: after network errors, 408, 429
+// retryable reports whether another try may succeed: after network errors, 408, 429
 // and 5xx (docs/design.md C4).
-func worthwhile(err error) bool {
+func retryable(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.hopeless {
 		return false

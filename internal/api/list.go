@@ -31,13 +31,13 @@ type listing struct {
 	info    kind.ListInfo
 	each    func(kind.Object) error
 	stopped error // the error of each
-	// given has the objects of this page that earlier attempts passed to each, and
-	// now those of this attempt.
-	given, now map[string]bool
-	left       int64           // how many bytes the rest of the list may have
-	most       int             // how many objects the list may have
-	seen       map[string]bool // the URLs of the pages
-	restarted  bool
+	// earlier has the objects of this page that earlier attempts passed to each, and
+	// current those of this attempt.
+	earlier, current map[string]bool
+	left             int64           // how many bytes the rest of the list may have
+	most             int             // how many objects the list may have
+	seen             map[string]bool // the URLs of the pages
+	restarted        bool
 }
 
 // List calls each with every object of the collection (docs/platform.md 4 rows 1 and
@@ -104,10 +104,10 @@ func (l *listing) endless(format string, args ...any) *Error {
 
 // page reads one page, with retries, and returns the URL of the next page or nil.
 func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error) {
-	l.given, l.now = map[string]bool{}, map[string]bool{}
+	l.earlier, l.current = map[string]bool{}, map[string]bool{}
 	err = r.read(ctx, l.call, func(a *answer) error {
-		maps.Copy(l.given, l.now)
-		clear(l.now)
+		maps.Copy(l.earlier, l.current)
+		clear(l.current)
 		buffered := bufio.NewReaderSize(a, 64<<10)
 		// The decoder will see the same error.
 		peeked, _ := buffered.Peek(headSize)
@@ -121,7 +121,7 @@ func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error
 			return l.unreadable(a, err, start)
 		}
 		l.left -= src.read
-		if next, err = l.following(p, a.Header.Values("Link")); err != nil {
+		if next, err = l.nextPage(p, a.Header.Values("Link")); err != nil {
 			return l.unreadable(a, err, nil)
 		}
 		if next == nil && p.remaining {
@@ -135,12 +135,12 @@ func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error
 // pass calls each, unless an earlier attempt did.
 func (l *listing) pass(o kind.Object) error {
 	switch {
-	case l.given[o.Name]:
+	case l.earlier[o.Name]:
 		return nil
 	case l.info.Items >= l.most:
 		l.stopped = l.endless("the list has more than %d objects", l.most)
 	default:
-		l.now[o.Name] = true
+		l.current[o.Name] = true
 		l.info.Items++
 		l.stopped = l.each(o)
 	}
@@ -154,9 +154,9 @@ func (c *call) withQuery(name, value string) *url.URL {
 	return &u
 }
 
-// following returns the URL of the next page, or nil, from metadata.continue,
+// nextPage returns the URL of the next page, or nil, from metadata.continue,
 // nextPageToken, or a Link with rel=next, which must have the platform's origin.
-func (c *call) following(p page, links []string) (*url.URL, error) {
+func (c *call) nextPage(p page, links []string) (*url.URL, error) {
 	switch {
 	case p.next != "":
 		return c.withQuery("continue", p.next), nil

@@ -275,7 +275,7 @@ func FuzzErrorBody(f *testing.F) {
 	}
 	e := Endpoint{Token: tok}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		c := readComplaint(body, e.redact)
+		c := readErrorBody(body, e.redact)
 		failure := &Error{Op: "get", Kind: "K", Name: "n", Status: 400, Reason: c.reason, Message: c.message, Causes: c.causes, RetryAfter: c.retryAfter}
 		text := failure.Error()
 		for _, r := range text {

@@ -58,7 +58,7 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 	start := r.cfg.Now()
 	resp, err := newHTTP(transport).Do(req)
 	if err != nil {
-		err = r.unreached(ctx, e, &seen, err)
+		err = r.reachError(ctx, e, &seen, err)
 		return seen, err
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -77,14 +77,14 @@ func (s *Reach) certificate(chain []*x509.Certificate) {
 	}
 }
 
-// unreached returns why there was no answer, without the address, which the caller
+// reachError returns why there was no answer, without the address, which the caller
 // knows. It notes an untrusted certificate in seen.
-func (r *Reader) unreached(ctx context.Context, e Endpoint, seen *Reach, err error) error {
+func (r *Reader) reachError(ctx context.Context, e Endpoint, seen *Reach, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) {
 		seen.certificate(untrusted.UnverifiedCertificates)
 	}
-	err = belowHTTP(err)
+	err = innerError(err)
 	text := err.Error()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		text = fmt.Sprintf("no answer within %s", r.cfg.RequestTimeout)

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// forReads returns a transport for a Reader. It uses HTTP/2 if the platform does, so
+// newReadTransport returns a transport for a Reader. It uses HTTP/2 if the platform does, so
 // that all requests share one connection.
-func forReads(cfg Config) *http.Transport {
+func newReadTransport(cfg Config) *http.Transport {
 	t := newTransport(cfg)
 	t.ForceAttemptHTTP2 = true
 	// Pings detect a dead connection while the platform takes its time to answer.
@@ -28,7 +28,7 @@ func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  cfg.Proxy,
-		OnProxyConnectResponse: throughProxy,
+		OnProxyConnectResponse: checkProxyAnswer,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, address)
 			if err != nil {
@@ -44,9 +44,9 @@ func newTransport(cfg Config) *http.Transport {
 	}
 }
 
-// throughProxy checks a proxy's answer to CONNECT. Its error names only the proxy's
+// checkProxyAnswer checks a proxy's answer to CONNECT. Its error names only the proxy's
 // host, for the address may contain a password.
-func throughProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}

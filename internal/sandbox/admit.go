@@ -50,7 +50,7 @@ func (a *admission) wrong(path string, value any, why string) {
 	a.refuse("Invalid", path, "Invalid value: %s: %s", fault.Encode(value), why)
 }
 
-func (a *admission) twice(path string, value any) {
+func (a *admission) duplicate(path string, value any) {
 	a.refuse("Duplicate", path, "Duplicate value: %s", fault.Encode(value))
 }
 
@@ -61,7 +61,7 @@ func (a *admission) run() (warnings []string, err error) {
 		a.required("spec")
 		return nil, a.c.invalid(a.found...)
 	}
-	settle(a.spec)
+	normalize(a.spec)
 	if a.c.isCDN() {
 		fields := cdnFields()
 		fields.checkTypes(a, "spec", a.spec)
@@ -92,7 +92,7 @@ func admitCDN(a *admission) error {
 	case !validName(strings.ToLower(host)):
 		a.wrong("spec.hostname", host, "must be a domain name")
 	case owner != "" && owner != a.obj.name():
-		a.twice("spec.hostname", host)
+		a.duplicate("spec.hostname", host)
 	}
 	names := map[string]bool{}
 	for i, upstream := range fault.List(a.spec["upstreams"]) {
@@ -118,7 +118,7 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 	case name == "":
 		a.required(path + ".name")
 	case names[name]:
-		a.twice(path+".name", name)
+		a.duplicate(path+".name", name)
 	}
 	names[name] = true
 	if scheme, has := upstream["scheme"]; has && scheme != "http" && scheme != "https" {

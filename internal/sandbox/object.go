@@ -41,9 +41,9 @@ func (o object) stamp(member string) time.Time {
 	return t
 }
 
-// settle returns a value as the platform stores it: without nulls, also inside
+// normalize returns a value as the platform stores it: without nulls, also inside
 // arrays, and with whole numbers in one form (10.0 as 10, 1e2 as 100).
-func settle(v any) any {
+func normalize(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
@@ -51,23 +51,23 @@ func settle(v any) any {
 				delete(v, name)
 				continue
 			}
-			v[name] = settle(member)
+			v[name] = normalize(member)
 		}
 	case []any:
 		kept := make([]any, 0, len(v))
 		for _, item := range v {
 			if item != nil {
-				kept = append(kept, settle(item))
+				kept = append(kept, normalize(item))
 			}
 		}
 		return kept
 	case json.Number:
-		return settleNumber(v)
+		return normalizeNumber(v)
 	}
 	return v
 }
 
-func settleNumber(n json.Number) json.Number {
+func normalizeNumber(n json.Number) json.Number {
 	const exact = 1 << 53 // a float64 holds all whole numbers up to it
 	f, err := n.Float64()
 	if !strings.ContainsAny(n.String(), ".eE") || err != nil || f != math.Trunc(f) || math.Abs(f) > exact {

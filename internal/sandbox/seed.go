@@ -72,7 +72,7 @@ func (s *Server) put(o objects, in object, now time.Time) error {
 		return errors.New("metadata.name is missing")
 	}
 	if in.spec() != nil {
-		settle(in.spec())
+		normalize(in.spec())
 	}
 	c := &call{res: res, ws: s.opts.Workspaces[0], name: in.name(), now: now}
 	if space := fault.Text(in.meta()["namespace"]); space != "" {
@@ -89,17 +89,16 @@ func (s *Server) put(o objects, in object, now time.Time) error {
 // complete adds the server's fields that a seeded object lacks: those of the object
 // that it replaces, else new ones.
 func (c *call) complete(o objects, obj object) error {
-	var old struct{ Metadata map[string]json.RawMessage }
-	if raw := o.raw(c.res, c.ws.Name, c.name); raw != nil {
-		if err := json.Unmarshal(raw, &old); err != nil {
-			return fmt.Errorf("decode object: %w", err)
-		}
+	old, err := o.get(c.res, c.ws.Name, c.name)
+	if err != nil {
+		return err
 	}
-	owned, err := c.owned(o, c.now.Add(-seededBefore))
+	owned, err := c.serverMetadata(o, c.now.Add(-seededBefore))
 	meta := obj.meta()
 	for member, value := range owned {
 		_, has := meta[member]
-		switch was, had := old.Metadata[member]; {
+		was, had := old.meta()[member]
+		switch {
 		case member == "namespace" || member == "resourceVersion" || !has && !had:
 			meta[member] = value
 		case !has:

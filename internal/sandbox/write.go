@@ -32,7 +32,7 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 	}
 	var warnings []string
 	err = s.store.update(func(o objects) (err error) {
-		if err := s.checkFree(c, o); err != nil {
+		if err := s.checkNameFree(c, o); err != nil {
 			return err
 		}
 		delete(obj, "status")
@@ -43,8 +43,8 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 		for _, member := range []string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "finalizers"} {
 			delete(meta, member)
 		}
-		settle(meta)
-		owned, err := c.owned(o, c.now)
+		normalize(meta)
+		owned, err := c.serverMetadata(o, c.now)
 		if err != nil {
 			return err
 		}
@@ -107,9 +107,9 @@ func (c *call) checkKind(obj object) error {
 	return nil
 }
 
-// checkFree rejects a name that is in use. docs/platform.md 7.3 doesn't show how the
+// checkNameFree rejects a name that is in use. docs/platform.md 7.3 doesn't show how the
 // platform rejects the name of a purge.
-func (s *Server) checkFree(c *call, o objects) error {
+func (s *Server) checkNameFree(c *call, o objects) error {
 	old, err := o.get(c.res, c.ws.Name, c.name)
 	if err != nil || old == nil || c.gone(old) || c.isPurge() && c.on["executes-duplicates"] {
 		return err
@@ -135,8 +135,8 @@ func (s *Server) checkFree(c *call, o objects) error {
 	return f
 }
 
-// owned returns the metadata that only the server sets.
-func (c *call) owned(o objects, created time.Time) (map[string]any, error) {
+// serverMetadata returns the metadata that only the server sets.
+func (c *call) serverMetadata(o objects, created time.Time) (map[string]any, error) {
 	version, err := o.nextVersion()
 	return map[string]any{
 		"namespace": c.ws.Name, "resourceVersion": version, "generation": json.Number("1"),
@@ -177,11 +177,11 @@ func (s *Server) patch(c *call) (*fault.Answer, error) {
 		if warnings, err = (&admission{c: c, o: o, obj: obj}).run(); err != nil {
 			return err
 		}
-		settle(obj.meta())
+		normalize(obj.meta())
 		if fault.Encode(old) == fault.Encode(obj) {
 			return nil
 		}
-		if err := c.stampChange(o, old, obj); err != nil || c.on["forgets-writes"] {
+		if err := c.updateVersion(o, old, obj); err != nil || c.on["forgets-writes"] {
 			return err
 		}
 		return o.put(c.res, c.ws.Name, obj)
@@ -227,8 +227,8 @@ func merged(old, change object) (object, error) {
 	return decodeObject(out)
 }
 
-// stampChange updates resourceVersion, and generation if the spec changed.
-func (c *call) stampChange(o objects, old, obj object) (err error) {
+// updateVersion updates resourceVersion, and generation if the spec changed.
+func (c *call) updateVersion(o objects, old, obj object) (err error) {
 	meta := obj.meta()
 	if fault.Encode(old.spec()) != fault.Encode(obj.spec()) {
 		n, err := strconv.Atoi(fmt.Sprint(meta["generation"]))

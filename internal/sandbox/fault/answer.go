@@ -266,11 +266,7 @@ func shapeError(a *Answer, path string, on Set) {
 	case on["error-message-object"]:
 		status = map[string]any{"message": map[string]any{"detail": message}}
 	case on["error-nil-cause"]:
-		details := Map(status["details"])
-		if causes := List(details["causes"]); len(causes) > 0 {
-			noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
-			details["causes"] = append([]any{noise}, causes...)
-		}
+		addNilCause(Map(status["details"]))
 	}
 	for name, member := range map[string]string{"error-reason": "reason", "error-string": "error", "error-details": "details"} {
 		if on[name] {
@@ -278,4 +274,11 @@ func shapeError(a *Answer, path string, on Set) {
 		}
 	}
 	a.Body = []byte(Encode(status) + "\n")
+}
+
+func addNilCause(details map[string]any) {
+	if causes := List(details["causes"]); len(causes) > 0 {
+		noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
+		details["causes"] = append([]any{noise}, causes...)
+	}
 }

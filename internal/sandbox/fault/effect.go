@@ -47,8 +47,8 @@ type effect struct {
 // replaces reports whether the effect replaces the platform's answer.
 func (e effect) replaces() bool { return e.Either && e.delay == 0 && e.Name != "delay" }
 
-// named returns the effect whose name the text begins with.
-func named(text string) (Effect, bool) {
+// findEffect returns the effect whose name the text begins with.
+func findEffect(text string) (Effect, bool) {
 	name, _, hasValue := strings.Cut(text, "=")
 	if len(text) == 3 && strings.Trim(text, "0123456789") == "" {
 		name = "status"
@@ -64,7 +64,7 @@ func named(text string) (Effect, bool) {
 // effect parses the effect and its arguments.
 func (w *reader) effect() (effect, error) {
 	name := w.take()
-	row, ok := named(name.text)
+	row, ok := findEffect(name.text)
 	if !ok {
 		var forms []string
 		for _, e := range Effects() {
@@ -72,8 +72,8 @@ func (w *reader) effect() (effect, error) {
 		}
 		return effect{}, w.wrong(name, "an effect is one of %s", strings.Join(forms, ", "))
 	}
-	e := effect{Effect: row, answer: plain()[row.Name]}
-	read := arguments()[row.Name]
+	e := effect{Effect: row, answer: simpleEffects()[row.Name]}
+	read := argumentParsers()[row.Name]
 	if read == nil {
 		return e, nil
 	}
@@ -90,8 +90,8 @@ func (w *reader) effect() (effect, error) {
 	return e, nil
 }
 
-// plain returns the effects that take no argument.
-func plain() map[string]func(*Answer, time.Time) {
+// simpleEffects returns the effects that take no argument.
+func simpleEffects() map[string]func(*Answer, time.Time) {
 	replaced := func(status int, media, body string) func(*Answer, time.Time) {
 		return func(a *Answer, _ time.Time) { *a = *NewAnswer(status, media, []byte(body)) }
 	}
@@ -128,9 +128,9 @@ func plain() map[string]func(*Answer, time.Time) {
 	}
 }
 
-// arguments returns a parser for each effect that takes an argument. It gets the
+// argumentParsers returns a parser for each effect that takes an argument. It gets the
 // next word, may take more, and returns false if the argument is invalid.
-func arguments() map[string]func(e *effect, w *reader, arg string) bool {
+func argumentParsers() map[string]func(e *effect, w *reader, arg string) bool {
 	return map[string]func(e *effect, w *reader, arg string) bool{
 		"status": readStatus, "partial-list": readPartial, "gzip-bomb": readPadding, "huge": readPadding,
 		"redirect": func(e *effect, _ *reader, to string) bool {
@@ -181,7 +181,7 @@ func readStatus(e *effect, w *reader, arg string) bool {
 	title := http.StatusText(status)
 	f := Failure{
 		Code: status, Reason: cmp.Or(given["reason"], strings.ReplaceAll(title, " ", "")),
-		Message: cmp.Or(given["message"], "the sandbox was told to answer: "+title),
+		Message: cmp.Or(given["message"], "a fault of the sandbox: "+title),
 	}
 	if field := given["field"]; field != "" {
 		f.Details.Causes = []Cause{{Reason: "FieldValueInvalid", Message: f.Message, Field: field}}

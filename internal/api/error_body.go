@@ -16,8 +16,8 @@ import (
 	"trueup/internal/canon"
 )
 
-// complaint is the content of an error's body.
-type complaint struct {
+// errorBody is the content of an error's body.
+type errorBody struct {
 	reason, message string
 	causes          []Cause
 	retryAfter      time.Duration
@@ -26,32 +26,32 @@ type complaint struct {
 	body            map[string]any // the decoded object
 }
 
-// readComplaint parses the forms that the platform and its gateways send: a Status,
+// readErrorBody parses the forms that the platform and its gateways send: a Status,
 // {"message"} as text or object, {"reason"}, {"error"}, {"errors"}, {"detail"},
 // {"details"}, RFC 9457, plain text and HTML. It ignores the content type, because
 // time-outs come as JSON in text/plain.
-func readComplaint(body []byte, redact func(string) string) complaint {
+func readErrorBody(body []byte, redact func(string) string) errorBody {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return complaint{empty: true}
+		return errorBody{empty: true}
 	}
 	v, err := canon.Decode(body)
 	switch t := v.(type) {
 	case map[string]any:
-		return objectComplaint(t, redact)
+		return readErrorObject(t, redact)
 	case []any, string:
 		if err == nil {
-			return complaint{message: oneLine(redact(sentence(v, 0)), messageSize)}
+			return errorBody{message: oneLine(redact(sentence(v, 0)), messageSize)}
 		}
 	}
 	text := redact(string(body))
 	if looksHTML(body) {
-		return complaint{message: cmp.Or(pageText(text), "an HTML page")}
+		return errorBody{message: cmp.Or(pageText(text), "an HTML page")}
 	}
-	return complaint{message: oneLine(text, excerptSize)}
+	return errorBody{message: oneLine(text, excerptSize)}
 }
 
-func objectComplaint(o map[string]any, redact func(string) string) complaint {
-	c := complaint{isJSON: true, body: o}
+func readErrorObject(o map[string]any, redact func(string) string) errorBody {
+	c := errorBody{isJSON: true, body: o}
 	c.message = oneLine(redact(sentence(o, 0)), messageSize)
 	c.reason = oneLine(redact(textOf(o, "reason")), excerptSize)
 	c.restart = textOf(objectOf(o, "metadata"), "continue")
