@@ -54,14 +54,13 @@ func (f *Field) inBrackets(path string) (out Places) {
 	if len(out) == 0 {
 		return Places{f.below(path)}
 	}
-	if slices.ContainsFunc(out, (*Field).documented) {
-		out = slices.DeleteFunc(out, (*Field).negligible)
+	if slices.ContainsFunc(out, (*Field).isDocumented) {
+		out = slices.DeleteFunc(out, func(f *Field) bool { return !f.isDocumented() && !f.Sensitive })
 	}
 	return out
 }
 
-func (f *Field) documented() bool { return !f.unknown }
-func (f *Field) negligible() bool { return f.unknown && !f.Sensitive }
+func (f *Field) isDocumented() bool { return !f.unknown }
 
 func (f *Field) below(name string) *Field {
 	if known := f.Fields[name]; known != nil {
