@@ -54,13 +54,16 @@ func (f *Field) inBrackets(path string) (out Places) {
 	if len(out) == 0 {
 		return Places{f.below(path)}
 	}
-	if slices.ContainsFunc(out, (*Field).isDocumented) {
-		out = slices.DeleteFunc(out, func(f *Field) bool { return !f.isDocumented() && !f.Sensitive })
-	}
-	return out
+	return out.documented()
 }
 
-func (f *Field) isDocumented() bool { return !f.unknown }
+// documented drops unknown fields if there is a documented one, unless they are sensitive.
+func (p Places) documented() Places {
+	if !slices.ContainsFunc(p, func(f *Field) bool { return !f.unknown }) {
+		return p
+	}
+	return slices.DeleteFunc(p, func(f *Field) bool { return f.unknown && !f.Sensitive })
+}
 
 func (f *Field) below(name string) *Field {
 	if known := f.Fields[name]; known != nil {
