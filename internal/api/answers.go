@@ -150,7 +150,8 @@ func unknownOutcome(verb kind.Verb) Class {
 // judge returns the class of an unsuccessful answer, and the object that already has
 // the name if the answer shows it.
 func (r *Reader) judge(c *call, status int, body []byte, said errorBody) (Class, *kind.Object) {
-	re := reply{errorBody: said, verb: c.verb, status: status, listed: r.cfg.Listed.has(c.kind)}
+	_, listed := r.cfg.Listed.kinds.Load(c.kind.Name)
+	re := reply{errorBody: said, verb: c.verb, status: status, listed: listed}
 	var existing *kind.Object
 	if c.verb == kind.Create {
 		existing = r.existing(c, said.body)

@@ -73,7 +73,6 @@ func fitsPath(ws kind.Workspace) bool {
 	return true
 }
 
-// op returns the operation's name for messages.
 func (c *call) op() string {
 	if c.turn {
 		return "write"
@@ -284,7 +283,6 @@ func (c *call) shownHeader(header http.Header) http.Header {
 	return shown
 }
 
-// header returns a header of an answer for messages.
 func (c *call) header(resp *http.Response, name string) string {
 	return oneLine(c.endpoint.redact(resp.Header.Get(name)), excerptSize)
 }

@@ -46,7 +46,10 @@ func NewReader(cfg Config) *Reader {
 
 // newReader returns a Reader; connect makes its transport, unless cfg has one.
 func newReader(cfg Config, connect func(Config) *http.Transport) *Reader {
-	r := &Reader{cfg: cfg.withDefaults(), gates: newGates(), patience: math.MaxInt}
+	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*gate{}, patience: math.MaxInt}
+	for _, area := range kind.Areas() {
+		r.gates[area] = &gate{end: func() {}}
+	}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
 		r.transport = connect(r.cfg)
@@ -285,7 +288,6 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	return bare, nil
 }
 
-// shown reads the object in the answer to a write.
 func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	o, err := readObject(canon.Bytes(tree), w.kind, c.cfg.Workspace)
 	// The platform may rename a snapshot (docs/platform.md 1).

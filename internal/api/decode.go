@@ -29,7 +29,6 @@ func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error
 	return o, nil
 }
 
-// parseObject reads a body with one object.
 func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return kind.Object{}, errors.New("unreadable answer: it is empty")
@@ -107,7 +106,6 @@ func (d *decoder) document() error {
 	return nil
 }
 
-// field reads a field of the envelope.
 func (d *decoder) field() error {
 	name, err := d.key()
 	if err != nil {
@@ -157,7 +155,6 @@ func (d *decoder) envelope(name string) error {
 	return nil
 }
 
-// collection reads a field that may contain the list.
 func (d *decoder) collection(name string) error {
 	first, err := d.next()
 	switch {
@@ -220,7 +217,6 @@ func (d *decoder) members(last byte, what string, each func() error) error {
 	}
 }
 
-// key reads a key and its colon.
 func (d *decoder) key() (string, error) {
 	c, err := d.next()
 	if err != nil {
@@ -244,7 +240,6 @@ func (d *decoder) key() (string, error) {
 	return name, nil
 }
 
-// misplaced is the error for a character that is not valid here.
 func misplaced(c byte, where string) error {
 	return fmt.Errorf("unreadable list: invalid character %q %s", c, where)
 }

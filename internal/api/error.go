@@ -76,7 +76,6 @@ func (e *Error) Error() string {
 	return text
 }
 
-// joinSentences joins two sentences, of which either may be empty.
 func joinSentences(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-
-	"trueup/internal/kind"
 )
 
 // gate decides when requests of one area may go (docs/design.md C3 and C4).
@@ -31,14 +29,6 @@ type gateState struct {
 	// newest of these.
 	failures int
 	last     *Error
-}
-
-func newGates() map[kind.Area]*gate {
-	all := map[kind.Area]*gate{}
-	for _, area := range kind.Areas() {
-		all[area] = &gate{end: func() {}}
-	}
-	return all
 }
 
 // look returns the state. It has no pause if that is over or the token was rejected.

@@ -20,11 +20,6 @@ import (
 // server is the platform, so a 404 for one object means that the object doesn't exist.
 type Listed struct{ kinds sync.Map }
 
-func (l *Listed) has(k *kind.Kind) bool {
-	_, ok := l.kinds.Load(k.Name)
-	return ok
-}
-
 // listing is the state of one List, over its pages and attempts.
 type listing struct {
 	*call
@@ -147,7 +142,6 @@ func (l *listing) pass(o kind.Object) error {
 	return l.stopped
 }
 
-// withQuery returns the collection's URL with this one parameter.
 func (c *call) withQuery(name, value string) *url.URL {
 	u := *c.url
 	u.RawQuery = url.Values{name: {value}}.Encode()
