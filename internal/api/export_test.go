@@ -26,14 +26,14 @@ func consequences() map[Class]string {
 	return map[Class]string{
 		Absent:      "The object is absent.",
 		Denied:      "Not done. The token or its role is wrong. trueup stops: exit code 8.",
-		Taken:       "Not done by this request. The object is ours only if an earlier request of ours may have arrived; otherwise trueup asks a person, exit code 6.",
+		Taken:       "Not done by this request. The object is trueup's only if an earlier request of trueup may have arrived; otherwise trueup asks you, exit code 6.",
 		Contended:   "Not done. trueup tries again; if that fails too, exit code 5.",
 		Limited:     "Not done. Purges of that hostname wait for the next apply and everything else continues: exit code 5.",
 		Rejected:    "Not done. Exit code 5, with the line of the field that the answer names.",
 		Misdirected: "The address or the workspace is wrong: exit code 1, or 5 if something was sent before.",
 		Unsent:      "Not done. trueup waits as long as the answer asks, within `--timeout`, and sends it again.",
 		Unavailable: "Unknown. trueup reads again.",
-		Unclear:     "Unknown: it may be done. trueup looks up what it can read. For a purge it asks a person, exit code 6, unless the platform is known to refuse duplicates.",
+		Unclear:     "Unknown: it may be done. trueup reads the object. For a purge it asks you, exit code 6, unless the platform is known to reject duplicates.",
 	}
 }
 
