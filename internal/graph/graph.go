@@ -1,5 +1,5 @@
-// Package graph draws which hostname serves which path from which servers, and
-// marks what a plan changes there. It reads and writes no files.
+// Package graph draws which servers answer which paths of which hostnames, and marks
+// what a plan changes. It reads and writes no files.
 package graph
 
 import (
@@ -13,14 +13,14 @@ import (
 	"trueup/internal/plan"
 )
 
-// Graph is what manifests say about hosts, paths, upstreams and servers.
+// Graph has the hosts, paths, upstreams and servers of the manifests.
 type Graph struct {
 	// Hosts are sorted by hostname.
 	Hosts []Host
-	// Sandbox and Offline are those of the plan. Partial says that the plan left
-	// out some of the hosts (--target).
+	// Sandbox and Offline are copied from the plan. Partial means that the plan does not
+	// cover all hosts (--target).
 	Sandbox, Offline, Partial bool
-	// Undrawn counts the manifests that serve nothing, by kind.
+	// Undrawn counts the manifests that serve nothing by kind.
 	Undrawn map[string]int
 	// Unmanaged are live objects that are not in git and would be drawn.
 	Unmanaged []kind.Key
@@ -29,10 +29,10 @@ type Graph struct {
 // Host is an object that serves a hostname.
 type Host struct {
 	kind.Key
-	// Hostname is empty where the object was removed from git.
+	// Hostname is empty if the object was removed from git.
 	Hostname string
 	Mark     Mark
-	// Blocked says that apply sends nothing for it.
+	// Blocked means that apply sends nothing for it.
 	Blocked   bool
 	Paths     []Path
 	Upstreams []Upstream
@@ -40,9 +40,9 @@ type Host struct {
 
 // Path is one location.
 type Path struct {
-	// Host is empty where it is the hostname or any.
+	// Host is empty if it is the hostname or *.
 	Host, Path, Action string
-	// EdgeTTL is how long the edges keep an answer, in TTLUnit, as the manifest has it.
+	// EdgeTTL is how long the CDN caches an answer, in TTLUnit, as in the manifest.
 	EdgeTTL, TTLUnit string
 	// Upstream is an index, -1 for none.
 	Upstream int
@@ -67,8 +67,8 @@ type Server struct {
 // State is how an upstream is used and defined.
 type State uint8
 
-// The states. A location names a Missing upstream that the manifest's list lacks,
-// or an Unlisted one where the manifest leaves that list to the platform.
+// A path names a Missing upstream if the manifest has a list of upstreams without it, and
+// an Unlisted one if the manifest has no list.
 const (
 	Used State = iota
 	Unused
@@ -76,9 +76,8 @@ const (
 	Unlisted
 )
 
-// Make draws the manifests of the filter's objects; a nil filter takes all. A nil
-// plan marks nothing. Rules come from the kinds and the project's overrides, as in
-// the plan.
+// Make returns the graph of the objects that filter accepts; a nil filter accepts all. A nil
+// plan marks nothing. The overrides must be those of the plan.
 func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter func(kind.Key) bool) Graph {
 	if filter == nil {
 		filter = func(kind.Key) bool { return true }
@@ -100,7 +99,9 @@ func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter fun
 	for _, o := range set.Objects {
 		key := o.Key()
 		if !drawn(key) {
-			g.countUndrawn(key, filter)
+			if filter(key) {
+				g.Undrawn[key.Kind]++
+			}
 			continue
 		}
 		if rules[o.Kind] == nil {
@@ -115,12 +116,6 @@ func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter fun
 	return g
 }
 
-func (g *Graph) countUndrawn(key kind.Key, filter func(kind.Key) bool) {
-	if filter(key) {
-		g.Undrawn[key.Kind]++
-	}
-}
-
 func itemsByKey(p *plan.Plan) map[kind.Key]*plan.Item {
 	items := make(map[kind.Key]*plan.Item, len(p.Items))
 	for i := range p.Items {
@@ -129,7 +124,7 @@ func itemsByKey(p *plan.Plan) map[kind.Key]*plan.Item {
 	return items
 }
 
-// serves reports whether the object answers for a hostname, all the time.
+// serves reports whether objects of the kind permanently serve a hostname.
 func serves(key kind.Key) bool {
 	k, known := kind.Named(key.Kind)
 	return known && k.CanPatch() && k.HostField != ""
@@ -146,7 +141,7 @@ func hostOf(o *manifest.Object, item *plan.Item, rules *merge.Rules) Host {
 	return h
 }
 
-// add adds paths and upstreams, all with one mark.
+// add adds paths and upstreams with the same mark.
 func (h *Host) add(routes manifest.Routes, mark Mark) {
 	for _, l := range routes.Locations {
 		handling := l.Handling()
@@ -172,8 +167,8 @@ func serversOf(u manifest.Upstream, mark Mark) []Server {
 	return servers
 }
 
-// link finds the upstream of each path, adds those that are missing, and says
-// which no path uses, as far as the manifest has both lists.
+// link sets the upstream of each path, adds missing upstreams, and marks unused ones if the
+// manifest has both lists.
 func (h *Host) link(spec map[string]any) {
 	index := map[string]int{}
 	for i, u := range slices.Backward(h.Upstreams) { // of two with one name, the first

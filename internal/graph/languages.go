@@ -8,9 +8,8 @@ import (
 	"trueup/internal/safetext"
 )
 
-// mermaid writes a sketch in the language of Mermaid. Text from outside is quoted,
-// and most of its punctuation becomes entities, so that it can be neither a link,
-// nor a directive, nor Markdown.
+// mermaid writes a sketch for Mermaid. It quotes text from outside and turns most punctuation
+// into entities, so that it can't be a link, a directive or Markdown.
 func mermaid(s sketch, direction string) []text {
 	out := []text{safetext.F("flowchart %s", direction)}
 	for _, n := range s.notes {
@@ -65,9 +64,9 @@ func labelOf(b box, lineBreak string, escape func(text) text) text {
 	return safetext.Join(lines, lineBreak)
 }
 
-// mermaidText keeps Mermaid from what it does after it has read entities: $$ begins
-// a formula, \n a line, :fa- an icon, and two pairs of letters an entity again. A
-// space without width keeps them apart.
+// mermaidText escapes a text. After decoding entities, Mermaid still takes $$ for a formula,
+// \n for a line break, :fa- for an icon, and two letter pairs for entities. A zero-width
+// space separates them.
 func mermaidText(t text) text {
 	const apart = "#8203;"
 	t = entities(t, "#").Replace("#58;f", "#58;"+apart+"f")
@@ -77,7 +76,7 @@ func mermaidText(t text) text {
 	return t
 }
 
-// dot writes a sketch in the language of Graphviz.
+// dot writes a sketch for Graphviz.
 func dot(s sketch, direction string) []text {
 	out := []text{
 		clean("digraph trueup {"), safetext.F("  rankdir=%s", direction),
@@ -111,10 +110,10 @@ func dotBox(b box) text {
 	return safetext.F(`n%d [label="%s", shape=%s, %s]`, b.number, label, tableOfShapes[b.shape].dot, tableOfLooks[b.look].dot)
 }
 
-// dotText doubles a backslash: Graphviz obeys one even if it was an entity.
+// dotText doubles backslashes: Graphviz reads one as an escape even if it was an entity.
 func dotText(t text) text { return entities(t, "&#").Replace("&#92;", `\\`) }
 
-// entities escapes each character that could mean something in a diagram.
+// entities escapes each character that could be syntax.
 func entities(t text, open string) text {
 	runes := []rune(t.String())
 	return t.Map(func(i int, r rune) string {
@@ -125,9 +124,8 @@ func entities(t text, open string) text {
 	})
 }
 
-// harmless reports whether the rune at i means itself in every language of
-// diagrams. A point behind a number and a hyphen before a word make a list, and
-// Mermaid uses some letters for entities of its own.
+// harmless reports whether the rune at i needs no escape. A dot after a number and a hyphen
+// before a word make a list, and Mermaid uses some letters for its own entities.
 func harmless(text []rune, i int) bool {
 	inside := i > 0 && i < len(text)-1
 	switch r := text[i]; r {
@@ -144,7 +142,6 @@ func harmless(text []rune, i int) bool {
 	}
 }
 
-// alphanumeric reports whether a rune is a letter or a digit of ASCII.
 func alphanumeric(r rune) bool {
 	return strings.ContainsRune("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }

@@ -11,8 +11,8 @@ import (
 // Mark is what a plan changes in a part of a graph.
 type Mark uint8
 
-// The marks. Conflict is what git and another client changed, Lost what is live and
-// was never in git. Of two marks for one part, the higher one is shown.
+// Conflict means that git and another client changed it, and Lost that it is live and was
+// never in git. Of two marks for one part, the higher one is shown.
 const (
 	Unmarked Mark = iota
 	Changed
@@ -23,7 +23,7 @@ const (
 	Lost
 )
 
-// add is the mark of a part with another that was found in it.
+// add combines the mark of a part with another mark in it.
 func (m *Mark) add(more Mark) {
 	if *m == Changed && more == Drifted || *m == Drifted && more == Changed {
 		more = Conflict
@@ -34,7 +34,7 @@ func (m *Mark) add(more Mark) {
 // leaves reports whether the part is live and not in git.
 func (m Mark) leaves() bool { return m == Removed || m == Lost }
 
-// mark marks what the plan changes of the host and its parts.
+// mark marks what the plan changes in the host and its parts.
 func (h *Host) mark(it *plan.Item, spec map[string]any, rules *merge.Rules) {
 	h.Blocked = it.Op == plan.Blocked
 	switch {
@@ -68,23 +68,23 @@ func (h *Host) mark(it *plan.Item, spec map[string]any, rules *merge.Rules) {
 	}
 }
 
-// marker finds the parts of a host by the paths of changes: places are the marks of
-// the parts in git, upstreams the indices of those.
+// marker finds the parts of a host by the paths of changes: the marks of the parts in git,
+// and the indices of upstreams.
 type marker struct {
 	host      *Host
 	places    map[string]*Mark
 	upstreams map[string]int
 }
 
-// The lists of a spec that are drawn.
+// The lists in a spec that a graph draws.
 const (
 	locationsPath = "locations"
 	upstreamsPath = "upstreams"
 	serversBelow  = ".servers"
 )
 
-// find fills in where the parts are. A part has three names; the first ones take
-// precedence, because a name may look like a place in a list.
+// find fills the maps. A part has three names, and the first takes precedence, because a
+// name may look like an index.
 func (m *marker) find(spec map[string]any, rules *merge.Rules) {
 	var locationRules, upstreamRules, serverRules *merge.Rules
 	if rules != nil {
@@ -115,7 +115,7 @@ func (m *marker) find(spec map[string]any, rules *merge.Rules) {
 	}
 }
 
-// put keeps the mark of an element unless its path has one, and reports whether it did.
+// put stores the mark of an element unless its path has one, and reports whether it did.
 func (m *marker) put(list, name string, mark *Mark) bool {
 	path := list + "[" + name + "]"
 	if _, there := m.places[path]; there {
@@ -125,7 +125,7 @@ func (m *marker) put(list, name string, mark *Mark) bool {
 	return true
 }
 
-// objects are the elements of a list that are drawn.
+// objects returns the elements of a list that are objects.
 func objects(v any) []any {
 	list, _ := v.([]any)
 	var out []any
@@ -137,7 +137,7 @@ func objects(v any) []any {
 	return out
 }
 
-// place marks the part that a change is in; false means that git has no such part.
+// place marks the part with the change, and reports false if git has no such part.
 func (m *marker) place(c plan.Change) bool {
 	at := c.Path
 	for m.places[at] == nil && at != "" {
@@ -157,7 +157,7 @@ func (m *marker) place(c plan.Change) bool {
 	return true
 }
 
-// placeOutside marks the whole list that a change is about, or else the host.
+// placeOutside marks the whole list with the change, or the host.
 func (m *marker) placeOutside(c plan.Change, leaves bool) bool {
 	inPaths, inUpstreams := isList(c.Path, locationsPath), isList(c.Path, upstreamsPath)
 	switch {
@@ -182,7 +182,7 @@ func isList(path, list string) bool {
 	return path == list || strings.HasPrefix(path, list+"[") && strings.HasSuffix(path, "]")
 }
 
-// addLeaving adds what live has and git has not.
+// addLeaving adds parts that are live and not in git.
 func (m *marker) addLeaving(c plan.Change, mark Mark) {
 	list, isList := c.Live.([]any)
 	if !isList {
@@ -200,7 +200,7 @@ func (m *marker) addLeaving(c plan.Change, mark Mark) {
 	m.host.add(manifest.RoutesOf(map[string]any{name: list}), mark)
 }
 
-// whole is what a change does to the part that it is about.
+// whole returns the mark of a part that a change adds, replaces or removes.
 func whole(c plan.Change) Mark {
 	switch {
 	case c.Moved || c.Live != nil && c.Desired != nil:
@@ -215,7 +215,7 @@ func whole(c plan.Change) Mark {
 	return New
 }
 
-// within is what a change does to a part that it is inside.
+// within returns the mark of a part that contains a change.
 func within(c plan.Change) Mark {
 	switch c.Class {
 	case plan.DriftOverwrite, plan.ServerNormalised:

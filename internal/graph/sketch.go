@@ -12,10 +12,10 @@ type text = safetext.Text
 
 func clean(s string) text { return safetext.Clean(s) }
 
-// maxLabel is how many columns of a label a text from outside may take.
+// maxLabel is the most columns of a text from outside in a label.
 const maxLabel = 60
 
-// sketch is a graph as boxes and arrows, for any language.
+// sketch is a graph as boxes and arrows, for every format.
 type sketch struct {
 	frames []frame
 	// boxes are outside of all frames.
@@ -45,7 +45,7 @@ type arrow struct {
 	look     look
 }
 
-// shape says what kind of part a box is.
+// shape depends on what a box represents.
 type shape uint8
 
 const (
@@ -76,8 +76,8 @@ const (
 	lookOdd
 )
 
-// tableOfLooks has the class, the arrow and the style of Mermaid, and the style of
-// DOT. Only lines have a style: filling stays as the page's theme has it.
+// tableOfLooks has the class, arrow and style in Mermaid, and the style in DOT. It sets no
+// fill colours, so that light and dark themes work.
 var tableOfLooks = [...]struct{ class, arrow, mermaid, dot string }{
 	lookPlain:   {"", "-->", "", `style=solid`},
 	lookNew:     {"new", "==>", "stroke:#2da44e,stroke-width:4px", `style=bold, penwidth=4, color="#2da44e"`},
@@ -87,7 +87,7 @@ var tableOfLooks = [...]struct{ class, arrow, mermaid, dot string }{
 	lookOdd:     {"odd", "-.->", "stroke:#d4722f,stroke-width:2px,stroke-dasharray:8 3 2 3", `style=dashed, penwidth=1, color="#d4722f"`},
 }
 
-// tableOfMarks has the plan's sign, a word to count with, and the look of each mark.
+// tableOfMarks has the label, the word in counts, and the look of each mark.
 var tableOfMarks = [...]struct {
 	label, word string
 	look        look
@@ -141,8 +141,7 @@ func (u Upstream) serverMarks() []Mark {
 	return marks
 }
 
-// label is a text from outside, or a replacement where there is none: Mermaid draws
-// no box without a label, nor anything beside it.
+// label returns s, or none if s is empty: Mermaid draws nothing if a box has no label.
 func label(s, none string) text {
 	if s == "" {
 		s = none
@@ -306,7 +305,7 @@ func bundle(marks []Mark) text {
 	return safetext.F("%s (%s)", paths, marked)
 }
 
-// ttl is how long the edges keep an answer, in words.
+// ttl returns EdgeTTL in words.
 func (p Path) ttl() text {
 	var seconds int
 	if p.EdgeTTL == "" {

@@ -10,21 +10,20 @@ import (
 // Options are one of Formats and one of Directions.
 type Options struct{ Format, Direction string }
 
-// Formats returns the ways to write a graph, the default first.
+// Formats returns the output formats, the default first.
 func Formats() []string { return []string{"mermaid", "markdown", "dot"} }
 
 // Directions returns left to right, the default, and top to bottom.
 func Directions() []string { return []string{"LR", "TB"} }
 
-// What GitHub draws of one diagram: so many characters, so many edges.
+// GitHub draws no diagram with more characters or edges.
 const (
 	maxDiagram = 50_000
 	maxEdges   = 500
 )
 
-// Write draws a graph. GitHub draws every diagram in Mermaid: what does not fit is
-// left out by steps, what the plan does not mark first, and the diagram says so.
-// DOT has all of it.
+// Write returns a graph as text. A Mermaid diagram leaves out details until GitHub can draw
+// it, unmarked hosts first, and says so. DOT leaves out nothing.
 func Write(g Graph, opts Options) safetext.Text {
 	if opts.Format == "dot" {
 		return allLines(dot(sketched(g, make([]detail, len(g.Hosts))), opts.Direction))
@@ -42,7 +41,7 @@ func Write(g Graph, opts Options) safetext.Text {
 
 func allLines(lines []text) text { return safetext.F("%s\n", safetext.Join(lines, "\n")) }
 
-// detail is how much of a host is drawn.
+// detail says how much of a host to draw.
 type detail uint8
 
 const (
@@ -53,16 +52,16 @@ const (
 	nothing
 )
 
-// minNamed is the fewest characters that a host with only its name takes.
+// minNamed is the fewest characters of a host with only its name.
 const minNamed = 40
 
-// fitted draws as much as fits. Marked hosts are the last that it leaves out.
+// fitted draws as much as fits. It leaves out marked hosts last.
 func fitted(g Graph, direction string) (s sketch, diagram []text) {
 	details := make([]detail, len(g.Hosts))
 	left := len(g.Hosts)
 	fits := func() bool {
 		if left*minNamed > maxDiagram {
-			return false // drawing takes its time
+			return false // don't spend time on drawing
 		}
 		s = sketched(g, details)
 		diagram = mermaid(s, direction)
@@ -85,7 +84,7 @@ func fitted(g Graph, direction string) (s sketch, diagram []text) {
 	return s, diagram
 }
 
-// byMark are the indices of hosts without a mark and with one, in reverse.
+// byMark returns the indices of hosts without a mark, and with one, last host first.
 func byMark(g Graph) (hosts [2][]int) {
 	for i, h := range slices.Backward(g.Hosts) {
 		marked := 0
@@ -97,7 +96,7 @@ func byMark(g Graph) (hosts [2][]int) {
 	return hosts
 }
 
-// notDrawn says what a diagram lacks; empty is nothing.
+// notDrawn says what a diagram leaves out; empty for nothing.
 func notDrawn(details []detail) text {
 	var n [nothing + 1]int
 	for _, d := range details {
@@ -118,13 +117,13 @@ func notDrawn(details []detail) text {
 	return safetext.Join(parts, ", ")
 }
 
-// note is a sentence of this program with names from outside behind it.
+// note is a constant sentence, then names from outside.
 type note struct {
 	text  text
 	names []text
 }
 
-// line is the note as a comment, in a language in which an entity begins so.
+// line returns the note for a comment. open starts an entity in that format.
 func (n note) line(open string) text {
 	names := make([]text, len(n.names))
 	for i, name := range n.names {
@@ -144,7 +143,7 @@ func (n note) markdown() safetext.Markdown {
 	return safetext.M("%s %s.", safetext.Constant(n.text), safetext.JoinMarkdown(names, ", "))
 }
 
-// maxNames is how many names a note has.
+// maxNames is the most names in a note.
 const maxNames = 10
 
 func notesOf(g Graph, details []detail) []note {

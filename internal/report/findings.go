@@ -12,7 +12,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// place is in front of a finding, if the finding has a place.
+// place returns the prefix of a finding with its location; empty without one.
 func place(f diag.Finding) safe {
 	at := location(f)
 	if at.Empty() {
@@ -21,7 +21,7 @@ func place(f diag.Finding) safe {
 	return safetext.F("%s: ", at)
 }
 
-// location is file:line:column, as far as it is known.
+// location returns file:line:column, as far as known.
 func location(f diag.Finding) safe {
 	text := clean(f.Path).Cut(maxPath)
 	if f.Line > 0 {
@@ -33,7 +33,7 @@ func location(f diag.Finding) safe {
 	return text
 }
 
-// alike are findings that say the same of several places; the first represents all.
+// alike is a finding and others with the same message.
 type alike struct {
 	diag.Finding
 	others []diag.Finding
@@ -55,7 +55,7 @@ func alikeFindings(found diag.List) []alike {
 	return all
 }
 
-// Also names the other places, empty where there are none.
+// Also names the other places; empty for none.
 func (a alike) Also() safe {
 	if len(a.others) == 0 {
 		return safe{}
@@ -67,7 +67,7 @@ func (a alike) Also() safe {
 	return safetext.F("also at %s", limited(places, ", "))
 }
 
-// fixes introduces the fix, which may be that of the first place alone.
+// fixes returns the label of the fix, which may apply only to the first place.
 func (a alike) fixes() string {
 	if slices.ContainsFunc(a.others, func(f diag.Finding) bool { return f.Fix != a.Fix }) {
 		return "fix of the first"
@@ -75,16 +75,15 @@ func (a alike) fixes() string {
 	return "fix"
 }
 
-// In a plan, maxQuiet warnings of one rule about what the plan does not change are
-// shown one by one; maxPlaces places represent more of them.
+// If a plan has more than maxQuiet warnings of a rule about what it does not change,
+// one finding with maxPlaces places replaces them.
 const (
 	maxQuiet  = 3
 	maxPlaces = 3
 )
 
-// shownFindings are the findings of a document as people read them. In a plan, many
-// warnings of a rule about what it does not change become one; validate, which has no
-// plan, and Verbose show each.
+// shownFindings returns the findings of a document. Without a plan, or with Verbose, it
+// merges none.
 func shownFindings(doc Document, opts Options) []alike {
 	quiet := map[string][]diag.Finding{}
 	is := make([]bool, len(doc.Findings))
@@ -111,7 +110,6 @@ func shownFindings(doc Document, opts Options) []alike {
 	return all
 }
 
-// manyAsOne is one finding for many of a rule.
 func manyAsOne(same []diag.Finding) diag.Finding {
 	places := make([]string, 0, maxPlaces)
 	for _, f := range same[:maxPlaces] {
@@ -124,7 +122,7 @@ func manyAsOne(same []diag.Finding) diag.Finding {
 	}
 }
 
-// itemsByFile are the items of each manifest in the order of their lines.
+// itemsByFile returns the items of each manifest in order of their lines.
 func itemsByFile(pl *plan.Plan) map[string][]*plan.Item {
 	items := map[string][]*plan.Item{}
 	for i := range pl.Items {
@@ -138,7 +136,7 @@ func itemsByFile(pl *plan.Plan) map[string][]*plan.Item {
 	return items
 }
 
-// itemAt is the item, of those sorted by line, in which a line is, or nil.
+// itemAt returns the item that contains the line, or nil. The items must be sorted by line.
 func itemAt(items []*plan.Item, line int) *plan.Item {
 	i, _ := slices.BinarySearchFunc(items, line+1, func(it *plan.Item, line int) int { return cmp.Compare(it.Line, line) })
 	if i == 0 {
@@ -147,7 +145,7 @@ func itemAt(items []*plan.Item, line int) *plan.Item {
 	return items[i-1]
 }
 
-// silenced are warnings and advice that comments in manifests hide.
+// silenced returns the warnings and the advice that comments in manifests hide.
 func silenced(doc Document) diag.List {
 	if doc.Plan == nil {
 		return doc.Silenced
@@ -157,9 +155,8 @@ func silenced(doc Document) diag.List {
 
 const tabWidth = 4
 
-// excerpt is the source line in so many columns, and where its column is in it: wide
-// characters, tabs and escapes count as they are shown. What is far left of the
-// column is left out.
+// excerpt shortens a source line to columns, and returns the display column of its column.
+// It cuts text far left of that column.
 func excerpt(line string, column, columns int) (safe, int) {
 	runes := []rune(line)
 	at := min(max(column-1, 0), len(runes))

@@ -10,17 +10,16 @@ import (
 	"trueup/internal/safetext"
 )
 
-// A structure of at most maxInline columns is in the line of its path, a longer one
-// below it, on at most maxDetails lines unless it is to be shown whole.
+// An object or list of at most maxInline columns is on the line of its path. A longer one is
+// below, on at most maxDetails lines unless it is grave.
 const (
 	maxInline  = 60
 	maxDetails = 4
 )
 
-// gist says what a structure is in the words that its schema has for it, and
-// returns the tokens of the flow of all that the words and the path leave out.
-// Without words it is the whole flow, or the number of its values where that
-// is long.
+// gist describes a value in the words of its schema, and returns the YAML flow tokens of
+// everything else in it. Without such words it returns the whole flow, or if that is long,
+// the number of values.
 func gist(kindName, path string, v any, whole bool) (words safe, details []safe) {
 	words, rest, ok := summed(kindName, path, v)
 	if ok && rest != nil {
@@ -40,9 +39,8 @@ func gist(kindName, path string, v any, whole bool) (words safe, details []safe)
 	return value(v, whole), nil
 }
 
-// summed says what a structure is in the words that its schema has for it, and
-// returns all that the words and the path leave out; ok is false where there
-// are no such words.
+// summed describes a value in the words of its schema, and returns what neither the words
+// nor the path have. ok is false without such words.
 func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -66,7 +64,7 @@ func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
 	return words, rest, true
 }
 
-// fieldAt finds the field of a path, and the key fields in the path's last bracket.
+// fieldAt returns the field of a path, and the key fields of its last brackets.
 func fieldAt(kindName, path string) (field *kind.Field, keys []string) {
 	k, ok := kind.Named(kindName)
 	if !ok {
@@ -82,8 +80,8 @@ func fieldAt(kindName, path string) (field *kind.Field, keys []string) {
 	return field, keys
 }
 
-// fill puts an object's fields into a summary (kind.Field.Summary) and returns
-// their paths; ok is false where a field is absent or is no scalar.
+// fill puts an object's fields into a summary (kind.Field.Summary) and returns their
+// paths. ok is false if a field is absent or not a scalar.
 func fill(summary string, object map[string]any) (words safe, said [][]string, ok bool) {
 	for {
 		before, after, more := strings.Cut(summary, "{")
@@ -105,7 +103,7 @@ func fill(summary string, object map[string]any) (words safe, said [][]string, o
 	}
 }
 
-// scalars are the values of a path; one through a list has many.
+// scalars returns the values of a path, several if it passes a list.
 func scalars(v any, path []string) (values []safe, ok bool) {
 	switch t := v.(type) {
 	case nil:
@@ -128,7 +126,7 @@ func scalars(v any, path []string) (values []safe, ok bool) {
 	return []safe{said(v)}, len(path) == 0
 }
 
-// said is a scalar in a sentence, in quotes only where it needs them.
+// said returns a scalar for a sentence, quoted only if needed.
 func said(v any) safe {
 	if s, ok := v.(string); ok && s != "" && unquotable(s) {
 		return clean(s)
@@ -136,8 +134,8 @@ func said(v any) safe {
 	return literal(v)
 }
 
-// without leaves a field out of an object, and what is empty then; nil is
-// nothing. Elements of lists stay whole, or nobody could tell them apart.
+// without returns an object without a field and its empty parents; nil if nothing is
+// left. List elements stay whole, so that a reader can tell them apart.
 func without(v any, path []string) any {
 	if len(path) == 0 {
 		return nil
@@ -158,14 +156,14 @@ func without(v any, path []string) any {
 	return rest
 }
 
-// flow writes a value as YAML would in one line: one token for each of its scalars.
-// Quotes are where a text could be another value. A text takes at most so many columns.
+// flow writes a value as YAML flow, one token for each scalar. It quotes strings that could
+// be another value, and shortens them to most columns.
 type flow struct {
 	tokens []safe
 	most   int
 }
 
-// bare is the flow of a structure without its own brackets.
+// bare returns the flow of an object or list without the outer brackets.
 func bare(v any, most int) []safe {
 	f := flow{most: most}
 	f.members(v, "", "")
@@ -196,7 +194,6 @@ func (f *flow) write(before string, v any, after string) {
 	}
 }
 
-// members writes those of an object or a list, with commas between them.
 func (f *flow) members(v any, before, after string) {
 	list, _ := v.([]any)
 	object, _ := v.(map[string]any)
@@ -218,7 +215,7 @@ func (f *flow) members(v any, before, after string) {
 
 func (f *flow) text(s string) string { return shorten(flowText(s), f.most).String() }
 
-// flowText is a text in quotes, unless nobody could take it for anything else.
+// flowText quotes a string unless YAML reads it as the same string without quotes.
 func flowText(s string) safe {
 	if s == "" || !unquotable(s) || strings.ContainsRune("0123456789-+.", rune(s[0])) {
 		return jsonText(s)
@@ -230,7 +227,7 @@ func flowText(s string) safe {
 	return clean(s)
 }
 
-// unquotable reports whether no character of s means something in a flow.
+// unquotable reports whether no character of s has a meaning in YAML flow.
 func unquotable(s string) bool {
 	const others = "_-./*"
 	return !strings.ContainsFunc(s, func(r rune) bool {
@@ -239,9 +236,8 @@ func unquotable(s string) bool {
 	})
 }
 
-// flowLines sets tokens on lines of so many columns; those beyond maxDetails
-// are counted, unless the value is to be shown whole. Only a token that is wider
-// than a line is broken, at its spaces.
+// flowLines wraps tokens. It counts those after maxDetails lines unless whole is set. It
+// breaks only tokens that are wider than a line, at spaces.
 func flowLines(tokens []safe, columns int, whole bool) []safe {
 	var lines []safe
 	var line safe

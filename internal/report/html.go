@@ -10,15 +10,13 @@ import (
 	"strings"
 )
 
-// The page's template, style and script. They are constants of this program:
-// text from outside comes in through html/template alone.
+// Text from outside enters the page only through html/template.
 //
 //go:embed html/page.tmpl html/style.css html/script.js
 var htmlFiles embed.FS
 
-// writeHTML renders one page that needs nothing beside it: it can be read
-// without script, which filters and folds, and its policy lets a browser load,
-// run and send nothing else.
+// writeHTML renders a page that loads and sends nothing, which its policy enforces. It can
+// be read without the script, which only filters and folds.
 func writeHTML(w io.Writer, doc Document, opts Options) error {
 	page := newHTMLPage(doc, opts)
 	style, script := embedded("style.css"), embedded("script.js")
@@ -51,13 +49,13 @@ func embedded(name string) string {
 	return string(text)
 }
 
-// policy forbids everything but this style and this script.
+// policy forbids everything except this style and this script.
 func policy(style, script string) string {
 	return "default-src 'none'; style-src '" + hashOf(style) + "'; script-src '" + hashOf(script) +
 		"'; base-uri 'none'; form-action 'none'"
 }
 
-// hashOf is a text as a content security policy names it.
+// hashOf returns a hash in the form of a content security policy.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

@@ -24,7 +24,7 @@ type htmlItem struct {
 	Request         *htmlBody
 }
 
-// htmlEntry is an object in the page. View makes its text late, to save memory.
+// htmlEntry is an object in the page. The template calls View for each, to save memory.
 type htmlEntry struct {
 	ID      safe
 	Open    bool
@@ -39,10 +39,10 @@ type htmlFilter struct {
 	Choices  []tally
 }
 
-// maxOpen is how many objects are unfolded, the most important first.
+// maxOpen is how many objects are unfolded.
 const maxOpen = 40
 
-// items adds the objects that need a word, and the address of each.
+// items adds the visible objects and their anchors.
 func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 	taken := map[safe]bool{}
 	columns := htmlColumns{"live", "Field", "Live", "Git", "Cause"}
@@ -80,13 +80,13 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 	p.filters(pl, opts)
 }
 
-// addressable reports whether a text means itself in an address.
+// addressable reports whether a text needs no escape in a URL.
 func addressable(s string) bool {
 	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
 	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""
 }
 
-// View is all that the page says about the object.
+// View returns all that the page shows about the object.
 func (e htmlEntry) View() htmlItem {
 	item, rows := *e.item, itemRows(*e.item, e.opts)
 	v := htmlItem{
@@ -116,10 +116,10 @@ func (e htmlEntry) View() htmlItem {
 	return v
 }
 
-// opValue is what the filter knows an operation by.
+// opValue is the operation as the filter's value.
 func opValue(item plan.Item) safe { return clean(string(item.Op)).Cut(maxName) }
 
-// opMark is the sign of what happens to an object as a whole.
+// opMark is the mark of an object as a whole.
 func opMark(item plan.Item) mark {
 	if rows := opRows(item); len(rows) > 0 {
 		return rows[0].mark
@@ -141,7 +141,7 @@ func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
 }
 
-// count counts a value, in the order in which they are met.
+// count counts a value; choices are in the order of their first one.
 func (f *htmlFilter) count(value, name string) {
 	i := slices.IndexFunc(f.Choices, func(t tally) bool { return t.Value == value })
 	if i < 0 {
@@ -164,7 +164,7 @@ type htmlOutcome struct {
 	Mismatch                         *htmlDiff
 }
 
-// outcomes adds how each object ended, what needs a person first.
+// outcomes adds the outcome of each object; what needs a person comes first.
 func (p *htmlPage) outcomes(doc Document) {
 	out := &htmlOutcomes{Of: applySummary(doc.Apply), Next: nextSteps(doc.Apply)}
 	p.Heading, p.Lede, p.Sub, p.Outcomes = applyTitle(doc), out.Of, safe{}, out

@@ -11,18 +11,18 @@ import (
 	"trueup/internal/safetext"
 )
 
-// What the page shows of one text, in columns; of one value and of the body of a
-// request, in lines. What goes beyond is counted.
+// The most columns of a text, and the most lines of a value and of a request body. The page
+// counts the rest.
 const (
 	maxHTMLText  = 8000
 	maxHTMLLines = 200
 	maxHTMLBody  = 400
 )
 
-// htmlRoom is what the page shows of one value: columns of a text, and lines.
+// htmlRoom limits a value: columns of a text, and lines.
 type htmlRoom struct{ text, lines int }
 
-// room is what the page shows of a row's values: grave ones whole.
+// room returns the limits for a row's values; grave ones have none.
 func (r row) room() htmlRoom {
 	if r.whole() {
 		return htmlRoom{math.MaxInt, math.MaxInt}
@@ -37,16 +37,15 @@ type htmlDiff struct {
 	Rows    []htmlRow
 }
 
-// htmlColumns are its heads; the class names them on narrow screens.
+// htmlColumns are column heads. Class selects their names on narrow screens.
 type htmlColumns struct{ Class, Path, Before, After, Why string }
 
 type htmlRow struct {
 	Mark look
 	Why  safe
-	// Path is in parts, between which a line may break.
+	// Path has parts between which a line may break.
 	Path []safe
-	// Said is there in place of the two values. These are strings because the template
-	// asks which are empty.
+	// Said replaces the two values. These are strings so that the template can test for empty.
 	At, Said, Cause string
 	Before, After   htmlCell
 	Alarm           bool
@@ -54,16 +53,16 @@ type htmlRow struct {
 
 // htmlCell is one side of a change.
 type htmlCell struct {
-	// Words say in short what the lines are.
+	// Words describe the value.
 	Words, Rest string
 	Lines       []htmlLine
 }
 
-// htmlLine is a line of a value; its class is same, diff, or pad for a line of the other side.
+// htmlLine is a line of a value. Class is same, diff, or pad if only the other side has a line.
 type htmlLine struct {
 	Class string
 	Text  safe
-	// Parts replace the text where words in it differ; New is for the right side.
+	// Parts replace Text if they differ in words. New marks the right side.
 	Parts []part
 	New   bool
 }
@@ -89,7 +88,7 @@ func rowView(kindName string, r row) htmlRow {
 	return v
 }
 
-// breakable are the parts of a path, each with the point that ends it.
+// breakable returns the parts of a path, each with its final dot.
 func breakable(path safe) []safe {
 	text := path.String()
 	var out []safe
@@ -100,7 +99,7 @@ func breakable(path safe) []safe {
 	return out
 }
 
-// alone is a value without another side: in words of its schema, and the rest.
+// alone returns a value without another side: in the words of its schema, then the rest.
 func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 	words, rest, ok := summed(kindName, path, v)
 	c := htmlCell{Words: words.String()}
@@ -119,7 +118,6 @@ func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 	return c
 }
 
-// moreLines counts what is not shown, if anything.
 func moreLines(n int) string {
 	if n <= 0 {
 		return ""
@@ -127,13 +125,13 @@ func moreLines(n int) string {
 	return safetext.F("… and %s", safetext.Count(n, "more line")).String()
 }
 
-// tall reports whether a value is better read on several lines.
+// tall reports whether a value needs several lines.
 func tall(v any) bool {
 	text, _ := v.(string)
 	return hasMembers(v) || strings.Contains(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// sides are two values with the words or lines marked that differ.
+// sides returns two values with their different words or lines marked.
 func sides(before, after any, room htmlRoom) (a, b htmlCell) {
 	switch {
 	case before == nil && after == nil:
@@ -156,7 +154,6 @@ func sides(before, after any, room htmlRoom) (a, b htmlCell) {
 	return a, b
 }
 
-// besideLine is a line of a comparison on both sides.
 func besideLine(c lineChange, columns int) (a, b htmlLine) {
 	a, b = htmlLine{Class: "pad"}, htmlLine{Class: "pad"}
 	switch {
@@ -173,7 +170,7 @@ func besideLine(c lineChange, columns int) (a, b htmlLine) {
 	return a, b
 }
 
-// wordsOf are two lines with the words marked that differ.
+// wordsOf returns two lines with their different words marked.
 func wordsOf(before, after safe) (a, b htmlLine) {
 	a, b = htmlLine{Class: "diff"}, htmlLine{Class: "diff"}
 	x, y, ok := intraline(before, after)
@@ -188,7 +185,7 @@ func wordsOf(before, after safe) (a, b htmlLine) {
 	return a, b
 }
 
-// middle marks what differs in texts that are too long to compare by word.
+// middle marks the difference in texts that are too long to compare by word.
 func middle(before, after safe) (a, b []part, ok bool) {
 	x, y := []rune(before.String()), []rune(after.String())
 	long := max(len(x), len(y))
@@ -214,7 +211,6 @@ type htmlBody struct {
 	Rest  string
 }
 
-// bodyView is the body of a request as it is sent, laid out.
 func bodyView(r *plan.Request) *htmlBody {
 	var text bytes.Buffer
 	if r == nil || string(r.Body) == "null" || json.Indent(&text, r.Body, "", "  ") != nil {

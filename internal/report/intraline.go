@@ -10,21 +10,20 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// Texts shorter than minIntraline, and those that share less than a third, are
-// easier to read whole; numbers always are.
+// Texts shorter than minIntraline are easier to read without marked words.
 const (
 	minIntraline = 12
 	maxIntraline = 4 * maxText
 )
 
-// part is a piece of a line that is, or is not, what differs.
+// part is a piece of a line.
 type part struct {
 	Text    safe
 	Differs bool
 }
 
-// intraline splits two quoted texts into the words that they share and those
-// that differ; ok is false where marking them would help nobody.
+// intraline splits two texts into equal and different words. ok is false for short texts,
+// for numbers, and if less than a third is equal.
 func intraline(before, after safe) (a, b []part, ok bool) {
 	short := min(utf8.RuneCountInString(before.String()), utf8.RuneCountInString(after.String()))
 	long := max(utf8.RuneCountInString(before.String()), utf8.RuneCountInString(after.String()))
@@ -50,8 +49,8 @@ func intraline(before, after safe) (a, b []part, ok bool) {
 	return a, b, 3*shared >= long
 }
 
-// dictionary replaces each word or line with a character, so that these are
-// compared and not letters. It holds as many as the private use planes.
+// dictionary replaces each word or line with a character, so that the diff does not compare
+// letters. It holds as many as the private use planes.
 type dictionary struct {
 	units []safe
 	index map[safe]rune
@@ -112,5 +111,5 @@ func words(s safe) []safe {
 	return out
 }
 
-// wordy reports whether a value is no number, also in quotes.
+// wordy reports whether a value is not a number, quoted or not.
 func wordy(s safe) bool { return strings.Trim(s.String(), `"0123456789+-.eE`) != "" }

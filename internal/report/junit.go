@@ -200,8 +200,7 @@ const maxItem = 12000
 
 func objectLines(item plan.Item, rows []row) []safe {
 	head := safetext.Join(safetext.Filled(source(item), headline(item, rows)), ": ")
-	pieces := diffPieces(group{item: item, rows: rows})
-	lines, _ := within(pieces, sizeOfPieces(pieces), maxItem, 0)
+	lines, _ := within(diffPieces(group{item: item, rows: rows}), maxItem)
 	return append([]safe{head}, lines...)
 }
 

@@ -6,16 +6,15 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// The lines of context around what differs, and the lines of each text beyond
-// which they are not compared: what differs is then all of one and all of the
-// other.
+// contextLines is the context around a difference. Texts that differ in more than
+// maxCompared lines count as different throughout.
 const (
 	contextLines = 3
 	maxCompared  = 2000
 )
 
-// lineChange is one line of a comparison: the line of live, that of git, or both if
-// they are equal or one replaces the other.
+// lineChange is a line before, a line after, or both if they are equal or one replaces the
+// other.
 type lineChange struct {
 	before, after *textLine
 }
@@ -24,7 +23,7 @@ func (c lineChange) same() bool {
 	return c.before != nil && c.after != nil && c.before.text == c.after.text
 }
 
-// line is the one that has the cause: git's, or live's where git has none.
+// line returns the line with the cause: after, or before if there is no after.
 func (c lineChange) line() *textLine {
 	if c.after != nil {
 		return c.after
@@ -51,7 +50,7 @@ func compareLines(before, after []textLine) []lineChange {
 	return out
 }
 
-// compareMiddle compares texts that neither begin nor end alike.
+// compareMiddle compares texts whose first and last lines differ.
 func compareMiddle(before, after []textLine) []lineChange {
 	if len(before) == 0 || len(after) == 0 || max(len(before), len(after)) > maxCompared {
 		return paired(before, after)
@@ -84,7 +83,7 @@ func compareMiddle(before, after []textLine) []lineChange {
 	return out
 }
 
-// paired puts removed lines beside the next added ones with the same names.
+// paired pairs removed lines with the next added ones that have the same field name.
 func paired(before, after []textLine) []lineChange {
 	where := make(map[safe][]int, len(after))
 	for j := range after {
@@ -121,7 +120,7 @@ func nameOf(line safe) safe {
 	return clean(name)
 }
 
-// hunk is a run of lines around a difference, and where it begins in each text, from 0.
+// hunk is a difference with context. before and after count the lines in front of it.
 type hunk struct {
 	lines         []lineChange
 	before, after int
@@ -129,17 +128,7 @@ type hunk struct {
 
 func hunks(changes []lineChange) []hunk {
 	var out []hunk
-	before, after, end := 0, 0, 0
-	at := make([][2]int, len(changes))
-	for i, c := range changes {
-		at[i] = [2]int{before, after}
-		if c.before != nil {
-			before++
-		}
-		if c.after != nil {
-			after++
-		}
-	}
+	before, after, end, counted := 0, 0, 0, 0
 	for i := 0; i < len(changes); i++ {
 		if changes[i].same() {
 			continue
@@ -152,7 +141,11 @@ func hunks(changes []lineChange) []hunk {
 			}
 		}
 		end = min(end+1+contextLines, len(changes))
-		out = append(out, hunk{changes[start:end], at[start][0], at[start][1]})
+		for _, c := range changes[counted:start] {
+			before, after = before+oneIf(c.before != nil), after+oneIf(c.after != nil)
+		}
+		counted = start
+		out = append(out, hunk{changes[start:end], before, after})
 		i = end - 1
 	}
 	return out

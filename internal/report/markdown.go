@@ -11,23 +11,22 @@ import (
 )
 
 const (
-	// maxMarkdown is the room in a comment of a code host, which may have 65,536
-	// characters, of which 512 are left to whoever posts it. Bytes are counted:
-	// however a host counts characters, they are never more.
+	// maxMarkdown is the limit of comments on code hosts, 65,536 characters, less 512 for
+	// whoever posts it. It counts bytes, which are never fewer than characters.
 	maxMarkdown = 65536 - 512
-	// maxSummary is the room in the file of a step's summary, other text included: a
-	// code host silently drops one of more than 1 MiB.
+	// maxSummary is the limit of a step's summary with its other text: a code host
+	// silently drops one of more than 1 MiB.
 	maxSummary = 1_000_000
-	// maxRest is the room for the count of what did not fit, without its place.
+	// maxRest is for the line that counts what did not fit.
 	maxRest = 400
-	// markdownColumns is the width of a comment's fence, about.
+	// markdownColumns is about the width of a code block in a comment.
 	markdownColumns = 96
 )
 
-// SummaryRoom is how many bytes a report may add to a step's summary of that size.
+// SummaryRoom returns how many bytes a report may append to a step's summary of that size.
 func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 
-// writeMarkdown renders in at most so many bytes.
+// writeMarkdown renders at most most bytes.
 func writeMarkdown(most int) writer {
 	return func(w io.Writer, doc Document, opts Options) error {
 		room := most
@@ -39,10 +38,9 @@ func writeMarkdown(most int) writer {
 	}
 }
 
-// markdown is the report in at most so many bytes, of which it needs 2,000: the
-// summary, then as much of the rest as fits, the most important first, then what
-// is left out and where to find it. It is empty where even the summary does not fit.
-// Text from outside is only inside fences and code tags.
+// markdown returns the report in at most budget bytes: the summary, then what fits, the most
+// important first, then what it omits and where that is. It is empty if the summary does
+// not fit; 2,000 bytes are enough. Text from outside is only inside fences and code tags.
 func markdown(doc Document, opts Options, budget int) markup {
 	head := markdownHead(doc, opts, budget/3)
 	if head.Len() > budget-maxRest {
@@ -54,23 +52,23 @@ func markdown(doc Document, opts Options, budget int) markup {
 // section is a part of the report: lines in a fence, folded below its summary.
 type section struct {
 	rank rank
-	// name is what the part is about, empty where it has no name.
+	// name is the object; empty for none.
 	name    safe
 	summary markup
 	open    bool
-	// diff says that a code host colours the lines by their first characters.
+	// diff makes a code host colour the lines by their first character.
 	diff   bool
 	pieces []piece
-	// size is what it takes in all.
+	// size is in bytes.
 	size int
 }
 
-// piece are lines that are shown together or not at all.
+// piece has lines that are shown together or not at all.
 type piece struct {
 	lines []safe
-	// path is that of a grave change: where its lines have no room, it is named.
+	// path names a grave change if its lines don't fit.
 	path safe
-	// alarm gives the lines precedence where there is no room for all.
+	// alarm makes the lines come first if not all fit.
 	alarm bool
 }
 
@@ -82,11 +80,10 @@ func pieced(lines []safe) []piece {
 	return out
 }
 
-// maxUnfolded is the number of lines that a reader sees without opening anything.
+// maxUnfolded is the most lines outside folded parts.
 const maxUnfolded = 60
 
-// markdownBlocks are all parts below the head, the most important first. The first
-// ones are open: nobody should have to look for what matters.
+// markdownBlocks returns all parts below the head, the most important first, which are open.
 func markdownBlocks(doc Document, opts Options) []section {
 	blocks := []section{
 		{rank: rankErrors, pieces: pieced(messages(doc.Errors))},
@@ -188,7 +185,7 @@ func messages(texts []string) []safe {
 	return out
 }
 
-// findingPieces are findings with an empty line between them.
+// findingPieces puts an empty line between findings.
 func findingPieces(found []alike) []piece {
 	out := make([]piece, len(found))
 	for i, f := range found {
@@ -214,7 +211,7 @@ func outcomeBlocks(r *apply.Result) []section {
 	return blocks
 }
 
-// diffRow is a row as a line for each value; a line in front says if it is no change of git.
+// diffRow returns a line for each value of a row, after a line for what is not a change of git.
 func diffRow(r row) []safe {
 	said := safetext.Join(safetext.Filled(r.path, r.after), ": ")
 	switch {
@@ -232,7 +229,7 @@ func diffRow(r row) []safe {
 	return changedLines(r)
 }
 
-// changedLines are the values of a row and what they are short for.
+// changedLines returns the values of a row and their details.
 func changedLines(r row) []safe {
 	before, after := safetext.F("- %s: %s", r.path, r.before), safetext.F("+ %s: %s", r.path, r.after)
 	switch {
@@ -259,7 +256,7 @@ func detailLines(sign string, r row) []safe {
 	return out
 }
 
-// commented puts a cause behind a line, or below it where it would need scrolling.
+// commented puts a cause after a line, or below it if the line would be too wide.
 func commented(line, cause safe) []safe {
 	if cause.Empty() {
 		return []safe{line}
@@ -270,7 +267,7 @@ func commented(line, cause safe) []safe {
 	return []safe{line, safetext.F("%s     # %s", line.String()[:1], cause)}
 }
 
-// noteLines are a note on short lines; a fix stays whole, so that it can be copied.
+// noteLines wraps a note; a fix stays on one line, so that you can copy it.
 func noteLines(n note) []safe {
 	line := safetext.F("  %s", n.text)
 	if n.fix {

@@ -6,7 +6,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// The fewest bytes that a block is worth, and those for the count of lines that did not fit.
+// minBlock is the fewest bytes for a block, and maxCount is for the line that counts the rest.
 const (
 	minBlock = 800
 	maxCount = 40
@@ -20,9 +20,8 @@ func sizeOf(blocks []section) int {
 	return n
 }
 
-// fitBlocks writes as much of the blocks as has room, the most important first, and
-// names what has none. Grave changes come first: as long as one of them is neither
-// shown nor named, nothing behind it is shown.
+// fitBlocks writes the blocks that fit, the most important first, and names the others.
+// It shows nothing after a grave change that it can neither show nor name.
 func fitBlocks(blocks []section, where markup, room int) markup {
 	if sizeOf(blocks) <= room {
 		text, _ := fitRanks(blocks, room)
@@ -44,7 +43,7 @@ func fitBlocks(blocks []section, where markup, room int) markup {
 	return shown.Add(leftOut(left, where, room-shown.Len()))
 }
 
-// mentions is what it takes to name blocks and their grave changes.
+// mentions returns the bytes that the names of blocks and of their grave changes take.
 func mentions(blocks []section) int {
 	n := 0
 	for _, b := range blocks {
@@ -61,10 +60,9 @@ func (s section) mention() safe {
 	return safetext.Join(safetext.Filled(s.name.Cut(maxPath), safetext.Join(paths, ", ")), ": ").Guarded()
 }
 
-// fitRanks writes as much of the blocks as has room, and returns those with no line
-// shown. Blocks of a rank share its room alike, so that an enormous one hides none. No
-// rank takes more than half of what is left as long as those behind it need it,
-// unless half is less than one block is worth.
+// fitRanks writes the blocks that fit, and returns those that don't. Blocks of a rank get
+// equal room, so that a huge one hides no other. A rank gets at most half of the room
+// while later ranks need the rest, but always enough for one block.
 func fitRanks(blocks []section, room int) (text markup, left []section) {
 	behind := sizeOf(blocks)
 	for len(blocks) > 0 {
@@ -81,7 +79,7 @@ func fitRanks(blocks []section, room int) (text markup, left []section) {
 	return text, left
 }
 
-// fitRank shares room among the first blocks of a rank that get minBlock, or all they need.
+// fitRank shares room among the first blocks of a rank, as many as can have minBlock bytes.
 func fitRank(blocks []section, room int) (markup, []section) {
 	sizes := make([]int, len(blocks))
 	n, free := len(blocks), room
@@ -96,7 +94,7 @@ func fitRank(blocks []section, room int) (markup, []section) {
 	var left []section
 	for i, b := range blocks {
 		if i < n {
-			if lines, ok := within(b.pieces, b.size, most, b.frame()); ok {
+			if lines, ok := within(b.pieces, most-(b.size-sizeOfPieces(b.pieces))); ok {
 				texts = append(texts, b.text(lines))
 				continue
 			}
@@ -106,7 +104,7 @@ func fitRank(blocks []section, room int) (markup, []section) {
 	return markup{}.Add(texts...), left
 }
 
-// evenly is the most that any may take so that all have room together.
+// evenly returns the largest size so that all fit into room if none exceeds it.
 func evenly(sizes []int, room int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	most := 0
@@ -119,8 +117,6 @@ func evenly(sizes []int, room int) int {
 	}
 	return most
 }
-
-func (s section) frame() int { return s.size - sizeOfPieces(s.pieces) }
 
 func sizeOfPieces(pieces []piece) int {
 	n := 0
@@ -138,12 +134,11 @@ func (p piece) size() int {
 	return n
 }
 
-// within are the lines of pieces that have a size, in at most so many bytes with
-// their frame. Where not all have room there is a line for those that have none: their
-// number, and the paths of grave changes. ok is false where there is no room for
-// that, or for any piece.
-func within(pieces []piece, size, most, frame int) (lines []safe, ok bool) {
-	room := most - frame - maxCount
+// within returns the lines of the pieces that fit into most bytes, grave ones and alarms
+// first. A last line counts the others and names their grave paths. ok is false if no
+// piece fits.
+func within(pieces []piece, most int) (lines []safe, ok bool) {
+	all, room := sizeOfPieces(pieces) <= most, most-maxCount
 	mentioned := func(p piece) int {
 		if p.path.Empty() {
 			return 0
@@ -157,7 +152,7 @@ func within(pieces []piece, size, most, frame int) (lines []safe, ok bool) {
 	for weight := 2; weight >= 0; weight-- {
 		for i, p := range pieces {
 			need := p.size() - mentioned(p)
-			if size <= most || p.weight() == weight && need <= room {
+			if all || p.weight() == weight && need <= room {
 				taken[i], ok, room = true, true, room-need
 			}
 		}
@@ -200,7 +195,7 @@ func (s section) text(lines []safe) markup {
 	return safetext.Details(s.open, s.summary, body)
 }
 
-// leftOut counts and names the blocks with no line shown, and says where they are.
+// leftOut counts and names the omitted blocks, and points to where they are.
 func leftOut(left []section, where markup, room int) markup {
 	if len(left) == 0 {
 		return markup{}
@@ -237,7 +232,7 @@ func leftOut(left []section, where markup, room int) markup {
 	return safetext.M("%s\n%s", text, safetext.Fence("text", names))
 }
 
-// everythingIn names other reports and the page of the run, in at most so many bytes.
+// everythingIn names other reports and the page of the run, in at most most bytes.
 func everythingIn(doc Document, most int) markup {
 	var places []markup
 	for _, f := range doc.Files {

@@ -13,19 +13,19 @@ import (
 
 type textLine struct {
 	text safe
-	// below is the path of the object that the line is in.
+	// below is the path of the enclosing object.
 	below safe
 	reason
 }
 
-// reason says what happens to a value and why, on its first line.
+// reason is shown on the first line of a value that differs.
 type reason struct {
 	mark  mark
 	cause safe
 	alarm bool
 }
 
-// side is one of the two texts of an object.
+// side selects one of the two texts of an object.
 type side uint8
 
 const (
@@ -33,7 +33,7 @@ const (
 	git
 )
 
-// branch is a node of the tree of all that a plan says about an object.
+// branch is a node in the tree of the fields that a plan has for an object.
 type branch struct {
 	name  string
 	kids  map[string]*branch
@@ -42,7 +42,7 @@ type branch struct {
 	reason
 }
 
-// at is the branch at a path, which is made where there is none.
+// at returns the branch at a path, and creates it if missing.
 func (b *branch) at(parts ...string) *branch {
 	for _, part := range parts {
 		if b.kids == nil {
@@ -56,7 +56,7 @@ func (b *branch) at(parts ...string) *branch {
 	return b
 }
 
-// put sets the value of a side; an object becomes branches.
+// put sets the value of a side. The fields of an object become branches.
 func (b *branch) put(s side, v any) {
 	object, ok := v.(map[string]any)
 	if !ok || len(object) == 0 {
@@ -73,13 +73,13 @@ func (b *branch) put(s side, v any) {
 	}
 }
 
-// jsonNull is a null in an object; a nil is no value at all.
+// jsonNull is a null in an object; nil means no value.
 type jsonNull struct{}
 
 // MarshalJSON writes null.
 func (jsonNull) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// bracketed splits a path into names of fields, and keys of elements in brackets.
+// bracketed splits a path into field names and list keys in brackets.
 func bracketed(path string) []string {
 	var out []string
 	for _, part := range kind.PathParts(path) {
@@ -107,7 +107,6 @@ func bracketed(path string) []string {
 	return out
 }
 
-// objectTree is all that a plan says about an object's fields.
 func objectTree(item plan.Item, opts Options) *branch {
 	root := &branch{}
 	if item.Op == plan.Create || item.Op == plan.Post {
@@ -152,11 +151,11 @@ func textOf(root *branch, s side) []textLine {
 	return t.lines
 }
 
-// objectText writes values as YAML, but elements of lists below their keys.
+// objectText writes values as YAML, except that list elements are below their keys.
 type objectText struct {
 	side  side
 	lines []textLine
-	// next has the path and the reason of the next line.
+	// next has the path and reason for the next line.
 	next textLine
 }
 
@@ -180,7 +179,7 @@ func byIndex(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// holds reports whether there is anything of a side in a branch.
+// holds reports whether a branch has a value on that side.
 func (b *branch) holds(s side) bool {
 	if b.value[s] != nil {
 		return true
@@ -218,7 +217,7 @@ func (t *objectText) branch(b *branch, depth int, below safe) {
 	t.kids(b, depth+1, path)
 }
 
-// value writes a value behind a name, on lines of its own where it needs them.
+// value writes a value after a name, or on the lines below it.
 func (t *objectText) value(depth int, before safe, v any) {
 	text, isText := v.(string)
 	switch {
@@ -245,8 +244,7 @@ func hasMembers(v any) bool {
 	return false
 }
 
-// members writes the fields of an object, or the elements of a list that has no keys:
-// an object or a list in it begins behind the dash.
+// members writes the fields of an object, or the elements of a list after dashes.
 func (t *objectText) members(depth int, v any) {
 	object, _ := v.(map[string]any)
 	for _, k := range canon.SortedKeys(object) {
@@ -265,7 +263,7 @@ func (t *objectText) members(depth int, v any) {
 	}
 }
 
-// block writes a text of several lines as such.
+// block writes a string of several lines as a YAML block.
 func (t *objectText) block(depth int, before safe, text string) {
 	body, ended := strings.CutSuffix(text, "\n")
 	mark := "|"

@@ -23,14 +23,14 @@ const (
 	errorLevel
 )
 
-// tableOfLevels has the names of levels in SARIF, annotations and Code Climate.
+// tableOfLevels names the levels in SARIF, annotations and Code Climate.
 var tableOfLevels = [...]struct{ sarif, command, code string }{
 	noteLevel:    {"note", "notice", "info"},
 	warningLevel: {"warning", "warning", "major"},
 	errorLevel:   {"error", "error", "critical"},
 }
 
-// remarkRule is a rule about a run or a plan; docs/reports.md has them.
+// remarkRule is a rule about a run or a plan, listed in docs/reports.md.
 type remarkRule struct {
 	id    string
 	level level
@@ -66,7 +66,7 @@ var tableOfRules = []remarkRule{
 	{"run/note", noteLevel, "A note about the run."},
 }
 
-// ruleNamed finds a rule of the table; its rank is 0 for one of a manifest.
+// ruleNamed returns a rule of the table and its rank; 0 for rules of manifests.
 func ruleNamed(id string) (rule remarkRule, rank int) {
 	i := slices.IndexFunc(tableOfRules, func(r remarkRule) bool { return r.id == id })
 	if i < 0 {
@@ -80,30 +80,30 @@ func levelOf(rule string) level {
 	return known.level
 }
 
-// remark is a part of a Document that a code host can show beside a line of a
-// file: SARIF, code quality and annotations are made of these.
+// remark is a part of a Document that a code host shows beside a line of a file: in SARIF,
+// code quality reports and annotations.
 type remark struct {
 	level level
 	rule  string
-	// about is the object, empty where it is none.
+	// about is the object, or empty.
 	about safe
-	// text is a sentence, more are lines below it.
+	// text is a sentence, and more has lines below it.
 	text safe
 	more []safe
-	// file is a path from the top of the repository, or empty; 0 is an unknown line or column.
+	// file is a path from the top of the repository, or empty; line and column are 0 if unknown.
 	file         string
 	line, column int
-	// source is the whole line of the file, where it is known.
+	// source is the line of the file, if known.
 	source string
-	// named is for settings and grave changes: hosts name them where they have no room.
+	// named marks settings and grave changes, which annotations never omit.
 	named bool
-	// field is the place inside the object, which stays when lines shift.
+	// field is the path in the object, which stays when lines shift.
 	field string
-	// fingerprint is the same in every run that makes the same remark.
+	// fingerprint is the same in every run with the same remark.
 	fingerprint string
 }
 
-// remarks are what is worth a reader's look, the most important first.
+// remarks returns the remarks about a run, the most important first.
 func remarks(doc Document) []remark {
 	var found []remark
 	for _, e := range doc.Errors {
@@ -119,7 +119,7 @@ func remarks(doc Document) []remark {
 		found = append(found, planRemarks(doc)...)
 	}
 	for i := range found {
-		found[i].text = cmp.Or(found[i].text, clean("the rest is not shown")) // no host takes what has no text
+		found[i].text = cmp.Or(found[i].text, clean("the rest is not shown")) // no code host accepts an empty text
 	}
 	slices.SortStableFunc(found, func(a, b remark) int {
 		_, rankA := ruleNamed(a.rule)
@@ -131,7 +131,7 @@ func remarks(doc Document) []remark {
 	return found
 }
 
-// identify makes fingerprints of what stays when lines shift; equal ones are counted.
+// identify sets fingerprints that stay when lines shift. It numbers equal remarks.
 func identify(found []remark) {
 	seen := map[string]int{}
 	for i := range found {
@@ -142,12 +142,12 @@ func identify(found []remark) {
 	}
 }
 
-// ofRun reports whether a remark is about the run as a whole, and about no file.
+// ofRun reports whether a remark is about the whole run and about no file.
 func (r remark) ofRun() bool { return strings.HasPrefix(r.rule, "run/") }
 
 func (r remark) lines() []safe { return append([]safe{r.text}, r.more...) }
 
-// id is the name of the rule for hosts, which take none that is empty.
+// id returns the rule for code hosts, which reject an empty one.
 func (r remark) id() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(maxPath) }
 
 func runRemark(rule string, text safe) remark {
@@ -203,7 +203,6 @@ func applyRemarks(doc Document) []remark {
 	return found
 }
 
-// itemsByKey are the plan's items, for outcomes that belong to them.
 func itemsByKey(doc Document) map[kind.Key]plan.Item {
 	items := map[kind.Key]plan.Item{}
 	if doc.Plan != nil {
@@ -214,7 +213,7 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 	return items
 }
 
-// outcomeRule is the rule of an outcome that needs a remark.
+// outcomeRule returns the rule of an outcome; empty if it needs no remark.
 func outcomeRule(o apply.Outcome) string {
 	switch o.Status {
 	case apply.Failed:
@@ -233,8 +232,8 @@ func outcomeRule(o apply.Outcome) string {
 	return ""
 }
 
-// planRemarks are the settings, the advice and the notes of a plan, and the lines
-// that a reader must not miss. Once those lines are applied, they are of the past.
+// planRemarks returns the settings, advice and notes of a plan, and before apply its
+// important changes.
 func planRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range doc.Plan.Settings {
@@ -314,7 +313,7 @@ func opRemarks(item plan.Item, at Place) []remark {
 	return []remark{r}
 }
 
-// opRule is the rule of an object as a whole, empty where it needs no remark.
+// opRule returns the rule of an object as a whole; empty if it needs no remark.
 func opRule(item plan.Item) string {
 	switch {
 	case item.Op == plan.Blocked:
@@ -339,7 +338,7 @@ func opRule(item plan.Item) string {
 	return ""
 }
 
-// changeRemarks are the lines that are more than what this change of git does.
+// changeRemarks returns the changes that are grave or that this change of git did not make.
 func changeRemarks(item plan.Item, at Place) []remark {
 	list := lineRemarks{item: item, at: at, together: map[string]int{}}
 	lost := lossesOf(item)
@@ -365,7 +364,7 @@ func changeRemarks(item plan.Item, at Place) []remark {
 	return list.found
 }
 
-// lineRemarks puts remarks of one rule without a line of their own together.
+// lineRemarks merges the remarks of a rule that have no line of their own.
 type lineRemarks struct {
 	item     plan.Item
 	at       Place
@@ -390,7 +389,7 @@ func (l *lineRemarks) add(rule string, text safe, c plan.Change) {
 	}
 }
 
-// changeRule is the rule of a change, empty where it needs no remark.
+// changeRule returns the rule of a change; empty if it needs no remark.
 func changeRule(c plan.Change) string {
 	switch c.Class {
 	case plan.DriftOverwrite:
@@ -412,7 +411,7 @@ func changeRule(c plan.Change) string {
 	return ""
 }
 
-// riskRule is the rule of a grave change that is sent, unless it has one as loud.
+// riskRule returns the rule of a grave change that is sent, unless rule is a warning or worse.
 func riskRule(item plan.Item, c plan.Change, rule string) string {
 	sent := item.Op == plan.Patch && !c.Left && visible(c.Class, Options{})
 	if !sent || !c.Risk.Grave() || rule != "" && levelOf(rule) >= warningLevel {
@@ -421,7 +420,7 @@ func riskRule(item plan.Item, c plan.Change, rule string) string {
 	return ruleOf(c.Risk)
 }
 
-// ruleOf is the rule of a grave risk.
+// ruleOf returns the rule of a grave risk.
 func ruleOf(risk kind.Risk) string {
 	if risk == kind.RiskServes {
 		return "plan/serves"
@@ -429,7 +428,7 @@ func ruleOf(risk kind.Risk) string {
 	return "plan/security"
 }
 
-// wholeSentence is a row in words, with all of a value that is to be shown whole.
+// wholeSentence returns a row as a sentence, with the details of a grave value.
 func wholeSentence(r row) safe {
 	if r.whole() && len(r.details) > 0 {
 		r.cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.cause), "; ")
