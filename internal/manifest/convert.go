@@ -21,23 +21,23 @@ const (
 	maxExpanded = 16 << 20
 )
 
-// converter turns the nodes of one document into a tree, and in the same pass into canonical bytes with
-// a place for each value.
+// converter turns the nodes of one document into a tree, and in the same pass into canonical JSON with a
+// place for each value.
 type converter struct {
 	file *file
-	// out is where bytes and places go: the spec, or the rest.
+	// out is the outline that is being written: head or spec.
 	out        *outline
 	head, spec outline
 	path       []step
 	// pairs is a stack of the members of the mappings that are open.
 	pairs []pair
-	// open are the anchors that are being expanded. aliased counts the nodes that came through them;
-	// expanded counts their bytes, over all documents of the file.
+	// open are the anchors that are being expanded. aliased counts their nodes in this document, and
+	// expanded their bytes in the whole file.
 	open              []*yaml.Node
 	aliased, expanded int
-	// stopped is whether a limit was exceeded; nothing more is read then.
+	// stopped reports whether a limit was exceeded, which ends the document.
 	stopped bool
-	// exempt are names that are not misspelt, by their path.
+	// exempt lists names that are not misspelt, by path.
 	exempt map[string][]string
 }
 
@@ -53,7 +53,8 @@ type step struct {
 	index int
 }
 
-// pair is a member of a mapping; of is the mapping that it is written in, which a merge key may include.
+// pair is a member of a mapping. of is the mapping that contains it in the file: for a merge key, the
+// included one.
 type pair struct {
 	name       string
 	key, value *yaml.Node
@@ -112,8 +113,8 @@ func (c *converter) mark(n *yaml.Node) {
 	c.out.places, c.out.last = c.out.places.add(c.out.last, at), at
 }
 
-// value converts a node. at is where the field is: the key of a member, so that a finding about a
-// mapping points at its name.
+// value converts a node. at is the node at which findings point: the key, if the node is a member of a
+// mapping.
 func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case c.stopped, len(c.open) > 0 && !c.count(n):
@@ -230,7 +231,7 @@ func (c *converter) collect(n *yaml.Node) {
 
 func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
 
-// merge pushes what a merge key includes: a mapping or a list of mappings.
+// merge collects the members that a merge key includes, from a mapping or a list of mappings.
 func (c *converter) merge(key, source *yaml.Node) {
 	from := source
 	if from.Kind == yaml.AliasNode {
@@ -294,7 +295,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 	case isPlain(target) && resolve(name) != plainText:
 		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", quoteName(name)), "write "+quoteText(name)+":")
 		if n == target {
-			sure(x, quoteText(name))
+			x.Write = quoteText(name)
 		}
 	}
 	c.checkText(n, name, true)
@@ -312,8 +313,8 @@ func isPlain(n *yaml.Node) bool {
 	return n.Style&quoted == 0
 }
 
-// number rejects what a reader with double precision takes for infinity or zero. A tree without such
-// numbers also costs the check of the schema nothing.
+// number rejects numbers that double precision reads as infinity or zero. These would also make the
+// check of the schema expensive.
 func (c *converter) number(n *yaml.Node, s string) any {
 	if !fitsDouble(s) {
 		c.fail(n, ruleNumber, short(s)+" is outside the range of numbers that all JSON parsers support",

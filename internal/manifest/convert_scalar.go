@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -12,8 +11,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// scalar converts a text, number, boolean or null. The meaning of a plain one depends on the field:
-// where the platform needs text, what YAML could read as something else needs quotes.
+// scalar converts a text, number, boolean or null. Where the platform needs text, an unquoted value that
+// YAML could read as something else is an error.
 func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -68,12 +67,12 @@ func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
 	return c.emit(n, value)
 }
 
-// failSure adds an error at a value, with the value that certainly is right.
+// failSure adds an error whose fix is certain, so that fmt --fix can write the value.
 func (c *converter) failSure(n *yaml.Node, rule, message, value string) {
-	sure(c.fail(n, rule, message, "write "+c.line(value)), value)
+	c.fail(n, rule, message, "write "+c.line(value)).Write = value
 }
 
-// sees reports whether the platform's document, or an example, has the value for the field.
+// sees reports whether the platform's document shows the value for the field.
 func sees(f *kind.Field, value string) bool {
 	return slices.Contains(f.Seen, value) || slices.ContainsFunc(f.Examples, func(e any) bool {
 		return e == value || e == "false" && value == "true"
@@ -109,8 +108,8 @@ func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 	return c.emit(n, nil)
 }
 
-// line writes the current field with another value, as a line of YAML; of an element only the value,
-// because a list in brackets has no hyphens.
+// line returns the current field with another value as a line of YAML. For a list element it returns
+// only the value, because a list in brackets has no hyphens.
 func (c *converter) line(value string) string {
 	if len(c.path) == 0 || c.path[len(c.path)-1].index >= 0 {
 		return value
@@ -118,19 +117,12 @@ func (c *converter) line(value string) string {
 	return c.path[len(c.path)-1].name + ": " + value
 }
 
-// quoteText writes a text in YAML's double quotes.
 func quoteText(s string) string { return strconv.Quote(s) }
 
-// quoteName writes something for a message, short and on one line.
+// quoteName quotes and shortens a text of the file for a message.
 func quoteName(s string) string { return strconv.Quote(short(s)) }
 
-func short(s string) string {
-	const most = 60
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
-}
+func short(s string) string { return cut(s, 60) }
 
 // checkText rejects invisible characters, and line breaks in a key. The joiners U+200C and U+200D are
 // invisible, but texts of some languages need them.

@@ -10,16 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// editor changes a file of manifests in its text, so that comments, quotes and layout stay. It reads
-// the result again and compares it with the file.
+// editor edits the text of a file of manifests, so that comments, quotes and layout stay. It parses the
+// result and compares it with the file.
 type editor struct {
 	file  *file
 	docs  []*yaml.Node
 	edits []edit
-	// bom is the byte order mark of the file, if it has one.
-	bom []byte
-	// near is where offset looked last.
-	near spot
+	bom   []byte // the byte order mark, or nothing
+	near  spot   // where offset looked last
 }
 
 // spot is a line, a column, and their offset in the text.
@@ -30,7 +28,7 @@ type edit struct {
 	text     string
 }
 
-// newEditor reads a file; what keeps it from being read is among the findings of its file.
+// newEditor parses a file. Its findings say if that failed.
 func newEditor(path string, data []byte) *editor {
 	e := &editor{file: fileOf(path, data)}
 	e.docs = e.file.read()
@@ -38,12 +36,12 @@ func newEditor(path string, data []byte) *editor {
 	return e
 }
 
-// fileOf is a file that is read on its own, within the usual limit of values.
+// fileOf returns a file with the default limits.
 func fileOf(path string, data []byte) *file {
 	return &file{path: path, lines: lines{data: data}, maxValues: Limits{}.orDefault().Values}
 }
 
-// read returns the documents of the file that hold something.
+// read returns the documents of the file that are not empty.
 func (f *file) read() []*yaml.Node {
 	var docs []*yaml.Node
 	f.documents(func(doc *yaml.Node) {
@@ -55,8 +53,8 @@ func (f *file) read() []*yaml.Node {
 	return docs
 }
 
-// offset returns where in the text a node starts. It starts from where it looked last, because a whole
-// file may be one line.
+// offset returns the offset of a node. It searches from where it looked last, because a file may be one
+// long line.
 func (e *editor) offset(n *yaml.Node) int {
 	if e.near.line != n.Line {
 		e.near = spot{n.Line, 1, e.file.lines.offset(n.Line)}
@@ -73,8 +71,8 @@ func (e *editor) offset(n *yaml.Node) int {
 	return e.near.at
 }
 
-// token returns where a scalar starts and ends in the text, with its quotes. It knows plain scalars on
-// one line and quoted ones, without an anchor or a tag.
+// token returns where a scalar starts and ends in the text, with its quotes. It supports quoted scalars,
+// and plain ones on one line, without anchor or tag.
 func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Anchor != "" {
 		return 0, 0, false
@@ -94,8 +92,8 @@ func (e *editor) replace(from, to int, text string) {
 	e.edits = append(e.edits, edit{from, to, text})
 }
 
-// cutLines returns the edit that removes the lines of a member or element, if nothing else is on them
-// but the text before it, such as a hyphen.
+// cutLines returns the edit that removes the lines of a member or element. It reports whether these have
+// nothing else but the text before, such as a hyphen.
 func (e *editor) cutLines(from, to int, before string) (edit, bool) {
 	l := &e.file.lines
 	first, _ := l.position(from)
@@ -137,8 +135,7 @@ func (e *editor) applied() []byte {
 	return out.Bytes()
 }
 
-// edited returns the file with the edits, and reports whether it differs from what it was as expected
-// and in nothing else.
+// edited returns the file with the edits, and reports whether only the expected differences result.
 func (e *editor) edited(expected difference) ([]byte, bool) {
 	out := e.applied()
 	after := fileOf("", out)
@@ -154,26 +151,23 @@ func (e *editor) edited(expected difference) ([]byte, bool) {
 	return append(bytes.Clone(e.bom), out...), true
 }
 
-// difference is what differs between two readings of a file. Every other value, its style and its
-// anchor is the same.
+// difference lists how two versions of a file may differ; values, styles and anchors are otherwise the
+// same.
 type difference struct {
-	// values are the new values of scalars.
-	values map[*yaml.Node]string
-	// dropped are the elements, keys and values that are gone.
+	// values are the new values of scalars, dropped the removed elements, keys and values, and added the
+	// values of the member namespace that mappings gain.
+	values  map[*yaml.Node]string
 	dropped map[*yaml.Node]bool
-	// added are the values of the member namespace that mappings got.
-	added map[*yaml.Node]string
-	// order is whether members of a mapping may have another order.
-	order bool
-	// comments is whether all comments must be there; a reader may give a comment to another node.
-	comments bool
+	added   map[*yaml.Node]string
+	// order allows another order of members. comments requires the same comments, at any node.
+	order, comments bool
 }
 
 func newDifference() difference {
 	return difference{values: map[*yaml.Node]string{}, dropped: map[*yaml.Node]bool{}, added: map[*yaml.Node]string{}}
 }
 
-// isAll reports whether two documents differ in this alone.
+// isAll reports whether two documents differ in nothing else.
 func (d difference) isAll(was, is *yaml.Node) bool {
 	return d.same(was, is) && (!d.comments || slices.Equal(commentLines(was), commentLines(is)))
 }
@@ -202,7 +196,7 @@ func (d difference) same(was, is *yaml.Node) bool {
 	return slices.EqualFunc(one, other, d.same)
 }
 
-// alike reports whether two nodes are the same but for what is below them.
+// alike reports whether two nodes are the same, regardless of their content.
 func alike(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Style == b.Style && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor
 }
@@ -246,8 +240,8 @@ func peekText(n *yaml.Node) string {
 	return n.Value
 }
 
-// ReplaceIn returns the file that holds the object with another document in its place; data is the file
-// as it was loaded. The other documents and the line breaks stay; the comments of the object do not.
+// ReplaceIn returns the file with another document in place of the object; data is the file as it was
+// loaded. Other documents and the style of line breaks stay; comments of the object do not.
 func (o *Object) ReplaceIn(data, text []byte) []byte {
 	in := lines{data: data}
 	first, last := o.Line, o.Line

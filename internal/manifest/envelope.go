@@ -20,14 +20,13 @@ const (
 	projectKind    = "Project"
 )
 
-// notMapping is the message about a document that can hold no object.
 const notMapping = "the document is not a mapping"
 
 // HoldsNothing reports whether a finding says that a document is a list or plain text, which can hold
 // no object.
 func HoldsNothing(f diag.Finding) bool { return f.Rule == ruleUnknownKind && f.Message == notMapping }
 
-// worker reads one file after the other; its buffers serve all of them.
+// worker reads files one after the other, and reuses its buffers.
 type worker struct {
 	*loader
 	file     *file
@@ -36,7 +35,7 @@ type worker struct {
 	silenced diag.List
 }
 
-// document checks one document of the stream and reduces it to an object.
+// document checks one document and converts it to an object.
 func (w *worker) document(doc *yaml.Node) {
 	w.file.start()
 	root := rootOf(doc)
@@ -88,7 +87,7 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	at, field, message, fix := wrongEnvelope(root, known, near)
 	x := w.file.fail(at.Line, at.Column, ruleUnknownKind, field, message, fix)
 	if near && strings.EqualFold(version, known.APIVersion) && strings.EqualFold(kindName, known.Name) {
-		sure(x, quoteText(map[string]string{"kind": known.Name, "apiVersion": known.APIVersion}[field]))
+		x.Write = quoteText(map[string]string{"kind": known.Name, "apiVersion": known.APIVersion}[field])
 	}
 }
 
@@ -131,7 +130,7 @@ func nearKind(name string) (*kind.Kind, bool) {
 	return kind.Named(name)
 }
 
-// object converts and checks a document of a known kind, and keeps only what comparing needs.
+// object converts and checks a document of a known kind.
 func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
 	c := &w.convert
 	c.reset(w.file)
@@ -180,15 +179,15 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 	return o
 }
 
-// settle drops a finding if another one knows more about the same field, so that no two ask for
-// different values. Then it adds that there were more.
+// settle drops general findings about fields that have a more specific one, so that no two ask for
+// different values. Then it reports how many more there are.
 func (f *file) settle() {
 	best := map[string]int{}
 	for _, x := range f.findings[f.from:] {
-		best[x.Field] = max(best[x.Field], knowledge(x))
+		best[x.Field] = max(best[x.Field], precision(x))
 	}
 	own := slices.DeleteFunc(f.findings[f.from:], func(x diag.Finding) bool {
-		return slices.Contains([]string{ruleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && knowledge(x) < best[x.Field]
+		return slices.Contains([]string{ruleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precision(x) < best[x.Field]
 	})
 	f.findings = f.findings[:f.from+len(own)]
 	if more := f.ofDocument; more.count > 0 {
@@ -196,9 +195,9 @@ func (f *file) settle() {
 	}
 }
 
-// knowledge ranks what an error knows of a field: the schema its type, the loader how its value is
-// written, a rule what the value means. A warning knows least.
-func knowledge(x diag.Finding) int {
+// precision ranks findings about one field, from general to specific: a warning, then errors about the
+// type, about how the value is written, and about what it means.
+func precision(x diag.Finding) int {
 	switch {
 	case x.Severity == diag.Warning:
 		return 0

@@ -13,8 +13,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// checkMembers reports members that the platform's document does not show, or that are not sent. It
-// runs when the mapping is complete, because a member may be known by the value of another.
+// checkMembers reports members that the platform does not document, or that trueup does not send. It
+// needs the complete mapping, because the value of one member may be the name of another.
 func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Field) {
 	if f == nil || c.stopped {
 		return
@@ -64,7 +64,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 			}
 		}
 		if right != "" {
-			sure(x, quoteText(right))
+			x.Write = quoteText(right)
 		}
 		return
 	}
@@ -80,11 +80,11 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	c.atMember(p, ruleUnknownField, diag.Warning, "the platform's document shows no field "+quoteName(p.name)+" here", fix)
 }
 
-// misspeltMember reports a misspelt member: the field that was meant is missing in git, and trueup
-// would remove it. A fix that is empty is the usual one.
+// misspeltMember reports a misspelt member: trueup would remove the field that was meant, because git
+// does not have it. An empty fix means the usual one.
 func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string, fix string) *diag.Finding {
 	if c.file.full(diag.Error) {
-		return nil
+		return &diag.Finding{}
 	}
 	right := strings.Join(meant, " or ")
 	if fix == "" {
@@ -96,11 +96,12 @@ func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string, 
 	return c.atMember(p, ruleMisspeltField, diag.Error, "there is no field "+quoteName(p.name)+" here: it resembles "+right+lookalike(p.name), fix)
 }
 
-// misspeltFix ends the fix of a misspelling, in case the platform has the field or value.
+// misspeltFix ends the fix of a misspelling, for a field or value that the platform has but does not
+// document.
 func misspeltFix(rule string) string { return "; if the platform has it, see trueup explain " + rule }
 
-// lookalike names the first character of a word that is not ASCII, because it may look like one that
-// is; or "".
+// lookalike ends a message with the first character that is not ASCII, which may look like an ASCII
+// letter, or returns "".
 func lookalike(word string) string {
 	for _, r := range word {
 		if r > unicode.MaxASCII {
@@ -110,8 +111,7 @@ func lookalike(word string) string {
 	return ""
 }
 
-// undocumented reports whether the project says that the platform has a field or a value at the current
-// path.
+// undocumented reports whether the project lists a field or value at the current path as undocumented.
 func (c *converter) undocumented(word string) bool {
 	if len(c.exempt) == 0 {
 		return false
@@ -129,8 +129,8 @@ func otherCase(word string, known []string) string {
 	return meant[0]
 }
 
-// checkSeen reports a value that the platform's document does not show, if it shows some and does not
-// say that these are all. A misspelt one is an error.
+// checkSeen reports a value that the platform's document does not show, if it shows others. A misspelt
+// value is an error.
 func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
 		return
@@ -159,6 +159,6 @@ func (c *converter) misspeltValue(n *yaml.Node, value string, meant []string) {
 	x := c.fail(n, ruleMisspeltValue, fmt.Sprintf("there is no value %s here: it resembles %s%s", quoteName(value), right, lookalike(value)),
 		"write "+c.line(right)+misspeltFix(ruleMisspeltValue))
 	if only := otherCase(value, meant); only != "" {
-		sure(x, quoteText(only))
+		x.Write = quoteText(only)
 	}
 }

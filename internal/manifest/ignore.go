@@ -17,7 +17,7 @@ import (
 // Silence is a comment that keeps findings of a rule from being shown: # trueup:ignore RULE REASON.
 type Silence struct {
 	Rule, Reason string
-	// Line and column are the comment's own, from 1.
+	// Line and column, from 1, are where the comment is.
 	Line, column int
 	// from and to are the lines that it covers.
 	from, to int
@@ -54,8 +54,7 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 	return shown, silenced
 }
 
-// silences reads the comments of a document. Those that can't mean what their author meant are
-// reported, and silence nothing.
+// silences reads the comments of a document. It reports those that can't work, which silence nothing.
 func (w *worker) silences(root *yaml.Node, marks []mark) []Silence {
 	var out []Silence
 	l := newFieldLines(root)
@@ -78,7 +77,7 @@ func (w *worker) silences(root *yaml.Node, marks []mark) []Silence {
 	return out
 }
 
-// problem says why a comment can't mean what its author meant, or "".
+// problem returns why a comment can't work, or "".
 func (m mark) problem() (message, fix string) {
 	const form = "write # trueup:ignore RULE REASON"
 	rule := rulesByName()[m.rule]
@@ -109,15 +108,15 @@ func (m mark) problem() (message, fix string) {
 	return "", ""
 }
 
-// canBeSilenced reports whether a comment can silence the rule: one of file names has no line for a
-// comment, and those of the comments themselves must be seen.
+// canBeSilenced reports whether a comment can silence the rule. Rules about file names have no line for
+// a comment, and rules about comments must stay visible.
 func (r *Rule) canBeSilenced() bool {
 	return r.Severity != diag.Error && r.Bad != "" && r.Name != ruleIgnoreOdd && r.Name != ruleIgnoreUnused
 }
 
 // silence removes the findings that comments silence, after all rules ran. It reports comments that
-// silence nothing: only by what the document alone shows, so that the answer does not change from day
-// to day, and only without errors, which may hide other findings.
+// silence nothing, but not for rules that need more than this document, and not if there are errors,
+// which may hide other findings.
 func (w *worker) silence(o *Object) {
 	f := w.file
 	shown, silenced := o.Sift(slices.Clone(f.findings[f.from:]))
@@ -149,7 +148,7 @@ type mark struct {
 const markName = "trueup:"
 
 var (
-	// markHead matches in quoted texts, too: which are comments, the nodes say.
+	// markHead also matches in quoted texts; fieldLines.comments removes these.
 	markHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#[ \t]*` + markName) })
 	markForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^#[ \t]*` + markName + `([ \t]*[^ \t]*)[ \t]*([^ \t]*)[ \t]*(.*?)[ \t]*$`)
@@ -161,7 +160,7 @@ var (
 // maxMarks limits the marks that are read in one file.
 const maxMarks = 10_000
 
-// findMarks returns where there may be a mark in the data; most files have none.
+// findMarks returns the offsets of possible marks.
 func findMarks(data []byte) [][]int {
 	if !bytes.Contains(data, []byte(markName)) {
 		return nil
@@ -169,8 +168,7 @@ func findMarks(data []byte) [][]int {
 	return markHead().FindAllIndex(data, maxMarks)
 }
 
-// takeMarks returns the marks before a line that were not taken yet: those above the first line of a
-// document belong to it.
+// takeMarks removes the marks before a line from the file, and returns them.
 func (f *file) takeMarks(until int) []mark {
 	var out []mark
 	for len(f.marks) > 0 {
@@ -191,8 +189,8 @@ func (f *file) takeMarks(until int) []mark {
 	return out
 }
 
-// newMark reads a mark, and what is before it. It has no word if it is only prose in a comment, or a
-// part of a text.
+// newMark reads a mark, and what is before it on its line. A mark that is only prose or part of a text
+// has no word.
 func newMark(before, text string) mark {
 	m := mark{before: strings.TrimLeft(before, " \t")}
 	if strings.HasPrefix(m.before, "#") {
@@ -212,7 +210,7 @@ func newMark(before, text string) mark {
 	return m
 }
 
-// endOf returns the line at which the document ends that has something on a line.
+// endOf returns the line at which the document at a line ends.
 func (f *file) endOf(line int) int {
 	if len(f.marks) == 0 {
 		return line
@@ -223,14 +221,14 @@ func (f *file) endOf(line int) int {
 	return line
 }
 
-// fieldLines are where the fields and elements of a document are.
+// fieldLines has the lines of the fields and elements of a document.
 type fieldLines struct {
 	root *yaml.Node
-	// spans are the lines on which fields and elements start, each with the last line of those; last is
-	// the document's.
+	// spans have a line on which fields or elements start, and the last line of these. last is the last
+	// line of the document.
 	spans []span
 	last  int
-	// texts are the scalars that hold what looks like a mark, in their order.
+	// texts are the scalars that contain what looks like a mark, in order.
 	texts []*yaml.Node
 }
 
@@ -242,7 +240,7 @@ func newFieldLines(root *yaml.Node) *fieldLines {
 	return l
 }
 
-// walk notes what is below a node, and returns its last line.
+// walk adds everything below a node, and returns its last line.
 func (l *fieldLines) walk(n *yaml.Node) int {
 	last, size := n.Line, 1
 	if n.Kind == yaml.MappingNode {
@@ -266,7 +264,7 @@ func (l *fieldLines) walk(n *yaml.Node) int {
 	return last
 }
 
-// comments removes the marks that are parts of texts: as many as a text holds, from where it starts.
+// comments returns the marks without those inside texts.
 func (l *fieldLines) comments(marks []mark) []mark {
 	var out []mark
 	for _, t := range l.texts {
@@ -280,8 +278,8 @@ func (l *fieldLines) comments(marks []mark) []mark {
 	return append(out, marks...)
 }
 
-// covered returns the lines that a comment covers: after something, the fields and elements that start
-// on its line; alone, those that start next, or the whole document if it is above that.
+// covered returns the lines that a comment covers. After a field, it covers what starts on its line.
+// Alone on a line, it covers what starts next, or the whole document if it is above that.
 func (l *fieldLines) covered(m mark) (from, to int, ok bool) {
 	at := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].from >= m.line })
 	switch {

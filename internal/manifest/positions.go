@@ -14,8 +14,8 @@ type place struct{ line, column uint32 }
 
 func newPlace(line, column int) place { return place{uint32(line), uint32(column)} }
 
-// places are places one after the other, each as the number of lines from the one before and its
-// column. Nearly all take two bytes: every object keeps its own.
+// places encodes places in order, each as the lines since the one before and the column. Most take two
+// bytes, because every object keeps its places in memory.
 type places []byte
 
 // add appends a place that comes after another.
@@ -24,29 +24,28 @@ func (p places) add(before, next place) places {
 	return binary.AppendUvarint(p, uint64(next.column))
 }
 
-// skeleton is a value in canonical JSON with one place for each of its nodes, in the order of the JSON.
+// skeleton is a value in canonical JSON, with the place of each of its nodes in the same order.
 type skeleton struct {
 	json   []byte
 	places places
 }
 
-// positions are the places of the fields of an object. The spec's JSON is the object's own; head is the
-// rest of the document, with null for the spec.
+// positions are the places of the fields of an object. spec belongs to Object.Spec; head is the rest of
+// the document, with null as the spec.
 type positions struct {
 	head skeleton
 	spec places
 }
 
 // Place returns the line and column, from 1 and in characters, of a field such as
-// spec.locations[2].cache.edgeTTL, or of its nearest parent that is there; 0, 0 for an object that was
-// not read from a file.
+// spec.locations[2].cache.edgeTTL, or of its nearest existing parent. It returns 0, 0 for an object that
+// was not read from a file.
 func (o *Object) Place(field string) (line, column int) {
 	at := o.Places([]string{field})[0]
 	return at[0], at[1]
 }
 
-// Places returns the lines and columns of fields, as Place does; it reads the object once for all of
-// them.
+// Places returns the lines and columns of several fields, as Place does, and reads the object only once.
 func (o *Object) Places(fields []string) [][2]int {
 	found := map[string]place{}
 	parents := make([][]string, len(fields))
@@ -70,8 +69,8 @@ func (o *Object) Places(fields []string) [][2]int {
 	return out
 }
 
-// withParents returns the paths of the fields that hold a field, from the outside in, and its own:
-// spec, spec.locations, spec.locations[2].
+// withParents returns the paths of all parents of a field, and its own: spec, spec.locations,
+// spec.locations[2].
 func withParents(field string) []string {
 	var all []string
 	path := ""
@@ -91,16 +90,15 @@ func withParents(field string) []string {
 	return all
 }
 
-// placeWalk takes the places of the nodes of a value one by one, and notes those of the paths that
-// found has.
+// placeWalk reads the places of a value in order, and sets those of the paths in found.
 type placeWalk struct {
 	places places
 	last   place
 	found  map[string]place
 }
 
-// value takes the places of a value. Parents of found paths are found, so it names no path below
-// another one, which would take most of the time.
+// value reads the places of a value and of all below it. It builds paths only below those in found,
+// because building all would take most of the time.
 func (w *placeWalk) value(path string, named bool, json []byte) {
 	lines, n := binary.Varint(w.places)
 	column, m := binary.Uvarint(w.places[max(n, 0):])
@@ -144,7 +142,7 @@ func unescaped(name string) string {
 	return name
 }
 
-// positions are what a converter found, copied into one piece.
+// positions returns the places that the converter found, copied into one piece of memory.
 func (c *converter) positions() positions {
 	all := slices.Concat(c.head.json, c.head.places, c.spec.places)
 	head, spec := len(c.head.json), len(c.head.json)+len(c.head.places)

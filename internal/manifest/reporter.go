@@ -8,23 +8,21 @@ import (
 	"trueup/internal/diag"
 )
 
-// reporter takes what the running rule finds, so that a rule names only the place, the message and the
-// fix.
+// reporter collects the findings of the running rule.
 type reporter struct {
 	rule     *Rule
 	file     *file
 	silenced diag.List
 }
 
-// report adds a finding of the running rule at a field of the subject, such as
-// "spec.locations[2].cache.edgeTTL" (see child and element). Places come later, for all findings at
-// once, because to find them takes as long as the object is large.
+// report adds a finding of the running rule at a field such as spec.locations[2].cache.edgeTTL (see
+// child and element). file.place adds the lines of all findings at once, because finding one reads the
+// whole object.
 func (s *subject) report(field, message, fix string) {
 	s.file.add(0, 0, s.rule.Name, s.rule.Severity, field, message, fix)
 }
 
-// full reports whether there is no room for another finding of the running rule, and counts it then. A
-// rule asks before it composes an expensive message.
+// full does what file.full does, for a rule whose message is expensive to compose.
 func (r *reporter) full() bool { return r.file.full(r.rule.Severity) }
 
 // reportOn adds a finding of a rule for sets at a field of an object.
@@ -37,7 +35,7 @@ func (r *reporter) reportOn(o *Object, field, message, fix string) {
 	r.silenced = append(r.silenced, silenced...)
 }
 
-// place gives the findings of the current document that have none yet the places of their fields.
+// place sets the line and column of the findings of the current document that have none.
 func (f *file) place(o *Object) {
 	own := f.findings[f.from:]
 	var fields []string
@@ -59,8 +57,7 @@ func (f *file) place(o *Object) {
 	}
 }
 
-// child returns the path of a field of a mapping. A name that would be mistaken for two is quoted:
-// metadata.labels["a.b"].
+// child returns the path of a field of a mapping. It quotes an ambiguous name: metadata.labels["a.b"].
 func child(path, name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]\"\\ ") {
 		return path + "[" + strconv.Quote(name) + "]"
@@ -86,8 +83,8 @@ func Check(set *Set, opts Options) diag.List {
 	return opts.judge(r.file.findings)
 }
 
-// Advise returns the advice that needs only the manifest, and what comments in the manifest silence of
-// it. Advice never stops a run.
+// Advise returns the advice that needs only the manifest, separated by whether a comment silences it.
+// Advice never stops a run.
 func Advise(o *Object) (advice, silenced diag.List) {
 	f := &file{path: o.Path}
 	s := &subject{Object: o, Tree: o.Tree(), reporter: &reporter{file: f}}
@@ -102,7 +99,6 @@ func Advise(o *Object) (advice, silenced diag.List) {
 	return o.Sift(f.findings)
 }
 
-// run checks the subject by a rule of objects.
 func (s *subject) run(rule *Rule) {
 	if s.rule = rule; rule.object != nil {
 		rule.object(s)

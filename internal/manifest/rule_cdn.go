@@ -8,7 +8,7 @@ import (
 	"trueup/internal/purge"
 )
 
-// checkLocationUnreachable reports once for each location that hides others.
+// checkLocationUnreachable reports each location that hides others once.
 func checkLocationUnreachable(s *subject) {
 	locations := RoutesOf(s.Tree).Locations
 	groups := groupByHost(locations)
@@ -57,9 +57,9 @@ func groupByHost(locations []Location) map[string]*hostGroup {
 	return groups
 }
 
-// hiddenBy returns which location above the i-th takes all its requests: one of the same host, of a
-// wildcard that includes the host, or of any host. Two of the same host and path are left to
-// duplicate-location.
+// hiddenBy returns the index of a location above the i-th that takes all its requests: one with the same
+// host, with a wildcard that includes the host, or for any host. It ignores locations with the same host
+// and path, which duplicate-location reports.
 func hiddenBy(groups map[string]*hostGroup, i int, l Location) (by int, ok bool) {
 	own := l.hostKey()
 	for host := own; ; host = widerHost(host) {
@@ -90,7 +90,7 @@ func widerHost(host string) string {
 	return "*." + parent
 }
 
-// Some names the first of a list, and counts the rest.
+// Some joins the first names of a list, and counts the rest.
 func Some(names []string) string {
 	const shownNames = 5
 	if n := len(names) - shownNames; n > 1 {
@@ -133,7 +133,7 @@ func checkCORSCredentials(s *subject) {
 
 func checkTLSNotForced(s *subject) {
 	tls := mapping(s.Tree, "tls")
-	forced, written := hasText(tls, "forced")
+	forced, written := tls["forced"].(string)
 	const fix = `write forced: "true" below tls`
 	switch enabled := text(tls, "enabled"); {
 	case enabled == "false" || forced == "true":
@@ -151,12 +151,12 @@ func checkUpstreamUnknown(s *subject) {
 	var known []string
 	has := map[string]bool{}
 	for _, upstream := range s.each("upstreams[]") {
-		if name, ok := hasText(upstream, "name"); ok {
+		if name, ok := upstream["name"].(string); ok {
 			known, has[name] = append(known, name), true
 		}
 	}
 	for at, location := range s.each("locations[]") {
-		name, ok := hasText(location, "upstream")
+		name, ok := location["upstream"].(string)
 		if !ok || has[name] || s.full() {
 			continue
 		}
@@ -177,7 +177,7 @@ func checkUpstreamUnused(s *subject) {
 		used[text(location, "upstream")] = true
 	}
 	for at, upstream := range s.each("upstreams[]") {
-		if name, ok := hasText(upstream, "name"); ok && !used[name] {
+		if name, ok := upstream["name"].(string); ok && !used[name] {
 			s.report(child(at, "name"), fmt.Sprintf("no location uses the upstream %q", name),
 				"remove it, or name it in a location")
 		}

@@ -12,7 +12,6 @@ import (
 	"trueup/internal/kind"
 )
 
-// The kinds that rules are for.
 const (
 	cdn      = "CDN"
 	purging  = "Purge"
@@ -35,7 +34,8 @@ func mappings(at string, v any, place string) iter.Seq2[string, map[string]any] 
 	}
 }
 
-// visit calls yield with every value at a place below v. It reports whether yield always wanted more.
+// visit calls yield with every value at a place below v until yield returns false, and reports whether
+// it visited all.
 func visit(at string, v any, place string, yield func(string, any) bool) bool {
 	if place == "" {
 		return yield(at, v)
@@ -65,21 +65,16 @@ func texts(spec map[string]any, field string) iter.Seq2[string, string] {
 	}
 }
 
-// mapping returns a field that is a mapping, else nil.
+// mapping returns a field if it is a mapping, or nil.
 func mapping(parent map[string]any, field string) map[string]any {
 	m, _ := parent[field].(map[string]any)
 	return m
 }
 
-// text returns a field that is text, else "".
+// text returns a field if it is text, or "".
 func text(parent map[string]any, field string) string {
 	s, _ := parent[field].(string)
 	return s
-}
-
-func hasText(parent map[string]any, field string) (string, bool) {
-	s, ok := parent[field].(string)
-	return s, ok
 }
 
 // cdnField returns the field of the schema at a place of the spec of a CDN.
@@ -89,8 +84,8 @@ func cdnField(place string) *kind.Field {
 	return f
 }
 
-// inRange returns the check that a field of the mappings at a place, where it is text, is a whole
-// number in the range of the schema; more ends the fix.
+// inRange returns the check that a text field of the mappings at a place is a whole number in the range
+// of the schema. The fix ends with more.
 func inRange(place, name, more string) func(*subject) {
 	f := cdnField(place + "." + name)
 	limits := fmt.Sprintf("from %d", f.Range[0])
@@ -100,7 +95,7 @@ func inRange(place, name, more string) func(*subject) {
 	fix := fmt.Sprintf("write digits in quotes, such as %s: %q", name, f.Examples[0]) + more
 	return func(s *subject) {
 		for at, owner := range s.each(place) {
-			value, ok := hasText(owner, name)
+			value, ok := owner[name].(string)
 			n, err := strconv.ParseUint(value, 10, 63)
 			if ok && (err != nil || n < f.Range[0] || len(f.Range) > 1 && n > f.Range[1]) {
 				s.report(child(at, name), fmt.Sprintf("%s is %q, which is not a whole number %s", name, value, limits), fix)
@@ -109,20 +104,24 @@ func inRange(place, name, more string) func(*subject) {
 	}
 }
 
-// noDuplicates returns the check that no two elements of a list have the same key, which the schema
-// names; an empty key is none. Each of the owners has a list of its own.
+// noDuplicates returns the check that no two elements of a list have the same key, whose fields the
+// schema lists. It ignores empty keys, and compares only elements of the same owner.
 func noDuplicates(owners, list, fix string) func(*subject) {
 	f := cdnField(owners + "." + list)
 	key := func(e map[string]any) string {
 		var parts []string
 		for _, name := range f.List.Key {
 			part := text(e, name)
-			if name == "host" {
+			switch {
+			case name != "host":
+			case part == "" && f.List.Join != "":
+				return "" // a server without a host, which may be any
+			default:
 				part = strings.ToLower(part)
 			}
 			parts = append(parts, part)
 		}
-		return strings.Trim(strings.Join(parts, f.List.Join), f.List.Join)
+		return strings.TrimSuffix(strings.Join(parts, f.List.Join), f.List.Join)
 	}
 	return func(s *subject) {
 		for at, owner := range s.each(owners) {
@@ -134,8 +133,8 @@ func noDuplicates(owners, list, fix string) func(*subject) {
 	}
 }
 
-// unique returns a function that takes the elements of a list one by one and reports each whose key an
-// earlier one has; an empty key is none.
+// unique returns a function to call with each element of a list. It reports an element whose key an
+// earlier one has, and ignores empty keys.
 func (s *subject) unique(noun, fix string) func(at, key string) {
 	first := map[string]string{}
 	return func(at, key string) {
@@ -152,7 +151,7 @@ func (s *subject) unique(noun, fix string) func(at, key string) {
 	}
 }
 
-// oddities names what is in a path that the platform's document does not explain.
+// oddities lists what a path has that the platform does not document.
 func oddities(path string) []string {
 	before, _, _ := strings.Cut(path, "?")
 	before, _, _ = strings.Cut(before, "#")

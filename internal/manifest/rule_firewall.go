@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"trueup/internal/canon"
 )
@@ -26,13 +27,11 @@ func checkRatelimitOdd(s *subject) {
 	}
 }
 
-// isShared reports whether many visitors have the same value of what a limit counts by. The names are
-// those of the platform's constraints.
-func isShared(identifier string) bool {
-	return slices.Contains([]string{"asn", "country", "host", "http_version", "method", "path", "tls", "uri"}, identifier)
-}
+// sharedIdentifiers are the platform's constraints for which many visitors have the same value.
+const sharedIdentifiers = " asn country host http_version method path tls uri "
 
-// lowRate is a number of requests in each unit of the period.
+// lowRate is the rate below which a few visitors can use up a shared limit, in requests per unit of the
+// period.
 const lowRate = 10
 
 func checkRatelimitLocksOut(s *subject) {
@@ -51,7 +50,7 @@ func checkRatelimitLocksOut(s *subject) {
 		switch {
 		case rate == 0:
 			s.report(at+".rate", "the rule allows no requests at all", "write a higher rate, or enabled: false")
-		case isShared(identifier) && period > 0 && rate/period < lowRate:
+		case strings.Contains(sharedIdentifiers, " "+identifier+" ") && period > 0 && rate/period < lowRate:
 			s.report(at+".identifier.type",
 				fmt.Sprintf("all visitors with the same %s share %v requests in %v", identifier, limit["rate"], limit["period"]),
 				"count by ip, or allow more requests")

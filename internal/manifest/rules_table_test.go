@@ -118,6 +118,7 @@ func TestRuleTable(t *testing.T) {
 		{"location of the same host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: A.example.com}]\n", []string{"duplicate-location: a.example.com/a is already on line 6", "hostname-odd: capitals"}},
 		{"three of one name", cdnStart + "  upstreams:\n  - {name: o}\n  - {name: o}\n  - {name: o}\n", []string{"duplicate-upstream: line 7", "duplicate-upstream: line 7"}},
 		{"same server in two upstreams", cdnStart + "  upstreams: [{name: a, servers: [{host: h, port: \"1\"}]}, {name: b, servers: [{host: h, port: \"1\"}]}]\n", nil},
+		{"servers without host", cdnStart + "  upstreams: [{name: a, servers: [{port: \"443\"}, {port: \"443\"}]}]\n", []string{"schema", "schema"}},
 		{"server without port", cdnStart + "  upstreams: [{name: a, servers: [{host: h}, {host: h}]}]\n", []string{"duplicate-server: the server h "}},
 
 		{"least port", server(`port: "1"`), nil},

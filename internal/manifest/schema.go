@@ -41,9 +41,8 @@ func compile(name string, schema []byte) *jsonschema.Schema {
 	return c.MustCompile("trueup:///" + name)
 }
 
-// accepts reports whether a schema accepts a value. It is the quick answer for nearly all manifests:
-// the validator takes a hundred times as long. A null means "must be absent", so a member that is null
-// is absent here.
+// accepts reports whether a field accepts a value. Valid manifests need no validator then, which takes
+// a hundred times as long. null means "must be absent", so a null member counts as absent.
 func accepts(v any, f *kind.Field) bool {
 	if f == nil {
 		return true
@@ -92,7 +91,7 @@ func withoutNulls(v any) any {
 	return v
 }
 
-// checkSchema reports what the schema rejects, except for fields with an error already.
+// checkSchema reports what the schema rejects, except in fields that already have an error.
 func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 	if accepts(doc, k.Root()) {
 		return
@@ -114,11 +113,10 @@ type schemaErrors struct {
 	file *file
 	doc  any
 	root *kind.Field
-	// failed are the fields that have an error already.
+	// failed are the fields that already have an error.
 	failed map[string]bool
 }
 
-// leaves reports the innermost causes.
 func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
 	for _, cause := range e.Causes {
 		s.leaves(cause)
@@ -175,7 +173,7 @@ func (s *schemaErrors) wrongType(path, name string, v any, f *kind.Field) {
 	}
 	x := s.report(path, fmt.Sprintf("%s needs %s and this is %s", name, typeName(f), valueName(v)), fix)
 	if text, _ := v.(string); f.Type == kind.Bool || !strings.ContainsAny(text, "eE") { // 1e3 is text to some YAML parsers
-		sure(x, inType(text, f))
+		x.Write = inType(text, f)
 	}
 }
 
@@ -183,13 +181,13 @@ func (s *schemaErrors) wrongText(path, name, text string, f *kind.Field) {
 	right := strings.Join(quoted(f.Enum), " or ")
 	x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(text), right), "write "+name+": "+right)
 	if meant := otherCase(text, f.Enum); meant != "" {
-		sure(x, quoteText(meant))
+		x.Write = quoteText(meant)
 	}
 }
 
 func (s *schemaErrors) report(path, message, fix string) *diag.Finding {
 	if s.failed[path] || s.file.full(diag.Error) {
-		return nil
+		return &diag.Finding{}
 	}
 	s.failed[path] = true
 	return s.file.fail(0, 0, ruleSchema, path, message, fix)
@@ -219,7 +217,7 @@ func valueName(v any) string {
 	return [...]string{"null", "text", "a boolean", "a number", "a mapping", "a list"}[typeOf(v)]
 }
 
-// inType writes a scalar in the type of a field, or "" if it can't.
+// inType converts a scalar to the type of a field, or returns "".
 func inType(text string, f *kind.Field) string {
 	value, isBool := booleanWord(text)
 	switch {
@@ -233,7 +231,6 @@ func inType(text string, f *kind.Field) string {
 	return ""
 }
 
-// exampleFix shows what the field may hold.
 func exampleFix(name string, f *kind.Field) string {
 	if len(f.Examples) == 0 {
 		return "write " + name + " as " + typeName(f)

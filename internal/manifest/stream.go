@@ -43,31 +43,30 @@ const (
 	ruleIgnoreUnused  = "ignore-unused"
 )
 
-// file is one file while it is read.
+// file is the state of reading one file.
 type file struct {
 	path     string
 	lines    lines
 	findings diag.List
-	// from is where the findings of the current document start.
+	// from is the index of the first finding of the current document.
 	from int
-	// ofDocument and ofFile are the findings that were too many.
+	// ofDocument and ofFile count the findings beyond the limit of a document and of the file.
 	ofDocument, ofFile dropped
-	// maxFindings is how many findings there may be, if more than usual.
+	// maxFindings raises the limits of findings, if it is higher.
 	maxFindings int
-	// maxValues bounds the values of a document.
-	maxValues int
-	// marks are where comments may speak to this program that no document has taken yet.
+	maxValues   int // of a document
+	// marks are the offsets of possible trueup: comments that no document has taken yet.
 	marks [][]int
 }
 
-// dropped counts findings that are not shown, and has the severest of them.
+// dropped counts findings that are not shown; worst is the highest severity among them.
 type dropped struct {
 	count int
 	worst diag.Severity
 }
 
-// The limits of the findings of a document, a file and all files: a hundred mistakes are enough to
-// start with, and a hostile file costs little.
+// The limits of findings keep a hostile file cheap. maxBroken limits how often reading continues after
+// a syntax error.
 const (
 	maxFindings = 100
 	maxOfFile   = 1000
@@ -75,7 +74,8 @@ const (
 	maxBroken   = 20
 )
 
-// full reports whether the current document, or the file, has findings enough to drop another.
+// full reports whether the document or the file has too many findings for another one, and then counts
+// that one as dropped.
 func (f *file) full(severity diag.Severity) bool {
 	over := &f.ofDocument
 	switch {
@@ -89,10 +89,9 @@ func (f *file) full(severity diag.Severity) bool {
 	return true
 }
 
-// start begins a document.
 func (f *file) start() { f.from, f.ofDocument = len(f.findings), dropped{} }
 
-// unshown adds that there are more findings, at the place of the last.
+// unshown adds a finding, at the place of the last one, that more are not shown.
 func (f *file) unshown(message string, worst diag.Severity) {
 	last := f.findings[len(f.findings)-1]
 	last.Severity, last.Field, last.Message, last.Fix = worst, "", message, "fix those that are shown first"
@@ -103,11 +102,10 @@ func (f *file) fail(line, column int, rule, field, message, fix string) *diag.Fi
 	return f.add(line, column, rule, diag.Error, field, message, fix)
 }
 
-// add adds a finding and returns it, or nil if there are too many. The pointer is valid until the next
-// finding.
+// add adds a finding, unless there are too many. The caller may change it until the next one.
 func (f *file) add(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
 	if f.full(severity) {
-		return nil
+		return &diag.Finding{}
 	}
 	f.findings = append(f.findings, diag.Finding{
 		Path: f.path, Line: line, Column: column, Field: clip(field), Rule: rule, Severity: severity,
@@ -116,26 +114,21 @@ func (f *file) add(line, column int, rule string, severity diag.Severity, field,
 	return &f.findings[len(f.findings)-1]
 }
 
-// sure sets the text that certainly fixes a finding, for fmt --fix.
-func sure(x *diag.Finding, text string) {
-	if x != nil {
-		x.Write = text
-	}
-}
-
-// maxText bounds, in bytes, what a finding repeats of a file.
+// maxText limits each text of a finding, in bytes, because it may quote the file.
 const maxText = 2000
 
-func clip(s string) string {
-	if len(s) > maxText {
-		return strings.ToValidUTF8(s[:maxText], "") + "..."
+func clip(s string) string { return cut(s, maxText) }
+
+// cut shortens a text to a number of bytes.
+func cut(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
 	}
 	return s
 }
 
-// documents calls each with every document of the file. What can't be read becomes a finding, and
-// reading goes on at the next line that starts a document, so that one mistake does not hide another;
-// but only maxBroken times.
+// documents calls each with every document of the file. It reports a syntax error as a finding and
+// continues at the next line ---, at most maxBroken times, so that one mistake does not hide another.
 func (f *file) documents(each func(*yaml.Node)) {
 	data, ok := f.clean(f.lines.data)
 	for n := 0; ok && n < maxBroken; n++ {
@@ -148,7 +141,7 @@ func (f *file) documents(each func(*yaml.Node)) {
 	}
 }
 
-// decode reads the documents of a text up to the end or the first error.
+// decode calls each with the documents of a text, up to the first error.
 func decode(text []byte, each func(*yaml.Node)) error {
 	dec := yaml.NewDecoder(bytes.NewReader(asYAML(text)))
 	for {
@@ -163,7 +156,7 @@ func decode(text []byte, each func(*yaml.Node)) error {
 	}
 }
 
-// safely makes a panic of a parser an error: odd input makes them panic.
+// safely returns a panic of a parser as an error.
 func safely(parse func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -213,9 +206,9 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 	return f.dropDirectives(data), true
 }
 
-// tooManyValues returns the line at which a document exceeds the limit of its values, or 0. It counts
-// before the parser makes a tree, which takes a hundred times the memory: each value follows a line
-// break, a comma, a bracket, or a hyphen, colon or question mark with a space.
+// tooManyValues returns the line at which a document exceeds the limit of values, or 0. It counts before
+// parsing, because the parser's tree takes a hundred times the memory. Each value follows a line break,
+// a comma, a bracket, or a hyphen, colon or question mark with a space.
 func (f *file) tooManyValues(data []byte) int {
 	if len(data) <= f.maxValues {
 		return 0
@@ -243,7 +236,7 @@ func (f *file) tooManyValues(data []byte) int {
 	return 0
 }
 
-// dropDirectives rejects directives and blanks them, so that reading goes on.
+// dropDirectives reports directives and overwrites them with spaces, so that reading continues.
 func (f *file) dropDirectives(data []byte) []byte {
 	if !bytes.HasPrefix(data, []byte("%")) && !bytes.Contains(data, []byte("\n%")) {
 		return data
@@ -276,12 +269,12 @@ func firstUnprintable(data []byte) int {
 	return -1
 }
 
-// resume returns the rest of the file from the first document that starts after the line, with empty
-// lines before it to keep the line numbers.
+// resume returns the file from the first document that starts after the line. Empty lines replace those
+// before it, to keep the line numbers.
 func (f *file) resume(line int) ([]byte, bool) {
 	for line++; line <= f.lines.count(); line++ {
 		if startLine().Match(f.lines.bytes(line)) {
-			f.takeMarks(line) // of what can't be read
+			f.takeMarks(line) // they are in the document that can't be read
 			return append(bytes.Repeat([]byte("\n"), line-1), f.lines.data[f.lines.offset(line):]...), true
 		}
 	}
