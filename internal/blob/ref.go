@@ -40,8 +40,8 @@ var (
 type Ref struct {
 	dir, ref, remote string
 
-	// turn guards the use of mirror and tip, mu the fields mirror and closed.
-	turn chan struct{}
+	// lock guards the use of mirror and tip, mu the fields mirror and closed.
+	lock chan struct{}
 	// tip is what List saw, or Create made; nil before.
 	tip *refTip
 
@@ -74,7 +74,7 @@ func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 }
 
 func newRef(dir, ref, remote string) *Ref {
-	return &Ref{dir: dir, ref: ref, remote: remote, turn: make(chan struct{}, 1)}
+	return &Ref{dir: dir, ref: ref, remote: remote, lock: make(chan struct{}, 1)}
 }
 
 // Close removes what was fetched, and does not wait for a push.
@@ -102,14 +102,14 @@ func (s *Ref) Place(name string) string {
 // RefusesCreation needs no test: git checks the expected commit.
 func (s *Ref) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
-// alone calls do with exclusive access. It fetches the tip if it is unknown or must be fresh.
-func (s *Ref) alone(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
+// locked calls do with exclusive access. It fetches the tip if it is unknown or must be fresh.
+func (s *Ref) locked(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
 	select {
-	case s.turn <- struct{}{}:
+	case s.lock <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-s.turn }()
+	defer func() { <-s.lock }()
 	m, err := s.open(ctx)
 	if err != nil {
 		return s.unreadable(err)
@@ -171,7 +171,7 @@ func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
 
 // List fetches the newest commit.
 func (s *Ref) List(ctx context.Context, under string, most int) (names []string, err error) {
-	err = s.alone(ctx, true, func(*git.Mirror) error {
+	err = s.locked(ctx, true, func(*git.Mirror) error {
 		for _, name := range s.tip.files {
 			if strings.HasPrefix(name, under+"/") && (most == 0 || len(names) < most) {
 				names = append(names, name)
@@ -184,7 +184,7 @@ func (s *Ref) List(ctx context.Context, under string, most int) (names []string,
 
 // Get reads a file of the commit that List saw.
 func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) {
-	err = s.alone(ctx, false, func(m *git.Mirror) (err error) {
+	err = s.locked(ctx, false, func(m *git.Mirror) (err error) {
 		if !slices.Contains(s.tip.files, name) {
 			return fmt.Errorf("%s: %w", s.Place(name), ErrAbsent)
 		}
@@ -198,7 +198,7 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 
 // Create pushes a commit. If the push fails, it reads the ref instead of git's message.
 func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
-	return s.alone(ctx, false, func(m *git.Mirror) error {
+	return s.locked(ctx, false, func(m *git.Mirror) error {
 		if slices.Contains(s.tip.files, b.Name) {
 			return fmt.Errorf("%s: %w", s.Place(b.Name), ErrExists)
 		}
@@ -262,7 +262,7 @@ func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) 
 
 // Clear removes the ref and closes the store.
 func (s *Ref) Clear(ctx context.Context) error {
-	err := s.alone(ctx, true, func(m *git.Mirror) error {
+	err := s.locked(ctx, true, func(m *git.Mirror) error {
 		if s.tip.commit == "" {
 			return nil
 		}

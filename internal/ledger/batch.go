@@ -129,7 +129,7 @@ func (s *logStore) wait(ctx context.Context, w *queued) error {
 
 // flush writes batches until no change waits. First it pauses, so that more changes join.
 func (s *logStore) flush(ctx context.Context) {
-	_ = blob.Sleep(ctx, s.moment)
+	_ = blob.Sleep(ctx, s.batchDelay)
 	for more := true; more; {
 		var batch []*queued
 		bounded, cancel := context.WithTimeout(ctx, batchTime)

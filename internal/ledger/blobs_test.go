@@ -137,7 +137,7 @@ func onServer(t testing.TB, where string) *logStore {
 	t.Helper()
 	bucket, err := blob.OpenBucket(t.Context(), where, true, time.Now)
 	must(t, err)
-	return newLogStore(bucket, nil, farMoment)
+	return newLogStore(bucket, nil, remoteDelay)
 }
 
 // freshOnServer is an empty one below an address with a query, which is removed again.

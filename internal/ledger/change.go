@@ -13,12 +13,12 @@ import (
 	"trueup/internal/kind"
 )
 
-// right limits the states of a record that a move may start from.
-type right int
+// precondition limits the states of a record that a move may start from.
+type precondition int
 
 const (
 	// anyone allows every state.
-	anyone right = iota
+	anyone precondition = iota
 	// asSeen requires that the record has not changed since View.
 	asSeen
 	// unchanged requires that the record has not changed since this run wrote or saw it, or has only the move's spec:
@@ -31,10 +31,10 @@ const (
 )
 
 type move struct {
-	event  event
-	who    right
-	by     string
-	detail string
+	event    event
+	requires precondition
+	by       string
+	detail   string
 	// spec is the live one, for unchanged.
 	spec []byte
 	to   func(Record) (Record, error)
@@ -58,11 +58,11 @@ const (
 
 // change makes a move by compare-and-swap. After a conflict it retries if the move allows the new record.
 func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, error) {
-	m = l.numbered(m)
+	m = l.withNonce(m)
 	pause := racePause
 	for try := 1; ; try++ {
 		rec, err := l.changeOnce(ctx, key, m)
-		if m.who == asSeen || m.who == holder || !errors.Is(err, ErrConflict) || try == writeTries {
+		if m.requires == asSeen || m.requires == holder || !errors.Is(err, ErrConflict) || try == writeTries {
 			return rec, err
 		}
 		l.refresh()
@@ -71,7 +71,7 @@ func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, erro
 	}
 }
 
-func (l *Ledger) numbered(m move) move {
+func (l *Ledger) withNonce(m move) move {
 	if m.nonce == "" {
 		m.nonce, m.at = l.cfg.NewID(), l.cfg.Now().UTC()
 	}
@@ -126,7 +126,7 @@ func (l *Ledger) after(old Record, key kind.Key, m move) (was, rec Record, err e
 	if rec, err = m.to(old); err != nil {
 		return old, rec, fmt.Errorf("record %s: %w", key, err)
 	}
-	return old, rec.moved(l.step(old, m)), nil
+	return old, rec.withStep(l.step(old, m)), nil
 }
 
 func (l *Ledger) step(old Record, m move) Step {
@@ -141,7 +141,7 @@ func (l *Ledger) entitled(m move, old Record) bool {
 	defer l.mu.Unlock()
 	left, ours := l.own[old.Key]
 	seen, looked := l.seen[old.Key]
-	switch m.who {
+	switch m.requires {
 	case asSeen:
 		return looked && seen == old.Seq
 	case holder:
@@ -152,11 +152,15 @@ func (l *Ledger) entitled(m move, old Record) bool {
 		}
 		return !looked || seen == old.Seq || old.hasOnly(m.spec)
 	case sameIntent:
-		// It has the same claim, or was released since.
-		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
+		return ours && left.rec.claims(old)
 	case anyone:
 	}
 	return true
+}
+
+// claims reports whether a later record has the same claim, or was released since.
+func (r Record) claims(later Record) bool {
+	return later.sameIntent(r) || later.State == "" && later.follows(r)
 }
 
 // hasOnly reports whether the platform can only have this spec: each pending one, or else the applied one, equals it.
@@ -180,8 +184,8 @@ func (l *Ledger) written(old, rec Record) {
 	l.own[rec.Key] = left
 }
 
-// left returns the record that this run wrote last.
-func (l *Ledger) left(key kind.Key) (m mark, ours bool) {
+// lastWrite returns the record that this run wrote last.
+func (l *Ledger) lastWrite(key kind.Key) (m mark, ours bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m, ours = l.own[key]

@@ -74,7 +74,7 @@ func openGit(t *testing.T, dir, where string) *logStore {
 	t.Helper()
 	ref, err := blob.OpenRef(where, dir, true)
 	must(t, err)
-	s := newLogStore(ref, nil, farMoment)
+	s := newLogStore(ref, nil, remoteDelay)
 	t.Cleanup(func() { must(t, s.Close()) })
 	return s
 }

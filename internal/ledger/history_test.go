@@ -43,14 +43,14 @@ func (th theory) live(t *rapid.T) *world {
 	start := w.now
 	for range 3 + w.draw("runs", th.most-2) {
 		r := &run{skew: w.skew(), batch: []int{1, 20}[w.draw("batch", 2)], stale: th.stale}
-		w.at(w.moment(start), func() { w.start(r) })
+		w.at(w.batchDelay(start), func() { w.start(r) })
 	}
 	for range w.draw("visits", 4) {
-		w.at(w.moment(start), w.visit)
+		w.at(w.batchDelay(start), w.visit)
 	}
 	if w.draw("others", 6) == 5 {
 		o := w.set.Objects[w.draw("which", len(w.set.Objects))]
-		w.at(w.moment(start), func() { w.platform.meddle(o.Kind, o.Name, o.Spec) })
+		w.at(w.batchDelay(start), func() { w.platform.meddle(o.Kind, o.Name, o.Spec) })
 	}
 	w.play()
 	// What runs are reduced to is bounded by the bubble's time, which stands
@@ -116,7 +116,7 @@ func (w *world) found() {
 }
 
 // moment is a time within 48 hours: often near that of the last one.
-func (w *world) moment(start time.Time) time.Time {
+func (w *world) batchDelay(start time.Time) time.Time {
 	if w.draw("soon", 2) == 0 {
 		w.last = w.last.Add(w.span("after", time.Hour))
 	} else {

@@ -39,7 +39,7 @@ func refsForHistories(t *testing.T) func(n int) StoreOpener {
 
 func refStore(dir, ref string) (Store, error) {
 	r, err := blob.OpenRef(ref, dir, true)
-	return newLogStore(r, nil, farMoment), err
+	return newLogStore(r, nil, remoteDelay), err
 }
 
 func prefixesForHistories(t *testing.T) func(n int) StoreOpener {

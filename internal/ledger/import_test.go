@@ -275,7 +275,7 @@ func TestImportRefusesWhatIsNotOurs(t *testing.T) {
 
 // contradicting are two records of one name and no common history.
 func contradicting(rec Record) []Record {
-	other := rec.moved(Step{Seq: rec.Seq + 1, Nonce: "other"})
+	other := rec.withStep(Step{Seq: rec.Seq + 1, Nonce: "other"})
 	other.History = other.History[len(other.History)-1:]
 	return []Record{rec, other}
 }

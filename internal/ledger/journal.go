@@ -35,7 +35,7 @@ type AppliedSpec struct {
 }
 
 func (a AppliedSpec) move() move {
-	return move{event: evConfirm, who: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.confirmed(a), nil }}
+	return move{event: evConfirm, requires: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.confirmed(a), nil }}
 }
 
 // Adoption is a person's statement that a request was executed, or that git owns an object.
@@ -98,18 +98,18 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 	if err != nil {
 		return Hold{}, fmt.Errorf("claim %s: %w", key, err)
 	}
-	who := anyone
+	requires := anyone
 	if e == evReclaim {
-		who = asSeen
+		requires = asSeen
 	}
-	rec, err := l.change(ctx, key, move{event: e, who: who, to: func(r Record) (Record, error) {
+	rec, err := l.change(ctx, key, move{event: e, requires: requires, to: func(r Record) (Record, error) {
 		if e == evTakeOver && r.Standing(i.At, terms) != Resendable {
 			return r, &TakenError{Record: r}
 		}
 		return r.claimed(e, i, l.cfg.Claim)
 	}})
 	if err != nil {
-		l.takeBack(ctx, rec)
+		l.undoClaim(ctx, rec)
 		return Hold{}, err
 	}
 	return Hold{
@@ -118,8 +118,8 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 	}, nil
 }
 
-// takeBack releases a claim whose write returned an error but succeeded. If this fails too, a person decides later.
-func (l *Ledger) takeBack(ctx context.Context, rec Record) {
+// undoClaim releases a claim whose write returned an error but succeeded. If this fails too, a person decides later.
+func (l *Ledger) undoClaim(ctx context.Context, rec Record) {
 	if rec.Nonce == "" {
 		return
 	}
@@ -150,15 +150,15 @@ func (l *Ledger) Found(ctx context.Context, key kind.Key, m Made) error {
 	return l.posted(ctx, key, m, asSeen)
 }
 
-func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) error {
+func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, requires precondition) error {
 	if m.AcceptedAt.IsZero() {
 		m.AcceptedAt = l.cfg.Now()
 	}
 	at := m.AcceptedAt.UTC()
 	o := Outcome{How: cmp.Or(m.How, Created), HTTP: m.HTTP}
-	claimed, _ := l.left(key)
-	return l.end(ctx, key, move{event: evPost, who: who, detail: string(o.How), to: func(r Record) (Record, error) {
-		if r.State == "" && who == sameIntent {
+	claimed, _ := l.lastWrite(key)
+	return l.end(ctx, key, move{event: evPost, requires: requires, detail: string(o.How), to: func(r Record) (Record, error) {
+		if r.State == "" && requires == sameIntent {
 			// A person has answered meanwhile that it was not executed.
 			r = r.reopened(claimed.rec)
 		}
@@ -221,7 +221,7 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 
 func (l *Ledger) ended(ctx context.Context, key kind.Key, e event, o Outcome) error {
 	to := func(r Record) (Record, error) { return r.ended(e, o) }
-	return l.end(ctx, key, move{event: e, who: holder, detail: o.Message, to: to})
+	return l.end(ctx, key, move{event: e, requires: holder, detail: o.Message, to: to})
 }
 
 // UnrecordedError means that an outcome could not be stored. Ledger import can add Record later.
@@ -236,7 +236,7 @@ func (e *UnrecordedError) Unwrap() error { return e.err }
 // end stores an outcome. It retries until ctx ends or outcomePatience is over, because a person must answer for a lost
 // outcome, and then returns an *UnrecordedError.
 func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
-	m = l.numbered(m)
+	m = l.withNonce(m)
 	_, err := l.change(ctx, key, m)
 	pause, began := outcomePause, l.cfg.Now()
 	for waited := time.Duration(0); temporary(err) && waited < outcomePatience && ctx.Err() == nil; waited = max(waited+pause, l.cfg.Now().Sub(began)) {
@@ -250,7 +250,7 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 		_, err = l.change(ctx, key, m)
 		pause = min(2*pause, longestPause)
 	}
-	left, ours := l.left(key)
+	left, ours := l.lastWrite(key)
 	if err == nil || !ours || errors.Is(err, ErrConflict) {
 		return err
 	}
@@ -258,7 +258,7 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 	if terr != nil {
 		return err
 	}
-	return &UnrecordedError{Record: rec.moved(l.step(left.rec, m)), err: err}
+	return &UnrecordedError{Record: rec.withStep(l.step(left.rec, m)), err: err}
 }
 
 func temporary(err error) bool {
@@ -301,21 +301,20 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 		found, err = l.store.Read(ctx, keys)
 	}
 	var changes []change
-	var olds []Record
 	var at []int
 	for i, c := range all {
 		if err != nil {
 			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)
 			continue
 		}
-		old, rec, err := l.after(found[c.Key], c.Key, l.numbered(c.move()))
+		old, rec, err := l.after(found[c.Key], c.Key, l.withNonce(c.move()))
 		if errs[i] = err; err == nil {
-			olds, changes, at = append(olds, old), append(changes, change{expectSeq: old.Seq, rec: rec}), append(at, i)
+			changes, at = append(changes, change{expectSeq: old.Seq, rec: rec}), append(at, i)
 		}
 	}
 	for n, err := range putAll(ctx, l.store, changes) {
 		if errs[at[n]] = err; err == nil {
-			l.written(olds[n], changes[n].rec)
+			l.written(found[all[at[n]].Key], changes[n].rec)
 		}
 	}
 	return errs
@@ -323,8 +322,8 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 
 // DropPending removes the spec of the last Pending after the platform rejected it. Older ones stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
-	before, _ := l.left(key)
-	_, err := l.change(ctx, key, move{event: evDrop, who: holder, to: func(r Record) (Record, error) {
+	before, _ := l.lastWrite(key)
+	_, err := l.change(ctx, key, move{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
 		r.Pending = before.pending
 		return r, nil
 	}})
@@ -386,7 +385,7 @@ func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string
 	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the deletion of %s: %w", key, err)
 	}
-	_, err = l.change(ctx, key, move{event: evDelete, who: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evDelete, requires: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
 		if !r.Ours() || r.UID == "" || r.UID != uid || r.CreationTimestamp != created {
 			return r, fmt.Errorf("no request in this ledger created the object with uid %q", uid)
 		}
@@ -404,7 +403,7 @@ func (l *Ledger) Deleted(ctx context.Context, key kind.Key, message string) erro
 // NotDeleted records that the object was not deleted.
 func (l *Ledger) NotDeleted(ctx context.Context, key kind.Key, message string) error {
 	to := func(r Record) (Record, error) { return r, r.in(evNotDeleted) }
-	return l.end(ctx, key, move{event: evNotDeleted, who: holder, detail: message, to: to})
+	return l.end(ctx, key, move{event: evNotDeleted, requires: holder, detail: message, to: to})
 }
 
 // sendable returns the terms of the key's area, or an error if the ledger can't be used there.

@@ -112,18 +112,18 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// farBatch is how many requests a run claims together in a remote store (docs/design.md A7), farMoment how long a first
+// remoteBatch is how many requests a run claims together in a remote store (docs/design.md A7), remoteDelay how long a first
 // write there waits for others.
 const (
-	farBatch  = 20
-	farMoment = 10 * time.Millisecond
+	remoteBatch = 20
+	remoteDelay = 10 * time.Millisecond
 )
 
 // OpenStore opens the store that cfg names, as Open does.
 func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	var blobs blob.Store
 	var err error
-	moment := farMoment
+	batchDelay := remoteDelay
 	switch scheme, where, _ := strings.Cut(cfg.Store, ":"); {
 	case scheme == "s3":
 		blobs, err = blob.OpenBucket(ctx, cfg.Store, cfg.StoreFromEnv, cfg.Now)
@@ -132,7 +132,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 			err = fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
 		}
 	case scheme == "file" && where != "":
-		moment = 0
+		batchDelay = 0
 		blobs, err = openFolder(cfg, filepath.FromSlash(where))
 	default:
 		err = fmt.Errorf("store %q is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX", shownStore(cfg.Store))
@@ -140,7 +140,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newLogStore(blobs, cfg.Held, moment), nil
+	return newLogStore(blobs, cfg.Held, batchDelay), nil
 }
 
 // openFolder opens a folder. If the repository names it, neither its path nor a link may lead outside Dir.
@@ -184,7 +184,7 @@ func (l *Ledger) Batch() int {
 	if l.local {
 		return 1
 	}
-	return farBatch
+	return remoteBatch
 }
 
 func (l *Ledger) refresh() {
@@ -193,9 +193,9 @@ func (l *Ledger) refresh() {
 	}
 }
 
-// lately is how long after its claim a request matters to all runs: it counts against limits for 25 hours
+// recentAge is how long after its claim a request matters to all runs: it counts against limits for 25 hours
 // (docs/design.md A6), and clocks differ.
-const lately = 27 * time.Hour
+const recentAge = 27 * time.Hour
 
 // View reads the records of the keys, of recent claims and of open requests. If the ledger is missing, damaged, or
 // belongs to another project or platform, it returns a view with only a Problem; if it can't be read, an error.
@@ -216,7 +216,7 @@ func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err erro
 	if err != nil {
 		return view, err
 	}
-	recent, err := l.store.Recent(ctx, l.cfg.Now().Add(-lately))
+	recent, err := l.store.Recent(ctx, l.cfg.Now().Add(-recentAge))
 	if err != nil {
 		return view, err
 	}

@@ -32,15 +32,15 @@ type logStore struct {
 	held func(kind.Key) []byte
 	// packed means that copies are compressed. git compresses by itself.
 	packed bool
-	// moment is how long a first change waits for others.
-	moment time.Duration
+	// batchDelay is how long a first change waits for others.
+	batchDelay time.Duration
 
-	// mu guards waiting and flushing, turn the state.
+	// mu guards waiting and flushing, lock the state.
 	mu       sync.Mutex
 	waiting  []*queued
 	flushing bool
 
-	turn  chan struct{}
+	lock  chan struct{}
 	state logState
 	// proven means that this run saw the store reject a duplicate entry.
 	proven bool
@@ -53,9 +53,9 @@ var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDam
 // maxStuck bounds how often a listing may lack an entry that exists.
 const maxStuck = 3
 
-func newLogStore(blobs blob.Store, held func(kind.Key) []byte, moment time.Duration) *logStore {
+func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.Duration) *logStore {
 	_, ref := blobs.(*blob.Ref)
-	return &logStore{blobs: blobs, held: held, packed: !ref, moment: moment, turn: make(chan struct{}, 1)}
+	return &logStore{blobs: blobs, held: held, packed: !ref, batchDelay: batchDelay, lock: make(chan struct{}, 1)}
 }
 
 func (s *logStore) Close() error {
@@ -135,11 +135,11 @@ func (s *logStore) noGenesis() error { return fmt.Errorf("%s: %w", s.blobs.Place
 // locked calls do with an up-to-date state and exclusive access.
 func (s *logStore) locked(ctx context.Context, do func() error) error {
 	select {
-	case s.turn <- struct{}{}:
+	case s.lock <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-s.turn }()
+	defer func() { <-s.lock }()
 	if !s.fresh.Swap(true) {
 		if err := s.refresh(ctx); err != nil {
 			s.fresh.Store(false)
@@ -166,10 +166,10 @@ func (s *logStore) refresh(ctx context.Context) error {
 			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(names[0]), err)
 		}
 	}
-	switch goesOn, err := s.continues(ctx); {
+	switch same, err := s.continues(ctx); {
 	case err != nil:
 		return err
-	case !goesOn:
+	case !same:
 		s.state = logState{}
 	case newest.Entry < s.state.last:
 		return s.unlisted(s.state.last)
@@ -494,7 +494,7 @@ func (s *logStore) append(ctx context.Context, changes []*queued) error {
 	copies := s.copies(p)
 	if len(copies) > 0 {
 		// A copy hides entries that it lacks.
-		if goesOn, err := s.continues(ctx); err != nil || !goesOn {
+		if same, err := s.continues(ctx); err != nil || !same {
 			return cmp.Or(err, blob.ErrExists)
 		}
 	}

@@ -42,7 +42,7 @@ func TestLogOnServer(t *testing.T) {
 }
 
 // another is the store of another run.
-func (s *logStore) another() *logStore { return newLogStore(s.blobs, s.held, s.moment) }
+func (s *logStore) another() *logStore { return newLogStore(s.blobs, s.held, s.batchDelay) }
 
 // oneWinner lets 24 writers, each with a store of its own, create one record.
 func oneWinner(t *testing.T, s *logStore, round int) {

@@ -259,7 +259,7 @@ const (
 	maxDetail  = 200
 )
 
-func (r Record) moved(s Step) Record {
+func (r Record) withStep(s Step) Record {
 	r.Seq, r.Nonce = s.Seq, s.Nonce
 	most := maxSteps
 	if r.State == "" && r.SpecDigest == nil && r.Applied != nil {

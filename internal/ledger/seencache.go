@@ -69,29 +69,41 @@ func sentOnce(key kind.Key) bool {
 // readChecked reads records, and returns a *ProblemError if the ledger was rolled back.
 func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	cache := l.seenCache()
-	for try := 1; ; try++ {
-		found, err := l.store.Read(ctx, keys)
-		if err != nil {
-			return nil, err
-		}
-		var back error
-		for _, key := range keys {
-			rec := found[key]
-			was, seen := cache.get(l.cfg.Workspace.UUID, key)
-			switch {
-			case seen && rec.Nonce != was.Nonce && !rec.follows(was) && !rec.forgot(was):
-				back = cmp.Or(back, l.rolledBack(rec, was))
-			case rec.Seq > was.Seq:
-				cache.put(rec)
-			}
-		}
-		if back == nil || try == 2 {
-			return found, back
-		}
-		// Another run of this machine may have written meanwhile. It writes the ledger before the cache, so a second
-		// read shows it.
-		l.refresh()
+	found, err := l.store.Read(ctx, keys)
+	if err != nil {
+		return nil, err
 	}
+	missed := map[kind.Key]Record{}
+	for _, key := range keys {
+		rec := found[key]
+		was, seen := cache.get(l.cfg.Workspace.UUID, key)
+		switch {
+		case seen && rec.lacks(was):
+			missed[key] = was
+		case rec.Seq > was.Seq:
+			cache.put(rec)
+		}
+	}
+	if len(missed) == 0 {
+		return found, nil
+	}
+	// Another run of this machine may have written meanwhile. It writes the ledger before the cache, so a second
+	// read shows all that was missed.
+	l.refresh()
+	if found, err = l.store.Read(ctx, keys); err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if was, ok := missed[key]; ok && found[key].lacks(was) {
+			return found, l.rolledBack(found[key], was)
+		}
+	}
+	return found, nil
+}
+
+// lacks reports whether the record is neither the other one nor a later version of it.
+func (r Record) lacks(seen Record) bool {
+	return r.Nonce != seen.Nonce && !r.follows(seen) && !r.forgot(seen)
 }
 
 func (l *Ledger) rolledBack(rec, was Record) error {

@@ -117,3 +117,20 @@ func TestARunBesideUsTurnsNothingBack(t *testing.T) {
 		t.Errorf("the record is %+v", rec)
 	}
 }
+
+// TestRunsBesideUsMayWriteDuringBothReads is the same, when the other run writes
+// again during the second look.
+func TestRunsBesideUsMayWriteDuringBothReads(t *testing.T) {
+	cfg := made(t)
+	cfg.SeenCache = t.TempDir()
+	ours, theirs := open(t, cfg), open(t, cfg)
+	late := &lateStore{Store: ours.store}
+	late.moved = func() {
+		must(t, tryClaim(t.Context(), theirs, purgeKey))
+		late.moved = func() { must(t, theirs.Release(t.Context(), purgeKey, "no route")) }
+	}
+	ours.store = late
+	if rec := view(t, ours, purgeKey); rec.State != Claimed {
+		t.Errorf("the record is %+v", rec)
+	}
+}

@@ -67,7 +67,7 @@ func (s *logStore) Prove(ctx context.Context) (err error) {
 	folder := path.Join("tmp", "proof-"+uuid.NewString())
 	var runs []*logStore
 	for range proofRuns {
-		runs = append(runs, newLogStore(s.blobs.Below(folder), nil, s.moment))
+		runs = append(runs, newLogStore(s.blobs.Below(folder), nil, s.batchDelay))
 	}
 	defer func() {
 		// It removes the folder even after an interruption.
