@@ -392,8 +392,8 @@ func (s *logStore) gaps(heads []pieceHead) (wrong []error) {
 	covered := 0
 	for _, h := range heads {
 		if first := h.before(); first > covered {
-			wrong = append(wrong, fmt.Errorf("%w: %d entries are missing, starting with %s", ErrDamaged,
-				first-covered, s.blobs.Place(span{covered + 1, 1}.name(s.packed))))
+			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
+				s.blobs.Place(span{covered + 1, 1}.name(s.packed)), first-covered))
 		}
 		covered = max(covered, h.Entry)
 	}
