@@ -96,12 +96,11 @@ func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter fun
 		}
 	}
 	rules := map[*kind.Kind]*merge.Rules{}
-	for _, o := range set.Objects {
+	filtered := slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool { return !filter(o.Key()) })
+	for _, o := range filtered {
 		key := o.Key()
-		if !drawn(key) {
-			if filter(key) {
-				g.Undrawn[key.Kind]++
-			}
+		if !serves(key) {
+			g.Undrawn[key.Kind]++
 			continue
 		}
 		if rules[o.Kind] == nil {

@@ -8,17 +8,17 @@ import (
 	"trueup/internal/safetext"
 )
 
-// maxAnnotations is how many of a level a code host shows of a step.
+// maxAnnotations is how many annotations of a level a code host shows for a step.
 const maxAnnotations = 10
 
-// command is a workflow command of GitHub Actions that makes an annotation. Only
-// this type makes a line that a runner executes.
+// command is a workflow command of GitHub Actions for an annotation. Runners execute no
+// other lines of trueup.
 type command struct {
 	remark
 	title safe
 }
 
-// text is the command as one line, in which no value can end early.
+// text returns the command as one line and escapes its values.
 func (c command) text() safe {
 	var properties []safe
 	add := func(key string, value safe) {
@@ -43,14 +43,12 @@ func (c command) text() safe {
 	return safetext.F("::%s %s::%s", tableOfLevels[c.level].command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
 }
 
-// commandData escapes the text of a command as the runner undoes it. Safe text has no
-// line break; the legacy form of commands is broken, though no runner looks for it
-// in a line that is a command already.
+// commandData escapes text for a command. Safe text has no line breaks, and Guarded breaks
+// the legacy form of commands.
 func commandData(s safe) safe { return s.Replace("%", "%25").Guarded() }
 
-// writeGitHub writes a workflow command for each remark, the most important first. Of
-// more than a host shows, the last one says how many there are, and which settings
-// and grave changes are among them.
+// writeGitHub writes a workflow command for each remark, the most important first. The last
+// one counts those that a code host would not show, and names settings and grave changes.
 func writeGitHub(w io.Writer, doc Document, _ Options) error {
 	title := safetext.F("trueup %s", clean(doc.Command).Cut(maxName))
 	var byLevel [errorLevel + 1][]command
@@ -83,7 +81,7 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 	return err
 }
 
-// elsewhere says where everything can be read.
+// elsewhere names the reports that have everything.
 func elsewhere(doc Document) safe {
 	var places []safe
 	for _, f := range doc.Files {
@@ -101,8 +99,8 @@ func elsewhere(doc Document) safe {
 	return safetext.F("look into %s", safetext.Join(places, ", "))
 }
 
-// codeIssue is an element of GitLab's code quality report, which is a part of
-// Code Climate's format (docs.gitlab.com: Code Quality, report format).
+// codeIssue is an element of GitLab's code quality report, a part of Code Climate's format
+// (docs.gitlab.com: Code Quality, report format).
 type codeIssue struct {
 	Description safe   `json:"description"`
 	CheckName   safe   `json:"check_name"`
@@ -121,7 +119,7 @@ func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
 	return writeIndented(w, []codeIssue{}, jsonList{"[]", "", len(found), func(i int) any { return codeIssueOf(found[i], doc.Place) }})
 }
 
-// codeIssueOf puts what is in no file at the project's file: the format has no other place.
+// codeIssueOf puts remarks about no file at trueup.yaml: the format requires a file.
 func codeIssueOf(r remark, at Place) codeIssue {
 	issue := codeIssue{
 		Description: safetext.Join(r.lines(), "; "), CheckName: r.id(), Fingerprint: r.fingerprint, Severity: tableOfLevels[r.level].code,
@@ -131,9 +129,8 @@ func codeIssueOf(r remark, at Place) codeIssue {
 	return issue
 }
 
-// outputs are values for later steps of a workflow, the same for every run of a
-// command. Counts are only there where there is a plan: a run that could not look must
-// not look like one that found nothing.
+// outputs returns values for later steps of a workflow. Only a plan has counts: a run that
+// failed must not look like one without changes.
 func outputs(doc Document) [][2]string {
 	list := [][2]string{{"result", word(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode).String()}}
 	if doc.Plan == nil {
@@ -163,7 +160,7 @@ func outputs(doc Document) [][2]string {
 	return list
 }
 
-// word is s if it is short and has only letters, digits and -:_. and else empty.
+// word returns s, or "" if it is long or has more than letters, digits and -:_.
 func word(s string) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-:_."
 	if strings.Trim(s, letters) != "" || len(s) > maxName {
@@ -172,7 +169,7 @@ func word(s string) string {
 	return s
 }
 
-// writePairs writes KEY=VALUE lines, as GITHUB_OUTPUT takes them.
+// writePairs writes KEY=VALUE lines, as in GITHUB_OUTPUT.
 func writePairs(name func(key string) string) writer {
 	return func(w io.Writer, doc Document, _ Options) error {
 		var b strings.Builder
@@ -184,7 +181,7 @@ func writePairs(name func(key string) string) writer {
 	}
 }
 
-// variable is a key as a variable of GitLab, in which - is not allowed.
+// variable returns a key as a variable name for GitLab, which does not allow -.
 func variable(key string) string {
 	return "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 }

@@ -10,11 +10,11 @@ import (
 	"trueup/internal/safetext"
 )
 
-// ResultFormat is the version of the JSON format; fields are only ever added
-// (schemas/result.schema.json).
+// ResultFormat is the version of the JSON format (schemas/result.schema.json). New versions
+// of trueup only add fields to it.
 const ResultFormat = "trueup.result/v1"
 
-// result is the JSON form of a Document. It is cut nowhere.
+// result is the JSON form of a Document. Nothing in it is shortened.
 type result struct {
 	Format string `json:"format"`
 	Document
@@ -46,14 +46,14 @@ func writeJSON(w io.Writer, doc Document, _ Options) error {
 
 // jsonList is a list whose elements are written one at a time, to save memory.
 type jsonList struct {
-	// empty ends with how the first list that is meant looks without elements, and
-	// no text in a string looks so; margin is what its line begins with.
+	// empty is the list without elements as it looks in the JSON text, where nothing
+	// earlier may look like it. margin is the indent of its line.
 	empty, margin string
 	n             int
 	element       func(int) any
 }
 
-// writeIndented writes v as JSON, with the elements of a list that is empty in v.
+// writeIndented writes v as JSON and inserts the elements of list, which is empty in v.
 func writeIndented(w io.Writer, v any, list jsonList) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

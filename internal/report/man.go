@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Page is a page of the manual. Its texts are plain: lines that follow each other
-// are a paragraph, and indented ones stay as they are.
+// Page is a manual page. Its texts are plain: consecutive lines are a paragraph, and
+// indented lines stay unchanged.
 type Page struct {
-	// Name is that of the page, such as trueup-plan; Short is one line.
+	// Name is the name of the page, such as trueup-plan. Short is one line.
 	Name, Short string
 	// Synopsis is one line that starts with the command.
 	Synopsis string
@@ -22,7 +22,7 @@ type Page struct {
 	See []string
 }
 
-// PagePart is a section of a page: text, and then terms.
+// PagePart is a section of a page: text, then terms.
 type PagePart struct {
 	Title, Text string
 	Terms       []Term
@@ -34,7 +34,7 @@ type Term struct{ Word, Meaning string }
 //go:embed man.tmpl
 var manTemplate string
 
-// Man writes the page for man(1), without a date: equal pages have equal bytes.
+// Man returns the page for man(1), without a date, so that equal pages have equal bytes.
 func Man(p Page) []byte {
 	p.Parts = append([]PagePart{{Title: "SYNOPSIS", Text: "  " + p.Synopsis}}, p.Parts...)
 	p.Parts = slices.DeleteFunc(p.Parts, func(part PagePart) bool { return part.Text == "" && len(part.Terms) == 0 })
@@ -44,7 +44,6 @@ func Man(p Page) []byte {
 	return b.Bytes()
 }
 
-// manText is a text with its paragraphs and indented lines.
 func manText(text string) string {
 	var b strings.Builder
 	shown, between := false, ""
@@ -69,7 +68,7 @@ func manText(text string) string {
 	return b.String()
 }
 
-// roff escapes a line of text, so that each character is as it is typed.
+// roff escapes a line of text.
 func roff(line string) string {
 	var b strings.Builder
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Place says where in its repository a run was: a code host knows a file by its
-// path from the top of the repository, and a Document by the name that the user
-// gave it. The zero value is a run outside of a repository.
+// Place is where a run was in its repository. It turns file names of a Document into paths
+// from the top of the repository, which code hosts need. The zero value is outside a
+// repository.
 type Place struct {
-	// Top is the absolute path of the repository's topmost folder, and Folder the
-	// name in it of the folder that relative paths start from, "." for itself.
+	// Top is the absolute path of the repository. Folder is the working directory in it,
+	// "." for Top.
 	Top, Folder string
-	// Project is the project's file as a Document names it, if there is one.
+	// Project is the path of trueup.yaml as in a Document, if there is one.
 	Project string
 }
 
-// inRepository is the path of a file from the top of the repository, if it is there.
+// inRepository returns the path of a file from the top of the repository; ok is false outside.
 func (p Place) inRepository(name string) (file string, ok bool) {
 	switch {
 	case name == "" || name == "-":
@@ -30,10 +30,10 @@ func (p Place) inRepository(name string) (file string, ok bool) {
 	return file, !outside
 }
 
-// defaultProject is where a code host shows what has no place in any file.
+// defaultProject is the file of remarks that belong to no file.
 const defaultProject = "trueup.yaml"
 
-// project is the file that shows what is in no file.
+// project returns the file for remarks that belong to no file.
 func (p Place) project() string {
 	for _, name := range []string{p.Project, defaultProject} {
 		if file, ok := p.inRepository(name); ok {

@@ -12,7 +12,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// style is the role of a piece of text; the palette gives it its look.
+// style is the role of a piece of text.
 type style uint8
 
 const (
@@ -28,9 +28,8 @@ const (
 	removedPart
 )
 
-// palette maps styles to attributes of its own instances: no colour setting of
-// the process has a say. Without colour it is nil. It has the 16 colours of the
-// terminal's own theme, so that light and dark ones are readable.
+// palette maps styles to colours; nil is no colour. It ignores the process's colour settings,
+// and uses the 16 colours of the terminal's theme, so that light and dark ones work.
 type palette map[style]*color.Color
 
 func newPalette(enabled bool) palette {
@@ -59,14 +58,14 @@ type span struct {
 	style style
 }
 
-// printer writes lines of spans. A failed write is kept and returned by flush.
+// printer writes lines of spans. flush returns the first error.
 type printer struct {
 	w       *bufio.Writer
 	palette palette
 	width   int
-	// wrap says that there is an edge that sentences would run over.
+	// wrap is set for a terminal.
 	wrap bool
-	// written says that there was a line, so that a gap makes sense.
+	// written is set after the first line: gap writes nothing before.
 	written bool
 }
 
@@ -83,7 +82,7 @@ func newPrinter(w io.Writer, opts Options) *printer {
 	return &printer{w: bufio.NewWriter(w), palette: newPalette(opts.Color), width: max(columns, minWidth), wrap: opts.Width > 0}
 }
 
-// line writes the spans as one line, without space at its end.
+// line writes the spans as one line, without spaces at its end.
 func (p *printer) line(spans ...span) {
 	for len(spans) > 0 {
 		last := &spans[len(spans)-1]
@@ -101,7 +100,7 @@ func (p *printer) line(spans ...span) {
 			return
 		}
 	}
-	// Errors are left to flush: bufio keeps the first and refuses the rest.
+	// flush returns errors: bufio keeps the first.
 	for _, s := range spans {
 		text := s.text.String()
 		if c := p.palette[s.style]; c != nil && text != "" {
@@ -113,8 +112,8 @@ func (p *printer) line(spans ...span) {
 	p.written = true
 }
 
-// wrapped writes the spans as one line, or, where they are too wide for a terminal,
-// as several that begin with so many spaces. A log has whole sentences on a line.
+// wrapped writes the spans as one line. If they are too wide for a terminal, more lines
+// follow, indented by hang.
 func (p *printer) wrapped(hang int, spans ...span) {
 	if !p.wrap || flat(spans).Width() <= p.width {
 		p.line(spans...)
@@ -141,12 +140,12 @@ func flat(spans []span) safe {
 	return safetext.Join(texts, "")
 }
 
-// printed are the lines that a printer makes, without colour.
+// printed returns the lines that render prints, without colour.
 func printed(render func(*printer)) []safe {
 	var b bytes.Buffer
 	p := newPrinter(&b, Options{})
 	render(p)
-	_ = p.flush() // a bytes.Buffer takes everything
+	_ = p.flush() // a Buffer never fails
 	var out []safe
 	for line := range strings.Lines(b.String()) {
 		out = append(out, clean(strings.TrimSuffix(line, "\n")))
@@ -154,9 +153,8 @@ func printed(render func(*printer)) []safe {
 	return out
 }
 
-// wrap sets spans on lines of so many columns, those after the first behind so
-// many spaces. It breaks at spaces, and within a word only where a line of its
-// own has no room for it.
+// wrap breaks spans into lines of at most columns, and indents those after the first by
+// hang. It breaks inside a word only if the word is longer than a line.
 func wrap(spans []span, columns, hang int) [][]span {
 	if flat(spans).Width() <= columns {
 		return [][]span{spans}
@@ -178,7 +176,7 @@ type wrapper struct {
 	lines         [][]span
 	line          []span
 	column        int
-	// filled says that there is more than space in the line.
+	// filled is set if the line has more than spaces.
 	filled bool
 }
 
@@ -187,7 +185,7 @@ func (w *wrapper) next() {
 	w.line, w.column, w.filled = []span{{safetext.Spaces(w.hang), plain}}, w.hang, false
 }
 
-// put adds a word to the line, and breaks it where that has no room.
+// put adds a word to the line, and breaks it if it does not fit.
 func (w *wrapper) put(s span) {
 	text := s.text.TrimRight()
 	space := s.text.Width() - text.Width()
@@ -214,7 +212,7 @@ func (w *wrapper) push(s span) {
 	w.line = append(w.line, s)
 }
 
-// splitWords splits spans behind spaces; a word may have several styles.
+// splitWords splits spans after spaces. A word may have several styles.
 func splitWords(spans []span) [][]span {
 	var words [][]span
 	var word []span
@@ -230,9 +228,8 @@ func splitWords(spans []span) [][]span {
 	return append(words, word)
 }
 
-// Marked writes rows whose cells are aligned, and breaks what is too wide for the
-// terminal. The first cell is a mark, which has a colour: ok, warn, FAIL, or
-// anything else that is neither.
+// Marked writes rows with aligned cells, wrapped to the terminal. The first cell is ok, warn,
+// FAIL or another mark, and sets the colour.
 func (l Lines) Marked(rows [][]string, opts Options) error {
 	var widths []int
 	lines := make([][]span, len(rows))
@@ -262,8 +259,8 @@ func (l Lines) Marked(rows [][]string, opts Options) error {
 	return p.flush()
 }
 
-// marked writes a row. Its last cell is broken between words; where one of them,
-// such as the path of a file, has no room there, cells go below the mark's column.
+// marked writes a row and wraps its last cell. If a word in it, such as a path, is too wide
+// for that, cells move to lines below.
 func (p *printer) marked(spans []span) {
 	before, last := spans[:len(spans)-1], spans[len(spans)-1]
 	longest := 0

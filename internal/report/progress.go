@@ -18,27 +18,26 @@ func ProgressLine(e apply.Event) string {
 	return text.Guarded().String()
 }
 
-// Progress is how far a part of a run is.
+// Progress is the progress of a part of a run.
 type Progress struct {
-	// Doing says what is done, such as "reading manifests".
+	// Doing is the activity, such as "reading manifests".
 	Doing string
-	// Done are done of Of, which is 0 where nobody knows of how many, and less
-	// than Done where they turned out to be more.
+	// Of is the expected total: 0 if unknown, and less than Done if too low.
 	Done, Of int
-	// Rate is how many were done in a second lately, Took the time until now.
+	// Rate is the recent rate per second, and Took the time until now.
 	Rate float64
 	Took time.Duration
 }
 
-// String is the line of a log.
+// String returns a line for a log.
 func (p Progress) String() string {
 	return safetext.F("%s: %s", p.Doing, safetext.Join(p.parts(), ", ")).String()
 }
 
-// A bar has so many cells, or there is none.
+// The cells of a bar. If fewer than leastBar fit, there is no bar.
 const leastBar, wholeBar = 8, 24
 
-// bar is a line of a terminal, with what there is room for.
+// bar returns a line for a terminal, with what fits.
 func (p Progress) bar(columns int) safe {
 	if columns < 1 {
 		return safe{}
@@ -62,7 +61,7 @@ func (p Progress) row(parts []safe) safe {
 
 func (p Progress) counted() bool { return p.Of > 0 && p.Done <= p.Of }
 
-// parts are what the line says, the most important first.
+// parts returns the parts of the line, the most important first.
 func (p Progress) parts() []safe {
 	var parts []safe
 	if p.counted() {
@@ -85,13 +84,13 @@ func (p Progress) parts() []safe {
 
 func seconds(d time.Duration) safe { return clean(d.Round(time.Second).String()) }
 
-// Bar writes a bar in place of the line of the terminal that the cursor is in.
+// Bar replaces the terminal's current line with a bar.
 func (l Lines) Bar(p Progress, columns int) error {
 	return l.raw(noLine + p.bar(columns).Guarded().String())
 }
 
-// NoBar takes the bar away.
+// NoBar removes the bar.
 func (l Lines) NoBar() error { return l.raw(noLine) }
 
-// noLine goes to the start of a line of the terminal and empties it.
+// noLine clears the terminal's current line.
 const noLine = "\r\x1b[K"

@@ -8,13 +8,11 @@ import (
 // safe is the only text that printers take.
 type safe = safetext.Text
 
-// markup is Markdown of this program.
 type markup = safetext.Markdown
 
 func clean(s string) safe { return safetext.Clean(s) }
 
-// Clean makes a text from outside fit for a line of its own on a terminal or in
-// a log: what a command prints outside a Document goes through it.
+// Clean escapes a text from outside for a line of a terminal or a log.
 func Clean(s string) string { return clean(s).Guarded().String() }
 
 // CleanJSON replaces every invisible character of a JSON text with its escape.
@@ -32,5 +30,5 @@ func namesOf(keys []kind.Key) []safe {
 
 func titled(k kind.Key) safe { return safetext.F("%s %s", k.Kind, k.Name).Cut(maxPath) }
 
-// message is a sentence from outside, of bounded length.
+// message returns a sentence from outside, shortened.
 func message(s string) safe { return shorten(clean(s), maxMessage) }

@@ -10,8 +10,8 @@ import (
 	"trueup/internal/safetext"
 )
 
-// The part of a SARIF 2.1.0 log that is written; the numbers are sections of the
-// standard. Libraries know more of it, and write placeholders for what is unknown.
+// The part of a SARIF 2.1.0 log that trueup writes; the numbers are sections of the
+// standard. No library is used: they write placeholders for unknown fields.
 type (
 	sarifRun struct { // 3.14
 		Tool struct { // 3.18
@@ -80,17 +80,17 @@ type (
 	}
 )
 
-// Code hosts show maxResults results of a SARIF log and refuse one of more than
-// 10 MB after compression; maxResultBytes is counted before it.
+// Code hosts show maxResults results of a SARIF log, and reject logs over 10 MB after
+// compression; maxResultBytes is before compression.
 const (
 	maxResults     = 5000
 	maxResultBytes = 8_000_000
 )
 
-// sarifRoom is how many results a log may have, and how many bytes of them.
+// sarifRoom limits the results of a log.
 type sarifRoom struct{ results, bytes int }
 
-// sourceRoot is the base of all addresses: the top of the repository.
+// sourceRoot is the base of all URIs: the top of the repository.
 const sourceRoot = "%SRCROOT%"
 
 func writeSARIF(w io.Writer, doc Document, _ Options) error {
@@ -124,7 +124,7 @@ func writeSARIF(w io.Writer, doc Document, _ Options) error {
 	}{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}, jsonList{})
 }
 
-// fill adds as many results as fit with their rules, and returns what is about no file.
+// fill adds the results that fit and their rules, and returns remarks about no file.
 func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNotification, error) {
 	notifications := []sarifNotification{}
 	rules, rest := map[string]int{}, 0
@@ -142,7 +142,7 @@ func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNoti
 			return nil, err
 		}
 		if len(text) > room.bytes || len(run.Results) == room.results {
-			room.bytes = 0 // nothing that is less important takes its place
+			room.bytes = 0 // a less important result must not take its place
 			rest++
 			continue
 		}
@@ -175,7 +175,7 @@ func sarifOf(r remark, rule int, at Place) sarifResult {
 	if r.line > 0 {
 		where.Physical.Region = regionOf(r)
 	} else {
-		// Code hosts know a result by this one, and make it of the line that it is in.
+		// Code hosts identify a result by this hash, and without it compute one from its line.
 		result.Fingerprints["primaryLocationLineHash"] = r.fingerprint
 	}
 	if !r.about.Empty() {
@@ -184,7 +184,7 @@ func sarifOf(r remark, rule int, at Place) sarifResult {
 	return result
 }
 
-// regionOf is the line of a remark from its column to its end.
+// regionOf returns the line of a remark from its column to its end.
 func regionOf(r remark) *sarifRegion {
 	region := &sarifRegion{StartLine: r.line, StartColumn: r.column}
 	line := []rune(r.source)
@@ -198,8 +198,8 @@ func regionOf(r remark) *sarifRegion {
 	return region
 }
 
-// fileURI is the relative address of a file: every character that means something in
-// an address is encoded, also the colon, or a name could look like a scheme.
+// fileURI returns the relative URI of a file. It encodes colons too, because a name could look
+// like a scheme.
 func fileURI(file string) string {
 	parts := strings.Split(file, "/")
 	for i, p := range parts {
@@ -208,8 +208,8 @@ func fileURI(file string) string {
 	return strings.Join(parts, "/")
 }
 
-// sarifText makes lines mean themselves: braces are placeholders of SARIF unless they
-// are doubled (3.11.5), and ]( may make a link (3.11.6).
+// sarifText escapes lines: single braces are placeholders (3.11.5), and ]( may make a
+// link (3.11.6).
 func sarifText(lines ...safe) safe {
 	escaped := make([]safe, len(lines))
 	for i, line := range lines {

@@ -13,7 +13,7 @@ import (
 // Banner heads every output about the embedded platform.
 const Banner = safetext.SandboxBanner
 
-// offlineBanner heads what was made without looking at live.
+// offlineBanner heads reports of --offline runs.
 const offlineBanner = "OFFLINE: git is compared with git, and not with what is live"
 
 func writeText(w io.Writer, doc Document, opts Options) error {
@@ -53,15 +53,15 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 	return p.flush()
 }
 
-// entry writes a sentence behind its name.
+// entry writes a name and a sentence.
 func (p *printer) entry(name string, s style, sentence safe) {
 	p.wrapped(indent, span{safetext.F("%s: ", name), s}, span{sentence, plain})
 }
 
-// below writes a line that belongs to one above it.
+// below writes an indented line about the line above.
 func (p *printer) below(s style, line safe) { p.wrapped(hang, span{safetext.F("    %s", line), s}) }
 
-// commandText is what a command without a plan has to say.
+// commandText returns the output of a command without a plan.
 func commandText(doc Document, opts Options) []byte {
 	var b bytes.Buffer
 	out := NewLines(&b)
@@ -149,7 +149,7 @@ func textFoot(p *printer, pl *plan.Plan, opts Options) {
 }
 
 func textItems(p *printer, pl *plan.Plan, opts Options) {
-	column := sourceCol // of the manifests' places
+	column := sourceCol // where the manifest's path starts
 	for _, item := range pl.Items {
 		if !hidden(item, opts) && !oneLine(item) {
 			column = max(column, titled(item.Key).Width()+2)
@@ -180,7 +180,7 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 	}
 }
 
-// oneLine reports whether an item is only mentioned.
+// oneLine reports whether an item takes only one line.
 func oneLine(item plan.Item) bool {
 	return mentioned(item) || item.Op == plan.None && len(item.Changes) == 0
 }
@@ -214,7 +214,7 @@ func textNotes(p *printer, notes []note) {
 	}
 }
 
-// textHeading writes an item's key and the place of its manifest, on two lines if need be.
+// textHeading writes an item's key and its manifest, on two lines if they don't fit on one.
 func textHeading(p *printer, g group, column int) {
 	title, place := g.title(), source(g.item)
 	if g.many() {
@@ -237,8 +237,7 @@ func source(item plan.Item) safe {
 	return safetext.F("%s:%d", path, item.Line)
 }
 
-// textFindings writes what is wrong with the manifests. The count is written
-// where it is news: not at the head of a plan that has none.
+// textFindings writes the findings and their count. A plan without findings has no count.
 func textFindings(p *printer, doc Document, opts Options) {
 	for _, f := range shownFindings(doc, opts) {
 		p.gap()
@@ -272,7 +271,7 @@ func textFinding(p *printer, f alike) {
 	}
 }
 
-// textApply writes how every item ended and what comes next; it only counts untouched ones.
+// textApply writes the outcomes and the next steps. It only counts untouched objects.
 func textApply(p *printer, doc Document, opts Options) {
 	r := doc.Apply
 	p.gap()
@@ -292,12 +291,12 @@ func textApply(p *printer, doc Document, opts Options) {
 	}
 }
 
-// untouched reports whether an item needs no word.
+// untouched reports whether apply sent nothing for an object and all is well.
 func untouched(o apply.Outcome) bool {
 	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
 }
 
-// The columns of an outcome: its status, and where its other lines go on.
+// The columns of an outcome: its status, and the indent of its other lines.
 const (
 	statusWidth = len(apply.Deferred)
 	outcomeHang = statusWidth + 4
@@ -320,7 +319,6 @@ func textOutcome(p *printer, o apply.Outcome, column int) {
 	}
 }
 
-// sentAndReturned are the two values that differ.
 func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
 	sent, returned = pair(m.Sent, m.Returned, false)
 	if m.Returned == nil {

@@ -9,15 +9,15 @@ import (
 	"trueup/internal/safetext"
 )
 
-// Side by side needs so many columns. An object's diff takes so many lines, and
-// each of them so many columns before it is cut; with a grave change it is never cut.
+// Side by side needs minSides columns. The other two limit an object's diff, unless it has
+// a grave change.
 const (
 	minSides     = 80
 	maxDiffLines = 500
 	maxDiffText  = 8000
 )
 
-// diffStyle is the form of diffs, and why it is not the one that was asked for.
+// diffStyle returns the style of diffs, and why it is not the requested one.
 func diffStyle(p *printer, opts Options) (style string, why safe) {
 	if opts.Diff == DiffSides && p.width < minSides {
 		return DiffUnified, safetext.F("side by side needs %d columns and there are %d, so this is the unified form", minSides, p.width)
@@ -25,14 +25,14 @@ func diffStyle(p *printer, opts Options) (style string, why safe) {
 	return opts.Diff, safe{}
 }
 
-// diffWriter writes so many lines with so many columns, and counts the rest.
+// diffWriter writes at most left lines of at most columns, and counts the hidden ones.
 type diffWriter struct {
 	*printer
 	left, columns, hidden int
 }
 
-// textDiff writes what differs inside an object as a diff of its text. There is only
-// what a plan is about: what differs, is kept or is dropped.
+// textDiff writes a diff of an object, with only the fields that differ, are kept or are
+// dropped.
 func textDiff(p *printer, pl *plan.Plan, item plan.Item, opts Options) {
 	tree := objectTree(item, opts)
 	parts := hunks(compareLines(textOf(tree, live), textOf(tree, git)))
@@ -56,10 +56,10 @@ func textDiff(p *printer, pl *plan.Plan, item plan.Item, opts Options) {
 	}
 }
 
-// Diff writes what differs between two texts of a file as a unified diff.
+// Diff writes a unified diff of two versions of a file.
 func (l Lines) Diff(path string, before, after []byte, opts Options) error {
 	p := newPrinter(l.w, opts)
-	p.wrap = false // a diff is read by other programs too
+	p.wrap = false // other programs read diffs too
 	p.line(span{safetext.F("--- %s", path), removed})
 	p.line(span{safetext.F("+++ %s", path), added})
 	w := diffWriter{printer: p, left: maxDiffLines, columns: maxDiffText}
@@ -70,7 +70,7 @@ func (l Lines) Diff(path string, before, after []byte, opts Options) error {
 	return p.flush()
 }
 
-// sourceLines are the lines of a file; spaces at an end are shown as dots.
+// sourceLines returns the lines of a file, with dots for spaces at their ends.
 func sourceLines(text []byte) []textLine {
 	var lines []textLine
 	for line := range strings.Lines(string(text)) {
@@ -86,7 +86,7 @@ func sourceLines(text []byte) []textLine {
 	return lines
 }
 
-// room reports whether one more line may be written.
+// room reports whether one more line fits, and counts it.
 func (w *diffWriter) room() bool {
 	if w.left == 0 {
 		w.hidden++
@@ -96,8 +96,8 @@ func (w *diffWriter) room() bool {
 	return true
 }
 
-// unified writes hunks as the tools for such diffs read them, as long as no
-// terminal is too narrow for a line. Heads count as lines where they are counted.
+// unified writes hunks that patch tools can read, unless lines wrap in a terminal.
+// headsCount makes the heads count as lines.
 func (w *diffWriter) unified(parts []hunk, headsCount bool) {
 	for _, h := range parts {
 		if headsCount && !w.room() {
@@ -111,7 +111,7 @@ func (w *diffWriter) unified(parts []hunk, headsCount bool) {
 	}
 }
 
-// head is the place of a hunk in both texts, and the object with its first difference.
+// head returns the range of a hunk in both texts, and the path around its first difference.
 func (h hunk) head() (before, after, section safe) {
 	var n, m int
 	first := slices.IndexFunc(h.lines, func(c lineChange) bool { return !c.same() })
@@ -121,7 +121,7 @@ func (h hunk) head() (before, after, section safe) {
 	for _, c := range h.lines {
 		n, m = n+oneIf(c.before != nil), m+oneIf(c.after != nil)
 	}
-	// a hunk without lines is behind the line that it names
+	// the number is the line in front of an empty range
 	return safetext.F("%d,%d", h.before+min(n, 1), n), safetext.F("%d,%d", h.after+min(m, 1), m), section
 }
 
@@ -136,7 +136,7 @@ func (w *diffWriter) unifiedLine(c lineChange) {
 	if c.before != nil && w.room() {
 		line := *c.before
 		if c.after != nil {
-			line.cause = safe{} // it is behind what git has
+			line.cause = safe{} // the line of git has it
 		}
 		w.diffLine(span{clean("-"), removed}, before, line)
 	}
@@ -155,7 +155,7 @@ func (c lineChange) spans(columns int) (before, after []span) {
 	return wordSpans(apart(c.before.text, c.after.text, columns))
 }
 
-// diffLine writes a line with its sign, and its cause behind or below it.
+// diffLine writes a line with its sign, and its cause after or below it.
 func (w *diffWriter) diffLine(sign span, text []span, line textLine) {
 	spans := append([]span{sign}, text...)
 	depth := 1 + line.depth()
@@ -185,7 +185,7 @@ func (l textLine) causeSpan() span {
 	return span{safetext.F("# %s", l.cause), s}
 }
 
-// between separates the two sides; its width in bytes leaves a margin.
+// between separates the two sides. Its length in bytes, not columns, leaves a margin.
 const between = " │ "
 
 func (w *diffWriter) sides(parts []hunk, before, after string) {

@@ -6,7 +6,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// textRows writes marked lines, with values and causes aligned where there is room.
+// textRows writes rows, with values and causes aligned if they fit.
 func textRows(p *printer, rows []row) {
 	values := make([][]span, len(rows))
 	l := layout{path: min(minPath, p.width*2/5), value: minValue}
@@ -23,10 +23,10 @@ func textRows(p *printer, rows []row) {
 	}
 }
 
-// layout are the widths of an item's paths and values.
+// layout has the widths of an object's paths and values.
 type layout struct{ path, value int }
 
-// grow widens a column, but not for what is too wide to align anyway.
+// grow widens a column, unless need is too wide to align.
 func grow(column, need, most int) int {
 	if need > most {
 		return column
@@ -34,7 +34,7 @@ func grow(column, need, most int) int {
 	return max(column, need)
 }
 
-// valueSpans are a row's values, with what differs inside long texts marked.
+// valueSpans returns a row's values, with different words of long texts marked.
 func valueSpans(r row) []span {
 	switch {
 	case !r.before.Empty() && !r.after.Empty():
@@ -50,7 +50,7 @@ func valueSpans(r row) []span {
 	return nil
 }
 
-// wordSpans are two texts with the words marked that differ.
+// wordSpans returns two texts with their different words marked.
 func wordSpans(before, after safe) (a, b []span) {
 	x, y, ok := intraline(before, after)
 	if !ok {
@@ -72,7 +72,7 @@ func partSpans(parts []part, same, differs style) []span {
 	return spans
 }
 
-// row writes a row on one line, or its values and its cause below it.
+// row writes a row on one line, or its values and cause below it if they don't fit.
 func (l layout) row(p *printer, r row, values []span) {
 	sign := safetext.F("%s%s ", safetext.Spaces(indent-1-len(r.mark)), string(r.mark))
 	head := []span{{sign, tableOfMarks[r.mark].style}, {r.path, plain}}
