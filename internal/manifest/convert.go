@@ -101,7 +101,7 @@ func (c *converter) stop(n *yaml.Node, rule, message, fix string) any {
 	return c.emit(n, nil)
 }
 
-// emit writes a scalar and returns it; a value that has a finding is null.
+// emit writes a scalar and returns it. A value with a finding is null.
 func (c *converter) emit(n *yaml.Node, v any) any {
 	c.mark(n)
 	c.out.json = canon.Append(c.out.json, v)

@@ -12,17 +12,14 @@ import (
 	"trueup/internal/diag"
 )
 
-// maxRounds limits how often a fixed file is checked again: a field that is spelled right shows what is
-// wrong below it, and a file has at most maxOfFile findings.
+// maxRounds limits how often fix checks a file again. A corrected field can show more mistakes below it.
 const maxRounds = 100
 
-// fixable reports whether fix may resolve a finding.
 func fixable(x diag.Finding) bool { return x.Write != "" || x.Rule == coveredRule }
 
-// fix resolves the findings of a file whose fix is certain: quotes of texts, the documented spelling of
-// fields and values, and paths of a purge that another path covers. It returns the text and the
-// findings that it resolved, with their places in the text before. Findings that a comment silences
-// stay. fix reads the result again, and keeps only changes that change nothing else.
+// fix resolves the findings of a file whose fix is certain: missing quotes, misspelt fields and values,
+// and paths of a purge that another path covers. It ignores silenced findings. It returns the new text
+// and the resolved findings, with their places in the old text.
 func fix(ctx context.Context, t Text, opts Options) (text []byte, fixed diag.List, err error) {
 	opts.Strict, opts.Parallelism, opts.findings = false, 1, maxOfFile
 	text = t.Data
@@ -40,8 +37,7 @@ func fix(ctx context.Context, t Text, opts Options) (text []byte, fixed diag.Lis
 	return text, fixed, nil
 }
 
-// fixOnce makes all changes of one round. If they can't be made together, it makes the first that can
-// be made alone.
+// fixOnce makes all changes of one round or, if they don't fit together, the first that is safe alone.
 func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
 	f := newFixedFile(text, set)
 	if f.file.findings.HasErrors() {
@@ -63,7 +59,7 @@ func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
 	return nil, nil
 }
 
-// change resolves a finding: it writes another value for a scalar, or drops elements of a list.
+// change resolves a finding: it replaces a scalar by value, or drops elements of a list.
 type change struct {
 	finding diag.Finding
 	nodes   []*yaml.Node
@@ -75,10 +71,10 @@ type change struct {
 type fixedFile struct {
 	*editor
 	json bool
-	// scalars are the scalars by their place, elements where they are in lists.
+	// scalars are the scalars by place, and elements the positions of nodes in lists.
 	scalars  map[place]*yaml.Node
 	elements map[*yaml.Node]listed
-	// drops are the changes that drop covered paths of purges, by the first place.
+	// drops are the changes that drop covered paths of purges, by the place of the first.
 	drops map[place]change
 }
 
@@ -104,8 +100,8 @@ func newFixedFile(text []byte, set *Set) *fixedFile {
 	return f
 }
 
-// note notes the scalars below a node, but not below an anchor: aliases repeat those at other places,
-// where they may be right.
+// note adds the scalars below a node, except below an anchor: aliases repeat these elsewhere, where they
+// may be right.
 func (f *fixedFile) note(n *yaml.Node) {
 	if n.Anchor != "" {
 		return
@@ -121,8 +117,8 @@ func (f *fixedFile) note(n *yaml.Node) {
 	}
 }
 
-// noteCovered notes how to drop the paths of a purge that another path covers. A path that can't be
-// dropped alone, for example because of a comment, keeps all that the same path covers.
+// noteCovered adds the changes that drop covered paths of a purge. If one path can't be dropped, for
+// example because of a comment, all paths that the same path covers stay.
 func (f *fixedFile) noteCovered(o *Object) {
 	_, fields, all := coveredPaths(o.Tree())
 	places := o.Places(fields)
@@ -150,8 +146,8 @@ func (f *fixedFile) noteCovered(o *Object) {
 	}
 }
 
-// cut drops an element of a list. In brackets, the elements at the start of the list go with the comma
-// after them, the others with the one before them, so no two edits overlap.
+// cut drops an element of a list. In brackets, it also drops the comma after elements that lead the
+// list, and the comma before others, so that no two edits overlap.
 func (f *fixedFile) cut(n *yaml.Node, leads bool) (edit, bool) {
 	at := f.elements[n]
 	from, to, ok := f.token(n)
@@ -169,14 +165,14 @@ func (f *fixedFile) cut(n *yaml.Node, leads bool) (edit, bool) {
 	return cut, ok && at.index > 0
 }
 
-// changes are those that resolve findings for certain, one for each scalar.
+// changes returns the changes that resolve findings, at most one for each scalar.
 func (f *fixedFile) changes(findings diag.List) []change {
 	var all []change
 	used := map[*yaml.Node]bool{}
 	for _, x := range findings {
 		c, ok := f.change(x)
 		if !ok || used[c.nodes[0]] {
-			continue // the note that there are more findings has the place of the last
+			continue // a finding about too many findings has the place of the last one
 		}
 		used[c.nodes[0]] = true
 		all = append(all, c)
@@ -213,7 +209,7 @@ func (f *fixedFile) change(x diag.Finding) (change, bool) {
 // needsNoQuotes matches texts that need no quotes anywhere.
 var needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
 
-// apply makes changes, and reports whether they changed what they should and no more.
+// apply makes changes, and reports whether they change nothing else.
 func (f *fixedFile) apply(changes []change) ([]byte, bool) {
 	if len(changes) == 0 {
 		return nil, false

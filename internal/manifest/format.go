@@ -17,7 +17,7 @@ type LeftError struct {
 	// Line is where, from 1, or 0 for the whole file.
 	Line   int
 	Reason string
-	// Findings say why the file can't be read, without its path; a file that can be read has none.
+	// Findings, without the path, say why the file can't be read. They are empty if it can.
 	Findings diag.List
 }
 
@@ -35,9 +35,9 @@ func left(line int, reason string) error { return &LeftError{Line: line, Reason:
 // lists; no white space at the ends of lines; one empty line at most in a row; the fields of each
 // paragraph (between empty lines) in the order of the schema. JSON stays JSON, over several lines.
 //
-// Format rewrites the text and not the nodes, so comments, quotes, anchors, lists and mappings in
-// brackets, byte order mark and line breaks stay. It compares the result with the file, so values and
-// comments are the same. An error is a *LeftError: leave the file as it is.
+// Format edits the text, so comments, quotes, anchors, brackets, byte order mark and line breaks stay. It
+// compares the values and comments of the result with the file. An error is always a *LeftError: leave
+// the file as it is.
 func Format(data []byte) ([]byte, error) {
 	text := newSource(data)
 	if err := text.check(); err != nil {
@@ -92,7 +92,7 @@ func (s source) whole(text []byte) []byte {
 	return text
 }
 
-// check rejects a file that can't be read, or not line by line.
+// check rejects a file that can't be parsed, or whose line breaks differ.
 func (s source) check() error {
 	f := fileOf("", s.data)
 	f.documents(func(*yaml.Node) {})
@@ -112,7 +112,7 @@ func isJSON(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && json.Valid(text)
 }
 
-// formatJSON sets each member and element on a line of its own.
+// formatJSON writes each member and element on its own line.
 func (s source) formatJSON() ([]byte, error) {
 	var laid, before, after bytes.Buffer
 	err := errors.Join(
@@ -131,7 +131,6 @@ func (s source) formatJSON() ([]byte, error) {
 	return s.whole(laid.Bytes()), nil
 }
 
-// parse returns the documents of a text that was read before.
 func parse(text []byte) ([]*yaml.Node, error) {
 	var all []*yaml.Node
 	err := decode(text, func(doc *yaml.Node) { all = append(all, doc) })
@@ -159,7 +158,7 @@ func lay(text []byte, ordered bool) ([]byte, error) {
 	return l.joined(), nil
 }
 
-// joined joins the lines of a layout: without empty ones at both ends, and never two of them in a row.
+// joined joins the lines, without empty lines at both ends or two of them in a row.
 func (l *sheet) joined() []byte {
 	var b strings.Builder
 	empty := false
@@ -182,8 +181,8 @@ func (l *sheet) joined() []byte {
 	return []byte(text)
 }
 
-// countManifests returns how many manifests a file holds, also with a misspelt kind, and whether all of
-// the file could be read.
+// countManifests counts the manifests of a file, also those with a misspelt kind, and reports whether it
+// could parse all of the file.
 func countManifests(data []byte) (n int, sound bool) {
 	f := fileOf("", data)
 	for _, doc := range f.read() {

@@ -16,7 +16,7 @@ const levelIndent = 2
 type lineKind uint8
 
 const (
-	// otherLine has not been seen in the nodes.
+	// otherLine belongs to no node yet.
 	otherLine lineKind = iota
 	emptyLine
 	commentLine
@@ -28,38 +28,35 @@ const (
 	innerLine
 )
 
-// token is where a key, a hyphen or a value starts: its column in the file and in the layout, from 0
-// and in characters.
+// token is a key, a hyphen or a value: its columns in the file and in the layout, from 0 and in
+// characters.
 type token struct{ from, to int }
 
-// noToken is left of all others.
+// noToken is left of all tokens.
 func noToken() token { return token{-1, 0} }
 
 // sheetLine is a line while it is laid out.
 type sheetLine struct {
 	in, out string
 	kind    lineKind
-	// tokens are those of the line from left to right.
-	tokens []token
+	tokens  []token // from left to right
 	// value is the column of the value after the last token, or 0.
 	value int
-	// shift is by how much an inner line moves, level the column of a comment.
+	// shift is how far an inner line moves to the right, and level the column of a comment.
 	shift, level int
-	// open is whether the end of the line is inside a value in quotes or brackets.
+	// open reports whether a value in quotes or brackets continues on the next line.
 	open bool
 }
 
 // sheet is a text while it is laid out; lines count from 0.
 type sheet struct {
-	text  string
-	lines []sheetLine
-	// starts are where in the text the lines start.
-	starts []int
-	// order is the order of the lines in the end.
-	order    []int
+	text     string
+	lines    []sheetLine
+	starts   []int // the offsets of the lines
+	order    []int // the lines in the order of the result
 	mappings []ordering
-	// ended is whether the last line has a line break, unended whether one would belong to the text on
-	// that line.
+	// ended reports whether the last line has a line break, and unended whether adding one would change
+	// the value on that line.
 	ended, unended bool
 	depth          int
 }
@@ -85,7 +82,7 @@ func newSheet(text []byte) *sheet {
 	return l
 }
 
-// document notes where everything in a document goes.
+// document sets the columns of everything in a document.
 func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 	root := rootOf(doc)
 	if root == nil {
@@ -105,7 +102,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 	return l.mapping(root, 0, field)
 }
 
-// keepLines keeps the lines of a document that is not a mapping of lines.
+// keepLines leaves a document unchanged that is not a block mapping.
 func (l *sheet) keepLines(root *yaml.Node) error {
 	end := len(l.lines)
 	if root.Kind != yaml.SequenceNode || root.Style&yaml.FlowStyle != 0 {
@@ -126,23 +123,23 @@ func (l *sheet) keepLines(root *yaml.Node) error {
 	return nil
 }
 
-// isBlock reports whether a node is a mapping or list of lines, not in brackets.
+// isBlock reports whether a node is a mapping or list in block style, without brackets.
 func isBlock(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
-// hasAnchor reports whether there is an anchor at or below the node: then the order of fields matters.
+// hasAnchor reports whether a node has an anchor at or below it, so that the order of fields matters.
 func hasAnchor(n *yaml.Node) bool {
 	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
 }
 
-// mark notes that something starts at a place, which goes to a column.
+// mark adds a token to a line.
 func (l *sheet) mark(at, from, to int) {
 	l.lines[at].tokens = append(l.lines[at].tokens, token{from, to})
 	l.lines[at].kind = tokenLine
 }
 
-// mapping notes a mapping whose keys go to a column.
+// mapping lays out a mapping with its keys at column to.
 func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 	from := n.Content[0].Column - 1
 	own := ordering{column: to, root: l.depth == 0, field: field}
@@ -168,7 +165,7 @@ func (l *sheet) startsLine(at, column int) bool {
 	return strings.Trim(line[:offset(line, column)], " -") == ""
 }
 
-// sequence notes a list whose hyphens go to a column.
+// sequence lays out a list with its hyphens at column to.
 func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
 	from := -1
 	for _, e := range n.Content {
@@ -185,8 +182,8 @@ func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
 	return nil
 }
 
-// hyphen finds the hyphen of an element: before it on its line, or alone on a line above. The column is
-// known from the second element on.
+// hyphen finds the hyphen of an element: before it on its line, or alone on a line above. known is the
+// column of the hyphens, or -1 for the first element.
 func (l *sheet) hyphen(e *yaml.Node, owner, known int) (at, column int, ok bool) {
 	at = e.Line - 1
 	before := l.lines[at].in[:offset(l.lines[at].in, e.Column-1)]
@@ -207,7 +204,7 @@ func (l *sheet) hyphen(e *yaml.Node, owner, known int) (at, column int, ok bool)
 	return at, len(before) - 1, before != "" && strings.Trim(before, " -") == ""
 }
 
-// value notes the value after a key or a hyphen on a line.
+// value lays out the value after a key or a hyphen.
 func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) error {
 	start, below := v.Line-1, owner.to+levelIndent
 	switch {
@@ -239,7 +236,7 @@ func itemOf(f *kind.Field) *kind.Field {
 	return f.Item
 }
 
-// offset returns where a column, from 0 and in characters, is in a line.
+// offset returns the byte offset of a column, from 0 and in characters, in a line.
 func offset(line string, column int) int {
 	at := 0
 	for ; column > 0 && at < len(line); column-- {
@@ -281,7 +278,7 @@ func (l *sheet) layOut() error {
 	return nil
 }
 
-// enter adds the tokens of a line to those that are open above it, without those that end there.
+// enter adds the tokens of a line to the open ones above it, and removes those that end there.
 func enter(open, tokens []token) []token {
 	for _, t := range tokens {
 		for len(open) > 0 && open[len(open)-1].to >= t.to {
@@ -292,8 +289,7 @@ func enter(open, tokens []token) []token {
 	return open
 }
 
-// below returns for each line the first token of the next line of the document that has one, or
-// noToken.
+// below returns for each line the first token below it in the same document, or noToken.
 func (l *sheet) below() []token {
 	all, next := make([]token, len(l.lines)), noToken()
 	for at, line := range slices.Backward(l.lines) {
@@ -333,7 +329,7 @@ func (line *sheetLine) layOutTokens(at int) error {
 	return nil
 }
 
-// shifted moves a line of a value with its owner.
+// shifted returns an inner line, moved by its shift.
 func (line *sheetLine) shifted() string {
 	text := line.in
 	if !line.open {
@@ -346,9 +342,9 @@ func (line *sheetLine) shifted() string {
 	return text[min(spaces, max(0, -line.shift)):]
 }
 
-// commentLevel returns the column of a comment: that of the field below it, or of one that is open
-// above it, whichever it was aligned with; or deeper, if it was deeper than the last of these. A
-// commented-out element belongs to the list above.
+// commentLevel returns the new column of a comment: that of the field below or of an open one above,
+// whichever it was aligned with. A comment deeper than all of these stays deeper. A commented-out element
+// (spare) belongs to the list above.
 func commentLevel(line string, spare bool, best token, open []token) int {
 	column := len(line) - len(strings.TrimLeft(line, " \t"))
 	if best.from == column && !spare {
@@ -369,8 +365,8 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 	return best.to
 }
 
-// spareHyphen returns where the hyphen of a commented-out element is, or -1. A comment below another
-// one may go on with its element, or start the next.
+// spareHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another
+// one may continue its element.
 func spareHyphen(line string, goesOn bool, above int) int {
 	text := strings.TrimLeft(line, " \t#")
 	at, hyphen := len(line)-len(text), strings.HasPrefix(text, "- ")

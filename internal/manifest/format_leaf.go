@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// behind returns where in the text a value starts behind its anchor and tag, and in which line.
+// behind returns the offset and the line of a value after its anchor and tag.
 func (l *sheet) behind(v *yaml.Node) (at, line int) {
 	line = v.Line - 1
 	at = l.starts[line] + offset(l.lines[line].in, v.Column-1)
@@ -19,7 +19,7 @@ func (l *sheet) behind(v *yaml.Node) (at, line int) {
 	return at, line
 }
 
-// leaf notes the lines of a value that is no block: a text, an alias, or a collection in brackets.
+// leaf lays out a scalar, an alias, or a collection in brackets.
 func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 	if isBlockText(v) {
 		return l.blockText(v, owner)
@@ -50,7 +50,7 @@ func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 	return nil
 }
 
-// end returns the line in which a value ends that is no mapping or list of lines.
+// end returns the last line of a scalar, an alias, or a collection in brackets.
 func (l *sheet) end(v *yaml.Node) (int, error) {
 	if isBlockText(v) {
 		b, err := l.block(v, noToken().from)
@@ -79,8 +79,7 @@ func isBlockText(v *yaml.Node) bool {
 	return v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
-// block is a text behind | or >: its lines, that sign with what follows it, and the column at which the
-// text begins.
+// block is a block scalar: its lines, its header (| or > with indicators), and the column of its text.
 type block struct {
 	header, last, column int
 	sign                 string
@@ -106,7 +105,7 @@ func (l *sheet) blockText(v *yaml.Node, owner token) error {
 	return nil
 }
 
-// block finds the lines of a text behind | or >, whose owner begins at a column.
+// block finds the lines of a block scalar; owner is the column of its key or hyphen.
 func (l *sheet) block(v *yaml.Node, owner int) (b block, err error) {
 	at := 0
 	at, b.header = l.behind(v)
@@ -127,7 +126,7 @@ func (l *sheet) block(v *yaml.Node, owner int) (b block, err error) {
 	return b, nil
 }
 
-// column is where the lines of a block text begin, whose owner begins at another column.
+// column returns the column of the text of a block scalar.
 func (l *sheet) column(b block, owner int) int {
 	if i := strings.IndexAny(b.sign, "123456789"); i >= 0 {
 		return max(owner, 0) + int(b.sign[i]-'0')
@@ -146,7 +145,7 @@ var (
 	properties = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[&!]\S*(?:\s+(?:#.*)?)*)*`) })
 )
 
-// quotedSize returns the size of the text in quotes that a text starts with, or 0.
+// quotedSize returns the size of the quoted scalar at the start of a text, or 0.
 func quotedSize[T string | []byte](text T) int {
 	for i := 1; i < len(text) && (text[0] == '"' || text[0] == '\''); i++ {
 		switch c := text[i]; {
@@ -159,10 +158,10 @@ func quotedSize[T string | []byte](text T) int {
 	return 0
 }
 
-// yamlSpace separates the words of plain text. Other spaces belong to them.
+// yamlSpace separates the words of a plain scalar.
 const yamlSpace = " \t\r\n"
 
-// plainSize returns the size of the unquoted text of some words, or 0.
+// plainSize returns the size of the plain scalar with the words at the start of a text, or 0.
 func plainSize(text string, words []string) int {
 	at := 0
 	for _, word := range words {
@@ -175,7 +174,7 @@ func plainSize(text string, words []string) int {
 	return at
 }
 
-// flowSize returns the size of the collection in brackets that a text starts with, or 0.
+// flowSize returns the size of the collection in brackets at the start of a text, or 0.
 func flowSize(text string) int {
 	f := flow{}
 	for at := 0; at < len(text); {
@@ -200,14 +199,14 @@ func flowSize(text string) int {
 	return 0
 }
 
-// flow is where a reader is in brackets: how deep, in an unquoted text or not, and whether right behind
-// a quote or a bracket, where a colon ends a key.
+// flow is the state of reading a collection in brackets: its depth, whether in a plain scalar, and
+// whether after a closing quote or bracket, where a colon ends a key.
 type flow struct {
 	depth         int
 	plain, closed bool
 }
 
-// next goes on by one character that is no quote.
+// next reads one character that is not a quote.
 func (f *flow) next(rest string) {
 	const separators = " \t\n,[]{}"
 	switch ch := rest[0]; {

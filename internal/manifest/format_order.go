@@ -10,14 +10,14 @@ import (
 // ordering is a mapping that may be sorted.
 type ordering struct {
 	entries []entry
-	// column is that of the keys in the layout; root says that it is the document.
+	// column is the new column of the keys; root reports whether it is the top-level mapping.
 	column int
 	root   bool
 	field  *kind.Field
 }
 
-// entry is a field: its key's line and name, and the lines that go with it, from those of the comments
-// above the key up to but not including end. loose says that a comment after it may belong to no field.
+// entry is a field: the line and name of its key, and its lines from head, with the comments above it, to
+// end (exclusive). loose reports that a comment after it may belong to no field.
 type entry struct {
 	line      int
 	name      string
@@ -25,8 +25,8 @@ type entry struct {
 	loose     bool
 }
 
-// sort puts the fields of each paragraph of a mapping in the order of the schema, where each comment
-// clearly belongs to one of them.
+// sort sorts the fields of each paragraph of a mapping by the schema, if each comment clearly belongs to
+// one field.
 func (l *sheet) sort(m ordering) {
 	if m.field == nil || len(m.field.Names) == 0 {
 		return
@@ -85,7 +85,7 @@ func (l *sheet) isComment(at int) bool { return l.lines[at].kind == commentLine 
 // isInline reports whether a key is on the line of its hyphen.
 func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to != column }
 
-// sortParagraph puts fields in order that follow each other without a gap.
+// sortParagraph sorts fields that follow each other without a gap.
 func (l *sheet) sortParagraph(m ordering, from, to int) {
 	was := m.entries[from:to]
 	sorted := slices.Clone(was)
@@ -106,8 +106,8 @@ func (l *sheet) sortParagraph(m ordering, from, to int) {
 	copy(l.order[start:], moved)
 }
 
-// mayLead reports whether another field may take the place of the first of a mapping: a comment there
-// may speak of the whole mapping.
+// mayLead reports whether another field may become the first of a mapping. A comment there may be about
+// the whole mapping.
 func (l *sheet) mayLead(m ordering, first, now entry) bool {
 	if first.head < first.line || now.head < now.line {
 		return false

@@ -10,11 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// errDiffers is a fault of this program that was noticed in time.
+// errDiffers reports a bug of this program, before it changes a file.
 var errDiffers = left(0, "the result would have another meaning")
 
-// sameFile checks that two texts have the same lines but for white space and their order, the same
-// values in the same forms, and comments to this program at the same fields.
+// sameFile checks that two texts have the same lines, apart from white space and order, the same values
+// and styles, and trueup: comments at the same fields.
 func sameFile(before, after []byte) error {
 	if !slices.Equal(significantLines(before), significantLines(after)) {
 		return errDiffers
@@ -22,8 +22,7 @@ func sameFile(before, after []byte) error {
 	return sameNodes(before, after)
 }
 
-// significantLines are the lines of a text without their white space and the hyphens before them,
-// sorted.
+// significantLines returns the sorted lines of a text without white space and leading hyphens.
 func significantLines(text []byte) []string {
 	var all []string
 	for line := range strings.Lines(string(text)) {
@@ -57,7 +56,7 @@ func sameNodes(before, after []byte) error {
 	return nil
 }
 
-// marked returns each comment to this program with what it governs, sorted.
+// marked returns each trueup: comment with the fields that it covers, sorted.
 func marked(text []byte) []string {
 	f := &file{lines: lines{data: text}, marks: findMarks(text)}
 	var all []string
@@ -86,8 +85,8 @@ func marked(text []byte) []string {
 	return all
 }
 
-// sumPaths adds the sums of the paths of all fields and elements below a node, whose own path has a
-// sum, to the lines on which they start.
+// sumPaths adds a hash of the path of each field and element below a node to the line on which it starts.
+// path is the hash of the node.
 func sumPaths(node *yaml.Node, path uint64, starting map[int]uint64) {
 	size := 1
 	if node.Kind == yaml.MappingNode {

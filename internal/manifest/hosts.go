@@ -27,7 +27,7 @@ type host struct {
 }
 
 // unusual returns the hostname of an object, and the hosts of a CDN's locations and servers, without
-// plain names: nothing is wrong with them.
+// names that are certainly valid.
 func (s *subject) unusual() []host {
 	if s.hosts != nil {
 		return s.hosts
@@ -67,8 +67,8 @@ func inBrackets(text string) bool {
 	return cut && closed && strings.Contains(inner, ":") && isAddress(inner)
 }
 
-// endsInNumber reports whether programs read a name as an IPv4 address, such as 127.1 or 0x7f000001,
-// whatever is before its last label (RFC 1123, 2.1).
+// endsInNumber reports whether the last label is a number, so that programs may read the name as an IPv4
+// address, such as 127.1 or 0x7f000001 (RFC 1123, 2.1).
 func endsInNumber(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -78,7 +78,7 @@ func endsInNumber(name string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// problem says what is wrong with a host, and how to write it; "" if nothing is.
+// problem returns what is wrong with a host and how to fix it, or "".
 func (h host) problem() (problem, fix string) {
 	fix = "write the domain alone, such as shop.example.com"
 	if h.server {
@@ -98,8 +98,8 @@ func (h host) problem() (problem, fix string) {
 	return problem, fix
 }
 
-// inASCII returns the name that DNS has for one in other letters, or "". It does not read names that
-// are too long: that would take long.
+// inASCII returns the xn-- form of a name in other letters, or "". It ignores long names, which would
+// take long to convert.
 func inASCII(name string) string {
 	if len(name) > utf8.UTFMax*maxHostname || !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return ""
@@ -113,7 +113,7 @@ func inASCII(name string) string {
 
 const isIPv6 = "is an IPv6 address"
 
-// hostnameProblem says what no hostname can have, or "". Some hostnames have an underscore or a star.
+// hostnameProblem returns what makes a hostname invalid, or "". It allows underscores and stars.
 func hostnameProblem(host string) string {
 	at := strings.IndexFunc(host, func(r rune) bool { return !inHostname(r) && r != '_' && r != '*' })
 	if at < 0 {
@@ -147,7 +147,7 @@ func hostnameProblem(host string) string {
 	return fmt.Sprintf("has the character %q", r)
 }
 
-// hostnameOddities names what RFC 1123 does not have in a name, and capitals.
+// hostnameOddities lists what RFC 1123 does not allow in a name, and capitals.
 func hostnameOddities(host string) []string {
 	var odd []string
 	add := func(found bool, what string) {

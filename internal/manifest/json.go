@@ -10,8 +10,7 @@ import (
 	"unicode/utf16"
 )
 
-// jsonText is a text of valid JSON, and jsonEscape one of its escapes: two halves of a character beyond
-// U+FFFF are one.
+// jsonText matches a string of valid JSON, and jsonEscape an escape in it; a surrogate pair is one.
 var (
 	jsonText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 	jsonEscape = sync.OnceValue(func() *regexp.Regexp {
@@ -19,9 +18,8 @@ var (
 	})
 )
 
-// asYAML returns a text that is JSON without the two escapes that the parser of YAML rejects, and any
-// other text as it is. They are \/ and the halves of a character beyond U+FFFF; half a character stays.
-// Spaces after a text keep the next one in its place.
+// asYAML rewrites the two escapes of JSON that the YAML parser rejects: \/ and surrogate pairs. Spaces
+// after a string keep the columns of what follows. A text that is not JSON stays as it is.
 func asYAML(data []byte) []byte {
 	if bytes.IndexByte(data, '\\') < 0 || !json.Valid(data) {
 		return data

@@ -10,14 +10,12 @@ import (
 // MaxFile is the default limit of one file, in bytes.
 const MaxFile = 16 << 20
 
-// Limits limit what is read, so that files can't take all memory or all day. A field that is zero is
-// the default, which is far above any real repository: a purge of 20,000 real paths is 1.3 MB and has
-// 40,000 values.
+// Limits protect the memory and time of a run from hostile files. Zero fields mean the defaults, which
+// are far above real repositories: a purge of 20,000 real paths is 1.3 MB and has 40,000 values.
 type Limits struct {
-	// File and Total are the bytes of one file and of all.
+	// File and Total are bytes of one file and of all files.
 	File, Total int64
-	// Files and Objects are how many there may be, Values how many keys and values a document may have,
-	// and Folders how deep directories may be nested.
+	// Values counts the keys and values of a document, and Folders the depth of directories.
 	Files, Objects, Values, Folders int
 }
 
@@ -40,7 +38,7 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// excess says which limit what was read so far exceeds, or "".
+// excess returns a message about the limit that is exceeded so far, or "".
 func (l *loader) excess() string {
 	limits := l.options.Limits
 	switch {
@@ -54,26 +52,19 @@ func (l *loader) excess() string {
 	return ""
 }
 
-// FirstAlias returns the line of the first alias of a YAML text, or 0. A reader without limits must not
-// read aliases: one page of them can become a thousand. A text that is not YAML has none.
+// FirstAlias returns the line of the first alias of a YAML text, or 0. A parser without limits must not
+// expand aliases, because a few lines can fill the memory. A text that is not YAML has none.
 func FirstAlias(text []byte) int {
 	line := 0
-	_ = decode(text, func(doc *yaml.Node) { // what is not YAML is the reader's to report
-		if line == 0 {
-			line = firstAlias(doc)
+	var visit func(n *yaml.Node)
+	visit = func(n *yaml.Node) {
+		if n.Kind == yaml.AliasNode && line == 0 {
+			line = n.Line
 		}
-	})
+		for _, below := range n.Content {
+			visit(below)
+		}
+	}
+	_ = decode(text, visit) // the caller's parser reports a syntax error
 	return line
-}
-
-func firstAlias(n *yaml.Node) int {
-	if n.Kind == yaml.AliasNode {
-		return n.Line
-	}
-	for _, below := range n.Content {
-		if line := firstAlias(below); line > 0 {
-			return line
-		}
-	}
-	return 0
 }

@@ -9,14 +9,13 @@ import (
 // maxSourceLine bounds the line that a finding carries: JSON may be one line.
 const maxSourceLine = 2000
 
-// lines finds the lines of a file; the index is made when the first is asked for, because most files
-// have no finding.
+// lines finds the lines of a file. It builds its index on first use, because most files have no finding.
 type lines struct {
 	data   []byte
 	starts []int
 }
 
-// text returns a line, from 1, without its end; "" where there is none or it is too long to show.
+// text returns a line, from 1, without its line break, or "" if it is too long to show.
 func (l *lines) text(line int) string {
 	if b := l.bytes(line); len(b) <= maxSourceLine {
 		return string(b)
@@ -24,7 +23,7 @@ func (l *lines) text(line int) string {
 	return ""
 }
 
-// bytes returns a line, from 1, without its end.
+// bytes returns a line, from 1, without its line break.
 func (l *lines) bytes(line int) []byte {
 	if l == nil || line < 1 || line > l.count() {
 		return nil
@@ -43,7 +42,6 @@ func (l *lines) offset(line int) int {
 // endOf returns where the text of a line ends, before its line break.
 func (l *lines) endOf(line int) int { return l.offset(line) + len(l.bytes(line)) }
 
-// count returns how many lines there are.
 func (l *lines) count() int {
 	if l.starts == nil {
 		l.starts = []int{0}
@@ -58,7 +56,7 @@ func (l *lines) count() int {
 	return len(l.starts)
 }
 
-// position returns the line and column of a byte.
+// position returns the line and column of an offset.
 func (l *lines) position(offset int) (line, column int) {
 	line = min(sort.Search(l.count(), func(i int) bool { return l.starts[i] > offset }), l.count())
 	return line, utf8.RuneCount(l.data[l.starts[line-1]:offset]) + 1

@@ -13,15 +13,14 @@ import (
 	"trueup/internal/kind"
 )
 
-// loader is what all workers of one Load share.
+// loader is the state that all workers of one Load share.
 type loader struct {
 	options    Options
 	validators validators
 	texts      []Text
 	results    []result
 	next       atomic.Int64
-	// total is the bytes of the files that were read, done how many files these are, count their
-	// objects, and reported their findings.
+	// total counts the bytes read, done the files, count their objects, and reported their findings.
 	total, done, count, reported atomic.Int64
 }
 
@@ -31,9 +30,8 @@ type result struct {
 	err                error
 }
 
-// Load reads every manifest of the sources, in the order of the sources and of the names in a
-// directory. The list says what the user must fix; the error says that something could not be read, and
-// then there is no Set.
+// Load reads every manifest of the sources, in the order of the sources and of the names in a directory.
+// It returns mistakes in manifests as findings, and an error if it could not read something.
 func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
 	opts.Limits = opts.Limits.orDefault()
 	files, err := list(sources, opts.Limits)
@@ -55,13 +53,13 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	return set, opts.judge(append(files.findings, findings...)), nil
 }
 
-// Unread reports whether the findings say that a possible manifest was not read. An object that is not
-// in the set may then still be in git.
+// Unread reports whether the findings say that Load skipped a possible manifest, so that an object that
+// is not in the set may still be in git.
 func Unread(findings diag.List) bool {
 	return slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Rule == ruleNotRegular })
 }
 
-// judge makes warnings errors, if the options say so.
+// judge raises all findings to errors in strict mode.
 func (o Options) judge(findings diag.List) diag.List {
 	if o.Strict {
 		for i := range findings {
@@ -96,7 +94,7 @@ func (l *loader) readAll(ctx context.Context) {
 	group.Wait()
 }
 
-// readSafely reads one file; a panic is the file's error.
+// readSafely reads one file, and returns a panic as its error.
 func (w *worker) readSafely(t Text, buffer *bytes.Buffer) (r result) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -130,7 +128,7 @@ func (w *worker) read(t Text, buffer *bytes.Buffer) result {
 	return result{objects: w.objects, findings: slices.Compact(f.findings), silenced: w.silenced}
 }
 
-// gather puts the results together in the order of the files.
+// gather joins the results in the order of the files.
 func (l *loader) gather() (*Set, diag.List, error) {
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	var findings diag.List

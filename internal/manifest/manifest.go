@@ -1,5 +1,5 @@
-// Package manifest turns YAML and JSON into a Set of checked objects with positions; it is the only
-// package that knows YAML, and it never looks at what is live.
+// Package manifest reads YAML and JSON into a Set of checked objects with positions. It never looks at
+// live objects.
 package manifest
 
 import (
@@ -10,14 +10,13 @@ import (
 	"trueup/internal/kind"
 )
 
-// Object is one manifest, reduced to canonical bytes; a tree exists only while it is checked or
-// compared.
+// Object is one manifest. To save memory, it keeps its spec as canonical bytes and not as a tree.
 type Object struct {
 	Kind *kind.Kind
 	Name string
 	// Namespace is metadata.namespace, or the project's where the manifest has none.
 	Namespace string
-	// APIVersion is what the manifest says, perhaps an alias of the kind's.
+	// APIVersion is that of the manifest, which may be an alias of the kind's.
 	APIVersion string
 	// Path is the file as the user named it; Line and Column are where the object starts, from 1.
 	Path   string
@@ -29,13 +28,12 @@ type Object struct {
 	// Host is the value of the kind's HostField, if it has one.
 	Host string
 	// Keep is whether the manifest has kind.KeepAnnotation.
-	Keep bool
-	// positions is a compact index of places.
+	Keep      bool
 	positions positions
 	silences  []Silence
 }
 
-// Key returns the identity of the object.
+// Key returns the kind and name of the object.
 func (o *Object) Key() kind.Key { return kind.Key{Kind: o.Kind.Name, Name: o.Name} }
 
 // Tree returns the spec as a tree, or nil if it is not a mapping.
@@ -50,7 +48,7 @@ func (o *Object) Tree() map[string]any {
 // Set is every object of a tree, in the order of their files.
 type Set struct {
 	Objects []*Object
-	// Silenced are the warnings that comments keep from being shown.
+	// Silenced are the warnings that comments silence.
 	Silenced diag.List
 	byKey    map[kind.Key]*Object
 }
@@ -68,34 +66,32 @@ func (s *Set) Spec(k kind.Key) []byte {
 
 // Source is one PATH of the command line.
 type Source struct {
-	// FS is rooted at the folder that holds the source.
+	// FS is the folder of the source, or nil for standard input.
 	FS fs.FS
-	// Path is what to read inside FS: a file, or a folder to walk.
+	// Path is the file or folder in FS to read.
 	Path string
-	// Display is put before names inside FS to show them as the user would write them.
+	// Display is the prefix that makes a name in FS the one that the user knows.
 	Display string
-	// Data is the content of standard input; FS is then nil.
+	// Data is the content of standard input.
 	Data []byte
 }
 
 // Options are the settings of a project for its manifests.
 type Options struct {
-	// Workspace is the name that metadata.namespace must have; empty where there is no project.
+	// Workspace is the name that metadata.namespace must have, or empty without a project.
 	Workspace string
-	// DeprecatedPurgeURL is the address of the older purge service, or empty. A manifest that has it
-	// gets a warning.
+	// DeprecatedPurgeURL is the address of the older purge service, which manifests must not have.
 	DeprecatedPurgeURL string
 	// Undocumented are fields and values that the platform has and does not document: by kind, and by
 	// the path of their parent without indices, such as CDN and spec.upstreams. They are not misspelt.
 	Undocumented map[string]map[string][]string
 	// Strict makes warnings errors.
 	Strict bool
-	// Parallelism bounds how many files are read at once; 0 is one a core.
+	// Parallelism limits how many files are read at once; 0 means one for each core.
 	Parallelism int
-	// Limits limit what is read; the zero value means the defaults.
-	Limits Limits
+	Limits      Limits
 	// Progress, if set, is called after every file, from several goroutines.
 	Progress func(done, of int)
-	// findings is how many a document may have, if more than usual.
+	// findings raises the limit of findings of a document.
 	findings int
 }

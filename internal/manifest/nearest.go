@@ -11,8 +11,7 @@ import (
 // maxMeant is the longest word, in bytes, that is compared: manifests may be hostile.
 const maxMeant = 300
 
-// Nearest returns the known word that was probably meant, or "". Every suggestion of trueup comes from
-// it: fields, values, names, commands, flags.
+// Nearest returns the known word that was probably meant, or "". All suggestions of trueup use it.
 func Nearest(word string, known []string) string {
 	if len(word) > maxMeant {
 		return ""
@@ -66,7 +65,7 @@ func misspelt(word string, known []string) []string {
 	return best
 }
 
-// spelling is a word as its spelling is compared.
+// spelling is a word in the form in which misspelt compares it.
 type spelling struct {
 	letters, digits []rune
 	// slips is the highest weight of the edits of a misspelling; letter is the weight of a missing or
@@ -78,8 +77,8 @@ type spelling struct {
 // anyLetter is a character that may look like any letter.
 const anyLetter = -1
 
-// spelled reads a word. A character beyond ASCII may look like a letter of ASCII, if it has two cases
-// or is among such letters.
+// spelled returns the spelling of a word. A letter beyond ASCII may look like an ASCII one, if it is
+// lower-case or the word also has ASCII letters.
 func spelled(word string) spelling {
 	s := spelling{slips: 1, letter: 2, other: 2}
 	mixed := strings.ContainsFunc(word, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) })
@@ -122,21 +121,17 @@ func (s spelling) edits(known spelling) int {
 		}
 		row[0] = last[0] + extra
 		for j := range b {
-			row[j+1] = min(last[j]+known.wrong(b[j], a[i]), last[j+1]+extra, row[j]+known.letter)
+			wrong := known.other
+			if a[i] == b[j] || a[i] == anyLetter {
+				wrong = 0
+			}
+			row[j+1] = min(last[j]+wrong, last[j+1]+extra, row[j]+known.letter)
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
 				row[j+1] = min(row[j+1], before[j-1]+1)
 			}
 		}
 	}
 	return row[len(b)]
-}
-
-// wrong is the weight of a character in the place of a letter.
-func (s spelling) wrong(letter, by rune) int {
-	if letter == by || by == anyLetter {
-		return 0
-	}
-	return s.other
 }
 
 // DidYouMean ends a message with the known word that was probably meant, if there is one.

@@ -34,8 +34,8 @@ type Rerouted struct {
 // NamespaceChange is what Convert did with metadata.namespace.
 type NamespaceChange uint8
 
-// NamespaceKept is a namespace of the command line that the API does not need: it stays if nothing else
-// names the workspace, or if it can't be removed alone.
+// The changes of a namespace. NamespaceKept means that the API does not need it, but nothing else names
+// the workspace, or Convert can't remove it alone.
 const (
 	NamespaceSame NamespaceChange = iota
 	NamespaceAdded
@@ -43,8 +43,8 @@ const (
 	NamespaceKept
 )
 
-// Convert gives the documents of a file the envelopes of the route: it edits apiVersion and
-// metadata.namespace in the text, and nothing else. The list says why it can't; then there is no text.
+// Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
+// can't, it returns findings and no text.
 func (r Route) Convert(t Text) ([]byte, []Rerouted, diag.List) {
 	var e *rerouter
 	for _, remove := range []bool{true, false} { // of metadata.namespace
@@ -122,7 +122,7 @@ func envelopeProblem(root, metadata *yaml.Node) string {
 	return ""
 }
 
-// ofWorkspace refuses a manifest of another workspace: without its namespace, it would belong to this
+// ofWorkspace rejects a manifest of another workspace: without its namespace, it would belong to this
 // one.
 func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
 	n := peek(metadata, "namespace")
@@ -161,7 +161,7 @@ func (e *rerouter) reroute(root, metadata *yaml.Node, done *Rerouted) bool {
 	return true
 }
 
-// requote writes a text in the quotes that another has.
+// requote returns a text in the same quotes as another.
 func requote(old, text string) string {
 	if quote := old[:1]; quote == `"` || quote == "'" {
 		return quote + text + quote
@@ -169,7 +169,7 @@ func requote(old, text string) string {
 	return text
 }
 
-// addNamespace writes metadata.namespace after the name, as the name is written.
+// addNamespace adds metadata.namespace after the name, in the same style.
 func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	if e.route.Workspace == "" {
 		return e.fail(metadata, namespaceRule, "metadata.namespace", "the command-line route needs the workspace",
@@ -198,8 +198,8 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	return true
 }
 
-// gapBefore returns what to write between a comma and the next member in brackets: the same as before
-// the current key; or a space, if that follows a bracket and its colon has a space.
+// gapBefore returns the white space to write after a comma in brackets: the same as before the current
+// key. If that follows a bracket, it returns a space if the key's colon has one.
 func (e *rerouter) gapBefore(from, keyEnd int) string {
 	data := e.file.lines.data
 	before := bytes.TrimRight(data[:from], " \t\r\n")

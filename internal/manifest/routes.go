@@ -7,7 +7,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// Location says how the requests of one path are served, as far as advice needs it.
+// Location is a location of a CDN, with the fields that advice needs.
 type Location struct {
 	// Field is the place in the manifest: spec.locations[2].
 	Field, Path, Host, Action, Upstream string
@@ -27,7 +27,7 @@ type Routes struct {
 	Upstreams []Upstream
 }
 
-// RoutesOf reads a decoded spec; what has another type is left out.
+// RoutesOf reads a decoded spec, and skips values of unexpected types.
 func RoutesOf(spec any) Routes {
 	var r Routes
 	for at, m := range mappings("spec", spec, "locations[]") {
@@ -45,8 +45,8 @@ func RoutesOf(spec any) Routes {
 	return r
 }
 
-// Handling returns what shapes the answers that the edges cache, by its field below the location: text,
-// or canonical JSON. A number equals its text, and an empty value an absent one.
+// Handling returns the fields of the location that affect cached answers, as text or canonical JSON. A
+// number equals its text, and an empty value an absent one.
 func (l Location) Handling() map[string]string {
 	cache := mapping(l.tree, "cache")
 	out := map[string]string{}
@@ -90,8 +90,7 @@ func (r Routes) ServersOf(locations []Location) int {
 	return len(servers)
 }
 
-// Purged returns the path of a purge that covers everything that the location serves: its own path, or
-// the prefix before its first star.
+// Purged returns the path of a purge that covers everything that the location serves.
 func (l Location) Purged() string {
 	path := l.Path
 	if i := strings.IndexByte(path, '*'); i >= 0 {
@@ -103,7 +102,7 @@ func (l Location) Purged() string {
 	return path
 }
 
-// hostKey is the host of a location as it is compared; "" is any.
+// hostKey returns the host of a location in the form of kind.HostKey, or "" for any host.
 func (l Location) hostKey() string {
 	if l.Host == "" || l.Host == "*" {
 		return ""

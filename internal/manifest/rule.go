@@ -13,9 +13,9 @@ import (
 	"trueup/internal/diag"
 )
 
-// The rules that the plan checks, because they need what is live or the ledger.
+// The rules that the plan checks, because they need live objects or the ledger.
 const (
-	RuleHostnameTaken   = "hostname-taken" // of what is live; among manifests it is checked here
+	RuleHostnameTaken   = "hostname-taken" // this package checks it, too, among manifests
 	RulePurgeEverything = "purge-everything"
 	RulePurgeHostname   = "purge-hostname"
 	RulePurgeMissing    = "purge-missing"
@@ -24,8 +24,7 @@ const (
 	RuleSnapshotChanged = "snapshot-changed"
 )
 
-// Rule is one check of manifests, with everything that its page in docs/rules says. The text is in
-// rules/NAME.txtar.
+// Rule is one check of manifests, with the text of its page in docs/rules, from rules/NAME.txtar.
 type Rule struct {
 	Name     string
 	Severity diag.Severity
@@ -34,24 +33,22 @@ type Rule struct {
 	Summary string
 	Why     string
 	Fix     string
-	// Bad is a manifest that breaks the rule, Good the corrected one; the tests run both, and the page
-	// shows them. "# ... N more ..." stands for elements that continue the numbers of those around it,
-	// and <U+XXXX> for a character that can't be seen.
+	// Bad is a manifest that breaks the rule, and Good the corrected one. Tests run both.
+	// "# ... N more ..." means numbered elements like those around it, and <U+XXXX> an invisible character.
 	Bad  string
 	Good string
-	// Live is what is live beside the examples, where that matters.
+	// Live has the live objects of the examples, if the rule needs any.
 	Live string
 	// NeedsLive reports whether the plan checks the rule, because it needs what is live or the ledger.
 	NeedsLive bool
 	check
 }
 
-// check is how manifests are checked by a rule. The rules of the loader and of the plan have none: they
-// report by name.
+// check is the function of a rule. Rules of the loader and of the plan have none here.
 type check struct {
-	// object checks one object while its tree is at hand.
+	// object checks one object.
 	object func(*subject)
-	// set checks what only all objects together show.
+	// set checks all objects together.
 	set func(*Set, *reporter)
 	// idle reports whether the options leave nothing to check; nil for never.
 	idle func(Options) bool
@@ -115,7 +112,7 @@ func checks() map[string]check {
 //go:embed rules/*.txtar
 var ruleTexts embed.FS
 
-// Rules returns every rule in the order of their names. Nobody changes them.
+// Rules returns every rule, sorted by name. Callers must not change them.
 func Rules() []Rule { return allRules() }
 
 var allRules = sync.OnceValue(readRules)
@@ -128,8 +125,7 @@ var rulesByName = sync.OnceValue(func() map[string]*Rule {
 	return all
 })
 
-// readRules reads the texts of the rules, which are part of the program: one that is malformed is a
-// bug, and panics.
+// readRules reads the embedded texts of the rules, and panics if one is malformed.
 func readRules() []Rule {
 	files, err := ruleTexts.ReadDir("rules")
 	if err != nil {
@@ -180,11 +176,10 @@ func oneLine(paragraph string) string { return strings.Join(strings.Fields(parag
 // subject is the object that a rule checks.
 type subject struct {
 	*Object
-	// Doc is the whole document, Tree its spec (nil where it is no mapping).
+	// Doc is the whole document, and Tree its spec, or nil if that is not a mapping.
 	Doc     map[string]any
 	Tree    map[string]any
 	Options Options
-	// hosts are kept for the rules that look at them.
-	hosts []host
+	hosts   []host // the result of unusual
 	*reporter
 }

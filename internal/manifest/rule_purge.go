@@ -49,11 +49,10 @@ func checkPurgeNameGeneric(s *subject) {
 	}
 }
 
-// genericWords are names that people give to any purge at all.
 const genericWords = " purge cache clear clean flush invalidate refresh test tmp temp new my all everything now today " +
 	"cdn web site static release deploy latest hotfix fix update example sample request foo bar "
 
-// generic reports whether a name has nothing but generic words and at most one digit.
+// generic reports whether a name has only generic words and at most one digit.
 func generic(name string) bool {
 	digits := 0
 	for _, r := range name {
@@ -123,8 +122,8 @@ func checkPurgeLimits(s *subject) {
 	}
 }
 
-// checkPurgeLimitsSet reports at the purge with which a hostname first exceeds its limits. One that is
-// too large alone is left to purge-limits.
+// checkPurgeLimitsSet reports the first purge with which a hostname exceeds its limits. It ignores purges
+// that are too large alone, which purge-limits reports.
 func checkPurgeLimitsSet(set *Set, r *reporter) {
 	limits := purge.Limits()
 	total := map[string]purge.Usage{}

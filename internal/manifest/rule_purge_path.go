@@ -14,13 +14,12 @@ func checkPurgePath(s *subject) {
 		if err == nil || path == "" {
 			continue
 		}
-		s.report(at, fmt.Sprintf("the path %q %v", path, err), mendPath(path))
+		s.report(at, fmt.Sprintf("the path %q %v", path, err), fixPath(path))
 	}
 }
 
-// mendPath says which valid path would purge at least what was meant, and that it purges more where it
-// does: nobody should widen a purge without knowing.
-func mendPath(path string) string {
+// fixPath suggests a valid path that purges at least what was meant, and says if it purges more.
+func fixPath(path string) string {
 	if _, rest, found := strings.Cut(path, "://"); found {
 		_, rest, _ = strings.Cut(rest, "/")
 		path = rest
@@ -48,13 +47,13 @@ func checkPurgePathOdd(s *subject) {
 
 const coveredRule = "purge-path-covered"
 
-// coverage is a path of a purge that purges other paths of it, too.
+// coverage is a path of a purge that covers other paths of the same purge.
 type coverage struct {
 	by      int
 	covered []int
 }
 
-// coveredPaths returns the paths of a purge with their places, and which of them cover others.
+// coveredPaths returns the paths of a purge, their fields, and which of them cover others.
 func coveredPaths(spec map[string]any) (paths, places []string, all []coverage) {
 	for at, path := range texts(spec, "paths") {
 		paths, places = append(paths, path), append(places, at)
@@ -71,7 +70,7 @@ func coveredPaths(spec map[string]any) (paths, places []string, all []coverage) 
 	return paths, places, all
 }
 
-// checkPurgePathCovered reports once for each path that covers others.
+// checkPurgePathCovered reports each path that covers others once.
 func checkPurgePathCovered(s *subject) {
 	paths, places, all := coveredPaths(s.Tree)
 	for _, c := range all {

@@ -25,7 +25,6 @@ const (
 	looseNumber
 )
 
-// name is what a boolean or number is called in a message.
 func (p plain) name() string {
 	if p == plainBool || p == looseBool {
 		return "boolean"
@@ -33,7 +32,7 @@ func (p plain) name() string {
 	return "number"
 }
 
-// resolve is the one place that says what an unquoted scalar is.
+// resolve returns what an unquoted scalar means.
 func resolve(s string) plain {
 	switch {
 	case s == "", s == "~", s == "Null", s == "NULL":
@@ -78,8 +77,8 @@ func isJSONNumber(s string) bool {
 	return s != "" && (s[0] == '-' || isDigit(s[0])) && isDigit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
-// fitsDouble reports whether a number of JSON's grammar is neither infinity nor, unless it is written
-// so, zero in double precision.
+// fitsDouble reports whether double precision reads a JSON number neither as infinity nor, unless it is
+// zero, as zero.
 func fitsDouble(s string) bool {
 	value, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -89,7 +88,7 @@ func fitsDouble(s string) bool {
 	return value != 0 || !strings.ContainsAny(mantissa, "123456789")
 }
 
-// looseNumbers is what YAML 1.1 or 1.2 read as a number and JSON does not: other bases, underscores,
+// looseNumbers matches numbers of YAML 1.1 or 1.2 that JSON does not have: other bases, underscores,
 // sexagesimals, a plus, a bare point, infinity.
 var looseNumbers = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-+]?(` +

@@ -10,8 +10,8 @@ import (
 	yaml4 "go.yaml.in/yaml/v4"
 )
 
-// syntax reports what the parser rejected, and returns the line. Version 4 of the parser says where; it
-// is slower, so it reads only what version 3 rejected.
+// syntax reports what the parser rejected, and returns the line. Version 4 of the parser has exact
+// places, but is slower, so it parses only what version 3 rejected.
 func (f *file) syntax(data []byte, err error) int {
 	at := whereRejected(data)
 	if at == nil { // version 4 accepts it
@@ -63,8 +63,8 @@ func whereRejected(data []byte) *yaml4.LoadError {
 	}
 }
 
-// isAboutContext reports whether the mistake is where a construct starts, and not where the parser
-// noticed it, which may be at the end of the text.
+// isAboutContext reports whether the mistake is at the start of a construct, and not where the parser
+// noticed it, such as at the end of the text.
 func isAboutContext(at *yaml4.LoadError, end int) bool {
 	switch at.ContextMsg {
 	case "while scanning a simple key", "while scanning an alias", "while scanning an anchor":
@@ -75,10 +75,9 @@ func isAboutContext(at *yaml4.LoadError, end int) bool {
 	return false
 }
 
-// mistake is an error of the parser in plain words. One without a message keeps the parser's.
+// mistake explains messages of the parser that contain part. An empty message means the parser's own.
 type mistake struct{ part, rule, message, fix string }
 
-// mistakes are what parts of the parser's messages mean.
 func mistakes() []mistake {
 	const (
 		indentation = "fix the indentation"
@@ -109,7 +108,7 @@ func mistakes() []mistake {
 	}
 }
 
-// explain says what the parser's message means on this line.
+// explain returns the mistake that the parser's message is about.
 func explain(message, line string) mistake {
 	if strings.Contains(line, "{{") || strings.Contains(line, "{%") {
 		return mistake{"", ruleSyntax, "this is a template, not YAML: " + message, "render the template first and give trueup the result"}

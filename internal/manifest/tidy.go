@@ -15,7 +15,7 @@ type Tidied struct {
 	// To is the new content, and Objects counts its manifests.
 	To      []byte
 	Objects int
-	// Fixed has the findings that were resolved, and Left says why the layout stays as it is.
+	// Fixed are the resolved findings. Left says why the layout stays as it is, if it does.
 	Fixed diag.List
 	Left  *LeftError
 }
@@ -23,9 +23,8 @@ type Tidied struct {
 // Changes reports whether the new content differs.
 func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 
-// Tidy formats files that have manifests; with fix, it first resolves findings whose fix is certain. It
-// returns the findings that stop it from formatting a file, and with fix all findings of the new
-// content.
+// Tidy formats files with manifests; with fix, it first resolves findings whose fix is certain. It returns
+// findings about files that it can't format or, with fix, all findings about the new content.
 func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tidied, findings diag.List, err error) {
 	for _, t := range texts {
 		objects, sound := countManifests(t.Data)

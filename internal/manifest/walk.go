@@ -16,7 +16,7 @@ import (
 
 // Text is a file of manifests.
 type Text struct {
-	// FS is the source's, and nil for standard input; Name is the file's in it.
+	// FS is nil for standard input. Name is the name of the file in FS.
 	FS   fs.FS
 	Name string
 	// Path is the file as the user named it.
@@ -30,7 +30,7 @@ type lister struct {
 	findings diag.List
 	seen     map[string]bool
 	limits   Limits
-	// exceeded is whether the files exceed a limit; no more are listed then.
+	// exceeded reports whether the files exceed a limit, which ends the listing.
 	exceeded bool
 }
 
@@ -48,7 +48,7 @@ func (l *lister) report(path, rule string, severity diag.Severity, message, fix 
 	l.findings = append(l.findings, diag.Finding{Path: path, Rule: rule, Severity: severity, Message: message, Fix: fix})
 }
 
-// exceed ends the listing at the first limit that is exceeded.
+// exceed reports the first exceeded limit.
 func (l *lister) exceed(path, message, fix string) {
 	if !l.exceeded {
 		l.exceeded = true
@@ -99,7 +99,7 @@ func skip(e fs.DirEntry) error {
 	return nil
 }
 
-// entry lists what a directory has under a name; depth is that of a directory there.
+// entry lists one entry of a directory. depth is how deep it is below the source.
 func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	shown := path.Join(s.Display, name)
 	switch {
@@ -118,7 +118,7 @@ func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	return nil
 }
 
-// checkCase warns of names that differ only in case: a file system that ignores case keeps one of them,
+// checkCase warns about names that differ only in case: a file system that ignores case keeps only one,
 // and the other looks removed there.
 func (l *lister) checkCase(shown string, cases map[string]string) {
 	dir, name := path.Split(shown)
@@ -130,19 +130,19 @@ func (l *lister) checkCase(shown string, cases map[string]string) {
 	cases[folded] = name
 }
 
-// isFolderLink reports whether a link leads to a directory, or may do so: out of the root, or nowhere.
+// isFolderLink reports whether a link leads to a directory, or trueup can't tell.
 func isFolderLink(s Source, name string) bool {
 	info, err := fs.Stat(s.FS, name)
 	return err != nil || info.IsDir()
 }
 
-// IsFile reports whether a file has the name of manifests.
+// IsFile reports whether a file name has the extension of a manifest.
 func IsFile(name string) bool {
 	ext := path.Ext(name)
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
 }
 
-// file lists a regular file and reports any other. It opens no pipe: that would wait for a writer.
+// file lists a regular file, and reports any other without opening it: a pipe would wait for a writer.
 func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	display := path.Join(s.Display, name)
 	if l.seen[display] {
@@ -163,8 +163,7 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	}
 }
 
-// errChanged is a file that changed while it was read: with half of it, the other half would look
-// removed.
+// errChanged prevents a plan from half a file, where the other half would look removed.
 var errChanged = errors.New("it changed while trueup read it: run trueup again when nothing writes to it")
 
 // read reads the file into the buffer, at most one byte more than the limit.
@@ -218,8 +217,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Texts reads the files that Load reads, in the same order and within the same limits. The list says
-// what keeps files from being read; the error is that of a file that could not be read.
+// Texts reads the files that Load reads, in the same order and within the same limits. It returns files
+// that it skips as findings, and an error for a file that it could not read.
 func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 	limits = limits.orDefault()
 	files, err := list(sources, limits)

@@ -14,10 +14,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// Draft is a manifest to write.
+// Draft is a manifest for Write.
 type Draft struct {
 	Kind *kind.Kind
-	// APIVersion is another envelope of the kind, or empty for the usual one.
+	// APIVersion is an alias of the kind's, or empty.
 	APIVersion string
 	Name       string
 	// Namespace may be empty.
@@ -33,9 +33,8 @@ type Draft struct {
 	Silence string
 }
 
-// Write returns the canonical text of manifests, several as documents of one file: fields in the order
-// of the schema, and quotes where a text would be read as something else. What Format would make of it
-// is the same.
+// Write returns the text of manifests as documents of one file, in the layout of Format: fields in the
+// order of the schema, and quotes only where needed.
 func Write(drafts ...Draft) ([]byte, error) {
 	var out bytes.Buffer
 	for i, d := range drafts {
@@ -73,8 +72,7 @@ func (d Draft) write(out *bytes.Buffer) error {
 	return encode(out, root)
 }
 
-// Snippet returns a JSON value as a part of a manifest can hold it, in the layout of Write; f is the
-// field whose value it is, and may be nil.
+// Snippet returns a JSON value as YAML in the layout of Write. f is the field of the value, or nil.
 func Snippet(value any, f *kind.Field) (string, error) {
 	var out bytes.Buffer
 	if err := encode(&out, node(value, f)); err != nil {
@@ -92,7 +90,7 @@ func encode(out *bytes.Buffer, n *yaml.Node) error {
 	return enc.Close()
 }
 
-// node is a value of JSON as YAML.
+// node converts a JSON value to YAML.
 func node(v any, f *kind.Field) *yaml.Node {
 	switch v := v.(type) {
 	case map[string]any:
@@ -119,7 +117,7 @@ func node(v any, f *kind.Field) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)} // a boolean or number
 }
 
-// inLines returns a collection that is written on lines, or in brackets if it is empty.
+// inLines sets the style of a collection: brackets if it is empty.
 func inLines(n *yaml.Node) *yaml.Node {
 	if len(n.Content) == 0 {
 		n.Style = yaml.FlowStyle
@@ -127,8 +125,8 @@ func inLines(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// silenceUnknown adds a comment at each field and value that the schema does not know: after a scalar
-// of one line, above anything else. A comment above a value belongs to the node at.
+// silenceUnknown adds a comment at each field and value that the schema does not have: after a scalar of
+// one line, above anything else. at is the node that a comment above belongs to.
 func silenceUnknown(at, n *yaml.Node, f *kind.Field, reason string) {
 	if f == nil {
 		return
@@ -181,7 +179,7 @@ func textNode(s string) *yaml.Node {
 	return n
 }
 
-// inOrder returns where a field is in the order of the schema; those that it does not know come last.
+// inOrder returns the position of a field in the schema. Unknown fields come last.
 func inOrder(f *kind.Field, name string) int {
 	if at := slices.Index(f.Names, name); at >= 0 {
 		return at

@@ -9,8 +9,8 @@ import (
 	"trueup/internal/diag"
 )
 
-// notInGit refuses a path in git's own folder, also through a link: errors would quote what is in
-// it, such as a token in its settings.
+// notInGit rejects a path in git's own folder, also through a link, because errors would quote its files,
+// which may hold a token.
 func notInGit(full, shown string) error {
 	resolved, err := filepath.EvalSymlinks(full)
 	if isWithinGit(full) || err == nil && isWithinGit(resolved) {
@@ -32,9 +32,8 @@ func isWithinGit(full string) bool {
 	}
 }
 
-// isDotGit reports whether some file system takes a name for .git: one that ignores case, drops
-// invisible characters or dots and spaces at the end, has short names, or parts of files behind a
-// colon.
+// isDotGit reports whether some file system resolves a name to .git, because it ignores case, drops
+// invisible characters or trailing dots and spaces, or has short names or streams after a colon.
 func isDotGit(name string) bool {
 	name = strings.ToLower(strings.Map(func(r rune) rune {
 		if diag.Unseen(r) {

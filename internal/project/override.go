@@ -11,8 +11,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// AllowOverrides refuses an override that hides a documented field, unless the environment of the
-// run allows it, as a list with commas: a pull request must not decide what its plan leaves out.
+// AllowOverrides rejects an override that hides a documented field, unless the comma-separated list from
+// the environment has it: a pull request must not decide what its own plan hides.
 func (p Project) AllowOverrides(list string) error {
 	allowed := strings.Split(list, ",")
 	for i := range allowed {
@@ -45,8 +45,7 @@ func checkOverride(o plan.Override) error {
 	return nil
 }
 
-// checkUndocumented requires a path that the document shows: elsewhere trueup takes no name for a
-// misspelling.
+// checkUndocumented requires a documented path, because trueup reports misspellings only there.
 func checkUndocumented(k *kind.Kind, o plan.Override) error {
 	if o.Ignore || o.ReadOnly || o.Order != "" || o.Key != nil || o.Type != "" {
 		return errors.New("undocumented does not change how a path is compared: write a separate override for that")
@@ -64,7 +63,7 @@ func checkUndocumented(k *kind.Kind, o plan.Override) error {
 	return nil
 }
 
-// inLists returns the element of a list, or of lists in it, and any other field itself.
+// inLists returns the element field of nested lists, and any other field itself.
 func inLists(f *kind.Field) *kind.Field {
 	for f != nil && f.Type == kind.ListType {
 		f = f.Item

@@ -108,7 +108,7 @@ func (p Project) Partly(dir string, paths []string) bool {
 	return p.Exists() && (len(paths) > 0 || len(p.Manifests) == 0 && dir != p.Dir)
 }
 
-// Shown returns a name in the project file as a user in cwd knows it.
+// Shown returns a path of the project file relative to cwd.
 func (p Project) Shown(cwd, name string) string {
 	return files.Shown(cwd, filepath.Join(p.Dir, name))
 }
@@ -135,7 +135,7 @@ func (p Project) SchemaAt(full string) string {
 	return kind.EditorSchemaPath(filepath.ToSlash(inside))
 }
 
-// ManifestOptions returns how the manifests are read.
+// ManifestOptions returns the options for reading the manifests.
 func (p Project) ManifestOptions(strict bool, parallelism int) manifest.Options {
 	return manifest.Options{
 		Workspace: p.Workspace.Name, DeprecatedPurgeURL: p.Purge.DeprecatedURL, Undocumented: p.undocumented(),
@@ -164,8 +164,8 @@ func (p Project) Load(ctx context.Context, list []manifest.Source, opts manifest
 // IsEmpty reports whether there is neither a manifest nor a finding.
 func (l Loaded) IsEmpty() bool { return len(l.Set.Objects) == 0 && len(l.Findings) == 0 }
 
-// Refuse returns an error if the manifests are invalid. It says that nothing was done, in the words of
-// the caller.
+// Refuse returns an error if the manifests are invalid. nothing says what the command therefore did not
+// do.
 func (l Loaded) Refuse(nothing string) error {
 	if err := l.Findings.Refuse("the manifests are invalid, and " + nothing); err != nil {
 		return fmt.Errorf("%w; trueup validate shows all of them", err)
@@ -207,7 +207,7 @@ func (p Project) Check() error {
 	return nil
 }
 
-// CheckWorkspace refuses names that can't be a part of an address.
+// CheckWorkspace rejects names that can't be a segment of an address.
 func CheckWorkspace(ws kind.Workspace) error {
 	switch {
 	case ws.Name == "" || ws.UUID == "":

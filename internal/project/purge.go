@@ -14,7 +14,6 @@ import (
 	"trueup/internal/plan"
 )
 
-// usualWait is how long apply waits if the project does not say it.
 const usualWait = time.Minute
 
 // Window returns how long after its first attempt a request without an answer may be sent again
@@ -32,7 +31,7 @@ func Duration(text string, usual time.Duration) time.Duration {
 	return usual
 }
 
-// Duplicate returns how the platform refuses a name that exists.
+// Duplicate returns how to recognise the platform's answer to a name that exists.
 func (p Project) Duplicate() api.Duplicate {
 	d := api.Duplicate{Status: p.Purge.Duplicate.Status}
 	if pattern := p.Purge.Duplicate.BodyRegex; pattern != "" {
@@ -41,7 +40,7 @@ func (p Project) Duplicate() api.Duplicate {
 	return d
 }
 
-// checkPurge returns what is wrong, beginning with the name of the field.
+// checkPurge returns an error that starts with the name of the field.
 func checkPurge(s plan.PurgeSettings) error {
 	for _, each := range []struct {
 		field, text string
@@ -59,8 +58,8 @@ func checkPurge(s plan.PurgeSettings) error {
 	return checkDuplicate(s.Duplicate)
 }
 
-// checkDuplicate refuses what would take another refusal for a duplicate: after an unclear answer
-// a duplicate proves that the request was carried out.
+// checkDuplicate rejects settings that match other answers than that to a duplicate. After an unclear
+// answer, a duplicate proves that the platform carried out the request.
 func checkDuplicate(d plan.DuplicateSettings) error {
 	others := []int{
 		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,

@@ -83,8 +83,8 @@ func (s *Sources) addInput() error {
 	return nil
 }
 
-// AddConfigured opens what the project names, which must be below its folder: a pull request can't
-// make trueup read, and show, a file of the machine.
+// AddConfigured opens the manifests of the project, which must be below its folder: a pull request must
+// not make trueup show other files of the machine.
 func (s *Sources) AddConfigured(p Project) error {
 	for _, path := range p.Manifests {
 		if !filepath.IsLocal(path) {

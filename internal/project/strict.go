@@ -15,9 +15,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// UnmarshalStrict reads YAML into v, and refuses keys that the schema of one of kind.OwnFiles does not
-// have, also those that differ in case: the decoder would take Ledger for ledger, and use the last of
-// the two.
+// UnmarshalStrict reads YAML into v, and rejects keys that the schema of one of kind.OwnFiles does not
+// have. Keys that differ only in case count, too, because the decoder would read Ledger as ledger.
 func UnmarshalStrict(data []byte, file string, v any) error {
 	var tree any
 	err := yaml.UnmarshalStrict(data, v)
@@ -42,7 +41,7 @@ var wrongType = sync.OnceValue(func() *regexp.Regexp {
 // maxWords limits an error, in bytes, because it may quote a key of the file.
 const maxWords = 1000
 
-// inWords returns the error of a decoder without the steps and the types of this program.
+// inWords returns the message of a decoder's error without Go types and internal steps.
 func inWords(err error) string {
 	text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
 		"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
