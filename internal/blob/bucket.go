@@ -232,7 +232,7 @@ func (s *Bucket) failed(doing, name string, err error) error {
 		hint = ": create the bucket, or correct ledger: in trueup.yaml"
 	case "AccessDenied", "AllAccessDisabled":
 		hint = ": the credentials need s3:ListBucket on the bucket, and s3:GetObject and s3:PutObject below " +
-			cmp.Or(s.prefix, "it") + " (for ledger init also s3:DeleteObject below tmp/)"
+			cmp.Or(s.prefix, "it") + ". trueup ledger init also needs s3:DeleteObject below tmp/"
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
 		hint = ": renew the credentials"
 	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
