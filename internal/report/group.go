@@ -198,7 +198,7 @@ func priority(item plan.Item, rows []row) rank {
 		return rankBlocked
 	case item.Op == plan.Post || item.Op == plan.Deferred:
 		return rankPurge
-	case item.Op == plan.Delete || has(func(r row) bool { return r.mark == markRemove || r.mark == markLost }):
+	case item.Op == plan.Delete || has(func(r row) bool { return slices.Contains([]mark{markRemove, markLost}, r.mark) }):
 		return rankRemoval
 	case has(func(r row) bool { return r.alarm }):
 		return rankDrift

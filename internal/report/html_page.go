@@ -150,13 +150,7 @@ func (p *htmlPage) plan(doc Document, opts Options) {
 		}
 		p.Advice = append(p.Advice, v)
 	}
-	var same []safe
-	for _, item := range pl.Items {
-		if hidden(item, Options{}) {
-			same = append(same, named(item.Key))
-		}
-	}
-	p.list("As git says", "object", same)
+	p.list("As git says", "object", inSync(pl))
 	p.list("Not in git", "object", namesOf(pl.Unmanaged))
 	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
 		p.Empty = clean("Nothing differs.")
@@ -184,6 +178,15 @@ func (p *htmlPage) look(pl *plan.Plan) {
 	if n := len(pl.Advice); n > 0 {
 		p.Look = append(p.Look, htmlLook{Title: advices(n), Links: []htmlLink{{clean("#advice"), clean("below")}}})
 	}
+}
+
+func inSync(pl *plan.Plan) (names []safe) {
+	for _, item := range pl.Items {
+		if hidden(item, Options{}) {
+			names = append(names, named(item.Key))
+		}
+	}
+	return names
 }
 
 func (p *htmlPage) list(name, noun string, lines []safe) {

@@ -24,12 +24,7 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 		}
 	}
 	p := newPrinter(w, opts)
-	if doc.Sandbox && (doc.Plan != nil || !hasOwnText) {
-		p.wrapped(0, span{clean(Banner), once})
-	}
-	if doc.Plan != nil && doc.Plan.Offline {
-		p.wrapped(0, span{clean(offlineBanner), once})
-	}
+	textBanners(p, doc, hasOwnText)
 	textFindings(p, doc, opts)
 	if doc.Plan != nil {
 		textPlan(p, doc, opts)
@@ -51,6 +46,15 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 		p.entry("error", alarm, message(e))
 	}
 	return p.flush()
+}
+
+func textBanners(p *printer, doc Document, hasOwnText bool) {
+	if doc.Sandbox && (doc.Plan != nil || !hasOwnText) {
+		p.wrapped(0, span{clean(Banner), once})
+	}
+	if doc.Plan != nil && doc.Plan.Offline {
+		p.wrapped(0, span{clean(offlineBanner), once})
+	}
 }
 
 // entry writes a name and a sentence.

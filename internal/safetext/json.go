@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// CleanJSON replaces every character of a JSON text that is not visible with its
-// JSON escape. Line breaks between values stay.
+// CleanJSON replaces every invisible character of a JSON text, except line breaks, with its
+// JSON escape.
 func CleanJSON(text []byte) Text {
 	var b strings.Builder
 	out := bufio.NewWriter(&b)
@@ -18,9 +18,9 @@ func CleanJSON(text []byte) Text {
 	return Text{b.String()}
 }
 
-// WriteJSON writes what CleanJSON returns. A parser reads the same from it.
-// Outside of its strings JSON has no such characters; nor has it a #, and
-// two of them may start a legacy workflow command.
+// WriteJSON writes what CleanJSON returns. Parsers read the same values from it, because JSON
+// has such characters only in strings. It also escapes ##, which may start a legacy
+// workflow command.
 func WriteJSON(out *bufio.Writer, text []byte) {
 	start := 0
 	for i := 0; i < len(text); {

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Markdown is markup in which text from outside is only in a fence or code.
+// Markdown is markup with text from outside only in fences and code.
 type Markdown struct{ markup string }
 
-// Constant is text in which there are only words of this program and numbers.
+// Constant converts text that has only constants and numbers.
 func Constant(t Text) Markdown { return Markdown{t.s} }
 
 // M formats markup as fmt.Sprintf does.
@@ -39,13 +39,13 @@ func (m Markdown) String() string { return m.markup }
 // Text returns m as lines of text.
 func (m Markdown) Text() Text { return Text{m.markup} }
 
-// Empty reports whether there is no markup.
+// Empty reports whether m is empty.
 func (m Markdown) Empty() bool { return m.markup == "" }
 
 // Len returns the number of bytes.
 func (m Markdown) Len() int { return len(m.markup) }
 
-// Fence puts lines in a fence that is longer than any run of backticks in them.
+// Fence returns a code block whose fence is longer than any run of backticks in lines.
 func Fence(info constant, lines []Text) Markdown {
 	var b strings.Builder
 	longest := 2
@@ -61,7 +61,7 @@ func Fence(info constant, lines []Text) Markdown {
 	return Markdown{b.String()}
 }
 
-// Backticks returns the length of the longest run of them.
+// Backticks returns the length of the longest run of backticks.
 func (t Text) Backticks() int {
 	longest, run := 0, 0
 	for i := range len(t.s) {
@@ -75,7 +75,7 @@ func (t Text) Backticks() int {
 	return longest
 }
 
-// Details is a part that a reader opens, unless it is open.
+// Details returns a part that readers can fold.
 func Details(open bool, summary, body Markdown) Markdown {
 	tag := M("<details>")
 	if open {
@@ -84,9 +84,8 @@ func Details(open bool, summary, body Markdown) Markdown {
 	return M("\n%s<summary>%s</summary>\n\n%s\n</details>\n", tag, summary, body)
 }
 
-// Code is text from outside in a sentence. Code hosts link names and numbers of
-// issues in text, but not in code. Each character that means something in
-// Markdown or HTML is an entity, which is the character itself in both.
+// Code returns text from outside for a sentence. It is in code, where code hosts link no names
+// and issue numbers. Characters with a meaning in Markdown or HTML become entities.
 func Code(t Text) Markdown {
 	var b strings.Builder
 	b.WriteString("<code>")
@@ -101,8 +100,8 @@ func Code(t Text) Markdown {
 	return Markdown{b.String()}
 }
 
-// literally reports whether the byte at i means itself in Markdown and HTML. A
-// point behind a w does not: www. makes a link.
+// literally reports whether the byte at i needs no escape in Markdown and HTML. A dot after
+// a w does: www. makes a link.
 func literally(s string, i int) bool {
 	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -/,"
 	if s[i] == '.' {
@@ -111,13 +110,12 @@ func literally(s string, i int) bool {
 	return s[i] >= utf8.RuneSelf || strings.IndexByte(literals, s[i]) >= 0
 }
 
-// plainAddress matches addresses in which no character can end a link.
+// plainAddress matches URLs in which no character can end a link.
 var plainAddress = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~/-]*)?$`)
 })
 
-// Link is a link to an address that CI named; ok is false where the address could
-// be more than that.
+// Link returns a link to a URL from CI. ok is false if the URL could break the markup.
 func Link(text Markdown, address string) (link Markdown, ok bool) {
 	if !plainAddress().MatchString(address) {
 		return Markdown{}, false

@@ -1,5 +1,5 @@
-// Package safetext has the types of text that a terminal, a workflow runner or a
-// code host can't mistake for anything else. It writes nothing.
+// Package safetext has types for text that is safe to print: it can't be a command to a
+// terminal, a workflow runner or a code host. It writes nothing.
 package safetext
 
 import (
@@ -21,10 +21,8 @@ const SandboxBanner = "SANDBOX: the embedded platform in .trueup/sandbox, not th
 // Text has no control, format or invisible character: only this package makes it.
 type Text struct{ s string }
 
-// Clean makes any text safe. What can't be shown becomes an escape, so that a
-// reader sees that something is there: \n, \x1b, \u202e, \xff for a byte that
-// is not UTF-8. Spaces other than the plain one are escaped too: nobody would
-// see a no-break space in a value.
+// Clean escapes every invisible character, so that a reader sees it: \n, \x1b, \u202e, and
+// \xff for a byte that is not UTF-8. It also escapes spaces other than the plain one.
 func Clean(s string) Text {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return Text{s}
@@ -67,10 +65,8 @@ func hex(r rune, digits int) string {
 	return strings.Repeat("0", max(0, digits-len(s))) + s
 }
 
-// Guarded breaks what a workflow runner would execute in a whole line: a
-// command at its start, where runners skip leading space, and the legacy forms
-// anywhere. Guard lines and not their parts: two harmless parts can make a
-// command.
+// Guarded escapes workflow commands in a line: at its start, after spaces, and the legacy
+// forms anywhere. Guard whole lines: two harmless parts can make a command.
 func (t Text) Guarded() Text {
 	s := strings.ReplaceAll(t.s, "##[", `#\x23[`)
 	s = strings.ReplaceAll(s, "##vso[", `#\x23vso[`)
@@ -80,11 +76,11 @@ func (t Text) Guarded() Text {
 	return Text{s}
 }
 
-// constant is the type of texts of this program: no variable converts to it by itself.
+// constant accepts only constants: a string variable does not convert to it implicitly.
 type constant string
 
-// F puts texts, strings and ints in the place of %s and %d, and cleans the strings. It
-// is what most of a report is made with, so it allocates nothing but the text.
+// F formats texts, strings and ints with %s and %d, and cleans strings. Reports call it most,
+// so it allocates only the result.
 func F(format constant, args ...any) Text {
 	b := make([]byte, 0, 128)
 	for i := 0; i < len(format); i++ {
@@ -144,7 +140,7 @@ func (t *Text) UnmarshalText(text []byte) error {
 // Empty reports whether there is no text.
 func (t Text) Empty() bool { return t.s == "" }
 
-// Map replaces each rune, by its index.
+// Map replaces each rune; i counts runes.
 func (t Text) Map(replace func(i int, r rune) string) Text {
 	var b strings.Builder
 	i := 0
@@ -160,7 +156,7 @@ func (t Text) Replace(before, after string) Text {
 	return Clean(strings.ReplaceAll(t.s, before, after))
 }
 
-// Split splits t behind every sep.
+// Split splits t after every sep.
 func (t Text) Split(sep string) []Text {
 	var parts []Text
 	for part := range strings.SplitAfterSeq(t.s, sep) {
@@ -178,10 +174,10 @@ func (t Text) Slice(from, to int) Text { return Text{string([]rune(t.s)[from:to]
 // Number returns n in digits.
 func Number(n int) Text { return Text{strconv.Itoa(n)} }
 
-// Spaces returns so many spaces, none for a negative number.
+// Spaces returns n spaces, none if n is negative.
 func Spaces(n int) Text { return Text{strings.Repeat(" ", max(0, n))} }
 
-// Count says how many there are of a noun whose plural ends in s.
+// Count returns n and the noun, with an s unless n is 1.
 func Count(n int, noun string) Text {
 	if n != 1 {
 		noun += "s"
@@ -198,11 +194,11 @@ func Join(parts []Text, sep string) Text {
 	return Text{strings.Join(texts, sep)}
 }
 
-// Filled leaves out empty texts.
+// Filled returns the texts that are not empty.
 func Filled(texts ...Text) []Text { return slices.DeleteFunc(texts, Text.Empty) }
 
-// cells measures text in terminal columns, whatever the locale of the process:
-// the same document gives the same bytes everywhere.
+// cells measures terminal columns independent of the locale, so that a document gives the
+// same bytes everywhere.
 func cells() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
 // Width returns the number of terminal columns.
@@ -215,8 +211,8 @@ func (t Text) Width() int {
 	return len(t.s)
 }
 
-// Cut shortens t to so many columns, with an ellipsis as the last of them.
-// Combining characters have no width, so their number is bounded too.
+// Cut shortens t to at most columns, with an ellipsis at the end. It also limits combining
+// characters, which have no width.
 func (t Text) Cut(columns int) Text {
 	if len(t.s) <= columns {
 		return t
@@ -230,7 +226,7 @@ func (t Text) Cut(columns int) Text {
 	return Text{cells().Truncate(t.s, columns, "…")}
 }
 
-// CutLeft shortens t to so many columns, with an ellipsis as the first of them.
+// CutLeft shortens t to at most columns, with an ellipsis at the start.
 func (t Text) CutLeft(columns int) Text {
 	if wide := t.Width(); wide > columns {
 		return Text{cells().TruncateLeft(t.s, wide-columns+1, "…")}
@@ -238,8 +234,7 @@ func (t Text) CutLeft(columns int) Text {
 	return t
 }
 
-// Break splits t so that the first part has at most so many columns, but a character
-// at least if that is forced.
+// Break splits t after at most columns. With forced, head has at least one character.
 func (t Text) Break(columns int, forced bool) (head, tail Text) {
 	n := len(cells().Truncate(t.s, columns, ""))
 	if n == 0 && forced {
@@ -248,5 +243,5 @@ func (t Text) Break(columns int, forced bool) (head, tail Text) {
 	return Text{t.s[:n]}, Text{t.s[n:]}
 }
 
-// Pad fills t with spaces up to so many columns.
+// Pad adds spaces to t up to columns.
 func (t Text) Pad(columns int) Text { return Text{t.s + Spaces(columns-t.Width()).s} }
