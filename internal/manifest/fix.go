@@ -15,8 +15,6 @@ import (
 // maxRounds limits how often fix checks a file again. A corrected field can show more mistakes below it.
 const maxRounds = 100
 
-func fixable(x diag.Finding) bool { return x.Write != "" || x.Rule == coveredRule }
-
 // fix resolves the findings of a file whose fix is certain: missing quotes, misspelt fields and values,
 // and paths of a purge that another path covers. It ignores silenced findings. It returns the new text
 // and the resolved findings, with their places in the old text.

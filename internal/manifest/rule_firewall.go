@@ -109,7 +109,9 @@ func (s *subject) checkSettings(at string, object map[string]any, noun string) {
 	}
 	message := fmt.Sprintf("this %s is of the type %s and has no object %s", noun, quoteName(name), quoteName(name))
 	fix := fmt.Sprintf("add %s: with its settings", name)
-	if other := otherSettings(object); other != "" {
+	others := slices.DeleteFunc(canon.SortedKeys(object), func(member string) bool { return mapping(object, member) == nil })
+	if len(others) == 1 {
+		other := others[0]
 		message += fmt.Sprintf(", but %s", quoteName(other))
 		fix = fmt.Sprintf("rename %s to %s, or write type: %s", other, name, other)
 	}
@@ -125,19 +127,4 @@ func hasSettings(object map[string]any, name string) bool {
 		}
 	}
 	return false
-}
-
-// otherSettings returns the one member that may hold the settings of another type, or "".
-func otherSettings(object map[string]any) string {
-	other := ""
-	for _, member := range canon.SortedKeys(object) {
-		if mapping(object, member) == nil {
-			continue
-		}
-		if other != "" {
-			return ""
-		}
-		other = member
-	}
-	return other
 }

@@ -89,7 +89,7 @@ func fixAll(ctx context.Context, list []Tidied, opts Options) error {
 	}
 	found := map[string]bool{}
 	for _, f := range findings {
-		found[f.Path] = found[f.Path] || fixable(f)
+		found[f.Path] = found[f.Path] || f.Write != "" || f.Rule == coveredRule
 	}
 	for i := range list {
 		if t := &list[i]; found[t.Path] {
