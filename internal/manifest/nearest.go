@@ -121,17 +121,21 @@ func (s spelling) edits(known spelling) int {
 		}
 		row[0] = last[0] + extra
 		for j := range b {
-			wrong := known.other
-			if a[i] == b[j] || a[i] == anyLetter {
-				wrong = 0
-			}
-			row[j+1] = min(last[j]+wrong, last[j+1]+extra, row[j]+known.letter)
+			row[j+1] = min(last[j]+known.wrong(b[j], a[i]), last[j+1]+extra, row[j]+known.letter)
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
 				row[j+1] = min(row[j+1], before[j-1]+1)
 			}
 		}
 	}
 	return row[len(b)]
+}
+
+// wrong returns the weight of a wrong character in place of a letter.
+func (s spelling) wrong(letter, by rune) int {
+	if letter == by || by == anyLetter {
+		return 0
+	}
+	return s.other
 }
 
 // DidYouMean ends a message with the known word that was probably meant, if there is one.
