@@ -47,7 +47,7 @@ func Main(ctx context.Context, args []string, env Env) int {
 	return exit.Of(err)
 }
 
-// shownError is an error that the result on standard output has already.
+// shownError is an error that the result on standard output already shows.
 type shownError struct{ error }
 
 func (e *shownError) Unwrap() error { return e.error }
@@ -173,7 +173,7 @@ func (e *crashError) Error() string {
 // Stack returns where it happened. There are no values in it.
 func (e *crashError) Stack() []byte { return e.stack }
 
-// execute runs the command line. A panic becomes an error, which the result and the reports show.
+// execute runs the command line. It turns a panic into an error, in the result and the reports too.
 func (a *app) execute(ctx context.Context, root *cobra.Command) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -187,7 +187,7 @@ func (a *app) execute(ctx context.Context, root *cobra.Command) (err error) {
 	return root.ExecuteContext(ctx)
 }
 
-// crashed shows a panic in the result. What shows it may panic again: then only standard error has it.
+// crashed shows a panic in the result. If that panics again, only standard error shows the first.
 func (a *app) crashed(crash *crashError) (err error) {
 	defer func() {
 		if recover() != nil {

@@ -17,13 +17,11 @@ import (
 	"trueup/internal/report"
 )
 
-// completion offers what a word of the command line may become. It is quick and quiet, sends no
-// request, and offers nothing where something is wrong.
-type completion = cobra.CompletionFunc
-
+// noFiles ends a completion that is not a file. Completions are quick, send no request, print no error,
+// and offer nothing if something is wrong.
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
-// completeWithin is how long somebody waits for the names of manifests.
+// completeWithin limits the time to read manifests.
 const completeWithin = 3 * time.Second
 
 // completeTargets offers KIND/NAME of the manifests that the PATHs of the command line name.
@@ -72,8 +70,8 @@ func spelledLike(key kind.Key, begun string) string {
 	return strings.ToLower(key.Kind) + "/" + key.Name
 }
 
-// offer adds a candidate with what a shell may show beside it. It leaves out a name that a shell would
-// read as more than a word: whoever wrote it is not whoever runs the line.
+// offer adds a candidate and its description. For security it skips a name that a shell would not read
+// as one plain word: the name comes from a file, and the user runs the line.
 func offer(all []string, word, about string) []string {
 	if !plainWord(word) {
 		return all
@@ -99,8 +97,8 @@ func offers[T any](list []T, describe func(T) (word, about string)) (out []strin
 	return out
 }
 
-// completePaths offers manifests and folders: those that the shell finds, because it knows how to quote
-// them, or those in the folder of -C.
+// completePaths offers manifests and folders. Without -C it lets the shell find them, because the shell
+// quotes them correctly.
 func (a *app) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if a.global.dir == "" {
 		return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
@@ -139,11 +137,7 @@ func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
-// completeReports offers the beginning of FORMAT=FILE; the file is the shell's.
+// completeReports offers FORMAT=, and then lets the shell complete the file.
 func completeReports(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if strings.Contains(toComplete, "=") {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -151,22 +145,15 @@ func completeReports(_ *cobra.Command, _ []string, toComplete string) ([]string,
 	return offers(report.Formats(), func(f string) (string, string) { return f + "=", "" }), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeProfiles offers the profiles of the user's own file.
-func (a *app) completeProfiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return a.config().Profiles(), noFiles
-}
+func completeWords(words ...string) cobra.CompletionFunc { return cobra.FixedCompletions(words, noFiles) }
 
-// completeWords offers words.
-func completeWords(words ...string) completion { return cobra.FixedCompletions(words, noFiles) }
-
-// byPlaceholder returns the completion of a flag or an argument by the word for its value in help.
-// Other words are free text.
-func (a *app) byPlaceholder(of string) completion {
+// byPlaceholder returns the completion for a placeholder of help, such as FILE. Others are free text.
+func (a *app) byPlaceholder(of string) cobra.CompletionFunc {
 	switch of {
 	case "FILE":
 		return completeFiles
 	case "DIR":
-		return completeFolders
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	case "PATH":
 		return a.completePaths
 	case "KIND/NAME":
@@ -197,12 +184,14 @@ func (a *app) wireFlag(cmd *cobra.Command, f *pflag.Flag) {
 	case allowed != nil:
 		complete = completeWords(allowed...)
 	case f.Name == "profile":
-		complete = a.completeProfiles
+		complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return a.config().Profiles(), noFiles
+		}
 	}
 	_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists, and has none yet
 }
 
-// completeArgs offers what the command's line of usage has at that place.
+// completeArgs completes an argument by its placeholder in the usage line.
 func (a *app) completeArgs(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	list := placeholders(cmd.Use)
 	if len(list) == 0 {

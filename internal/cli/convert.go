@@ -39,7 +39,7 @@ func newConvert(a *app) *cobra.Command {
 		}
 		return a.convert(opts, paths)
 	})
-	cmd.PreRunE = func(*cobra.Command, []string) error { return opts.check(a.global.output) }
+	cmd.PreRunE = func(*cobra.Command, []string) error { return opts.check() }
 	f := cmd.Flags()
 	f.StringVar(&opts.to, "to", "", "the `ROUTE` of the new envelope: api or command-line")
 	f.StringVar(&opts.vendor, "vendor", "", "the vendor's `NAME`, for the command-line route")
@@ -63,7 +63,7 @@ func newConvert(a *app) *cobra.Command {
 }
 
 // check refuses flags that do not belong together.
-func (o convertOptions) check(output string) error {
+func (o convertOptions) check() error {
 	aboutEnvelope := o.to != "" || o.vendor != "" || o.namespace != "" || o.write
 	aboutList := len(o.cdns) > 0 || o.host != "" || o.query != "" || o.name != ""
 	byLine := o.to == "command-line"
@@ -71,7 +71,6 @@ func (o convertOptions) check(output string) error {
 		return refuse(aboutEnvelope, "--urls makes new manifests: remove --to, --vendor, --namespace and --write")
 	}
 	return cmp.Or(
-		refuse(output != "text", "convert writes manifests: remove -o"),
 		refuse(aboutList, "--cdn, --hostname, --query and --name need a list of addresses: add --urls"),
 		refuse(o.to == "", "add --to api or --to command-line, or --urls for a list of addresses"),
 		refuse(!byLine && o.vendor != "", "--vendor belongs to the command-line route: remove it, or write --to command-line"),
@@ -82,8 +81,7 @@ func (o convertOptions) check(output string) error {
 	)
 }
 
-// route returns the envelope that manifests are converted to. A vendor is valid if a kind has an envelope
-// with its name.
+// route returns the target envelope. A vendor is valid if a kind has an envelope with its name.
 func (o convertOptions) route(p project.Project) (manifest.Route, error) {
 	r := manifest.Route{Vendor: o.vendor, Workspace: cmp.Or(o.namespace, p.Workspace.Name)}
 	if o.namespace != "" && p.Exists() && o.namespace != p.Workspace.Name {
@@ -159,7 +157,9 @@ func (a *app) writeConverted(opts convertOptions, converted []convertedFile) (do
 	case opts.dir != "":
 		return a.writeToFolder(opts.dir, converted)
 	case !opts.write:
-		return sourceText(joined(converted)), nil
+		doc = sourceText(joined(converted))
+		doc.Data = convertedJSON(converted)
+		return doc, nil
 	}
 	for _, f := range converted {
 		if bytes.Equal(f.out, f.Data) {
@@ -173,7 +173,16 @@ func (a *app) writeConverted(opts convertOptions, converted []convertedFile) (do
 	return doc, nil
 }
 
-// joined returns the text of the files as documents of one stream.
+// convertedJSON returns the new text of each file.
+func convertedJSON(converted []convertedFile) map[string]any {
+	list := make([]map[string]any, len(converted))
+	for i, f := range converted {
+		list[i] = map[string]any{"path": f.Path, "changed": !bytes.Equal(f.out, f.Data), "text": string(f.out)}
+	}
+	return map[string]any{"format": "trueup.convert/v1", "files": list}
+}
+
+// joined returns the files as one YAML stream.
 func joined(converted []convertedFile) []byte {
 	var out bytes.Buffer
 	for _, f := range converted {
@@ -192,8 +201,8 @@ func joined(converted []convertedFile) []byte {
 	return out.Bytes()
 }
 
-// writeToFolder writes new files under the names that they have in their folders. It fails, and names
-// all of them, if files exist with other content.
+// writeToFolder writes files that do not exist yet, under their own names. The error lists the files
+// that exist with other content.
 func (a *app) writeToFolder(dir string, converted []convertedFile) (doc report.Document, err error) {
 	folder := files.FolderAt(a.dir(), dir)
 	var list []files.File
@@ -289,8 +298,8 @@ func (a *app) convertURLs(ctx context.Context, opts convertOptions, paths []stri
 	return doc, err
 }
 
-// findingsBeside returns the findings without those of the lists, which may lie where manifests are
-// read, and of other documents that can hold no object.
+// findingsBeside removes findings about the lists, which may be among the manifests, and about other
+// documents that can hold no object.
 func (a *app) findingsBeside(findings diag.List, lists []string) diag.List {
 	named := map[string]bool{}
 	for _, name := range lists {

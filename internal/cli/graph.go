@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -30,13 +29,7 @@ func newGraph(a *app) *cobra.Command {
 		return a.graph(ctx, opts, paths)
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		switch {
-		case a.global.output != "text":
-			return errors.New("-o does not apply to a graph: choose its form with --format")
-		case opts.plan != "" && opts.live:
-			return errors.New("use either --plan (a saved plan) or --live (a plan made now)")
-		}
-		return nil
+		return refuse(opts.plan != "" && opts.live, "use either --plan (a saved plan) or --live (a plan made now)")
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.form.Format, "format", graph.Formats()[0], "`FORM` of the graph: "+strings.Join(graph.Formats(), ", "))
@@ -80,10 +73,11 @@ func (a *app) graph(ctx context.Context, opts graphOptions, paths []string) (doc
 	}
 	g := graph.Make(l.Set, p, l.Project.Overrides, filter)
 	doc.Text = func(out report.Lines, _ report.Options) { out.Graph(g, opts.form) }
+	doc.Data = map[string]any{"format": "trueup.graph/v1", "form": opts.form.Format, "text": graph.Write(g, opts.form).String()}
 	return doc, nil
 }
 
-// graphInput returns the manifests, and the plan that a file has, if one is named.
+// graphInput reads the manifests, and the plan in a file if you name one.
 func (a *app) graphInput(ctx context.Context, file string, paths []string) (project.Loaded, *plan.Plan, error) {
 	l, err := a.load(ctx, paths, false)
 	if err != nil {

@@ -113,12 +113,12 @@ func folded(line string, columns int) (out []string) {
 	return append(out, line)
 }
 
-// newMan writes the pages of the manual, for packages.
+// newMan writes manual pages, which packages of trueup install.
 func newMan(a *app) *cobra.Command {
 	cmd := a.command("man DIR", func(_ context.Context, args []string) (report.Document, error) {
 		var list []files.File
-		for _, page := range manual(newRoot(newApp(Env{}))) { // whose texts do not fit a terminal
-			list = append(list, files.File{Name: page.Name + ".1", Content: report.Man(page)})
+		for _, cmd := range shownCommands(newRoot(newApp(Env{}))) { // without a terminal, texts are not folded
+			list = append(list, files.File{Name: pageName(cmd) + ".1", Content: report.Man(page(cmd))})
 		}
 		replace := func(root *os.Root, f files.File) (string, error) { return files.Written, files.Replace(root, f) }
 		if _, err := files.FolderAt(a.dir(), args[0]).WriteAll(list, replace); err != nil {
@@ -128,14 +128,6 @@ func newMan(a *app) *cobra.Command {
 	})
 	cmd.Hidden = true
 	return cmd
-}
-
-// manual returns the pages of a command and of all below it.
-func manual(root *cobra.Command) (pages []report.Page) {
-	for _, cmd := range shownCommands(root) {
-		pages = append(pages, page(cmd))
-	}
-	return pages
 }
 
 func page(cmd *cobra.Command) report.Page {
