@@ -22,12 +22,11 @@ import (
 	"trueup/internal/report"
 )
 
-// run is what a command does: it returns its result and prints nothing. A result may come with an
-// error.
+// run executes a command. It returns its result, with or without an error, and prints nothing.
 type run func(ctx context.Context, args []string) (report.Document, error)
 
-// command returns a command that writes the result of do. The line of usage says how many arguments
-// it takes, and what completion offers for them.
+// command returns a command that runs do and writes its result. The usage line sets the number of
+// arguments and their completion.
 func (a *app) command(use string, do run) *cobra.Command {
 	return &cobra.Command{Use: use, Args: argsOf(use), RunE: func(cmd *cobra.Command, args []string) error {
 		doc, err := do(cmd.Context(), args)
@@ -41,12 +40,12 @@ func (a *app) command(use string, do run) *cobra.Command {
 	}}
 }
 
-// say adds a line to the result of a command without a plan.
+// say adds a message to a result.
 func say(doc *report.Document, format string, args ...any) {
 	doc.Messages = append(doc.Messages, fmt.Sprintf(format, args...))
 }
 
-// sayLines adds the lines of a text of this program.
+// sayLines adds each line of a text as a message.
 func sayLines(doc *report.Document, text string) {
 	for line := range strings.Lines(text) {
 		doc.Messages = append(doc.Messages, strings.TrimSuffix(line, "\n"))
@@ -58,7 +57,7 @@ func said(format string, args ...any) report.Document {
 	return report.Document{Messages: []string{fmt.Sprintf(format, args...)}}
 }
 
-// table returns a list as a result: rows for a person, and as JSON an object with the elements.
+// table returns a list as a result: rows as text, and elements as JSON.
 func table(format, name string, elements any, rows [][]string) report.Document {
 	return report.Document{
 		Data: map[string]any{"format": format, name: elements},
@@ -66,7 +65,7 @@ func table(format, name string, elements any, rows [][]string) report.Document {
 	}
 }
 
-// sourceText returns the text of a file as a result, which a pipe gets byte by byte.
+// sourceText returns a file as a result. A pipe gets it unchanged.
 func sourceText(text []byte) report.Document {
 	return report.Document{Text: func(out report.Lines, _ report.Options) { out.Source(text) }}
 }
@@ -120,7 +119,7 @@ func placeholders(use string) (list []placeholder) {
 // words is the annotation of a flag that takes one of some words.
 const words = "trueup_words"
 
-// oneOfFlag makes a flag take only some words: completion offers them, and start refuses others.
+// oneOfFlag limits a flag to some words. Completion offers them, and start refuses others.
 func oneOfFlag(f *pflag.FlagSet, name string, allowed ...string) {
 	_ = f.SetAnnotation(name, words, allowed) // the flag exists
 }
@@ -144,8 +143,8 @@ func (a *app) start(cmd *cobra.Command) error {
 	return nil
 }
 
-// checkFlag refuses a value that is none of the flag's words. It also refuses an empty value of a flag
-// that not every command has: that is what a script's unset variable gives.
+// checkFlag refuses a value that the flag does not allow. It also refuses an empty value of -C and of a
+// command's own flags, because a script's unset variable is a likely cause.
 func (a *app) checkFlag(f *pflag.Flag) error {
 	values, isGlobal := []string{f.Value.String()}, a.root.PersistentFlags().Lookup(f.Name) != nil
 	if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -170,8 +169,8 @@ func (a *app) checkFlag(f *pflag.Flag) error {
 	return nil
 }
 
-// checkFormats refuses formats of a result that its command does not have. Commands with a plan or
-// findings have all of them, and others text and JSON.
+// checkFormats refuses formats that the command does not have. Commands with a plan or findings have
+// all formats; others have text and JSON.
 func (a *app) checkFormats(cmd *cobra.Command) error {
 	inEveryFormat := slices.Contains([]string{"plan", "apply", "drift", "show", "validate", "ledger settle"}, a.running)
 	switch {
@@ -196,9 +195,8 @@ func (a *app) checkFormats(cmd *cobra.Command) error {
 	return nil
 }
 
-// emit writes the document in every format that was asked for. The exit code of the run is the
-// document's, unless that is OK and the result could not be written. If standard output could not be
-// written, the files of --report say so.
+// emit writes the document to standard output and to each file of --report. The run exits with the
+// document's code, or with 1 if that is 0 and a write failed.
 func (a *app) emit(doc report.Document) error {
 	a.code, a.emitted = doc.ExitCode, true
 	opts := a.shown()
@@ -214,8 +212,8 @@ func (a *app) emit(doc report.Document) error {
 	return nil
 }
 
-// fail shows an error in the result if the format is for machines, and otherwise on standard error.
-// The files of --report have it either way, so that nobody takes an earlier run's for this one's.
+// fail shows an error in the result if -o is a format for programs, or else on standard error. It always
+// writes the files of --report, so that nobody mistakes an earlier run's report for this one's.
 func (a *app) fail(doc report.Document, err error) error {
 	doc.ExitCode = exit.Of(err)
 	hasOwnForm := doc.Data != nil || doc.Text != nil || doc.Messages != nil
@@ -233,8 +231,8 @@ func (a *app) fail(doc report.Document, err error) error {
 	return errors.Join(err, a.emit(doc))
 }
 
-// stamped returns the document with what all commands add: the name of its exit code, its place, and
-// where else to read about the run.
+// stamped adds what all commands report: the name of the exit code, the project's place, the page of the
+// run and the report files.
 func (a *app) stamped(doc report.Document) report.Document {
 	doc.Result, doc.Sandbox, doc.Place = exit.Name(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
 	// The page of the run is in the environment: the file of the event does not have it.

@@ -145,7 +145,9 @@ func completeReports(_ *cobra.Command, _ []string, toComplete string) ([]string,
 	return offers(report.Formats(), func(f string) (string, string) { return f + "=", "" }), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-func completeWords(words ...string) cobra.CompletionFunc { return cobra.FixedCompletions(words, noFiles) }
+func completeWords(words ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, noFiles)
+}
 
 // byPlaceholder returns the completion for a placeholder of help, such as FILE. Others are free text.
 func (a *app) byPlaceholder(of string) cobra.CompletionFunc {

@@ -109,8 +109,7 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 	return a.initFromLive(ctx, s, doc.Messages, notReady)
 }
 
-// initFromLive writes manifests of what is live, and says it between what was written and what to do
-// next.
+// initFromLive pulls manifests. Its result lists the setup files, the pulled objects and the next steps.
 func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []string, notReady func() error) (doc report.Document, err error) {
 	pulled, err := a.pull(ctx, adopt.Options{}, nil)
 	if err != nil {
@@ -140,7 +139,7 @@ func writeLines(out report.Lines, lines []string) {
 	}
 }
 
-// chooseSetup finds out what is there and what is wanted.
+// chooseSetup inspects the repository and completes the options.
 func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, error) {
 	if err := o.check(a.global); err != nil {
 		return nil, err
@@ -168,8 +167,8 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	return s, err
 }
 
-// makeSetupLedger creates the ledger, and tests its store. It returns the ledger's id, and a function
-// that says why the ledger is not ready when everything is written.
+// makeSetupLedger creates the ledger and tests its store. It returns the ledger's id, and a function that
+// checks after all files are written whether the ledger is ready.
 func (a *app) makeSetupLedger(ctx context.Context, s *scaffold.Setup, adopt string, doc *report.Document) (id string, notReady func() error, err error) {
 	if s.Store == "" {
 		return "", func() error { return nil }, nil
@@ -186,7 +185,7 @@ func (a *app) makeSetupLedger(ctx context.Context, s *scaffold.Setup, adopt stri
 	return id, func() error { return a.notReady(ctx, s.Project, cfg, id) }, nil
 }
 
-// confirmSetup shows what would be done, and asks. Without a terminal the result shows it.
+// confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.
 func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 	say(&doc, "In %s:", s.Top.Name())
 	if s.Store != "" {
@@ -217,7 +216,7 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 	return report.Document{}, err
 }
 
-// saySetup says what was done to each file, and shows what those that were kept lack.
+// saySetup lists the files with what init did, and shows what to add to files that it left alone.
 func (a *app) saySetup(doc *report.Document, s *scaffold.Setup) error {
 	if s.Project.Dir != a.dir() {
 		say(doc, "the project file is %s", s.Project.Dir)

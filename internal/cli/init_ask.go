@@ -14,7 +14,7 @@ import (
 	"trueup/internal/scaffold"
 )
 
-// question asks for what no flag says.
+// question asks for an option that no flag sets.
 type question struct {
 	value          *string
 	proposed, text string
@@ -64,8 +64,8 @@ func (a *app) interview(s *scaffold.Setup, o *initOptions) error {
 	return a.settleCI(s, o)
 }
 
-// settle fills in values, unless flags have: with what is proposed, or what a person says. Without a
-// terminal to ask on, what has no proposal stays empty.
+// settle fills in values that no flag sets, from proposals or answers. Without a terminal, a value that
+// has no proposal stays empty.
 func (a *app) settle(yes bool, questions ...question) error {
 	for _, q := range questions {
 		switch {
@@ -103,8 +103,8 @@ func (a *app) askFor(q question) error {
 	return nil
 }
 
-// settleCI asks for a CI service, and where trueup is hosted. Without an answer to that there are no
-// files for CI.
+// settleCI asks for a CI service, and for the repository to build trueup from. Without a repository, init
+// writes no files for CI.
 func (a *app) settleCI(s *scaffold.Setup, o *initOptions) error {
 	if o.CI != "" || !s.InGit || o.yes || !a.env.StdinIsTTY {
 		return nil

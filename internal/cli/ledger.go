@@ -65,7 +65,7 @@ func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.S
 	return ledgerError(do(l))
 }
 
-// ledgerError adds the fix to a problem of the ledger, which a person must decide about.
+// ledgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
 func ledgerError(err error) error {
 	if _, coded := errors.AsType[*exit.CodedError](err); ledger.Problem(err) != nil && !coded {
 		return exit.With(exit.NeedsPerson, ledger.WithFix(err))
@@ -196,7 +196,7 @@ func newLedgerResolve(a *app) *cobra.Command {
 	return cmd
 }
 
-// answer returns what the flags say, and what follows from it. It is empty if they say nothing.
+// answer returns the resolution that the flags name and its effect, or "" without such a flag.
 func (o resolveOptions) answer() (to ledger.Resolution, follows string) {
 	switch {
 	case o.posted:
@@ -250,8 +250,8 @@ func (a *app) resolve(ctx context.Context, l *ledger.Ledger, opts resolveOptions
 	return doc, err
 }
 
-// openRequests returns the requests without an outcome that the arguments match, or all of them. It
-// also returns a request that an argument names exactly, because Resolve says why it can't be resolved.
+// openRequests returns the requests without an outcome that match an argument, or all without arguments.
+// It also returns any request that an argument names exactly: Resolve explains why it can't be resolved.
 func openRequests(view ledger.View, args []string) ([]kind.Key, error) {
 	byName := func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) }
 	var open, keys []kind.Key
@@ -287,7 +287,7 @@ func openRequests(view ledger.View, args []string) ([]kind.Key, error) {
 	return slices.Compact(keys), nil
 }
 
-// questions lists requests without an outcome, with what a wrong answer costs.
+// questions lists requests without an outcome, with the cost of a wrong answer.
 func questions(view ledger.View, keys []kind.Key) (doc report.Document) {
 	if len(keys) == 0 {
 		return said("every request has an outcome")
@@ -376,8 +376,8 @@ func newLedgerSettle(a *app) *cobra.Command {
 	return cmd
 }
 
-// exportLedger writes records to standard output as it reads them, or to a file. It replaces an earlier
-// export only by a complete one: it may be all that is left of a ledger.
+// exportLedger streams records to standard output, or writes a file. It replaces an earlier export only
+// with a complete one: that export may be the only copy of a ledger.
 func (a *app) exportLedger(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
 	if len(args) == 0 || args[0] == onStdout {
 		a.emitted = true

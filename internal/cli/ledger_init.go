@@ -94,8 +94,8 @@ func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platf
 	return g.LedgerID, nil
 }
 
-// notReady returns why a ledger can't be used for the areas of the manifests, or without manifests for
-// any area that has an address.
+// notReady returns why a ledger can't be used for the areas of the manifests. Without manifests it checks
+// every area that has an address.
 func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config, id string) error {
 	cfg.ID = id
 	needed := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })
@@ -113,7 +113,7 @@ func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config
 	return nil
 }
 
-// askRebind asks before a binding of the ledger is replaced, because trueup sends tokens there.
+// askRebind asks before init replaces an address in the ledger, because trueup sends tokens there.
 func (a *app) askRebind(what, from, to string) error {
 	if from == "" {
 		return nil
@@ -128,8 +128,8 @@ func (a *app) askRebind(what, from, to string) error {
 	return err
 }
 
-// chooseAdopted returns the requests in git that were sent before. It asks until trueup.yaml names the
-// ledger: a ledger that exists may be of an init that was interrupted.
+// chooseAdopted returns the requests in git that were sent before. It asks until trueup.yaml has the
+// ledger's id, because an interrupted init may have created the ledger.
 func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *config.Platform, adopt string) ([]*manifest.Object, error) {
 	if adopt == "none" || adopt == "" && w.Ledger.ID != "" {
 		return nil, nil
@@ -185,8 +185,7 @@ func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 	return answer, nil
 }
 
-// likeGlob returns the objects that match all, or a pattern of names or of KIND/NAME. It fails if none
-// does.
+// likeGlob returns the objects whose name or KIND/NAME matches glob, or all. No match is an error.
 func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, error) {
 	if glob == "all" {
 		return objects, nil

@@ -20,8 +20,8 @@ import (
 	"trueup/internal/report"
 )
 
-// output is standard output. It keeps the first write that failed, so that no command whose output is
-// lost ends well, and writes nothing after it.
+// output is standard output. It writes nothing after an error and keeps that error, so that no command
+// succeeds when its output is lost.
 type output struct {
 	w   io.Writer
 	err error
@@ -44,7 +44,7 @@ func (o *output) close() error {
 	return o.err
 }
 
-// input is standard input. A read ends when the run ends: at a terminal nobody may ever answer.
+// input is standard input. A read ends when the run ends, even if nobody answers at the terminal.
 type input struct {
 	ctx context.Context //nolint:containedctx // a reader is given none
 	r   io.Reader
@@ -72,8 +72,7 @@ func (in *input) Read(p []byte) (int, error) {
 	}
 }
 
-// ask asks a question on standard error; the format is that of report.Lines. It fails if the question
-// can't be shown.
+// ask asks a question on standard error and returns the answer. It formats as report.Lines does.
 func (a *app) ask(format string, args ...any) (string, error) {
 	if err := report.NewLines(a.env.Stderr).Printf(format, args...); err != nil {
 		return "", fmt.Errorf("ask: %w", err)
@@ -91,8 +90,8 @@ func (a *app) ask(format string, args ...any) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// log writes one line to standard error, as text or as a JSON object (--log-format). Any goroutine may
-// call it. A line that can't be written stops no run, and changes no exit code.
+// log writes one line to standard error, as text or JSON (--log-format). It is safe for concurrent use,
+// and ignores write errors: they must not stop a run.
 func (a *app) log(level slog.Level, text string) { a.logMore(level, text, nil) }
 
 // logMore writes a line. As text, more lines follow it; as JSON, it has attributes.
@@ -121,8 +120,7 @@ func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.A
 	}
 }
 
-// rescue writes a record that the ledger could not store to standard error, where ledger import finds
-// it.
+// rescue writes a record that the ledger could not store to standard error, for ledger import.
 func (a *app) rescue(record []byte) {
 	a.logging.Lock()
 	defer a.logging.Unlock()
@@ -188,18 +186,16 @@ type phase struct {
 	// app.logging guards what follows. timer is nil if progress is not shown.
 	timer *time.Timer
 	ended bool
-	// The rate is that since the earlier mark, which is some seconds old: the speed long ago does not
-	// predict what is left.
+	// The rate counts from the earlier mark, some seconds ago, because recent speed predicts best.
 	earlier, later mark
 }
 
-// mark has how many were done at a time.
 type mark struct {
 	at   time.Time
 	done int64
 }
 
-// begin begins a phase.
+// begin starts a phase and the timer that shows its progress.
 func (a *app) begin(doing string) *phase {
 	now := a.env.Now()
 	p := &phase{app: a, doing: doing, begun: now, earlier: mark{at: now}, later: mark{at: now}}
@@ -242,7 +238,7 @@ func (p *phase) end() {
 	p.app.noBar()
 }
 
-// tell shows the progress, and sets the time of the next call.
+// tell shows the progress, and schedules the next call.
 func (p *phase) tell() {
 	a := p.app
 	a.logging.Lock()
@@ -264,7 +260,6 @@ func (p *phase) tell() {
 	p.timer.Reset(every)
 }
 
-// at returns the progress.
 func (p *phase) at(now time.Time) report.Progress {
 	done := p.done.Load()
 	if now.Sub(p.later.at) >= lineEvery {
