@@ -146,6 +146,9 @@ func Run(ctx context.Context, in Input) Report {
 		f := c.run(ctx)
 		f.Group, f.Check = c.group, c.name
 		r.Checks = append(r.Checks, f)
+		if f.code != exit.OK && f.code != exit.NeedsPerson && f.code != exit.Auth {
+			f.code = exit.Error // no other failure may pass for success
+		}
 		failed[f.code] = true
 	}
 	for _, code := range []int{exit.Error, exit.NeedsPerson, exit.Auth} {
