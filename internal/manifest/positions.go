@@ -95,6 +95,7 @@ type placeWalk struct {
 	places places
 	last   place
 	found  map[string]place
+	buffer []byte
 }
 
 // value reads the places of a value and of all below it. It builds paths only below those in found,
@@ -122,13 +123,16 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 			w.value(at, named, v)
 		}
 	case '[':
-		i := 0
+		i := int64(0)
 		for v := range canon.Elements(json) {
-			at := ""
+			at, wanted := "", false
 			if named {
-				at = element(path, i)
+				w.buffer = append(strconv.AppendInt(append(append(w.buffer[:0], path...), '['), i, 10), ']')
+				if _, wanted = w.found[string(w.buffer)]; wanted {
+					at = string(w.buffer)
+				}
 			}
-			w.value(at, named, v)
+			w.value(at, wanted, v)
 			i++
 		}
 	}
