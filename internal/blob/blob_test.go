@@ -9,10 +9,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"trueup/internal/e2e/scratch"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := scratch.Run(m)
 	_ = os.RemoveAll(bareTemplate.dir)
 	os.Exit(code)
 }

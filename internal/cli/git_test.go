@@ -14,8 +14,5 @@ func TestMain(m *testing.M) {
 	if err := errors.Join(os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull), os.Setenv("GIT_CONFIG_NOSYSTEM", "1")); err != nil {
 		panic(err)
 	}
-	remove := scratch.Use()
-	code := m.Run()
-	remove()
-	os.Exit(code)
+	os.Exit(scratch.Run(m))
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/scratch"
 	"trueup/internal/kind"
 )
 
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 	if err := errors.Join(os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull), os.Setenv("GIT_CONFIG_NOSYSTEM", "1")); err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := scratch.Run(m)
 	_ = os.RemoveAll(bareTemplate.dir)
 	os.Exit(code)
 }

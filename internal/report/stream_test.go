@@ -80,7 +80,7 @@ func TestManyLostElements(t *testing.T) {
 // TestLinesArePassedOnWhole: however a text is cut into pieces, what comes out is
 // the text, and no line is cut.
 func TestLinesArePassedOnWhole(t *testing.T) {
-	text := strings.Repeat("##[group]\n"+strings.Repeat("x", 1000)+"\n", 100) + strings.Repeat("y", 100_000) + "\nend"
+	text := strings.Repeat("##[group]\n"+strings.Repeat("x", 1000)+"\n", 20) + strings.Repeat("y", 20_000) + "\nend"
 	for _, size := range []int{1, 7, 4096, len(text)} {
 		var got strings.Builder
 		out := lineWriter{w: &got, change: func(lines string) string {

@@ -60,8 +60,7 @@ func (r fromRoot) Run() int {
 	if err != nil {
 		panic(err)
 	}
-	defer scratch.Use()()
-	return r.m.Run()
+	return scratch.Run(r.m)
 }
 
 // trueup is the program as it is shipped, but for two things: it waits less, and

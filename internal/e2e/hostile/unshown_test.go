@@ -44,7 +44,7 @@ func buildMistaken(t *testing.T, mistakes ...mistake) string {
 	}
 	writeText(t, filepath.Join(dir, "overlay.json"), string(overlay))
 	program := filepath.Join(dir, "trueup")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return program
