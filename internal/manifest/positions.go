@@ -125,17 +125,23 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 	case '[':
 		i := int64(0)
 		for v := range canon.Elements(json) {
-			at, wanted := "", false
+			at := ""
 			if named {
-				w.buffer = append(strconv.AppendInt(append(append(w.buffer[:0], path...), '['), i, 10), ']')
-				if _, wanted = w.found[string(w.buffer)]; wanted {
-					at = string(w.buffer)
-				}
+				at = w.wanted(path, i)
 			}
-			w.value(at, wanted, v)
+			w.value(at, at != "", v)
 			i++
 		}
 	}
+}
+
+// wanted returns the path of an element if it is in found, or "". It builds no other string.
+func (w *placeWalk) wanted(list string, i int64) string {
+	w.buffer = append(strconv.AppendInt(append(append(w.buffer[:0], list...), '['), i, 10), ']')
+	if _, ok := w.found[string(w.buffer)]; ok {
+		return string(w.buffer)
+	}
+	return ""
 }
 
 // unescaped reads a name as JSON has it between quotes.
