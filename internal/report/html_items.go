@@ -182,17 +182,17 @@ func (p *htmlPage) outcomes(doc Document) {
 		out.List = append(out.List, outcomeView(o, p.links[o.Key]))
 	}
 	for _, s := range statuses() {
-		p.Counts = append(p.Counts, tally{Class: tableOfStatuses[s].countClass, Name: string(s), N: counts[s]})
+		p.Counts = append(p.Counts, tally{Class: statusStyles[s].countClass, Name: string(s), N: counts[s]})
 	}
 	withoutColour(p.Counts)
 	if untouchedOnes > 0 {
-		out.Untouched = safetext.F("%s equal to git: nothing was sent.", theyAre(untouchedOnes, "object"))
+		out.Untouched = safetext.F("%s equal to git: nothing was sent.", countIs(untouchedOnes, "object"))
 	}
 }
 
 func outcomeView(o apply.Outcome, link safe) htmlOutcome {
 	v := htmlOutcome{
-		Look: tableOfStatuses[o.Status].look, Status: message(string(o.Status)), Link: link, Name: named(o.Key),
+		Look: statusStyles[o.Status].look, Status: message(string(o.Status)), Link: link, Name: named(o.Key),
 		Message: message(o.Message), Fix: message(o.Fix),
 	}
 	if len(o.Mismatches) == 0 {

@@ -116,7 +116,7 @@ func newHTMLPage(doc Document, opts Options) htmlPage {
 
 func (p *htmlPage) plan(doc Document, opts Options) {
 	pl := doc.Plan
-	p.Heading, p.Lede, p.Sub = planTitle(doc), doing(doc), found(pl.Summary)
+	p.Heading, p.Lede, p.Sub = planTitle(doc), requestSummary(doc), restSummary(pl.Summary)
 	switch {
 	case doc.Command == "drift":
 		p.Lede = driftSummary(pl.Summary)
@@ -218,7 +218,7 @@ func facts(doc Document) []fact {
 	if b := doc.Plan.Blame; b != nil {
 		head := fact{Name: "Head", Values: names(b.Head)}
 		if b.Merge {
-			head.Words = safetext.F("(%s)", hostsMerge)
+			head.Words = safetext.F("(%s)", mergeByCodeHost)
 		}
 		all = append(all, fact{Name: "Base", Values: names(b.Ref, b.Base)}, head)
 	}

@@ -37,7 +37,7 @@ func markdownTitle(doc Document) safe {
 	case doc.Command == "drift":
 		return safetext.F("Drift: %s", driftSummary(doc.Plan.Summary))
 	default:
-		return safetext.F("Plan: %s", doing(doc))
+		return safetext.F("Plan: %s", requestSummary(doc))
 	}
 }
 
@@ -72,7 +72,7 @@ func madeFrom(doc Document) markup {
 			text = safetext.M("%s at %s", safetext.Code(clean(b.Ref).Cut(maxNameInHead)), text)
 		}
 		if b.Merge {
-			text = safetext.M("%s, on %s", text, safetext.Constant(clean(hostsMerge)))
+			text = safetext.M("%s, on %s", text, safetext.Constant(clean(mergeByCodeHost)))
 		}
 		parts = append(parts, safetext.M("Compared with %s", text))
 	}

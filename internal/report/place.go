@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Place is where a run was in its repository. It turns file names of a Document into paths
-// from the top of the repository, which code hosts need. The zero value is outside a
-// repository.
+// Place is the working directory of a run in its repository. It turns file names of a Document
+// into paths from the top of the repository, which code hosts need. The zero value is for a run
+// outside a repository.
 type Place struct {
 	// Top is the absolute path of the repository. Folder is the working directory in it,
 	// "." for Top.
@@ -30,10 +30,10 @@ func (p Place) inRepository(name string) (file string, ok bool) {
 	return file, !outside
 }
 
-// defaultProject is the file of remarks that belong to no file.
+// defaultProject is the file for findings that belong to no file, if the run has no project file.
 const defaultProject = "trueup.yaml"
 
-// project returns the file for remarks that belong to no file.
+// project returns the file for findings that belong to no file.
 func (p Place) project() string {
 	for _, name := range []string{p.Project, defaultProject} {
 		if file, ok := p.inRepository(name); ok {

@@ -9,7 +9,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// ProgressLine renders an event as one line without its end.
+// ProgressLine renders an event as one line, without a newline.
 func ProgressLine(e apply.Event) string {
 	text := safetext.F("%s  %s", named(e.Key), message(e.Phase))
 	if e.Message != "" {
@@ -18,13 +18,13 @@ func ProgressLine(e apply.Event) string {
 	return text.Guarded().String()
 }
 
-// Progress is the progress of a part of a run.
+// Progress says how far one activity of a run is.
 type Progress struct {
 	// Doing is the activity, such as "reading manifests".
 	Doing string
-	// Of is the expected total: 0 if unknown, and less than Done if too low.
+	// Of is the expected total, or 0 if unknown. It is an estimate, so Done may exceed it.
 	Done, Of int
-	// Rate is the recent rate per second, and Took the time until now.
+	// Rate is the recent rate per second. Took is the time since the start.
 	Rate float64
 	Took time.Duration
 }
@@ -34,10 +34,10 @@ func (p Progress) String() string {
 	return safetext.F("%s: %s", p.Doing, safetext.Join(p.parts(), ", ")).String()
 }
 
-// The cells of a bar. If fewer than leastBar fit, there is no bar.
-const leastBar, wholeBar = 8, 24
+// minBar and maxBar limit the width of a bar, in cells. If fewer than minBar fit, there is no bar.
+const minBar, maxBar = 8, 24
 
-// bar returns a line for a terminal, with what fits.
+// bar returns a line for a terminal of that many columns. It omits the parts that don't fit.
 func (p Progress) bar(columns int) safe {
 	if columns < 1 {
 		return safe{}
@@ -47,7 +47,7 @@ func (p Progress) bar(columns int) safe {
 		parts = parts[:len(parts)-1]
 	}
 	row := p.row(parts)
-	if cells := min(columns-row.Width()-len("  []"), wholeBar); p.counted() && cells >= leastBar {
+	if cells := min(columns-row.Width()-len("  []"), maxBar); p.hasTotal() && cells >= minBar {
 		full := cells * p.Done / p.Of
 		drawn := "[" + strings.Repeat("=", full) + strings.Repeat(" ", cells-full) + "]"
 		row = p.row(append([]safe{clean(drawn)}, parts...))
@@ -59,12 +59,13 @@ func (p Progress) row(parts []safe) safe {
 	return safetext.Join(append([]safe{clean(p.Doing)}, parts...), "  ")
 }
 
-func (p Progress) counted() bool { return p.Of > 0 && p.Done <= p.Of }
+// hasTotal reports whether the total is known and not too low.
+func (p Progress) hasTotal() bool { return p.Of > 0 && p.Done <= p.Of }
 
 // parts returns the parts of the line, the most important first.
 func (p Progress) parts() []safe {
 	var parts []safe
-	if p.counted() {
+	if p.hasTotal() {
 		parts = append(parts, safetext.F("%d of %d", p.Done, p.Of))
 	} else if p.Done > 0 {
 		parts = append(parts, safetext.Number(p.Done))
@@ -72,7 +73,7 @@ func (p Progress) parts() []safe {
 	if p.Rate <= 0 {
 		return append(parts, seconds(p.Took))
 	}
-	if p.counted() {
+	if p.hasTotal() {
 		parts = append(parts, safetext.F("%s left", seconds(time.Duration(float64(p.Of-p.Done)/p.Rate*float64(time.Second)))))
 	}
 	digits := 0
@@ -86,11 +87,11 @@ func seconds(d time.Duration) safe { return clean(d.Round(time.Second).String())
 
 // Bar replaces the terminal's current line with a bar.
 func (l Lines) Bar(p Progress, columns int) error {
-	return l.raw(noLine + p.bar(columns).Guarded().String())
+	return l.raw(clearLine + p.bar(columns).Guarded().String())
 }
 
 // NoBar removes the bar.
-func (l Lines) NoBar() error { return l.raw(noLine) }
+func (l Lines) NoBar() error { return l.raw(clearLine) }
 
-// noLine clears the terminal's current line.
-const noLine = "\r\x1b[K"
+// clearLine clears the terminal's current line.
+const clearLine = "\r\x1b[K"

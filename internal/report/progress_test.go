@@ -77,7 +77,7 @@ func TestBarFits(t *testing.T) {
 		if err := NewLines(&out).Bar(told, columns); err != nil {
 			t.Fatal(err)
 		}
-		bar, ok := strings.CutPrefix(out.String(), noLine)
+		bar, ok := strings.CutPrefix(out.String(), clearLine)
 		if !ok || strings.ContainsFunc(bar, unicode.IsControl) {
 			t.Fatalf("in %d columns: %q", columns, out.String())
 		}

@@ -36,7 +36,7 @@ type Document struct {
 	// without a plan set them.
 	Data any                  `json:"-"`
 	Text func(Lines, Options) `json:"-"`
-	// Place lets formats for code hosts name files.
+	// Place turns file names into paths from the top of the repository, for code hosts.
 	Place Place `json:"-"`
 	// RunURL is the page of the CI run, and Files are the other reports of the run. A format
 	// that must omit something points to them.
@@ -47,14 +47,14 @@ type Document struct {
 // File is a report of the same run in another format.
 type File struct{ Format, Path string }
 
-// title names a report that omits little; empty for other formats.
+// title returns the name to show for a report in a format that omits little, or "".
 func (f File) title() safe {
 	return clean(map[string]string{
 		"html": "the HTML page", "json": "the JSON report", "markdown": "the Markdown report", "summary": "the summary of the job",
 	}[f.Format])
 }
 
-// The ways to show the differences of an object.
+// The formats in which to show the differences of an object.
 const (
 	// DiffFields is a line for each field that differs.
 	DiffFields = "fields"
@@ -70,7 +70,7 @@ func Diffs() []string { return []string{DiffFields, DiffUnified, DiffSides} }
 // Options change the text format. Markdown and HTML follow only Verbose and
 // ShowUnmanaged.
 type Options struct {
-	// Color allows SGR sequences.
+	// Color allows colors and bold text, by ANSI escape sequences (SGR).
 	Color bool
 	// Width is the columns of the terminal; 0 means no terminal: sentences are not wrapped.
 	Width int

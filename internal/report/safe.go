@@ -5,7 +5,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// safe is the only text that printers take.
+// safe is escaped text. Printers accept no other.
 type safe = safetext.Text
 
 type markup = safetext.Markdown
@@ -18,6 +18,7 @@ func Clean(s string) string { return clean(s).Guarded().String() }
 // CleanJSON replaces every invisible character of a JSON text with its escape.
 func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }
 
+// named returns KIND/NAME, shortened.
 func named(k kind.Key) safe { return safetext.F("%s/%s", k.Kind, k.Name).Cut(maxPath) }
 
 func namesOf(keys []kind.Key) []safe {
@@ -28,7 +29,8 @@ func namesOf(keys []kind.Key) []safe {
 	return names
 }
 
+// titled returns "KIND NAME", shortened.
 func titled(k kind.Key) safe { return safetext.F("%s %s", k.Kind, k.Name).Cut(maxPath) }
 
-// message returns a sentence from outside, shortened.
+// message escapes and shortens a sentence from outside.
 func message(s string) safe { return shorten(clean(s), maxMessage) }

@@ -28,11 +28,11 @@ func planSummary(doc Document) safe {
 	s := doc.Plan.Summary
 	switch {
 	case doc.Command == "drift":
-		return safetext.F("%s%s", driftSummary(s), found(s))
+		return safetext.F("%s%s", driftSummary(s), restSummary(s))
 	case s.Drifted > 0:
-		return safetext.F("%s %s%s", doing(doc), driftSummary(s), found(s))
+		return safetext.F("%s %s%s", requestSummary(doc), driftSummary(s), restSummary(s))
 	}
-	return safetext.F("%s%s", doing(doc), found(s))
+	return safetext.F("%s%s", requestSummary(doc), restSummary(s))
 }
 
 func driftSummary(s plan.Summary) safe {
@@ -42,7 +42,8 @@ func driftSummary(s plan.Summary) safe {
 	return safetext.F("%s.", safetext.Count(s.Drifted, "drifted field"))
 }
 
-func doing(doc Document) safe {
+// requestSummary counts what the plan sends, defers and blocks.
+func requestSummary(doc Document) safe {
 	s := doc.Plan.Summary
 	change := "to change"
 	if s.Removed > 0 {
@@ -78,20 +79,22 @@ func doing(doc Document) safe {
 	return clean("nothing to do.")
 }
 
-func found(s plan.Summary) safe {
+// restSummary counts the objects that the plan leaves as they are.
+func restSummary(s plan.Summary) safe {
 	var text safe
 	for _, c := range []struct {
 		n        int
 		noun, is string
 	}{{s.Unmanaged, "live object", "not in git"}, {s.Kept, "object", "kept"}, {s.Unchanged, "object", "in sync"}} {
 		if c.n > 0 {
-			text = safetext.F("%s %s %s.", text, theyAre(c.n, c.noun), c.is)
+			text = safetext.F("%s %s %s.", text, countIs(c.n, c.noun), c.is)
 		}
 	}
 	return text
 }
 
-func theyAre(n int, noun string) safe {
+// countIs returns, for example, "1 object is" or "2 objects are".
+func countIs(n int, noun string) safe {
 	if n == 1 {
 		return safetext.F("1 %s is", noun)
 	}
@@ -137,18 +140,19 @@ func runSummary(doc Document) safe {
 	return text
 }
 
-// statuses returns the statuses in the order of counts, and byUrgency in the order of lists:
-// what needs a person comes first.
+// statuses returns the statuses in the order in which summaries count them.
 func statuses() []apply.Status {
 	return []apply.Status{apply.Done, apply.Failed, apply.Skipped, apply.Blocked, apply.Deferred}
 }
 
+// byUrgency returns the statuses in the order in which outcomes are listed: those that need a
+// person come first.
 func byUrgency() []apply.Status {
 	return []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done}
 }
 
-// tableOfStatuses has the look of each status, and the class of its count in the page.
-var tableOfStatuses = map[apply.Status]struct {
+// statusStyles has the look of each status, and the CSS class of its count in HTML.
+var statusStyles = map[apply.Status]struct {
 	look
 	countClass string
 }{
@@ -242,10 +246,11 @@ func headline(item plan.Item, rows []row) safe {
 	return safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), inWords(tallied(whys))), ": ")
 }
 
-// hostsMerge is a commit that is on no branch.
-const hostsMerge = "the code host's merge of the pull request"
+// mergeByCodeHost describes the commit that a code host makes to test a pull request. No branch
+// contains it.
+const mergeByCodeHost = "the code host's merge of the pull request"
 
-// blame returns which commits were compared, or why not and the fix.
+// blame returns the commit that the plan was compared with, or why there is none and the fix.
 func blame(b *plan.Blame) (base, problem, fix safe) {
 	if b == nil {
 		return base, problem, fix
@@ -253,7 +258,7 @@ func blame(b *plan.Blame) (base, problem, fix safe) {
 	if b.Base != "" {
 		base = safetext.F("compared with %s", safetext.Join(safetext.Filled(clean(b.Ref).Cut(maxName), short(b.Base)), " at "))
 		if b.Merge {
-			base = safetext.F("%s; what is checked out is %s", base, hostsMerge)
+			base = safetext.F("%s; what is checked out is %s", base, mergeByCodeHost)
 		}
 	}
 	return base, message(b.Problem), message(b.Fix)
@@ -264,8 +269,9 @@ func short(commit string) safe { return clean(commit[:min(7, len(commit))]) }
 // settingsTitle is the heading of changes in trueup.yaml that affect the plan.
 const settingsTitle = "Settings that differ from the base"
 
-// maxHides limits the hidden differences that are listed; grave ones come on top.
-const maxHides = 40
+// maxHidden limits the listed differences that a setting hides. Grave ones are always listed and
+// don't count.
+const maxHidden = 40
 
 func settingRow(s plan.Setting) row {
 	r := row{path: clean(s.Field), mark: markChange, alarm: true}
@@ -310,9 +316,9 @@ func settingNotes(pl *plan.Plan, s plan.Setting) []note {
 	for grave < len(hides) && hides[grave].risk.Grave() {
 		grave++
 	}
-	if more := len(hides) - grave - maxHides; more > 0 {
+	if more := len(hides) - grave - maxHidden; more > 0 {
 		rest := note{text: safetext.F("and %s: -o json has them all", safetext.Count(more, "more difference"))}
-		hides = append(hides[:grave+maxHides], rest)
+		hides = append(hides[:grave+maxHidden], rest)
 	}
 	return append(notes, hides...)
 }

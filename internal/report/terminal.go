@@ -308,7 +308,7 @@ const (
 
 func textOutcome(p *printer, o apply.Outcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
-	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(string(o.Status)).Pad(statusWidth)), tableOfStatuses[o.Status].style},
+	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(string(o.Status)).Pad(statusWidth)), statusStyles[o.Status].style},
 		span{safetext.F("%s  %s", named(o.Key).Pad(column), message(o.Message)), plain})
 	for _, m := range o.Mismatches {
 		sent, returned := sentAndReturned(m)

@@ -1,5 +1,5 @@
-// Package scaffold makes the files that a repository needs to use trueup: the project file, first
-// manifests, what editors and a CI service need. It changes no file that it does not understand.
+// Package scaffold creates the files that a repository needs to use trueup: the project file, example
+// manifests, editor settings and a CI workflow. It changes no file that it does not understand.
 package scaffold
 
 import (
@@ -19,7 +19,7 @@ import (
 	"trueup/internal/project"
 )
 
-// The words of Options.
+// Values of the fields of Options.
 const (
 	None         = "none"
 	FromLive     = "pull"
@@ -29,27 +29,27 @@ const (
 	FileLedger   = "file:.trueup/ledger"
 )
 
-// Options say what a project gets.
+// Options are the choices of the user.
 type Options struct {
 	Workspace, UUID string
 	Ledger          string // the store of a ledger to create, or None
 	Manifests       string // FromLive, FromExamples or None
 	Editor          string // VSCode or None
-	// CI is a name of Services, or None. Source is where trueup is hosted. Branch is the branch to apply;
-	// empty for the remote's default branch, or the one that is checked out.
+	// CI is the name of one of Services, or None. Source is the repository to build trueup from. Branch is
+	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
 	CI, Source, Branch string
 }
 
-// Setup is a project and what it gets.
+// Setup is a project and the edits to its files.
 type Setup struct {
 	ProjectFile
 	Project project.Project // the project as it will be
-	// Root is the folder of the project, and Top that of the repository.
+	// Root is the directory of the project. Top is that of the repository.
 	Root, Top *os.Root
 	// Remote is the address of the remote origin. It may hold a password.
 	Remote   string
 	InGit    bool // reports whether there is a repository
-	FromLive bool // asks for manifests of live objects
+	FromLive bool // reports whether to write manifests of live objects
 	Edits    []*Edit
 	ci       *caller
 
@@ -59,7 +59,8 @@ type Setup struct {
 	folder     string // Root below Top
 }
 
-// Find looks at the repository. The nearest project counts if it is in the same repository.
+// Find returns the Setup of the project near, or of a new project in cfg.Dir if near does not exist or
+// is outside the repository of cfg.Dir. Call Close.
 func Find(ctx context.Context, cfg config.Options, near project.Project) (*Setup, error) {
 	s := &Setup{Project: near, cfg: cfg, folder: "."}
 	top := ""
@@ -107,7 +108,8 @@ func (s *Setup) Close() {
 	}
 }
 
-// UsualLedger returns the store to propose: one that all runs share, if there is a remote for it.
+// UsualLedger returns the store to propose: TRUEUP_LEDGER if set, or else a git ref, which all runs can
+// share, if there is a remote, or else a directory.
 func (s *Setup) UsualLedger() string {
 	store := FileLedger
 	if s.Remote != "" {
@@ -116,7 +118,8 @@ func (s *Setup) UsualLedger() string {
 	return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), store)
 }
 
-// UsualManifests proposes those of live objects, if trueup knows where the platform is.
+// UsualManifests returns the choice to propose: None if project.Manifests exists, FromLive if trueup knows an
+// address of the platform, or else FromExamples.
 func (s *Setup) UsualManifests() string {
 	if _, err := s.Root.Lstat(project.Manifests); err == nil {
 		return None
@@ -132,7 +135,7 @@ func (s *Setup) knowsAddress() bool {
 	return err == nil && slices.ContainsFunc(kind.Areas(), func(area kind.Area) bool { return settings.URLs[area].Value != "" })
 }
 
-// CheckStore refuses a text that is no store of a ledger.
+// CheckStore returns an error if trueup can't open store as a ledger, or if TRUEUP_LEDGER overrides it.
 func (s *Setup) CheckStore(store string) error {
 	if store == "" || store == None {
 		return nil
@@ -150,11 +153,11 @@ func (s *Setup) CheckStore(store string) error {
 	return l.Close()
 }
 
-// Choose checks the options against what is there, and plans the edits.
+// Choose checks the options against the existing project, and plans the edits.
 func (s *Setup) Choose(ctx context.Context, o Options) error {
-	choose := s.goOn
+	choose := s.completeProject
 	if s.IsNew {
-		choose = s.begin
+		choose = s.newProject
 	}
 	if err := choose(o); err != nil {
 		return err
@@ -170,7 +173,7 @@ func (s *Setup) Choose(ctx context.Context, o Options) error {
 	return s.plan(o)
 }
 
-func (s *Setup) begin(o Options) error {
+func (s *Setup) newProject(o Options) error {
 	p := &s.Project
 	p.APIVersion, p.Kind, p.Manifests = "trueup/v1", "Project", []string{project.Manifests}
 	p.Workspace = kind.Workspace{Name: o.Workspace, UUID: o.UUID}
@@ -184,8 +187,9 @@ func (s *Setup) begin(o Options) error {
 	return err
 }
 
-// goOn completes a project: it adds what the options ask for, and what an earlier run did not finish.
-func (s *Setup) goOn(o Options) error {
+// completeProject adds to an existing project what the options ask for, and what an earlier run did not
+// finish.
+func (s *Setup) completeProject(o Options) error {
 	p := &s.Project
 	file := filepath.Join(p.Dir, project.File)
 	for flag, values := range map[string][2]string{"workspace": {o.Workspace, p.Workspace.Name}, "uuid": {o.UUID, p.Workspace.UUID}} {
@@ -213,7 +217,7 @@ func (s *Setup) HasChanges() bool {
 	return s.Store != "" || s.FromLive || slices.ContainsFunc(s.Edits, (*Edit).isPlanned)
 }
 
-// Write makes the edits. The project file gets the id of the ledger that was created.
+// Write makes the edits. It writes id, that of the new ledger, to the project file.
 func (s *Setup) Write(id string) error {
 	s.ID = id
 	for _, e := range s.Edits {
@@ -224,7 +228,7 @@ func (s *Setup) Write(id string) error {
 	return nil
 }
 
-// Next tells a person what to do when everything is written.
+// Next returns the next steps of the user, to show after Write.
 func (s *Setup) Next() string {
 	var b strings.Builder
 	switch {
