@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asksSecretly reports whether a program asks for a password at the terminal f.
-func asksSecretly(f *os.File) bool {
+// asksPassword reports whether a program asks for a password at the terminal f.
+func asksPassword(f *os.File) bool {
 	state, err := unix.IoctlGetTermios(int(f.Fd()), unix.TIOCGETA)
 	return err == nil && state.Lflag&unix.ECHO == 0 && state.Lflag&unix.ICANON != 0
 }

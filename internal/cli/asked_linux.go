@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asksSecretly reports whether a program asks for a password at the terminal f, as ssh does for a
+// asksPassword reports whether a program asks for a password at the terminal f, as ssh does for a
 // passphrase: the terminal does not show what is typed.
-func asksSecretly(f *os.File) bool {
+func asksPassword(f *os.File) bool {
 	state, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil && state.Lflag&unix.ECHO == 0 && state.Lflag&unix.ICANON != 0
 }

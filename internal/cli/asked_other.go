@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// asksSecretly returns false, because it can't know.
-func asksSecretly(*os.File) bool { return false }
+// asksPassword returns false, because it can't know.
+func asksPassword(*os.File) bool { return false }

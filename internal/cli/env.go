@@ -21,17 +21,19 @@ type Env struct {
 	Getenv func(string) string
 	Now    func() time.Time
 	Sleep  func(context.Context, time.Duration) error
-	// Hurry is closed by a second signal: the run does not wait for requests in flight. It may be nil.
+	// Hurry is closed at a second signal, so that the run stops waiting for requests in flight. It may be
+	// nil.
 	Hurry <-chan struct{}
-	// Retry says how reads are repeated; the zero value has defaults.
+	// Retry says how to retry reads; the zero value means the defaults.
 	Retry api.Retry
 	// Dir is the folder that the program was started in.
 	Dir string
-	// Width is the columns of standard output's terminal, 0 if it is none.
+	// Width is the number of columns if standard output is a terminal, or else 0.
 	Width       int
 	StdinIsTTY  bool
 	StderrIsTTY bool
-	// StderrWidth returns the columns that standard error's terminal has for a bar; it may be nil.
+	// StderrWidth returns the number of columns for a bar if standard error is a terminal, or else 0. It
+	// may be nil.
 	StderrWidth func() int
 }
 
@@ -47,7 +49,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TerminalWidth returns the columns of the terminal behind f, 0 if f is none.
+// TerminalWidth returns the number of columns of the terminal f, or 0 if f is not a terminal.
 func TerminalWidth(f *os.File) int {
 	if !term.IsTerminal(int(f.Fd())) {
 		return 0
@@ -59,10 +61,10 @@ func TerminalWidth(f *os.File) int {
 	return width
 }
 
-// BarWidth is TerminalWidth for a bar: it is 0 while f shows the question for a password, which the
-// bar would overwrite.
+// BarWidth is TerminalWidth for a bar: it is 0 while f shows a password prompt, which the bar would
+// overwrite.
 func BarWidth(f *os.File) int {
-	if asksSecretly(f) {
+	if asksPassword(f) {
 		return 0
 	}
 	return TerminalWidth(f)

@@ -73,7 +73,7 @@ func (a *app) getLive(ctx context.Context, l project.Loaded, t explain.Topic) (k
 	if !t.Kind.Can(kind.Get) {
 		return kind.Object{}, fmt.Errorf("the platform has no way to read a %s", t.Kind.Name)
 	}
-	w, err := a.enter(ctx, l.Project, l.Set)
+	w, err := a.openPlatform(ctx, l.Project, l.Set)
 	if err != nil {
 		return kind.Object{}, err
 	}

@@ -41,7 +41,7 @@ func newInit(a *app) *cobra.Command {
 		"editor": editorChoices(), "ci": ciChoices(),
 		"ledger": {scaffold.GitLedger, scaffold.FileLedger, scaffold.None}, "adopt": {"all", "none"},
 	} {
-		_ = cmd.RegisterFlagCompletionFunc(name, completeWords(words...)) // it is there
+		_ = cmd.RegisterFlagCompletionFunc(name, completeWords(words...)) // the flag exists
 	}
 	return cmd
 }
@@ -173,7 +173,7 @@ func (a *app) makeSetupLedger(ctx context.Context, s *scaffold.Setup, adopt stri
 	if s.Store == "" {
 		return "", func() error { return nil }, nil
 	}
-	w, err := a.enter(ctx, s.Project, &manifest.Set{})
+	w, err := a.openPlatform(ctx, s.Project, &manifest.Set{})
 	if err != nil {
 		return "", nil, err
 	}

@@ -53,7 +53,7 @@ func (a *app) ledgerCommand(
 
 // withLedger opens the ledger of a project, or of the sandbox, for a function.
 func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.Set, do func(*ledger.Ledger) error) error {
-	w, err := a.enter(ctx, p, set)
+	w, err := a.openPlatform(ctx, p, set)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (a *app) initLedger(ctx context.Context, adopt string) (doc report.Document
 	if err != nil {
 		return doc, err
 	}
-	w, err := a.enter(ctx, p, &manifest.Set{})
+	w, err := a.openPlatform(ctx, p, &manifest.Set{})
 	if err != nil {
 		return doc, err
 	}

@@ -21,7 +21,7 @@ import (
 	"trueup/internal/report"
 )
 
-// config returns what the run takes from its flags and from its process.
+// config returns the options of the run, from its flags and its Env.
 func (a *app) config() config.Options {
 	o := config.Options{
 		Getenv: a.env.Getenv, Cwd: a.env.Dir, Dir: a.dir(), Stdin: a.env.Stdin, StdinIsTTY: a.env.StdinIsTTY,
@@ -48,8 +48,8 @@ func (a *app) warn(w api.Warning) {
 	a.log(slog.LevelWarn, fmt.Sprintf("the server warns about %s %s: %s", w.Op, strings.TrimSuffix(w.Kind+"/"+w.Name, "/"), w.Text))
 }
 
-// enter opens the platform of a run, or the sandbox.
-func (a *app) enter(ctx context.Context, p project.Project, set *manifest.Set) (*config.Platform, error) {
+// openPlatform opens the platform of a run, or the sandbox.
+func (a *app) openPlatform(ctx context.Context, p project.Project, set *manifest.Set) (*config.Platform, error) {
 	switch {
 	case a.global.sandbox:
 		return a.config().OpenSandboxPlatform(ctx, p, set)
@@ -59,8 +59,8 @@ func (a *app) enter(ctx context.Context, p project.Project, set *manifest.Set) (
 	return a.config().Open(p)
 }
 
-// findProject reads the project of the run: the one in the folder of -C, or else the nearest from the
-// current folder upwards.
+// findProject reads the project in the folder of -C. Without -C, it reads the nearest one in the current
+// folder and those above it.
 func (a *app) findProject() (project.Project, error) {
 	if a.global.dir == "" {
 		return project.Near(a.dir())
@@ -95,7 +95,7 @@ func (a *app) sources(p project.Project, paths []string) ([]manifest.Source, err
 	return s.List, err
 }
 
-// texts reads the files of PATHs, or else of the project, without reading them as manifests.
+// texts reads the files of PATHs, or else of the project, without parsing them.
 func (a *app) texts(p project.Project, paths []string) ([]manifest.Text, diag.List, error) {
 	list, err := a.sources(p, paths)
 	if err != nil {
@@ -104,7 +104,8 @@ func (a *app) texts(p project.Project, paths []string) ([]manifest.Text, diag.Li
 	return manifest.Texts(list, manifest.Limits{})
 }
 
-// load reads the project and the manifests, and more of them, and runs every offline check.
+// load reads the project, the manifests of PATHs, or else of the project, and those of more, and runs
+// every offline check.
 func (a *app) load(ctx context.Context, paths []string, strict bool, more ...manifest.Source) (project.Loaded, error) {
 	p, err := a.findProject()
 	if err != nil {
@@ -113,7 +114,7 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 	return a.loadOf(ctx, p, paths, strict, more...)
 }
 
-// loadOf is load for a project that was read, or that init is about to write.
+// loadOf is load for a project that the caller has: it was read before, or init is about to write it.
 func (a *app) loadOf(
 	ctx context.Context, p project.Project, paths []string, strict bool, more ...manifest.Source,
 ) (project.Loaded, error) {
@@ -132,9 +133,9 @@ func (a *app) loadOf(
 	return l, err
 }
 
-// history returns the reader of what git had before.
+// history returns a reader of the manifests in earlier commits.
 func (a *app) history(l project.Loaded, paths []string) *history.Reader {
-	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event, a part of it is known
+	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event file, ci is incomplete
 	return history.New(history.Config{
 		Cwd: a.dir(), Paths: paths, Loaded: l, Options: l.Project.ManifestOptions(false, a.global.parallelism),
 		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
@@ -149,7 +150,7 @@ func (a *app) stdin(what string) io.Reader {
 	return a.env.Stdin
 }
 
-// full returns the whole path of a file that the user named, which starts from the folder of -C.
+// full returns the absolute path of a file that the user named. A relative name starts in the folder of -C.
 func (a *app) full(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -157,10 +158,10 @@ func (a *app) full(name string) string {
 	return filepath.Join(a.dir(), name)
 }
 
-// errSource refuses to write a result to a file that may be a manifest.
+// errSource is the error for a result file whose name may be that of a manifest.
 var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")
 
-// mayBeSource reports whether the name of a file is that of a manifest.
+// mayBeSource reports whether the name of a file ends like that of a manifest.
 func mayBeSource(name string) bool {
 	ending := strings.ToLower(filepath.Ext(name))
 	return ending == ".yaml" || ending == ".yml"

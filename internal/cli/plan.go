@@ -50,7 +50,7 @@ func (o *planOptions) register(f *pflag.FlagSet) {
 // reconcileEnv returns where the run works.
 func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	return reconcile.Env{
-		Options: a.config(), Paths: paths, Open: a.enter, History: a.history(l, paths),
+		Options: a.config(), Paths: paths, Open: a.openPlatform, History: a.history(l, paths),
 		Report: a.happened, Hurry: a.env.Hurry, Begin: a.beginPhase,
 	}
 }

@@ -113,7 +113,7 @@ func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (
 			Problem: "there is no trueup.yaml " + a.searched() + ", so trueup knows none", Fix: "run trueup init, or try --sandbox",
 		}}, nil
 	}
-	w, err := a.enter(ctx, l.Project, l.Set)
+	w, err := a.openPlatform(ctx, l.Project, l.Set)
 	if err != nil {
 		return compose.Known{}, err
 	}

@@ -198,7 +198,7 @@ func (s *stage) applyOn(w *wire) int {
 	a, l := s.entered()
 	env := a.reconcileEnv(l, nil)
 	env.Open = func(ctx context.Context, p project.Project, set *manifest.Set) (*config.Platform, error) {
-		platform, err := a.enter(ctx, p, set)
+		platform, err := a.openPlatform(ctx, p, set)
 		if err != nil {
 			return nil, err
 		}
