@@ -15,8 +15,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// readObject reads an object in canonical JSON. It rejects one of another workspace,
-// which servers name by its name or UUID.
+// readObject reads an object in canonical JSON. It rejects an object of another workspace.
+// A server gives the workspace as its name or its UUID.
 func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
 	o, err := k.ReadObject(doc)
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *decoder) field() error {
 	return err
 }
 
-// envelope reads the value of a field that says something about the list.
+// envelope reads the value of metadata, kind or nextPageToken.
 func (d *decoder) envelope(name string) error {
 	v, err := d.tree()
 	if err != nil {
@@ -195,7 +195,8 @@ func (d *decoder) item() error {
 	return d.each(o)
 }
 
-// members reads an object or an array, with its first and last character.
+// members reads an object or an array, from its first character to last. It calls each for
+// every member, which each must read. Errors name a member as what.
 func (d *decoder) members(last byte, what string, each func() error) error {
 	d.at++
 	for first := true; ; first = false {
@@ -258,8 +259,8 @@ func (d *decoder) unreadable(err error) error {
 // begin allows the next value to be as large as an object.
 func (d *decoder) begin() { d.src.limit = d.offset + int64(d.at) + d.src.object }
 
-// firstRead is how much to read of a list at least at once.
-const firstRead = 64 << 10
+// minRead is the least room that more makes in the buffer.
+const minRead = 64 << 10
 
 // more doubles the unused part of the buffer, unless a size limit prevents it. Doubling
 // keeps the total work of trying again linear. An error means that it read nothing.
@@ -269,7 +270,7 @@ func (d *decoder) more() error {
 	d.offset += int64(d.at)
 	want := min(2*int64(had), d.src.bound()-d.offset)
 	d.buf, d.at = append(d.buf[:0], rest...), 0
-	d.buf = slices.Grow(d.buf, max(firstRead, had))
+	d.buf = slices.Grow(d.buf, max(minRead, had))
 	for {
 		n, err := d.src.Read(d.buf[len(d.buf):cap(d.buf)])
 		d.buf = d.buf[:len(d.buf)+n]
@@ -330,8 +331,8 @@ func (d *decoder) raw() ([]byte, error) {
 		err := dec.Decode(&raw)
 		n := int(dec.InputOffset())
 		// A number at the end of the buffer may continue.
-		mayGoOn := err == nil && n == len(d.buf)-d.at && raw[0] <= '9' && raw[0] != '"'
-		if (mayGoOn || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && d.more() == nil {
+		mayContinue := err == nil && n == len(d.buf)-d.at && raw[0] <= '9' && raw[0] != '"'
+		if (mayContinue || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && d.more() == nil {
 			continue
 		}
 		if err == nil && !utf8.Valid(raw) {
@@ -358,15 +359,16 @@ func (d *decoder) tree() (any, error) {
 type source struct {
 	r           io.Reader
 	read, limit int64 // read counts bytes; limit is where the current value must have ended
-	// The most bytes of one value, of the rest of the list, and of the whole list.
+	// Limits in bytes: object for one value, list for this page, which is what is left for the
+	// list, and most for the whole list.
 	object, list, most int64
 	err                error
 }
 
-// bound is where reading must stop now.
+// bound returns the position where reading must stop: the end of the current value or of the list.
 func (s *source) bound() int64 { return min(s.limit, s.list) }
 
-// Read reads up to the limits.
+// Read reads from the body. It returns an error at a limit.
 func (s *source) Read(p []byte) (n int, err error) {
 	room := s.bound() - s.read
 	switch {

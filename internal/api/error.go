@@ -89,7 +89,7 @@ func (e *Error) Unwrap() error { return e.err }
 // NotFound reports whether the platform says that the object does not exist.
 func (e *Error) NotFound() bool { return e.Class == Absent }
 
-// Exists reports whether the name exists already. This request made nothing.
+// Exists reports whether the name exists already, so that this request created nothing.
 func (e *Error) Exists() bool { return e.Class == Taken }
 
 // Conflict reports whether the platform rejected the request for a reason that may
@@ -105,7 +105,7 @@ func (e *Error) Auth() bool { return e.Class == Denied }
 // Uncertain reports whether a write may have been done.
 func (e *Error) Uncertain() bool { return e.Class == Unclear }
 
-// NotSent reports whether a write was certainly not done, and may be sent again.
+// NotSent reports whether a write was certainly not done, so that it may be sent again.
 func (e *Error) NotSent() bool { return e.Class == Unsent || e.Class == Denied && e.Status == 0 }
 
 // Wait returns the pause that the server asked for, or 0. Turn and reads wait for it.
@@ -237,7 +237,7 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 	body, err := io.ReadAll(io.LimitReader(a, limit))
 	said := readErrorBody(body, c.endpoint.redact)
 	if err != nil {
-		// A body that was cut does not count as the platform's.
+		// An incomplete body does not prove that the platform answered.
 		said.isJSON, said.empty = false, false
 		said.message = joinSentences(said.message, oneLine("the answer was cut: "+c.endpoint.redact(err.Error()), messageSize))
 	}
@@ -286,8 +286,8 @@ func (c *call) holder() string {
 	return who
 }
 
-// unreadable returns the error for a success whose body, which begins with head, is
-// invalid.
+// unreadable returns the error for a successful answer with an invalid body. head is the start
+// of the body.
 func (c *call) unreadable(a *answer, err error, head []byte) *Error {
 	e := c.newError(Unreadable, a)
 	e.err = err

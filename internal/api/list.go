@@ -25,7 +25,7 @@ type listing struct {
 	*call
 	info    kind.ListInfo
 	each    func(kind.Object) error
-	stopped error // the error of each
+	stopped error // what ended the list: an error of each, or too many objects
 	// earlier has the objects of this page that earlier attempts passed to each, and
 	// current those of this attempt.
 	earlier, current map[string]bool
@@ -75,8 +75,9 @@ func (r *Reader) pages(ctx context.Context, l *listing) error {
 	}
 }
 
-// restart returns the URL of the next page after a continue token has expired. It uses
-// the answer's fresh token once; after that the list is incomplete.
+// restart returns the URL of the next page if err says that the continue token has expired. It
+// uses the fresh token in the answer once. The second time it returns nil, and the list is
+// incomplete.
 func (l *listing) restart(err error) (*url.URL, error) {
 	var e *Error
 	switch {
@@ -90,7 +91,8 @@ func (l *listing) restart(err error) (*url.URL, error) {
 	return l.withQuery("continue", e.restart), nil
 }
 
-// endless returns the error for a list that is too long or never ends.
+// endless returns the error for a list that has too many pages or objects, or links back to an
+// earlier page.
 func (l *listing) endless(format string, args ...any) *Error {
 	e := l.newError(Unreadable, nil)
 	e.Message = fmt.Sprintf(format, args...)
@@ -127,7 +129,7 @@ func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error
 	return next, cmp.Or(l.stopped, err)
 }
 
-// pass calls each, unless an earlier attempt did.
+// pass calls each with o, unless an earlier attempt at this page did.
 func (l *listing) pass(o kind.Object) error {
 	switch {
 	case l.earlier[o.Name]:

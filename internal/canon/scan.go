@@ -14,7 +14,7 @@ import (
 // ErrShort means that a text ends before its value does.
 var ErrShort = errors.New("the text ends before its value")
 
-// errSyntax is any other error that encoding/json explains.
+// errSyntax means that a text is not valid JSON. Canonical returns the error of encoding/json instead.
 var errSyntax = errors.New("wrong syntax")
 
 // maxDepth limits nested objects and arrays: no manifest or answer has more.
@@ -48,16 +48,16 @@ type Scanner struct {
 	at int
 	// out is the canonical form; spare is for sorting a part of it.
 	out, spare []byte
-	// members are those of the objects that are open.
+	// members has the members of the objects whose end is not read yet.
 	members []member
 	// escaped: a key has an escape, so its bytes do not sort like its text.
 	escaped bool
-	// whole: nothing follows after the end of the text.
+	// whole: the text is complete, so a number may end with it.
 	whole bool
 	err   error
 }
 
-// member is a member of an object, by places in out: the start of its key with the quote, and the ends
+// member is a member of an object, as offsets in out: the start of its key with the quote, and the ends
 // of key and value.
 type member struct{ start, key, end int }
 
@@ -70,7 +70,7 @@ func (s *Scanner) Next(text []byte) (canonical []byte, n int, err error) {
 	return s.out, s.at, s.err
 }
 
-// fail ends the reading; the first error counts.
+// fail stops reading with err. It keeps the first error.
 func (s *Scanner) fail(err error) {
 	if s.err == nil {
 		s.err = err
@@ -88,7 +88,7 @@ func (s *Scanner) peek() byte {
 	return 0
 }
 
-// take copies the sign if it is next.
+// take copies the next byte if it is sign, and reports whether it was.
 func (s *Scanner) take(sign byte) bool {
 	if s.peek() != sign {
 		return false
@@ -98,7 +98,7 @@ func (s *Scanner) take(sign byte) bool {
 	return true
 }
 
-// value reads a value inside of depth others.
+// value reads a value that is nested in depth others.
 func (s *Scanner) value(depth int) {
 	c := s.peek()
 	if (c == '{' || c == '[') && depth == maxDepth {
@@ -123,7 +123,7 @@ func (s *Scanner) value(depth int) {
 	}
 }
 
-// more reports whether another value follows in an object or array.
+// more reports whether another value follows in an object or array that ends with last.
 func (s *Scanner) more(last byte) bool {
 	if s.err != nil || s.take(',') {
 		return s.err == nil
@@ -218,7 +218,8 @@ func (s *Scanner) text() {
 	}
 }
 
-// endOfText finds the end of a text. plain reports that it has no escapes except those that Append writes, too.
+// endOfText returns the end of a JSON string. plain reports whether Append would write each of its
+// escapes, so that the string can be copied.
 func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 	plain, ascii = true, true
 	for end = s.at + 1; end < len(s.in); end++ {
@@ -257,7 +258,7 @@ func (s *Scanner) word(word string) {
 	}
 }
 
-// number reads a number, which may continue after the end of the text.
+// number reads a number. If the text ends with it and is not whole, the number may continue: ErrShort.
 func (s *Scanner) number() {
 	end := s.at
 	for end < len(s.in) && (s.in[end] >= '0' && s.in[end] <= '9' || bytes.IndexByte([]byte("-+.eE"), s.in[end]) >= 0) {
@@ -305,7 +306,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// endOf returns the end of the value at a place of canonical JSON.
+// endOf returns the end of the value that starts at an offset of canonical JSON.
 func endOf(b []byte, at int) int {
 	for depth := 0; at < len(b); at++ {
 		switch b[at] {
