@@ -82,27 +82,30 @@ type Deps struct {
 	Options Options
 }
 
-// Options are the user's.
+// Options are the settings that the user chose.
 type Options struct {
-	// Parallelism bounds the objects that are worked on at once.
+	// Parallelism limits how many objects Run works on at once.
 	Parallelism int
-	// AcceptNormalised sends purges although the server changed what was sent to the object that they wait for.
+	// AcceptNormalised sends a purge even if the server changed the values that were sent for the object that it
+	// waits for.
 	AcceptNormalised bool
 	// Wait waits until created objects are ready, and deleted ones gone, at most WaitTimeout.
 	Wait        bool
 	WaitTimeout time.Duration
-	// Batch is how many objects may wait for the ledger together; less than 2 means that it is
-	// fast. Run claims at most Parallelism send-once requests together.
+	// Batch is how many objects may wait for one write to the ledger. Less than 2 is for a fast
+	// ledger, with a write for each object. Run claims at most Parallelism send-once requests together.
 	Batch int
-	// WaitOthers is how long to wait for requests that other runs claimed.
+	// WaitOthers limits the wait for requests that other runs claimed.
 	WaitOthers time.Duration
 }
 
-// Run applies a plan: first objects that converge, then those that are created once, then
-// requests that are sent once, each after the objects that it waits for. It deletes last, and only
-// if everything else succeeded. A failure stops only what depends on it. A rejected token, a
-// platform that fails again and again, or the end of ctx stops everything that has not started;
-// requests in flight then get a few seconds, or until Hurry is closed, and are recorded in any case.
+// Run applies a plan: first objects that it creates and patches, then objects that it creates once
+// and never changes, then purges. Each waits for the objects that it depends on. Run deletes last,
+// and only if everything else succeeded.
+//
+// A failure stops only what depends on it. A rejected token, a platform that fails again and again,
+// or the end of ctx stops everything that has not started. Requests in flight then get a few
+// seconds, or until Hurry is closed. Run records their outcomes in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	report := d.Report
 	d.Report = func(e Event) {
@@ -145,7 +148,7 @@ type run struct {
 	sendCtx, ledgerCtx context.Context
 	// hasDeadline reports whether the run has a time limit.
 	hasDeadline bool
-	// slots bound the items that are worked on; nil between phases.
+	// slots limits the items that are worked on at once; nil between phases.
 	slots chan struct{}
 	// done counts the items that ended.
 	done atomic.Int64
@@ -153,13 +156,13 @@ type run struct {
 	mu sync.Mutex
 	// stopped is why nothing new may start, or empty.
 	stopped string
-	// failures counts the operations in a row that the platform failed.
+	// failures counts consecutive operations that failed because of the platform.
 	failures int
-	// full is, by hostname, why the platform accepts no more purges for now.
+	// full has, by hostname, the reason why the platform accepts no more purges for now.
 	full map[string]string
 	// clocks has the last clock reading of each area.
 	clocks map[kind.Area]clockReading
-	// elsewhere are the items that other runs have claimed.
+	// elsewhere has the items that other runs have claimed.
 	elsewhere []kind.Key
 }
 
@@ -188,7 +191,7 @@ func (r *run) phase(ctx context.Context, policy kind.Policy) {
 	r.recordInSync(ctx)
 }
 
-// withoutSlot runs do, which waits for the ledger, while another item has the slot.
+// withoutSlot gives the item's slot to another item while do waits for the ledger.
 func (r *run) withoutSlot(do func()) {
 	if r.slots != nil {
 		<-r.slots

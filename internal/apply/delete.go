@@ -10,8 +10,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// deleteAll deletes what the plan says, one after the other, and only while
-// everything before succeeded (docs/design.md C3).
+// deleteAll deletes the objects that the plan deletes, one after the other. After a failure it
+// sends no more deletions (docs/design.md C3).
 func (r *run) deleteAll(ctx context.Context) {
 	for i := range r.items {
 		if it := &r.items[i]; it.Op == plan.Delete {
@@ -64,7 +64,7 @@ func (d *deletion) all(ctx context.Context) *Outcome {
 	return d.reportEnd(end)
 }
 
-// failedBefore returns an outcome if anything before the deletions failed.
+// failedBefore returns an outcome if any item before this deletion failed.
 func (r *run) failedBefore() *Outcome {
 	for _, o := range r.outcomes {
 		if o.Verdict != "" && o.Verdict != OK {
@@ -148,7 +148,7 @@ func (d *deletion) tookEffect(obj kind.Object, err error) *Outcome {
 	return nil
 }
 
-// isPlanned reports whether an object is the one in the plan, and no new one of its name.
+// isPlanned reports whether an object is the one in the plan, not a new one with the same name.
 func (d *deletion) isPlanned(obj kind.Object) bool {
 	return obj.UID == d.item.Live.UID && obj.CreationTimestamp == d.item.Made
 }
@@ -178,7 +178,7 @@ func (d *deletion) verify(ctx context.Context, err error) *Outcome {
 		"run plan again later; if it is still there, delete it in the web console")
 }
 
-// record records the outcome in the ledger. An unknown one stays an intent, which the next run checks.
+// record records the outcome in the ledger. If it is unknown, the intent stays, and the next run checks it.
 func (d *deletion) record(end *Outcome) *Outcome {
 	switch {
 	case d.state >= deletePending:

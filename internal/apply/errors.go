@@ -9,21 +9,22 @@ import (
 	"trueup/internal/kind"
 )
 
-// Answer is an error of a Writer that says what it means. After a write, any other error leaves
-// the outcome unknown.
+// Answer is an error of a Writer that reports what happened. After a write, any other error
+// leaves the outcome unknown.
 type Answer interface {
 	error
 	NotFound() bool
-	// Exists reports that the name of the new object exists already.
+	// Exists reports whether the name of the new object exists already.
 	Exists() bool
 	Conflict() bool
-	// Limited reports that the platform accepts no more of these for now.
+	// Limited reports whether the platform accepts no more requests of this kind for now.
 	Limited() bool
 	Auth() bool
-	// Uncertain reports that the write may have happened, NotSent that nothing was
-	// written, Hopeless that a retry can't succeed.
+	// Uncertain reports whether the write may have happened.
 	Uncertain() bool
+	// NotSent reports whether certainly nothing was written.
 	NotSent() bool
+	// Hopeless reports whether a retry can't succeed.
 	Hopeless() bool
 	// HTTPStatus is 0 if the platform gave no answer.
 	HTTPStatus() int
@@ -35,7 +36,7 @@ type Answer interface {
 	Existing() (kind.Object, bool)
 }
 
-// ask returns what an error answers to a question, or the zero value if it is no Answer.
+// ask calls a method of an Answer on err. It returns the zero value if err is no Answer.
 func ask[T any](err error, question func(Answer) T) (said T) {
 	if answer, ok := errors.AsType[Answer](err); ok {
 		return question(answer)

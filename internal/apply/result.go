@@ -30,8 +30,8 @@ type Outcome struct {
 	Sent    bool   `json:"sent"`
 	Message string `json:"message,omitempty"`
 	Fix     string `json:"fix,omitempty"`
-	// Field is the path of the field that the platform rejected. Line and Column are its place
-	// in the manifest, from 1; Run leaves them 0.
+	// Field is the path of the field that the platform rejected. Line and Column are its position
+	// in the manifest, from 1; the caller of Run sets them.
 	Field  string `json:"field,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
@@ -89,7 +89,8 @@ const (
 	PhaseStack  = "stack"
 )
 
-// Below, a function that checks whether an item can continue returns nil if it can.
+// In this package, a function that checks whether an item can continue returns nil if it can,
+// and the item's outcome if it can't.
 
 func done(message string) *Outcome { return &Outcome{Status: Done, Verdict: OK, Message: message} }
 
@@ -101,7 +102,7 @@ func failed(v Verdict, message, fix string) *Outcome {
 	return &Outcome{Status: Failed, Verdict: v, Message: message, Fix: fix}
 }
 
-// fault is the outcome of an error.
+// fault is the outcome of an item that failed with err.
 func fault(err error, prefix, fix string) *Outcome {
 	end := failed(Partial, prefix+err.Error(), fix)
 	if auth(err) {
@@ -111,7 +112,8 @@ func fault(err error, prefix, fix string) *Outcome {
 	return end
 }
 
-// failedUnsent is the outcome of an error before anything was sent.
+// failedUnsent is the outcome of an error before anything was sent. If the run has ended, that
+// is the reason instead.
 func failedUnsent(ctx context.Context, err error, prefix string) *Outcome {
 	return cmp.Or(late(ctx), fault(err, prefix, ""))
 }
@@ -153,14 +155,15 @@ func unclaimed(err error) *Outcome {
 	return end
 }
 
-// unrecorded adds err, if any: the ledger could not record the outcome.
+// unrecorded adds to the message that the ledger could not record the outcome, unless err is nil.
 func (o *Outcome) unrecorded(err error) {
 	if err != nil {
 		o.Message += " (and the ledger could not record it: " + err.Error() + ")"
 	}
 }
 
-// unrecordedLive is unrecorded for an object that the next run finds in sync, too.
+// unrecordedLive is unrecorded for an object that is in sync: the item fails, and the next run
+// records it.
 func (o *Outcome) unrecordedLive(what string, err error) {
 	if err == nil || o.Verdict != OK {
 		o.unrecorded(err)

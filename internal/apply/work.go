@@ -15,11 +15,11 @@ import (
 
 // Limits of retries (docs/design.md C4).
 const (
-	// maxTries bounds the tries of a request that may safely be sent again;
-	// maxSends those of a POST that may have been executed.
+	// maxTries limits the tries of a request that is safe to send again. maxSends limits how often
+	// a POST that may have been executed is sent.
 	maxTries = 4
 	maxSends = 3
-	// The interval of pauses starts with firstPause and doubles up to maxPause.
+	// A pause is random within an interval, which starts at firstPause and doubles up to maxPause.
 	firstPause = 500 * time.Millisecond
 	maxPause   = 20 * time.Second
 	// maxWait is the longest Retry-After that trueup waits for.
@@ -40,7 +40,7 @@ type work struct {
 	// failed counts the tries that failed; each pause before a retry is random within interval.
 	failed   int
 	interval time.Duration
-	// sent reports that a request left; sends counts those that may have been executed.
+	// sent reports whether a request was sent. sends counts those that may have been executed.
 	sent  bool
 	sends int
 	// isPending: the ledger has the spec as pending. mayBeWritten: it must stay so,
@@ -161,7 +161,7 @@ func (w *work) waitTurn(ctx context.Context) *Outcome {
 	return nil
 }
 
-// send makes a request, and notes whether it left. One that panics may have.
+// send makes a request, and sets w.sent unless it was not sent. If request panics, it counts as sent.
 func (w *work) send(request func() error) error {
 	before := w.sent
 	w.sent = true
@@ -183,7 +183,7 @@ func (w *work) retry(ctx context.Context, err error) bool {
 	return w.canRetry(err) && w.pause(ctx, err)
 }
 
-// pause waits before a retry. It returns false if the run ends before that.
+// pause waits before a retry. It returns false if the run ends before the wait does.
 func (w *work) pause(ctx context.Context, err error) bool {
 	w.interval = min(max(firstPause, 2*w.interval), maxPause)
 	d := max(rand.N(w.interval), ask(err, Answer.Wait))
@@ -201,12 +201,12 @@ func (w *work) canRetry(err error) bool {
 	if !notSent(err) || httpStatus(err) != 0 || wait == 0 {
 		w.failed++
 	}
-	// With a time limit, pause rejects what does not fit.
+	// If the run has a deadline, pause rejects a wait that exceeds it.
 	return w.failed < maxTries && (w.hasDeadline || wait <= maxWait)
 }
 
-// look reads an object until isRight, four times within ten seconds. It returns true if the
-// run ended before that.
+// look reads an object up to four times within ten seconds, until isRight returns true. It reports
+// whether the run ended before that.
 func (w *work) look(ctx context.Context, name string, isRight func(kind.Object, error) bool) (interrupted bool) {
 	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
 		if pause > 0 && w.Sleep(ctx, pause) != nil {

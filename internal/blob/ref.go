@@ -20,29 +20,31 @@ import (
 
 const (
 	refFolder = "log"
-	// refTries bounds the pushes that fail although the ref has not moved; refPause is about the first pause.
+	// refTries limits how often Create pushes while the ref has not moved. refPause is roughly the first pause.
 	refTries = 3
 	refPause = 40 * time.Millisecond
-	// refDepth is how far back Create searches for its commit after an unclear push. Fewer commits fit in between.
+	// refDepth is how many commits Create searches for its own after a push without a clear result. Other runs
+	// can't add that many in between.
 	refDepth = 256
 )
 
 var (
 	refForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`) })
 	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`) })
-	// ownForm matches the refs that a repository may name. Strangers can write others, such as those of pull requests.
+	// ownForm matches the refs that trueup.yaml may name. Strangers can write other refs, such as those of pull requests.
 	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
 )
 
-// Ref is a ref on a remote, with its own history. Each commit adds a blob, and removes those that its copies combine: a
-// reader fetches only the newest commit. Each push names the expected commit, so the remote decides who wins. Create
-// returns ErrExists if anybody moved the ref since List.
+// Ref is a Store in a ref on a remote, with its own history. Each commit adds a blob, and removes the blobs that its
+// copies combine. A reader fetches only the newest commit. Each push names the commit that it expects, so the remote
+// rejects it if another one came first. Create returns ErrExists if the ref has moved since List.
 type Ref struct {
 	dir, ref, remote string
 
-	// lock guards the use of mirror and tip, mu the fields mirror and closed.
+	// lock serializes operations, which use mirror and tip. mu guards only the fields mirror and closed, so that Close
+	// need not wait for an operation.
 	lock chan struct{}
-	// tip is what List saw, or Create made; nil before.
+	// tip is the commit that List fetched or Create pushed last; nil before that.
 	tip *refTip
 
 	mu     sync.Mutex
@@ -57,7 +59,7 @@ type refTip struct {
 }
 
 // OpenRef opens REF or REF@REMOTE of the repository that has dir. Unless trusted, the ref must be below refs/trueup/ or
-// refs/heads/. It does not ask the remote. Call Close.
+// refs/heads/. It does not contact the remote. Call Close.
 func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 	ref, remote, named := strings.Cut(where, "@")
 	if !named {
@@ -91,7 +93,7 @@ func (s *Ref) Close() error {
 // Make does nothing: the first push makes the ref.
 func (s *Ref) Make(context.Context) error { return nil }
 
-// Below returns another ref beside this one.
+// Below returns a store in the ref REF-FOLDER of the same remote.
 func (s *Ref) Below(folder string) Store { return newRef(s.dir, s.ref+"-"+path.Base(folder), s.remote) }
 
 // Place names the ref and the remote.
@@ -99,7 +101,7 @@ func (s *Ref) Place(name string) string {
 	return strings.TrimPrefix(name+" in ", " in ") + s.ref + " of remote " + s.remote
 }
 
-// RefusesCreation needs no test: git checks the expected commit.
+// RefusesCreation does not test the remote: git checks the expected commit in every push.
 func (s *Ref) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
 // locked calls do with exclusive access. It fetches the tip if it is unknown or must be fresh.
@@ -196,7 +198,7 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 	return content, err
 }
 
-// Create pushes a commit. If the push fails, it reads the ref instead of git's message.
+// Create pushes a commit. If the push fails, it fetches the ref to find out why, and does not parse git's message.
 func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	return s.locked(ctx, false, func(m *git.Mirror) error {
 		if slices.Contains(s.tip.files, b.Name) {
@@ -224,7 +226,7 @@ func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	})
 }
 
-// settle returns how a push ended after the ref moved.
+// settle finds out whether a failed push of next arrived, after the ref has moved. It returns ErrExists if it did not.
 func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	arrived, err := m.Holds(ctx, s.ref, refDepth, next.commit)
 	switch {
@@ -237,7 +239,8 @@ func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	return nil
 }
 
-// commit makes a commit with a random id: a remote that has the same commit would accept the push.
+// commit makes a commit with a random id in its message: if two runs made the same commit, the remote would accept both
+// pushes.
 func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
 	old := s.tip.files
 	c := git.Commit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
