@@ -40,7 +40,7 @@ func (c command) text() safe {
 	for i := range lines {
 		lines[i] = commandData(lines[i])
 	}
-	return safetext.F("::%s %s::%s", tableOfLevels[c.level].command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
+	return safetext.F("::%s %s::%s", levelNames[c.level].command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
 }
 
 // commandData escapes text for a command. Safe text has no line breaks, and Guarded breaks
@@ -122,7 +122,7 @@ func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
 // codeIssueOf puts remarks about no file at trueup.yaml: the format requires a file.
 func codeIssueOf(r remark, at Place) codeIssue {
 	issue := codeIssue{
-		Description: safetext.Join(r.lines(), "; "), CheckName: r.id(), Fingerprint: r.fingerprint, Severity: tableOfLevels[r.level].code,
+		Description: safetext.Join(r.lines(), "; "), CheckName: r.id(), Fingerprint: r.fingerprint, Severity: levelNames[r.level].code,
 	}
 	issue.Location.Path = cmp.Or(r.file, at.project())
 	issue.Location.Lines.Begin = max(r.line, 1)

@@ -34,7 +34,7 @@ type htmlPage struct {
 	Advice         []htmlFinding
 	ItemsOf        safe
 	Items          []htmlEntry
-	// Many makes a browser lay out only the objects on the screen.
+	// Many is set for a long page: the browser then lays out only the objects on the screen.
 	Many                       bool
 	Filters                    []htmlFilter
 	Lists                      []htmlList
@@ -157,7 +157,7 @@ func (p *htmlPage) plan(doc Document, opts Options) {
 	}
 }
 
-// maxLinks is the most links of an htmlLook.
+// maxLinks limits the links of an htmlLook.
 const maxLinks = 8
 
 func (p *htmlPage) look(pl *plan.Plan) {
@@ -248,7 +248,7 @@ func (p *htmlPage) findings(doc Document) {
 	})
 }
 
-// htmlFinding is one finding, with the word that its column points at.
+// htmlFinding is one finding, with its source line.
 type htmlFinding struct {
 	alike
 	Class string
@@ -262,7 +262,7 @@ func findingView(a alike) htmlFinding {
 // htmlSource is a line of a file; At is the word at the finding's column.
 type htmlSource struct{ Before, At, After safe }
 
-// The most columns of source before and after the start of the marked word.
+// Limits of the columns of a source line before and after the start of the marked word.
 const (
 	sourceBefore = 80
 	sourceAfter  = 160

@@ -265,7 +265,7 @@ func TestPlaces(t *testing.T) {
 
 // TestRules: every rule of a remark is one of the table, which is sorted by level.
 func TestRules(t *testing.T) {
-	if !slices.IsSortedFunc(tableOfRules, func(a, b remarkRule) int { return int(b.level) - int(a.level) }) {
+	if !slices.IsSortedFunc(remarkRules, func(a, b remarkRule) int { return int(b.level) - int(a.level) }) {
 		t.Error("the table is not sorted by level")
 	}
 	for _, c := range machineCases() {
@@ -284,8 +284,8 @@ func TestReportRulesReference(t *testing.T) {
 	page.WriteString("# Rules of reports\n\n<!-- written by go test ./internal/report -run TestReportRulesReference -update -->\n\n" +
 		"Results of SARIF, code quality and annotations that are about a plan or a run, the most important first. " +
 		"Findings in manifests have [their own rules](../rules/README.md).\n\n| rule | level | meaning |\n|---|---|---|\n")
-	for _, rule := range tableOfRules {
-		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", rule.id, tableOfLevels[rule.level].sarif, rule.means)
+	for _, rule := range remarkRules {
+		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", rule.id, levelNames[rule.level].sarif, rule.means)
 	}
 	checkGolden(t, filepath.Join("..", "..", "..", "..", "docs", "reference", "report-rules.md"), []byte(page.String()))
 }

@@ -18,7 +18,7 @@ type textLine struct {
 	reason
 }
 
-// reason is shown on the first line of a value that differs.
+// reason says why a value differs. It is shown on the value's first line.
 type reason struct {
 	mark  mark
 	cause safe
@@ -171,7 +171,7 @@ func (t *objectText) kids(b *branch, depth int, below safe) {
 	}
 }
 
-// byIndex sorts the numbers of list elements as numbers.
+// byIndex compares names, and indexes such as [10] by number.
 func byIndex(a, b string) int {
 	if len(a) != len(b) && strings.Trim(a, "[0123456789]") == "" && strings.Trim(b, "[0123456789]") == "" {
 		return len(a) - len(b)
@@ -179,7 +179,7 @@ func byIndex(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// holds reports whether a branch has a value on that side.
+// holds reports whether a branch, or one below it, has a value on that side.
 func (b *branch) holds(s side) bool {
 	if b.value[s] != nil {
 		return true
@@ -263,7 +263,7 @@ func (t *objectText) members(depth int, v any) {
 	}
 }
 
-// block writes a string of several lines as a YAML block.
+// block writes a string with several lines as a YAML block scalar.
 func (t *objectText) block(depth int, before safe, text string) {
 	body, ended := strings.CutSuffix(text, "\n")
 	mark := "|"

@@ -28,8 +28,8 @@ const (
 	removedPart
 )
 
-// palette maps styles to colours; nil is no colour. It ignores the process's colour settings,
-// and uses the 16 colours of the terminal's theme, so that light and dark ones work.
+// palette maps styles to colours; nil means no colour. It ignores the process's colour settings. It
+// uses the 16 colours of the terminal's theme, so that light and dark themes work.
 type palette map[style]*color.Color
 
 func newPalette(enabled bool) palette {
@@ -65,7 +65,7 @@ type printer struct {
 	width   int
 	// wrap is set for a terminal.
 	wrap bool
-	// written is set after the first line: gap writes nothing before.
+	// written is set after the first line. Before that, gap writes nothing.
 	written bool
 }
 
@@ -100,7 +100,7 @@ func (p *printer) line(spans ...span) {
 			return
 		}
 	}
-	// flush returns errors: bufio keeps the first.
+	// Ignore errors here: bufio keeps the first, and flush returns it.
 	for _, s := range spans {
 		text := s.text.String()
 		if c := p.palette[s.style]; c != nil && text != "" {
@@ -259,8 +259,8 @@ func (l Lines) Marked(rows [][]string, opts Options) error {
 	return p.flush()
 }
 
-// marked writes a row and wraps its last cell. If a word in it, such as a path, is too wide
-// for that, cells move to lines below.
+// marked writes a row and wraps its last cell. If a word of that cell, such as a path, is too
+// wide, cells move to the lines below.
 func (p *printer) marked(spans []span) {
 	before, last := spans[:len(spans)-1], spans[len(spans)-1]
 	longest := 0

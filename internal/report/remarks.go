@@ -23,8 +23,8 @@ const (
 	errorLevel
 )
 
-// tableOfLevels names the levels in SARIF, annotations and Code Climate.
-var tableOfLevels = [...]struct{ sarif, command, code string }{
+// levelNames has the names of the levels in SARIF, annotations and Code Climate.
+var levelNames = [...]struct{ sarif, command, code string }{
 	noteLevel:    {"note", "notice", "info"},
 	warningLevel: {"warning", "warning", "major"},
 	errorLevel:   {"error", "error", "critical"},
@@ -37,8 +37,8 @@ type remarkRule struct {
 	means string
 }
 
-// tableOfRules has the most important rule first.
-var tableOfRules = []remarkRule{
+// remarkRules has the most important rule first.
+var remarkRules = []remarkRule{
 	{"run/failed", errorLevel, "The run stopped before its end."},
 	{"apply/failed", errorLevel, "A request failed or was not sent."},
 	{"apply/not-kept", errorLevel, "The server did not keep what was sent."},
@@ -66,13 +66,14 @@ var tableOfRules = []remarkRule{
 	{"run/note", noteLevel, "A note about the run."},
 }
 
-// ruleNamed returns a rule of the table and its rank; 0 for rules of manifests.
+// ruleNamed returns a rule of remarkRules and its rank from 1, or 0 for any other rule, such as one about
+// manifests.
 func ruleNamed(id string) (rule remarkRule, rank int) {
-	i := slices.IndexFunc(tableOfRules, func(r remarkRule) bool { return r.id == id })
+	i := slices.IndexFunc(remarkRules, func(r remarkRule) bool { return r.id == id })
 	if i < 0 {
 		return rule, 0
 	}
-	return tableOfRules[i], i + 1
+	return remarkRules[i], i + 1
 }
 
 func levelOf(rule string) level {
@@ -95,9 +96,9 @@ type remark struct {
 	line, column int
 	// source is the line of the file, if known.
 	source string
-	// named marks settings and grave changes, which annotations never omit.
+	// named is true for settings and grave changes, which annotations never omit.
 	named bool
-	// field is the path in the object, which stays when lines shift.
+	// field is the path in the object. Unlike line, it is the same after edits elsewhere in the file.
 	field string
 	// fingerprint is the same in every run with the same remark.
 	fingerprint string
@@ -131,7 +132,8 @@ func remarks(doc Document) []remark {
 	return found
 }
 
-// identify sets fingerprints that stay when lines shift. It numbers equal remarks.
+// identify sets the fingerprints. They do not depend on lines, so edits elsewhere in the file don't
+// change them. It numbers equal remarks.
 func identify(found []remark) {
 	seen := map[string]int{}
 	for i := range found {
@@ -142,7 +144,7 @@ func identify(found []remark) {
 	}
 }
 
-// ofRun reports whether a remark is about the whole run and about no file.
+// ofRun reports whether a remark is about the whole run, not about a file.
 func (r remark) ofRun() bool { return strings.HasPrefix(r.rule, "run/") }
 
 func (r remark) lines() []safe { return append([]safe{r.text}, r.more...) }
@@ -232,8 +234,8 @@ func outcomeRule(o apply.Outcome) string {
 	return ""
 }
 
-// planRemarks returns the settings, advice and notes of a plan, and before apply its
-// important changes.
+// planRemarks returns the settings, advice and notes of a plan. Without a result of apply, it also
+// returns the important changes.
 func planRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range doc.Plan.Settings {
@@ -338,7 +340,8 @@ func opRule(item plan.Item) string {
 	return ""
 }
 
-// changeRemarks returns the changes that are grave or that this change of git did not make.
+// changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
+// in git did not make.
 func changeRemarks(item plan.Item, at Place) []remark {
 	list := lineRemarks{item: item, at: at, together: map[string]int{}}
 	lost := lossesOf(item)
@@ -411,7 +414,8 @@ func changeRule(c plan.Change) string {
 	return ""
 }
 
-// riskRule returns the rule of a grave change that is sent, unless rule is a warning or worse.
+// riskRule returns the rule of a change. If the change is grave and is sent, that is the rule of its
+// risk, unless rule is a warning or worse.
 func riskRule(item plan.Item, c plan.Change, rule string) string {
 	sent := item.Op == plan.Patch && !c.Left && visible(c.Class, Options{})
 	if !sent || !c.Risk.Grave() || rule != "" && levelOf(rule) >= warningLevel {

@@ -130,7 +130,7 @@ func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNoti
 	rules, rest := map[string]int{}, 0
 	for _, r := range found {
 		if r.ofRun() {
-			notifications = append(notifications, sarifNotification{tableOfLevels[r.level].sarif, sarifMessage{sarifText(r.lines()...)}})
+			notifications = append(notifications, sarifNotification{levelNames[r.level].sarif, sarifMessage{sarifText(r.lines()...)}})
 			continue
 		}
 		index, known := rules[r.rule]
@@ -163,7 +163,7 @@ func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNoti
 
 func sarifOf(r remark, rule int, at Place) sarifResult {
 	result := sarifResult{
-		RuleID: r.id(), RuleIndex: rule, Level: tableOfLevels[r.level].sarif, Message: sarifMessage{sarifText(r.lines()...)},
+		RuleID: r.id(), RuleIndex: rule, Level: levelNames[r.level].sarif, Message: sarifMessage{sarifText(r.lines()...)},
 		Fingerprints: map[string]string{"trueup/v1": r.fingerprint}, Locations: make([]sarifLocation, 1),
 	}
 	where := &result.Locations[0]
@@ -225,5 +225,5 @@ func sarifRuleOf(r remark) sarifRule {
 	}
 	text := sarifMessage{sarifText(what)}
 	help := sarifMessage{sarifText(safetext.F("%s It is explained in docs/%s.md of its manual.", what, page))}
-	return sarifRule{r.id(), text, text, help, map[string]string{"level": tableOfLevels[r.level].sarif}}
+	return sarifRule{r.id(), text, text, help, map[string]string{"level": levelNames[r.level].sarif}}
 }

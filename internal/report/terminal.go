@@ -10,10 +10,10 @@ import (
 	"trueup/internal/safetext"
 )
 
-// Banner heads every output about the embedded platform.
+// Banner is the first line of every output about the embedded platform.
 const Banner = safetext.SandboxBanner
 
-// offlineBanner heads reports of --offline runs.
+// offlineBanner is the first line of the reports of --offline runs.
 const offlineBanner = "OFFLINE: git is compared with git, and not with what is live"
 
 func writeText(w io.Writer, doc Document, opts Options) error {
@@ -81,7 +81,7 @@ func commandText(doc Document, opts Options) []byte {
 	return b.Bytes()
 }
 
-// The columns of a plan: marks end in the third, the others are aligned.
+// The columns of a plan. Marks end in the third column. The other cells are aligned.
 const (
 	indent    = 4
 	hang      = indent + 4
@@ -295,7 +295,7 @@ func textApply(p *printer, doc Document, opts Options) {
 	}
 }
 
-// untouched reports whether apply sent nothing for an object and all is well.
+// untouched reports whether apply sent nothing for an object and has nothing to say about it.
 func untouched(o apply.Outcome) bool {
 	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
 }

@@ -13,7 +13,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// The files of VS Code in a repository, and what they are to name.
+// The settings files of VS Code in a repository, and the names to write into them.
 const (
 	settingsFile   = ".vscode/settings.json"
 	extensionsFile = ".vscode/extensions.json"
@@ -23,7 +23,7 @@ const (
 	yamlExtension  = "redhat.vscode-yaml"
 )
 
-// editSchema keeps a schema up to date that nobody has edited.
+// editSchema updates the schema, unless somebody edited it.
 func editSchema(was []byte) ([]byte, error) {
 	now := kind.EditorSchema()
 	switch {
@@ -36,8 +36,8 @@ func editSchema(was []byte) ([]byte, error) {
 	return now, nil
 }
 
-// editSettings makes VS Code use the schema for the files of a project, whose
-// folder in the repository is given. It keeps a setting for that schema.
+// editSettings makes VS Code use the schema for the files that match patterns. folder is that of the
+// project in the repository. It keeps an existing setting for the schema.
 func editSettings(folder string, patterns []string) change {
 	return func(was []byte) ([]byte, error) {
 		doc, err := parseCommented(was)
@@ -61,7 +61,7 @@ func editSettings(folder string, patterns []string) change {
 	}
 }
 
-// editExtensions makes VS Code recommend the extension that knows YAML, unless the repository does not want it.
+// editExtensions makes VS Code recommend an extension for YAML, unless the file lists it as unwanted.
 func editExtensions(was []byte) ([]byte, error) {
 	doc, err := parseCommented(was)
 	if err != nil {
@@ -86,7 +86,7 @@ type commented struct {
 	root hujson.Value
 }
 
-// maxBrackets bounds how deep such a text can be: its reader has no bound, and the file is the repository's.
+// maxBrackets limits the nesting of the text, because hujson has no limit and anybody can write the file.
 const maxBrackets = 10_000
 
 func parseCommented(text []byte) (commented, error) {
@@ -111,7 +111,7 @@ func (c commented) member(name string) *hujson.Value {
 	return memberOf(root, name)
 }
 
-// memberOf is the value of a name, of several the last, which is the one that counts; nil for none.
+// memberOf returns the value of the last member with the name, which is the effective one, or nil.
 func memberOf(o *hujson.Object, name string) *hujson.Value {
 	for i := len(o.Members) - 1; i >= 0; i-- {
 		if key, ok := o.Members[i].Name.Value.(hujson.Literal); ok && key.String() == name {
@@ -132,8 +132,8 @@ func hasText(v *hujson.Value, text string) bool {
 	})
 }
 
-// add returns the text with one more element at the end of a list, or member of an object, on a line of its own
-// where the others have one. In what is added a tab stands for a step of the indent.
+// add returns the text with what added as the last element of a list or member of an object. It is on its own
+// line if the others are. In what, a tab means one step of indentation.
 func (c commented) add(to hujson.Value, what string) []byte {
 	first, last, comma := edges(to)
 	shut := to.EndOffset - 1
@@ -145,7 +145,7 @@ func (c commented) add(to hujson.Value, what string) []byte {
 			indent = c.indent(first)
 		}
 	}
-	// A comment behind the last one stays there.
+	// Keep a comment that follows the last element.
 	kept := bytes.TrimRight(c.text[after:shut], " \t\r\n")
 	rest := c.text[after+len(kept) : shut]
 	alone = alone || bytes.Contains(kept, []byte("//"))
@@ -172,8 +172,8 @@ func (c commented) add(to hujson.Value, what string) []byte {
 	return append(append(out, rest...), c.text[shut:]...)
 }
 
-// edges are where the first element of a list, or member of an object, starts and
-// the last one ends, 0 for none, and whether a comma follows it.
+// edges returns where the first element of a list, or member of an object, starts, and where the last
+// one ends; both are 0 if there is none. comma reports whether a comma follows the last one.
 func edges(v hujson.Value) (first, last int, comma bool) {
 	switch v := v.Value.(type) {
 	case *hujson.Object:

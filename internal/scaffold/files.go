@@ -25,13 +25,13 @@ const (
 	Added   = "added to"
 )
 
-// maxFile bounds the files that are edited, in bytes.
+// maxFile limits the size of a file to edit, in bytes.
 const maxFile = 1 << 20
 
-// change makes the content of a file from what is there, which is nil if nothing is.
+// change returns the new content of a file. was is the old content, or nil if there is no file.
 type change func(was []byte) ([]byte, error)
 
-// Edit is what is done to a file.
+// Edit is a change of one file.
 type Edit struct {
 	Shown string // the name from the top of the repository
 	// State is ToWrite, ToAdd or Added, or files.Written, files.Unchanged or files.Kept.
@@ -78,7 +78,7 @@ func (s *Setup) plan(o Options) error {
 	return nil
 }
 
-// whole makes a file that has this content. It keeps any other.
+// whole returns a change that creates a file with this content, and rejects a file with other content.
 func whole(content []byte) change {
 	return func(was []byte) ([]byte, error) {
 		if was != nil && !bytes.Equal(was, content) {
@@ -106,8 +106,8 @@ func (e *Edit) look() (err error) {
 	return err
 }
 
-// read returns what is there, nil for nothing, or why that is not read. It follows no link of the
-// repository, because nobody asked to write where it leads.
+// read returns the content of the file, or nil if there is none; why is the reason to leave the file as
+// it is. It follows no symbolic link of the repository: a link can lead outside of it.
 func (e *Edit) read() (was []byte, why, err error) {
 	for above := path.Dir(e.name); above != "."; above = path.Dir(above) {
 		if info, err := e.root.Lstat(above); err == nil && !info.IsDir() {
@@ -133,7 +133,7 @@ func (e *Edit) read() (was []byte, why, err error) {
 
 func (e *Edit) isPlanned() bool { return e.State == ToWrite || e.State == ToAdd }
 
-// write writes the file. One that changed since look stays.
+// write writes the file, unless it changed since look read it.
 func (e *Edit) write() error {
 	if !e.isPlanned() {
 		return nil
@@ -158,7 +158,7 @@ func (e *Edit) write() error {
 	return files.Replace(e.root, f)
 }
 
-// Wanted is what would be in the file if it were not there, nil for the schema, which is long.
+// Wanted returns the content that a new file would get, or nil for the schema, which is long.
 func (e *Edit) Wanted() []byte {
 	text, err := e.change(nil)
 	if err != nil || e.name == kind.EditorSchemaFile {
@@ -173,8 +173,8 @@ func (s *Setup) NeedsID() bool {
 	return s.ID != "" && state != files.Written && state != Added
 }
 
-// patterns are the files of a project as an editor matches them, from the top of the repository. It
-// leaves out a name with special characters: the first line of a manifest names the schema as well.
+// patterns returns the files of the project as patterns for an editor, from the top of the repository. It
+// omits names with special characters: their manifests name the schema in their first line anyway.
 func (s *Setup) patterns() []string {
 	all := []string{path.Join(s.folder, project.File)}
 	for _, name := range s.Project.Manifests {
@@ -190,7 +190,7 @@ func (s *Setup) patterns() []string {
 	return all
 }
 
-// exampleHost belongs to nobody.
+// exampleHost is in a domain that is reserved for examples.
 const exampleHost = "first.example.com"
 
 // examples makes a manifest of each kind, with its required fields and its lists, as the schema shows them.
@@ -221,7 +221,8 @@ func (s *Setup) examples(add func(name string, text []byte)) error {
 	return nil
 }
 
-// exampleOf is the value that a schema shows of a field; of an object, its required fields and lists.
+// exampleOf returns the example of a field in the schema. For an object, it has the required fields and
+// the lists.
 func exampleOf(f *kind.Field) any {
 	if f.Type != kind.ObjectType && len(f.Examples) > 0 {
 		return f.Examples[0]
