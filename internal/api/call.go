@@ -121,8 +121,8 @@ type answer struct {
 	*http.Response
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// timer limits the whole answer. For a list it limits each wait of stall for more
-	// data, and whole limits the page.
+	// timer limits the whole answer. For a list, whole does, and timer limits each wait for
+	// more data to stall.
 	timer, whole *time.Timer
 	stall        time.Duration
 	cut          bool // the connection ended before the body did

@@ -31,8 +31,8 @@ type Reader struct {
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
 	gates     map[kind.Area]*gate
-	// patience is how many reads of an area in a row may end in a server error before
-	// no new read begins. A Client has no limit: its caller counts failures
+	// patience is how many consecutive reads of an area may end in a server error before
+	// the Reader starts no new ones. A Client has no limit: its caller counts failures
 	// (docs/design.md C3).
 	patience int
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// gate decides when requests of one area may go (docs/design.md C3 and C4).
+// gate decides when requests of one area may be sent (docs/design.md C3 and C4).
 type gate struct {
 	mu    sync.Mutex
 	state gateState
@@ -20,18 +20,18 @@ type gate struct {
 
 // gateState is what the answers of an area have shown.
 type gateState struct {
-	// pause ends when requests may go again; nil means now. waited is true if the pause
-	// is short enough to wait for.
+	// pause ends when requests may be sent again; nil means now. waited reports whether the
+	// pause is short enough to wait for.
 	pause   context.Context
 	waited  bool
 	refused *Error // the first answer that rejected the token
-	// failures counts the reads in a row that ended in a server error, and last is the
-	// newest of these.
+	// failures counts consecutive reads that ended in a server error. last is the newest
+	// of these errors.
 	failures int
 	last     *Error
 }
 
-// look returns the state. It has no pause if that is over or the token was rejected.
+// look returns the state, without a pause that is over, or if the token was rejected.
 func (g *gate) look() gateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,9 +113,9 @@ func (r *Reader) look(c *call) (gateState, error) {
 	return s, e
 }
 
-// admit returns nil when an attempt may go, if need be after the platform's pause. It
-// never waits with a write: Turn did, and a later wait would come between the last read
-// and the write that depends on it.
+// admit returns nil when an attempt may be sent. A read waits for the platform's pause. A
+// write never waits here: Turn did, and waiting now would separate the write from the read
+// that it depends on.
 func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 	s, err := r.look(c)
 	switch {

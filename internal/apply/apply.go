@@ -92,8 +92,8 @@ type Options struct {
 	// Wait waits until created objects are ready, and deleted ones gone, at most WaitTimeout.
 	Wait        bool
 	WaitTimeout time.Duration
-	// Batch is how many objects may wait for one write to the ledger. Less than 2 is for a fast
-	// ledger, with a write for each object. Run claims at most Parallelism send-once requests together.
+	// Batch limits how many objects may wait for a slow ledger at once. Less than 2 means that the
+	// ledger is fast. Run claims at most Parallelism send-once requests at once.
 	Batch int
 	// WaitOthers limits the wait for requests that other runs claimed.
 	WaitOthers time.Duration

@@ -14,9 +14,9 @@ import (
 	"trueup/internal/plan"
 )
 
-// postAll sends the send-once requests in the plan's order. It sends together what it claims
-// together: each claim is durable before its request starts, and a run that dies leaves no more
-// unknown requests than it had in flight (docs/design.md A3).
+// postAll sends the send-once requests in the plan's order, in batches. It claims a batch, then sends it:
+// each claim is durable before its request starts, and a run that dies leaves no more unknown requests
+// than it had in flight (docs/design.md A3).
 func (r *run) postAll(ctx context.Context) {
 	var recording sync.WaitGroup
 	defer recording.Wait()
@@ -30,7 +30,7 @@ func (r *run) postAll(ctx context.Context) {
 			r.countDone()
 			continue
 		}
-		if batch = append(batch, i); len(batch) >= r.Options.together() {
+		if batch = append(batch, i); len(batch) >= r.Options.batchSize() {
 			r.sendBatch(ctx, batch, &recording)
 			batch = nil
 		}
@@ -38,8 +38,8 @@ func (r *run) postAll(ctx context.Context) {
 	r.sendBatch(ctx, batch, &recording)
 }
 
-// together is how many requests to claim and send in parallel.
-func (o Options) together() int { return max(1, min(o.Batch, o.Parallelism)) }
+// batchSize returns how many requests to claim and send in parallel.
+func (o Options) batchSize() int { return max(1, min(o.Batch, o.Parallelism)) }
 
 // sendBatch claims requests, sends them, and starts to record their outcomes. With a slow
 // store the next batch's claims may run while these are recorded, but not its sends.
@@ -62,7 +62,7 @@ func (r *run) sendBatch(ctx context.Context, batch []int, recording *sync.WaitGr
 		})
 	}
 	sending.Wait()
-	if r.Options.together() == 1 {
+	if r.Options.batchSize() == 1 {
 		recording.Wait()
 	}
 }
@@ -83,8 +83,8 @@ func (s *onceSend) sendClaimed(ctx context.Context) (record func() *Outcome) {
 	}
 }
 
-// claimAll claims a batch in parallel, so that the claims reach the store together. The result has
-// nil for what must not be sent. One clock reading of each area is enough: each send has its own.
+// claimAll claims a batch in parallel, so that one write to the store can have several claims. The result
+// has nil for a request that must not be sent. It reads the clock of each area once: each send reads it again.
 func (r *run) claimAll(ctx context.Context, batch []int) []*onceSend {
 	sends := make([]*onceSend, len(batch))
 	clocks := map[kind.Area]clockReading{}
@@ -134,7 +134,7 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 		return end
 	}
 	a := s.sendUntilKnown(ctx)
-	// First record, then verify: a run that dies in between leaves nothing unknown.
+	// Record, then verify: if the run dies in between, the outcome is known.
 	if end := s.recordEnd(ctx, a); end.Status != Done {
 		return end
 	}
@@ -156,7 +156,7 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 	return w.ready(ctx, name, *got.obj)
 }
 
-// ready returns whether a new object is ready, and waits for that if the user asked.
+// ready returns an outcome that says whether a new object is ready. It waits for that if the user asked.
 func (w *work) ready(ctx context.Context, name string, obj kind.Object) *Outcome {
 	first := true
 	return w.poll(ctx, "created", "ready", func(ctx context.Context) *Outcome {

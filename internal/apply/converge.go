@@ -13,8 +13,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// maxConflicts bounds the retries of a PATCH after a 409: the object changed, or the server
-// accepts no resourceVersion.
+// maxConflicts limits the tries of a PATCH whose resourceVersion the server refuses: the object
+// changed, or the server accepts none.
 const maxConflicts = 3
 
 // converge creates or patches an object until live equals git.
@@ -22,7 +22,7 @@ func (w *work) converge(ctx context.Context) (end *Outcome) {
 	try := w.tryCreate
 	if w.item.Op != plan.Create {
 		try = w.tryPatch
-		// Before the read, so that no slow ledger delays the write after it.
+		// Store the spec before the read: a slow ledger must not delay the write after the read.
 		w.withoutSlot(func() { end = w.storePending() })
 		if end != nil {
 			return end
@@ -99,7 +99,8 @@ func (w *work) afterPost(ctx context.Context, err error) *Outcome {
 	return w.settle(ctx, w.created(), err)
 }
 
-// absent returns nil if no object has the name right before a POST, else that object and an outcome.
+// absent checks right before a POST that no object has the name. If one has, it returns the object and
+// an outcome.
 func (w *work) absent(ctx context.Context, name string) (kind.Object, *Outcome) {
 	obj, err := w.Writer.Get(ctx, w.kind, name)
 	switch {
@@ -113,7 +114,8 @@ func (w *work) absent(ctx context.Context, name string) (kind.Object, *Outcome) 
 	return obj, stale("it appeared after the plan was made")
 }
 
-// lookFor reads what a POST created that got a 409, or no answer. Only what is missing twice was not created.
+// lookFor reads whether a POST with a 409, or without an answer, created the object. It decides that the
+// POST created nothing only if the object is missing twice.
 func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 	if uncertain(err) {
 		w.maybeDone = nil // err is about this try
@@ -233,8 +235,8 @@ func (w *work) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
 	return w.applied(wrote, obj)
 }
 
-// versionRefused notes that the server refused the compared version. If live still has that
-// version, the server accepts no precondition.
+// versionRefused records that the server refused the resourceVersion. If live still has that version,
+// the server accepts none, so the next try omits it.
 func (w *work) versionRefused(obj kind.Object, err error) *Outcome {
 	w.withoutVersion = !conflict(err)
 	if !w.withoutVersion {
@@ -283,7 +285,7 @@ func changed(it plan.Item) string {
 
 // write is a write to an object that converges.
 type write struct {
-	// now is the plan that it carries out.
+	// now is the plan that the write carries out.
 	now plan.Item
 	// sent is the part of the spec that the request changes; a null removes a field.
 	sent []byte
@@ -349,8 +351,8 @@ func (w *work) record(end *Outcome, a ledger.AppliedSpec) *Outcome {
 	return end
 }
 
-// mismatches returns what the server did not keep. filled reports that it set a default where the
-// manifest has null, which is not sent again.
+// mismatches returns the values that the server did not keep. filled reports whether it set a default
+// where the manifest has null; trueup does not send that null again.
 func (w *work) mismatches(wrote write, got kind.Object) (out []Mismatch, filled bool) {
 	rules, live := w.Rules(w.kind), canon.MustDecode(got.Spec)
 	// A removed field that came back has its default (docs/design.md B8).

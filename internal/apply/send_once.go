@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// sentTolerance is how much earlier than our send our object may seem to be created.
+	// sentTolerance is how far the creation time of an object may lie before the send that created it.
 	sentTolerance = 30 * time.Second
 	// clocksApart is how far the clocks of Date headers and of creation timestamps may differ.
 	clocksApart = 10 * time.Minute
@@ -28,9 +28,9 @@ type onceSend struct {
 	// digest is that of the spec, as the ledger has it.
 	digest canon.Sum
 	hold   ledger.Hold
-	// before lists what was live before the claim and looks like what is sent.
+	// before lists the live objects that looked like the one to send before the claim.
 	before *ledger.Listing
-	// certain reports that no send under this claim, or an earlier one, can have been executed.
+	// certain reports whether certainly no send under this claim, or an earlier one, was executed.
 	certain bool
 }
 
@@ -56,7 +56,7 @@ type answer struct {
 	result sendResult
 	obj    kind.Object
 	err    error
-	// again reports that a retry may succeed.
+	// again reports whether a retry may succeed.
 	again bool
 }
 
@@ -92,7 +92,7 @@ func (s *onceSend) readOutcome(ctx context.Context, a answer) answer {
 		return a
 	}
 	var got reading
-	// A panic while reading leaves the result as unclear as it is.
+	// After a panic while reading, the result stays unclear.
 	_ = s.safely(s.item.Key, func() error {
 		// A GET right before the claim has shown the name to be free.
 		got = s.readBack(ctx, s.item.Name, s.spec)
@@ -108,7 +108,7 @@ func (s *onceSend) readOutcome(ctx context.Context, a answer) answer {
 	return a
 }
 
-// try sends once. A panic is a result, too: a request that has begun may have been executed.
+// try sends once. If the request panics, the result is unclear: it may have been executed.
 func (s *onceSend) try(ctx context.Context) answer {
 	before := answer{result: unsent}
 	var now ledger.Instant
@@ -131,8 +131,8 @@ func (s *onceSend) try(ctx context.Context) answer {
 	return s.classify(obj, err, now)
 }
 
-// waitToSend waits for the turn of a send, and checks that it may still be sent. The error
-// says why not; the result is then unsent or, after the window, overdue.
+// waitToSend waits for the rate limit, and checks that the request may still be sent. If not, the error
+// says why, and the result is unsent, or overdue if no later run may send it either.
 func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, error) {
 	if err := s.Writer.Turn(ctx, s.kind); err != nil {
 		return ledger.Instant{}, unsent, err
@@ -187,9 +187,9 @@ func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) answ
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// ownerOf returns duplicate if the existing object of the name is ours: only if an earlier send may
-// have created it, also one that a person marked as not executed. If the platform shows it, it must
-// equal what was sent, and not be older than the claim.
+// ownerOf returns duplicate if an earlier send of ours may have created the existing object of the name,
+// even if a person marked that send as not executed, or else foreign. If the platform shows the object,
+// it must also equal what was sent, and not be older than the claim.
 func (s *onceSend) ownerOf(existing kind.Object, shown bool) sendResult {
 	ours, since := !s.certain, s.hold.First
 	if s.hold.Reposted != nil {
@@ -226,7 +226,7 @@ func (s *onceSend) outcomeOf(ctx context.Context, a answer) (end *Outcome, recor
 		if a.result == duplicate {
 			made.How, made.HTTP = ledger.Duplicate, httpStatus(a.err)
 			if a.err == nil {
-				made.How = ledger.Found // by a look, which does not prove who made it
+				made.How = ledger.Found // by reading, which does not prove who created it
 			}
 			end.Message = "accepted when it was first sent, as the platform now confirms"
 		}
@@ -244,8 +244,8 @@ func (s *onceSend) outcomeOf(ctx context.Context, a answer) (end *Outcome, recor
 	return s.failed(a)
 }
 
-// failed is outcomeOf a failed send. Only what was certainly not executed is free again; the rest
-// is left to a later run, or to a person.
+// failed is outcomeOf for a failed send. It releases the claim only if the request was certainly not
+// executed. Otherwise a later run or a person decides.
 func (s *onceSend) failed(a answer) (end *Outcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
 	end = fault(a.err, "", "")
@@ -270,8 +270,8 @@ func (s *onceSend) failed(a answer) (end *Outcome, record func() error) {
 	return end, func() error { return s.Journal.MarkUnknown(s.ledgerCtx, key, message) }
 }
 
-// giveBack ends a claim that sent nothing. If an earlier run may have sent it, the next
-// run may continue at once.
+// giveBack ends a claim under which nothing was sent. If an earlier run may have sent the request, the
+// claim becomes one that the next run can take over at once.
 func (s *onceSend) giveBack(why string) error {
 	if s.certain {
 		return s.Journal.Release(s.ledgerCtx, s.item.Key, why)

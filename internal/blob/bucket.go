@@ -20,7 +20,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// maxTries bounds the attempts of one request.
+// maxTries limits the attempts of one request.
 const maxTries = 6
 
 var (
@@ -33,14 +33,14 @@ var (
 type Bucket struct {
 	client         *s3Client
 	bucket, prefix string
-	// pause is about the first wait before a retry, patience bounds a request with its retries.
+	// pause is roughly the first wait before a retry. patience limits the time of a request with its retries.
 	pause, patience time.Duration
 }
 
-// Make does nothing: a bucket needs no folders.
+// Make does nothing, because a bucket has no folders.
 func (s *Bucket) Make(context.Context) error { return nil }
 
-// Below returns the store of a longer prefix.
+// Below returns the store with the prefix PREFIX/FOLDER.
 func (s *Bucket) Below(folder string) Store {
 	below := *s
 	below.prefix = path.Join(s.prefix, folder)
@@ -58,7 +58,7 @@ func (s *Bucket) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	})
 }
 
-// retry calls try until it succeeds, or returns that another attempt is useless.
+// retry calls try until it succeeds, or returns again as false because another attempt is useless.
 func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
@@ -70,9 +70,8 @@ func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) 
 	}
 }
 
-// tryCreate sends one creation. Unless the server confirms these very bytes, it reads the object: an answer may be
-// lost, and a proxy may have sent the request twice. Again means that the object does not exist and a retry may create
-// it.
+// tryCreate sends one PUT. Unless the server confirms exactly these bytes, it reads the object: an answer may be lost,
+// and a proxy may have sent the request twice. again reports that the object does not exist and a retry may create it.
 func (s *Bucket) tryCreate(ctx context.Context, b Blob) (again bool, err error) {
 	confirmed, sent := s.put(ctx, b.Name, b.Content)
 	if confirmed || refusedForGood(sent) {
@@ -113,11 +112,11 @@ func (s *Bucket) RefusesCreation(ctx context.Context, name string) error {
 	return s.failed("prove", name, err)
 }
 
-// put sends one conditional PUT. Confirmed means that the server answered with the sum of these bytes.
+// put sends one conditional PUT. confirmed reports whether the server answered with the checksum of these bytes.
 func (s *Bucket) put(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	// Every S3 server knows this sum. It only detects damage.
+	// Every S3 server supports MD5. It only has to detect damage.
 	sum := md5.Sum(content)
 	etag, body, err := s.client.send(ctx, s3Request{
 		method: http.MethodPut, key: s.at(name), body: content,
@@ -189,7 +188,7 @@ func (s *Bucket) page(ctx context.Context, under, token string, most int) (p lis
 		return p, fmt.Errorf("the answer is not a listing: %w", err)
 	}
 	if p.Prefix != s.at(under) {
-		// Another server answered, so its answer does not prove absence.
+		// This is not the answer to the request, so it does not prove absence.
 		return p, errors.New("the answer lists another prefix")
 	}
 	for _, o := range p.Contents {

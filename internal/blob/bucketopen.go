@@ -64,14 +64,14 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 }
 
 func parseBucket(store string, trusted bool) (bucketPlace, error) {
-	// The error leaves out the text, which may contain a password.
+	// The error omits the store's text, which may contain a password.
 	errForm := fmt.Errorf("the store is not of the form %s", bucketForm)
 	u, err := url.Parse(store)
 	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {
 		return bucketPlace{}, errForm
 	}
 	at := bucketPlace{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), trusted: trusted}
-	// Names with a double hyphen are of special types, whose listings have no order.
+	// A double hyphen marks special bucket types, whose listings are not sorted.
 	if !bucketName().MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
 		return at, fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and be a general purpose bucket", at.bucket)
 	}
@@ -161,11 +161,11 @@ func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
 		options = append(options,
 			config.WithEC2IMDSClientEnableState(imds.ClientDisabled),
 			config.WithEndpointCredentialOptions(func(o *endpointcreds.Options) {
-				// The client asks it before it asks for the role, and does not retry its error.
+				// The client calls it before it asks for the role, and does not retry its error.
 				o.AuthorizationTokenProvider = noRole{}
 			}),
 			config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) {
-				// Clusters set these variables by themselves.
+				// A cluster sets these variables, not the user.
 				if env.WebIdentityTokenFilePath != "" {
 					o.TokenRetriever = noRole{}
 				}
@@ -174,7 +174,7 @@ func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
 	return config.LoadDefaultConfig(ctx, options...)
 }
 
-// noRole replaces the token for the role of a machine by an error.
+// noRole returns an error instead of the token for the role of a machine.
 type noRole struct{}
 
 var errNoRole = errors.New("trueup does not use the machine's role for a store that trueup.yaml names")
@@ -254,7 +254,8 @@ func awsAddress(region string, fips, dualStack bool) string {
 	return "https://" + service + "." + region + "." + domain
 }
 
-// bucketAddress puts the bucket into the host's name, unless that is impossible or no certificate would cover it.
+// bucketAddress returns the address of a bucket. It puts the bucket into the host name, unless pathStyle is set, that is
+// impossible, or no certificate would cover the name.
 func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
 	u, isIP, err := parseEndpoint(endpoint)
 	if err != nil {
@@ -269,7 +270,7 @@ func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
 	return at, nil
 }
 
-// parseEndpoint rejects a server without TLS, except on this machine. Errors leave out the address, which may contain a
+// parseEndpoint rejects a server without TLS, except on this machine. Its errors omit the address, which may contain a
 // password.
 func parseEndpoint(endpoint string) (u *url.URL, isIP bool, err error) {
 	u, err = url.Parse(endpoint)

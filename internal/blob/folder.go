@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// tempDir has files until they are complete. Those of dead processes are removed after tempAge.
+	// tempDir has files until they are complete. sweep removes those of dead processes after tempAge.
 	tempDir = "tmp"
 	tempAge = time.Hour
-	// ignoreFile keeps the folder out of git: checking out an older commit would roll it back.
+	// ignoreFile keeps the folder out of git, because the checkout of an older commit would roll it back.
 	ignoreFile = ".gitignore"
 )
 
@@ -111,14 +111,14 @@ func sweep(root *os.Root, written string) {
 	left, lerr := fs.ReadDir(root.FS(), tempDir)
 	for _, entry := range left {
 		have, herr := entry.Info()
-		// A folder belongs to a test in progress.
+		// Keep directories: a test that is running uses them.
 		if errors.Join(err, lerr, herr) == nil && !entry.IsDir() && now.ModTime().Sub(have.ModTime()) > tempAge {
 			_ = root.Remove(path.Join(tempDir, entry.Name()))
 		}
 	}
 }
 
-// RefusesCreation needs no test: a file system never has two files of one name.
+// RefusesCreation does not test anything: a file system never has two files of one name.
 func (d Folder) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
 // Get reads a file.
@@ -157,7 +157,7 @@ func (d Folder) List(ctx context.Context, under string, most int) (names []strin
 	return names, err
 }
 
-// readRegular reads a file that is no link, pipe or device, or returns fs.ErrNotExist.
+// readRegular reads a file. It rejects links, pipes and devices. It returns fs.ErrNotExist if there is no file.
 func readRegular(root *os.Root, name string) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -254,7 +254,7 @@ func syncDir(root *os.Root, name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// advised adds a fix to an error.
+// advised adds to an error what the user can do.
 func advised(err error) error {
 	var advice string
 	switch {

@@ -21,7 +21,7 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
 
-// s3Client sends signed requests to one bucket. docs/design.md, "Dependencies", says why it is no library.
+// s3Client sends signed requests to one bucket. docs/design.md, "Dependencies", says why trueup uses no library for this.
 type s3Client struct {
 	http        *http.Client
 	credentials aws.CredentialsProvider
@@ -30,7 +30,7 @@ type s3Client struct {
 	bucket *url.URL
 	region string
 	now    func() time.Time
-	// skew is how far the server's clock is ahead of now: a signature is valid for some minutes.
+	// skew is how far the server's clock is ahead of now. It corrects the time of signatures, which are valid for minutes.
 	skew atomic.Int64
 }
 
@@ -42,7 +42,7 @@ type s3Request struct {
 	body        []byte
 }
 
-// send sends the request once. An answer other than 2xx is an *s3Error. Close the body of any other.
+// send sends the request once. For an answer other than 2xx it returns an *s3Error. Otherwise close the body.
 func (c *s3Client) send(ctx context.Context, r s3Request) (etag string, body io.ReadCloser, err error) {
 	req, err := c.signed(ctx, r)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *s3Client) send(ctx context.Context, r s3Request) (etag string, body io.
 	if err != nil {
 		return "", nil, err
 	}
-	// A cache may answer with an old date, and then adds Age.
+	// An answer with Age is from a cache, and its date may be old.
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil && answer.Header.Get("Age") == "" {
 		c.skew.Store(int64(date.Sub(c.now())))
 	}
@@ -161,7 +161,7 @@ func temporary(err error) bool {
 		slices.Contains([]int{408, 429, 500, 502, 503, 504}, answer.Status)
 }
 
-// refusedForGood reports whether the server rejected the request and always will.
+// refusedForGood reports whether the server rejected the request, and would reject a retry.
 func refusedForGood(err error) bool {
 	answer := answered(err)
 	switch answer.Status {
