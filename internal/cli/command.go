@@ -88,7 +88,7 @@ func argsOf(use string) cobra.PositionalArgs {
 	return cobra.MaximumNArgs(len(list))
 }
 
-// refuse returns an error if flags or arguments make no sense.
+// refuse returns an error with the formatted text if wrong is true.
 func refuse(wrong bool, format string, args ...any) error {
 	if !wrong {
 		return nil
@@ -116,7 +116,7 @@ func placeholders(use string) (list []placeholder) {
 	return list
 }
 
-// words is the annotation of a flag that takes one of some words.
+// words is the annotation that has the allowed values of a flag.
 const words = "trueup_words"
 
 // oneOfFlag limits a flag to some words. Completion offers them, and start refuses others.
@@ -235,7 +235,7 @@ func (a *app) fail(doc report.Document, err error) error {
 // run and the report files.
 func (a *app) stamped(doc report.Document) report.Document {
 	doc.Result, doc.Sandbox, doc.Place = exit.Name(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
-	// The page of the run is in the environment: the file of the event does not have it.
+	// The environment has the page of the run, so don't read the event file.
 	ci, _ := forge.Detect(a.env.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
 	doc.RunURL, doc.Files = ci.RunURL, nil
 	for _, r := range a.global.reports {
@@ -267,7 +267,7 @@ func (a *app) place() report.Place {
 	return place
 }
 
-// shown returns how much of a document is written, in any format.
+// shown returns the options that say how much of a document to write, in any format.
 func (a *app) shown() report.Options {
 	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose, Diff: a.global.diff}
 }
@@ -317,8 +317,8 @@ func (a *app) writeReport(format, file string, doc report.Document) error {
 	return errors.Join(report.Write(f, format, doc, opts), f.Close())
 }
 
-// sharedFile reports whether all commands of a CI step add to a file: the one of its summary or of
-// its outputs. trueup never empties it.
+// sharedFile reports whether file is the summary or the outputs of a CI step, to which other commands
+// write, too. trueup never empties it.
 func (a *app) sharedFile(file string) bool {
 	return slices.ContainsFunc([]string{"GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"}, func(name string) bool {
 		shared := a.env.Getenv(name)

@@ -62,7 +62,7 @@ func newConvert(a *app) *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that do not belong together.
+// check rejects flags that exclude each other.
 func (o convertOptions) check() error {
 	aboutEnvelope := o.to != "" || o.vendor != "" || o.namespace != "" || o.write
 	aboutList := len(o.cdns) > 0 || o.host != "" || o.query != "" || o.name != ""
@@ -137,7 +137,8 @@ func (a *app) convert(opts convertOptions, paths []string) (doc report.Document,
 	return doc, err
 }
 
-// refused logs findings, because standard output is for the manifests, and refuses errors.
+// refused logs the findings, because standard output is for the manifests. It returns an error if one of
+// them is an error.
 func (a *app) refused(findings diag.List) error {
 	for _, f := range findings {
 		text := fmt.Sprintf("%s:%d:%d: %s: %s", f.Path, f.Line, f.Column, f.Message, f.Fix)

@@ -51,7 +51,7 @@ func (a *app) ledgerCommand(
 	})
 }
 
-// withLedger opens the ledger of a project, or of the sandbox, for a function.
+// withLedger calls do with the opened ledger of a project, or of the sandbox.
 func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.Set, do func(*ledger.Ledger) error) error {
 	w, err := a.openPlatform(ctx, p, set)
 	if err != nil {
@@ -101,7 +101,7 @@ func newLedgerList(a *app) *cobra.Command {
 			if open && !rec.Open() {
 				continue
 			}
-			// The name and the state are in columns of their own.
+			// The table has the name and the state in other columns.
 			message, _ := ledger.Explain(rec)
 			message = strings.TrimPrefix(strings.TrimPrefix(message, rec.String()+" "), "was ")
 			records = append(records, rec)
@@ -209,7 +209,7 @@ func (o resolveOptions) answer() (to ledger.Resolution, follows string) {
 	return "", ""
 }
 
-// check refuses an incomplete answer.
+// check returns an error if the answer is incomplete.
 func (o resolveOptions) check(names int) error {
 	to, _ := o.answer()
 	reason := strings.TrimSpace(o.reason) != ""

@@ -47,7 +47,7 @@ func (o *planOptions) register(f *pflag.FlagSet) {
 	oneOfFlag(f, "drift", policies...)
 }
 
-// reconcileEnv returns where the run works.
+// reconcileEnv returns the dependencies of package reconcile for this run.
 func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	return reconcile.Env{
 		Options: a.config(), Paths: paths, Open: a.openPlatform, History: a.history(l, paths),
@@ -55,7 +55,7 @@ func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	}
 }
 
-// prepare goes from manifests to plan, and begins the document of the command.
+// prepare loads the manifests and makes the plan. It returns the session and a document with the plan.
 func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*reconcile.Session, report.Document, error) {
 	l, err := a.loadFor(ctx, opts, paths)
 	if err != nil {
@@ -131,8 +131,8 @@ func (a *app) plan(ctx context.Context, opts planOptions, paths []string) (repor
 	return doc, nil
 }
 
-// planOffline shows what git changed, and needs no token, platform or ledger. It refuses flags that it
-// could only ignore.
+// planOffline shows what changed in git. It needs no token, platform or ledger, and rejects flags that have
+// no effect offline.
 func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOptions, paths []string) (report.Document, error) {
 	for _, name := range []string{
 		"sandbox", "profile", "out", "drift", "prune", "max-deletes", "max-creates", "take-over", "allow-recreate", "allow-empty-live",
@@ -161,8 +161,8 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 	return doc, nil
 }
 
-// openPlanFile empties the file of --out before anything else happens, so that nobody takes an earlier
-// run's plan for this one's. It returns nil if there is no --out.
+// openPlanFile empties the file of --out before anything else happens, so that nobody mistakes an earlier
+// run's plan for this one's. It returns nil without --out.
 func (a *app) openPlanFile(name string) (*os.File, error) {
 	switch {
 	case name == "":
@@ -184,7 +184,7 @@ func (a *app) openPlanFile(name string) (*os.File, error) {
 	return f, nil
 }
 
-// keepPlan writes the plan of a document, if it has one that could be applied, and closes the file.
+// keepPlan writes the plan of the document to f, if it has one and no findings are errors, and closes f.
 func (a *app) keepPlan(f *os.File, name string, doc *report.Document) {
 	var err error
 	if doc.Plan != nil && !doc.Findings.HasErrors() {

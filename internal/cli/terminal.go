@@ -46,7 +46,7 @@ func (o *output) close() error {
 
 // input is standard input. A read ends when the run ends, even if nobody answers at the terminal.
 type input struct {
-	ctx context.Context //nolint:containedctx // a reader is given none
+	ctx context.Context //nolint:containedctx // Read has no parameter for it
 	r   io.Reader
 }
 
@@ -58,7 +58,7 @@ func (in *input) Read(p []byte) (int, error) {
 		text []byte
 		err  error
 	}
-	// A read that is given up goes on, so it must not touch p.
+	// The read goes on after the run has ended, so it must not write to p.
 	text, done := make([]byte, min(len(p), maxRead)), make(chan read, 1)
 	go func() {
 		n, err := in.r.Read(text)
@@ -86,7 +86,7 @@ func (a *app) ask(format string, args ...any) (string, error) {
 	}
 	a.logging.Lock()
 	defer a.logging.Unlock()
-	a.tellAt = time.Time{} // the run is silent again at first
+	a.tellAt = time.Time{} // wait barAfter again
 	return strings.TrimSpace(answer), nil
 }
 
@@ -94,14 +94,14 @@ func (a *app) ask(format string, args ...any) (string, error) {
 // and ignores write errors: they must not stop a run.
 func (a *app) log(level slog.Level, text string) { a.logMore(level, text, nil) }
 
-// logMore writes a line. As text, more lines follow it; as JSON, it has attributes.
+// logMore writes a line. As text, the lines of more follow it; as JSON, it has attrs instead.
 func (a *app) logMore(level slog.Level, text string, more []string, attrs ...slog.Attr) {
 	a.logging.Lock()
 	defer a.logging.Unlock()
 	a.line(level, text, more, attrs...)
 }
 
-// line is logMore for a caller that holds logging.
+// line is logMore for a caller that has locked logging.
 func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
 	a.noBar()
 	out := report.NewLines(a.env.Stderr)
@@ -167,8 +167,8 @@ func headerLines(prefix string, header http.Header) (lines []string) {
 	return lines
 }
 
-// How long a run is silent before it shows a bar, how often it draws the bar, and how often it writes
-// a line if there is no terminal for a bar.
+// barAfter is the time before a run shows its first bar, and barEvery that between two bars. Without a
+// terminal, it writes a line every lineEvery.
 const (
 	barAfter  = time.Second
 	barEvery  = 100 * time.Millisecond
@@ -215,7 +215,7 @@ func (a *app) begin(doing string) *phase {
 	return p
 }
 
-// beginPhase is begin for packages that do not know phases.
+// beginPhase is begin for other packages, as functions.
 func (a *app) beginPhase(doing string) (reached func(done, of int), end func()) {
 	p := a.begin(doing)
 	return p.reached, p.end
