@@ -183,7 +183,7 @@ func TestASnapshotIsMadeOnce(t *testing.T) {
 	s.ends(s.run(), db, apply.Done, apply.OK)
 	s.wrote("")
 	delete(s.objects, key(db))
-	s.ends(s.run(), db, apply.Blocked, apply.NeedsPerson, "is gone")
+	s.ends(s.run(), db, apply.Blocked, apply.NeedsPerson, "no longer exists")
 	s.wrote("")
 	s.plan.AllowRecreate = map[kind.Key]bool{key(db): true}
 	s.ends(s.run(), db, apply.Done, apply.OK)

@@ -233,7 +233,7 @@ func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	case err != nil:
 		return s.unreadable(err)
 	case !arrived:
-		return fmt.Errorf("%s has moved on: %w", s.Place(""), ErrExists)
+		return fmt.Errorf("%s changed meanwhile: %w", s.Place(""), ErrExists)
 	}
 	s.tip = next // if others came after, the next push fails
 	return nil

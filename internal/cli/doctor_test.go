@@ -78,12 +78,12 @@ func TestDoctorSaysWhatWorks(t *testing.T) {
 	finds(
 		t, doc,
 		"project trueup.yaml: ok trueup.yaml", "project manifests: ok 1 object", "project configuration: ok no profile",
-		"delivery token: ok there is one, from variable TRUEUP_DELIVERY_TOKEN", "delivery connection: ok an answer in",
+		"delivery token: ok there is one, from variable TRUEUP_DELIVERY_TOKEN", "delivery connection: ok answered in",
 		"delivery certificate: skipped plain http", "delivery clock: ok apart",
 		"delivery CDN: ok may list (the list is empty) and get; not tried: create, patch",
 		"delivery Purge: skipped not tried: create, which needs the role cdn-purger",
 		"compute VolumeSnapshot: ok may list (the list is empty) and get; not tried: create, delete",
-		"ledger store: ok readable, and is", "ledger duplicates, delivery: skipped unknown",
+		"ledger store: ok readable, with the id", "ledger duplicates, delivery: skipped unknown",
 		"machine git: ok git version", "machine terminal: ok standard output is not a terminal",
 	)
 	if n := len(s.writes()); n != 0 {
@@ -104,7 +104,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		"no token": {
 			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_TOKEN") }, exit.Auth,
 			[]string{
-				"delivery token: fail set TRUEUP_DELIVERY_TOKEN", "delivery connection: ok an answer", "delivery CDN: skipped",
+				"delivery token: fail set TRUEUP_DELIVERY_TOKEN", "delivery connection: ok answered", "delivery CDN: skipped",
 				"compute VolumeSnapshot: ok may", "ledger store: ok readable",
 			},
 		},
@@ -122,7 +122,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"no address": {
 			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_URL") }, exit.Error,
-			[]string{"delivery connection: fail set TRUEUP_DELIVERY_URL", "delivery token: ok", "compute connection: ok an answer"},
+			[]string{"delivery connection: fail set TRUEUP_DELIVERY_URL", "delivery token: ok", "compute connection: ok answered"},
 		},
 		"nobody listens": {
 			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://127.0.0.1:1/compute" }, exit.NeedsPerson,
@@ -138,7 +138,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"one area alone": {
 			func(s *stage) { delete(s.vars, "TRUEUP_COMPUTE_URL"); delete(s.vars, "TRUEUP_COMPUTE_TOKEN") }, exit.OK,
-			[]string{"compute connection: skipped not needed by any manifest", "delivery CDN: ok may"},
+			[]string{"compute connection: skipped no manifest needs it", "delivery CDN: ok may"},
 		},
 		"another workspace": {
 			func(s *stage) {
@@ -150,13 +150,13 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		"no project": {
 			func(s *stage) { s.write("elsewhere/x", "") }, exit.Error,
 			[]string{
-				"project trueup.yaml: fail run trueup init", "project manifests: skipped", "delivery connection: ok an answer",
-				"delivery CDN: skipped needs a workspace", "ledger store: skipped no trueup.yaml says where it is",
+				"project trueup.yaml: fail run trueup init", "project manifests: skipped", "delivery connection: ok answered",
+				"delivery CDN: skipped needs a workspace", "ledger store: skipped no trueup.yaml names a ledger",
 			},
 		},
 		"a broken project": {
 			func(s *stage) { s.more("nonsense: true\n") }, exit.Error,
-			[]string{`project trueup.yaml: fail unknown field "nonsense"`, "delivery connection: ok an answer"},
+			[]string{`project trueup.yaml: fail unknown field "nonsense"`, "delivery connection: ok answered"},
 		},
 		"broken manifests": {
 			func(s *stage) { s.write("manifests/shop.yaml", shopManifest+"  nonsense\n") }, exit.Error,
@@ -164,7 +164,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"no such profile": {
 			func(s *stage) { s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir }, exit.Error,
-			[]string{"project configuration: fail TRUEUP_PROFILE is prod, and there is no ", "delivery CDN: ok may"},
+			[]string{"project configuration: fail TRUEUP_PROFILE is prod, but the file ", "delivery CDN: ok may"},
 		},
 		"a profile's token and another address": {
 			func(s *stage) {
@@ -173,13 +173,13 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 				s.vars["HELD"] = s.vars["TRUEUP_DELIVERY_TOKEN"]
 				delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
 			}, exit.Auth,
-			[]string{"project configuration: fail TRUEUP_DELIVERY_URL differs", "delivery token: fail TRUEUP_DELIVERY_URL differs", "delivery CDN: skipped"},
+			[]string{"project configuration: fail TRUEUP_DELIVERY_URL overrides", "delivery token: fail TRUEUP_DELIVERY_URL overrides", "delivery CDN: skipped"},
 		},
 		"no ledger": {
 			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exit.NeedsPerson,
 			[]string{
 				"ledger store: fail missing at file:elsewhere", "delivery token: fail trueup does not send it: ledger", "delivery token: fail TRUEUP_WORKSPACE",
-				"delivery connection: ok an answer", "delivery CDN: skipped",
+				"delivery connection: ok answered", "delivery CDN: skipped",
 			},
 		},
 		"no ledger, and a workspace that is pinned": {
@@ -192,13 +192,13 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 			func(s *stage) { s.vars["TRUEUP_WORKSPACE"] = "5a1d" }, exit.Error,
 			[]string{
 				"project trueup.yaml: fail names workspace " + workspace.UUID + ", and TRUEUP_WORKSPACE allows only 5a1d",
-				"delivery token: fail trueup does not send it", "delivery connection: ok an answer", "delivery CDN: skipped",
+				"delivery token: fail trueup does not send it", "delivery connection: ok answered", "delivery CDN: skipped",
 			},
 		},
 		"another address than the ledger's": {
 			func(s *stage) { s.vars["TRUEUP_DELIVERY_URL"] += "/" + "other" }, exit.NeedsPerson,
 			[]string{
-				"delivery token: fail trueup does not send it: ledger", "delivery connection: ok an answer", "delivery CDN: skipped",
+				"delivery token: fail trueup does not send it: ledger", "delivery connection: ok answered", "delivery CDN: skipped",
 				"compute VolumeSnapshot: ok may", "ledger store: fail was made for the delivery area",
 			},
 		},
@@ -315,7 +315,7 @@ func TestDoctorSeesTheCertificate(t *testing.T) {
 	s.without()
 	finds(
 		t, s.examined(exit.NeedsPerson), "delivery connection: fail trust it with --ca-file",
-		"delivery connection: fail the certificate is by CN=a test of doctor", "delivery certificate: warn it expires in 5 days",
+		"delivery connection: fail the certificate is signed by CN=a test of doctor", "delivery certificate: warn it expires in 5 days",
 	)
 	s.write("ca.pem", pemText)
 	doc := s.examined(exit.NeedsPerson, "--ca-file", "ca.pem")

@@ -215,7 +215,7 @@ func (o resolveOptions) check(names int) error {
 	reason := strings.TrimSpace(o.reason) != ""
 	switch {
 	case to != "" && names == 0:
-		return errors.New("name the requests that you answer for, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them")
+		return errors.New("name the requests, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them")
 	case to == "" && reason:
 		return errors.New("say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions")
 	case to != "" && !reason:
@@ -371,7 +371,7 @@ func newLedgerSettle(a *app) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Patterns, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
-	f.BoolVar(&opts.AllowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
+	f.BoolVar(&opts.AllowEmptyLive, "allow-empty-live", false, "continue even if no object in the ledger is live")
 	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	return cmd
 }
@@ -434,9 +434,9 @@ func (a *app) importLedger(ctx context.Context, l *ledger.Ledger, name string, l
 		return doc, err
 	}
 	if done.Restored {
-		say(&doc, "the ledger is restored as of %s: it lacks what was sent since, and the next apply may send that again.",
+		say(&doc, "the ledger is restored as of %s: it lacks later requests, and the next apply may send them again.",
 			backup.ExportedAt.UTC().Format(time.RFC3339))
-		say(&doc, "First record what was sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB")
+		say(&doc, "First record the requests that were sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB")
 	}
 	say(&doc, "records added: %d, updated: %d, unchanged: %d", done.Added, done.Advanced, done.Left)
 	return doc, nil
@@ -473,6 +473,6 @@ func verifyLedger(ctx context.Context, l *ledger.Ledger, _ []string) (doc report
 		say(&doc, "nothing is damaged; records: %d", found.Records)
 		return doc, nil
 	}
-	return doc, exit.With(exit.NeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import (docs/ledger.md)",
+	return doc, exit.With(exit.NeedsPerson, fmt.Errorf("damaged places in the ledger: %d; readable records: %d; copy the ledger first. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import (docs/ledger.md)",
 		len(found.Damage), found.Records))
 }

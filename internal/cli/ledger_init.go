@@ -84,7 +84,7 @@ func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platf
 	}
 	state := "is ready"
 	if a.notReady(ctx, p, w.Ledger, g.LedgerID) != nil {
-		state = "is there, but not ready"
+		state = "exists, but is not ready"
 	}
 	say(doc, "ledger %s %s", g.LedgerID, state)
 	doc.Messages = append(doc.Messages, changed.Messages...)

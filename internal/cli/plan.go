@@ -34,7 +34,7 @@ func (o *planOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Patterns, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
 	f.StringArrayVar(&o.TakeOver, "take-over", nil, "let git own the lists of `KIND/NAME`, so that apply drops live elements that git lacks; repeatable")
 	f.StringArrayVar(&o.AllowRecreate, "allow-recreate", nil, "create `KIND/NAME` again after it was deleted, with other data; repeatable")
-	f.BoolVar(&o.AllowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
+	f.BoolVar(&o.AllowEmptyLive, "allow-empty-live", false, "continue even if no object in the ledger is live")
 	f.IntVar(&o.MaxCreates, "max-creates", 0, "refuse to create more than `N` objects; 0 allows a few")
 	f.BoolVar(&o.Prune, "prune", false, "delete objects that were removed from git, if trueup provably created them (docs/deleting.md)")
 	f.IntVar(&o.MaxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")

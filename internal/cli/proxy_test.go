@@ -93,7 +93,7 @@ func TestAProxyOfTheEnvironmentIsUsedAndItsPasswordIsNotShown(t *testing.T) {
 	}
 	out = s.must(exit.NeedsPerson, "doctor")
 	host := strings.TrimPrefix(proxy.URL, "http://")
-	for _, want := range []string{"through the proxy " + host, "http://***@" + host, "HTTPS_PROXY", "TLS 1.3", "by O=Acme Co, until 2084"} {
+	for _, want := range []string{"through the proxy " + host, "http://***@" + host, "HTTPS_PROXY", "TLS 1.3", "issued by O=Acme Co, valid until 2084"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("doctor does not say %q:\n%s", want, out)
 		}

@@ -235,7 +235,7 @@ func TestPurgeNewAgain(t *testing.T) {
 	}
 	commit("public/b")
 	code, _, errs := s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "rel")
-	if want := fmt.Sprintf("manifests/purges/%s.yaml:3: Purge/%[1]s is waiting too, and Purge/rel-", first["name"]); code != exit.OK || !strings.Contains(errs, want) {
+	if want := fmt.Sprintf("manifests/purges/%s.yaml:3: Purge/%[1]s is not sent yet, and Purge/rel-", first["name"]); code != exit.OK || !strings.Contains(errs, want) {
 		t.Errorf("%d: %s, want %s", code, errs, want)
 	}
 	if err := os.RemoveAll(filepath.Join(s.dir, "manifests", "purges")); err != nil {
@@ -262,7 +262,7 @@ func TestPurgeNewAgain(t *testing.T) {
 	t.Setenv("GIT_COMMITTER_DATE", time.Now().Add(time.Hour).Format(time.RFC3339))
 	commit("public/a")
 	code, _, errs = s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "next")
-	if code != exit.Error || !strings.Contains(errs, "it purged the content of that time; start the name with this release (--name)") {
+	if code != exit.Error || !strings.Contains(errs, "it purged older content; start the name with this release (--name)") {
 		t.Errorf("of an older commit: %d: %s", code, errs)
 	}
 }

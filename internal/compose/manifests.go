@@ -191,7 +191,7 @@ func (m *maker) nameAll(ctx context.Context) error {
 			return fmt.Errorf("the name %s-%s is taken: choose another with --name", m.base(), digest(r.digest))
 		}
 		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
-			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged the content of that time; start the name with this release (--name)",
+			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged older content; start the name with this release (--name)",
 				r.Key, at.UTC().Format(Clock), m.commits.Head)
 		}
 		m.warnOfOldName(ctx, r)

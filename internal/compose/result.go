@@ -225,7 +225,7 @@ func (m *maker) warnOfNeedless(requests []plan.RequestStatus) {
 	for _, r := range m.made {
 		for _, w := range requests {
 			if r.Status == files.Written && w.Key != r.Key && w.Waits() && r.Covers(w.Spec) {
-				m.warn("%s:%d: %s is waiting too, and %s covers all of it: remove it", w.Manifest.Path, w.Manifest.Line, w.Key, r.Key)
+				m.warn("%s:%d: %s is not sent yet, and %s covers all of it: remove this manifest", w.Manifest.Path, w.Manifest.Line, w.Key, r.Key)
 			}
 		}
 	}

@@ -261,7 +261,7 @@ func (g *gatherer) place(host string) (purge.Wanted, error) {
 	case len(g.known) == 0:
 		return purge.Wanted{Hostname: host}, nil
 	case !ok:
-		return purge.Wanted{}, fmt.Errorf("is served by no CDN in git%s", manifest.DidYouMean(host, g.known))
+		return purge.Wanted{}, fmt.Errorf("has a host that no CDN in git serves%s", manifest.DidYouMean(host, g.known))
 	case subdomain != "":
 		g.beside[host] = hostname
 	}
@@ -295,7 +295,7 @@ func (g *gatherer) addSitemap(name string) error {
 	}
 	for _, page := range list.Pages {
 		if strings.Contains(page.Text, "*") {
-			g.refuse(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: name it as a prefix path if that is meant", page.Text))
+			g.refuse(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: if you mean the prefix, name it as a prefix path", page.Text))
 			continue
 		}
 		g.add(name, page)

@@ -107,11 +107,11 @@ func (o Options) profile() (p Profile, from string, err error) {
 	p, ok := cfg.Profiles[name]
 	switch names := slices.Sorted(maps.Keys(cfg.Profiles)); {
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%s is %s, and there is no %s: write it (docs/configuration.md)", from, name, file)
+		err = fmt.Errorf("%s is %s, but the file %s does not exist: create it (docs/configuration.md)", from, name, file)
 	case err != nil:
 		err = fmt.Errorf("%s: %w", file, err)
 	case !ok:
-		err = fmt.Errorf("%s is %s, and %s has no such profile, but %s%s",
+		err = fmt.Errorf("%s is %s, but %s has no such profile; it has: %s%s",
 			from, name, file, cmp.Or(strings.Join(names, ", "), "none"), manifest.DidYouMean(name, names))
 	default:
 		p.File = file

@@ -216,8 +216,8 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 		vars map[string]string
 		says string
 	}{
-		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2"}, "TRUEUP_DELIVERY_URL differs from the address in profile prod"},
-		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://prod.example.com:8443/v2"}, "differs from the address"},
+		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2"}, "TRUEUP_DELIVERY_URL overrides the address in profile prod"},
+		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://prod.example.com:8443/v2"}, "overrides the address"},
 		{map[string]string{"TRUEUP_DELIVERY_URL": "https://PROD.example.com/v3"}, ""},
 		{map[string]string{"TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2", "TRUEUP_DELIVERY_TOKEN": canary}, ""},
 	} {
@@ -255,7 +255,7 @@ func TestAFileOfProfilesThatOthersCouldWriteIsRefused(t *testing.T) {
 		"all may":        {func(file string) error { return os.Chmod(file, 0o602) }, "chmod go-w"},
 		"a folder":       {func(file string) error { return remade(file, func() error { return os.Mkdir(file, 0o700) }) }, "it is not a regular file"},
 		"a pipe":         {func(file string) error { return remade(file, func() error { return mkfifo(file) }) }, "it is not a regular file"},
-		"gone":           {os.Remove, "and there is no "},
+		"gone":           {os.Remove, "but the file "},
 		"a link to mine": {func(file string) error { return remade(file, func() error { return os.Symlink(linkTarget(t), file) }) }, ""},
 		"another user's": {func(file string) error { return os.Chown(file, 54321, -1) }, "belongs to user 54321"},
 		"too large":      {func(file string) error { return os.Truncate(file, maxFile+1) }, "it is larger than 1024 KiB"},
@@ -274,8 +274,8 @@ func TestAProfileThatIsNotThere(t *testing.T) {
 	o, _, file := userOptions(t, configHead+"profiles: {staging: {}, production: {}}", nil)
 	o.Profile = "stagin"
 	_, err := o.Settings()
-	want := "--profile is stagin, and " + file + " has no such profile"
-	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "but production, staging: did you mean staging?") {
+	want := "--profile is stagin, but " + file + " has no such profile"
+	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "it has: production, staging: did you mean staging?") {
 		t.Errorf("%v", err)
 	}
 	o.Getenv = func(string) string { return "" }

@@ -150,7 +150,7 @@ func (s Settings) ownToken(area kind.Area, token TokenSetting) error {
 	if err == nil && wrong == nil && here.Scheme == there.Scheme && strings.EqualFold(here.Host, there.Host) {
 		return nil // url.Parse makes schemes lower case
 	}
-	return fmt.Errorf("%s differs from the address in profile %s, whose token would go there: unset it, or set %s as well",
+	return fmt.Errorf("%s overrides the address in profile %s and would get its token: unset it, or set %s as well",
 		s.URLs[area].Origin, s.Profile.Name, Variable(area, "TOKEN"))
 }
 

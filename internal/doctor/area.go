@@ -52,7 +52,7 @@ func (c *areaChecks) all() []check {
 	}
 	for i := range all {
 		all[i].run = func(context.Context) Finding {
-			return Finding{Status: Skipped, Says: "not needed by any manifest", Follows: i > 0}
+			return Finding{Status: Skipped, Says: "no manifest needs it", Follows: i > 0}
 		}
 	}
 	return all
@@ -67,7 +67,7 @@ func (c *areaChecks) checkToken(ctx context.Context) Finding {
 		c.hasToken = true
 		return ok("the sandbox's own")
 	case e.Ask == nil:
-		return fail(exit.Auth, "there is none", "set "+config.Variable(c.area, "TOKEN")+", or token in a profile")
+		return fail(exit.Auth, "no token is set", "set "+config.Variable(c.area, "TOKEN")+", or token in a profile")
 	}
 	if err := c.platform.Admit(ctx, c.area); err != nil {
 		if problem := ledger.Problem(err); problem != nil {
@@ -88,7 +88,7 @@ func (c *areaChecks) checkConnection(ctx context.Context) Finding {
 		return fail(exit.Error, wrong.Error(), "")
 	}
 	if c.endpoint().Base == nil {
-		return fail(exit.Error, "there is no address", "set "+config.Variable(c.area, "URL")+", or url in a profile")
+		return fail(exit.Error, "no address is set", "set "+config.Variable(c.area, "URL")+", or url in a profile")
 	}
 	reader := api.NewReader(c.platform.API)
 	defer reader.Close()
@@ -97,7 +97,7 @@ func (c *areaChecks) checkConnection(ctx context.Context) Finding {
 		return fail(exit.Error, c.withProxy(err.Error()), c.connectionFix(err))
 	}
 	c.connected = true
-	says := "an answer in " + c.seen.Took.Round(time.Millisecond).String()
+	says := "answered in " + c.seen.Took.Round(time.Millisecond).String()
 	if c.seen.TLS != "" {
 		says += ", " + c.seen.TLS
 	}
@@ -123,7 +123,7 @@ func (c *areaChecks) connectionFix(err error) string {
 	case errors.As(err, &other):
 		return "check the address: the certificate there is for another host"
 	case c.seen.Issuer != "":
-		return "the certificate is by " + c.seen.Issuer + ": if that is yours, trust it with --ca-file, TRUEUP_CA_FILE or caFile in a profile"
+		return "the certificate is signed by " + c.seen.Issuer + ": if you know that issuer, trust it with --ca-file, TRUEUP_CA_FILE or caFile in a profile"
 	case strings.Contains(err.Error(), "proxy"):
 		return ""
 	case c.settings.Proxy.Value == "":
@@ -140,7 +140,7 @@ func (c *areaChecks) checkCertificate(context.Context) Finding {
 		return follow("not seen")
 	}
 	left := c.seen.Expires.Sub(c.Now())
-	says := fmt.Sprintf("by %s, until %s", c.seen.Issuer, c.seen.Expires.UTC().Format(time.DateOnly))
+	says := fmt.Sprintf("issued by %s, valid until %s", c.seen.Issuer, c.seen.Expires.UTC().Format(time.DateOnly))
 	days := diag.Plural(int(left.Hours()/24), "day", "days")
 	switch {
 	case left <= 0:

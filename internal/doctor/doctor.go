@@ -192,7 +192,7 @@ func (e *examiner) checkProject(context.Context) Finding {
 	case e.Sandbox:
 		return skip("none; the sandbox does not need one")
 	}
-	return fail(exit.Error, "there is none "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return fail(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *examiner) checkManifests(context.Context) Finding {
@@ -200,9 +200,9 @@ func (e *examiner) checkManifests(context.Context) Finding {
 	case e.SetErr != nil:
 		return fail(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
 	case e.Set == nil:
-		return skip("no trueup.yaml says where they are")
+		return skip("no trueup.yaml names the manifests")
 	case e.Findings.HasErrors():
-		return fail(exit.Error, "they have errors, so apply would send nothing", "trueup validate shows them")
+		return fail(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
 	}
 	return ok(diag.Plural(len(e.Set.Objects), "object", "objects"))
 }
@@ -246,7 +246,7 @@ func (e *examiner) checkSettings(context.Context) Finding {
 // checkLedger reads the first record of the ledger, as every run does.
 func (e *examiner) checkLedger(ctx context.Context) Finding {
 	if !e.Project.Exists() && !e.Sandbox {
-		return skip("no trueup.yaml says where it is")
+		return skip("no trueup.yaml names a ledger")
 	}
 	shown, err := &e.report.Ledger, e.ledgerErr
 	if err == nil {
@@ -260,7 +260,7 @@ func (e *examiner) checkLedger(ctx context.Context) Finding {
 		maps.Copy(e.report.Proofs, g.Proofs)
 	}
 	if err == nil {
-		return ok("readable, and is " + shown.ID + "; writing was not tested")
+		return ok("readable, with the id " + shown.ID + "; writing was not tested")
 	}
 	code := exit.Of(err)
 	if problem := ledger.Problem(err); problem != nil {
@@ -282,7 +282,7 @@ func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.repor
 func (e *examiner) checkHistory(context.Context) Finding {
 	switch {
 	case !e.hasLedger():
-		return follow("the ledger is not there")
+		return follow("needs the ledger")
 	case e.ledger.Remembers():
 		return ok("seen on this machine before, so trueup would notice a rollback")
 	}

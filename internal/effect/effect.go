@@ -189,12 +189,12 @@ func (c *check) checkLines() {
 		first[id] = line
 		switch {
 		case !changes:
-			c.add("the plan shows another change of %s than this request makes", line.Path)
+			c.add("the plan's change of %s differs from what this request does", line.Path)
 		case !reads(line.Path, line.LiveAt, line.AfterAt, c.live, c.after):
-			c.add("the plan shows a change of %s, which is the name of something else", line.Path)
+			c.add("the plan shows a change of %s, but that path names another value", line.Path)
 		case twice && !equal([]any{other.LiveAt, other.AfterAt}, []any{line.LiveAt, line.AfterAt}) &&
 			(!equal(other.Live, line.Live) || !equal(other.After, line.After)):
-			c.add("the plan shows changes of two places as %s", line.Path)
+			c.add("the plan shows the changes of two places under one path, %s", line.Path)
 		}
 	}
 }

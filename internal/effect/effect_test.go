@@ -34,11 +34,11 @@ func TestUnshown(t *testing.T) {
 		"the same, typed":      {`{"spec":{"a":1,"b":{"c":"2","d":"true"}}}`, nil, nil},
 		"a scalar":             {`{"spec":{"a":"2"}}`, nil, []string{"this request would also change spec.a"}},
 		"a scalar, shown":      {`{"spec":{"a":"2"}}`, []Line{{"a", at("a"), at("a"), "1", "2", false}}, nil},
-		"another value":        {`{"spec":{"a":"3"}}`, []Line{{"a", at("a"), at("a"), "1", "2", false}}, []string{"the plan shows another change of a than this request makes"}},
-		"another value before": {`{"spec":{"a":"2"}}`, []Line{{"a", at("a"), at("a"), "0", "2", false}}, []string{"the plan shows another change of a than this request makes"}},
-		"a line too many":      {`{"spec":{}}`, []Line{{"a", at("a"), at("a"), "1", "2", false}}, []string{"the plan shows another change of a than this request makes"}},
-		"a line of what stays": {`{"spec":{}}`, []Line{{"a", at("a"), at("a"), "1", "1", false}}, []string{"the plan shows another change of a than this request makes"}},
-		"another name":         {`{"spec":{"a":"2"}}`, []Line{{"b", at("a"), at("a"), "1", "2", false}}, []string{"the plan shows a change of b, which is the name of something else"}},
+		"another value":        {`{"spec":{"a":"3"}}`, []Line{{"a", at("a"), at("a"), "1", "2", false}}, []string{"the plan's change of a differs from what this request does"}},
+		"another value before": {`{"spec":{"a":"2"}}`, []Line{{"a", at("a"), at("a"), "0", "2", false}}, []string{"the plan's change of a differs from what this request does"}},
+		"a line too many":      {`{"spec":{}}`, []Line{{"a", at("a"), at("a"), "1", "2", false}}, []string{"the plan's change of a differs from what this request does"}},
+		"a line of what stays": {`{"spec":{}}`, []Line{{"a", at("a"), at("a"), "1", "1", false}}, []string{"the plan's change of a differs from what this request does"}},
+		"another name":         {`{"spec":{"a":"2"}}`, []Line{{"b", at("a"), at("a"), "1", "2", false}}, []string{"the plan shows a change of b, but that path names another value"}},
 		"removed with all":     {`{"spec":{"b":null}}`, []Line{{"b", at("b"), at("b"), value(`{"c":2,"d":true}`), nil, false}}, nil},
 		"removed in part":      {`{"spec":{"b":{"c":null}}}`, nil, []string{"this request would also change spec.b.c"}},
 		"an object for text":   {`{"spec":{"a":{"x":null}}}`, nil, []string{"this request would also change spec.a"}},
@@ -53,7 +53,7 @@ func TestUnshown(t *testing.T) {
 		"a field of an element that another line names": {
 			`{"spec":{"l":[{"n":"x","v":1,"w":1},{"n":"y","v":3}]}}`,
 			[]Line{{"l[x].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("3"), false}},
-			[]string{"the plan shows a change of l[x].v, which is the name of something else"},
+			[]string{"the plan shows a change of l[x].v, but that path names another value"},
 		},
 		"a field that an element loses": {
 			`{"spec":{"l":[{"n":"x","v":1},{"n":"y","v":3}]}}`,
@@ -99,7 +99,7 @@ func TestUnshown(t *testing.T) {
 				{"l[0].v", at("l", 0, "v"), at("l", 0, "v"), value("1"), value("5"), false},
 				{"l[0].v", at("l", 1, "v"), at("l", 1, "v"), value("2"), value("5"), false},
 			},
-			[]string{"the plan shows a change of l[0].v, which is the name of something else"},
+			[]string{"the plan shows a change of l[0].v, but that path names another value"},
 		},
 		"a list for an object": {`{"spec":{"b":[]}}`, []Line{{"b", at("b"), at("b"), value(`{"c":2,"d":true}`), value("[]"), false}}, nil},
 		"no spec at all":       {`{}`, nil, []string{"this request would also change spec"}},
@@ -120,7 +120,7 @@ func TestOneNameForTwoPlaces(t *testing.T) {
 		{"l[x].v", at("l", 1, "v"), at("l", 1, "v"), parsed(t, "2"), parsed(t, "5"), false},
 	}
 	got := Unshown([]byte(`{"spec":{"l":[{"n":"x","v":5},{"n":"x","v":5}]}}`), live, lines)
-	if !slices.Equal(got, []string{"the plan shows changes of two places as l[x].v"}) {
+	if !slices.Equal(got, []string{"the plan shows the changes of two places under one path, l[x].v"}) {
 		t.Errorf("%q", got)
 	}
 	lines = []Line{{"s[p]", at("s", 0), at("s", -1), "p", nil, false}, {"s[p]", at("s", 1), at("s", -1), "p", nil, false}}

@@ -157,7 +157,7 @@ func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
 	}
 	switch {
 	case errors.Is(err, git.ErrUnrelated) && f.Shallow:
-		b.Problem = fmt.Sprintf("where this branch left %s is not in this shallow clone", shown)
+		b.Problem = fmt.Sprintf("this shallow clone lacks the commit where this branch left %s", shown)
 		b.Fix = "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0)"
 	case errors.Is(err, git.ErrUnrelated):
 		b.Problem = fmt.Sprintf("this branch has no commit in common with %s", shown)
@@ -165,8 +165,8 @@ func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
 	case err != nil:
 		return unreadable(err)
 	case len(bases) > 1:
-		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so the plan may count changes of either as this branch's", shown)
-		b.Fix = fmt.Sprintf("merge %s into it, or rebase it", shown)
+		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so the plan may confuse their changes", shown)
+		b.Fix = fmt.Sprintf("merge %s into this branch, or rebase this branch", shown)
 	case b.Base != other:
 		f.warnIfBehind(ctx, &b, other)
 	}
@@ -190,9 +190,9 @@ func (f *baseFinder) warnIfBehind(ctx context.Context, b *plan.Blame, other stri
 	if err != nil || n == 0 {
 		return
 	}
-	b.Problem = fmt.Sprintf("this branch lacks %s of %s in the manifests: apply from here would undo what they changed",
+	b.Problem = fmt.Sprintf("this branch lacks %s of %s that changed manifests: apply from this branch would undo them",
 		diag.Plural(n, "commit", "commits"), b.Ref)
-	b.Fix = fmt.Sprintf("rebase it, or merge %s into it", b.Ref)
+	b.Fix = fmt.Sprintf("rebase this branch, or merge %s into it", b.Ref)
 }
 
 func (f *baseFinder) absent(b plan.Blame, what string) plan.Blame {
@@ -200,7 +200,7 @@ func (f *baseFinder) absent(b plan.Blame, what string) plan.Blame {
 	if f.Shallow {
 		clone, fix = "shallow clone", "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0),"
 	}
-	b.Problem, b.Fix = what+" is not in this "+clone, fix+" or use --base-ref REF with a commit that is here"
+	b.Problem, b.Fix = what+" is not in this "+clone, fix+" or name a commit that this clone has: --base-ref REF"
 	return b
 }
 

@@ -56,8 +56,8 @@ func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past
 func (p *pastReader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Blame) {
 	problem, fix := "", ""
 	if past.Unclear {
-		problem = "some manifests of the base have errors, so trueup can't tell what they contained"
-		fix = "nothing to do: this ends when they are fixed and merged"
+		problem = "some manifests of the base commit have errors, so trueup can't read them"
+		fix = "you need to do nothing: this note disappears when a fix is merged"
 	}
 	switch name := p.submodule(ctx); {
 	case name != "":

@@ -132,7 +132,7 @@ func (r *Reader) trees(ctx context.Context, refs ...string) plan.Base {
 			base.Problem, base.Fix = err.Error(), "fix that, or name another commit with --base-ref REF"
 		case r.repository.Shallow:
 			base.Problem = fmt.Sprintf("the commit %s is not in this shallow clone", ref)
-			base.Fix = "fetch more history (fetch-depth: 2, or 0), or use --base-ref REF with a commit that is here"
+			base.Fix = "fetch more history (fetch-depth: 2, or 0), or name a commit that this clone has: --base-ref REF"
 		case len(refs) == 1 || ref == "HEAD":
 			base.Problem = fmt.Sprintf("the repository has no commit %s", ref)
 			base.Fix = "fetch it, or name another commit with --base-ref REF"

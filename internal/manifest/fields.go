@@ -29,7 +29,7 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 		case below == nil && !f.Knows(p.name, tree):
 			c.unknownMember(p, tree, f)
 		case below != nil && below.NotSent && below.Type == kind.ObjectType && !onlyKeeps(tree[p.name]):
-			c.atMember(p, ruleNotSent, diag.Warning, p.name+" stay in git: the platform documents none, so trueup does not send them",
+			c.atMember(p, ruleNotSent, diag.Warning, p.name+" stay in git and are not sent: the platform does not document them",
 				"nothing to fix; to silence this warning, remove them or write them as comments")
 		}
 	}

@@ -80,7 +80,7 @@ func endsInNumber(name string) bool {
 
 // problem returns what is wrong with a host and how to fix it, or "".
 func (h host) problem() (problem, fix string) {
-	fix = "write the domain alone, such as shop.example.com"
+	fix = "write only the domain (shop.example.com, for example)"
 	if h.server {
 		fix = "write the name or address alone, such as origin.example.com or 192.0.2.7"
 	}

@@ -22,8 +22,8 @@ func checkLocationUnreachable(s *subject) {
 		if len(hidden[by]) > 0 {
 			name := l.Host + l.Path
 			s.report(child(l.Field, "path"),
-				fmt.Sprintf("if the first match wins, no request reaches %[2]s below %[1]s; the platform does not document which one wins", name, Some(hidden[by])),
-				fmt.Sprintf("move %s below them: specific paths above general ones work either way", name))
+				fmt.Sprintf("%[1]s takes all requests of %[2]s below it if the first match wins; the platform does not document which match wins", name, Some(hidden[by])),
+				fmt.Sprintf("move %s below them: this order works whichever match wins", name))
 		}
 	}
 }

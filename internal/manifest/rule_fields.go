@@ -193,5 +193,5 @@ func hasDotSegment(path string) bool {
 }
 
 func oddPath(path string, odd []string) string {
-	return fmt.Sprintf("the path %q has %s: the platform's document does not say what that means", path, strings.Join(odd, " and "))
+	return fmt.Sprintf("the path %q has %s: the platform does not document how it treats that", path, strings.Join(odd, " and "))
 }

@@ -54,7 +54,7 @@ func checkNamespace(s *subject) {
 	switch {
 	case namespace == "" && workspace == "" && s.Kind.Name == snapshot:
 		s.report("metadata.namespace", "the snapshot has no workspace",
-			"write metadata.namespace, or name the workspace in trueup.yaml")
+			"write metadata.namespace, or let trueup.yaml name the workspace")
 	case namespace != "" && workspace != "" && namespace != workspace:
 		s.report("metadata.namespace", fmt.Sprintf("the workspace is %q here and %q in trueup.yaml", namespace, workspace),
 			fmt.Sprintf("write %s, or remove metadata.namespace", workspace))

@@ -49,8 +49,9 @@ func checkPurgeNameGeneric(s *subject) {
 	}
 }
 
-const genericWords = " purge cache clear clean flush invalidate refresh test tmp temp new my all everything now today " +
-	"cdn web site static release deploy latest hotfix fix update example sample request foo bar "
+const genericWords = " purge cache clear clean flush invalidate refresh test tmp temp new my all everything now today" + genericNouns
+
+const genericNouns = " cdn web site static release deploy latest hotfix fix update example sample request foo bar "
 
 // generic reports whether a name has only generic words and at most one digit.
 func generic(name string) bool {

@@ -161,7 +161,7 @@ func (w *world) broken() *world {
 	return w
 }
 
-// TestCausesOfFields: what git says otherwise than in the base is this change,
+// TestCausesOfFields: what git says changed since the base is this change,
 // whatever else happened to the field.
 func TestCausesOfFields(t *testing.T) {
 	spec := func(forced, weight, more string) string {

@@ -155,7 +155,7 @@ func (d *decision) notKept() {
 		}
 	}
 	if refused {
-		d.item.hint("the server did not keep this when trueup last sent it: if it never does, say so in an override in trueup.yaml")
+		d.item.hint("the server did not keep this when trueup last sent it: if it never keeps it, trueup.yaml needs an override")
 	}
 }
 
@@ -170,12 +170,12 @@ func (d *decision) judge(res merge.Result) {
 		}
 	}
 	if len(res.Mixed) > 0 {
-		d.item.block(fmt.Sprintf("git changed %s, and so did another client: trueup sends a list as a whole, and --drift report keeps the other change", res.Mixed[0]),
+		d.item.block(fmt.Sprintf("git and another client both changed %s: --drift report keeps the other change, but trueup sends lists in full", res.Mixed[0]),
 			"add their change to git, or overwrite it with apply --drift overwrite")
 	}
 	if len(res.Unplaced) > 0 {
 		lost := res.Unplaced[0]
-		d.item.block(fmt.Sprintf("this request would lose %s, which an override excludes from the comparison: no key says which element in git it belongs to", lost.Path),
+		d.item.block(fmt.Sprintf("this request would drop %s, which an override excludes from the comparison: no key shows its list element in git", lost.Path),
 			fmt.Sprintf("add a key for the list to overrides: in trueup.yaml, or stop excluding %s there", "spec."+merge.FieldPath(lost.At)))
 	}
 	if n := len(res.FirstContact); n > 0 {

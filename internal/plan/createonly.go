@@ -31,7 +31,7 @@ func (d *decision) createOnce() {
 	known := d.made() || d.rec.Applied != nil
 	switch {
 	case d.rec.State == ledger.Abandoned:
-		d.item.Op, d.item.Reason = Kept, "abandoned by a person; trueup does not create it"
+		d.item.Op, d.item.Reason = Kept, "a person abandoned it; trueup does not create it"
 	case known && !d.in.Options.AllowRecreate[o.Key()]:
 		d.gone()
 	case d.live.Terminating:
@@ -52,7 +52,7 @@ func (d *decision) made() bool { return d.rec.State == ledger.Posted || d.rec.St
 
 // gone blocks an item that is in the ledger and not live.
 func (d *decision) gone() {
-	what := "it was created and is gone"
+	what := "it was created and no longer exists"
 	switch unmade := d.rec.Unmade(); {
 	case unmade != "":
 		what += ": " + unmade
@@ -67,8 +67,8 @@ func (d *decision) gone() {
 // compareMoment compares a live object that can't change with its manifest.
 func (d *decision) compareMoment() {
 	if d.replaced() {
-		d.item.block("live is not the one that was created under this name: it has other data",
-			"to keep it, remove this manifest from git, and give yours another name")
+		d.item.block("another object has this name now: it has other data than the one that was created",
+			"to keep the live object, remove this manifest from git; to create your own, write a manifest with another name")
 		d.item.Deleted = true
 		return
 	}
@@ -100,7 +100,7 @@ func (d *decision) momentChanged(in merge.Input) {
 	if len(d.item.Changes) > 0 {
 		c := d.item.Changes[0]
 		field = "spec." + merge.Place(c.At)
-		message = fmt.Sprintf("git has %s: %s, and %s is live with %s", c.Path, cmp.Or(said(c.Desired), "nothing"), d.manifest.Key(), cmp.Or(said(c.Live), "nothing"))
+		message = fmt.Sprintf("%[1]s is %[2]s in git, and %[4]s in the live %[3]s", c.Path, cmp.Or(said(c.Desired), "nothing"), d.manifest.Key(), cmp.Or(said(c.Live), "nothing"))
 		if more := len(d.item.Changes) - 1; more > 0 {
 			message += fmt.Sprintf(", and %s", counted(more, "more difference"))
 		}

@@ -57,7 +57,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 	for name, w := range worlds {
 		f := w.finding()
 		if f.Rule != manifest.RuleSnapshotChanged || f.Field != "spec.source.persistentVolumeClaimName" || !strings.Contains(f.Fix, "another name") ||
-			!strings.HasPrefix(f.Message, `git has source.persistentVolumeClaimName: "data", and VolumeSnapshot/db is live with "other"`) {
+			!strings.HasPrefix(f.Message, `source.persistentVolumeClaimName is "data" in git, and "other" in the live VolumeSnapshot/db`) {
 			t.Errorf("%s: finding %+v", name, f)
 		}
 		p, _ := plan.NewPlanner(w.in).Make()
@@ -79,7 +79,7 @@ func TestAMomentThatPassed(t *testing.T) {
 			has("VolumeSnapshot/here", disked("data")).sent("VolumeSnapshot/here", ledger.Posted, disked("data"), now()).
 			sent(db, state, disked("data"), now())
 		it := w.item(db)
-		blocked(t, it, true, "is gone", "other data", "--allow-recreate VolumeSnapshot/db")
+		blocked(t, it, true, "no longer exists", "other data", "--allow-recreate VolumeSnapshot/db")
 		if p := w.make(); !it.Deleted || p.Summary.Drifted != 1 || len(plan.Drift(p).Items) != 1 {
 			t.Errorf("%s: it is no drift: %+v", state, p.Summary)
 		}
@@ -108,7 +108,7 @@ func TestAllowedAndNotMade(t *testing.T) {
 	for _, state := range []ledger.State{"", ledger.Rejected} {
 		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), now()).applied(db, disked("data")).
 			with(func(o *plan.Options) { o.AllowEmptyLive = true })
-		blocked(t, w.item(db), true, "gone", "--allow-recreate")
+		blocked(t, w.item(db), true, "no longer exists", "--allow-recreate")
 	}
 }
 
@@ -162,7 +162,7 @@ func TestASnapshotOfSomebodyElse(t *testing.T) {
 		t.Errorf("item %+v", it)
 	}
 	w = git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data")).applied(db, disked("data"))
-	blocked(t, w.item(db), true, "is gone", "--allow-recreate VolumeSnapshot/db")
+	blocked(t, w.item(db), true, "no longer exists", "--allow-recreate VolumeSnapshot/db")
 	w.with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
 	if it := w.item(db); it.Op != plan.Create || it.Recreate {
 		t.Errorf("item %+v", it)

@@ -67,7 +67,7 @@ func (d *decision) leaveDeleted() bool {
 	if !d.item.Deleted || !d.leavesDrift() || d.in.Options.AllowRecreate[d.item.Key] {
 		return false
 	}
-	d.item.Op, d.item.Reason, d.item.Fix = Kept, "it was deleted outside git, and stays deleted (--drift report)", d.item.orRecreate()
+	d.item.Op, d.item.Reason, d.item.Fix = Kept, "it was deleted outside git, and trueup leaves it so (--drift report)", d.item.orRecreate()
 	return true
 }
 
@@ -79,7 +79,7 @@ func (it Item) orRecreate() string {
 // leaveAll keeps an object that nothing is sent for, because everything that
 // differs was changed outside git, or may have been.
 func (d *decision) leaveAll() {
-	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and stays so (--drift report)"
+	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and trueup leaves it so (--drift report)"
 	d.item.Fix = "add the change to git, or restore git's value with apply --drift overwrite"
 	if unsure(d.item.Changes) {
 		d.item.Reason = "trueup can't tell who changed it, and leaves it as it is (--drift report)"
@@ -117,7 +117,7 @@ func (p *Planner) failOnDrift(out *Plan) {
 		case p.drifted(*it) && (send || it.Op == None):
 			it.blockDrifted()
 		case send:
-			it.hold("another object was changed outside git, so --drift fail sends nothing", "decide about that first")
+			it.hold("another object was changed outside git, so --drift fail sends nothing", "decide about that object first")
 		}
 		if send {
 			it.After = nil

@@ -73,7 +73,7 @@ func TestAListThatBothChangedIsNotHalfSent(t *testing.T) {
 		return `{hostname: a.example.com, upstreams: [` + strings.Join(list, ", ") + `]}`
 	}
 	w := git(t, cdn("a", up("one", "git"))).has("CDN/a", up("one", "theirs")).applied("CDN/a", up("one")).with(policy(plan.ReportDrift))
-	blocked(t, w.item("CDN/a"), true, "git changed upstreams, and so did another client", "apply --drift overwrite")
+	blocked(t, w.item("CDN/a"), true, "git and another client both changed upstreams", "apply --drift overwrite")
 	w.applied("CDN/a", up("one", "git"))
 	if it := w.item("CDN/a"); it.Op != plan.Kept || len(it.Lists) > 0 || len(it.Changes) != 2 {
 		t.Errorf("%+v", it)
@@ -124,7 +124,7 @@ func TestNothingIsLeftInTheWrongPlace(t *testing.T) {
 func TestWhereNobodyCanTellDriftIsLeft(t *testing.T) {
 	const want, have = `{hostname: a.example.com, tls: {forced: "true"}}`, `{hostname: a.example.com, tls: {forced: "false"}}`
 	unknown := git(t, cdn("a", want), purge("p", `{hostname: a.example.com, paths: [/a]}`)).has("CDN/a", have).with(policy(plan.ReportDrift))
-	blocked(t, unknown.item("Purge/p"), false, "an unknown reason and stays so", "decide about that first")
+	blocked(t, unknown.item("Purge/p"), false, "an unknown reason and stays so", "decide about that object first")
 	it := unknown.item("CDN/a")
 	if it.Op != plan.Kept || it.Record || it.Changes[0].Class != plan.UnknownBase {
 		t.Errorf("%+v", it)

@@ -117,7 +117,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 		t.Errorf("--target leaves it out: %+v, %q", p.Items, p.Notes)
 	}
 	w = left(ledger.Unknown, ago()).with(func(o *plan.Options) { o.PartOfTree = true })
-	if p := w.make(); len(p.Items) != 1 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "no manifest in it: 1") {
+	if p := w.make(); len(p.Items) != 1 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "outside it without an outcome: 1") {
 		t.Errorf("a part of the tree: %+v, %q", p.Items, p.Notes)
 	}
 	// One that is live is no stray: it is asked about, and not kept as well.

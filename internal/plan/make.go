@@ -197,7 +197,7 @@ func (d *decision) blockOnWrongTarget() {
 	if view := d.in.Ledger; view.Elsewhere {
 		d.item.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
 	} else if known := d.emptied[d.manifest.Kind.Area]; known > 0 && !d.in.Options.AllowEmptyLive {
-		d.item.block(fmt.Sprintf("none of the %d objects that the ledger knows is live: is this the right workspace?", known),
+		d.item.block(fmt.Sprintf("none of the %d objects in the ledger is live: is this the right workspace?", known),
 			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --allow-empty-live")
 	}
 }
@@ -250,7 +250,7 @@ func (p *Planner) openLeft(out *Plan) {
 		out.Items = append(out.Items, item)
 	}
 	if elsewhere > 0 {
-		out.note("only part of the project was read; requests without an outcome that have no manifest in it: %d", elsewhere)
+		out.note("trueup read only part of the project; requests outside it without an outcome: %d", elsewhere)
 	}
 }
 
@@ -264,10 +264,10 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 		_, live := p.in.Live.Objects[key]
 		switch {
 		case op == Kept && !live:
-			item.hold(fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that first")
+			item.hold(fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that object first")
 			return
 		case unsettled[key]:
-			item.hold(fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays so", key), "decide about that first")
+			item.hold(fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays so", key), "decide about that object first")
 			return
 		case !op.sends() && op != Blocked:
 		case !p.targeted(key):

@@ -42,7 +42,7 @@ func (d *decision) once() {
 	switch {
 	case d.made():
 	case d.rec.State == ledger.Abandoned:
-		d.item.Op, d.item.Reason = Kept, "abandoned by a person; trueup does not send it"
+		d.item.Op, d.item.Reason = Kept, "a person abandoned it; trueup does not send it"
 	case d.unrecorded():
 	case d.unserved(spec.Hostname):
 	default:
@@ -86,7 +86,7 @@ func (d *decision) unrecorded() bool {
 		return false
 	}
 	name := ledger.ShellWord(d.item.String())
-	d.item.block(fmt.Sprintf("git had %s at %s, but the ledger has no record of it: the record was lost, and it may have been executed", d.item.Key, finished),
+	d.item.block(fmt.Sprintf("git had %s at %s, but the ledger has no record of it: the record was lost, and the request may have been executed", d.item.Key, finished),
 		fmt.Sprintf("restore the ledger from a copy; or, if it was executed, run trueup ledger adopt %s, and if not, "+
 			"trueup ledger resolve %s --repost --reason TEXT: the next apply sends it", name, name))
 	return true

@@ -16,7 +16,7 @@ func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 			continue
 		}
 		if len(it.After) > 0 {
-			it.hold(fmt.Sprintf("this waits for %s, which does not equal git yet", it.After[0]), "trueup apply sends both")
+			it.hold(fmt.Sprintf("this waits for %s, which still differs from git", it.After[0]), "trueup apply sends both")
 			it.After = nil
 		}
 		items = append(items, it)

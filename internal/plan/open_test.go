@@ -45,7 +45,7 @@ func TestOpenOnlyKeepsWhatHasNoOutcome(t *testing.T) {
 func TestOpenOnlySendsNothingElse(t *testing.T) {
 	w := settling(t).has(shop, `{hostname: old.example.com}`)
 	it := find(t, w.make().OpenOnly(w.in.Ledger.Records), rel)
-	blocked(t, it, false, "this waits for CDN/shop, which does not equal git yet", "apply")
+	blocked(t, it, false, "this waits for CDN/shop, which still differs from git", "apply")
 	if len(it.After) > 0 || it.Request != nil {
 		t.Errorf("%+v", it)
 	}

@@ -83,7 +83,7 @@ func (d *departed) kept() (why, fix string) {
 		{o.Targets != nil, "it stays because --target covers only part of the project", "run it for the whole project, without --target"},
 		{
 			len(d.in.Set.Objects) == 0, "it stays because no manifest is left, which looks like a mistake",
-			"delete it by hand if that is intended: " + byHand,
+			"if you removed all manifests on purpose, delete it by hand: " + byHand,
 		},
 		{foreign != "", "it stays: " + foreign, unneeded},
 		{
@@ -195,7 +195,7 @@ func (p *Planner) unlisted(out *Plan, unsure map[string]int) {
 			if n := unsure[k.Name]; n > 0 {
 				counts = fmt.Sprintf("; live objects in the ledger without a manifest: %d", n)
 			}
-			out.note("the list of %s is incomplete, so trueup does not look for removed ones and deletes none%s", k.Name, counts)
+			out.note("the list of %s is incomplete, so trueup can't detect removed objects and deletes none%s", k.Name, counts)
 		case p.in.Options.Prune && !listed && k.Can(kind.Delete):
 			out.note("trueup deletes no %s, because it has no address or no token of the %s area", k.Name, k.Area)
 		}
@@ -215,7 +215,7 @@ func (p *Planner) fewDeletes(out *Plan) {
 		return
 	}
 	for _, it := range deletes {
-		it.block(fmt.Sprintf("removed from git; %d would be deleted and --max-deletes is %d, so none is", n, p.in.Options.MaxDeletes),
+		it.block(fmt.Sprintf("removed from git; the plan would delete %d and --max-deletes is %d, so trueup deletes none", n, p.in.Options.MaxDeletes),
 			fmt.Sprintf("review each; to delete all of them, add --max-deletes %d", n))
 	}
 }

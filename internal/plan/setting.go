@@ -126,7 +126,7 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 	if now.Ledger.Store != "" {
 		add("ledger.id", was.Ledger.ID, now.Ledger.ID, "trueup does not know what another ledger recorded as sent")
 	}
-	add("manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "), "other files are read: an object whose file is no longer read looks removed from git")
+	add("manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "), "trueup reads other files: an object whose file it no longer reads looks removed from git")
 	before := was.Purge.fields()
 	for i, field := range now.Purge.fields() {
 		add("purge."+field[0], before[i][1], field[1], "it decides when trueup sends a purge again, or counts it as executed")
@@ -155,7 +155,7 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 		case n > 0:
 			s.Consequence = "hides " + counted(n, "difference")
 		case s.Now == nil:
-			s.Consequence = "the field is compared as its schema says"
+			s.Consequence = "trueup compares the field as its schema says"
 		default:
 			s.Consequence = "hides no difference now"
 		}

@@ -73,7 +73,7 @@ var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // entry places an address, or all that a request to the older service names.
 func (l Legacy) entry(text string) (wanted []Wanted, err error) {
 	if notAlone().MatchString(text) {
-		return nil, errUnplaced{"has more than an address", "write one address a line, and comments on their own line"}
+		return nil, errUnplaced{"has more than one address", "write one address a line, and comments on their own line"}
 	}
 	named, isRequest := l.named(text)
 	switch {
@@ -162,9 +162,9 @@ func (l Legacy) on(a Address) (Wanted, error) {
 	case host == "":
 		return Wanted{}, errUnplaced{"names no host", "write https://HOST/PATH, or name the host with --hostname HOST"}
 	case strings.Contains(host, "*"):
-		return Wanted{}, errUnplaced{"has a * in its host, but a purge needs each subdomain", "write an address for each"}
+		return Wanted{}, errUnplaced{"has a * in its host, but a purge must name each subdomain", "write one address for each subdomain"}
 	case !ok:
-		return Wanted{}, errUnplaced{"has the host " + host + ", which no CDN here serves", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
+		return Wanted{}, errUnplaced{"has the host " + host + ", which no known CDN serves", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
 	case !isSubdomain(subdomain, hostname):
 		return Wanted{}, errUnplaced{"has the host " + host + ", and the part before " + hostname + " is not a subdomain", "check the host"}
 	}
@@ -177,7 +177,7 @@ func (l Legacy) asked(path, query string) (string, error) {
 	case l.Query == QueryDropped:
 		return path, nil
 	case l.Query == QueryPrefix && path == "/":
-		return "", errUnplaced{"has a query and no path, and a prefix of all its queries would purge everything", "write each path"}
+		return "", errUnplaced{"has a query and no path, so --query prefix would purge everything", "write each path"}
 	case l.Query == QueryPrefix:
 		return strings.TrimSuffix(path, "*") + "*", nil
 	case l.Query == QueryKept && strings.Contains(path+query, "*"):
@@ -185,7 +185,7 @@ func (l Legacy) asked(path, query string) (string, error) {
 	case l.Query == QueryKept:
 		return path + "?" + encode(query, inQuery), nil
 	}
-	return "", errUnplaced{"has a query, and it is not documented what a purge does with queries", "choose with --query: drop, prefix or keep"}
+	return "", errUnplaced{"has a query, and the platform does not document how a purge treats queries", "choose with --query: drop, prefix or keep"}
 }
 
 // fixStar suggests a prefix path that covers what was meant.

@@ -41,7 +41,7 @@ func (s *Session) Prove(ctx context.Context, k *kind.Kind, key kind.Key, body []
 		return proof, fmt.Errorf("the platform's time: %w", err)
 	}
 	if first := records[key].FirstClaimAt; first == nil || !s.View().Terms[k.Area].MaySend(*first, now) {
-		return proof, fmt.Errorf("nothing proven: %s was sent only once, because this run was paused for too long", key)
+		return proof, fmt.Errorf("nothing was proven: %s was sent only once, because this run was paused for too long", key)
 	}
 	_, err = client.Create(ctx, k, body)
 	var refused interface {

@@ -230,7 +230,7 @@ func failedSnapshotItem() plan.Item {
 func goneItem() plan.Item {
 	return plan.Item{
 		Key: key("VolumeSnapshot", "db-2026-10-01"), Path: "manifests/db.yaml", Line: 23, Op: plan.Blocked,
-		Reason: "it was created and is gone; a new one would have other data", Deleted: true, NeedsPerson: true,
+		Reason: "it was created and no longer exists; a new one would have other data", Deleted: true, NeedsPerson: true,
 		Fix: "remove the manifest from git, or create a new one with apply --allow-recreate VolumeSnapshot/db-2026-10-01",
 	}
 }

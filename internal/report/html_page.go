@@ -150,7 +150,7 @@ func (p *htmlPage) plan(doc Document, opts Options) {
 		}
 		p.Advice = append(p.Advice, v)
 	}
-	p.list("As git says", "object", inSync(pl))
+	p.list("Equal to git", "object", inSync(pl))
 	p.list("Not in git", "object", namesOf(pl.Unmanaged))
 	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
 		p.Empty = clean("Nothing differs.")
@@ -163,7 +163,7 @@ const maxLinks = 8
 func (p *htmlPage) look(pl *plan.Plan) {
 	if n := len(pl.Settings); n > 0 {
 		below := []htmlLink{{clean("#settings"), clean("below")}}
-		p.Look = append(p.Look, htmlLook{Title: safetext.F("%s otherwise than in the base", safetext.Count(n, "setting")), Links: below})
+		p.Look = append(p.Look, htmlLook{Title: safetext.F("%s changed since the base", safetext.Count(n, "setting")), Links: below})
 	}
 	for _, n := range notices(pl) {
 		l := htmlLook{Title: n.title}

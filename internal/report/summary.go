@@ -204,7 +204,7 @@ func nextSteps(r *apply.Result) []safe {
 		{apply.Interrupted, "interrupted before ", ": run apply again; it does not repeat what is done"},
 		{apply.Auth, "not allowed: ", ": check the token and its roles, then run apply again"},
 		{apply.NeedsPerson, "a person must decide about ", ""},
-		{apply.NotConverged, "the server did not keep what was sent for ", ": if it never does, say so in an override in trueup.yaml"},
+		{apply.NotConverged, "the server did not keep what was sent for ", ": if it never keeps it, trueup.yaml needs an override"},
 		{apply.Stale, "live differs from the plan for ", ", so trueup sent nothing there: review a new plan"},
 		{apply.Partial, "run apply again for ", " when the cause is fixed; it does not repeat what is done"},
 		{unseen, "live does not show what the server confirmed for ", ": check again with plan"},
@@ -258,7 +258,7 @@ func blame(b *plan.Blame) (base, problem, fix safe) {
 	if b.Base != "" {
 		base = safetext.F("compared with %s", safetext.Join(safetext.Filled(clean(b.Ref).Cut(maxName), short(b.Base)), " at "))
 		if b.Merge {
-			base = safetext.F("%s; what is checked out is %s", base, mergeByCodeHost)
+			base = safetext.F("%s; the checked-out commit is %s", base, mergeByCodeHost)
 		}
 	}
 	return base, message(b.Problem), message(b.Fix)

@@ -144,8 +144,7 @@ func (c *call) paging() (limit int, after string, err error) {
 		return 0, "", badRequest("continue key is not valid: %q", value)
 	}
 	if c.on["list-expired"] || c.now.Sub(token.Made) >= tokenLife {
-		f := failure(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. "+
-			"You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.")
+		f := failure(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.")
 		f.Meta.Continue = pageToken{After: token.After, Made: c.now}.String()
 		return 0, "", f
 	}
