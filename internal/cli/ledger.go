@@ -155,7 +155,7 @@ func writeRecord(out report.Lines, rec ledger.Record) {
 	if rec.Open() && !rec.NameTaken() {
 		out.Printf("  --posted   it was executed: it is done, and never sent again\n" +
 			"  --repost   it was not: the next apply sends it\n" +
-			"  --abandon  it no longer matters: it is never sent\n")
+			"  --abandon  it no longer matters: it is never sent again\n")
 	}
 	out.Printf("\nHistory:\n")
 	var history [][]string
@@ -204,7 +204,7 @@ func (o resolveOptions) answer() (to ledger.Resolution, follows string) {
 	case o.repost:
 		return ledger.ResolveRepost, "the next apply sends it, if its manifest is in git"
 	case o.abandon:
-		return ledger.ResolveAbandon, "it is never sent"
+		return ledger.ResolveAbandon, "it is never sent again"
 	}
 	return "", ""
 }

@@ -35,7 +35,7 @@ func (o *planOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.TakeOver, "take-over", nil, "let git own the lists of `KIND/NAME`, so that apply drops live elements that git lacks; repeatable")
 	f.StringArrayVar(&o.AllowRecreate, "allow-recreate", nil, "create `KIND/NAME` again after it was deleted, with other data; repeatable")
 	f.BoolVar(&o.AllowEmptyLive, "allow-empty-live", false, "continue even if no object in the ledger is live")
-	f.IntVar(&o.MaxCreates, "max-creates", 0, "refuse to create more than `N` objects; 0 allows a few")
+	f.IntVar(&o.MaxCreates, "max-creates", 0, "allow up to `N` creations in an area that trueup applied to before; a few are always allowed")
 	f.BoolVar(&o.Prune, "prune", false, "delete objects that were removed from git, if trueup provably created them (docs/deleting.md)")
 	f.IntVar(&o.MaxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")
 	f.StringVar(&o.BaseRef, "base-ref", "", "compare with `REF` (docs/causes.md); --prune deletes only what had a manifest there")

@@ -315,7 +315,7 @@ func (g *gatherer) check() error {
 		if len(g.known) > 0 {
 			in = ", which in git are " + diag.First(g.known, 5)
 		}
-		return fmt.Errorf("trueup does not know the hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
+		return fmt.Errorf("a path without a hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
 	}
 	if len(g.Subdomains) > 0 && len(g.Wanted) > 0 && !g.toUsual {
 		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")

@@ -152,7 +152,7 @@ func (t *tally) left(message string) {
 
 func (t *tally) doubted(message string, proven bool) {
 	switch {
-	case strings.Contains(message, "not from this ledger"):
+	case strings.Contains(message, "this ledger did not create it"):
 		t.hit(unknownForeign)
 	case strings.Contains(message, "it could be sent until"):
 		t.hit(unknownLate)
