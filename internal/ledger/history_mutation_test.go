@@ -23,20 +23,20 @@ var mistakes = []struct {
 	}},
 	{"the last answer frees what an earlier send may have done", "was executed 2 times", []edit{
 		{"machine.go", "if (e == evReject || e == evRelease) && r.Uncertain {", "if false {"},
-		{"../apply/shot.go", "case a.fate == unsent && s.certain:", "case a.fate == unsent:"},
-		{"../apply/shot.go", "case a.fate == refused && s.certain:", "case a.fate == refused:"},
+		{"../apply/send_once.go", "case a.result == unsent && s.certain:", "case a.result == unsent:"},
+		{"../apply/send_once.go", "case a.result == refused && s.certain:", "case a.result == refused:"},
 	}},
 	{"a claim lasts as long as the window", "was executed 2 times", []edit{
 		{"journal.go", "&& held < Lease", "&& held < h.Terms.Window"},
 	}},
 	{"sent again without proof", "was executed 2 times", []edit{
-		{"../apply/shot.go", "a.fate == open && s.hold.Terms.Proven && sends < maxSends", "a.fate == open && sends < maxSends"},
+		{"../apply/send_once.go", "a.result == unclear && s.hold.Terms.Proven && sends < maxSends", "a.result == unclear && sends < maxSends"},
 	}},
 	{"no answer is a refusal", "was executed 2 times", []edit{
-		{"../apply/shot.go", "a.fate = open", "a.fate = refused"},
+		{"../apply/send_once.go", "a.result = unclear", "a.result = refused"},
 	}},
 	{"no answer is consent", "was never executed", []edit{
-		{"../apply/shot.go", "a.fate = open", "a.fate = executed"},
+		{"../apply/send_once.go", "a.result = unclear", "a.result = executed"},
 	}},
 }
 
