@@ -10,12 +10,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"trueup/internal/e2e/gitremote"
 	"trueup/internal/e2e/scratch"
 )
 
 func TestMain(m *testing.M) {
 	code := scratch.Run(m)
-	_ = os.RemoveAll(bareTemplate.dir)
+	gitremote.Remove()
 	os.Exit(code)
 }
 

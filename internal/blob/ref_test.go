@@ -14,62 +14,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"trueup/internal/e2e/gitremote"
 )
 
 const testRef = "refs/trueup/ledger"
 
 // gitCmd runs git as a person would, without the settings of this machine.
-func gitCmd(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), gitNames...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// bareTemplate is the repository that bareRemote copies, which is faster than ten calls of git.
-var bareTemplate struct {
-	once sync.Once
-	dir  string
-}
-
-// bareRemote makes a bare repository with one commit and returns its path.
-func bareRemote(t testing.TB) string {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	bareTemplate.once.Do(func() {
-		dir, err := os.MkdirTemp("", "trueup-test-")
-		must(t, err)
-		bareTemplate.dir = dir
-		gitCmd(t, dir, "init", "-q", "--bare", "-b", "main")
-		gitCmd(t, dir, "config", "http.receivepack", "true")
-		gitCmd(t, dir, "config", "daemon.receivepack", "true")
-		tree := gitCmd(t, dir, "mktree")
-		for i := range 2 {
-			gitCmd(t, dir, "update-ref", fmt.Sprintf("refs/heads/main%d", i), gitCmd(t, dir, "commit-tree", "-m", "start", tree))
-		}
-		gitCmd(t, dir, "update-ref", "refs/heads/main", gitCmd(t, dir, "commit-tree", "-p", "main0", "-m", "code", tree))
-	})
-	bare := filepath.Join(t.TempDir(), "remote.git")
-	must(t, os.CopyFS(bare, os.DirFS(bareTemplate.dir)))
-	return bare
-}
-
-var gitNames = []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"}
-
-// clone clones a remote; args are those of git clone.
-func clone(t *testing.T, url string, args ...string) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "clone")
-	gitCmd(t, ".", append(append([]string{"clone", "-q"}, args...), url, dir)...)
-	return dir
-}
 
 func openRef(t testing.TB, dir, where string) *Ref {
 	t.Helper()
@@ -88,7 +39,7 @@ var gitTransports = map[string]func(t testing.TB, bare string) string{
 
 func daemonURL(t testing.TB, bare string) string {
 	t.Helper()
-	core := gitCmd(t, ".", "--exec-path")
+	core := gitremote.Cmd(t, ".", "--exec-path")
 	daemon := filepath.Join(core, "git-daemon")
 	if _, err := os.Stat(daemon); err != nil {
 		t.Skip("git daemon is not installed")
@@ -127,7 +78,7 @@ func daemonURL(t testing.TB, bare string) string {
 
 func backendURL(t testing.TB, bare string) string {
 	t.Helper()
-	backend := filepath.Join(gitCmd(t, ".", "--exec-path"), "git-http-backend")
+	backend := filepath.Join(gitremote.Cmd(t, ".", "--exec-path"), "git-http-backend")
 	if _, err := os.Stat(backend); err != nil {
 		t.Skip("git http-backend is not installed")
 	}
@@ -143,17 +94,17 @@ func TestRef(t *testing.T) {
 	for name, url := range gitTransports {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bare := bareRemote(t)
-			dir := clone(t, url(t, bare), "--depth=1")
+			bare := gitremote.Bare(t)
+			dir := gitremote.Clone(t, url(t, bare), "--depth=1")
 			contract(t, func() Store { return openRef(t, dir, testRef) })
-			if left := gitCmd(t, bare, "for-each-ref", "refs/trueup/*-proof-*"); left != "" {
+			if left := gitremote.Cmd(t, bare, "for-each-ref", "refs/trueup/*-proof-*"); left != "" {
 				t.Errorf("proofs left %s", left)
 			}
-			gitCmd(t, bare, "fsck", "--full", "--strict")
-			if files := gitCmd(t, bare, "ls-tree", "-r", "--name-only", testRef); strings.Contains(files, "a-1.json") || !strings.Contains(files, "a-0.json") {
+			gitremote.Cmd(t, bare, "fsck", "--full", "--strict")
+			if files := gitremote.Cmd(t, bare, "ls-tree", "-r", "--name-only", testRef); strings.Contains(files, "a-1.json") || !strings.Contains(files, "a-0.json") {
 				t.Errorf("the newest commit has %s", files)
 			}
-			if log := gitCmd(t, bare, "log", "--format=%an <%ae> %B", testRef); !strings.Contains(log, "trueup <trueup@localhost> two\n\npush ") {
+			if log := gitremote.Cmd(t, bare, "log", "--format=%an <%ae> %B", testRef); !strings.Contains(log, "trueup <trueup@localhost> two\n\npush ") {
 				t.Errorf("the log is %s", log)
 			}
 		})
@@ -163,12 +114,12 @@ func TestRef(t *testing.T) {
 // TestRefRace lets clones race: of those that saw the same, one goes on.
 func TestRefRace(t *testing.T) {
 	t.Parallel()
-	bare := bareRemote(t)
+	bare := gitremote.Bare(t)
 	var wg sync.WaitGroup
 	var wins atomic.Int32
 	stores := make([]*Ref, 5)
 	for i := range stores {
-		stores[i] = openRef(t, clone(t, "file://"+filepath.ToSlash(bare), "--depth=1"), testRef)
+		stores[i] = openRef(t, gitremote.Clone(t, "file://"+filepath.ToSlash(bare), "--depth=1"), testRef)
 		_, err := stores[i].List(t.Context(), "log", 1)
 		must(t, err)
 	}
@@ -187,7 +138,7 @@ func TestRefRace(t *testing.T) {
 	if n := wins.Load(); n != 1 {
 		t.Errorf("%d writers won", n)
 	}
-	if n := gitCmd(t, bare, "rev-list", "--count", testRef); n != "1" {
+	if n := gitremote.Cmd(t, bare, "rev-list", "--count", testRef); n != "1" {
 		t.Errorf("there are %s commits", n)
 	}
 }
@@ -209,15 +160,15 @@ func folder(t *testing.T, dir string) string {
 }
 
 func TestRefLeavesTheCloneAlone(t *testing.T) {
-	bare := bareRemote(t)
-	dir := clone(t, bare)
+	bare := gitremote.Bare(t)
+	dir := gitremote.Clone(t, bare)
 	must(t, os.WriteFile(filepath.Join(dir, "staged"), []byte("x"), 0o600))
-	gitCmd(t, dir, "add", "staged")
+	gitremote.Cmd(t, dir, "add", "staged")
 	must(t, os.WriteFile(filepath.Join(dir, "loose"), []byte("y"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, ".git", "hooks", "pre-push"), []byte("#!/bin/sh\nexit 1\n"), 0o700))
-	gitCmd(t, dir, "config", "push.followTags", "true")
-	gitCmd(t, dir, "config", "remote.origin.mirror", "true")
-	before, heads := folder(t, dir), gitCmd(t, bare, "for-each-ref", "refs/heads")
+	gitremote.Cmd(t, dir, "config", "push.followTags", "true")
+	gitremote.Cmd(t, dir, "config", "remote.origin.mirror", "true")
+	before, heads := folder(t, dir), gitremote.Cmd(t, bare, "for-each-ref", "refs/heads")
 	t.Setenv("GIT_INDEX_FILE", filepath.Join(dir, ".git", "index"))
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -232,7 +183,7 @@ func TestRefLeavesTheCloneAlone(t *testing.T) {
 	if after := folder(t, dir); after != before {
 		t.Errorf("the clone is\n%s\nand was\n%s", after, before)
 	}
-	if after := gitCmd(t, bare, "for-each-ref", "refs/heads"); after != heads {
+	if after := gitremote.Cmd(t, bare, "for-each-ref", "refs/heads"); after != heads {
 		t.Errorf("branches are %s, were %s", after, heads)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
@@ -245,8 +196,8 @@ func TestRefLeavesTheCloneAlone(t *testing.T) {
 }
 
 func TestRefErrorsSayWhatToDo(t *testing.T) {
-	bare := bareRemote(t)
-	dir := clone(t, bare)
+	bare := gitremote.Bare(t)
+	dir := gitremote.Clone(t, bare)
 	must(t, create(t.Context(), openRef(t, dir, testRef), "log/1", nil))
 	read := func(dir, where string) error {
 		_, err := openRef(t, dir, where).List(t.Context(), "log", 1)
@@ -262,18 +213,18 @@ func TestRefErrorsSayWhatToDo(t *testing.T) {
 	}
 	said(read(t.TempDir(), testRef), "not a git repository", "in a clone of it")
 	said(read(dir, testRef+"@upstream"), `"upstream": no such remote`, "@REMOTE")
-	gitCmd(t, bare, "config", "receive.hideRefs", "refs/trueup")
+	gitremote.Cmd(t, bare, "config", "receive.hideRefs", "refs/trueup")
 	s := openRef(t, dir, testRef)
 	said(create(t.Context(), s, "log/2", nil), "remote origin", "contents: write", "git:refs/heads/")
-	gitCmd(t, bare, "config", "--unset", "receive.hideRefs")
+	gitremote.Cmd(t, bare, "config", "--unset", "receive.hideRefs")
 	must(t, create(t.Context(), s, "log/2", nil))
-	gitCmd(t, dir, "remote", "set-url", "origin", "https://user:secret@127.0.0.1:1/x.git")
+	gitremote.Cmd(t, dir, "remote", "set-url", "origin", "https://user:secret@127.0.0.1:1/x.git")
 	err := read(dir, testRef)
 	said(err, "can be reached")
 	if strings.Contains(fmt.Sprint(err), "secret") {
 		t.Errorf("it tells a password: %v", err)
 	}
-	gitCmd(t, dir, "remote", "set-url", "origin", filepath.Join(t.TempDir(), "gone"))
+	gitremote.Cmd(t, dir, "remote", "set-url", "origin", filepath.Join(t.TempDir(), "gone"))
 	said(read(dir, testRef), "remote origin", "can be reached")
 	t.Setenv("PATH", t.TempDir())
 	said(read(dir, testRef), "git is not installed")
@@ -282,11 +233,11 @@ func TestRefErrorsSayWhatToDo(t *testing.T) {
 // TestRefUnclearPush ends a push, or its answer, at the worst moment.
 func TestRefUnclearPush(t *testing.T) {
 	t.Parallel()
-	bare := bareRemote(t)
-	dir := clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
+	bare := gitremote.Bare(t)
+	dir := gitremote.Clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
 	must(t, create(t.Context(), openRef(t, dir, testRef), "log/0", nil))
 	wrapper := filepath.Join(t.TempDir(), "receive")
-	gitCmd(t, dir, "config", "remote.origin.receivepack", wrapper)
+	gitremote.Cmd(t, dir, "config", "remote.origin.receivepack", wrapper)
 	once := "[ -e " + wrapper + ".once ] && exec git-receive-pack \"$1\"; : >" + wrapper + ".once; "
 	env := "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a; "
 	for i, c := range []struct{ name, receive, after string }{
@@ -305,7 +256,7 @@ func TestRefUnclearPush(t *testing.T) {
 			t.Errorf("%s: read %q, %v", c.name, b, err)
 		}
 	}
-	if n := gitCmd(t, bare, "rev-list", "--count", testRef); n != "6" {
+	if n := gitremote.Cmd(t, bare, "rev-list", "--count", testRef); n != "6" {
 		t.Errorf("there are %s commits", n)
 	}
 }
@@ -318,15 +269,15 @@ func commitFile(t *testing.T, bare, ref, file, content string) {
 	index := "GIT_INDEX_FILE=" + blob + ".index git "
 	script := index + "read-tree $1 && " + index + "update-index --add --cacheinfo 100644,$(git hash-object -w " + blob + "),$2 && " +
 		"git update-ref $1 $(git commit-tree -p $1 -m tamper $(" + index + "write-tree))"
-	gitCmd(t, bare, "-c", "alias.tamper=!f() { "+script+"; }; f", "tamper", ref, file)
+	gitremote.Cmd(t, bare, "-c", "alias.tamper=!f() { "+script+"; }; f", "tamper", ref, file)
 }
 
 // TestRefIsNobodyElses: no blob is read of a branch of code, however much it
 // looks like a ledger, and nothing is pushed onto one.
 func TestRefIsNobodyElses(t *testing.T) {
 	t.Parallel()
-	bare := bareRemote(t)
-	dir := clone(t, bare)
+	bare := gitremote.Bare(t)
+	dir := gitremote.Clone(t, bare)
 	s := openRef(t, dir, testRef)
 	must(t, create(t.Context(), s, "log/1", nil))
 	must(t, create(t.Context(), s, "log/2", nil))
@@ -334,15 +285,15 @@ func TestRefIsNobodyElses(t *testing.T) {
 		"refs/heads/code": "main.go", "refs/heads/folder": "src/main.go", "refs/heads/hidden": ".gitmodules", "refs/heads/inside": "logs/main.go",
 		"refs/heads/own": "", "refs/heads/worked-on": "", "refs/heads/default": "", "refs/heads/cloned": "", "refs/trueup/code": "main.go",
 	} {
-		gitCmd(t, bare, "update-ref", ref, testRef)
+		gitremote.Cmd(t, bare, "update-ref", ref, testRef)
 		if file != "" {
 			commitFile(t, bare, ref, file, "package main")
 		}
 	}
-	gitCmd(t, dir, "fetch", "-q", "origin")
-	gitCmd(t, dir, "worktree", "add", "-q", filepath.Join(t.TempDir(), "other"), "worked-on")
-	gitCmd(t, bare, "symbolic-ref", "HEAD", "refs/heads/default")
-	gitCmd(t, dir, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/cloned")
+	gitremote.Cmd(t, dir, "fetch", "-q", "origin")
+	gitremote.Cmd(t, dir, "worktree", "add", "-q", filepath.Join(t.TempDir(), "other"), "worked-on")
+	gitremote.Cmd(t, bare, "symbolic-ref", "HEAD", "refs/heads/default")
+	gitremote.Cmd(t, dir, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/cloned")
 	for ref, why := range map[string]string{
 		"refs/heads/main": "checked out", "refs/heads/worked-on": "checked out", "refs/heads/Worked-On": "checked out",
 		"refs/heads/default": "the default branch", "refs/heads/cloned": "the default branch",
@@ -350,7 +301,7 @@ func TestRefIsNobodyElses(t *testing.T) {
 		"refs/heads/inside": `it has "logs/main.go"`, "refs/trueup/code": `it has "main.go"`, "refs/heads/own": "",
 	} {
 		t.Run(ref, func(t *testing.T) {
-			before := gitCmd(t, bare, "for-each-ref")
+			before := gitremote.Cmd(t, bare, "for-each-ref")
 			s := openRef(t, dir, ref)
 			_, read := s.List(t.Context(), "log", 1)
 			write := create(t.Context(), s, "log/3", nil)
@@ -363,7 +314,7 @@ func TestRefIsNobodyElses(t *testing.T) {
 					t.Errorf("%v, want %s", err, why)
 				}
 			}
-			if after := gitCmd(t, bare, "for-each-ref"); after != before {
+			if after := gitremote.Cmd(t, bare, "for-each-ref"); after != before {
 				t.Errorf("a ref moved:\n%s\n%s", before, after)
 			}
 		})

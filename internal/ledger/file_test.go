@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/gitremote"
 	"trueup/internal/e2e/scratch"
 	"trueup/internal/kind"
 )
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := scratch.Run(m)
-	_ = os.RemoveAll(bareTemplate.dir)
+	gitremote.Remove()
 	os.Exit(code)
 }
 

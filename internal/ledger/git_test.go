@@ -4,71 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"trueup/internal/blob"
+	"trueup/internal/e2e/gitremote"
 	"trueup/internal/kind"
 )
 
 const testRef = "refs/trueup/ledger"
 
 // gitCmd runs git as a person would, without the settings of this machine.
-func gitCmd(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), gitNames...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// bareTemplate is the repository that bareRemote copies, which is faster than ten calls of git.
-var bareTemplate struct {
-	once sync.Once
-	dir  string
-}
-
-// bareRemote makes a bare repository with one commit and returns its path.
-func bareRemote(t testing.TB) string {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	bareTemplate.once.Do(func() {
-		dir, err := os.MkdirTemp("", "trueup-test-")
-		must(t, err)
-		bareTemplate.dir = dir
-		gitCmd(t, dir, "init", "-q", "--bare", "-b", "main")
-		gitCmd(t, dir, "config", "http.receivepack", "true")
-		gitCmd(t, dir, "config", "daemon.receivepack", "true")
-		tree := gitCmd(t, dir, "mktree")
-		for i := range 2 {
-			gitCmd(t, dir, "update-ref", fmt.Sprintf("refs/heads/main%d", i), gitCmd(t, dir, "commit-tree", "-m", "start", tree))
-		}
-		gitCmd(t, dir, "update-ref", "refs/heads/main", gitCmd(t, dir, "commit-tree", "-p", "main0", "-m", "code", tree))
-	})
-	bare := filepath.Join(t.TempDir(), "remote.git")
-	must(t, os.CopyFS(bare, os.DirFS(bareTemplate.dir)))
-	return bare
-}
-
-var gitNames = []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"}
-
-// clone clones a remote; args are those of git clone.
-func clone(t *testing.T, url string, args ...string) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "clone")
-	gitCmd(t, ".", append(append([]string{"clone", "-q"}, args...), url, dir)...)
-	return dir
-}
 
 func openGit(t *testing.T, dir, where string) *logStore {
 	t.Helper()
@@ -81,8 +29,8 @@ func openGit(t *testing.T, dir, where string) *logStore {
 
 func TestLogOnRef(t *testing.T) {
 	t.Parallel()
-	bare := bareRemote(t)
-	dir := clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
+	bare := gitremote.Bare(t)
+	dir := gitremote.Clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
 	var n atomic.Int64
 	fresh := func() Store { return openGit(t, dir, fmt.Sprintf("refs/trueup/ledger-%d", n.Add(1))) }
 	if os.Getenv("TRUEUP_HISTORIES") != "" {
@@ -94,7 +42,7 @@ func TestLogOnRef(t *testing.T) {
 		contractSwap(t, s)
 		must(t, s.Prove(t.Context()))
 	}
-	if left := gitCmd(t, bare, "for-each-ref", "refs/trueup/*-proof-*"); left != "" {
+	if left := gitremote.Cmd(t, bare, "for-each-ref", "refs/trueup/*-proof-*"); left != "" {
 		t.Errorf("proofs left %s", left)
 	}
 }
@@ -103,20 +51,20 @@ func TestLogOnRef(t *testing.T) {
 // few files, each of which is text.
 func TestLogOnRefIsRead(t *testing.T) {
 	t.Parallel()
-	bare := bareRemote(t)
-	s := openGit(t, clone(t, bare), testRef)
+	bare := gitremote.Bare(t)
+	s := openGit(t, gitremote.Clone(t, bare), testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	for i := range 20 {
 		mustPut(t, s, i, testRecord("a", i+1))
 	}
-	files := strings.Fields(gitCmd(t, bare, "ls-tree", "-r", "--name-only", testRef))
+	files := strings.Fields(gitremote.Cmd(t, bare, "ls-tree", "-r", "--name-only", testRef))
 	if len(files) != 3 {
 		t.Errorf("21 entries are %v", files)
 	}
-	if text := gitCmd(t, bare, "show", testRef); !strings.Contains(text, "posted Purge/a, seq 20, nonce nonce-a-20") || !strings.Contains(text, `+{"schema":"trueup.ledger/v1","workspace":`) {
+	if text := gitremote.Cmd(t, bare, "show", testRef); !strings.Contains(text, "posted Purge/a, seq 20, nonce nonce-a-20") || !strings.Contains(text, `+{"schema":"trueup.ledger/v1","workspace":`) {
 		t.Errorf("git show prints %s", text)
 	}
-	if log := gitCmd(t, bare, "log", "--format=%s", testRef); strings.Count(log, "posted Purge/a, seq") != 20 || !strings.Contains(log, "genesis of ledger ledger-1") {
+	if log := gitremote.Cmd(t, bare, "log", "--format=%s", testRef); strings.Count(log, "posted Purge/a, seq") != 20 || !strings.Contains(log, "genesis of ledger ledger-1") {
 		t.Errorf("the log is %s", log)
 	}
 }
@@ -124,8 +72,8 @@ func TestLogOnRefIsRead(t *testing.T) {
 // TestLostRef shows that a remote that lost the ref is no empty ledger.
 func TestLostRef(t *testing.T) {
 	t.Parallel()
-	bare := bareRemote(t)
-	cfg := testConfig(clone(t, bare, "--no-local", "--depth=1"))
+	bare := gitremote.Bare(t)
+	cfg := testConfig(gitremote.Clone(t, bare, "--no-local", "--depth=1"))
 	cfg.Store, cfg.InCI = "git:"+testRef, true
 	cfg = madeIn(t, cfg)
 	l := open(t, cfg)
@@ -141,7 +89,7 @@ func TestLostRef(t *testing.T) {
 	if rec := view(t, other, purgeKey); rec.State != Posted {
 		t.Errorf("view is not fresh: %+v", rec)
 	}
-	gitCmd(t, bare, "update-ref", "-d", testRef)
+	gitremote.Cmd(t, bare, "update-ref", "-d", testRef)
 	if err := tryClaim(t.Context(), l, diskKey); !errors.Is(err, ErrNoGenesis) {
 		t.Errorf("claimed in a ledger that is gone: %v", err)
 	}
@@ -157,8 +105,8 @@ func TestLostRef(t *testing.T) {
 // TestGitDamage reads what a person, or another tool, has broken.
 func TestGitDamage(t *testing.T) {
 	t.Parallel()
-	bare := bareRemote(t)
-	dir := clone(t, bare)
+	bare := gitremote.Bare(t)
+	dir := gitremote.Clone(t, bare)
 	s := openGit(t, dir, testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	mustPut(t, s, 0, testRecord("a", 1))
@@ -179,12 +127,12 @@ func commitFile(t *testing.T, bare, ref, file, content string) {
 	index := "GIT_INDEX_FILE=" + blob + ".index git "
 	script := index + "read-tree $1 && " + index + "update-index --add --cacheinfo 100644,$(git hash-object -w " + blob + "),$2 && " +
 		"git update-ref $1 $(git commit-tree -p $1 -m tamper $(" + index + "write-tree))"
-	gitCmd(t, bare, "-c", "alias.tamper=!f() { "+script+"; }; f", "tamper", ref, file)
+	gitremote.Cmd(t, bare, "-c", "alias.tamper=!f() { "+script+"; }; f", "tamper", ref, file)
 }
 
 // TestGitWithoutItsFolder: a temporary repository that was removed is no missing ledger.
 func TestGitWithoutItsFolder(t *testing.T) {
-	dir, temp := clone(t, bareRemote(t)), t.TempDir()
+	dir, temp := gitremote.Clone(t, gitremote.Bare(t)), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	s := openGit(t, dir, testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/blob"
+	"trueup/internal/e2e/gitremote"
 )
 
 // StoreOpener opens the store of one history, as each of its runs does.
@@ -31,7 +32,7 @@ func filesForHistories(t *testing.T) func(n int) StoreOpener {
 }
 
 func refsForHistories(t *testing.T) func(n int) StoreOpener {
-	dir := clone(t, "file://"+filepath.ToSlash(bareRemote(t)), "--depth", "1")
+	dir := gitremote.Clone(t, "file://"+filepath.ToSlash(gitremote.Bare(t)), "--depth", "1")
 	return func(n int) StoreOpener {
 		return func() (Store, error) { return refStore(dir, fmt.Sprintf("refs/trueup/history-%d", n)) }
 	}

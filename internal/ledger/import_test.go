@@ -16,6 +16,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"trueup/internal/e2e/gitremote"
 	"trueup/internal/kind"
 )
 
@@ -89,7 +90,7 @@ func TestAnExportMovesToAnyStore(t *testing.T) {
 	cfg, l := lived(t)
 	before, backup := listed(t, l), exported(t, l)
 	for name, store := range map[string]Store{
-		"git":    openGit(t, clone(t, "file://"+bareRemote(t)), "refs/trueup/ledger"),
+		"git":    openGit(t, gitremote.Clone(t, "file://"+gitremote.Bare(t)), "refs/trueup/ledger"),
 		"bucket": newLogStore(newMemoryBlobs(), nil, 0),
 	} {
 		cfg.Backend = store
@@ -379,11 +380,11 @@ func TestLookWithoutALedger(t *testing.T) {
 func TestAdoptAllIsFewCommits(t *testing.T) {
 	t.Parallel()
 	const many = 40
-	bare := bareRemote(t)
-	cfg := testConfig(clone(t, bare))
+	bare := gitremote.Bare(t)
+	cfg := testConfig(gitremote.Clone(t, bare))
 	cfg.Store = "git:" + testRef
 	cfg = madeIn(t, cfg)
-	before := gitCmd(t, bare, "rev-list", "--count", testRef)
+	before := gitremote.Cmd(t, bare, "rev-list", "--count", testRef)
 	l := open(t, cfg)
 	all := map[kind.Key]Adoption{}
 	for i := range many {
@@ -397,7 +398,7 @@ func TestAdoptAllIsFewCommits(t *testing.T) {
 			t.Fatalf("the record of %s is %+v", key, rec)
 		}
 	}
-	after := gitCmd(t, bare, "rev-list", "--count", testRef)
+	after := gitremote.Cmd(t, bare, "rev-list", "--count", testRef)
 	from, _ := strconv.Atoi(before)
 	to, _ := strconv.Atoi(after)
 	if commits := to - from; commits < 1 || commits > 8 {

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/blob"
+	"trueup/internal/e2e/gitremote"
 	"trueup/internal/kind"
 )
 
@@ -327,8 +328,8 @@ func TestLogTurnedBack(t *testing.T) {
 // has read. This run sees them when it looks again, and before it makes a copy.
 func TestLogRegrown(t *testing.T) {
 	t.Parallel()
-	dir, bare, memory := filepath.Join(t.TempDir(), "ledger"), bareRemote(t), newMemoryBlobs()
-	clones := clone(t, bare)
+	dir, bare, memory := filepath.Join(t.TempDir(), "ledger"), gitremote.Bare(t), newMemoryBlobs()
+	clones := gitremote.Clone(t, bare)
 	last := span{3, 1}.name(true)
 	for name, store := range map[string]struct {
 		open     func() *logStore
@@ -336,7 +337,7 @@ func TestLogRegrown(t *testing.T) {
 	}{
 		"memory": {func() *logStore { return newLogStore(memory, nil, 0) }, func() { delete(memory.blobs, last) }},
 		"folder": {func() *logStore { return inFolder(dir) }, func() { must(t, os.Remove(filepath.Join(dir, last))) }},
-		"git":    {func() *logStore { return openGit(t, clones, testRef) }, func() { gitCmd(t, bare, "update-ref", testRef, testRef+"~1") }},
+		"git":    {func() *logStore { return openGit(t, clones, testRef) }, func() { gitremote.Cmd(t, bare, "update-ref", testRef, testRef+"~1") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := store.open()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/gitremote"
 	"trueup/internal/kind"
 )
 
@@ -228,13 +229,13 @@ func BenchmarkRecord(b *testing.B) {
 // that it takes.
 func TestManyAreOneCommit(t *testing.T) {
 	t.Parallel()
-	bare := bareRemote(t)
-	cfg := testConfig(clone(t, "file://"+filepath.ToSlash(bare)))
+	bare := gitremote.Bare(t)
+	cfg := testConfig(gitremote.Clone(t, "file://"+filepath.ToSlash(bare)))
 	cfg.Store = "git:" + testRef
 	cfg = madeIn(t, cfg)
 	l := open(t, cfg)
 	t.Cleanup(func() { must(t, l.Close()) })
-	commits := func() int { return strings.Count(gitCmd(t, bare, "rev-list", testRef)+"\n", "\n") }
+	commits := func() int { return strings.Count(gitremote.Cmd(t, bare, "rev-list", testRef)+"\n", "\n") }
 	before := commits()
 	wantErr(t, errors.Join(l.AppliedAll(t.Context(), specsOf(200, 10))...), nil)
 	if n := commits() - before; n != 1 {
