@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"trueup/internal/kind"
-	"trueup/internal/sandbox/control"
+	"trueup/internal/sandbox"
 )
 
 // Served is a sandbox that another run serves.
@@ -70,7 +70,7 @@ func FindServed(dir string) (Served, error) {
 
 // Ask sends a request to the control of the sandbox.
 func (s Served) Ask(ctx context.Context, method, what, body string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+control.Base+what, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+sandbox.ControlBase+what, strings.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"trueup/internal/sandbox/control"
 	"trueup/internal/sandbox/fault"
 )
 
@@ -135,11 +134,15 @@ func (s *Server) OnRequest(f func(method, path string)) {
 // maxBody is the largest body of a request, in bytes.
 const maxBody = 16 << 20
 
-// ServeHTTP answers requests to the platform, and those below control.Base. It
+// ServeHTTP answers requests to the platform, and those below ControlBase. It
 // panics with http.ErrAbortHandler to break a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, control.Base) {
-		control.Serve(w, r, s.actions())
+	if strings.HasPrefix(r.URL.Path, ControlBase) {
+		if why := refusal(r); why != "" {
+			http.Error(w, why, http.StatusForbidden)
+			return
+		}
+		s.controls().ServeHTTP(w, r)
 		return
 	}
 	s.mu.Lock()

@@ -14,7 +14,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"trueup/internal/sandbox/control"
 	"trueup/internal/sandbox/fault"
 	"trueup/internal/sandbox/sample"
 )
@@ -193,7 +192,7 @@ func TestControl(t *testing.T) {
 	w := withShop(t)
 	steer := func(method, path, body string, code int) answer {
 		t.Helper()
-		return w.do(method, control.Base+path, "", "", body).want(t, code)
+		return w.do(method, ControlBase+path, "", "", body).want(t, code)
 	}
 	steer("PUT", "quirks", `["status","defaults"]`, 200)
 	if got := w.s.ActiveQuirks(); !slices.Equal(got, []string{"defaults", "status"}) {
@@ -230,7 +229,7 @@ func TestControl(t *testing.T) {
 	steer("GET", "objects/CDN/acme/new", "", 400)
 	w.post(purges, purgeBody("p", "shop.example.com", "/")).want(t, 201)
 	steer("GET", "executed", "", 200).wantAt(t, "p", 1)
-	if got := steer("GET", "requests", "", 200).body; strings.Contains(got, control.Base) || !strings.Contains(got, purges) {
+	if got := steer("GET", "requests", "", 200).body; strings.Contains(got, ControlBase) || !strings.Contains(got, purges) {
 		t.Error(got)
 	}
 	steer("DELETE", "requests", "", 204)
@@ -271,7 +270,7 @@ func TestControlIsNoPages(t *testing.T) {
 		{"", "Sec-Fetch-Site", "cross-site", 403},
 		{"", "Sec-Fetch-Site", "same-site", 403},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+control.Base+"fault", strings.NewReader("GET /none: 503"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+ControlBase+"fault", strings.NewReader("GET /none: 503"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,8 +339,8 @@ func TestPutIsAllOrNone(t *testing.T) {
 	if err := w.s.PutJSON(good, bad); err == nil || w.get(cdns+"/shop").code != 404 {
 		t.Errorf("error %v, and %d", err, w.get(cdns+"/shop").code)
 	}
-	w.do("PUT", control.Base+"objects", "", "", "[ "+string(good)+","+cdnBody("docs", "docs.example.com")+"]").want(t, 204)
+	w.do("PUT", ControlBase+"objects", "", "", "[ "+string(good)+","+cdnBody("docs", "docs.example.com")+"]").want(t, 204)
 	w.get(cdns+"/shop").want(t, 200)
 	w.get(cdns+"/docs").want(t, 200)
-	w.do("PUT", control.Base+"objects", "", "", "["+string(good)+","+string(bad)+"]").want(t, 400)
+	w.do("PUT", ControlBase+"objects", "", "", "["+string(good)+","+string(bad)+"]").want(t, 400)
 }

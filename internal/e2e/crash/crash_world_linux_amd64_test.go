@@ -19,7 +19,6 @@ import (
 
 	"trueup/internal/e2e/harness"
 	"trueup/internal/sandbox"
-	"trueup/internal/sandbox/control"
 )
 
 // crashEnv switches on the tests that kill, fail and stall the real program at
@@ -258,7 +257,7 @@ func (w *crashWorld) connState(c net.Conn, state http.ConnState) {
 // there is none that it does not know.
 func (w *crashWorld) settle() {
 	w.t.Helper()
-	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.web.URL+control.Base+"clock", nil)
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.web.URL+sandbox.ControlBase+"clock", nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
