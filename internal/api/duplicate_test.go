@@ -85,8 +85,8 @@ func TestExisting(t *testing.T) {
 	} {
 		c := serve(t, say(tc.status, jsonType, tc.body))
 		_, err := c.Create(t.Context(), named(t, "Purge"), []byte(`{"metadata":{"name":"rel"}}`))
-		got, ok := asError(t, err).Existing()
-		if ok != tc.want || ok && (got.Name != "rel" || got.CreationTimestamp == "" || len(got.Spec) == 0) {
+		got := asError(t, err).Existing
+		if ok := got != nil; ok != tc.want || ok && (got.Name != "rel" || got.CreationTimestamp == "" || len(got.Spec) == 0) {
 			t.Errorf("%s: %+v, %t", name, got, ok)
 		}
 	}

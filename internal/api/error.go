@@ -33,13 +33,13 @@ type Error struct {
 	Reason, Message string // for machines, and for people
 	Causes          []Cause
 	RequestID       string
-	RetryAfter      time.Duration // the pause that the server asked for, or 0
+	RetryAfter      time.Duration // the pause that the server asked for, or 0; Turn and reads wait for it
 	Class           Class
+	Hopeless        bool         // a retry would fail in the same way: a setting or certificate is wrong
+	Existing        *kind.Object // the object that has the name, if the answer contains it
 
-	hopeless bool         // a retry would fail in the same way
-	restart  string       // a fresh continue token, if that of the list has expired
-	existing *kind.Object // the object that has the name, if the answer contains it
-	err      error
+	restart string // a fresh continue token, if that of the list has expired
+	err     error
 }
 
 // Error returns, for example, "patch KIND/NAME: 422 Unprocessable Entity:
@@ -89,42 +89,11 @@ func (e *Error) Unwrap() error { return e.err }
 // NotFound reports whether the platform says that the object does not exist.
 func (e *Error) NotFound() bool { return e.Class == Absent }
 
-// Exists reports whether the name exists already, so that this request created nothing.
-func (e *Error) Exists() bool { return e.Class == Taken }
-
-// Conflict reports whether the platform rejected the request for a reason that may
-// pass, for example because another client is changing the object.
-func (e *Error) Conflict() bool { return e.Class == Contended }
-
-// Limited reports whether a quota or limit is reached.
-func (e *Error) Limited() bool { return e.Class == Limited }
-
 // Auth reports whether a token or a role is missing or was rejected.
 func (e *Error) Auth() bool { return e.Class == Denied }
 
-// Uncertain reports whether a write may have been done.
-func (e *Error) Uncertain() bool { return e.Class == Unclear }
-
 // NotSent reports whether a write was certainly not done, so that it may be sent again.
 func (e *Error) NotSent() bool { return e.Class == Unsent || e.Class == Denied && e.Status == 0 }
-
-// Wait returns the pause that the server asked for, or 0. Turn and reads wait for it.
-func (e *Error) Wait() time.Duration { return e.RetryAfter }
-
-// Hopeless reports whether a retry would fail in the same way, for example because a
-// setting or certificate is wrong.
-func (e *Error) Hopeless() bool { return e.hopeless }
-
-// HTTPStatus returns the status of the answer, or 0.
-func (e *Error) HTTPStatus() int { return e.Status }
-
-// Existing returns the object that has the name, if the answer contains it.
-func (e *Error) Existing() (kind.Object, bool) {
-	if e.existing == nil {
-		return kind.Object{}, false
-	}
-	return *e.existing, true
-}
 
 // Field returns the path of the field that the platform rejected, from the top of the
 // object, or "".
@@ -177,7 +146,7 @@ func (c *call) newError(class Class, a *answer) *Error {
 // unsent returns the error for a call that was rejected before any request.
 func (c *call) unsent(format string, args ...any) *Error {
 	e := c.newError(Unsent, nil)
-	e.hopeless = true
+	e.Hopeless = true
 	e.Message = oneLine(fmt.Sprintf(format, args...), messageSize)
 	return e
 }
@@ -188,7 +157,7 @@ func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
 	if watch.nothingWritten(ctx) {
 		e.Class = Unsent
 	}
-	e.hopeless = hopeless(err)
+	e.Hopeless = hopeless(err)
 	e.err = cmp.Or(context.Cause(ctx), innerError(err))
 	text := e.err.Error()
 	if errors.Is(e.err, io.EOF) {
@@ -242,7 +211,7 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 		said.message = joinSentences(said.message, oneLine("the answer was cut: "+c.endpoint.redact(err.Error()), messageSize))
 	}
 	e := c.newError("", a)
-	e.Class, e.existing = r.judge(c, a.StatusCode, body, said)
+	e.Class, e.Existing = r.judge(c, a.StatusCode, body, said)
 	if err != nil && !isWrite(c.verb) && e.Class == Misdirected {
 		e.Class = Unavailable
 	}
@@ -301,7 +270,7 @@ func (c *call) unreadable(a *answer, err error, head []byte) *Error {
 	case cut:
 		e.Class = Unavailable
 	}
-	e.hopeless = !cut
+	e.Hopeless = !cut
 	text := err.Error()
 	if looksHTML(head) {
 		text = "an HTML page instead of JSON: " + pageText(c.endpoint.redact(string(head)))

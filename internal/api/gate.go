@@ -123,7 +123,7 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 		return err
 	case isWrite(c.verb):
 		e := c.paused(s.pause, "")
-		e.hopeless = false
+		e.Hopeless = false
 		return e
 	case attempt == 1 && s.failures >= r.patience:
 		e := c.unsent("not asked, because the last %d answers of the %s area were server errors: try again later: %v", s.failures, c.kind.Area, s.last)
@@ -201,7 +201,7 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 // and 5xx (docs/design.md C4).
 func retryable(err error) bool {
 	var e *Error
-	if !errors.As(err, &e) || e.hopeless {
+	if !errors.As(err, &e) || e.Hopeless {
 		return false
 	}
 	return e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests

@@ -148,7 +148,7 @@ func patch(ctx context.Context, c *api.Client, k *kind.Kind, name string) error 
 		}
 		_, err := c.Patch(ctx, k, name, []byte(`{}`))
 		var e *api.Error
-		if !errors.As(err, &e) || !e.NotSent() || e.Hopeless() {
+		if !errors.As(err, &e) || !e.NotSent() || e.Hopeless {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func TestAPauseIsOfOneArea(t *testing.T) {
 		}
 		return found(r)
 	}, func(t *testing.T, c *api.Client, p *platform) {
-		if _, err := c.Create(t.Context(), named(t, "Purge"), []byte(`{}`)); !asError(t, err).NotSent() || asError(t, err).Wait() != 50*time.Second {
+		if _, err := c.Create(t.Context(), named(t, "Purge"), []byte(`{}`)); !asError(t, err).NotSent() || asError(t, err).RetryAfter != 50*time.Second {
 			t.Errorf("%v", err)
 		}
 		if _, err := c.Get(t.Context(), named(t, "VolumeSnapshot"), "db"); err != nil {
@@ -173,7 +173,7 @@ func TestAPauseIsOfOneArea(t *testing.T) {
 		}
 		// A write that had its turn before does not go, and does not wait.
 		_, err := c.Create(t.Context(), named(t, "CDN"), []byte(`{"metadata":{"name":"a"}}`))
-		if e := asError(t, err); !e.NotSent() || e.Hopeless() || len(p.at) != 2 || !strings.Contains(err.Error(), "create CDN/a: not sent, because the platform asks to wait until 2000-01-01T00:00:50Z") {
+		if e := asError(t, err); !e.NotSent() || e.Hopeless || len(p.at) != 2 || !strings.Contains(err.Error(), "create CDN/a: not sent, because the platform asks to wait until 2000-01-01T00:00:50Z") {
 			t.Errorf("%v, requests at %v", err, p.at)
 		}
 	})
@@ -237,7 +237,7 @@ func TestALongPauseSaysUntilWhen(t *testing.T) {
 			if _ = asError(t, err); !strings.Contains(err.Error(), tt.says) || len(p.at) != 1 || time.Since(p.begun) > time.Second {
 				t.Errorf("%s: %v, requests at %v", asked, err, p.at)
 			}
-			if turn := c.Turn(ctx, named(t, "CDN")); !asError(t, turn).NotSent() || !asError(t, turn).Hopeless() || !strings.HasPrefix(turn.Error(), "write CDN: not sent, because the platform asks to wait until") {
+			if turn := c.Turn(ctx, named(t, "CDN")); !asError(t, turn).NotSent() || !asError(t, turn).Hopeless || !strings.HasPrefix(turn.Error(), "write CDN: not sent, because the platform asks to wait until") {
 				t.Errorf("%s: %v", asked, turn)
 			}
 		})

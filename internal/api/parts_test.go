@@ -354,7 +354,7 @@ func TestACutTokenIsHidden(t *testing.T) {
 func TestAPauseThatIsOverMeanwhileIsStillOne(t *testing.T) {
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	if e := (&call{verb: kind.Create, kind: kind.All()[0]}).paused(over, ""); e.Wait() <= 0 {
-		t.Errorf("waits %s: %v", e.Wait(), e)
+	if e := (&call{verb: kind.Create, kind: kind.All()[0]}).paused(over, ""); e.RetryAfter <= 0 {
+		t.Errorf("waits %s: %v", e.RetryAfter, e)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// Writer reads and writes single objects of the platform. Its errors may be Answers.
+// Writer reads and writes single objects of the platform. An error that is no *api.Error leaves
+// the outcome of a write unknown.
 type Writer interface {
 	// Turn waits for the rate limit, and for a pause that the platform asked for in the
 	// kind's area. The writes themselves do not wait.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -137,7 +138,7 @@ func TestARefusedTokenStopsABatch(t *testing.T) {
 	if len(s.named("POST")) > abreast || len(s.named("claim")) != abreast {
 		t.Errorf("calls %v", s.took())
 	}
-	s = many(t, 3, 20).on("POST Purge/rel-00", 1, &said{text: "404 no such workspace", status: 404}, false)
+	s = many(t, 3, 20).on("POST Purge/rel-00", 1, &said{"404 no such workspace", api.Error{Class: api.Rejected, Status: 404}}, false)
 	s.options.Parallelism = 1
 	s.ends(s.run(), "Purge/rel-02", apply.Skipped, apply.Partial, "does not know this workspace")
 }

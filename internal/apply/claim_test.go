@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -291,7 +292,7 @@ func TestReady(t *testing.T) {
 		}
 	}
 	// A read that fails meanwhile is no answer.
-	s := begin(t, snapshot("db")).on("GET "+db, 3, &said{text: "503"}, false)
+	s := begin(t, snapshot("db")).on("GET "+db, 3, &said{"503", api.Error{Class: api.Unavailable}}, false)
 	s.status, s.options.Wait, s.options.WaitTimeout = after(4, yes), true, time.Minute
 	s.ends(s.run(), db, apply.Done, apply.OK)
 }

@@ -88,7 +88,7 @@ func (w *work) afterPost(ctx context.Context, err error) *Outcome {
 	switch {
 	case err == nil:
 		w.maybeDone = nil
-	case exists(err) || conflict(err) || uncertain(err):
+	case taken(err) || uncertain(err):
 		return w.lookFor(ctx, err)
 	case notSent(err) && transient(err) && w.retry(ctx, err):
 		return nil
@@ -126,7 +126,7 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 		return w.existsNow(ctx, obj)
 	case conflict(err) && w.retry(ctx, err):
 		return nil
-	case exists(err) || conflict(err):
+	case taken(err):
 		return fault(err, "", "")
 	case notFound(looked) && w.sends < maxSends && w.retry(ctx, err):
 		w.maybeDone = err

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -142,7 +143,7 @@ func TestWhatAppearedIsNotOverwritten(t *testing.T) {
 	})
 	s.ends(res, shop, apply.Skipped, apply.Stale, "being deleted")
 	s.wrote("GET CDN/shop")
-	s = begin(t, cdn("shop", forced)).on("GET CDN/shop", 1, &said{text: "503"}, false)
+	s = begin(t, cdn("shop", forced)).on("GET CDN/shop", 1, &said{"503", api.Error{Class: api.Unavailable}}, false)
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "503")
 	s.wrote("GET CDN/shop")
 }
@@ -189,7 +190,7 @@ func TestAServerThatTakesNoVersion(t *testing.T) {
 		t.Errorf("sent %s", s.sent)
 	}
 	s = begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group).
-		on("PATCH CDN/shop", 1, &said{text: "422 metadata.resourceVersion: Forbidden", status: 422}, false)
+		on("PATCH CDN/shop", 1, &said{"422 metadata.resourceVersion: Forbidden", api.Error{Class: api.Rejected, Status: 422}}, false)
 	s.ends(s.run(), shop, apply.Done, apply.OK)
 	if len(s.sent) != 1 || strings.Contains(s.sent[0], "resourceVersion") {
 		t.Errorf("sent %s", s.sent)
@@ -225,7 +226,7 @@ func TestReadingBackTakesItsTime(t *testing.T) {
 	var now kind.Object
 	s.at("GET CDN/shop", 2, func() { now = s.objects[key(shop)]; s.objects[key(shop)] = old })
 	s.at("GET CDN/shop", 4, func() { s.objects[key(shop)] = now })
-	s.on("GET CDN/shop", 3, &said{text: "503"}, false)
+	s.on("GET CDN/shop", 3, &said{"503", api.Error{Class: api.Unavailable}}, false)
 	s.ends(s.run(), shop, apply.Done, apply.OK)
 	if s.slept != 4*time.Second {
 		t.Errorf("slept %s", s.slept)
@@ -315,7 +316,7 @@ func TestAWriteThatCantBeReadBack(t *testing.T) {
 		words   string
 	}{
 		"gone":   {missing(), apply.NotConverged, "does not have it"},
-		"broken": {&said{text: "503"}, apply.Partial, "503"},
+		"broken": {&said{"503", api.Error{Class: api.Unavailable}}, apply.Partial, "503"},
 		"denied": {denied(), apply.Auth, "403"},
 	} {
 		s := begin(t, cdn("shop", forced)).has(shop, loose)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -175,7 +176,7 @@ func TestADeletionWhoseAnswerIsLost(t *testing.T) {
 		t.Errorf("%d requests: %s", n, log)
 	}
 	// An answer that proves nothing is not asked again, but looked at.
-	s = departed(t).on("DELETE VolumeSnapshot/old", 1, &said{text: "500", uncertain: true, status: 500}, true)
+	s = departed(t).on("DELETE VolumeSnapshot/old", 1, &said{"500", api.Error{Class: api.Unclear, Status: 500}}, true)
 	s.ends(s.run(), leftOver, apply.Done, apply.OK, "deleted")
 	s.wrote(wellDeleted)
 }

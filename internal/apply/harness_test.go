@@ -14,6 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/effect"
@@ -24,50 +25,29 @@ import (
 	"trueup/internal/plan"
 )
 
-// said is an error that says of itself what a Writer's may.
+// said is an answer of a platform that reads as the text.
 type said struct {
-	text                                         string
-	notFound, conflict, auth, uncertain, notSent bool
-	exists, limited, hopeless                    bool
-	status                                       int
-	wait                                         time.Duration
-	// existing is the object that a conflict shows.
-	existing *kind.Object
+	text   string
+	answer api.Error
 }
 
-func (e *said) Error() string   { return e.text }
-func (e *said) NotFound() bool  { return e.notFound }
-func (e *said) Exists() bool    { return e.exists }
-func (e *said) Conflict() bool  { return e.conflict }
-func (e *said) Limited() bool   { return e.limited }
-func (e *said) Auth() bool      { return e.auth }
-func (e *said) Uncertain() bool { return e.uncertain }
-func (e *said) NotSent() bool   { return e.notSent }
-func (e *said) Hopeless() bool  { return e.hopeless }
-func (e *said) HTTPStatus() int { return e.status }
-func (e *said) Field() string   { return "" }
-
-func (e *said) Wait() time.Duration { return e.wait }
-
-func (e *said) Existing() (kind.Object, bool) {
-	if e.existing == nil {
-		return kind.Object{}, false
-	}
-	return *e.existing, true
-}
+func (e *said) Error() string { return e.text }
+func (e *said) Unwrap() error { return &e.answer }
 
 // The failures of a platform.
-func missing() error { return &said{text: "404 not found", notFound: true, status: 404} }
-func taken() error   { return &said{text: "409 exists", exists: true, status: 409} }
+func missing() error { return &said{"404 not found", api.Error{Class: api.Absent, Status: 404}} }
+func taken() error   { return &said{"409 exists", api.Error{Class: api.Taken, Status: 409}} }
 func contended() error {
-	return &said{text: "409 conflict", conflict: true, status: 409}
+	return &said{"409 conflict", api.Error{Class: api.Contended, Status: 409}}
 }
-func full() error    { return &said{text: "403 exceeded quota", limited: true, status: 403} }
-func denied() error  { return &said{text: "403 forbidden", auth: true, status: 403} }
-func refused() error { return &said{text: "422 no", status: 422} }
-func unclear() error { return &said{text: "connection reset", uncertain: true} }
-func unsent() error  { return &said{text: "connection refused", notSent: true} }
-func broken() error  { return &said{text: "certificate not trusted", notSent: true, hopeless: true} }
+func full() error    { return &said{"403 exceeded quota", api.Error{Class: api.Limited, Status: 403}} }
+func denied() error  { return &said{"403 forbidden", api.Error{Class: api.Denied, Status: 403}} }
+func refused() error { return &said{"422 no", api.Error{Class: api.Rejected, Status: 422}} }
+func unclear() error { return &said{"connection reset", api.Error{Class: api.Unclear}} }
+func unsent() error  { return &said{"connection refused", api.Error{Class: api.Unsent}} }
+func broken() error {
+	return &said{"certificate not trusted", api.Error{Class: api.Unsent, Hopeless: true}}
+}
 
 // fault is what happens to one call: its error, and whether its effect takes
 // place all the same. A mistake in the program is one of them.

@@ -105,10 +105,10 @@ func failed(v Verdict, message, fix string) *Outcome {
 // fault is the outcome of an item that failed with err.
 func fault(err error, prefix, fix string) *Outcome {
 	end := failed(Partial, prefix+err.Error(), fix)
-	if auth(err) {
+	if answer(err).Auth() {
 		end.Verdict = Auth
 	}
-	end.cause, end.Field = err, ask(err, Answer.Field)
+	end.cause, end.Field = err, answer(err).Field()
 	return end
 }
 

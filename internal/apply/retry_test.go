@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -14,17 +15,21 @@ import (
 
 // answered is the failure that the status of an answer to a write is.
 func answered(status int) *said {
-	return &said{
-		text: fmt.Sprintf("%d %s", status, http.StatusText(status)), status: status,
-		notSent: status == 429, uncertain: status == 408 || status >= 500,
+	class := api.Rejected
+	switch {
+	case status == 429:
+		class = api.Unsent
+	case status == 408 || status >= 500:
+		class = api.Unclear
 	}
+	return &said{fmt.Sprintf("%d %s", status, http.StatusText(status)), api.Error{Status: status, Class: class}}
 }
 
 // TestAPatchIsTriedAgain is docs/design.md C4: on 429, 408, 502 to 504 and where the
 // network fails, four times in all, each after a look.
 func TestAPatchIsTriedAgain(t *testing.T) {
 	for _, err := range []*said{
-		answered(429), answered(408), answered(502), answered(503), answered(504), {text: "connection reset", uncertain: true}, {text: "refused", notSent: true},
+		answered(429), answered(408), answered(502), answered(503), answered(504), {"connection reset", api.Error{Class: api.Unclear}}, {"refused", api.Error{Class: api.Unsent}},
 	} {
 		begin := func() *stage { return begin(t, cdn("shop", forced)).has(shop, loose) }
 		s := begin().on("PATCH CDN/shop", 1, err, false).on("PATCH CDN/shop", 2, err, false).on("PATCH CDN/shop", 3, err, false)
@@ -39,7 +44,7 @@ func TestAPatchIsTriedAgain(t *testing.T) {
 
 		s = begin().on("PATCH CDN/shop", 0, err, false)
 		s.ends(s.run(), shop, apply.Failed, apply.Partial, err.Error(), "gave up after 4 tries")
-		log, open := s.took(), err.uncertain
+		log, open := s.took(), err.answer.Class == api.Unclear
 		if strings.Count(log, "PATCH") != 4 || strings.HasSuffix(log, "drop CDN/shop") == open || s.records[key(shop)].Pending == nil == open {
 			t.Errorf("%v: %s", err, log)
 		}
@@ -98,7 +103,7 @@ func TestALostPatchIsComparedAgain(t *testing.T) {
 func TestAServerThatAsksForTime(t *testing.T) {
 	for _, asked := range []time.Duration{30 * time.Second, 2 * time.Minute, time.Hour} {
 		busy := answered(429)
-		busy.wait = asked
+		busy.answer.RetryAfter = asked
 		for name, s := range map[string]*stage{
 			shop: begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, busy, false),
 			rel:  due(t).on("POST Purge/rel", 1, busy, false),
@@ -118,7 +123,7 @@ func TestAServerThatAsksForTime(t *testing.T) {
 // TestAPauseOfAnotherRequestUsesUpNoTry: whoever is turned away, because another
 // request of the area was asked to wait, was not tried.
 func TestAPauseOfAnotherRequestUsesUpNoTry(t *testing.T) {
-	away := &said{text: "not sent, because the platform asks to wait", notSent: true, wait: time.Millisecond}
+	away := &said{"not sent, because the platform asks to wait", api.Error{Class: api.Unsent, RetryAfter: time.Millisecond}}
 	for name, begun := range map[string]struct {
 		s    *stage
 		call string
@@ -241,9 +246,9 @@ func TestALostPostAndWhatFollows(t *testing.T) {
 	if s.records[key(shop)].Pending == nil {
 		t.Error("the intent is forgotten")
 	}
-	s = late().on("GET CDN/shop", 2, &said{text: "503"}, false)
+	s = late().on("GET CDN/shop", 2, &said{"503", api.Error{Class: api.Unavailable}}, false)
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "tell whether it was written: connection reset", "which checks first")
-	s = late().on("GET CDN/shop", 4, &said{text: "503"}, false)
+	s = late().on("GET CDN/shop", 4, &said{"503", api.Error{Class: api.Unavailable}}, false)
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "503", "may already be written: connection reset")
 
 	// It is there, and shows what was sent after a while.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -35,7 +36,7 @@ func TestAnAuthenticationFailureStopsNewWork(t *testing.T) {
 // TestAWorkspaceThatDoesNotExist: its list is empty and every creation is a 404,
 // so the first one ends the run.
 func TestAWorkspaceThatDoesNotExist(t *testing.T) {
-	lost := &said{text: "404 no such namespace", status: 404}
+	lost := &said{"404 no such namespace", api.Error{Class: api.Rejected, Status: 404}}
 	s := begin(t, cdn("a", `{hostname: a.example.com}`), cdn("b", `{hostname: b.example.com}`), snapshot("db")).
 		on("POST CDN/a", 1, lost, false)
 	res := s.run()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -51,8 +52,8 @@ const (
 	overdue
 )
 
-// answer is the result of a send, with the object or error that came back.
-type answer struct {
+// attempt is one send, with the object or error that came back.
+type attempt struct {
 	result sendResult
 	obj    kind.Object
 	err    error
@@ -62,7 +63,7 @@ type answer struct {
 
 // sendUntilKnown sends a claimed request until its result is known, or it must not be sent again. Each
 // send waits for its turn, then reads the clock, and does nothing else before it writes.
-func (s *onceSend) sendUntilKnown(ctx context.Context) answer {
+func (s *onceSend) sendUntilKnown(ctx context.Context) attempt {
 	for sends := 0; ; {
 		a := s.try(ctx)
 		again := s.canRetry(a.err) && a.again
@@ -85,7 +86,7 @@ func (s *onceSend) sendUntilKnown(ctx context.Context) answer {
 
 // readOutcome reads what a send without a clear answer created. If it
 // got a 409 and live shows no object, it created nothing.
-func (s *onceSend) readOutcome(ctx context.Context, a answer) answer {
+func (s *onceSend) readOutcome(ctx context.Context, a attempt) attempt {
 	wasCertain := s.certain
 	s.certain = false
 	if s.kind.RequestOnly() {
@@ -100,17 +101,17 @@ func (s *onceSend) readOutcome(ctx context.Context, a answer) answer {
 	})
 	switch {
 	case got.kept:
-		return answer{result: duplicate, obj: *got.obj}
-	case wasCertain && httpStatus(a.err) == http.StatusConflict:
+		return attempt{result: duplicate, obj: *got.obj}
+	case wasCertain && answer(a.err).Status == http.StatusConflict:
 		s.certain = true
-		return answer{result: refused, err: a.err}
+		return attempt{result: refused, err: a.err}
 	}
 	return a
 }
 
 // try sends once. If the request panics, the result is unclear: it may have been executed.
-func (s *onceSend) try(ctx context.Context) answer {
-	before := answer{result: unsent}
+func (s *onceSend) try(ctx context.Context) attempt {
+	before := attempt{result: unsent}
 	var now ledger.Instant
 	var obj kind.Object
 	begun := false
@@ -157,8 +158,8 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 }
 
 // classify returns what an answer means (docs/design.md A3).
-func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) answer {
-	a := answer{obj: obj, err: err}
+func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) attempt {
+	a, said := attempt{obj: obj, err: err}, answer(err)
 	earliest := now.Early // the earliest creation time of an object of this send
 	if limit := now.Now.Add(-clocksApart); now.Alone || earliest.Before(limit) {
 		earliest = limit
@@ -169,13 +170,14 @@ func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) answ
 		a.err = fmt.Errorf("the platform answered with one that was created at %s, before this request", obj.CreationTimestamp)
 	case err == nil:
 		a.result = executed
-	case notSent(err):
+	case said.NotSent():
 		a.result, a.again = unsent, transient(err)
-	case exists(err):
-		answer, _ := errors.AsType[Answer](err)
-		existing, shown := answer.Existing()
-		a.obj, a.result = existing, s.ownerOf(existing, shown)
-	case conflict(err):
+	case said.Class == api.Taken:
+		if said.Existing != nil {
+			a.obj = *said.Existing
+		}
+		a.result = s.ownerOf(a.obj, said.Existing != nil)
+	case said.Class == api.Contended:
 		a.result, a.again = refused, true
 	case uncertain(err):
 		a.result = unclear
@@ -211,20 +213,20 @@ func madeBefore(obj kind.Object, t time.Time) bool {
 }
 
 // recordEnd records the result of a request, and returns its outcome: Done if it was executed.
-func (s *onceSend) recordEnd(ctx context.Context, a answer) *Outcome {
+func (s *onceSend) recordEnd(ctx context.Context, a attempt) *Outcome {
 	end, record := s.outcomeOf(ctx, a)
 	return s.rescue(s.safely(s.item.Key, record), end)
 }
 
 // outcomeOf returns the outcome of a request, and the function that records it.
-func (s *onceSend) outcomeOf(ctx context.Context, a answer) (end *Outcome, record func() error) {
+func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *Outcome, record func() error) {
 	key := s.item.Key
 	switch {
 	case a.result == executed, a.result == duplicate:
 		made := ledger.Made{RemoteName: a.obj.Name, UID: a.obj.UID, CreationTimestamp: a.obj.CreationTimestamp}
 		end = done("")
 		if a.result == duplicate {
-			made.How, made.HTTP = ledger.Duplicate, httpStatus(a.err)
+			made.How, made.HTTP = ledger.Duplicate, answer(a.err).Status
 			if a.err == nil {
 				made.How = ledger.Found // by reading, which does not prove who created it
 			}
@@ -246,10 +248,10 @@ func (s *onceSend) outcomeOf(ctx context.Context, a answer) (end *Outcome, recor
 
 // failed is outcomeOf for a failed send. It releases the claim only if the request was certainly not
 // executed. Otherwise a later run or a person decides.
-func (s *onceSend) failed(a answer) (end *Outcome, record func() error) {
+func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
 	end = fault(a.err, "", "")
-	if ask(a.err, Answer.Limited) && s.item.Purge != nil {
+	if answer(a.err).Class == api.Limited && s.item.Purge != nil {
 		s.mu.Lock()
 		s.full[s.item.Purge.Hostname] = message
 		s.mu.Unlock()
@@ -259,7 +261,7 @@ func (s *onceSend) failed(a answer) (end *Outcome, record func() error) {
 		end.Fix = "run apply again"
 		return end, func() error { return s.Journal.Release(s.ledgerCtx, key, message) }
 	case a.result == refused && s.certain:
-		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.Rejected(s.ledgerCtx, key, httpStatus(a.err), message) }
+		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.Rejected(s.ledgerCtx, key, answer(a.err).Status, message) }
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
 		end.Fix = "trueup ledger settle or the next apply sends it again under the same name, which is safe until " +

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -25,7 +26,7 @@ func existing(t *testing.T, spec, made string) error {
 	if spec == `{}` {
 		o.Spec = nil
 	}
-	return &said{text: "409 conflict", exists: true, status: 409, existing: &o}
+	return &said{"409 conflict", api.Error{Class: api.Taken, Status: 409, Existing: &o}}
 }
 
 // dead is a stage on which a run claimed the purge an hour ago and died.
@@ -117,7 +118,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			second: want{"leave", ledger.Claimed, apply.Partial, "may have been executed: 422"},
 		},
 		"throttled": {
-			err:    &said{text: "429 too many requests, for good", notSent: true, status: 429, hopeless: true},
+			err:    &said{"429 too many requests, for good", api.Error{Class: api.Unsent, Status: 429, Hopeless: true}},
 			first:  want{"release", "", apply.Partial, "429"},
 			second: want{"leave", ledger.Claimed, apply.Partial, "429"},
 		},

@@ -115,18 +115,18 @@ func (r *run) stop(why string) {
 // noteResult notes the result of an operation. It stops the run if the platform rejected the token, or failed
 // maxFailures times in a row: each request that is sent once and gets no answer is a question to a person.
 func (r *run) noteResult(err error) {
-	status := httpStatus(err)
+	said := answer(err)
 	r.mu.Lock()
 	switch {
-	case status >= http.StatusInternalServerError || status == 0 && errors.As(err, new(Answer)):
+	case said.Status >= http.StatusInternalServerError || said.Status == 0 && said.Class != "":
 		r.failures++
-	case err == nil || status != 0:
+	case err == nil || said.Status != 0:
 		r.failures = 0
 	}
 	failures := r.failures
 	r.mu.Unlock()
 	switch {
-	case auth(err):
+	case said.Auth():
 		r.stop(stoppedByAuth)
 	case failures >= maxFailures:
 		r.stop(fmt.Sprintf("stopped: the platform failed %d times in a row: %s", maxFailures, err))
@@ -136,7 +136,7 @@ func (r *run) noteResult(err error) {
 // stopIfLost stops the run if a creation got a 404: the list of a workspace that does not
 // exist is empty, so every creation would fail alike.
 func (r *run) stopIfLost(err error) {
-	if httpStatus(err) == http.StatusNotFound {
+	if answer(err).Status == http.StatusNotFound {
 		r.stop("stopped: the platform does not know this workspace")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -70,7 +71,7 @@ func TestAPlatformThatFailsInARow(t *testing.T) {
 	// Reads count as well.
 	s = row(t, 6)
 	for i := range 6 {
-		s.on(fmt.Sprintf("GET CDN/c%d", i), 0, &said{text: "500 oh", status: 500}, false)
+		s.on(fmt.Sprintf("GET CDN/c%d", i), 0, &said{"500 oh", api.Error{Class: api.Unavailable, Status: 500}}, false)
 	}
 	s.ends(s.run(), rel, apply.Skipped, apply.Partial, inARow)
 }
@@ -102,9 +103,9 @@ func TestWhatIsSentOnceCountsToo(t *testing.T) {
 	s = begin(t, snapshot("a"), snapshot("b"), snapshot("c"), snapshot("d"), snapshot("e"), snapshot("f"), cdn("shop", plain), purge("rel", relSpec)).
 		has(shop, plain).applied(shop, plain)
 	for _, name := range []string{"a", "b", "c", "d"} {
-		s.on("GET VolumeSnapshot/"+name, 1, &said{text: "502", status: 502}, false)
+		s.on("GET VolumeSnapshot/"+name, 1, &said{"502", api.Error{Class: api.Unavailable, Status: 502}}, false)
 	}
-	s.on("clock", 1, &said{text: "503", status: 503}, false)
+	s.on("clock", 1, &said{"503", api.Error{Class: api.Unavailable, Status: 503}}, false)
 	res = s.run()
 	s.ends(res, "VolumeSnapshot/e", apply.Failed, apply.Partial, "the platform's time: 503")
 	s.ends(res, "VolumeSnapshot/f", apply.Skipped, apply.Partial, "in a row")
@@ -120,7 +121,7 @@ type slow struct {
 
 func (s *slow) take(ctx context.Context, d time.Duration) error {
 	if err := sleep(ctx, d); err != nil {
-		return &said{text: "given up: " + context.Cause(ctx).Error(), uncertain: true}
+		return &said{"given up: " + context.Cause(ctx).Error(), api.Error{Class: api.Unclear}}
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func (s *slow) Turn(ctx context.Context, k *kind.Kind) error {
 	if err := sleep(ctx, s.turn); err != nil {
-		return &said{text: "waiting for the rate limit", notSent: true, hopeless: true}
+		return &said{"waiting for the rate limit", api.Error{Class: api.Unsent, Hopeless: true}}
 	}
 	return s.stage.Turn(ctx, k)
 }
@@ -238,7 +239,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 	creating := func(t *testing.T) *stage { return begin(t, cdn("shop", forced)) }
 	patching := func(t *testing.T) *stage { return begin(t, cdn("shop", forced)).has(shop, loose) }
 	busy := answered(429)
-	busy.wait = time.Minute
+	busy.answer.RetryAfter = time.Minute
 	proven := func(s *stage) *stage { s.proven = true; return s }
 	waiting := func(s *stage, status string) *stage {
 		s.options.Wait, s.options.WaitTimeout = true, time.Hour
@@ -278,7 +279,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		},
 		"a patch that was lost": func(t *testing.T) stopping {
 			lost := answered(503)
-			lost.wait = time.Minute
+			lost.answer.RetryAfter = time.Minute
 			return stopping{
 				stage: patching(t).on("PATCH CDN/shop", 1, lost, true), took: time.Second,
 				ends: shop, status: apply.Done, verdict: apply.OK,

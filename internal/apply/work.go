@@ -186,7 +186,7 @@ func (w *work) retry(ctx context.Context, err error) bool {
 // pause waits before a retry. It returns false if the run ends before the wait does.
 func (w *work) pause(ctx context.Context, err error) bool {
 	w.interval = min(max(firstPause, 2*w.interval), maxPause)
-	d := max(rand.N(w.interval), ask(err, Answer.Wait))
+	d := max(rand.N(w.interval), answer(err).RetryAfter)
 	if limit, ends := ctx.Deadline(); ctx.Err() != nil || ends && time.Until(limit) < d {
 		return false
 	}
@@ -197,8 +197,8 @@ func (w *work) pause(ctx context.Context, err error) bool {
 // canRetry counts a failed try, and reports whether another one is allowed. A request that was
 // not sent because its area has to wait does not count.
 func (w *work) canRetry(err error) bool {
-	wait := ask(err, Answer.Wait)
-	if !notSent(err) || httpStatus(err) != 0 || wait == 0 {
+	wait := answer(err).RetryAfter
+	if !notSent(err) || answer(err).Status != 0 || wait == 0 {
 		w.failed++
 	}
 	// If the run has a deadline, pause rejects a wait that exceeds it.

@@ -1,42 +1,27 @@
 package ledger_test
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
 
-// word is what a platform, or the network before it, says instead of an object,
-// as an apply.Answer.
-type word struct {
-	text                string
-	status              int
-	unclear, unsent     bool
-	existing            kind.Object
-	showsWhatItSpeaksOf bool
+// answer is what a platform, or the network before it, says instead of an object.
+func answer(class api.Class, status int, text string) *api.Error {
+	return &api.Error{Class: class, Status: status, Message: text}
 }
 
-func (e *word) Error() string   { return e.text }
-func (e *word) NotFound() bool  { return e.status == 404 }
-func (e *word) Exists() bool    { return e.status == 409 }
-func (e *word) Auth() bool      { return e.status == 403 }
-func (e *word) Uncertain() bool { return e.unclear }
-func (e *word) NotSent() bool   { return e.unsent }
-func (e *word) HTTPStatus() int { return e.status }
-func (e *word) Conflict() bool  { return false }
-func (e *word) Limited() bool   { return false }
-func (e *word) Hopeless() bool  { return false }
-func (e *word) Field() string   { return "" }
+func silence(text string) error { return answer(api.Unclear, 0, text) }
+func unsent(text string) error  { return answer(api.Unsent, 0, text) }
 
-func (e *word) Wait() time.Duration { return 0 }
-
-func (e *word) Existing() (kind.Object, bool) { return e.existing, e.showsWhatItSpeaksOf }
-
-func silence(text string) error { return &word{text: text, unclear: true} }
-func unsent(text string) error  { return &word{text: text, unsent: true} }
-func refusal(status int) error  { return &word{text: fmt.Sprintf("%d: no", status), status: status} }
+func refusal(status int) error {
+	class := map[int]api.Class{403: api.Denied, 404: api.Absent, 409: api.Taken}[status]
+	return answer(cmp.Or(class, api.Rejected), status, "no")
+}
 
 // refuses is what a platform makes of a second request of a name.
 type refuses int
@@ -102,13 +87,15 @@ func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.K
 	if old, ok := p.get(key); ok && p.refuses != notAtAll {
 		switch p.refuses {
 		case byConflictShown:
-			return kind.Object{}, &word{text: "409: exists", status: 409, existing: old, showsWhatItSpeaksOf: true}
+			shown := answer(api.Taken, 409, "exists")
+			shown.Existing = &old
+			return kind.Object{}, shown
 		case byOtherWords:
 			return kind.Object{}, refusal(422)
 		case bySuccess:
 			return old, nil
 		case byConflict, notAtAll:
-			return kind.Object{}, &word{text: "409: exists", status: 409}
+			return kind.Object{}, refusal(409)
 		}
 	}
 	count[key]++
