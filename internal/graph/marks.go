@@ -205,9 +205,9 @@ func whole(c plan.Change) Mark {
 	switch {
 	case c.Moved || c.Live != nil && c.Desired != nil:
 		return within(c)
-	case c.Class == plan.DriftOverwrite && c.Desired == nil, c.Class == plan.RemovedConflict:
+	case c.Class == merge.DriftOverwrite && c.Desired == nil, c.Class == merge.RemovedConflict:
 		return Lost
-	case c.Class == plan.DriftOverwrite || c.Class == plan.Conflict:
+	case c.Class == merge.DriftOverwrite || c.Class == merge.Conflict:
 		return within(c)
 	case c.Desired == nil:
 		return Removed
@@ -218,11 +218,11 @@ func whole(c plan.Change) Mark {
 // within returns the mark of a part that contains a change.
 func within(c plan.Change) Mark {
 	switch c.Class {
-	case plan.DriftOverwrite, plan.ServerNormalised:
+	case merge.DriftOverwrite, plan.ServerNormalised:
 		return Drifted
-	case plan.Conflict, plan.RemovedConflict:
+	case merge.Conflict, merge.RemovedConflict:
 		return Conflict
-	case plan.InSync, plan.Converged, plan.Changed, plan.TakeOver, plan.Removed, plan.AlreadyRemoved, plan.Unmanaged, plan.UnknownBase:
+	case merge.Converged, merge.Changed, merge.TakeOver, merge.Removed, merge.Unmanaged, merge.UnknownBase:
 	}
 	return Changed
 }

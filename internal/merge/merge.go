@@ -28,7 +28,6 @@ type Class string
 
 // The classes of docs/design.md B4.
 const (
-	InSync          Class = "in-sync"
 	Converged       Class = "converged"
 	Changed         Class = "change"
 	DriftOverwrite  Class = "drift-overwritten"
@@ -36,7 +35,6 @@ const (
 	Conflict        Class = "conflict"
 	Removed         Class = "removed"
 	RemovedConflict Class = "removed-conflict"
-	AlreadyRemoved  Class = "already-removed"
 	Unmanaged       Class = "unmanaged"
 	UnknownBase     Class = "unknown-base"
 )

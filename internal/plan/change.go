@@ -59,55 +59,29 @@ type Blame struct {
 	Fix     string `json:"fix,omitempty"`
 }
 
-// Views read what a comparison found under these names.
-type (
-	// Class is the verdict on one path.
-	Class = merge.Class
-	// Value is a path and its value.
-	Value = merge.Value
-	// SentList is a list that a patch replaces whole.
-	SentList = merge.SentList
-)
-
-// The classes of changes (docs/design.md B4).
-const (
-	InSync          = merge.InSync
-	Converged       = merge.Converged
-	Changed         = merge.Changed
-	DriftOverwrite  = merge.DriftOverwrite
-	TakeOver        = merge.TakeOver
-	Conflict        = merge.Conflict
-	Removed         = merge.Removed
-	RemovedConflict = merge.RemovedConflict
-	AlreadyRemoved  = merge.AlreadyRemoved
-	Unmanaged       = merge.Unmanaged
-	UnknownBase     = merge.UnknownBase
-	// ServerNormalised is a value that the server did not keep when git's was
-	// last sent, unless another client changed it since (docs/design.md B8).
-	ServerNormalised Class = "server-normalised"
-)
+// ServerNormalised is the class of a value that the server did not keep when git's was last sent,
+// unless another client changed it since (docs/design.md B8).
+const ServerNormalised merge.Class = "server-normalised"
 
 // tableOfClasses says what each class means: its cause, as far as the class alone tells it,
 // whether another client made the change, and whether no request is needed.
-var tableOfClasses = map[Class]struct {
+var tableOfClasses = map[merge.Class]struct {
 	cause         Cause
 	drift, unsent bool
 }{
-	InSync:           {cause: FromUnknown, unsent: true},
-	Converged:        {cause: FromGit, unsent: true},
-	Changed:          {cause: FromGit},
-	DriftOverwrite:   {cause: FromDrift, drift: true},
-	TakeOver:         {cause: FromTakeOver},
-	Conflict:         {cause: FromBoth, drift: true},
-	Removed:          {cause: FromRemoval},
-	RemovedConflict:  {cause: FromBoth, drift: true},
-	AlreadyRemoved:   {cause: FromUnknown, unsent: true},
-	Unmanaged:        {cause: FromServer, unsent: true},
-	UnknownBase:      {cause: FromUnknown, drift: true},
-	ServerNormalised: {cause: FromRefusal, drift: true},
+	merge.Converged:       {cause: FromGit, unsent: true},
+	merge.Changed:         {cause: FromGit},
+	merge.DriftOverwrite:  {cause: FromDrift, drift: true},
+	merge.TakeOver:        {cause: FromTakeOver},
+	merge.Conflict:        {cause: FromBoth, drift: true},
+	merge.Removed:         {cause: FromRemoval},
+	merge.RemovedConflict: {cause: FromBoth, drift: true},
+	merge.Unmanaged:       {cause: FromServer, unsent: true},
+	merge.UnknownBase:     {cause: FromUnknown, drift: true},
+	ServerNormalised:      {cause: FromRefusal, drift: true},
 }
 
-func causeOf(c Class) Cause { return tableOfClasses[c].cause }
+func causeOf(c merge.Class) Cause { return tableOfClasses[c].cause }
 
 // IsShown reports whether every report shows a change of the class. The others need no request.
-func IsShown(c Class) bool { return !tableOfClasses[c].unsent }
+func IsShown(c merge.Class) bool { return !tableOfClasses[c].unsent }

@@ -150,7 +150,7 @@ func (d *decision) notKept() {
 	}
 	refused := false
 	for i := range d.item.Changes {
-		if c := &d.item.Changes[i]; c.Class == DriftOverwrite {
+		if c := &d.item.Changes[i]; c.Class == merge.DriftOverwrite {
 			c.Class, c.Cause, refused = ServerNormalised, causeOf(ServerNormalised), true
 		}
 	}

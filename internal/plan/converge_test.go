@@ -8,6 +8,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -19,17 +20,17 @@ func TestClasses(t *testing.T) {
 		name, base, git, live string
 		// patch is of the spec, "" for none; class is that of tls.forced.
 		patch string
-		class plan.Class
+		class merge.Class
 	}{
 		{"in sync", `forced: "true"`, `forced: "true"`, `forced: "true"`, "", ""},
 		{"in sync in another type", `forced: "true"`, `forced: "true"`, `forced: true`, "", ""},
-		{"change", `forced: "false"`, `forced: "true"`, `forced: "false"`, `{tls: {forced: "true"}}`, plan.Changed},
-		{"change of what was absent", ``, `forced: "true"`, ``, `{tls: {forced: "true"}}`, plan.Changed},
-		{"drift", `forced: "true"`, `forced: "true"`, `forced: "false"`, `{tls: {forced: "true"}}`, plan.DriftOverwrite},
-		{"take-over", ``, `forced: "true"`, `forced: "false"`, `{tls: {forced: "true"}}`, plan.TakeOver},
-		{"conflict", `forced: "a"`, `forced: "true"`, `forced: "b"`, `{tls: {forced: "true"}}`, plan.Conflict},
-		{"removed", `forced: "true"`, ``, `forced: "true"`, `{tls: {forced: null}}`, plan.Removed},
-		{"removed and changed", `forced: "true"`, ``, `forced: "false"`, `{tls: {forced: null}}`, plan.RemovedConflict},
+		{"change", `forced: "false"`, `forced: "true"`, `forced: "false"`, `{tls: {forced: "true"}}`, merge.Changed},
+		{"change of what was absent", ``, `forced: "true"`, ``, `{tls: {forced: "true"}}`, merge.Changed},
+		{"drift", `forced: "true"`, `forced: "true"`, `forced: "false"`, `{tls: {forced: "true"}}`, merge.DriftOverwrite},
+		{"take-over", ``, `forced: "true"`, `forced: "false"`, `{tls: {forced: "true"}}`, merge.TakeOver},
+		{"conflict", `forced: "a"`, `forced: "true"`, `forced: "b"`, `{tls: {forced: "true"}}`, merge.Conflict},
+		{"removed", `forced: "true"`, ``, `forced: "true"`, `{tls: {forced: null}}`, merge.Removed},
+		{"removed and changed", `forced: "true"`, ``, `forced: "false"`, `{tls: {forced: null}}`, merge.RemovedConflict},
 		{"already removed", `forced: "true"`, ``, ``, "", ""},
 		{"unmanaged", ``, ``, `forced: "true"`, "", ""},
 	} {
@@ -43,7 +44,7 @@ func TestClasses(t *testing.T) {
 				return
 			}
 			same(t, "body", body(t, it), map[string]any{"spec": tree(t, tt.patch)})
-			same(t, "classes", changes(it), map[string]plan.Class{"tls.forced": tt.class})
+			same(t, "classes", changes(it), map[string]merge.Class{"tls.forced": tt.class})
 			if it.Op != plan.Patch || it.Request.Method != "PATCH" || it.Request.Path != "/cdns/shop" ||
 				it.Request.ContentType != "application/merge-patch+json" {
 				t.Errorf("request %+v", it.Request)
@@ -55,7 +56,7 @@ func TestClasses(t *testing.T) {
 func TestWithoutARecordTheOriginIsUnknown(t *testing.T) {
 	w := git(t, cdn("shop", `{hostname: shop.example.com, tls: {forced: "true"}}`)).
 		has(shop, `{hostname: shop.example.com, tls: {forced: "false", enabled: "true"}}`)
-	same(t, "classes", changes(w.item(shop)), map[string]plan.Class{"tls.forced": plan.UnknownBase})
+	same(t, "classes", changes(w.item(shop)), map[string]merge.Class{"tls.forced": merge.UnknownBase})
 	if p := w.make(); p.Summary.Drifted != 1 || !p.Differs() || !p.Sends() {
 		t.Errorf("summary %+v", p.Summary)
 	}
@@ -128,7 +129,7 @@ func TestWhatBecameAsGitSaysIsANote(t *testing.T) {
 	it := git(t, cdn("shop", `{hostname: shop.example.com, tls: {forced: "true"}}`)).
 		has(shop, `{hostname: shop.example.com, tls: {forced: true}}`).
 		applied(shop, `{hostname: shop.example.com, tls: {forced: "false"}}`).item(shop)
-	if it.Op != plan.None || len(it.Notes) != 1 || it.Notes[0].Class != plan.Converged || !it.Record {
+	if it.Op != plan.None || len(it.Notes) != 1 || it.Notes[0].Class != merge.Converged || !it.Record {
 		t.Errorf("item %+v", it)
 	}
 }
@@ -188,7 +189,7 @@ func TestFirstContactIsBlockedUntilATakeOver(t *testing.T) {
 	if it.Op != plan.Patch || len(it.Lists) == 0 {
 		t.Fatalf("with a record: %+v", it)
 	}
-	if got := changes(it)["locations[/b]"]; got != plan.DriftOverwrite {
+	if got := changes(it)["locations[/b]"]; got != merge.DriftOverwrite {
 		t.Errorf("a location that somebody added is %q", got)
 	}
 }
@@ -208,7 +209,7 @@ func TestAnAbsentHostIsAWildcard(t *testing.T) {
 		"locations": tree(t, `[{path: /a, host: h, upstream: o, cache: {level: bypass}}]`),
 	}})
 	same(t, "kept", paths(it.Preserved), []string{"locations[/a].host"})
-	same(t, "lists", it.Lists, []plan.SentList{{Path: "locations", Elements: 1}})
+	same(t, "lists", it.Lists, []merge.SentList{{Path: "locations", Elements: 1}})
 }
 
 func TestAHostnameHasOneObject(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -65,7 +66,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 		if it.Op != plan.None || it.Request != nil || len(it.Changes) != 1 {
 			t.Fatalf("%s: item %+v", name, it)
 		}
-		if c := it.Changes[0]; c.Class != plan.Changed || c.Cause != plan.FromGit {
+		if c := it.Changes[0]; c.Class != merge.Changed || c.Cause != plan.FromGit {
 			t.Errorf("%s: %s by %s", name, c.Class, c.Cause)
 		}
 	}

@@ -84,7 +84,7 @@ func (d *decision) leaveAll() {
 	if unsure(d.item.Changes) {
 		d.item.Reason = "trueup can't tell who changed it, and leaves it as it is (--drift report)"
 	}
-	if d.item.Changes[0].Class == UnknownBase {
+	if d.item.Changes[0].Class == merge.UnknownBase {
 		d.item.Fix = fmt.Sprintf("add what is live to git, or let git own the object with apply --take-over %s", d.item.Key)
 	}
 	// What git changed meanwhile is live already, and what a write without an
@@ -95,13 +95,13 @@ func (d *decision) leaveAll() {
 // unsettled reports whether an object is kept although git may have changed it: no
 // record tells. Requests that depend on such a change must not be sent before it.
 func (it Item) unsettled() bool {
-	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == UnknownBase })
+	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == merge.UnknownBase })
 }
 
 // unsure reports whether no record tells who made any of the changes.
 func unsure(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
-		return c.Class != UnknownBase && c.Class != ServerNormalised
+		return c.Class != merge.UnknownBase && c.Class != ServerNormalised
 	})
 }
 

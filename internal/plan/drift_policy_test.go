@@ -6,6 +6,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -126,7 +127,7 @@ func TestWhereNobodyCanTellDriftIsLeft(t *testing.T) {
 	unknown := git(t, cdn("a", want), purge("p", `{hostname: a.example.com, paths: [/a]}`)).has("CDN/a", have).with(policy(plan.ReportDrift))
 	blocked(t, unknown.item("Purge/p"), false, "an unknown reason and stays so", "decide about that object first")
 	it := unknown.item("CDN/a")
-	if it.Op != plan.Kept || it.Record || it.Changes[0].Class != plan.UnknownBase {
+	if it.Op != plan.Kept || it.Record || it.Changes[0].Class != merge.UnknownBase {
 		t.Errorf("%+v", it)
 	}
 	if strings.Contains(it.Reason, "it was changed outside git") || !strings.Contains(it.Fix, "--take-over CDN/a") {

@@ -18,6 +18,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/live"
 	"trueup/internal/manifest"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -284,15 +285,15 @@ func encoded(t tester, v any) []byte {
 }
 
 // changes are the classes of an item's changes, by path.
-func changes(it plan.Item) map[string]plan.Class {
-	m := map[string]plan.Class{}
+func changes(it plan.Item) map[string]merge.Class {
+	m := map[string]merge.Class{}
 	for _, c := range it.Changes {
 		m[c.Path] = c.Class
 	}
 	return m
 }
 
-func paths(values []plan.Value) []string {
+func paths(values []merge.Value) []string {
 	m := map[string]bool{}
 	for _, v := range values {
 		m[v.Path] = true

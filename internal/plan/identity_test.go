@@ -6,6 +6,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -104,7 +105,7 @@ func TestWhatTheServerDidNotKeep(t *testing.T) {
 	w := git(t, cdn("shop", `{hostname: h.example.com, tls: {forced: "true"}}`)).
 		has("CDN/shop", `{hostname: h.example.com, tls: {forced: "false"}}`).
 		applied("CDN/shop", `{hostname: h.example.com, tls: {forced: "true"}}`)
-	if it := w.item("CDN/shop"); it.Changes[0].Class != plan.DriftOverwrite {
+	if it := w.item("CDN/shop"); it.Changes[0].Class != merge.DriftOverwrite {
 		t.Errorf("item %+v", it)
 	}
 	w.record("CDN/shop", func(r *ledger.Record) { r.NotConverged = true })

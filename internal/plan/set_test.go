@@ -7,6 +7,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -143,7 +144,7 @@ func TestDriftNarrowsToWhatWasDoneOutsideGit(t *testing.T) {
 			t.Errorf("%s has no drift", it.Key)
 		}
 	}
-	if got := changes(find(t, d, shop)); got["tls.forced"] != plan.DriftOverwrite || got["tls.enabled"] != "" {
+	if got := changes(find(t, d, shop)); got["tls.forced"] != merge.DriftOverwrite || got["tls.enabled"] != "" {
 		t.Errorf("changes %v", got)
 	}
 	if it := find(t, d, "VolumeSnapshot/gone"); !it.Deleted {

@@ -24,9 +24,9 @@ func Within(now, shown Item) bool {
 		return slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })
 	}
 	return subset(changes(now), changes(shown), func(c Change) any { return c.Change }) &&
-		subset(now.Preserved, shown.Preserved, func(v Value) any { return v }) &&
-		subset(now.Collateral, shown.Collateral, func(v Value) any { return v }) &&
-		subset(now.Lists, shown.Lists, func(l SentList) any { return l.Path })
+		subset(now.Preserved, shown.Preserved, func(v merge.Value) any { return v }) &&
+		subset(now.Collateral, shown.Collateral, func(v merge.Value) any { return v }) &&
+		subset(now.Lists, shown.Lists, func(l merge.SentList) any { return l.Path })
 }
 
 // subset compares by the JSON of what was shown of each element.

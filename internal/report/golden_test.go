@@ -88,8 +88,6 @@ func changedItem() plan.Item {
 			{Path: "upstreams[origin].hc2.protocol", Class: merge.RemovedConflict, Base: "tcp", Live: "http"},
 			{Path: "upstreams[origin].servers[a:443].weight", Class: merge.UnknownBase, Live: json.Number("1"), Desired: "10"},
 			{Path: "tls.auto", Class: merge.DriftOverwrite, Base: "true", Desired: "true"},
-			{Path: "hostname", Class: merge.InSync, Base: "a", Live: "a", Desired: "a"},
-			{Path: "gone", Class: merge.AlreadyRemoved, Base: "a"},
 		}),
 		Notes: changes([]merge.Change{
 			{Path: "tls.enabled", Class: merge.Converged, Live: "true", Desired: "true"},

@@ -80,8 +80,8 @@ func body(s string) json.RawMessage {
 var ops = []plan.Op{plan.None, plan.Create, plan.Patch, plan.Post, plan.Delete, plan.Blocked, plan.InFlight, plan.Deferred, plan.Kept}
 
 var classes = []merge.Class{
-	merge.InSync, merge.Converged, merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed,
-	merge.RemovedConflict, merge.AlreadyRemoved, merge.Unmanaged, merge.UnknownBase, "other",
+	merge.Converged, merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed,
+	merge.RemovedConflict, merge.Unmanaged, merge.UnknownBase, "other",
 }
 
 // seeds are texts that break out of something somewhere.

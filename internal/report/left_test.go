@@ -12,9 +12,9 @@ import (
 // TestWhatIsLeftSaysSo: drift that stays is no change, and is told from one in
 // every format that people read.
 func TestWhatIsLeftSaysSo(t *testing.T) {
-	left := plan.Change{Change: merge.Change{Path: "tls.forced", Class: plan.DriftOverwrite, Base: "true", Live: "false", Desired: "true", Left: true}, Cause: plan.FromDrift}
-	gone := plan.Change{Change: merge.Change{Path: "cors", Class: plan.DriftOverwrite, Desired: "x", Left: true}, Cause: plan.FromDrift}
-	added := plan.Change{Change: merge.Change{Path: "headers", Class: plan.DriftOverwrite, Live: "y", Left: true}, Cause: plan.FromDrift}
+	left := plan.Change{Change: merge.Change{Path: "tls.forced", Class: merge.DriftOverwrite, Base: "true", Live: "false", Desired: "true", Left: true}, Cause: plan.FromDrift}
+	gone := plan.Change{Change: merge.Change{Path: "cors", Class: merge.DriftOverwrite, Desired: "x", Left: true}, Cause: plan.FromDrift}
+	added := plan.Change{Change: merge.Change{Path: "headers", Class: merge.DriftOverwrite, Live: "y", Left: true}, Cause: plan.FromDrift}
 	doc := Document{Command: "plan", Plan: &plan.Plan{Format: plan.Format, Items: []plan.Item{
 		{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Kept, Reason: "it was changed outside git", Fix: "take it into git", Changes: []plan.Change{gone, added, left}},
 		{Key: kind.Key{Kind: "CDN", Name: "b"}, Op: plan.Kept, Deleted: true, Reason: "it was deleted outside git", Fix: "make it again"},

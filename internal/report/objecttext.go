@@ -7,6 +7,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -133,7 +134,7 @@ func objectTree(item plan.Item, opts Options) *branch {
 			continue
 		}
 		after := c.Desired
-		if c.Class == plan.Unmanaged && after == nil {
+		if c.Class == merge.Unmanaged && after == nil {
 			after = c.Live
 		}
 		r := changeRow(item.Kind, c)

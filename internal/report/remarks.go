@@ -11,6 +11,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -395,21 +396,21 @@ func (l *lineRemarks) add(rule string, text safe, c plan.Change) {
 // changeRule returns the rule of a change; empty if it needs no remark.
 func changeRule(c plan.Change) string {
 	switch c.Class {
-	case plan.DriftOverwrite:
+	case merge.DriftOverwrite:
 		return "plan/drift"
-	case plan.Conflict, plan.RemovedConflict:
+	case merge.Conflict, merge.RemovedConflict:
 		return "plan/conflict"
 	case plan.ServerNormalised:
 		return "plan/not-kept"
-	case plan.Removed:
+	case merge.Removed:
 		return "plan/removed"
-	case plan.UnknownBase:
+	case merge.UnknownBase:
 		return "plan/unknown"
-	case plan.Changed, plan.TakeOver:
+	case merge.Changed, merge.TakeOver:
 		if c.Cause == plan.FromPending {
 			return "plan/pending"
 		}
-	case plan.InSync, plan.Converged, plan.AlreadyRemoved, plan.Unmanaged:
+	case merge.Converged, merge.Unmanaged:
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"trueup/internal/kind"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -101,25 +102,25 @@ func changeRow(kindName string, c plan.Change) row {
 // classify sets the mark and the alarm for the class of a change.
 func (r *row) classify(c plan.Change) {
 	switch c.Class {
-	case plan.DriftOverwrite, plan.ServerNormalised:
+	case merge.DriftOverwrite, plan.ServerNormalised:
 		r.mark, r.alarm = markDrift, true
-		if c.Class == plan.DriftOverwrite && c.Desired == nil && !c.Moved {
+		if c.Class == merge.DriftOverwrite && c.Desired == nil && !c.Moved {
 			r.mark = markLost
 		}
-	case plan.Conflict:
+	case merge.Conflict:
 		r.mark, r.alarm = markConflict, true
-	case plan.RemovedConflict:
+	case merge.RemovedConflict:
 		r.mark, r.alarm = markLost, true
-	case plan.Converged:
+	case merge.Converged:
 		r.mark, r.cause = markSame, clean("already so")
-	case plan.Unmanaged:
+	case merge.Unmanaged:
 		r.mark = markSame
-	case plan.InSync, plan.AlreadyRemoved, plan.Changed, plan.TakeOver, plan.Removed, plan.UnknownBase:
+	case merge.Changed, merge.TakeOver, merge.Removed, merge.UnknownBase:
 	}
 }
 
-func visible(c plan.Class, opts Options) bool {
-	return plan.IsShown(c) || c == plan.Converged && opts.Verbose || c == plan.Unmanaged && opts.ShowUnmanaged
+func visible(c merge.Class, opts Options) bool {
+	return plan.IsShown(c) || c == merge.Converged && opts.Verbose || c == merge.Unmanaged && opts.ShowUnmanaged
 }
 
 // itemRows returns the rows of an item that opts make visible.

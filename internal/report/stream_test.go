@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"trueup/internal/diag"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -65,7 +66,7 @@ func TestCostOfALongLine(t *testing.T) {
 // TestManyLostElements: what a take-over would drop is looked up, and not
 // looked for.
 func TestManyLostElements(t *testing.T) {
-	item := plan.Item{Op: plan.Blocked, FirstContact: make([]plan.Value, 20_000)}
+	item := plan.Item{Op: plan.Blocked, FirstContact: make([]merge.Value, 20_000)}
 	for i := range item.FirstContact {
 		path := "locations[/" + strconv.Itoa(i) + "]"
 		item.FirstContact[i].Path = path
