@@ -52,7 +52,7 @@ func newConvert(a *app) *cobra.Command {
 	f.StringVar(&opts.query, "query", "", "with --urls, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
 	f.StringVar(&opts.name, "name", "", "with --urls, start the names with `BASE` (default the date)")
 	oneOfFlag(f, "to", "api", "command-line")
-	oneOfFlag(f, "query", "drop", "prefix", "keep")
+	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if opts.urls {
 			return completeFiles(cmd, args, toComplete)
@@ -279,11 +279,8 @@ func (a *app) convertURLs(ctx context.Context, opts convertOptions, paths []stri
 	if err = errors.Join(err, a.refused(findings)); err != nil {
 		return doc, err
 	}
-	query := map[string]purge.QueryPolicy{
-		"": purge.QueryRefused, "drop": purge.QueryDropped, "prefix": purge.QueryPrefix, "keep": purge.QueryKept,
-	}[opts.query]
 	src, total, err := compose.FromLists(purge.Legacy{
-		Hosts: purge.NewHosts(hosts), Service: l.Project.Purge.DeprecatedURL, Host: opts.host, Query: query,
+		Hosts: purge.NewHosts(hosts), Service: l.Project.Purge.DeprecatedURL, Host: opts.host, Query: opts.query,
 	}, texts)
 	if err != nil {
 		return doc, err

@@ -341,18 +341,19 @@ func (g *gatherer) check() error {
 func FromLists(legacy purge.Legacy, lists []manifest.Text) (src Source, total int, err error) {
 	src.head = []string{"from lists of addresses"}
 	for _, t := range lists {
-		lines, odd, err := purge.ReadLegacyList(t.Data)
+		lines, err := purge.ReadLegacyList(t.Data)
 		if err != nil {
 			return src, 0, fmt.Errorf("%s: %w", t.Path, err)
 		}
-		wanted, unplaced := legacy.Place(lines)
-		unplaced = append(unplaced, odd...)
-		slices.SortStableFunc(unplaced, func(a, b purge.Unplaced) int { return a.Line.Line - b.Line.Line })
-		for _, u := range unplaced {
-			src.Unplaced = append(src.Unplaced, fmt.Sprintf("%s:%d: %s %s: %s", t.Path, u.Line.Line, shownEntry("%.200s", u.Text), u.Reason, u.Fix))
+		for _, line := range lines {
+			wanted, err := legacy.Place(line.Text)
+			if err != nil {
+				wanted = nil
+				src.Unplaced = append(src.Unplaced, fmt.Sprintf("%s:%d: %s %v", t.Path, line.Line, shownEntry("%.200s", line.Text), err))
+			}
+			src.Wanted = append(src.Wanted, wanted...)
 		}
-		src.Wanted = append(src.Wanted, wanted...)
-		total += len(lines) + len(odd)
+		total += len(lines)
 	}
 	return src, total, nil
 }

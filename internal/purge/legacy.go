@@ -20,60 +20,28 @@ type Legacy struct {
 	Service string
 	// Host is that of entries without one. If it is empty, they are unplaced.
 	Host string
-	// Query says what to do with the query of an address.
-	Query QueryPolicy
+	// Query says what to do with the query of an address: no document says whether the path of a purge has
+	// one (docs/platform.md 2.3). QueryDropped purges the path alone, QueryPrefix everything that begins with
+	// the path, and QueryKept the path with its query. Place refuses a query if it is empty.
+	Query string
 }
 
-// QueryPolicy says what to do with the query of an address: no document says whether the path of a purge has
-// one (docs/platform.md 2.3).
-type QueryPolicy uint8
-
-// QueryRefused leaves the address unplaced, QueryDropped purges the path alone, QueryPrefix everything that
-// begins with the path, and QueryKept the path with its query.
+// The values of Legacy.Query.
 const (
-	QueryRefused QueryPolicy = iota
-	QueryDropped
-	QueryPrefix
-	QueryKept
+	QueryDropped = "drop"
+	QueryPrefix  = "prefix"
+	QueryKept    = "keep"
 )
-
-// Unplaced is an entry that trueup can't purge.
-type Unplaced struct {
-	Line
-	// Reason says what is wrong, and Fix what to do.
-	Reason, Fix string
-}
-
-type errUnplaced struct{ reason, fix string }
-
-func (e errUnplaced) Error() string { return e.reason }
-
-// Place returns what the entries of a list ask to purge. It guesses nothing, because a purge is sent once: it
-// returns the other entries with the reason.
-func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
-	for _, entry := range list {
-		found, err := l.entry(entry.Text)
-		if err == nil {
-			wanted = append(wanted, found...)
-			continue
-		}
-		fix := "write https://HOST/PATH"
-		if known, ok := errors.AsType[errUnplaced](err); ok {
-			fix = known.fix
-		}
-		unplaced = append(unplaced, Unplaced{Line: entry, Reason: err.Error(), Fix: fix})
-	}
-	return wanted, unplaced
-}
 
 // notAlone matches text beside an address in a line, which must not become part of its path: a comment,
 // another column, another address.
 var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\t|\s#|[\s,;]https?://`) })
 
-// entry places an address, or all that a request to the older service names.
-func (l Legacy) entry(text string) (wanted []Wanted, err error) {
+// Place returns what an entry of a list asks to purge: an address, or all that a request to the older service
+// names. It guesses nothing, because a purge is sent once. Its errors say what to write instead.
+func (l Legacy) Place(text string) (wanted []Wanted, err error) {
 	if notAlone().MatchString(text) {
-		return nil, errUnplaced{"has more than one address", "write one address a line, and comments on their own line"}
+		return nil, errors.New("has more than one address: write one address a line, and comments on their own line")
 	}
 	named, isRequest := l.named(text)
 	switch {
@@ -81,7 +49,7 @@ func (l Legacy) entry(text string) (wanted []Wanted, err error) {
 		w, err := l.address(text)
 		return []Wanted{w}, err
 	case len(named) == 0:
-		return nil, errUnplaced{"is a request to the older service without an address in its query", "write the address that it purges: https://HOST/PATH"}
+		return nil, errors.New("is a request to the older service without an address in its query: write the address that it purges: https://HOST/PATH")
 	}
 	for _, each := range named {
 		w, err := l.address(each)
@@ -142,33 +110,35 @@ func (l Legacy) address(text string) (w Wanted, err error) {
 	a, err := ParseAddress(text)
 	switch {
 	case errors.Is(err, errInnerStar):
-		return w, errUnplaced{err.Error(), fixStar(a.Path)}
+		return w, fmt.Errorf("%w: %s", err, fixStar(a.Path))
 	case err != nil:
-		return w, err
+		return w, fmt.Errorf("%w: write https://HOST/PATH", err)
 	case hasDots(a.Path):
-		return w, errUnplaced{"has the segment . or .., which browsers resolve before a request", "write the path that they request"}
+		return w, errors.New("has the segment . or .., which browsers resolve before a request: write the path that they request")
 	}
-	if w, err = l.on(a); err == nil && asks {
+	if w, err = l.on(cmp.Or(a.Host, l.Host)); err != nil {
+		return w, err
+	}
+	if w.Path = a.Path; asks {
 		w.Path, err = l.asked(a.Path, query)
 	}
 	return w, err
 }
 
-// on returns what to purge for a path with its host.
-func (l Legacy) on(a Address) (Wanted, error) {
-	host := cmp.Or(a.Host, l.Host)
+// on returns what to purge on a host, without the path.
+func (l Legacy) on(host string) (Wanted, error) {
 	hostname, subdomain, ok := l.Hosts.Place(host)
 	switch {
 	case host == "":
-		return Wanted{}, errUnplaced{"names no host", "write https://HOST/PATH, or name the host with --hostname HOST"}
+		return Wanted{}, errors.New("names no host: write https://HOST/PATH, or name the host with --hostname HOST")
 	case strings.Contains(host, "*"):
-		return Wanted{}, errUnplaced{"has a * in its host, but a purge must name each subdomain", "write one address for each subdomain"}
+		return Wanted{}, errors.New("has a * in its host, but a purge must name each subdomain: write one address for each subdomain")
 	case !ok:
-		return Wanted{}, errUnplaced{"has the host " + host + ", which no known CDN serves", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
+		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or name the hostname of its CDN: --cdn HOSTNAME", host)
 	case !isSubdomain(subdomain, hostname):
-		return Wanted{}, errUnplaced{"has the host " + host + ", and the part before " + hostname + " is not a subdomain", "check the host"}
+		return Wanted{}, fmt.Errorf("has the host %s, and the part before %s is not a subdomain: check the host", host, hostname)
 	}
-	return Wanted{Hostname: hostname, Subdomain: subdomain, Path: a.Path}, nil
+	return Wanted{Hostname: hostname, Subdomain: subdomain}, nil
 }
 
 // asked returns the path to purge for one with a query.
@@ -177,15 +147,15 @@ func (l Legacy) asked(path, query string) (string, error) {
 	case l.Query == QueryDropped:
 		return path, nil
 	case l.Query == QueryPrefix && path == "/":
-		return "", errUnplaced{"has a query and no path, so --query prefix would purge everything", "write each path"}
+		return "", errors.New("has a query and no path, so --query prefix would purge everything: write each path")
 	case l.Query == QueryPrefix:
 		return strings.TrimSuffix(path, "*") + "*", nil
 	case l.Query == QueryKept && strings.Contains(path+query, "*"):
-		return "", errUnplaced{"has a query and a *", "write each address"}
+		return "", errors.New("has a query and a *: write each address")
 	case l.Query == QueryKept:
 		return path + "?" + encode(query, inQuery), nil
 	}
-	return "", errUnplaced{"has a query, and the platform does not document how a purge treats queries", "choose with --query: drop, prefix or keep"}
+	return "", errors.New("has a query, and the platform does not document how a purge treats queries: choose with --query: drop, prefix or keep")
 }
 
 // fixStar suggests a prefix path that covers what was meant.

@@ -10,8 +10,9 @@ import (
 )
 
 // ReadLegacyList reads a list of addresses, one a line or as JSON. In JSON, it takes every text of a list,
-// and the texts in objects that look like an address or a path. Other values of a list are unplaced.
-func ReadLegacyList(data []byte) ([]Line, []Unplaced, error) {
+// and the texts in objects that look like an address or a path. Other values of a list are entries, too, which
+// have no place.
+func ReadLegacyList(data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {
 		return readJSON(data)
@@ -20,7 +21,7 @@ func ReadLegacyList(data []byte) ([]Line, []Unplaced, error) {
 	for i := range list {
 		list[i].Text = unquoted(list[i].Text)
 	}
-	return list, nil, err
+	return list, err
 }
 
 // unquoted removes quotes and a comma around a line, such as one copied from source code.
@@ -41,28 +42,27 @@ type jsonList struct {
 	// line is the line of offset at.
 	at, line int
 	entries  []Line
-	unplaced []Unplaced
 }
 
 // maxNested limits nested lists and objects.
 const maxNested = 1000
 
-func readJSON(data []byte) ([]Line, []Unplaced, error) {
+func readJSON(data []byte) ([]Line, error) {
 	l := &jsonList{Decoder: json.NewDecoder(bytes.NewReader(data)), data: data, line: 1}
 	l.UseNumber()
 	for {
 		token, err := l.Token()
 		if errors.Is(err, io.EOF) {
-			return l.entries, l.unplaced, nil
+			return l.entries, nil
 		}
 		if err == nil {
 			err = l.value(token, false, maxNested)
 		}
 		if errors.Is(err, io.EOF) {
-			return nil, nil, fmt.Errorf("line %d: the JSON ends too early", l.lineAt(len(data)))
+			return nil, fmt.Errorf("line %d: the JSON ends too early", l.lineAt(len(data)))
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("line %d: it is not JSON: %w", l.lineAt(int(l.InputOffset())), err)
+			return nil, fmt.Errorf("line %d: it is not JSON: %w", l.lineAt(int(l.InputOffset())), err)
 		}
 	}
 }
@@ -74,19 +74,14 @@ func (l *jsonList) lineAt(offset int) int {
 	return l.line
 }
 
-// value reads the value that begins with a token. A text is an entry; other values of a list are unplaced.
+// value reads the value that begins with a token.
 func (l *jsonList) value(token json.Token, inObject bool, depth int) error {
 	if delim, isDelim := token.(json.Delim); isDelim {
 		return l.values(delim == '{', depth)
 	}
 	text, isText := token.(string)
-	line := Line{strings.TrimSpace(text), l.lineAt(int(l.InputOffset()))}
-	switch {
-	case isText && (!inObject || isAddress(text) || strings.HasPrefix(text, "/")):
-		l.entries = append(l.entries, line)
-	case !inObject:
-		line.Text = fmt.Sprint(token)
-		l.unplaced = append(l.unplaced, Unplaced{Line: line, Reason: "is no text", Fix: `write "https://HOST/PATH"`})
+	if !inObject || isText && (isAddress(text) || strings.HasPrefix(text, "/")) {
+		l.entries = append(l.entries, Line{strings.TrimSpace(fmt.Sprint(token)), l.lineAt(int(l.InputOffset()))})
 	}
 	return nil
 }
