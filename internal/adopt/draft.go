@@ -130,8 +130,7 @@ func (r *run) findTarget() (files.Folder, error) {
 	for _, name := range r.project.Manifests {
 		info, err := os.Stat(filepath.Join(r.project.Dir, name))
 		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !isYAML(name) && path.Ext(name) != ".json" {
-			shown := filepath.ToSlash(r.project.Shown(r.Dir, name))
-			return files.Folder{Base: r.project.Dir, Inside: filepath.Clean(name), Display: shown}, nil
+			return r.project.Folder(r.Dir, name), nil
 		}
 	}
 	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")

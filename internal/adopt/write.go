@@ -2,10 +2,8 @@ package adopt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 
@@ -48,31 +46,25 @@ func (r *run) writeNew() error {
 		return fmt.Errorf("%s: %w", r.target.Display, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
+	atOnce := 1
 	if r.opts.File != "" {
-		text, err := manifest.Write(draftsOf(items)...)
-		return errors.Join(err, r.writeFile(root, text, items...))
+		atOnce = len(items)
 	}
-	for _, i := range items {
-		if err := r.writeFile(root, i.After, i); err != nil {
-			return err
+	for batch := range slices.Chunk(items, atOnce) {
+		text := batch[0].After
+		if len(batch) > 1 {
+			if text, err = manifest.Write(draftsOf(batch)...); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
-}
-
-// writeFile writes the file of items. It leaves one that exists with other content.
-func (r *run) writeFile(root *os.Root, text []byte, items ...*Item) error {
-	name, state := r.target.Name(r.fileOf(items[0])), ""
-	err := files.NoLink(root, path.Dir(name))
-	if err == nil {
-		state, err = files.WriteNew(root, files.File{Name: name, Content: text})
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", items[0].File, files.WithoutPath(err))
-	}
-	for _, i := range items {
-		if i.Verdict = Written; state == files.Kept {
-			i.refuse(i.File+" exists with other content", "move it away, or choose another place with --dir or --file")
+		state, err := files.WriteManifest(root, files.File{Name: r.target.Name(r.fileOf(batch[0])), Content: text})
+		if err != nil {
+			return fmt.Errorf("%s: %w", batch[0].File, files.WithoutPath(err))
+		}
+		for _, i := range batch {
+			if i.Verdict = Written; state == files.Kept {
+				i.refuse(i.File+" exists with other content", "move it away, or choose another place with --dir or --file")
+			}
 		}
 	}
 	return nil

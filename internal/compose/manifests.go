@@ -45,8 +45,6 @@ type request struct {
 // sentAlready is the status of a request for which no manifest is written.
 const sentAlready = "sent already"
 
-func (r *request) unnamed() bool { return r.Name == "" }
-
 // maker makes the manifests of a Source.
 type maker struct {
 	Env
@@ -74,17 +72,14 @@ func Write(ctx context.Context, env Env, o Options, by string, src Source) (Resu
 	}
 	m.compose()
 	m.askLedger(ctx)
-	err := m.nameAll(ctx)
-	if err == nil {
-		err = m.draftAll(ctx)
+	m.findWaiting()
+	for _, step := range []func(context.Context) error{m.findNames, m.checkNames, m.draft, m.write} {
+		if err := step(ctx); err != nil {
+			return m.Result, err
+		}
 	}
-	if err == nil && m.Dir != ToStdout {
-		err = m.writeAll()
-	}
-	if err == nil {
-		m.finish()
-	}
-	return m.Result, err
+	m.finish()
+	return m.Result, nil
 }
 
 // findFolder finds the folder to write to: Dir, or the one with most purges, or one beside the other manifests.
@@ -117,15 +112,12 @@ func (m *maker) usual() files.Folder {
 	case !m.Project.Exists():
 		return files.FolderAt(m.Cwd, usualFolder)
 	}
-	f := files.Folder{Base: m.Project.Dir, Inside: usualFolder}
 	for _, name := range m.Project.Manifests {
-		if info, err := os.Stat(filepath.Join(f.Base, name)); err == nil && info.IsDir() {
-			f.Inside = path.Join(filepath.ToSlash(name), usualFolder)
-			break
+		if info, err := os.Stat(filepath.Join(m.Project.Dir, name)); err == nil && info.IsDir() {
+			return m.Project.Folder(m.Cwd, filepath.Join(name, usualFolder))
 		}
 	}
-	f.Display = filepath.ToSlash(files.Shown(m.Cwd, filepath.Join(f.Base, f.Inside)))
-	return f
+	return m.Project.Folder(m.Cwd, usualFolder)
 }
 
 func (m *maker) compose() {
@@ -154,68 +146,6 @@ func (m *maker) askLedger(ctx context.Context) {
 	}
 }
 
-// The number of digits of a digest in a name: shortest, and more if others have the same.
-const (
-	shortest = 8
-	longest  = 64
-)
-
-func (m *maker) keys(digits int) []kind.Key {
-	keys := make([]kind.Key, len(m.made))
-	for i, r := range m.made {
-		keys[i] = kind.Key{Kind: m.kind.Name, Name: m.base() + "-" + digest(r.digest)[:digits]}
-	}
-	return keys
-}
-
-func digest(sum canon.Sum) string { return strings.TrimPrefix(sum.String(), "sha256:") }
-
-// base begins the names. Runs for the same commit have the same names.
-func (m *maker) base() string {
-	switch {
-	case m.Name != "":
-		return m.Name
-	case m.commits.Head != "":
-		return m.commits.At.Format("20060102") + "-" + m.commits.Head[:shortest]
-	}
-	return m.Now.UTC().Format("20060102")
-}
-
-func (m *maker) nameAll(ctx context.Context) error {
-	m.findWaiting()
-	if err := m.findNames(ctx); err != nil {
-		return err
-	}
-	for _, r := range m.made {
-		if r.unnamed() {
-			return fmt.Errorf("the name %s-%s is taken: choose another with --name", m.base(), digest(r.digest))
-		}
-		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
-			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged older content; start the name with this release (--name)",
-				r.Key, at.UTC().Format(Clock), m.commits.Head)
-		}
-		m.warnOfOldName(ctx, r)
-	}
-	return nil
-}
-
-func (m *maker) findNames(ctx context.Context) error {
-	for digits := shortest; digits <= longest && slices.ContainsFunc(m.made, (*request).unnamed); digits *= 2 {
-		if digits > shortest && m.unknown == "" {
-			var err error
-			if m.known, err = m.Requests(ctx, m.keys(digits)); err != nil {
-				return err
-			}
-		}
-		for i, key := range m.keys(digits) {
-			if r := m.made[i]; r.unnamed() {
-				m.tryName(r, key)
-			}
-		}
-	}
-	return nil
-}
-
 // findWaiting finds requests that the next apply purges anyway, by a manifest with another name.
 // Manifests on standard output are applied by themselves.
 func (m *maker) findWaiting() {
@@ -233,14 +163,59 @@ func (m *maker) findWaiting() {
 	}
 }
 
+// The number of digits of a digest in a name: shortest, and more if others have the same.
+const (
+	shortest = 8
+	longest  = 64
+)
+
+// keys names the requests after their content. Runs for the same commit give the same names.
+func (m *maker) keys(digits int) []kind.Key {
+	base := m.Name
+	switch {
+	case base != "":
+	case m.commits.Head != "":
+		base = m.commits.At.Format("20060102") + "-" + m.commits.Head[:shortest]
+	default:
+		base = m.Now.UTC().Format("20060102")
+	}
+	keys := make([]kind.Key, len(m.made))
+	for i, r := range m.made {
+		digest := strings.TrimPrefix(r.digest.String(), "sha256:")
+		keys[i] = kind.Key{Kind: m.kind.Name, Name: base + "-" + digest[:digits]}
+	}
+	return keys
+}
+
+func (m *maker) findNames(ctx context.Context) (err error) {
+	for digits := shortest; digits <= longest; digits *= 2 {
+		keys := m.keys(digits)
+		if digits > shortest && m.unknown == "" {
+			if m.known, err = m.Requests(ctx, keys); err != nil {
+				return err
+			}
+		}
+		err = nil
+		for i, r := range m.made {
+			if r.Name == "" && !m.tryName(r, keys[i]) && err == nil {
+				err = fmt.Errorf("the name %s is taken: choose another with --name", keys[i].Name)
+			}
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // tryName takes a name for a request, unless another request has it. A request that may have been
 // sent gets a manifest again, because apply knows what to do about it.
-func (m *maker) tryName(r *request, key kind.Key) {
+func (m *maker) tryName(r *request, key kind.Key) bool {
 	o, rec := m.Set.Find(key), m.known.View.Records[key]
 	sent := rec.State != "" && rec.State != ledger.Rejected
 	switch {
 	case o != nil && plan.SpecDigest(o.Kind, o.Spec) != r.digest, sent && (rec.SpecDigest == nil || *rec.SpecDigest != r.digest):
-		return
+		return false
 	case o != nil:
 		r.Status, r.File, r.Line = files.Unchanged, o.Path, o.Line
 	case sent && !rec.Open():
@@ -250,6 +225,18 @@ func (m *maker) tryName(r *request, key kind.Key) {
 		r.sent = rec
 		r.Says, _ = ledger.Explain(rec)
 	}
+	return true
+}
+
+func (m *maker) checkNames(ctx context.Context) error {
+	for _, r := range m.made {
+		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
+			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged older content; start the name with this release (--name)",
+				r.Key, at.UTC().Format(Clock), m.commits.Head)
+		}
+		m.warnOfOldName(ctx, r)
+	}
+	return nil
 }
 
 // warnOfOldName warns of a name that git has or had, if no ledger can tell whether it was sent.
@@ -274,15 +261,27 @@ func (m *maker) warnOfOldName(ctx context.Context, r *request) {
 
 func (r *request) fileName() string { return r.Name + ".yaml" }
 
-// draftAll makes the text of the manifests, and checks them beside the others.
-func (m *maker) draftAll(ctx context.Context) error {
+// draft makes the text of the manifests, and checks them beside the others.
+func (m *maker) draft(ctx context.Context) (err error) {
+	head := []string{"Written by trueup " + m.by + ", " + m.head[0]}
+	for _, line := range m.head[1:] {
+		if !strings.HasPrefix(line, " ") {
+			line = "and " + line
+		}
+		head = append(head, line)
+	}
 	var sources []manifest.Source
 	isNew := map[string]bool{}
 	for _, r := range m.made {
 		if r.Status != "" {
 			continue
 		}
-		if err := m.draft(r); err != nil {
+		d := manifest.Draft{Kind: m.kind, Name: r.Name, Spec: r.spec, Head: head}
+		if m.Dir != ToStdout {
+			d.Schema = m.Project.SchemaAt(m.folder.Full(r.fileName()))
+		}
+		r.file.Name = m.folder.Name(r.fileName())
+		if r.file.Content, err = manifest.Write(d); err != nil {
 			return err
 		}
 		source := manifest.Source{Data: r.file.Content, Display: m.folder.Shown(r.fileName())}
@@ -304,25 +303,11 @@ func (m *maker) draftAll(ctx context.Context) error {
 	return shown.Refuse("these paths make an invalid manifest, and nothing was written")
 }
 
-func (m *maker) draft(r *request) (err error) {
-	head := []string{"Written by trueup " + m.by + ", " + m.head[0]}
-	for _, line := range m.head[1:] {
-		if !strings.HasPrefix(line, " ") {
-			line = "and " + line
-		}
-		head = append(head, line)
+// write writes the manifests, or none if one of them would overwrite a file.
+func (m *maker) write(context.Context) error {
+	if m.Dir == ToStdout {
+		return nil
 	}
-	d := manifest.Draft{Kind: m.kind, Name: r.Name, Spec: r.spec, Head: head}
-	r.file.Name = m.folder.Name(r.fileName())
-	if m.Dir != ToStdout {
-		d.Schema = m.Project.SchemaAt(m.folder.Full(r.fileName()))
-	}
-	r.file.Content, err = manifest.Write(d)
-	return err
-}
-
-// writeAll writes the manifests, or none if one of them would overwrite a file.
-func (m *maker) writeAll() error {
 	root, err := os.OpenRoot(m.folder.Base)
 	if err != nil {
 		return err
@@ -332,9 +317,6 @@ func (m *maker) writeAll() error {
 		if r.Status != "" {
 			continue
 		}
-		if err := files.NoLink(root, path.Dir(r.file.Name)); err != nil {
-			return fmt.Errorf("%s: %w", m.folder.Shown(r.fileName()), files.WithoutPath(err))
-		}
 		if _, err := root.Lstat(filepath.FromSlash(r.file.Name)); err == nil && !files.Same(root, r.file) {
 			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", r.file.Name)
 		}
@@ -343,10 +325,11 @@ func (m *maker) writeAll() error {
 		if r.Status != "" {
 			continue
 		}
-		if r.Status, err = files.WriteNew(root, r.file); err != nil {
-			return fmt.Errorf("%s: %w", r.file.Name, files.WithoutPath(err))
+		r.File = m.folder.Shown(r.fileName())
+		if r.Status, err = files.WriteManifest(root, r.file); err != nil {
+			return fmt.Errorf("%s: %w", r.File, files.WithoutPath(err))
 		}
-		if r.File = m.folder.Shown(r.fileName()); r.Status == files.Kept {
+		if r.Status == files.Kept {
 			return fmt.Errorf("%s exists with other content and stays as it is", r.File)
 		}
 		if !m.Project.Reads(m.Cwd, m.folder.Full(r.fileName())) {

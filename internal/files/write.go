@@ -137,9 +137,17 @@ func (f Folder) Make() (*os.Root, error) {
 	return root.OpenRoot(f.Inside)
 }
 
-// NoLink rejects a directory behind a link, because trueup would not read files there, and a path through
+// WriteManifest creates a file like WriteNew, unless its directory is behind a link.
+func WriteManifest(root *os.Root, f File) (string, error) {
+	if err := noLink(root, path.Dir(f.Name)); err != nil {
+		return "", err
+	}
+	return WriteNew(root, f)
+}
+
+// noLink rejects a directory behind a link, because trueup would not read files there, and a path through
 // a file.
-func NoLink(root *os.Root, folder string) error {
+func noLink(root *os.Root, folder string) error {
 	at := ""
 	for part := range strings.SplitSeq(folder, "/") {
 		at = path.Join(at, part)

@@ -113,6 +113,11 @@ func (p Project) Shown(cwd, name string) string {
 	return files.Shown(cwd, filepath.Join(p.Dir, name))
 }
 
+// Folder returns a folder inside that of the project file.
+func (p Project) Folder(cwd, name string) files.Folder {
+	return files.Folder{Base: p.Dir, Inside: filepath.Clean(name), Display: filepath.ToSlash(p.Shown(cwd, name))}
+}
+
 // Settings returns the settings that decide how a plan is made.
 func (p Project) Settings(cwd string) plan.Project {
 	settings := p.Project
