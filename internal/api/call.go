@@ -112,7 +112,7 @@ func (c *call) request(ctx context.Context, userAgent string) (*http.Request, er
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", userAgent)
-	req.Header.Set("Authorization", "Bearer "+c.endpoint.Token.value())
+	req.Header.Set("Authorization", "Bearer "+c.endpoint.Token.Reveal())
 	return req, nil
 }
 

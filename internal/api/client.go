@@ -191,7 +191,7 @@ func NewClient(cfg Config) *Client {
 	r := newReader(cfg, newTransport)
 	perSecond := rate.Inf
 	for _, e := range r.cfg.Endpoints {
-		if e.Base != nil && !isLoopback(e.Base) {
+		if e.Base != nil && !IsLoopback(e.Base) {
 			perSecond = rate.Limit(r.cfg.WritesPerSecond)
 		}
 	}

@@ -42,7 +42,7 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 		{u.User != nil, "contains a user name or a password: remove it, because the token has its own setting"},
 		{u.Hostname() == "", "has no host: write https://HOST/PATH"},
 		{strings.Contains(u.Host, "%"), "has a host with a percent sign: write its plain name"},
-		{u.Scheme == "http" && !isLoopback(u), "is http: trueup uses https only, except on loopback"},
+		{u.Scheme == "http" && !IsLoopback(u), "is http: trueup uses https only, except on loopback"},
 		{u.Scheme != "https" && u.Scheme != "http", "has a scheme other than https"},
 		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: remove it"},
 		{slices.ContainsFunc(strings.Split(u.Path, "/"), isDotSegment), "has a dot segment in its path: write the whole path"},
@@ -67,7 +67,8 @@ func isBelow(u *url.URL, other string) bool {
 // isDotSegment reports whether a path segment leads to another directory.
 func isDotSegment(segment string) bool { return segment == "." || segment == ".." }
 
-func isLoopback(u *url.URL) bool {
+// IsLoopback reports whether an address is on this machine.
+func IsLoopback(u *url.URL) bool {
 	if strings.EqualFold(u.Hostname(), "localhost") {
 		return true
 	}
@@ -96,7 +97,7 @@ const minTokenPart = 8
 // redact removes the token, in the encodings in which a server may echo it, from a
 // text. It also removes the beginning of a token at the end of a text that was cut.
 func (e Endpoint) redact(text string) string {
-	secret := e.Token.value()
+	secret := e.Token.Reveal()
 	if secret == "" {
 		return text
 	}
@@ -130,7 +131,7 @@ func variable(area kind.Area, part string) string {
 // hidden replaces a token in every output.
 const hidden = "***"
 
-// Token is a Bearer token (docs/platform.md 5). Every way of printing it prints
+// Token is a token of the platform (docs/platform.md 5), or of a code host. Every way of printing it prints
 // "***": a closure hides the value even from printers of unexported fields.
 type Token struct{ reveal func() string }
 
@@ -153,8 +154,8 @@ func NewToken(text string) (Token, error) {
 // IsZero reports whether there is no token.
 func (t Token) IsZero() bool { return t.reveal == nil }
 
-// value returns the secret, or "".
-func (t Token) value() string {
+// Reveal returns the secret, or "".
+func (t Token) Reveal() string {
 	if t.reveal == nil {
 		return ""
 	}

@@ -27,7 +27,7 @@ import (
 func TestTokensPrintAsStars(t *testing.T) {
 	const secret = "s3cr3t-canary"
 	tok, err := NewToken(secret + "\r\n")
-	if err != nil || tok.value() != secret {
+	if err != nil || tok.Reveal() != secret {
 		t.Fatalf("%v", err)
 	}
 	type holder struct {
@@ -63,7 +63,7 @@ func TestTokensPrintAsStars(t *testing.T) {
 func TestNewTokenRefuses(t *testing.T) {
 	for _, text := range []string{"", "\n", "a b", "a\n\n", " a", "a\t", "a\x00b", "a\x7f", "ä", "a\nb\n", "\u202ea"} {
 		tok, err := NewToken(text)
-		if err == nil || !tok.IsZero() || tok.value() != "" {
+		if err == nil || !tok.IsZero() || tok.Reveal() != "" {
 			t.Errorf("%q is a token", text)
 		} else if len(text) > 2 && strings.Contains(err.Error(), text) {
 			t.Errorf("the error quotes the token: %v", err)

@@ -353,19 +353,16 @@ func (w *work) record(end *Outcome, a ledger.AppliedSpec) *Outcome {
 
 // mismatches returns the values that the server did not keep. filled reports whether it set a default
 // where the manifest has null; trueup does not send that null again.
-func (w *work) mismatches(wrote write, got kind.Object) (out []Mismatch, filled bool) {
+func (w *work) mismatches(wrote write, got kind.Object) (found []Mismatch, filled bool) {
 	rules, live := w.Rules(w.kind), canon.MustDecode(got.Spec)
 	// A removed field that came back has its default (docs/design.md B8).
-	found := merge.Mismatches(rules, merge.StripNulls(canon.MustDecode(wrote.sent)), live)
+	found = merge.Mismatches(rules, merge.StripNulls(canon.MustDecode(wrote.sent)), live)
 	if len(found) == 0 && !wrote.now.Leaves() {
 		found = merge.Mismatches(rules, merge.StripNulls(canon.MustDecode(w.spec)), live)
 		filled = len(found) == 0 && len(merge.Mismatches(rules, canon.MustDecode(w.spec), live)) > 0
 	}
-	for _, m := range found {
-		if m.Hint != "" { // an override; the comparison does not know the kind
-			m.Hint = "{kind: " + w.kind.Name + ", " + strings.TrimPrefix(m.Hint, "{")
-		}
-		out = append(out, Mismatch{Path: m.Path, Sent: m.Sent, Returned: m.Returned, Hint: m.Hint})
+	for i, m := range found { // the comparison does not know the kind
+		found[i].Hint = "{kind: " + w.kind.Name + ", " + strings.TrimPrefix(m.Hint, "{")
 	}
-	return out, filled
+	return found, filled
 }

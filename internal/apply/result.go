@@ -8,6 +8,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/merge"
 )
 
 // Status is how an item of a plan ended.
@@ -47,12 +48,7 @@ type Outcome struct {
 }
 
 // Mismatch is a path whose value read back differs from the one sent.
-type Mismatch struct {
-	Path     string `json:"path"`
-	Sent     any    `json:"sent"`
-	Returned any    `json:"returned"`
-	Hint     string `json:"hint,omitempty"`
-}
+type Mismatch = merge.Mismatch
 
 // Verdict is what an outcome means for the run (docs/design.md 0.24).
 type Verdict string

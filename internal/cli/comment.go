@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
@@ -223,8 +224,8 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 		if text == "" {
 			continue
 		}
-		if o.Token, err = forge.NewToken(text); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		if o.Token, err = api.NewToken(text); err != nil {
+			return nil, fmt.Errorf("%s: %w: store it again", name, err)
 		}
 		return forge.Open(ci, o)
 	}

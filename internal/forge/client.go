@@ -9,11 +9,13 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"trueup/internal/api"
 )
 
 // Options are settings of a client that CI does not give.
 type Options struct {
-	Token     Token
+	Token     api.Token
 	Transport http.RoundTripper // sends requests; nil means http.DefaultTransport
 	UserAgent string
 	Timeout   time.Duration // bounds one request
@@ -51,7 +53,7 @@ func Open(c Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Token.secret == "" {
+	if o.Token.IsZero() {
 		return nil, errors.New("there is no token for the code host")
 	}
 	client := &Client{Options: o, context: c, run: run{attempt: c.Attempt}, header: http.Header{"User-Agent": {o.UserAgent}}}
@@ -67,11 +69,11 @@ func Open(c Context, o Options) (*Client, error) {
 		client.host, err = newGitHub(base, c.Repository)
 		client.header.Set("Accept", "application/vnd.github+json")
 		client.header.Set("X-Github-Api-Version", "2022-11-28")
-		client.header.Set("Authorization", "Bearer "+o.Token.secret)
+		client.header.Set("Authorization", "Bearer "+o.Token.Reveal())
 	case GitLab:
 		client.host, err = newGitLab(base, c.Repository)
 		client.header.Set("Accept", "application/json")
-		client.header.Set("Private-Token", o.Token.secret)
+		client.header.Set("Private-Token", o.Token.Reveal())
 	case NoHost:
 		err = errors.New("this is not a CI run of GitHub or GitLab")
 	}
@@ -197,7 +199,7 @@ func (c *Client) origin() string {
 		text += fmt.Sprintf(", attempt %d", c.context.Attempt)
 	}
 	u, err := url.Parse(c.context.RunURL)
-	if err == nil && u.Host != "" && len(c.context.RunURL) <= maxRunURL && (u.Scheme == "https" || isLoopback(u)) {
+	if err == nil && u.Host != "" && len(c.context.RunURL) <= maxRunURL && (u.Scheme == "https" || api.IsLoopback(u)) {
 		text = "[" + text + "](<" + strings.NewReplacer("<", "%3C", ">", "%3E", `\`, "%5C").Replace(u.String()) + ">)"
 	}
 	if c.context.HeadCommit != "" {

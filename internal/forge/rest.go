@@ -8,39 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"trueup/internal/api"
 )
-
-// Token is a secret for the code host. No way of printing shows it.
-type Token struct{ secret string }
-
-const hiddenToken = "***"
-
-// NewToken reads a token. It rejects what no header can hold.
-func NewToken(text string) (Token, error) {
-	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return Token{}, errors.New("it contains a space, a line end or another character that no token has: store it again")
-	}
-	return Token{text}, nil
-}
-
-func (Token) String() string { return hiddenToken }
-
-// GoString hides it from %#v.
-func (Token) GoString() string { return hiddenToken }
-
-// LogValue hides it from logs.
-func (Token) LogValue() slog.Value { return slog.StringValue(hiddenToken) }
-
-// MarshalJSON hides it from JSON.
-func (Token) MarshalJSON() ([]byte, error) { return []byte(`"` + hiddenToken + `"`), nil }
 
 // maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the greatest length fits.
 const maxAnswer = 128 << 20
@@ -95,15 +70,10 @@ func parseAPI(address string) (*url.URL, error) {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		// It may hold a password.
 		return nil, errors.New("CI gives no valid address of the code host's API: it must be https://HOST/PATH")
-	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u):
+	case u.Scheme == "https" || u.Scheme == "http" && api.IsLoopback(u):
 		return u, nil
 	}
 	return nil, fmt.Errorf("the address of the code host's API is %s: trueup sends a token only over https, or to this machine", u.Redacted())
-}
-
-func isLoopback(u *url.URL) bool {
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 type refusal struct {
@@ -129,7 +99,7 @@ func (c *Client) refused(op string, resp *http.Response) *refusal {
 		return out
 	}
 	if body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err == nil {
-		out.text = strings.ReplaceAll(complaint(body), c.Token.secret, hiddenToken)
+		out.text = strings.ReplaceAll(complaint(body), c.Token.Reveal(), c.Token.String())
 	}
 	h := resp.Header
 	out.limited = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden &&

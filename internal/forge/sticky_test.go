@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/forge/forgetest"
 )
 
@@ -82,7 +83,7 @@ func (s *stage) client(run string) *Client {
 		s.t.Fatal(err)
 	}
 	c.RunID, _, _ = strings.Cut(run, ".")
-	token, err := NewToken(testToken + "\n")
+	token, err := api.NewToken(testToken + "\n")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,14 +1,18 @@
 package forge
 
 import (
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
+
+	"trueup/internal/api"
 )
 
 func TestWhereATokenMayGo(t *testing.T) {
 	t.Parallel()
-	token, err := NewToken(testToken)
+	token, err := api.NewToken(testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,20 +53,22 @@ func TestWhereATokenMayGo(t *testing.T) {
 
 func TestATokenIsNotPrinted(t *testing.T) {
 	t.Parallel()
-	token, err := NewToken(testToken)
+	token, err := api.NewToken(testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden, err := token.MarshalJSON()
+	hidden, err := json.Marshal(token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf("%v %+v %#v %s %q %s %s", token, Options{Token: token}, token, token, token, hidden, token.LogValue())
+	var logged strings.Builder
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("a token", "token", token)
+	text := fmt.Sprintf("%v %+v %#v %s %q %s %s", token, Options{Token: token}, token, token, token, hidden, logged.String())
 	if strings.Contains(text, "t0ken") {
 		t.Error(text)
 	}
 	for _, bad := range []string{"a b", "a\nb", "a\x00", "ä", "a\n\n"} {
-		if _, err := NewToken(bad); err == nil || strings.Contains(err.Error(), bad) {
+		if _, err := api.NewToken(bad); err == nil || strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

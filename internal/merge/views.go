@@ -9,12 +9,13 @@ import (
 
 // Mismatch is a path that a server did not keep as it was sent.
 type Mismatch struct {
-	Path string
+	Path string `json:"path"`
 	// Sent and Returned are nil where the value is absent.
-	Sent, Returned any
+	Sent     any `json:"sent"`
+	Returned any `json:"returned"`
 	// Hint is the override to write if the server is right, in the form that
 	// the project file has: {path: spec.locations, order: set}.
-	Hint string
+	Hint string `json:"hint,omitempty"`
 }
 
 // Mismatches lists where got, a spec that was read back, lacks what was sent (docs/design.md 0.17,
