@@ -48,32 +48,31 @@ func (a *app) apply(ctx context.Context, opts applyOptions, paths []string) (rep
 	if err != nil {
 		return report.Document{}, err
 	}
-	s, doc, err := a.prepare(ctx, opts.planOptions, paths)
-	if err != nil {
-		return doc, err
-	}
-	defer s.Close()
-	if doc.ExitCode != exit.OK {
-		return doc, nil
-	}
-	if doc.Errors = expected.Against(doc.Plan); len(doc.Errors) > 0 {
-		doc.ExitCode = exit.Stale
-		return doc, nil
-	}
-	asked, err := a.approve(doc, expected, opts.autoApprove)
-	if err != nil {
-		return doc, err
-	}
+	return a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
+		if doc.Errors = expected.Against(doc.Plan); len(doc.Errors) > 0 {
+			doc.ExitCode = exit.Stale
+			return nil
+		}
+		asked, err := a.approve(*doc, expected, opts.autoApprove)
+		if err != nil {
+			return err
+		}
+		a.send(ctx, s, opts.ApplyOptions, doc)
+		if doc.ExitCode == exit.OK {
+			s.Finish(ctx)
+		}
+		if asked && a.global.output == "text" {
+			doc.Plan, doc.Findings = nil, nil // the question showed them
+		}
+		return nil
+	})
+}
+
+// send sends what the plan shows, and adds the outcome to the document.
+func (a *app) send(ctx context.Context, s *reconcile.Session, opts reconcile.ApplyOptions, doc *report.Document) {
 	a.sending = true
-	result := s.Apply(ctx, opts.ApplyOptions)
+	result := s.Apply(ctx, opts)
 	doc.Apply, doc.ExitCode = &result, exit.OrInterrupted(ctx, reconcile.ExitCode(result))
-	if doc.ExitCode == exit.OK {
-		s.Finish(ctx)
-	}
-	if asked && a.global.output == "text" {
-		doc.Plan, doc.Findings = nil, nil // the question showed them
-	}
-	return doc, nil
 }
 
 // approve asks whether to send what the plan shows, unless it sends nothing or the user approved it.
@@ -101,14 +100,7 @@ func (a *app) confirm(doc report.Document, isExpected bool) error {
 	if isExpected {
 		which = "Apply the expected plan"
 	}
-	answer, err := a.ask("\n%s to %s? Type yes: ", which, destination(doc.Plan))
-	if err != nil {
-		return fmt.Errorf("not applied: %w", err)
-	}
-	if answer != "yes" {
-		return errors.New("not applied: nothing was sent")
-	}
-	return nil
+	return a.wantYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, destination(doc.Plan))
 }
 
 // destination names the workspace and the addresses that a plan's requests go to.

@@ -170,46 +170,36 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 	if err != nil {
 		return doc, err
 	}
-	s, doc, err := a.prepare(ctx, planOptions{more: []manifest.Source{source}}, nil)
-	if err != nil {
-		return doc, err
-	}
-	defer s.Close()
-	if doc.ExitCode != exit.OK {
-		return doc, nil
-	}
-	if err := viewError(s.View()); err != nil {
-		return doc, err
-	}
-	if s.View().Terms[k.Area].Proven {
-		return a.proven(ctx, "nothing sent: the platform is already known to refuse a second request of the same name"), nil
-	}
-	s.Plan = s.Plan.Only(key)
-	doc.Plan = s.Plan
-	if s.Plan.Sends() && !autoApprove {
-		if err := a.confirm(doc, false); err != nil {
-			return doc, err
+	proven := false
+	doc, err = a.withPlan(ctx, planOptions{more: []manifest.Source{source}}, nil, func(s *reconcile.Session, doc *report.Document) error {
+		if err := viewError(s.View()); err != nil {
+			return err
 		}
+		if proven = s.View().Terms[k.Area].Proven; proven {
+			*doc = said("nothing sent: the platform is already known to refuse a second request of the same name")
+			return nil
+		}
+		s.Plan = s.Plan.Only(key)
+		doc.Plan = s.Plan
+		if s.Plan.Sends() && !autoApprove {
+			if err := a.confirm(*doc, false); err != nil {
+				return err
+			}
+		}
+		if a.send(ctx, s, reconcile.ApplyOptions{}, doc); doc.ExitCode != exit.OK {
+			return nil
+		}
+		proof, err := s.Prove(ctx, k, key, s.Plan.Items[0].Request.Body)
+		if *doc = (report.Document{}); err != nil {
+			return ledgerError(err)
+		}
+		proven = true
+		say(doc, "%s: a second request of the same name is refused%s", k.Area, doctor.Proven(proof))
+		say(doc, "from now on trueup sends a request that got no answer again under its name, while that is safe")
+		return nil
+	})
+	if proven && a.global.output == "json" {
+		return a.doctor(ctx), nil
 	}
-	a.sending = true
-	result := s.Apply(ctx, reconcile.ApplyOptions{})
-	if code := reconcile.ExitCode(result); code != exit.OK {
-		doc.Apply, doc.ExitCode = &result, code
-		return doc, nil
-	}
-	proof, err := s.Prove(ctx, k, key, s.Plan.Items[0].Request.Body)
-	if err != nil {
-		return report.Document{}, ledgerError(err)
-	}
-	return a.proven(ctx,
-		fmt.Sprintf("%s: a second request of the same name is refused%s", k.Area, doctor.Proven(proof)),
-		"from now on trueup sends a request that got no answer again under its name, while that is safe"), nil
-}
-
-// proven says that there is a proof. As JSON it is the report of doctor.
-func (a *app) proven(ctx context.Context, messages ...string) report.Document {
-	if a.global.output == "json" {
-		return a.doctor(ctx)
-	}
-	return report.Document{Messages: messages}
+	return doc, err
 }

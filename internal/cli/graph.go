@@ -48,17 +48,23 @@ func (a *app) graph(ctx context.Context, opts graphOptions, paths []string) (doc
 	if err != nil {
 		return doc, err
 	}
-	var l project.Loaded
+	l, err := a.loadFor(ctx, planOptions{Options: planned}, paths)
+	if err != nil {
+		return doc, err
+	}
 	var p *plan.Plan
 	if opts.live {
-		s, _, err := a.prepare(ctx, planOptions{Options: planned}, paths)
+		s, err := reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, planned)
 		if err != nil {
 			return doc, err
 		}
 		defer s.Close()
-		l, p = s.Loaded, s.Plan
-	} else if l, p, err = a.graphInput(ctx, opts.plan, paths); err != nil {
-		return doc, err
+		p = s.Plan
+	} else {
+		reconcile.WarnOfNothing(l, a.log)
+		if p, err = a.savedPlan(opts.plan, l); err != nil {
+			return doc, err
+		}
 	}
 	if err := planned.Match(l.Set); err != nil {
 		return doc, err
@@ -77,22 +83,17 @@ func (a *app) graph(ctx context.Context, opts graphOptions, paths []string) (doc
 	return doc, nil
 }
 
-// graphInput reads the manifests, and the plan in a file if you name one.
-func (a *app) graphInput(ctx context.Context, file string, paths []string) (project.Loaded, *plan.Plan, error) {
-	l, err := a.load(ctx, paths, false)
-	if err != nil {
-		return l, nil, err
-	}
-	reconcile.WarnOfNothing(l, a.log)
+// savedPlan reads a plan of the loaded manifests, or returns nil without a file.
+func (a *app) savedPlan(file string, l project.Loaded) (*plan.Plan, error) {
 	if file == "" {
-		return l, nil, nil
+		return nil, nil
 	}
 	p, err := reconcile.ReadPlan(a.full(file))
-	if err != nil {
-		return l, nil, exit.With(exit.Error, fmt.Errorf("--plan %s: %w", file, err))
+	switch {
+	case err != nil:
+		return nil, exit.With(exit.Error, fmt.Errorf("--plan %s: %w", file, err))
+	case !p.Of(l.Set):
+		return nil, exit.With(exit.Stale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", file))
 	}
-	if !p.Of(l.Set) {
-		return l, nil, exit.With(exit.Stale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", file))
-	}
-	return l, p, nil
+	return p, nil
 }

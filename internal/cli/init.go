@@ -92,9 +92,18 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 			return doc, err
 		}
 	}
-	id, notReady, err := a.makeSetupLedger(ctx, s, o.adopt, &doc)
-	if err != nil {
-		return doc, err
+	var id string
+	notReady := func() error { return nil }
+	if s.Store != "" {
+		w, err := a.openPlatform(ctx, s.Project, &manifest.Set{})
+		if err != nil {
+			return doc, err
+		}
+		defer w.Close()
+		if id, err = a.makeLedger(ctx, s.Project, w, o.adopt, &doc); err != nil {
+			return doc, fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
+		}
+		notReady = func() error { return a.notReady(ctx, s.Project, w) }
 	}
 	if err := s.Write(id); err != nil {
 		return doc, err
@@ -167,24 +176,6 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	return s, err
 }
 
-// makeSetupLedger creates the ledger and tests its store. It returns the ledger's id, and a function that
-// checks after all files are written whether the ledger is ready.
-func (a *app) makeSetupLedger(ctx context.Context, s *scaffold.Setup, adopt string, doc *report.Document) (id string, notReady func() error, err error) {
-	if s.Store == "" {
-		return "", func() error { return nil }, nil
-	}
-	w, err := a.openPlatform(ctx, s.Project, &manifest.Set{})
-	if err != nil {
-		return "", nil, err
-	}
-	defer w.Close()
-	if id, err = a.makeLedger(ctx, s.Project, w, adopt, doc); err != nil {
-		return "", nil, fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
-	}
-	cfg := w.Ledger
-	return id, func() error { return a.notReady(ctx, s.Project, cfg, id) }, nil
-}
-
 // confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.
 func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 	say(&doc, "In %s:", s.Top.Name())
@@ -206,14 +197,7 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --yes")
 	}
 	writeLines(report.NewLines(a.env.Stderr), doc.Messages)
-	answer, err := a.ask("\nType yes to do this: ")
-	switch {
-	case err != nil:
-		err = fmt.Errorf("nothing was written: %w", err)
-	case answer != "yes":
-		err = errors.New("nothing was written")
-	}
-	return report.Document{}, err
+	return report.Document{}, a.wantYes("nothing was written", "\nType yes to do this: ")
 }
 
 // saySetup lists the files with what init did, and shows what to add to files that it left alone.

@@ -176,56 +176,37 @@ func writeRecord(out report.Lines, rec ledger.Record) {
 	}
 }
 
-type resolveOptions struct {
-	posted, repost, abandon bool
-	reason                  string
+// resolutions are the answers of ledger resolve. The word of each is its flag.
+func resolutions() []struct{ word, means, follows string } {
+	return []struct{ word, means, follows string }{
+		{string(ledger.ResolvePosted), "it was executed", "it is never sent again"},
+		{string(ledger.ResolveRepost), "it was not executed: send it", "the next apply sends it, if its manifest is in git"},
+		{string(ledger.ResolveAbandon), "it is never to be sent", "it is never sent again"},
+	}
 }
 
 func newLedgerResolve(a *app) *cobra.Command {
-	var opts resolveOptions
+	var reason string
+	var chosen [3]bool
 	cmd := a.ledgerCommand("resolve [KIND/NAME...] [--posted|--repost|--abandon --reason TEXT]",
 		func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error) {
-			return a.resolve(ctx, l, opts, args)
+			return a.resolve(ctx, l, slices.Index(chosen[:], true), strings.TrimSpace(reason), args)
 		})
-	f := cmd.Flags()
-	f.BoolVar(&opts.posted, "posted", false, "it was executed")
-	f.BoolVar(&opts.repost, "repost", false, "it was not executed: send it")
-	f.BoolVar(&opts.abandon, "abandon", false, "it is never to be sent")
-	f.StringVar(&opts.reason, "reason", "", "why you know, which the record keeps")
+	for i, r := range resolutions() {
+		cmd.Flags().BoolVar(&chosen[i], r.word, false, r.means)
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why you know, which the record keeps")
 	cmd.MarkFlagsMutuallyExclusive("posted", "repost", "abandon")
 	return cmd
 }
 
-// answer returns the resolution that the flags name and its effect, or "" without such a flag.
-func (o resolveOptions) answer() (to ledger.Resolution, follows string) {
-	switch {
-	case o.posted:
-		return ledger.ResolvePosted, "it is never sent again"
-	case o.repost:
-		return ledger.ResolveRepost, "the next apply sends it, if its manifest is in git"
-	case o.abandon:
-		return ledger.ResolveAbandon, "it is never sent again"
-	}
-	return "", ""
-}
-
-// check returns an error if the answer is incomplete.
-func (o resolveOptions) check(names int) error {
-	to, _ := o.answer()
-	reason := strings.TrimSpace(o.reason) != ""
-	switch {
-	case to != "" && names == 0:
-		return errors.New("name the requests, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them")
-	case to == "" && reason:
-		return errors.New("say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions")
-	case to != "" && !reason:
-		return errors.New("add --reason TEXT to say why you know; the record keeps it")
-	}
-	return nil
-}
-
-func (a *app) resolve(ctx context.Context, l *ledger.Ledger, opts resolveOptions, args []string) (doc report.Document, err error) {
-	if err := opts.check(len(args)); err != nil {
+// resolve records an answer, or lists the questions if it is negative.
+func (a *app) resolve(ctx context.Context, l *ledger.Ledger, answer int, reason string, args []string) (doc report.Document, err error) {
+	if err := cmp.Or(
+		refuse(answer >= 0 && len(args) == 0, "name the requests, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them"),
+		refuse(answer < 0 && reason != "", "say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions"),
+		refuse(answer >= 0 && reason == "", "add --reason TEXT to say why you know; the record keeps it"),
+	); err != nil {
 		return doc, err
 	}
 	view, err := l.View(ctx, nil)
@@ -236,16 +217,16 @@ func (a *app) resolve(ctx context.Context, l *ledger.Ledger, opts resolveOptions
 	if err != nil {
 		return doc, err
 	}
-	to, follows := opts.answer()
-	if to == "" {
+	if answer < 0 {
 		return questions(view, keys), nil
 	}
+	r := resolutions()[answer]
 	for _, key := range keys {
-		if failed := l.Resolve(ctx, key, to, opts.reason, a.config().Claim().Actor); failed != nil {
+		if failed := l.Resolve(ctx, key, ledger.Resolution(r.word), reason, a.config().Claim().Actor); failed != nil {
 			err = errors.Join(err, ledgerError(failed))
 			continue
 		}
-		say(&doc, "%s: resolved as %s: %s", key, to, follows)
+		say(&doc, "%s: resolved as %s: %s", key, r.word, r.follows)
 	}
 	return doc, err
 }
@@ -253,16 +234,14 @@ func (a *app) resolve(ctx context.Context, l *ledger.Ledger, opts resolveOptions
 // openRequests returns the requests without an outcome that match an argument, or all without arguments.
 // It also returns any request that an argument names exactly: Resolve explains why it can't be resolved.
 func openRequests(view ledger.View, args []string) ([]kind.Key, error) {
-	byName := func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) }
 	var open, keys []kind.Key
 	for key, rec := range view.Records {
 		if rec.Open() {
 			open = append(open, key)
 		}
 	}
-	slices.SortFunc(open, byName)
 	if len(args) == 0 {
-		return open, nil
+		keys = open
 	}
 	for _, arg := range args {
 		if !strings.ContainsAny(arg, "*?[") {
@@ -277,13 +256,13 @@ func openRequests(view ledger.View, args []string) ([]kind.Key, error) {
 		if err != nil {
 			return nil, err
 		}
-		before := len(keys)
-		keys = append(keys, slices.DeleteFunc(slices.Clone(open), func(key kind.Key) bool { return !like(key) })...)
-		if len(keys) == before {
+		matching := slices.DeleteFunc(slices.Clone(open), func(key kind.Key) bool { return !like(key) })
+		if len(matching) == 0 {
 			return nil, fmt.Errorf("%q matches no request without an outcome: trueup ledger ls --open lists them", arg)
 		}
+		keys = append(keys, matching...)
 	}
-	slices.SortFunc(keys, byName)
+	slices.SortFunc(keys, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.Compact(keys), nil
 }
 
@@ -337,7 +316,7 @@ func (a *app) adoptRecord(ctx context.Context, arg string, paths []string, reaso
 	}
 	spec := plan.NewPlanner(plan.Inputs{Set: loaded.Set, Options: plan.Options{Overrides: loaded.Project.Overrides}}).Managed(o)
 	err = a.withLedger(ctx, loaded.Project, loaded.Set, func(l *ledger.Ledger) error {
-		return l.Adopt(ctx, key, ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.config().Claim().Actor})
+		return l.Adopt(ctx, key, a.adoption(o, spec, reason))
 	})
 	if err != nil {
 		return doc, err
@@ -348,26 +327,19 @@ func (a *app) adoptRecord(ctx context.Context, arg string, paths []string, reaso
 func newLedgerSettle(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := a.command("settle [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		s, doc, err := a.prepare(ctx, opts.planOptions, paths)
-		if doc.Command = "settle"; err != nil {
-			return doc, err
-		}
-		defer s.Close()
-		if doc.ExitCode != exit.OK {
-			return doc, nil
-		}
-		if err := viewError(s.View()); err != nil {
-			return doc, err
-		}
-		s.Plan = s.Plan.OpenOnly(s.View().Records)
-		a.sending = true
-		result := s.Apply(ctx, opts.ApplyOptions)
-		code := reconcile.ExitCode(result)
-		if code == exit.Stale || code == exit.NotConverged {
-			code = exit.Partial // it is still open, and the next run sees it
-		}
-		doc.Plan, doc.Apply, doc.ExitCode = plan.Shown(s.Plan), &result, exit.OrInterrupted(ctx, code)
-		return doc, nil
+		doc, err := a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
+			if err := viewError(s.View()); err != nil {
+				return err
+			}
+			s.Plan = s.Plan.OpenOnly(s.View().Records)
+			a.send(ctx, s, opts.ApplyOptions, doc)
+			if doc.Plan = plan.Shown(s.Plan); doc.ExitCode == exit.Stale || doc.ExitCode == exit.NotConverged {
+				doc.ExitCode = exit.Partial // it is still open, and the next run sees it
+			}
+			return nil
+		})
+		doc.Command = "settle"
+		return doc, err
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Patterns, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -58,13 +57,13 @@ func (a *app) initLedger(ctx context.Context, adopt string) (doc report.Document
 		say(&doc, "")
 		say(&doc, "ledger: {%sid: %s}", store, id)
 	}
-	return doc, a.notReady(ctx, p, w.Ledger, id)
+	return doc, a.notReady(ctx, p, w)
 }
 
 // makeLedger creates the ledger of a platform, tests that its store is safe, records what was sent
 // before, and returns its id.
 func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platform, adopt string, doc *report.Document) (string, error) {
-	chosen, err := a.chooseAdopted(ctx, p, w, adopt)
+	chosen, err := a.chooseAdopted(ctx, p, w.Ledger, adopt)
 	if err != nil {
 		return "", ledgerError(err)
 	}
@@ -78,12 +77,13 @@ func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platf
 	if err != nil {
 		return "", ledgerError(err)
 	}
-	adopted, err := a.adoptNew(ctx, w, g.LedgerID, chosen)
+	w.Ledger.ID = g.LedgerID
+	adopted, err := a.adoptNew(ctx, w, chosen)
 	if err != nil {
 		return "", err
 	}
 	state := "is ready"
-	if a.notReady(ctx, p, w.Ledger, g.LedgerID) != nil {
+	if a.notReady(ctx, p, w) != nil {
 		state = "exists, but is not ready"
 	}
 	say(doc, "ledger %s %s", g.LedgerID, state)
@@ -94,44 +94,60 @@ func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platf
 	return g.LedgerID, nil
 }
 
+// adoptNew records that the chosen objects were sent before, and returns how many records are new.
+func (a *app) adoptNew(ctx context.Context, w *config.Platform, chosen []*manifest.Object) (int, error) {
+	if len(chosen) == 0 {
+		return 0, nil
+	}
+	l, err := w.OpenLedger(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all := make(map[kind.Key]ledger.Adoption, len(chosen))
+	for _, o := range chosen {
+		all[o.Key()] = a.adoption(o, o.Spec, "adopted when the ledger was created")
+	}
+	return l.AdoptNew(ctx, all)
+}
+
+// adoption is the record of an object that was created without trueup.
+func (a *app) adoption(o *manifest.Object, spec []byte, reason string) ledger.Adoption {
+	return ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.config().Claim().Actor}
+}
+
 // notReady returns why a ledger can't be used for the areas of the manifests. Without manifests it checks
 // every area that has an address.
-func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config, id string) error {
-	cfg.ID = id
-	needed := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })
+func (a *app) notReady(ctx context.Context, p project.Project, w *config.Platform) error {
+	origins := w.Ledger.Origins
+	needed := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(origins) > 0 && origins[area] == "" })
 	if loaded, err := a.loadOf(ctx, p, nil, false); err == nil && len(loaded.Set.Objects) > 0 {
 		needed = reconcile.Areas(loaded.Set)
 	}
-	l, err := ledger.Open(ctx, cfg)
+	l, err := w.OpenLedger(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = l.Usable(ctx, needed...)
-	if err = errors.Join(ledger.WithFix(err), l.Close()); err != nil {
-		return fmt.Errorf("the ledger is not ready: %w", err)
+	if _, err = l.Usable(ctx, needed...); err != nil {
+		return fmt.Errorf("the ledger is not ready: %w", ledger.WithFix(err))
 	}
 	return nil
 }
 
 // askRebind asks before init replaces an address in the ledger, because trueup sends tokens there.
 func (a *app) askRebind(what, from, to string) error {
-	if from == "" {
+	switch {
+	case from == "":
 		return nil
-	}
-	if !a.env.StdinIsTTY {
+	case !a.env.StdinIsTTY:
 		return exit.With(exit.NeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here: correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
 	}
-	answer, err := a.ask("The %s is %s in the ledger, and %s here.\ntrueup will send tokens to %[3]s. Is that the same platform and workspace under a new name?\nType yes to replace the ledger's: ", what, from, to)
-	if err == nil && answer != "yes" {
-		err = errors.New("nothing was replaced")
-	}
-	return err
+	return a.wantYes("nothing was replaced", "The %s is %s in the ledger, and %s here.\ntrueup will send tokens to %[3]s. Is that the same platform and workspace under a new name?\nType yes to replace the ledger's: ", what, from, to)
 }
 
 // chooseAdopted returns the requests in git that were sent before. It asks until trueup.yaml has the
 // ledger's id, because an interrupted init may have created the ledger.
-func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *config.Platform, adopt string) ([]*manifest.Object, error) {
-	if adopt == "none" || adopt == "" && w.Ledger.ID != "" {
+func (a *app) chooseAdopted(ctx context.Context, p project.Project, cfg ledger.Config, adopt string) ([]*manifest.Object, error) {
+	if adopt == "none" || adopt == "" && cfg.ID != "" {
 		return nil, nil
 	}
 	loaded, err := a.loadOf(ctx, p, nil, false)
@@ -146,14 +162,26 @@ func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *config.Pl
 	}
 	once := slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() })
 	if adopt == "" {
-		if once, err = unrecorded(ctx, w.Ledger, once); err != nil || len(once) == 0 {
+		if once, err = unrecorded(ctx, cfg, once); err != nil || len(once) == 0 {
 			return nil, err
 		}
 		if adopt, err = a.askAdopted(once); err != nil || adopt == "none" {
 			return nil, err
 		}
 	}
-	return likeGlob(once, adopt)
+	if adopt == "all" {
+		return once, nil
+	}
+	pattern := adopt
+	if !strings.Contains(adopt, "/") {
+		pattern = "*/" + adopt
+	}
+	like, err := reconcile.Filter([]string{pattern})
+	if err != nil {
+		return nil, fmt.Errorf("--adopt is %q: write all, none or a pattern such as rel-*", adopt)
+	}
+	once = slices.DeleteFunc(once, func(o *manifest.Object) bool { return !like(o.Key()) })
+	return once, refuse(len(once) == 0, "--adopt is %q, which matches no purge or other request that is sent once", adopt)
 }
 
 // unrecorded returns the objects that a ledger has no record of: all, if there is no ledger yet.
@@ -176,55 +204,5 @@ func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 		return "", fmt.Errorf("git has requests that are sent once (%d, such as %s), and the new ledger does not know which were sent before: add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
 	}
 	answer, err := a.ask("Requests in git that are sent once: %d, such as %s.\nWhich of them were sent before, so that trueup must not send them again?\nall, none, or a pattern of their names: ", len(once), once[0].Key())
-	if err != nil {
-		return "", err
-	}
-	if answer == "" {
-		return "", errors.New("no answer: no ledger was created")
-	}
-	return answer, nil
-}
-
-// likeGlob returns the objects whose name or KIND/NAME matches glob, or all. No match is an error.
-func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, error) {
-	if glob == "all" {
-		return objects, nil
-	}
-	pattern := glob
-	if !strings.Contains(glob, "/") {
-		pattern = "*/" + glob
-	}
-	if _, err := path.Match(pattern, ""); err != nil || strings.Count(pattern, "/") != 1 {
-		return nil, fmt.Errorf("--adopt is %q: write all, none or a pattern such as rel-*", glob)
-	}
-	like, err := reconcile.Filter([]string{pattern})
-	if err != nil {
-		return nil, err
-	}
-	chosen := slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool { return !like(o.Key()) })
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--adopt is %q, which matches no purge or other request that is sent once", glob)
-	}
-	return chosen, nil
-}
-
-// adoptNew records that the chosen objects were sent before.
-func (a *app) adoptNew(ctx context.Context, w *config.Platform, id string, chosen []*manifest.Object) (int, error) {
-	if len(chosen) == 0 {
-		return 0, nil
-	}
-	w.Ledger.ID = id
-	l, err := ledger.Open(ctx, w.Ledger)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = l.Close() }() // what it wrote is durable already
-	all := make(map[kind.Key]ledger.Adoption, len(chosen))
-	for _, o := range chosen {
-		all[o.Key()] = ledger.Adoption{
-			Spec: o.Spec, Digest: plan.SpecDigest(o.Kind, o.Spec),
-			Reason: "adopted when the ledger was created", By: a.config().Claim().Actor,
-		}
-	}
-	return l.AdoptNew(ctx, all)
+	return answer, cmp.Or(err, refuse(answer == "", "no answer: no ledger was created"))
 }

@@ -55,17 +55,23 @@ func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	}
 }
 
-// prepare loads the manifests and makes the plan. It returns the session and a document with the plan.
-func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*reconcile.Session, report.Document, error) {
+// withPlan loads the manifests, makes the plan, and calls do with both unless an error among the findings stops the run.
+func (a *app) withPlan(
+	ctx context.Context, opts planOptions, paths []string, do func(*reconcile.Session, *report.Document) error,
+) (doc report.Document, err error) {
 	l, err := a.loadFor(ctx, opts, paths)
 	if err != nil {
-		return nil, report.Document{}, err
+		return doc, err
 	}
 	s, err := reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, opts.Options)
 	if err != nil {
-		return nil, report.Document{}, err
+		return doc, err
 	}
-	return s, document(s.Loaded, s.Plan), nil
+	defer s.Close()
+	if doc = document(s.Loaded, s.Plan); doc.ExitCode == exit.OK {
+		err = do(s, &doc)
+	}
+	return doc, err
 }
 
 // loadFor checks the options and loads the manifests.
@@ -99,7 +105,13 @@ func newPlan(a *app) *cobra.Command {
 		if offline {
 			doc, err = a.planOffline(ctx, cmd, opts, paths)
 		} else if file, err = a.openPlanFile(out); err == nil {
-			doc, err = a.plan(ctx, opts, paths)
+			opts.ReadOnly = true
+			doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
+				if s.HidesLedger() {
+					doc.ExitCode = exit.NeedsPerson
+				}
+				return nil
+			})
 		}
 		if err == nil && detailed && doc.ExitCode == exit.OK && doc.Plan.Differs() {
 			doc.ExitCode = exit.Changes
@@ -116,19 +128,6 @@ func newPlan(a *app) *cobra.Command {
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
 	f.BoolVar(&offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger (docs/causes.md)")
 	return cmd
-}
-
-func (a *app) plan(ctx context.Context, opts planOptions, paths []string) (report.Document, error) {
-	opts.ReadOnly = true
-	s, doc, err := a.prepare(ctx, opts, paths)
-	if err != nil {
-		return doc, err
-	}
-	defer s.Close()
-	if doc.ExitCode == exit.OK && s.HidesLedger() {
-		doc.ExitCode = exit.NeedsPerson
-	}
-	return doc, nil
 }
 
 // planOffline shows what changed in git. It needs no token, platform or ledger, and rejects flags that have
@@ -203,18 +202,12 @@ func newDrift(a *app) *cobra.Command {
 	opts := planOptions{}
 	opts.ReadOnly = true
 	cmd := a.command("drift [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		s, doc, err := a.prepare(ctx, opts, paths)
-		if err != nil {
-			return doc, err
-		}
-		defer s.Close()
-		if doc.Plan != nil {
-			doc.Plan = plan.Drift(doc.Plan)
-			if doc.ExitCode == exit.OK && len(doc.Plan.Items) > 0 {
+		return a.withPlan(ctx, opts, paths, func(_ *reconcile.Session, doc *report.Document) error {
+			if doc.Plan = plan.Drift(doc.Plan); len(doc.Plan.Items) > 0 {
 				doc.ExitCode = exit.Changes
 			}
-		}
-		return doc, nil
+			return nil
+		})
 	})
 	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")

@@ -90,6 +90,15 @@ func (a *app) ask(format string, args ...any) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
+// wantYes asks a question, and returns an error that starts with otherwise unless the answer is yes.
+func (a *app) wantYes(otherwise, format string, args ...any) error {
+	answer, err := a.ask(format, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", otherwise, err)
+	}
+	return refuse(answer != "yes", "%s", otherwise)
+}
+
 // log writes one line to standard error, as text or JSON (--log-format). It is safe for concurrent use,
 // and ignores write errors: they must not stop a run.
 func (a *app) log(level slog.Level, text string) { a.logMore(level, text, nil) }
