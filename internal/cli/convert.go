@@ -99,13 +99,6 @@ func (o convertOptions) route(p project.Project) (manifest.Route, error) {
 	return r, fmt.Errorf("--vendor is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", o.vendor)
 }
 
-// convertedFile is a file with its new content.
-type convertedFile struct {
-	manifest.Text
-	out  []byte
-	docs []manifest.Rerouted
-}
-
 func (a *app) convert(opts convertOptions, paths []string) (doc report.Document, err error) {
 	p, err := a.findProject()
 	if err != nil {
@@ -122,17 +115,23 @@ func (a *app) convert(opts convertOptions, paths []string) (doc report.Document,
 	if err != nil {
 		return doc, err
 	}
-	var converted []convertedFile
+	var converted []manifest.Tidied
+	var notes []string
 	for _, t := range texts {
-		out, docs, wrong := route.Convert(t)
+		to, docs, wrong := route.Convert(t)
 		findings = append(findings, wrong...)
-		converted = append(converted, convertedFile{t, out, docs})
+		converted = append(converted, manifest.Tidied{Text: t, To: to})
+		for _, d := range docs {
+			notes = append(notes, fmt.Sprintf("%s:%d: %s: %s", t.Path, d.Line, d.Key, conversion(d)))
+		}
 	}
 	if err := a.refused(findings); err != nil {
 		return doc, err
 	}
 	if doc, err = a.writeConverted(opts, converted); err == nil && !a.global.quiet {
-		a.tellConverted(converted)
+		for _, note := range notes {
+			a.log(slog.LevelInfo, note)
+		}
 	}
 	return doc, err
 }
@@ -153,20 +152,24 @@ func (a *app) refused(findings diag.List) error {
 	return nil
 }
 
-func (a *app) writeConverted(opts convertOptions, converted []convertedFile) (doc report.Document, err error) {
+func (a *app) writeConverted(opts convertOptions, converted []manifest.Tidied) (doc report.Document, err error) {
 	switch {
 	case opts.dir != "":
 		return a.writeToFolder(opts.dir, converted)
 	case !opts.write:
+		list := make([]map[string]any, len(converted))
+		for i, f := range converted {
+			list[i] = map[string]any{"path": f.Path, "changed": f.Changes(), "text": string(f.To)}
+		}
 		doc = sourceText(joined(converted))
-		doc.Data = convertedJSON(converted)
+		doc.Data = map[string]any{"format": "trueup.convert/v1", "files": list}
 		return doc, nil
 	}
 	for _, f := range converted {
-		if bytes.Equal(f.out, f.Data) {
+		if !f.Changes() {
 			continue
 		}
-		if err := replaceText(f.Text, f.out); err != nil {
+		if err := replaceText(f.Text, f.To); err != nil {
 			return doc, err
 		}
 		say(&doc, "converted %s", f.Path)
@@ -174,20 +177,11 @@ func (a *app) writeConverted(opts convertOptions, converted []convertedFile) (do
 	return doc, nil
 }
 
-// convertedJSON returns the new text of each file.
-func convertedJSON(converted []convertedFile) map[string]any {
-	list := make([]map[string]any, len(converted))
-	for i, f := range converted {
-		list[i] = map[string]any{"path": f.Path, "changed": !bytes.Equal(f.out, f.Data), "text": string(f.out)}
-	}
-	return map[string]any{"format": "trueup.convert/v1", "files": list}
-}
-
 // joined returns the files as one YAML stream.
-func joined(converted []convertedFile) []byte {
+func joined(converted []manifest.Tidied) []byte {
 	var out bytes.Buffer
 	for _, f := range converted {
-		text := f.out
+		text := f.To
 		if out.Len() > 0 {
 			text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 			if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
@@ -204,7 +198,7 @@ func joined(converted []convertedFile) []byte {
 
 // writeToFolder writes files that do not exist yet, under their own names. The error lists the files
 // that exist with other content.
-func (a *app) writeToFolder(dir string, converted []convertedFile) (doc report.Document, err error) {
+func (a *app) writeToFolder(dir string, converted []manifest.Tidied) (doc report.Document, err error) {
 	folder := files.FolderAt(a.dir(), dir)
 	var list []files.File
 	taken := map[string]bool{}
@@ -213,7 +207,7 @@ func (a *app) writeToFolder(dir string, converted []convertedFile) (doc report.D
 			return doc, fmt.Errorf("two files would be written to %s: convert the PATHs one by one", folder.Shown(f.Name))
 		}
 		taken[f.Name] = true
-		list = append(list, files.File{Name: f.Name, Content: f.out})
+		list = append(list, files.File{Name: f.Name, Content: f.To})
 	}
 	var kept []string
 	doc.Messages, err = folder.WriteAll(list, func(_ *os.Root, f files.File) (string, error) {
@@ -226,27 +220,22 @@ func (a *app) writeToFolder(dir string, converted []convertedFile) (doc report.D
 	return doc, err
 }
 
-// tellConverted logs what was done to each document.
-func (a *app) tellConverted(converted []convertedFile) {
-	namespaces := map[manifest.NamespaceChange]string{
+// conversion says what was done to a document.
+func conversion(d manifest.Rerouted) string {
+	namespace := map[manifest.NamespaceChange]string{
 		manifest.NamespaceAdded: ", metadata.namespace added", manifest.NamespaceRemoved: ", metadata.namespace removed",
 		manifest.NamespaceKept: ", metadata.namespace kept",
+	}[d.Namespace]
+	_, known := kind.ForEnvelope(d.From, d.Key.Kind)
+	switch {
+	case !known:
+		return fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)
+	case d.To == "":
+		return "unchanged: it has only one envelope"
+	case d.From == d.To:
+		return "unchanged: it says " + d.To + " already" + namespace
 	}
-	for _, f := range converted {
-		for _, d := range f.docs {
-			text := d.From + " became " + d.To + namespaces[d.Namespace]
-			_, known := kind.ForEnvelope(d.From, d.Key.Kind)
-			switch {
-			case !known:
-				text = fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)
-			case d.To == "":
-				text = "unchanged: it has only one envelope"
-			case d.From == d.To:
-				text = "unchanged: it says " + d.To + " already" + namespaces[d.Namespace]
-			}
-			a.log(slog.LevelInfo, fmt.Sprintf("%s:%d: %s: %s", f.Path, d.Line, d.Key, text))
-		}
-	}
+	return d.From + " became " + d.To + namespace
 }
 
 // convertURLs makes manifests from lists of addresses.

@@ -19,7 +19,7 @@ func TestConvertWritesNoOtherFile(t *testing.T) {
 	if err := root.WriteFile("a.yaml", []byte("a: 1\n# mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	files := []convertedFile{{Text: manifest.Text{FS: files.FS(root), Name: "a.yaml", Path: "m/a.yaml", Data: []byte("a: 1\n")}, out: []byte("x")}}
+	files := []manifest.Tidied{{Text: manifest.Text{FS: files.FS(root), Name: "a.yaml", Path: "m/a.yaml", Data: []byte("a: 1\n")}, To: []byte("x")}}
 	if _, err := new(app).writeConverted(convertOptions{write: true}, files); err == nil || !strings.Contains(err.Error(), "m/a.yaml changed while it was read") {
 		t.Errorf("%v", err)
 	}

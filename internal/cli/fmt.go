@@ -32,10 +32,25 @@ func newFmt(a *app) *cobra.Command {
 	return cmd
 }
 
-// fmtFile is a file, and why it was not written.
+// fmtDocument is the result of fmt as JSON (schemas/fmt.schema.json).
+type fmtDocument struct {
+	Format   string    `json:"format"`
+	Command  string    `json:"command"`
+	Result   string    `json:"result"`
+	ExitCode int       `json:"exitCode"`
+	Files    []fmtFile `json:"files"`
+	Findings diag.List `json:"findings"`
+}
+
+// fmtFile is a file with what was done to it. Changed is false if it could not be written, which Error
+// explains; Unformatted says why the layout stays as it is.
 type fmtFile struct {
-	manifest.Tidied
-	failed error
+	manifest.Tidied `json:"-"`
+	Path            string    `json:"path"`
+	Changed         bool      `json:"changed"`
+	Repaired        diag.List `json:"repaired,omitempty"`
+	Unformatted     string    `json:"left,omitempty"`
+	Error           string    `json:"error,omitempty"`
 }
 
 // unformatted says where and why the layout of a file stays as it is.
@@ -70,7 +85,10 @@ func (a *app) fmt(ctx context.Context, opts fmtOptions, paths []string) (doc rep
 		a.writeFormatted(list)
 	}
 	doc.ExitCode = fmtCode(doc.Findings, list, opts.check)
-	doc.Data = fmtJSON(doc, list)
+	doc.Data = fmtDocument{
+		Format: "trueup.fmt/v1", Command: "fmt", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
+		Files: slices.DeleteFunc(slices.Clone(list), func(f fmtFile) bool { return !f.Changes() && f.Left == nil }),
+	}
 	doc.Text = func(out report.Lines, shown report.Options) { a.writeFmt(out, opts, doc.Findings, list, shown) }
 	return doc, nil
 }
@@ -100,7 +118,10 @@ func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtF
 	}
 	list := make([]fmtFile, len(tidied))
 	for i, t := range tidied {
-		list[i].Tidied = t
+		list[i] = fmtFile{Tidied: t, Path: t.Path, Changed: t.Changes(), Repaired: t.Fixed}
+		if t.Left != nil {
+			list[i].Unformatted = t.Left.Error()
+		}
 	}
 	return list, findings, nil
 }
@@ -109,11 +130,12 @@ func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtF
 func (a *app) writeFormatted(list []fmtFile) {
 	for i := range list {
 		f := &list[i]
-		if !f.Changes() {
+		if !f.Changed {
 			continue
 		}
-		if f.failed = replaceText(f.Text, f.To); f.failed != nil {
-			a.log(slog.LevelError, f.failed.Error())
+		if err := replaceText(f.Text, f.To); err != nil {
+			f.Changed, f.Error = false, err.Error()
+			a.log(slog.LevelError, f.Error)
 		}
 	}
 }
@@ -166,11 +188,11 @@ func fixText(f diag.Finding, done string) string {
 
 func fmtCode(findings diag.List, list []fmtFile, check bool) int {
 	switch {
-	case slices.ContainsFunc(list, func(f fmtFile) bool { return f.failed != nil }):
+	case slices.ContainsFunc(list, func(f fmtFile) bool { return f.Error != "" }):
 		return exit.Error
 	case findings.HasErrors():
 		return exit.Invalid
-	case check && slices.ContainsFunc(list, func(f fmtFile) bool { return f.Changes() }):
+	case check && slices.ContainsFunc(list, func(f fmtFile) bool { return f.Changed }):
 		return exit.Changes
 	}
 	return exit.OK
@@ -184,7 +206,7 @@ func (a *app) writeFmt(out report.Lines, opts fmtOptions, findings diag.List, li
 	}
 	changed := 0
 	for _, f := range list {
-		if f.failed != nil {
+		if f.Error != "" {
 			continue
 		}
 		for _, x := range f.Fixed {
@@ -193,7 +215,7 @@ func (a *app) writeFmt(out report.Lines, opts fmtOptions, findings diag.List, li
 		if f.Left != nil {
 			out.Printf("%s\n", f.unformatted())
 		}
-		if !f.Changes() {
+		if !f.Changed {
 			continue
 		}
 		changed++
@@ -205,44 +227,4 @@ func (a *app) writeFmt(out report.Lines, opts fmtOptions, findings diag.List, li
 	if len(findings) == 0 && !a.global.quiet {
 		out.Printf("%d of %s %s\n", changed, diag.Plural(len(list), "file", "files"), done)
 	}
-}
-
-// fmtDocument is the result of fmt as JSON (schemas/fmt.schema.json).
-type fmtDocument struct {
-	Format   string       `json:"format"`
-	Command  string       `json:"command"`
-	Result   string       `json:"result"`
-	ExitCode int          `json:"exitCode"`
-	Files    []fmtChanged `json:"files"`
-	Findings diag.List    `json:"findings"`
-}
-
-// fmtChanged is a file that changes, or whose layout stays as it is.
-type fmtChanged struct {
-	Path     string    `json:"path"`
-	Changed  bool      `json:"changed"`
-	Repaired diag.List `json:"repaired,omitempty"`
-	Left     string    `json:"left,omitempty"`
-	Error    string    `json:"error,omitempty"`
-}
-
-func fmtJSON(doc report.Document, list []fmtFile) fmtDocument {
-	out := fmtDocument{
-		Format: "trueup.fmt/v1", Command: "fmt", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode,
-		Files: []fmtChanged{}, Findings: append(diag.List{}, doc.Findings...),
-	}
-	for _, f := range list {
-		if !f.Changes() && f.Left == nil {
-			continue
-		}
-		row := fmtChanged{Path: f.Path, Changed: f.Changes() && f.failed == nil, Repaired: f.Fixed}
-		if f.Left != nil {
-			row.Left = f.Left.Error()
-		}
-		if f.failed != nil {
-			row.Error = f.failed.Error()
-		}
-		out.Files = append(out.Files, row)
-	}
-	return out
 }
