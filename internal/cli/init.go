@@ -31,18 +31,16 @@ func newInit(a *app) *cobra.Command {
 	f.StringVar(&o.Ledger, "ledger", "", "`STORE` of the ledger: git:REF, file:PATH, s3://BUCKET/PREFIX or none (docs/ledger.md)")
 	f.StringVar(&o.adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB` (see ledger init --help)")
 	f.StringVar(&o.Manifests, "manifests", "", "`WHAT` the manifests describe: pull (what is live), examples or none")
-	f.StringVar(&o.Editor, "editor", scaffold.VSCode, "write settings for this `EDITOR`: vscode or none; every editor can use the schema")
-	f.StringVar(&o.CI, "ci", "", "the CI `SERVICE`: github, gitlab or none")
+	f.StringVar(&o.Editor, "editor", scaffold.VSCode, "write settings for this `EDITOR`: vscode or none; other editors find the schema from the first line of a manifest")
+	f.StringVar(&o.CI, "ci", "", "the CI `SERVICE`: github, gitlab or none; docs/ci.md has the commands for others")
 	f.StringVar(&o.Source, "trueup", "", "the repository on that host, and the commit, to build trueup from: `OWNER/NAME@COMMIT`")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.yes, "yes", false, "do not ask before writing")
 	oneOfFlag(f, "manifests", manifestChoices()...)
-	for name, words := range map[string][]string{
-		"editor": editorChoices(), "ci": ciChoices(),
-		"ledger": {scaffold.GitLedger, scaffold.FileLedger, scaffold.None}, "adopt": {"all", "none"},
-	} {
-		_ = cmd.RegisterFlagCompletionFunc(name, completeWords(words...)) // the flag exists
-	}
+	oneOfFlag(f, "editor", scaffold.VSCode, scaffold.None)
+	oneOfFlag(f, "ci", ciChoices()...)
+	_ = cmd.RegisterFlagCompletionFunc("ledger", completeWords(scaffold.GitLedger, scaffold.FileLedger, scaffold.None)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("adopt", completeWords("all", "none"))                                           // the flag exists
 	return cmd
 }
 
@@ -50,29 +48,12 @@ func manifestChoices() []string {
 	return []string{scaffold.FromLive, scaffold.FromExamples, scaffold.None}
 }
 
-func editorChoices() []string { return []string{scaffold.VSCode, scaffold.None} }
-
 func ciChoices() []string {
 	var words []string
 	for _, s := range scaffold.Services() {
 		words = append(words, s.Name)
 	}
 	return append(words, scaffold.None)
-}
-
-func (o *initOptions) check(g globalOptions) error {
-	if err := oneOf("--editor", o.Editor, editorChoices()); err != nil {
-		return fmt.Errorf("%w; other editors find the schema from the first line of a manifest", err)
-	}
-	if o.CI != "" {
-		if err := oneOf("--ci", o.CI, ciChoices()); err != nil {
-			return fmt.Errorf("%w; for other services, see the commands in docs/ci.md", err)
-		}
-	}
-	if g.sandbox && o.Ledger != "" && o.Ledger != scaffold.None {
-		return errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
-	}
-	return nil
 }
 
 func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err error) {
@@ -124,20 +105,17 @@ func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []str
 	if err != nil {
 		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 	}
-	var next report.Document
 	if err == nil {
-		sayLines(&next, s.Next())
+		sayLines(&doc, s.Next())
 		err = notReady()
 	}
-	doc = report.Document{ExitCode: pulled.ExitCode, Data: map[string]any{
-		"format": "trueup.init/v1", "messages": slices.Concat(written, next.Messages), "pull": pulled.Data,
-	}}
+	doc.ExitCode = pulled.ExitCode
+	doc.Data = map[string]any{"format": "trueup.init/v1", "messages": slices.Concat(written, doc.Messages), "pull": pulled.Data}
 	doc.Text = func(out report.Lines, shown report.Options) {
 		writeLines(out, written)
 		if pulled.Text != nil {
 			pulled.Text(out, shown)
 		}
-		writeLines(out, next.Messages)
 	}
 	return doc, err
 }
@@ -150,8 +128,8 @@ func writeLines(out report.Lines, lines []string) {
 
 // chooseSetup inspects the repository and completes the options.
 func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, error) {
-	if err := o.check(a.global); err != nil {
-		return nil, err
+	if a.global.sandbox && o.Ledger != "" && o.Ledger != scaffold.None {
+		return nil, errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
 	}
 	near, err := a.findProject()
 	if err != nil {

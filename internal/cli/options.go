@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -100,14 +101,15 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			known = append(known, f.Name)
+			known = append(known, "--"+f.Name)
 		}
 	})
-	hint := fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
-	if meant := manifest.Nearest(unknown.GetSpecifiedName(), known); meant != "" {
-		hint = fmt.Sprintf(": did you mean --%s?", meant)
-	}
-	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint)
+	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint("--"+unknown.GetSpecifiedName(), known, cmd))
+}
+
+// hint says which word of a command was probably meant, or where to find them.
+func hint(word string, known []string, cmd *cobra.Command) string {
+	return cmp.Or(manifest.DidYouMean(word, known), fmt.Sprintf(": %s --help lists them", cmd.CommandPath()))
 }
 
 // explainArgs makes a command say what to write if its arguments are wrong.
@@ -137,9 +139,5 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 			known = append(known, below.Name())
 		}
 	}
-	hint := manifest.DidYouMean(args[0], known)
-	if hint == "" {
-		hint = fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
-	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint(args[0], known, cmd))
 }
