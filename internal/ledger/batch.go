@@ -27,10 +27,12 @@ type change struct {
 	expectSeq int
 	rec       Record
 	genesis   *Genesis
+	text      []byte
+	done      chan error
 }
 
 // note returns one line for people, such as the message of a git commit.
-func (c change) note() string {
+func (c *change) note() string {
 	if c.genesis != nil {
 		return fmt.Sprintf("genesis of ledger %s, seq %d", c.genesis.LedgerID, c.genesis.Seq)
 	}
@@ -46,34 +48,27 @@ func (c change) note() string {
 	}, line)
 }
 
-// queued is a change that waits for its result.
-type queued struct {
-	change
-	text []byte
-	done chan error
-}
-
-// queue rejects a change that readers could not read, or whose seq does not follow.
-func (c change) queue() (w *queued, err error) {
-	w = &queued{change: c, done: make(chan error, 1)}
+// encode sets text. It rejects a change that readers could not read, or whose seq does not follow.
+func (c *change) encode() (err error) {
 	seq := c.rec.Seq
+	c.done = make(chan error, 1)
 	if c.genesis != nil {
 		seq = c.genesis.Seq
-		w.text, err = encode(*c.genesis)
+		c.text, err = encode(*c.genesis)
 	} else {
-		w.text, err = encode(c.rec)
+		c.text, err = encode(c.rec)
 	}
 	if err == nil && seq <= c.expectSeq {
 		err = fmt.Errorf("seq %d does not follow %d", seq, c.expectSeq)
 	}
-	return w, err
+	return err
 }
 
 // finish sends the result to each change that has none yet.
-func finish(batch []*queued, err error) {
-	for _, w := range batch {
+func finish(batch []*change, err error) {
+	for _, c := range batch {
 		select {
-		case w.done <- err:
+		case c.done <- err:
 		default:
 		}
 	}
@@ -81,46 +76,45 @@ func finish(batch []*queued, err error) {
 
 // putAll writes changes and returns one error for each. Concurrent calls share an entry.
 func (s *logStore) putAll(ctx context.Context, changes []change) []error {
-	errs, waits := make([]error, len(changes)), make([]*queued, len(changes))
-	for i, c := range changes {
-		w, err := c.queue()
-		waits[i], errs[i] = w, cmp.Or(ctx.Err(), err)
-	}
-	s.mu.Lock()
-	for i, w := range waits {
-		if errs[i] == nil {
-			s.waiting = append(s.waiting, w)
+	errs := make([]error, len(changes))
+	var valid []*change
+	for i := range changes {
+		if errs[i] = cmp.Or(ctx.Err(), changes[i].encode()); errs[i] == nil {
+			valid = append(valid, &changes[i])
 		}
 	}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, valid...)
 	if !s.flushing && len(s.waiting) > 0 {
 		s.flushing = true
 		// If one caller gives up, the other changes of the batch are still written.
 		go s.flush(context.WithoutCancel(ctx))
 	}
 	s.mu.Unlock()
-	for i, w := range waits {
+	for i := range changes {
+		c := &changes[i]
 		if errs[i] == nil {
-			errs[i] = s.wait(ctx, w)
+			errs[i] = s.wait(ctx, c)
 		}
 		switch {
-		case errs[i] != nil && w.genesis != nil:
+		case errs[i] != nil && c.genesis != nil:
 			errs[i] = fmt.Errorf("write genesis: %w", errs[i])
 		case errs[i] != nil:
-			errs[i] = fmt.Errorf("write record of %s: %w", w.rec, errs[i])
+			errs[i] = fmt.Errorf("write record of %s: %w", c.rec, errs[i])
 		}
 	}
 	return errs
 }
 
-func (s *logStore) wait(ctx context.Context, w *queued) error {
+func (s *logStore) wait(ctx context.Context, c *change) error {
 	select {
-	case err := <-w.done:
+	case err := <-c.done:
 		return err
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.waiting, w); i >= 0 {
+	if i := slices.Index(s.waiting, c); i >= 0 {
 		s.waiting = slices.Delete(s.waiting, i, i+1)
 		return ctx.Err()
 	}
@@ -131,7 +125,7 @@ func (s *logStore) wait(ctx context.Context, w *queued) error {
 func (s *logStore) flush(ctx context.Context) {
 	_ = blob.Sleep(ctx, s.batchDelay)
 	for more := true; more; {
-		var batch []*queued
+		var batch []*change
 		bounded, cancel := context.WithTimeout(ctx, batchTime)
 		err := recoverPanic(func() error {
 			return s.locked(bounded, func() error {
@@ -152,13 +146,12 @@ func (s *logStore) flush(ctx context.Context) {
 }
 
 // take removes the next batch from the queue and returns it.
-func (s *logStore) take() (batch []*queued) {
+func (s *logStore) take() (batch []*change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for size := 0; len(batch) < min(len(s.waiting), batchMost) && size < batchSize; {
-		w := s.waiting[len(batch)]
-		batch = append(batch, w)
-		size += len(w.text)
+		size += len(s.waiting[len(batch)].text)
+		batch = append(batch, s.waiting[len(batch)])
 	}
 	s.waiting = slices.Delete(s.waiting, 0, len(batch))
 	return batch

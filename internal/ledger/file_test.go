@@ -54,13 +54,12 @@ func asChild(s *logStore, mode string) error {
 		// Faults are counted for each thread.
 		runtime.LockOSThread()
 		put := func(c change) error {
-			w, err := c.queue()
-			if err != nil {
+			if err := c.encode(); err != nil {
 				return err
 			}
-			batch := []*queued{w}
+			batch := []*change{&c}
 			finish(batch, s.locked(ctx, func() error { return s.write(ctx, batch) }))
-			return <-w.done
+			return <-c.done
 		}
 		g := testGenesis()
 		if err := errors.Join(s.blobs.Make(ctx), put(change{genesis: &g})); err != nil {

@@ -37,7 +37,7 @@ type logStore struct {
 
 	// mu guards waiting and flushing, lock the state.
 	mu       sync.Mutex
-	waiting  []*queued
+	waiting  []*change
 	flushing bool
 
 	lock  chan struct{}
@@ -100,8 +100,8 @@ func (t *logState) add(p piece) error {
 
 // combined returns one piece for as many entries, the last of which is next.
 func (t *logState) combined(next piece, entries int) piece {
-	p := piece{next.pieceHead, slices.Clone(next.lines)}
-	p.Entries = entries
+	p := next
+	p.Entries, p.lines = entries, slices.Clone(next.lines)
 	first := p.before()
 	p.After = t.ids[first]
 	if p.Genesis == nil && t.genesisAt > first {
@@ -266,7 +266,7 @@ func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
 
 func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
 	c := change{expectSeq: expectSeq, genesis: &g}
-	if _, err := c.queue(); err == nil && expectSeq == 0 {
+	if err := c.encode(); err == nil && expectSeq == 0 {
 		if err := s.blobs.Make(ctx); err != nil {
 			return fmt.Errorf("write genesis: %w", err)
 		}
@@ -345,14 +345,15 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, heads := make([]error, len(names)), make([]pieceHead, len(names))
+	found, pieces := make([]error, len(names)), make([]piece, len(names))
 	err = eachParallel(ctx, len(names), func(ctx context.Context, i int) error {
 		at, err := spanOf(names[i])
-		heads[i].span = at
+		pieces[i].span = at
 		if err == nil {
 			var p piece
 			if p, err = s.get(ctx, at); err == nil {
-				heads[i], err = p.pieceHead, p.inspect()
+				err = p.inspect()
+				pieces[i], pieces[i].lines = p, nil
 			}
 		}
 		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
@@ -360,17 +361,18 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 		}
 		return nil
 	})
-	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.gaps(heads)...), err
+	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.gaps(pieces)...), err
 }
 
 // inspect returns an error if a record is damaged or its index line is wrong.
 func (p piece) inspect() error {
-	for i := range p.lines {
-		rec, err := p.lines[i].record()
+	for _, l := range p.lines {
+		rec, err := l.record()
 		if err != nil {
 			return err
 		}
-		if !reflect.DeepEqual(rec.lineHead(p.lines[i].At), p.lines[i].lineHead) {
+		want := rec.line(l.At)
+		if want.rec = rec; !reflect.DeepEqual(want, l) {
 			return fmt.Errorf("%w: the index of entry %d does not agree with the record of %s", ErrDamaged, p.Entry, rec.Key)
 		}
 	}
@@ -378,24 +380,24 @@ func (p piece) inspect() error {
 }
 
 // gaps returns an error wherever a piece does not follow another one.
-func (s *logStore) gaps(heads []pieceHead) (wrong []error) {
+func (s *logStore) gaps(pieces []piece) (wrong []error) {
 	ids := map[int]string{}
-	for _, h := range heads {
-		for entry, id := range map[int]string{h.Entry: h.ID, h.before(): h.After} {
+	for _, p := range pieces {
+		for entry, id := range map[int]string{p.Entry: p.ID, p.before(): p.After} {
 			if was := cmp.Or(ids[entry], id); id != "" && was != id {
 				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d belongs to another log", ErrDamaged, entry))
 			}
 			ids[entry] = cmp.Or(ids[entry], id)
 		}
 	}
-	slices.SortFunc(heads, func(a, b pieceHead) int { return cmp.Compare(a.before(), b.before()) })
+	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.before(), b.before()) })
 	covered := 0
-	for _, h := range heads {
-		if first := h.before(); first > covered {
+	for _, p := range pieces {
+		if first := p.before(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
 				s.blobs.Place(span{covered + 1, 1}.name(s.packed)), first-covered))
 		}
-		covered = max(covered, h.Entry)
+		covered = max(covered, p.Entry)
 	}
 	return wrong
 }
@@ -406,7 +408,7 @@ func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 
 // write creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
 // the result of all changes that it did not finish.
-func (s *logStore) write(ctx context.Context, batch []*queued) error {
+func (s *logStore) write(ctx context.Context, batch []*change) error {
 	fit := s.applicable(batch)
 	if len(fit) < len(batch) {
 		// Only an up-to-date state shows that a change is too late.
@@ -451,30 +453,29 @@ func (s *logStore) unlisted(entry int) error {
 }
 
 // applicable returns the changes whose record has the expected seq, and only the first one of each record.
-func (s *logStore) applicable(batch []*queued) (fit []*queued) {
+func (s *logStore) applicable(batch []*change) (fit []*change) {
 	taken := map[kind.Key]bool{}
-	for _, w := range batch {
-		key, have, there := w.rec.Key, 0, s.state.genesis != nil
-		switch l := s.state.lines[key]; {
-		case w.genesis != nil && there:
-			have = s.state.genesis.Seq
-		case w.genesis == nil && l != nil:
+	for _, c := range batch {
+		key, have, there := c.rec.Key, 0, s.state.genesis != nil
+		if l := s.state.lines[key]; l != nil {
 			have = l.Seq
+		} else if c.genesis != nil && there {
+			have = s.state.genesis.Seq
 		}
-		if have == w.expectSeq && !taken[key] && (there || w.genesis != nil) {
+		if have == c.expectSeq && !taken[key] && (there || c.genesis != nil) {
 			taken[key] = true
-			fit = append(fit, w)
+			fit = append(fit, c)
 		}
 	}
 	return fit
 }
 
-func (s *logStore) append(ctx context.Context, changes []*queued) error {
+func (s *logStore) append(ctx context.Context, changes []*change) error {
 	if err := s.proveOnce(ctx); err != nil {
 		return err
 	}
 	at := s.state.last + 1
-	p := piece{pieceHead: pieceHead{span: span{at, 1}, ID: uuid.NewString(), After: s.state.ids[s.state.last]}}
+	p := piece{span: span{at, 1}, ID: uuid.NewString(), After: s.state.ids[s.state.last]}
 	var note strings.Builder
 	if len(changes) > 1 {
 		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
@@ -485,7 +486,9 @@ func (s *logStore) append(ctx context.Context, changes []*queued) error {
 			p.Genesis, p.GenesisAt = c.genesis, at
 			continue
 		}
-		p.lines = append(p.lines, line{lineHead: c.rec.lineHead(at), text: c.text})
+		l := c.rec.line(at)
+		l.text = c.text
+		p.lines = append(p.lines, l)
 	}
 	content, err := p.encode(s.packed)
 	if err != nil {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -90,13 +91,9 @@ func (p span) parts() (parts []span) {
 	return parts
 }
 
-// piece has the records that a range of entries changed: a head, and for each record an index line and the record.
+// piece has the records that a range of entries changed. Its file has a head, the JSON of a piece, and for each record
+// an index line, the JSON of a line, and the record.
 type piece struct {
-	pieceHead
-	lines []line
-}
-
-type pieceHead struct {
 	Schema string `json:"schema"`
 	span
 	// ID identifies the last entry, After the one before the first. They detect a mix of two logs.
@@ -106,18 +103,11 @@ type pieceHead struct {
 	// Genesis was written by entry GenesisAt, if that is in the range.
 	Genesis   *Genesis `json:"genesis,omitempty"`
 	GenesisAt int      `json:"genesisAt,omitempty"`
+	lines     []line
 }
 
+// line lets readers find recent requests without decoding records. At is the entry that changed the record last.
 type line struct {
-	lineHead
-	// text is the record's JSON, or nil once rec is decoded.
-	text []byte
-	rec  Record
-}
-
-// lineHead is an index line: readers find recent requests without decoding records. At is the entry that changed the
-// record last.
-type lineHead struct {
 	At        int    `json:"at"`
 	Seq       int    `json:"seq"`
 	Workspace string `json:"workspace"`
@@ -125,20 +115,23 @@ type lineHead struct {
 	Open       bool       `json:"open,omitempty"`
 	ClaimedAt  *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt *time.Time `json:"acceptedAt,omitempty"`
+	// text is the record's JSON, or nil once rec is decoded.
+	text []byte
+	rec  Record
 }
 
-func (r Record) lineHead(at int) lineHead {
-	h := lineHead{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
+func (r Record) line(at int) line {
+	l := line{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
 	if r.State != "" {
-		h.Open, h.ClaimedAt, h.AcceptedAt = r.Open(), r.ClaimedAt, r.AcceptedAt
+		l.Open, l.ClaimedAt, l.AcceptedAt = r.Open(), r.ClaimedAt, r.AcceptedAt
 	}
-	return h
+	return l
 }
 
 // since reports whether the request is open, or was claimed or accepted since.
-func (h lineHead) since(then time.Time) bool {
+func (l *line) since(then time.Time) bool {
 	late := func(t *time.Time) bool { return t != nil && !t.Before(then) }
-	return h.Open || late(h.ClaimedAt) || late(h.AcceptedAt)
+	return l.Open || late(l.ClaimedAt) || late(l.AcceptedAt)
 }
 
 func (l *line) record() (Record, error) {
@@ -166,11 +159,11 @@ func (p piece) encode(packed bool) ([]byte, error) {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	p.Schema, p.Records = Schema, len(p.lines)
-	err := enc.Encode(p.pieceHead)
+	err := enc.Encode(p)
 	for i := 0; i < len(p.lines) && err == nil; i++ {
-		l := p.lines[i]
-		if err = enc.Encode(l.lineHead); err == nil && l.text != nil {
-			_, err = out.Write(append(bytes.Clone(l.text), '\n'))
+		l := &p.lines[i]
+		if err = enc.Encode(l); err == nil && l.text != nil {
+			_, err = fmt.Fprintf(out, "%s\n", l.text)
 		} else if err == nil {
 			err = enc.Encode(l.rec)
 		}
@@ -203,15 +196,12 @@ func decodePiece(b []byte, want span) (p piece, err error) {
 		}
 		return text
 	}
-	if err := decode(next(), &p.pieceHead); err != nil {
-		return p, err
-	}
-	if err := p.check(want); err != nil {
+	if err := cmp.Or(decode(next(), &p), p.check(want)); err != nil {
 		return p, err
 	}
 	for range p.Records {
 		var l line
-		if err := decode(next(), &l.lineHead); err != nil {
+		if err := decode(next(), &l); err != nil {
 			return p, err
 		}
 		if l.text = next(); l.text == nil {
@@ -225,15 +215,15 @@ func decodePiece(b []byte, want span) (p piece, err error) {
 	return p, nil
 }
 
-func (h pieceHead) check(want span) error {
-	if err := checkSchema(h.Schema); err != nil {
+func (p *piece) check(want span) error {
+	if err := checkSchema(p.Schema); err != nil {
 		return err
 	}
-	if h.span != want {
-		return fmt.Errorf("its content has another place in the log: %d entries up to %d", h.Entries, h.Entry)
+	if p.span != want {
+		return fmt.Errorf("its content has another place in the log: %d entries up to %d", p.Entries, p.Entry)
 	}
-	if h.Genesis != nil {
-		return h.Genesis.validate()
+	if p.Genesis != nil {
+		return p.Genesis.validate()
 	}
 	return nil
 }

@@ -65,9 +65,9 @@ const proofRuns, proofRounds = 3, 2
 // that ignores conditions could let trueup send a request twice.
 func (s *logStore) Prove(ctx context.Context) (err error) {
 	folder := path.Join("tmp", "proof-"+uuid.NewString())
-	var runs []*logStore
-	for range proofRuns {
-		runs = append(runs, newLogStore(s.blobs.Below(folder), nil, s.batchDelay))
+	runs := make([]*logStore, proofRuns)
+	for i := range runs {
+		runs[i] = newLogStore(s.blobs.Below(folder), nil, s.batchDelay)
 	}
 	defer func() {
 		// It removes the folder even after an interruption.
@@ -80,45 +80,37 @@ func (s *logStore) Prove(ctx context.Context) (err error) {
 		}
 	}()
 	for seq := range proofRounds {
-		winner, err := race(ctx, runs, seq)
-		if err != nil {
+		if err := race(ctx, runs, seq); err != nil {
 			return err
-		}
-		for _, run := range runs {
-			run.Forget()
-			g, err := run.ReadGenesis(ctx)
-			if err != nil {
-				return err
-			}
-			if g.LedgerID != winner {
-				return errors.New("it does not show what was written last: it is not safe for a ledger")
-			}
 		}
 	}
 	return nil
 }
 
-// race lets all runs replace the genesis of seq, and returns the winner's id.
-func race(ctx context.Context, runs []*logStore, seq int) (winner string, err error) {
-	errs := make([]error, len(runs))
-	id := func(run int) string { return fmt.Sprintf("round-%d-run-%d", seq, run) }
-	var wg sync.WaitGroup
-	for i, run := range runs {
-		g := Genesis{Schema: Schema, Seq: seq + 1, LedgerID: id(i), Workspace: "proof"}
-		wg.Go(func() { errs[i] = run.WriteGenesis(ctx, seq, g) })
+// race lets all runs replace the genesis of seq, and then read it.
+func race(ctx context.Context, runs []*logStore, seq int) error {
+	var winners []string
+	var mu sync.Mutex
+	err := eachParallel(ctx, len(runs), func(_ context.Context, i int) error {
+		g := Genesis{Schema: Schema, Seq: seq + 1, LedgerID: fmt.Sprintf("round-%d-run-%d", seq, i), Workspace: "proof"}
+		err := runs[i].WriteGenesis(ctx, seq, g)
+		if errors.Is(err, ErrConflict) {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		winners = append(winners, g.LedgerID)
+		return err
+	})
+	if err == nil && len(winners) != 1 {
+		err = fmt.Errorf("it accepted %d of %d writes that conflict: it is not safe for a ledger", len(winners), len(runs))
 	}
-	wg.Wait()
-	wins := 0
-	for i, err := range errs {
-		if err == nil {
-			winner = id(i)
-			wins++
-		} else if !errors.Is(err, ErrConflict) {
-			return "", err
+	for i := 0; i < len(runs) && err == nil; i++ {
+		var g Genesis
+		runs[i].Forget()
+		if g, err = runs[i].ReadGenesis(ctx); err == nil && g.LedgerID != winners[0] {
+			err = errors.New("it does not show what was written last: it is not safe for a ledger")
 		}
 	}
-	if wins != 1 {
-		return "", fmt.Errorf("it accepted %d of %d writes that conflict: it is not safe for a ledger", wins, len(runs))
-	}
-	return winner, nil
+	return err
 }
