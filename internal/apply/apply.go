@@ -30,8 +30,6 @@ type Writer interface {
 type Journal interface {
 	// For requests that are sent once. Look reads what other runs claimed.
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
-	ClaimAgain(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
-	TakeOver(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	Posted(ctx context.Context, key kind.Key, m ledger.Made) error
 	Found(ctx context.Context, key kind.Key, m ledger.Made) error
 	Rejected(ctx context.Context, key kind.Key, status int, message string) error

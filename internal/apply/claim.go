@@ -244,17 +244,13 @@ func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
 	if at.err != nil {
 		return failedUnsent(ctx, at.err, "nothing was sent: the platform's time: ")
 	}
-	claim := s.Journal.Claim
-	switch {
-	case s.item.Resend:
-		claim = s.Journal.TakeOver
-	case s.item.Recreate:
-		claim = s.Journal.ClaimAgain
-	}
 	s.spec = s.Spec(s.item.Key)
 	s.digest = plan.SpecDigest(s.kind, s.spec)
 	var err error
-	s.hold, err = claim(s.ledgerCtx, s.item.Key, ledger.Intent{Spec: s.spec, Digest: s.digest, At: at.now, Before: s.before})
+	s.hold, err = s.Journal.Claim(s.ledgerCtx, s.item.Key, ledger.Intent{
+		Spec: s.spec, Digest: s.digest, At: at.now, Before: s.before,
+		TakeOver: s.item.Resend, Again: s.item.Recreate && !s.item.Resend,
+	})
 	switch {
 	case errors.Is(err, ledger.ErrTaken), errors.Is(err, ledger.ErrConflict):
 		return s.leaveToOther(s.item.Key)

@@ -374,7 +374,7 @@ func (s *stage) move(
 	return s.call(ctx, call, k, func() error {
 		r := s.records[k]
 		if standing != nil && r.Standing(ledger.Observed(s.now, s.now), s.terms()) != standing[0] {
-			return &ledger.TakenError{Record: r}
+			return fmt.Errorf("%w: %s", ledger.ErrTaken, r.State)
 		}
 		if from != nil && !slices.Contains(from, r.State) {
 			return fmt.Errorf("%s is %q", k, r.State)
@@ -387,15 +387,13 @@ func (s *stage) move(
 }
 
 func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
+	switch {
+	case i.TakeOver:
+		return s.claim(ctx, "take over", k, i, ledger.Resendable)
+	case i.Again:
+		return s.claim(ctx, "claim again", k, i, ledger.Settled)
+	}
 	return s.claim(ctx, "claim", k, i, ledger.Free)
-}
-
-func (s *stage) ClaimAgain(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
-	return s.claim(ctx, "claim again", k, i, ledger.Settled)
-}
-
-func (s *stage) TakeOver(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
-	return s.claim(ctx, "take over", k, i, ledger.Resendable)
 }
 
 func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.Hold, error) {

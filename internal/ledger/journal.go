@@ -68,46 +68,27 @@ func (h Hold) MaySend(now Instant) bool {
 	return h.Terms.MaySend(h.First, now) && held < Lease
 }
 
-// Claim records that a request is about to be sent. It returns a *TakenError if the request was or may have been sent,
-// and ErrConflict if another run was faster. After any error, don't send it.
+// Claim records that a request is about to be sent. It returns ErrTaken if the request was or may have been sent, or if
+// a takeover is unsafe or too early, and ErrConflict if another run was faster. Intent.Again rejects purges, and a
+// record that changed since View: another run may have made the object again. After any error, don't send it.
 func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
-	return l.claim(ctx, evClaim, key, i)
-}
-
-// ClaimAgain is Claim for an object that trueup made, that is gone, and that a person wants again. It rejects purges,
-// and a record that changed since View: another run may have made the object again.
-func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
-	k, err := kindOf(key)
-	if err != nil {
-		return Hold{}, err
-	}
-	if !k.CreateOnly() {
-		return Hold{}, fmt.Errorf("claim %s: trueup never sends a %s again under the same name", key, k.Name)
-	}
-	return l.claim(ctx, evReclaim, key, i)
-}
-
-// TakeOver is Claim for a request of a run that died. The request keeps its name and the time of its first claim.
-// TakeOver returns a *TakenError if sending again is unsafe, or too early.
-func (l *Ledger) TakeOver(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
-	return l.claim(ctx, evTakeOver, key, i)
-}
-
-func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Hold, error) {
 	terms, err := l.sendable(ctx, key)
+	if k, known := kind.Named(key.Kind); known && i.Again && !k.CreateOnly() {
+		err = fmt.Errorf("trueup never sends a %s again under the same name", k.Name)
+	}
 	if err != nil {
 		return Hold{}, fmt.Errorf("claim %s: %w", key, err)
 	}
-	requires := anyone
-	if e == evReclaim {
-		requires = asSeen
-	}
-	rec, err := l.change(ctx, key, move{event: e, requires: requires, to: func(r Record) (Record, error) {
-		if e == evTakeOver && r.Standing(i.At, terms) != Resendable {
-			return r, &TakenError{Record: r}
+	m := move{event: i.event(), to: func(r Record) (Record, error) {
+		if i.TakeOver && r.Standing(i.At, terms) != Resendable {
+			return r, r.taken()
 		}
-		return r.claimed(e, i, l.cfg.Claim)
-	}})
+		return r.claimed(i, l.cfg.Claim)
+	}}
+	if i.Again {
+		m.requires = asSeen
+	}
+	rec, err := l.change(ctx, key, m)
 	if err != nil {
 		l.undoClaim(ctx, rec)
 		return Hold{}, err

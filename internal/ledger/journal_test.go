@@ -58,7 +58,7 @@ func TestTwoRunsLearnOfOneSend(t *testing.T) {
 	must(t, tryClaim(t.Context(), slow, purgeKey))
 	later := someIntent()
 	later.At = Observed(testTime.Add(Lease), testTime.Add(Lease))
-	hold, err := quick.TakeOver(t.Context(), purgeKey, later)
+	hold, err := takeOver(t.Context(), quick, purgeKey, later)
 	must(t, err)
 	if hold.First.Equal(hold.Claimed) || hold.MaySend(Observed(testTime.Add(2*Lease), testTime.Add(2*Lease))) {
 		t.Errorf("taken over as %+v", hold)
@@ -393,7 +393,7 @@ func TestAClaimThatWasNotConfirmedIsTakenBack(t *testing.T) {
 	store.fails = true
 	l.store = store
 	must(t, l.Prove(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
-	if _, err := l.TakeOver(t.Context(), purgeKey, someIntent()); err == nil {
+	if _, err := takeOver(t.Context(), l, purgeKey, someIntent()); err == nil {
 		t.Fatal("taken over by a write that failed")
 	}
 	if rec := view(t, l, purgeKey); rec.State != Claimed || !rec.Left || !rec.Uncertain || !rec.FirstClaimAt.Equal(testTime) {

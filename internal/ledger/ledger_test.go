@@ -283,8 +283,15 @@ func tryClaim(ctx context.Context, l *Ledger, key kind.Key) error {
 }
 
 func tryClaimAgain(ctx context.Context, l *Ledger, key kind.Key) error {
-	_, err := l.ClaimAgain(ctx, key, someIntent())
+	i := someIntent()
+	i.Again = true
+	_, err := l.Claim(ctx, key, i)
 	return err
+}
+
+func takeOver(ctx context.Context, l *Ledger, key kind.Key, i Intent) (Hold, error) {
+	i.TakeOver = true
+	return l.Claim(ctx, key, i)
 }
 
 // TestAStoreOfTheRepositoryStaysInIt: neither a name nor a link makes trueup.yaml

@@ -63,20 +63,8 @@ var transitions = sync.OnceValue(func() map[event]transition {
 	}
 })
 
-// ErrTaken matches every TakenError.
-var ErrTaken = errors.New("taken")
-
-// TakenError means that a request can't be claimed: it was or may have been sent, or was abandoned. Nothing was
-// written.
-type TakenError struct{ Record Record }
-
-func (e *TakenError) Error() string {
-	message, _ := Explain(e.Record)
-	return "not claimed: " + message
-}
-
-// Is reports whether target is ErrTaken.
-func (e *TakenError) Is(target error) bool { return target == ErrTaken }
+// ErrTaken means that a request can't be claimed: it was or may have been sent, or was abandoned. Nothing was written.
+var ErrTaken = errors.New("not claimed")
 
 // StateError means that the state of a record does not allow a change. Nothing was written.
 type StateError struct {
@@ -94,10 +82,15 @@ func (r Record) in(e event) error {
 	case slices.Contains(transitions()[e].from, r.State):
 		return nil
 	case e == evClaim:
-		return &TakenError{Record: r}
+		return r.taken()
 	default:
 		return &StateError{Record: r, event: e}
 	}
+}
+
+func (r Record) taken() error {
+	message, _ := Explain(r)
+	return fmt.Errorf("%w: %s", ErrTaken, message)
 }
 
 // Intent is what a run is about to send, and when.
@@ -108,28 +101,42 @@ type Intent struct {
 	At     Instant
 	// Before has the live objects that look like the new one; nil means unknown.
 	Before *Listing
+	// TakeOver claims a request of a run that died. It keeps its name and the time of its first claim.
+	TakeOver bool
+	// Again claims an object that trueup made, that is gone, and that a person wants again.
+	Again bool
+}
+
+func (i Intent) event() event {
+	switch {
+	case i.TakeOver:
+		return evTakeOver
+	case i.Again:
+		return evReclaim
+	}
+	return evClaim
 }
 
 // claimed returns the record of a request that is about to be sent. A takeover keeps the time of the first claim: the
 // platform may know the name since then.
-func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
-	if err := r.in(e); err != nil {
+func (r Record) claimed(i Intent, c Claim) (Record, error) {
+	if err := r.in(i.event()); err != nil {
 		return r, err
 	}
 	first, at := i.At.Early.UTC(), i.At.Now.UTC()
-	if e == evTakeOver {
+	if i.TakeOver {
 		if r.SpecDigest == nil || *r.SpecDigest != i.Digest {
 			return r, fmt.Errorf("%s was claimed with another spec", r.Key)
 		}
 		first, i.Before = *r.FirstClaimAt, r.Before
 	}
-	if e == evReclaim {
+	if i.Again {
 		// trueup made it before, even if this claim makes nothing.
 		r.Applied = r.Spec
 	}
 	r.State, r.Spec, r.SpecDigest, r.Before = Claimed, i.Spec, &i.Digest, i.Before
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = &first, &at, nil
-	r.Uncertain, r.Left = e == evTakeOver, false
+	r.Uncertain, r.Left = i.TakeOver, false
 	r.Claim, r.Outcome = &c, nil
 	return r.withRemote("", "", ""), nil
 }

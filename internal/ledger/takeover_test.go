@@ -42,14 +42,14 @@ func TestTakeOver(t *testing.T) {
 	if err != nil || hold.Uncertain || !hold.First.Equal(testTime) {
 		t.Fatalf("claim %+v, %v", hold, err)
 	}
-	_, err = two.TakeOver(ctx, purgeKey, intentAt(Lease-1))
+	_, err = takeOver(ctx, two, purgeKey, intentAt(Lease-1))
 	wantErr(t, err, ErrTaken)
 	other := intentAt(Lease)
 	other.Digest = canon.Digest([]byte("another"))
-	if _, err := two.TakeOver(ctx, purgeKey, other); err == nil || !strings.Contains(err.Error(), "another spec") {
+	if _, err := takeOver(ctx, two, purgeKey, other); err == nil || !strings.Contains(err.Error(), "another spec") {
 		t.Errorf("taken over with another spec: %v", err)
 	}
-	hold, err = two.TakeOver(ctx, purgeKey, intentAt(Lease))
+	hold, err = takeOver(ctx, two, purgeKey, intentAt(Lease))
 	if err != nil || !hold.Uncertain || !hold.First.Equal(testTime) {
 		t.Fatalf("take over %+v, %v", hold, err)
 	}
@@ -66,23 +66,23 @@ func TestTakeOver(t *testing.T) {
 		}
 	}
 	// The lease begins anew; who ends it lets the next go on at once.
-	_, err = three.TakeOver(ctx, purgeKey, intentAt(2*Lease-1))
+	_, err = takeOver(ctx, three, purgeKey, intentAt(2*Lease-1))
 	wantErr(t, err, ErrTaken)
 	must(t, two.Leave(ctx, purgeKey, "timeout"))
 	if rec = view(t, two, purgeKey); rec.State != Claimed || !rec.Left || rec.Outcome.How != Unclear || rec.Outcome.Message != "timeout" {
 		t.Errorf("left %+v", rec)
 	}
-	if _, err = three.TakeOver(ctx, purgeKey, intentAt(Lease+1)); err != nil {
+	if _, err = takeOver(ctx, three, purgeKey, intentAt(Lease+1)); err != nil {
 		t.Fatal(err)
 	}
 	must(t, three.Leave(ctx, purgeKey, "timeout"))
-	_, err = one.TakeOver(ctx, purgeKey, intentAt(DefaultWindow))
+	_, err = takeOver(ctx, one, purgeKey, intentAt(DefaultWindow))
 	wantErr(t, err, ErrTaken)
 
 	// Nothing but a claim is taken over.
-	_, err = one.TakeOver(ctx, kind.Key{Kind: "Purge", Name: "never"}, intentAt(Lease))
+	_, err = takeOver(ctx, one, kind.Key{Kind: "Purge", Name: "never"}, intentAt(Lease))
 	wantErr(t, err, ErrTaken)
-	if _, err := one.TakeOver(ctx, kind.Key{Kind: "purge"}, intentAt(0)); err == nil || errors.Is(err, ErrTaken) {
+	if _, err := takeOver(ctx, one, kind.Key{Kind: "purge"}, intentAt(0)); err == nil || errors.Is(err, ErrTaken) {
 		t.Errorf("a kind that is none: %v", err)
 	}
 }
@@ -90,11 +90,11 @@ func TestTakeOver(t *testing.T) {
 func TestNothingIsTakenOverWithoutProof(t *testing.T) {
 	cfg := made(t)
 	must(t, tryClaim(t.Context(), open(t, cfg), purgeKey))
-	_, err := open(t, cfg).TakeOver(t.Context(), purgeKey, intentAt(Lease))
+	_, err := takeOver(t.Context(), open(t, cfg), purgeKey, intentAt(Lease))
 	wantErr(t, err, ErrTaken)
 	// A proof of another area is none.
 	must(t, open(t, cfg).Prove(t.Context(), kind.Compute, Proof{At: testTime, Name: "probe", HTTP: 409}))
-	_, err = open(t, cfg).TakeOver(t.Context(), purgeKey, intentAt(Lease))
+	_, err = takeOver(t.Context(), open(t, cfg), purgeKey, intentAt(Lease))
 	wantErr(t, err, ErrTaken)
 }
 
@@ -104,11 +104,11 @@ func TestACertainOutcomeIsTold(t *testing.T) {
 	ctx := t.Context()
 	for name, meanwhile := range map[string]func(t *testing.T, l *Ledger){
 		"taken over": func(t *testing.T, l *Ledger) {
-			_, err := l.TakeOver(ctx, purgeKey, intentAt(Lease))
+			_, err := takeOver(ctx, l, purgeKey, intentAt(Lease))
 			must(t, err)
 		},
 		"left open": func(t *testing.T, l *Ledger) {
-			_, err := l.TakeOver(ctx, purgeKey, intentAt(Lease))
+			_, err := takeOver(ctx, l, purgeKey, intentAt(Lease))
 			must(t, err)
 			must(t, l.Leave(ctx, purgeKey, ""))
 		},
