@@ -15,8 +15,11 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/cenkalti/backoff/v5"
 )
 
@@ -31,8 +34,15 @@ var (
 // Bucket is a prefix of a bucket on an S3 server. It creates objects with If-None-Match: * and never replaces one.
 // RefusesCreation detects servers that ignore this condition.
 type Bucket struct {
-	client         *s3Client
-	bucket, prefix string
+	http        http.Client
+	credentials aws.CredentialsProvider
+	signer      *v4.Signer
+	// address is the bucket's, without a final slash.
+	address                *url.URL
+	region, bucket, prefix string
+	now                    func() time.Time
+	// skew is how far the server's clock is ahead of now. It corrects the time of signatures, which are valid for minutes.
+	skew *atomic.Int64
 	// pause is roughly the first wait before a retry. patience limits the time of a request with its retries.
 	pause, patience time.Duration
 }
@@ -118,7 +128,7 @@ func (s *Bucket) put(ctx context.Context, name string, content []byte) (confirme
 	defer cancel()
 	// Every S3 server supports MD5. It only has to detect damage.
 	sum := md5.Sum(content)
-	etag, body, err := s.client.send(ctx, s3Request{
+	etag, body, err := s.send(ctx, s3Request{
 		method: http.MethodPut, key: s.at(name), body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "Content-Type": "application/json", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:]),

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -37,8 +38,8 @@ var (
 	regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-]{1,40}$`) })
 )
 
-// bucketPlace is a parsed s3:// name.
-type bucketPlace struct {
+// place is a parsed s3:// name.
+type place struct {
 	bucket, prefix, region, endpoint string
 	pathStyle                        bool
 	// trusted means that the user named the store, not the repository.
@@ -53,24 +54,35 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 	if err != nil {
 		return nil, err
 	}
-	client, err := newS3Client(ctx, at, now)
+	cfg, err := loadConfig(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
+	}
+	address, region, err := at.address(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket{
-		client: client, bucket: at.bucket, prefix: at.prefix,
+	s := &Bucket{
+		credentials: cfg.Credentials, signer: v4.NewSigner(), now: now, skew: new(atomic.Int64),
+		address: address, region: region, bucket: at.bucket, prefix: at.prefix,
 		pause: 100 * time.Millisecond, patience: time.Minute,
-	}, nil
+	}
+	// A redirect would send the signed request elsewhere.
+	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if client, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
+		s.http.Transport = client.GetTransport()
+	}
+	return s, nil
 }
 
-func parseBucket(store string, trusted bool) (bucketPlace, error) {
+func parseBucket(store string, trusted bool) (place, error) {
 	// The error omits the store's text, which may contain a password.
 	errForm := fmt.Errorf("the store is not of the form %s", bucketForm)
 	u, err := url.Parse(store)
 	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {
-		return bucketPlace{}, errForm
+		return place{}, errForm
 	}
-	at := bucketPlace{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), trusted: trusted}
+	at := place{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), trusted: trusted}
 	// A double hyphen marks special bucket types, whose listings are not sorted.
 	if !bucketName().MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
 		return at, fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and be a general purpose bucket", at.bucket)
@@ -90,7 +102,7 @@ func parseBucket(store string, trusted bool) (bucketPlace, error) {
 	return at, nil
 }
 
-func (at *bucketPlace) set(name, value string) (err error) {
+func (at *place) set(name, value string) (err error) {
 	switch name {
 	case "region":
 		if !regionName().MatchString(value) {
@@ -112,38 +124,10 @@ func (at *bucketPlace) set(name, value string) (err error) {
 	return nil
 }
 
-func newS3Client(ctx context.Context, at bucketPlace, now func() time.Time) (*s3Client, error) {
-	cfg, err := loadConfig(ctx, at)
-	if err != nil {
-		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
-	}
-	client := &s3Client{
-		http: &http.Client{}, credentials: cfg.Credentials, signer: v4.NewSigner(), region: cfg.Region, now: now,
-	}
-	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
-		client.http.Transport = b.GetTransport()
-	}
-	// A redirect would send the signed request elsewhere.
-	client.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	endpoint := cmp.Or(at.endpoint, configuredEndpoint(ctx, cfg))
-	if client.region == "" && endpoint != "" {
-		client.region = "us-east-1"
-	}
-	if client.region == "" {
-		return nil, errors.New("the bucket's region is unknown: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
-	}
-	if endpoint == "" {
-		fips, dualStack := configuredVariant(ctx, cfg)
-		endpoint = awsAddress(client.region, fips, dualStack)
-	}
-	client.bucket, err = bucketAddress(endpoint, at.bucket, at.pathStyle)
-	return client, err
-}
-
 // loadConfig reads the user's settings. For a store that the repository names, it ignores the role of the machine,
 // container or cluster: whoever can write trueup.yaml must not make a machine sign with it. A profile of the user may
 // still name a web identity.
-func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
+func loadConfig(ctx context.Context, at place) (aws.Config, error) {
 	env, err := config.NewEnvConfig()
 	if err != nil {
 		return aws.Config{}, err
@@ -185,51 +169,37 @@ func (noRole) GetToken() (string, error) { return "", errNoRole }
 // GetIdentityToken returns an error.
 func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
 
-// configured returns a setting from the first source that has it: the environment, then the profile.
-func configured[P any, T any](cfg aws.Config, read func(P) (T, bool, error)) (value T) {
+// address returns the bucket's address and region. A setting of the environment precedes that of the profile.
+func (at place) address(ctx context.Context, cfg aws.Config) (u *url.URL, region string, err error) {
+	var env config.EnvConfig
+	var profile config.SharedConfig
 	for _, source := range cfg.ConfigSources {
-		if from, ok := source.(P); ok {
-			if value, found, err := read(from); found && err == nil {
-				return value
-			}
+		switch s := source.(type) {
+		case config.EnvConfig:
+			env = s
+		case config.SharedConfig:
+			profile = s
 		}
 	}
-	return value
-}
-
-// configuredEndpoint returns the user's address for S3, or for all services, or "".
-func configuredEndpoint(ctx context.Context, cfg aws.Config) string {
-	type ignorer interface {
-		GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
+	endpoint := cmp.Or(at.endpoint, aws.ToString(cfg.BaseEndpoint))
+	if at.endpoint == "" && !aws.ToBool(cmp.Or(env.IgnoreConfiguredEndpoints, profile.IgnoreConfiguredEndpoints)) {
+		own, _, _ := env.GetServiceBaseEndpoint(ctx, "S3")
+		profileOwn, _, _ := profile.GetServiceBaseEndpoint(ctx, "S3")
+		endpoint = cmp.Or(own, env.BaseEndpoint, profileOwn, endpoint)
 	}
-	type namer interface {
-		GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
+	region = cfg.Region
+	switch {
+	case endpoint != "":
+		region = cmp.Or(region, "us-east-1")
+	case region == "":
+		return nil, "", errors.New("the bucket's region is unknown: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
+	default:
+		endpoint = awsAddress(region,
+			cmp.Or(env.UseFIPSEndpoint, profile.UseFIPSEndpoint) == aws.FIPSEndpointStateEnabled,
+			cmp.Or(env.UseDualStackEndpoint, profile.UseDualStackEndpoint) == aws.DualStackEndpointStateEnabled)
 	}
-	all := aws.ToString(cfg.BaseEndpoint)
-	if configured(cfg, func(s ignorer) (bool, bool, error) { return s.GetIgnoreConfiguredEndpoints(ctx) }) {
-		return all
-	}
-	return cmp.Or(configured(cfg, func(s namer) (string, bool, error) {
-		own, found, err := s.GetServiceBaseEndpoint(ctx, "S3")
-		if env, ok := s.(config.EnvConfig); ok && !found && env.BaseEndpoint != "" {
-			return env.BaseEndpoint, true, nil
-		}
-		return own, found, err
-	}), all)
-}
-
-func configuredVariant(ctx context.Context, cfg aws.Config) (fips, dualStack bool) {
-	type fipsSource interface {
-		GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error)
-	}
-	type dualStackSource interface {
-		GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointState, bool, error)
-	}
-	useFIPS := configured(cfg, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
-	useDual := configured(cfg, func(s dualStackSource) (aws.DualStackEndpointState, bool, error) {
-		return s.GetUseDualStackEndpoint(ctx)
-	})
-	return useFIPS == aws.FIPSEndpointStateEnabled, useDual == aws.DualStackEndpointStateEnabled
+	u, err = bucketAddress(endpoint, at.bucket, at.pathStyle)
+	return u, region, err
 }
 
 // awsAddress returns the address of S3 in a region.
@@ -255,31 +225,22 @@ func awsAddress(region string, fips, dualStack bool) string {
 }
 
 // bucketAddress returns the address of a bucket. It puts the bucket into the host name, unless pathStyle is set, that is
-// impossible, or no certificate would cover the name.
+// impossible, or no certificate would cover the name. It rejects a server without TLS, except on this machine. Its
+// errors omit the address, which may contain a password.
 func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
-	u, isIP, err := parseEndpoint(endpoint)
-	if err != nil {
-		return nil, err
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("the bucket's endpoint is not of the form https://HOST")
+	}
+	ip, notIP := netip.ParseAddr(u.Hostname())
+	if loopback := u.Hostname() == "localhost" || ip.IsLoopback(); u.Scheme == "http" && !loopback {
+		return nil, errors.New("the bucket's endpoint does not use https, which would expose the credentials")
 	}
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	if pathStyle || isIP || u.Scheme == "https" && strings.Contains(bucket, ".") {
+	if pathStyle || notIP == nil || u.Scheme == "https" && strings.Contains(bucket, ".") {
 		at.Path += "/" + bucket
 	} else {
 		at.Host = bucket + "." + u.Host
 	}
 	return at, nil
-}
-
-// parseEndpoint rejects a server without TLS, except on this machine. Its errors omit the address, which may contain a
-// password.
-func parseEndpoint(endpoint string) (u *url.URL, isIP bool, err error) {
-	u, err = url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, false, errors.New("the bucket's endpoint is not of the form https://HOST")
-	}
-	ip, notIP := netip.ParseAddr(u.Hostname())
-	if loopback := u.Hostname() == "localhost" || notIP == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {
-		return nil, false, errors.New("the bucket's endpoint does not use https, which would expose the credentials")
-	}
-	return u, notIP == nil, nil
 }

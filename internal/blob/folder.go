@@ -35,10 +35,11 @@ func (d Folder) Make(ctx context.Context) error {
 		return fmt.Errorf("make %s: %w", d, advised(err))
 	}
 	return d.within(ctx, "make", "", func(root *os.Root) error {
-		if err := writeSynced(root, ignoreFile, []byte("*\n")); !errors.Is(err, fs.ErrExist) {
-			return err
+		err := writeSynced(root, ignoreFile, []byte("*\n"))
+		if errors.Is(err, fs.ErrExist) {
+			return nil
 		}
-		return nil
+		return err
 	})
 }
 
@@ -160,10 +161,10 @@ func (d Folder) List(ctx context.Context, under string, most int) (names []strin
 // readRegular reads a file. It rejects links, pipes and devices. It returns fs.ErrNotExist if there is no file.
 func readRegular(root *os.Root, name string) ([]byte, error) {
 	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = checkRegular(info, name)
 	}
-	if err := checkRegular(info, name); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	f, err := root.Open(name)
@@ -176,10 +177,10 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	// Another file may have replaced it since.
-	if info, err = f.Stat(); err != nil {
-		return nil, err
+	if info, err = f.Stat(); err == nil {
+		err = checkRegular(info, name)
 	}
-	if err := checkRegular(info, name); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	content := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
@@ -211,26 +212,21 @@ func writeSynced(root *os.Root, name string, content []byte) error {
 
 // makeDir durably creates a directory and its parents.
 func makeDir(dir string) error {
-	var made []string
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
-			break
-		}
-		made = append(made, d)
+	parent := filepath.Dir(dir)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == parent {
+		return os.MkdirAll(dir, 0o777)
+	}
+	if err := makeDir(parent); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	for _, d := range made {
-		parent, err := os.OpenRoot(filepath.Dir(d))
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(syncDir(parent, "."), parent.Close()); err != nil {
-			return err
-		}
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return err
 	}
-	return nil
+	return errors.Join(syncDir(root, "."), root.Close())
 }
 
 // syncUp makes the name of a file durable, and those of its folders.

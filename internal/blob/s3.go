@@ -13,26 +13,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
-
-// s3Client sends signed requests to one bucket. docs/design.md, "Dependencies", says why trueup uses no library for this.
-type s3Client struct {
-	http        *http.Client
-	credentials aws.CredentialsProvider
-	signer      *v4.Signer
-	// bucket is the bucket's address, without a final slash.
-	bucket *url.URL
-	region string
-	now    func() time.Time
-	// skew is how far the server's clock is ahead of now. It corrects the time of signatures, which are valid for minutes.
-	skew atomic.Int64
-}
 
 // s3Request is one request; an empty key means the bucket itself.
 type s3Request struct {
@@ -42,33 +27,40 @@ type s3Request struct {
 	body        []byte
 }
 
-// send sends the request once. For an answer other than 2xx it returns an *s3Error. Otherwise close the body.
-func (c *s3Client) send(ctx context.Context, r s3Request) (etag string, body io.ReadCloser, err error) {
-	req, err := c.signed(ctx, r)
+// send sends a signed request once. docs/design.md, "Dependencies", says why trueup uses no library for this. For an
+// answer other than 2xx it returns an *s3Error. Otherwise close the body.
+func (s *Bucket) send(ctx context.Context, r s3Request) (etag string, body io.ReadCloser, err error) {
+	req, err := s.signed(ctx, r)
 	if err != nil {
 		return "", nil, err
 	}
-	answer, err := c.http.Do(req)
+	answer, err := s.http.Do(req)
 	if err != nil {
 		return "", nil, err
 	}
 	// An answer with Age is from a cache, and its date may be old.
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil && answer.Header.Get("Age") == "" {
-		c.skew.Store(int64(date.Sub(c.now())))
+		s.skew.Store(int64(date.Sub(s.now())))
 	}
 	if answer.StatusCode/100 != 2 {
 		defer func() { _ = answer.Body.Close() }()
-		return "", nil, readS3Error(answer)
+		failed := &s3Error{}
+		// A proxy may answer with any text; the status is enough.
+		if xml.NewDecoder(io.LimitReader(answer.Body, maxS3Error)).Decode(failed) != nil {
+			failed = &s3Error{}
+		}
+		failed.Status = answer.StatusCode
+		return "", nil, failed
 	}
 	return answer.Header.Get("ETag"), answer.Body, nil
 }
 
-func (c *s3Client) signed(ctx context.Context, r s3Request) (*http.Request, error) {
-	credentials, err := c.credentials.Retrieve(ctx)
+func (s *Bucket) signed(ctx context.Context, r s3Request) (*http.Request, error) {
+	credentials, err := s.credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, &credentialsError{err}
 	}
-	address := *c.bucket
+	address := *s.address
 	address.Path += "/" + r.key
 	address.RawPath = httpbinding.EscapePath(address.Path, false)
 	address.RawQuery = r.query.Encode()
@@ -84,8 +76,8 @@ func (c *s3Client) signed(ctx context.Context, r s3Request) (*http.Request, erro
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
-	signedAt := c.now().Add(time.Duration(c.skew.Load()))
-	err = c.signer.SignHTTP(ctx, credentials, req, hash, "s3", c.region, signedAt, func(o *v4.SignerOptions) {
+	signedAt := s.now().Add(time.Duration(s.skew.Load()))
+	err = s.signer.SignHTTP(ctx, credentials, req, hash, "s3", s.region, signedAt, func(o *v4.SignerOptions) {
 		o.DisableURIPathEscaping = true
 	})
 	if err != nil {
@@ -100,7 +92,7 @@ func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
 	defer cancel()
 	var body io.ReadCloser
 	err := s.retry(ctx, func() (again bool, err error) {
-		_, body, err = s.client.send(ctx, r)
+		_, body, err = s.send(ctx, r)
 		return ctx.Err() == nil && temporary(err), err
 	})
 	if err != nil {
@@ -117,21 +109,13 @@ func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
 	return content, nil
 }
 
+// maxS3Error bounds the body of an error, in bytes.
+const maxS3Error = 64 << 10
+
 type s3Error struct {
 	Status  int    `xml:"-"`
 	Code    string `xml:"Code"`
 	Message string `xml:"Message"`
-}
-
-func readS3Error(answer *http.Response) error {
-	const most = 64 << 10
-	e := &s3Error{}
-	// A proxy may answer with any text; the status is enough.
-	if err := xml.NewDecoder(io.LimitReader(answer.Body, most)).Decode(e); err != nil {
-		e = &s3Error{}
-	}
-	e.Status = answer.StatusCode
-	return e
 }
 
 func (e *s3Error) Error() string {
