@@ -176,12 +176,7 @@ func Run(ctx context.Context, env Env, p project.Project, asked Selection, opts 
 	return &r.Result, err
 }
 
-func (r *run) full(name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
-	}
-	return filepath.Join(r.Dir, filepath.FromSlash(name))
-}
+func (r *run) full(name string) string { return files.Absolute(r.Dir, filepath.FromSlash(name)) }
 
 func (r *run) reads(name string) bool { return r.project.Reads(r.Dir, r.full(name)) }
 

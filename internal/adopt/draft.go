@@ -129,16 +129,11 @@ func (r *run) findTarget() (files.Folder, error) {
 	}
 	for _, name := range r.project.Manifests {
 		info, err := os.Stat(filepath.Join(r.project.Dir, name))
-		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !isYAML(name) && path.Ext(name) != ".json" {
+		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !manifest.IsYAML(name) && path.Ext(name) != ".json" {
 			return r.project.Folder(r.Dir, name), nil
 		}
 	}
 	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
-}
-
-func isYAML(name string) bool {
-	ending := strings.ToLower(path.Ext(name))
-	return ending == ".yaml" || ending == ".yml"
 }
 
 func (r *run) fileOf(i *Item) string {

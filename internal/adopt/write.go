@@ -73,7 +73,7 @@ func (r *run) writeNew() error {
 // replace overwrites the manifest of an object, and keeps the rest of its file.
 func (r *run) replace(ctx context.Context, i *Item) error {
 	switch {
-	case !isYAML(i.File):
+	case !manifest.IsYAML(i.File):
 		i.refuse(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
 		return nil
 	case i.manifest.Keep:

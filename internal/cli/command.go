@@ -18,6 +18,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/forge"
+	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/report"
 )
@@ -188,7 +189,7 @@ func (a *app) checkFormats(cmd *cobra.Command) error {
 		if err := oneOf("--report "+r+": the format", format, report.Formats()); err != nil {
 			return err
 		}
-		if mayBeSource(file) {
+		if manifest.IsYAML(file) {
 			return fmt.Errorf("--report %s: %w", r, errSource)
 		}
 	}

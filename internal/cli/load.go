@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"trueup/internal/api"
@@ -151,18 +150,7 @@ func (a *app) stdin(what string) io.Reader {
 }
 
 // full returns the absolute path of a file that the user named. A relative name starts in the folder of -C.
-func (a *app) full(name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
-	}
-	return filepath.Join(a.dir(), name)
-}
+func (a *app) full(name string) string { return files.Absolute(a.dir(), name) }
 
 // errSource is the error for a result file whose name may be that of a manifest.
 var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")
-
-// mayBeSource reports whether the name of a file ends like that of a manifest.
-func mayBeSource(name string) bool {
-	ending := strings.ToLower(filepath.Ext(name))
-	return ending == ".yaml" || ending == ".yml"
-}

@@ -168,7 +168,7 @@ func (a *app) openPlanFile(name string) (*os.File, error) {
 		return nil, nil
 	case name == onStdout:
 		return nil, errors.New("--out: - is no file: name one, for apply --expect and show")
-	case mayBeSource(name):
+	case manifest.IsYAML(name):
 		return nil, fmt.Errorf("--out %s: %w", name, errSource)
 	}
 	for _, r := range a.global.reports {

@@ -14,6 +14,7 @@ import (
 	"trueup/internal/adopt"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
+	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
@@ -45,7 +46,7 @@ func checkPull(o adopt.Options, output string) error {
 		refuse(o.Diff && o.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
 		refuse(o.Stdout && (o.Diff || o.Replace), "--file - reads no file: remove --diff and --replace"),
 		refuse(o.Stdout && output != "text", "--file - writes manifests to standard output: remove -o"),
-		refuse(o.File != "" && !mayBeSource(o.File), "--file must end in .yaml or .yml"),
+		refuse(o.File != "" && !manifest.IsYAML(o.File), "--file must end in .yaml or .yml"),
 	)
 }
 

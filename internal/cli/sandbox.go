@@ -239,21 +239,14 @@ func newSandboxSeed(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		to, err := a.config().OpenSeeder(ctx, dir, ws)
-		if err != nil {
-			return doc, err
-		}
-		seeded := 0
-		for _, o := range l.Set.Objects {
-			if err == nil && !o.Kind.RequestOnly() {
-				err = to.Add(o.Kind.Envelope(ws, o.Name, o.Spec))
-				seeded++
+		seeded, err := a.config().SeedSandbox(ctx, dir, ws, func(yield func([]byte, error) bool) {
+			for _, o := range l.Set.Objects {
+				if !o.Kind.RequestOnly() && !yield(o.Kind.Envelope(ws, o.Name, o.Spec), nil) {
+					return
+				}
 			}
-		}
-		if err == nil {
-			err = to.Flush()
-		}
-		if err = errors.Join(err, to.Close()); err != nil {
+		})
+		if err != nil {
 			return doc, err
 		}
 		return said("%s live in the sandbox, in workspace %s", diag.Plural(seeded, "object is", "objects are"), ws.Name), nil

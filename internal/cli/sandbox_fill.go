@@ -73,12 +73,8 @@ func (a *app) fillSandbox(ctx context.Context, dir string, world sample.World) (
 	if err := a.writeSamples(ctx, dir, ws, world); err != nil {
 		return doc, err
 	}
-	to, err := a.config().OpenSeeder(ctx, at, ws)
+	live, err := a.config().SeedSandbox(ctx, at, ws, liveSamples(world, ws))
 	if err != nil {
-		return doc, err
-	}
-	live, err := putSamples(ctx, world.Objects(), ws, to)
-	if err = errors.Join(err, to.Close()); err != nil {
 		return doc, err
 	}
 	return said("%s in %s; %s live in the sandbox, in workspace %s",
@@ -160,23 +156,21 @@ func sampleKind(s sample.Object, spec map[string]any) (*kind.Kind, []byte, error
 	return k, text, err
 }
 
-// putSamples makes objects live, and returns how many.
-func putSamples(ctx context.Context, samples iter.Seq[sample.Object], ws kind.Workspace, to *config.Seeder) (live int, err error) {
-	for s := range samples {
-		if s.Live == nil {
-			continue
+// liveSamples are the objects of a world that are live.
+func liveSamples(world sample.World, ws kind.Workspace) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for s := range world.Objects() {
+			if s.Live == nil {
+				continue
+			}
+			k, spec, err := sampleKind(s, s.Live)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(k.Envelope(ws, s.Name, spec), nil) {
+				return
+			}
 		}
-		if ctx.Err() != nil {
-			return live, ctx.Err()
-		}
-		k, spec, err := sampleKind(s, s.Live)
-		if err != nil {
-			return live, err
-		}
-		if err := to.Add(k.Envelope(ws, s.Name, spec)); err != nil {
-			return live, err
-		}
-		live++
 	}
-	return live, to.Flush()
 }

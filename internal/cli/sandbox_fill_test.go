@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/config"
 	"trueup/internal/kind"
 	"trueup/internal/sandbox/sample"
 )
@@ -25,7 +24,7 @@ func TestFillEndsWhenTold(t *testing.T) {
 	if found, _ := os.ReadDir(filepath.Join(dir, "m", "cdns")); len(found) > 0 {
 		t.Errorf("%d files were written", len(found))
 	}
-	live, err := putSamples(ctx, world.Objects(), kind.Workspace{}, &config.Seeder{})
+	live, err := a.config().SeedSandbox(ctx, t.TempDir(), kind.Workspace{}, liveSamples(world, kind.Workspace{}))
 	if live != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("%d objects are live, %v", live, err)
 	}

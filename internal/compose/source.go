@@ -11,7 +11,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -278,11 +277,7 @@ func oneLine(text string) string {
 
 // addSitemap adds the pages of a sitemap. It fetches none of the addresses.
 func (g *gatherer) addSitemap(name string) error {
-	full := name
-	if !filepath.IsAbs(name) {
-		full = filepath.Join(g.Cwd, name)
-	}
-	content, _, err := files.Read(full, maxList)
+	content, _, err := files.Read(files.Absolute(g.Cwd, name), maxList)
 	if err != nil {
 		return err
 	}

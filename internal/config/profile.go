@@ -70,10 +70,10 @@ func (p Profile) path(name string) string { return absolute(filepath.Dir(p.File)
 const stdin = "-"
 
 func absolute(dir, name string) string {
-	if name == "" || name == stdin || filepath.IsAbs(name) {
+	if name == "" || name == stdin {
 		return name
 	}
-	return filepath.Join(dir, name)
+	return files.Absolute(dir, name)
 }
 
 // file returns the path of the profiles file, empty if the environment names no folder.

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -96,47 +98,48 @@ func (s Served) Ask(ctx context.Context, method, what, body string) ([]byte, err
 	return answer, nil
 }
 
-// Seeder puts objects on a sandbox, many at a time.
-type Seeder struct {
-	waiting []json.RawMessage
-	size    int
-	put     func(objects []json.RawMessage) error
-	Close   func() error // closes the sandbox
+// SeedSandbox puts objects on the sandbox that is served in the folder, or else on the one that is kept there, many
+// at a time. It returns how many.
+func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace, objects iter.Seq2[[]byte, error]) (n int, err error) {
+	put, end, err := o.seeder(ctx, dir, ws)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	const atOnce = 1 << 20 // bytes
+	var waiting []json.RawMessage
+	size := 0
+	for object, err := range objects {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return n, err
+		}
+		waiting, size, n = append(waiting, object), size+len(object), n+1
+		if size < atOnce {
+			continue
+		}
+		if err := put(waiting); err != nil {
+			return n, err
+		}
+		waiting, size = nil, 0
+	}
+	return n, put(waiting)
 }
 
-// OpenSeeder opens the sandbox that is served in the folder, or else the one that is kept there.
-func (o Options) OpenSeeder(ctx context.Context, dir string, ws kind.Workspace) (*Seeder, error) {
+func (o Options) seeder(ctx context.Context, dir string, ws kind.Workspace) (put func([]json.RawMessage) error, end func() error, err error) {
 	if s, err := FindServed(dir); err == nil {
 		if _, err := s.Ask(ctx, http.MethodGet, "fault", ""); err == nil {
-			return &Seeder{put: func(objects []json.RawMessage) error {
+			return func(objects []json.RawMessage) error {
 				body, err := json.Marshal(objects)
 				if err == nil {
 					_, err = s.Ask(ctx, http.MethodPut, "objects", string(body))
 				}
 				return err
-			}, Close: func() error { return nil }}, nil
+			}, func() error { return nil }, nil
 		}
 	}
 	server, err := o.OpenSandbox(dir, ws, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &Seeder{put: func(objects []json.RawMessage) error { return server.PutJSON(objects...) }, Close: server.Close}, nil
-}
-
-// Add puts an object, at the latest when Flush is called.
-func (s *Seeder) Add(object []byte) error {
-	const atOnce = 1 << 20 // bytes
-	s.waiting = append(s.waiting, object)
-	if s.size += len(object); s.size < atOnce {
-		return nil
-	}
-	return s.Flush()
-}
-
-// Flush puts the objects that wait.
-func (s *Seeder) Flush() error {
-	objects := s.waiting
-	s.waiting, s.size = nil, 0
-	return s.put(objects)
+	return func(objects []json.RawMessage) error { return server.PutJSON(objects...) }, server.Close, nil
 }

@@ -129,6 +129,14 @@ func WithoutPath(err error) error {
 	return err
 }
 
+// Absolute returns the whole path of a name that starts from dir.
+func Absolute(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, name)
+}
+
 // Shown returns a path relative to cwd if possible.
 func Shown(cwd, full string) string {
 	if rel, err := filepath.Rel(cwd, full); err == nil {

@@ -99,13 +99,10 @@ type Folder struct{ Base, Inside, Display string }
 // FolderAt returns the directory that the user named, relative to cwd. Links outside cwd are the user's choice.
 func FolderAt(cwd, name string) Folder {
 	display := filepath.ToSlash(filepath.Clean(name))
-	switch {
-	case filepath.IsLocal(name):
+	if filepath.IsLocal(name) {
 		return Folder{cwd, filepath.Clean(name), display}
-	case filepath.IsAbs(name):
-		return Folder{filepath.Clean(name), ".", display}
 	}
-	return Folder{filepath.Join(cwd, name), ".", display}
+	return Folder{Absolute(cwd, name), ".", display}
 }
 
 // Shown returns the path of a file in the directory as the user knows it.
@@ -169,10 +166,7 @@ func noLink(root *os.Root, folder string) error {
 // file, which may have come with a pull request, but follows one to a pipe or a device such as
 // /dev/stdout. No link leads out of dir for a name inside dir.
 func OpenOutput(dir, name string, how int) (*os.File, error) {
-	full := name
-	if !filepath.IsAbs(name) {
-		full = filepath.Join(dir, name)
-	}
+	full := Absolute(dir, name)
 	if info, err := os.Lstat(full); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if aim, err := os.Stat(full); err != nil || aim.Mode().IsRegular() || aim.IsDir() {
 			return nil, fmt.Errorf("%s: it is a symbolic link, which could overwrite any file: remove it, or name the file itself", name)

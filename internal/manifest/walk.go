@@ -142,6 +142,12 @@ func IsFile(name string) bool {
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
 }
 
+// IsYAML reports whether a file name has an extension of YAML.
+func IsYAML(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == ".yaml" || ext == ".yml"
+}
+
 // file lists a regular file, and reports any other without opening it: a pipe would wait for a writer.
 func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	display := path.Join(s.Display, name)

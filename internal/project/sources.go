@@ -53,17 +53,11 @@ func (s *Sources) AddPaths(paths []string) error {
 			}
 			continue
 		}
-		base, inside := s.cwd, path
-		if !filepath.IsLocal(path) {
-			base, inside = filepath.Clean(path), "."
-			if !filepath.IsAbs(path) {
-				base = filepath.Join(s.cwd, path)
-			}
-			if info, err := os.Stat(base); err == nil && !info.IsDir() {
-				base, inside = filepath.Dir(base), filepath.Base(base)
-			}
+		at := files.FolderAt(s.cwd, path)
+		if info, err := os.Stat(at.Base); err == nil && !info.IsDir() {
+			at.Base, at.Inside = filepath.Dir(at.Base), filepath.Base(at.Base)
 		}
-		if err := s.add(base, inside, path); err != nil {
+		if err := s.add(at.Base, at.Inside, path); err != nil {
 			return err
 		}
 	}

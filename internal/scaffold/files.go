@@ -179,9 +179,9 @@ func (s *Setup) patterns() []string {
 	all := []string{path.Join(s.folder, project.File)}
 	for _, name := range s.Project.Manifests {
 		name = path.Join(s.folder, filepath.ToSlash(name))
-		switch ending := path.Ext(name); {
+		switch {
 		case !isPlain(name) || name == "." || name == s.folder:
-		case ending == ".yaml" || ending == ".yml":
+		case manifest.IsYAML(name):
 			all = append(all, name)
 		default:
 			all = append(all, name+"/**/*.yaml", name+"/**/*.yml")
