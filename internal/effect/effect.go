@@ -14,13 +14,46 @@ import (
 type Line struct {
 	// Path is the path for people: locations[/static/*].cache.edgeTTL.
 	Path string
-	// LiveAt and AfterAt are the place in the live spec and in the patched one: a string for a
-	// field, an int for a list element, from 0 without nulls, -1 if the list lacks it.
-	LiveAt, AfterAt []any
+	// At is the place in the spec.
+	At []Step
 	// Live and After are the values of the line; nil is absent.
 	Live, After any
 	// Moved: the line shows a new position in a list, and no new value.
 	Moved bool
+}
+
+func (l *Line) last() Step { return l.At[len(l.At)-1] }
+
+// isAbsent reports whether this side lacks an element on the way to the line.
+func (l *Line) isAbsent(side func(Step) any) bool {
+	return slices.ContainsFunc(l.At, func(s Step) bool { return side(s) == any(Nowhere) })
+}
+
+// Step is one step down a spec: to an element of a list, or to a field.
+type Step struct {
+	Element bool
+	Field   string
+	// Index, Live and After are the element's indices in desired, in live, and in what
+	// the patch makes of live. They count from 0 and skip nulls; a list that lacks the
+	// element has Nowhere.
+	Index, Live, After int
+}
+
+// Nowhere is the index of an element in a list that lacks it.
+const Nowhere = -1
+
+// OnlyLive reports whether the step leads to an element that desired lacks.
+func (s Step) OnlyLive() bool { return s.Element && s.Index == Nowhere }
+
+// inLive and inAfter return the name of the field, or the index of the element.
+func (s Step) inLive() any  { return s.at(s.Live) }
+func (s Step) inAfter() any { return s.at(s.After) }
+
+func (s Step) at(index int) any {
+	if s.Element {
+		return index
+	}
+	return s.Field
 }
 
 // Unshown returns a sentence for each place that the request would change although no line shows it, and
@@ -40,8 +73,8 @@ func Unshown(body []byte, live any, lines []Line) []string {
 	}
 	at := &place{live: &tree{}, after: &tree{}}
 	for i := range lines {
-		at.live.put(lines[i].LiveAt, &lines[i])
-		at.after.put(lines[i].AfterAt, &lines[i])
+		at.live.put(&lines[i], Step.inLive)
+		at.after.put(&lines[i], Step.inAfter)
 	}
 	c.walk(at, live, c.after)
 	slices.Sort(c.found)
@@ -152,7 +185,7 @@ func (c *check) elements(at *place, live, after []any) {
 	var pairs [][2]int
 	for i := range live {
 		for _, line := range at.live.below(i).at() {
-			j := last(line.AfterAt)
+			j := line.last().After
 			gone[i] = gone[i] || j < 0
 			if line.Moved && slices.Contains(at.after.below(j).at(), line) {
 				gone[i], come[j], pairs = true, true, append(pairs, [2]int{i, j})
@@ -161,7 +194,7 @@ func (c *check) elements(at *place, live, after []any) {
 	}
 	for j := range after {
 		for _, line := range at.after.below(j).at() {
-			come[j] = come[j] || last(line.LiveAt) < 0
+			come[j] = come[j] || line.last().Live < 0
 		}
 	}
 	was, is := unset(gone), unset(come)
@@ -182,17 +215,17 @@ func (c *check) checkLines() {
 	first := map[[2]any]*Line{}
 	for i := range c.lines {
 		line := &c.lines[i]
-		was, is := lookUp(c.live, line.LiveAt), lookUp(c.after, line.AfterAt)
+		was, is := lookUp(c.live, line.At, Step.inLive), lookUp(c.after, line.At, Step.inAfter)
 		changes := line.Moved || equal(line.Live, was) && equal(line.After, is) && !equal(was, is)
-		id := [2]any{line.Path, slices.Contains(line.AfterAt, any(-1))}
+		id := [2]any{line.Path, line.isAbsent(Step.inAfter)}
 		other, twice := first[id]
 		first[id] = line
 		switch {
 		case !changes:
 			c.add("the plan's change of %s differs from what this request does", line.Path)
-		case !reads(line.Path, line.LiveAt, line.AfterAt, c.live, c.after):
+		case !reads(line.Path, line.At, c.live, c.after):
 			c.add("the plan shows a change of %s, but that path names another value", line.Path)
-		case twice && !equal([]any{other.LiveAt, other.AfterAt}, []any{line.LiveAt, line.AfterAt}) &&
+		case twice && !slices.Equal(other.At, line.At) &&
 			(!equal(other.Live, line.Live) || !equal(other.After, line.After)):
 			c.add("the plan shows the changes of two places under one path, %s", line.Path)
 		}
@@ -205,11 +238,13 @@ type tree struct {
 	kids  map[any]*tree
 }
 
-func (t *tree) put(at []any, line *Line) {
-	if slices.Contains(at, any(-1)) {
+// put adds a line, unless this side lacks its place.
+func (t *tree) put(line *Line, side func(Step) any) {
+	if line.isAbsent(side) {
 		return
 	}
-	for _, step := range at {
+	for _, s := range line.At {
+		step := side(s)
 		if t.kids == nil {
 			t.kids = map[any]*tree{}
 		}
@@ -244,14 +279,4 @@ func unset(flags []bool) (indices []int) {
 		}
 	}
 	return indices
-}
-
-// last returns the index at the end of a place, or -1.
-func last(at []any) int {
-	if len(at) > 0 {
-		if index, ok := at[len(at)-1].(int); ok {
-			return index
-		}
-	}
-	return -1
 }

@@ -58,10 +58,10 @@ func withoutNulls(list []any) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
 }
 
-// lookUp returns the value at a place, or nil.
-func lookUp(v any, at []any) any {
-	for _, step := range at {
-		v = below(v, step)
+// lookUp returns the value at a place of one side, or nil.
+func lookUp(v any, at []Step, side func(Step) any) any {
+	for _, s := range at {
+		v = below(v, side(s))
 	}
 	return v
 }
@@ -83,24 +83,22 @@ func below(v, step any) any {
 
 // reads reports whether a path for people names a place. A list element may be named by its value in
 // live or in after.
-func reads(path string, liveAt, afterAt []any, live, after any) bool {
-	if len(liveAt) != len(afterAt) {
-		return false
-	}
-	if len(liveAt) == 0 {
+func reads(path string, at []Step, live, after any) bool {
+	if len(at) == 0 {
 		return path == ""
 	}
-	was, is := below(live, liveAt[0]), below(after, afterAt[0])
-	if name, ok := liveAt[0].(string); ok {
-		rest, begins := cutField(path, name)
-		return begins && afterAt[0] == name && reads(strings.TrimPrefix(rest, "."), liveAt[1:], afterAt[1:], was, is)
+	s := at[0]
+	was, is := below(live, s.inLive()), below(after, s.inAfter())
+	if !s.Element {
+		rest, begins := cutField(path, s.Field)
+		return begins && reads(strings.TrimPrefix(rest, "."), at[1:], was, is)
 	}
 	if !strings.HasPrefix(path, "[") {
 		return false
 	}
 	for end := range path {
-		called := path[end] == ']' && (names(path[1:end], was, liveAt[0]) || names(path[1:end], is, afterAt[0]))
-		if called && reads(strings.TrimPrefix(path[end+1:], "."), liveAt[1:], afterAt[1:], was, is) {
+		called := path[end] == ']' && (names(path[1:end], was, s.Live) || names(path[1:end], is, s.After))
+		if called && reads(strings.TrimPrefix(path[end+1:], "."), at[1:], was, is) {
 			return true
 		}
 	}
@@ -120,13 +118,13 @@ func cutField(path, name string) (rest string, ok bool) {
 
 // names reports whether a list element has the name: its index, its text, or the texts of some of its
 // fields in a row, with or without a colon.
-func names(name string, element, index any) bool {
+func names(name string, element any, index int) bool {
 	if element == nil {
 		return false
 	}
 	s, isText := text(element)
 	fields, _ := element.(map[string]any)
-	return isText && s == name || name == fmt.Sprint(index) || spells(name, fields)
+	return isText && s == name || name == strconv.Itoa(index) || spells(name, fields)
 }
 
 // spells reports whether a name is made of texts of fields.

@@ -30,7 +30,7 @@ func (h *History) Touched(c Change) bool {
 		if c.Moved && i == len(c.At)-1 {
 			return h.reordered(s, c, step.Index)
 		}
-		if step.onlyLive() && c.Class == TakeOver {
+		if step.OnlyLive() && c.Class == TakeOver {
 			break // the question is whether git had the list
 		}
 		s = h.down(s, c, i)
@@ -50,7 +50,7 @@ func (h *History) down(s spot, c Change, i int) spot {
 	below := spot{rules: s.rules.item()}
 	l := h.list(s, c.At[:i])
 	switch {
-	case step.onlyLive():
+	case step.OnlyLive():
 		below.was, below.had = l.like(s.rules, c.Live)
 		below.had = below.had && (!l.byPlace || !l.same)
 	case step.Index < len(l.now):

@@ -72,11 +72,11 @@ func (r Result) lines() []effect.Line {
 	var lines []effect.Line
 	for _, c := range r.Changes {
 		if !c.Left {
-			lines = append(lines, c.Line())
+			lines = append(lines, effect.Line{Path: c.Path, At: c.At, Live: c.Live, After: c.Desired, Moved: c.Moved})
 		}
 	}
 	for _, v := range r.Collateral {
-		lines = append(lines, v.Line())
+		lines = append(lines, effect.Line{Path: v.Path, At: v.At, Live: v.Value})
 	}
 	return lines
 }

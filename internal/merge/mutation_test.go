@@ -62,7 +62,7 @@ var hidden = []mutation{
 		"c := l.ofGit(i, order[i])\n\t\tc.path = l.path + \"[\" + l.names.of(l.git[0], order[i]) + \"]\"",
 	},
 	{"drift said to be left that is sent", "walk.go", "w.res.Mixed = append(w.res.Mixed, path)\n\t\treturn false", "changes[0].Left = true\n\t\treturn false"},
-	{"a line without the element's place", "place.go", "append(line.AfterAt, s.After)", "append(line.AfterAt, s.Live)"},
+	{"a line without the element's place", "node.go", "Index: index, Live: live, After: after", "Index: index, Live: live, After: live"},
 }
 
 // TestMutationsAreCaught runs other tests on the package with one mistake in it,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/effect"
 )
 
 // node is one place of the tree as the comparison walks down.
@@ -157,11 +158,11 @@ func (n node) below(stays bool) iter.Seq[node] {
 			list := elements(have)
 			names, origins := nameElements(n.rules, nil, list), origins(n, list)
 			for j, e := range list {
-				after := Nowhere
+				after := effect.Nowhere
 				if stays {
 					after = j
 				}
-				c := n.element(names.of(e, j), Nowhere, j, after)
+				c := n.element(names.of(e, j), effect.Nowhere, j, after)
 				c.have, c.base = e, origins.at(j)
 				if !yield(c) {
 					return
@@ -206,7 +207,7 @@ func (l list) ofGit(i, after int) node {
 
 // ofLive is the node of an element of live that git lacks.
 func (l list) ofLive(j int, b base) node {
-	c := l.element(l.names.of(l.live[j], j), Nowhere, j, Nowhere)
+	c := l.element(l.names.of(l.live[j], j), effect.Nowhere, j, effect.Nowhere)
 	c.have, c.base = l.live[j], b
 	return c
 }

@@ -55,11 +55,11 @@ func (it Item) Unshown(body []byte, live any) string {
 	var lines []effect.Line
 	for _, c := range it.Changes {
 		if !c.Left && IsShown(c.Class) {
-			lines = append(lines, c.Change.Line())
+			lines = append(lines, effect.Line{Path: c.Path, At: c.At, Live: c.Live, After: c.Desired, Moved: c.Moved})
 		}
 	}
 	for _, v := range it.Collateral {
-		lines = append(lines, v.Line())
+		lines = append(lines, effect.Line{Path: v.Path, At: v.At, Live: v.Value})
 	}
 	found := effect.Unshown(body, live, lines)
 	if len(found) > 1 {
@@ -85,7 +85,7 @@ func (it Item) Touches(field string) bool {
 		return before
 	}
 	return slices.ContainsFunc(it.Changes, func(c Change) bool {
-		onlyInLive := slices.ContainsFunc(c.At, func(s merge.Step) bool { return s.Element && s.Index == merge.Nowhere })
+		onlyInLive := slices.ContainsFunc(c.At, merge.Step.OnlyLive)
 		return !onlyInLive && related(toElement(field), toElement("spec."+merge.Place(c.At)))
 	})
 }
