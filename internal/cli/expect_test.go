@@ -71,7 +71,7 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 		change func(s *stage)
 		why    string
 	}{
-		"a manifest": {why: `CDN/shop: git: locations[/*].cache.edgeTTL is now "7200"; the plan was made for "3600"`, change: func(s *stage) {
+		"a manifest": {why: `CDN/shop: git: locations[/*].cache.edgeTTL changed from "3600" to "7200"`, change: func(s *stage) {
 			s.write("manifests/shop.yaml", shopOf("7200", "true", ""))
 		}},
 		"a manifest more": {why: "Purge/rel-43: git: its manifest was added", change: func(s *stage) {
@@ -82,32 +82,32 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		"the value in the console": {why: `CDN/shop: live: locations[/*].cache.edgeTTL is now "5"; the plan was made for "60"`, change: func(s *stage) {
+		"the value in the console": {why: `CDN/shop: live: locations[/*].cache.edgeTTL changed from "60" to "5"`, change: func(s *stage) {
 			s.put(shopOf("5", "true", ""))
 		}},
-		"another value in the console": {why: `CDN/shop: live: tls.forced is now "false"; it was equal to git ("true")`, change: func(s *stage) {
+		"another value in the console": {why: `CDN/shop: live: tls.forced changed from "true" to "false"`, change: func(s *stage) {
 			s.put(shopOf("60", "false", ""))
 		}},
-		"somebody was faster": {why: `CDN/shop: live: locations[/*].cache.edgeTTL was "60"; now it equals git`, change: func(s *stage) {
+		"somebody was faster": {why: `CDN/shop: live: locations[/*].cache.edgeTTL changed from "60" to "3600"`, change: func(s *stage) {
 			s.put(shopOf("3600", "true", ""))
 		}},
-		"gone": {why: "CDN/shop: live: it is gone", change: func(s *stage) { s.remove("CDN", "shop") }},
-		"another object of the name": {why: "CDN/shop: live: it is another object of that name", change: func(s *stage) {
+		"gone": {why: "CDN/shop: live: it was deleted", change: func(s *stage) { s.remove("CDN", "shop") }},
+		"another object of the name": {why: "CDN/shop: live: it is another object with this name", change: func(s *stage) {
 			s.remove("CDN", "shop")
 			s.put(shopOf("60", "true", ""))
 		}},
-		"another run": {why: "Purge/rel-42: ledger: its record is now transition 2 (posted); the plan was made for none", change: func(s *stage) {
+		"another run": {why: "Purge/rel-42: ledger: its record changed from none to transition 2 (posted)", change: func(s *stage) {
 			s.write("manifests/shop.yaml", shopOf("60", "true", ""))
 			s.must(exit.OK, "apply", "--auto-approve")
 			s.write("manifests/shop.yaml", shopOf("3600", "true", ""))
 		}},
-		"a word of a person": {why: "Purge/rel-42: ledger: its record is now transition 1 (adopted)", change: func(s *stage) {
+		"a word of a person": {why: "Purge/rel-42: ledger: its record changed from none to transition 1 (adopted)", change: func(s *stage) {
 			s.must(exit.OK, "ledger", "adopt", "purge/rel-42", "--reason", "x")
 		}},
-		"another ledger": {why: "ledger: the one that is used is now", change: func(s *stage) {
+		"another ledger": {why: "ledger: its id changed from", change: func(s *stage) {
 			s.moveTo("file:other", func() {})
 		}},
-		"another address": {why: "target: the address of the delivery area is now http://", change: func(s *stage) {
+		"another address": {why: "target: the address of the delivery area changed from http://", change: func(s *stage) {
 			web := httptest.NewServer(http.HandlerFunc(s.serve))
 			t.Cleanup(web.Close)
 			before := s.vars["TRUEUP_DELIVERY_URL"]
@@ -119,8 +119,8 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 			}
 			s.write(file, strings.Replace(string(genesis), before, s.vars["TRUEUP_DELIVERY_URL"], 1))
 		}},
-		"an override":        {why: "options: overrides of trueup.yaml", change: func(s *stage) { s.more("overrides: [{kind: CDN, path: spec.x, ignore: true}]\n") }},
-		"another window":     {why: "options: purge.window of trueup.yaml", change: func(s *stage) { s.more("purge: {window: 2h}\n") }},
+		"an override":        {why: "options: overrides in trueup.yaml", change: func(s *stage) { s.more("overrides: [{kind: CDN, path: spec.x, ignore: true}]\n") }},
+		"another window":     {why: "options: purge.window in trueup.yaml", change: func(s *stage) { s.more("purge: {window: 2h}\n") }},
 		"a byte of the file": {why: "expect plan.json", change: func(s *stage) { s.corrupt("plan.json") }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,9 +138,9 @@ func TestApplyRefusesOtherOptions(t *testing.T) {
 	t.Parallel()
 	s := planned(t)
 	for why, args := range map[string][]string{
-		"target: the platform is now the sandbox; the plan was made for the real one": {"--sandbox"},
-		`options: --target is now ["CDN/*"]; the plan was made for none`:              {"--target", "CDN/*"},
-		`options: --drift is now "report"; the plan was made for "overwrite"`:         {"--drift", "report"},
+		"target: the platform changed from the real one to the sandbox": {"--sandbox"},
+		`options: --target changed from none to ["CDN/*"]`:              {"--target", "CDN/*"},
+		`options: --drift changed from "overwrite" to "report"`:         {"--drift", "report"},
 		"options: --take-over":                        {"--take-over", "CDN/shop"},
 		"options: --allow-recreate":                   {"--allow-recreate", "CDN/shop"},
 		"options: --allow-empty-live":                 {"--allow-empty-live"},
@@ -206,7 +206,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 	if sent := s.writes(); len(sent) != 2 {
 		t.Errorf("sent were %v", sent)
 	}
-	s.refuses("now it equals git")
+	s.refuses(`edgeTTL changed from "60" to "3600"`)
 }
 
 // TestAFlagThatSaysNothingIsRefused: a variable of a script that is not set must

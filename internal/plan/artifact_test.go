@@ -223,49 +223,49 @@ func resealed(file []byte) []byte {
 func TestWhatAPlanAsserts(t *testing.T) {
 	base := one(t).make()
 	for want, change := range map[string]func(*world){
-		`CDN/a: git: secureLink.tokenName is now "c"; the plan was made for "b"`: func(w *world) {
+		`CDN/a: git: secureLink.tokenName changed from "b" to "c"`: func(w *world) {
 			w.in.Set = load(t, cdn("a", strings.Replace(oneWant, "tokenName: b", "tokenName: c", 1)))
 		},
-		`CDN/a: git: tls.auto is now "true"; the plan changed nothing there (live: none)`: func(w *world) {
+		`CDN/a: git: tls.auto is now "true"; the plan does not list it`: func(w *world) {
 			w.in.Set = load(t, cdn("a", strings.Replace(oneWant, `"true"`, `"true", auto: "true"`, 1)))
 		},
 		`CDN/b: git: its manifest was added`: func(w *world) {
 			w.in.Set = load(t, cdn("a", oneWant), cdn("b", `{hostname: b.example.com}`))
 		},
 		`CDN/a: git: its manifest is gone`: func(w *world) { w.in.Set = load(t, cdn("b", `{hostname: b.example.com}`)) },
-		`CDN/a: live: tls.forced is now "perhaps"; the plan was made for "false"`: func(w *world) {
+		`CDN/a: live: tls.forced changed from "false" to "perhaps"`: func(w *world) {
 			w.has("CDN/a", strings.Replace(oneHave, `"false"`, `"perhaps"`, 1))
 		},
-		`CDN/a: live: tls.forced was "false"; now it equals git`: func(w *world) { w.has("CDN/a", oneWant) },
-		`CDN/a: live: it is gone`:                                func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
-		`CDN/a: live: it is another object of that name (uid another`: func(w *world) {
+		`CDN/a: live: tls.forced changed from "false" to "true"`: func(w *world) { w.has("CDN/a", oneWant) },
+		`CDN/a: live: it was deleted`:                            func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
+		`CDN/a: live: it is another object with this name: its uid changed from`: func(w *world) {
 			w.has("CDN/a", oneHave, func(o *kind.Object) { o.UID = "another" })
 		},
-		`CDN/a: ledger: tls.forced, as it was last applied, is now "false"`: func(w *world) {
+		`CDN/a: ledger: tls.forced, as last applied, changed from "no" to "false"`: func(w *world) {
 			w.applied("CDN/a", strings.Replace(oneApplied, `"no"`, `"false"`, 1))
 		},
-		`CDN/a: ledger: its record is now transition 7; the plan was made for none`: func(w *world) {
+		`CDN/a: ledger: its record changed from none to transition 7`: func(w *world) {
 			w.record("CDN/a", func(r *ledger.Record) { r.Seq = 7 })
 		},
-		`ledger: the one that is used is now ledger-2`:       func(w *world) { w.in.Ledger.ID = "ledger-2" },
-		`target: the workspace is now acme (other)`:          func(w *world) { w.in.Target.Workspace.UUID = "other" },
-		`target: the workspace is now other (5a1d)`:          func(w *world) { w.in.Target.Workspace.Name = "other" },
-		`target: the platform is now the sandbox`:            func(w *world) { w.in.Sandbox = true },
-		`target: the address of the delivery area is now x;`: func(w *world) { w.in.Target.Origins = map[kind.Area]string{kind.Delivery: "x"} },
-		`options: --drift is now "report"`:                   func(w *world) { w.in.Options.Drift = plan.ReportDrift },
-		`options: --drift is now "fail"`:                     func(w *world) { w.in.Options.Drift = plan.FailOnDrift },
-		`options: --target is now ["CDN/*"]`:                 func(w *world) { w.in.Options.Patterns = []string{"CDN/*"} },
-		`options: --take-over is now ["CDN/a"]`:              func(w *world) { w.in.Options.TakeOver = allow(t, "CDN/a") },
-		`options: --allow-recreate is now ["CDN/a"]`:         func(w *world) { w.in.Options.AllowRecreate = allow(t, "CDN/a") },
-		`options: --allow-empty-live is now true`:            func(w *world) { w.in.Options.AllowEmptyLive = true },
-		`options: --max-creates is now 3`:                    func(w *world) { w.in.Options.MaxCreates = 3 },
-		`options: --prune is now true`:                       func(w *world) { w.in.Options.Prune = true },
-		`options: --max-deletes is now 3`:                    func(w *world) { w.in.Options.MaxDeletes = 3 },
-		`options: reading only a part of the project`:        func(w *world) { w.in.Options.PartOfTree = true },
-		`options: overrides of trueup.yaml is now [{"ignore":true`: func(w *world) {
+		`ledger: its id changed from ledger-1 to ledger-2`:                func(w *world) { w.in.Ledger.ID = "ledger-2" },
+		`target: the workspace changed from acme (5a1d) to acme (other)`:  func(w *world) { w.in.Target.Workspace.UUID = "other" },
+		`target: the workspace changed from acme (5a1d) to other (5a1d)`:  func(w *world) { w.in.Target.Workspace.Name = "other" },
+		`target: the platform changed from the real one to the sandbox`:   func(w *world) { w.in.Sandbox = true },
+		`target: the address of the delivery area changed from none to x`: func(w *world) { w.in.Target.Origins = map[kind.Area]string{kind.Delivery: "x"} },
+		`options: --drift changed from "overwrite" to "report"`:           func(w *world) { w.in.Options.Drift = plan.ReportDrift },
+		`options: --drift changed from "overwrite" to "fail"`:             func(w *world) { w.in.Options.Drift = plan.FailOnDrift },
+		`options: --target changed from none to ["CDN/*"]`:                func(w *world) { w.in.Options.Patterns = []string{"CDN/*"} },
+		`options: --take-over changed from none to ["CDN/a"]`:             func(w *world) { w.in.Options.TakeOver = allow(t, "CDN/a") },
+		`options: --allow-recreate changed from none to ["CDN/a"]`:        func(w *world) { w.in.Options.AllowRecreate = allow(t, "CDN/a") },
+		`options: --allow-empty-live changed from none to true`:           func(w *world) { w.in.Options.AllowEmptyLive = true },
+		`options: --max-creates changed from none to 3`:                   func(w *world) { w.in.Options.MaxCreates = 3 },
+		`options: --prune changed from none to true`:                      func(w *world) { w.in.Options.Prune = true },
+		`options: --max-deletes changed from none to 3`:                   func(w *world) { w.in.Options.MaxDeletes = 3 },
+		`options: reading only a part of the project`:                     func(w *world) { w.in.Options.PartOfTree = true },
+		`options: overrides in trueup.yaml changed from none to [{"ignore":true`: func(w *world) {
 			w.in.Options.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.note", Ignore: true}}
 		},
-		`options: purge.window of trueup.yaml is now "1h0m0s"`: func(w *world) {
+		`options: purge.window in trueup.yaml changed from "20h0m0s" to "1h0m0s"`: func(w *world) {
 			w.in.Ledger.Terms = map[kind.Area]ledger.Terms{kind.Delivery: {Window: time.Hour}}
 		},
 	} {
@@ -302,7 +302,7 @@ func TestAListThatIsSentWholeIsAsserted(t *testing.T) {
 		return git(t, cdn("a", list("2", ""))).has("CDN/a", list("1", ", note: "+note)).applied("CDN/a", list("1", "")).make()
 	}
 	a, b := planned("a"), planned("b")
-	if text := strings.Join(plan.Differences(a, b), "\n"); a.Digest == b.Digest || !strings.Contains(text, `note is now "b"`) {
+	if text := strings.Join(plan.Differences(a, b), "\n"); a.Digest == b.Digest || !strings.Contains(text, `note changed from "a" to "b"`) {
 		t.Errorf("%s", text)
 	}
 }
@@ -328,11 +328,11 @@ func TestWhatIsKeptBesideDiffers(t *testing.T) {
 	}
 	then := planned(have("http", ", weight: x"))
 	for live, expected := range map[string][]string{
-		have("http", ", weight: v"):          {`CDN/a: live: upstreams[o].weight is now "v"; the plan was made for "x"`},
-		have("http", ""):                     {`CDN/a: live: upstreams[o].weight was "x"; now the plan does not have it`},
-		have("http", ", weight: x, port: z"): {`CDN/a: live: upstreams[o].port is now "z"; the plan did not have it`},
+		have("http", ", weight: v"):          {`CDN/a: live: upstreams[o].weight changed from "x" to "v"`},
+		have("http", ""):                     {`CDN/a: live: upstreams[o].weight was "x"; now it needs no change`},
+		have("http", ", weight: x, port: z"): {`CDN/a: live: upstreams[o].port is now "z"; the plan does not list it`},
 		have("https", ", weight: x"): {
-			`CDN/a: live: upstreams[o].scheme was "http"; now it equals git`, `CDN/a: now it is to stay as it is; before, to be changed`,
+			`CDN/a: live: upstreams[o].scheme changed from "http" to "https"`, `CDN/a: apply would now leave it as it is; the plan would change it`,
 		},
 	} {
 		if got := plan.Differences(then, planned(live)); !slices.Equal(got, expected) {

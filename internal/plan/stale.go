@@ -47,8 +47,10 @@ func byKey(p *Plan) map[string]*Item {
 
 // keysOfBoth returns the sorted keys of two maps, each once.
 func keysOfBoth[V any](a, b map[string]V) []string {
-	all := map[string]V{}
-	maps.Copy(all, a)
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]V{}
+	}
 	maps.Copy(all, b)
 	return slices.Sorted(maps.Keys(all))
 }
@@ -58,23 +60,23 @@ type deviations []string
 
 func (d *deviations) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
 
-// was adds that something has another value, if it has.
-func (d *deviations) was(what, then, now string) {
+// changed adds that something has another value, if it has.
+func (d *deviations) changed(what, then, now string) {
 	if then != now {
-		d.add("%s is now %s; the plan was made for %s", what, cmp.Or(now, "none"), cmp.Or(then, "none"))
+		d.add("%s changed from %s to %s", what, cmp.Or(then, "none"), cmp.Or(now, "none"))
 	}
 }
 
 func (d *deviations) target(expected, now *Plan) {
 	platform := map[bool]string{true: "the sandbox", false: "the real one"}
-	d.was("target: the platform", platform[expected.Sandbox], platform[now.Sandbox])
+	d.changed("target: the platform", platform[expected.Sandbox], platform[now.Sandbox])
 	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		d.was("target: the address of the "+string(area)+" area", expected.Target.Origins[area], now.Target.Origins[area])
+		d.changed("target: the address of the "+string(area)+" area", expected.Target.Origins[area], now.Target.Origins[area])
 	}
 	workspace := func(p *Plan) string { return p.Target.Workspace.Name + " (" + p.Target.Workspace.UUID + ")" }
-	d.was("target: the workspace", workspace(expected), workspace(now))
+	d.changed("target: the workspace", workspace(expected), workspace(now))
 	if expected.Ledger != now.Ledger {
-		d.was("ledger: the one that is used", cmp.Or(expected.Ledger, expected.LedgerProblem), cmp.Or(now.Ledger, now.LedgerProblem))
+		d.changed("ledger: its id", cmp.Or(expected.Ledger, expected.LedgerProblem), cmp.Or(now.Ledger, now.LedgerProblem))
 	}
 }
 
@@ -82,20 +84,13 @@ func (d *deviations) target(expected, now *Plan) {
 func (d *deviations) options(expected, now *Choices) {
 	a, _ := encodedTree(expected).(map[string]any)
 	b, _ := encodedTree(now).(map[string]any)
-	for _, o := range []struct{ field, name string }{
-		{"drift", "--drift"},
-		{"targets", "--target"},
-		{"takeOver", "--take-over"},
-		{"allowRecreate", "--allow-recreate"},
-		{"allowEmptyLive", "--allow-empty-live"},
-		{"maxCreates", "--max-creates"},
-		{"prune", "--prune"},
-		{"maxDeletes", "--max-deletes"},
-		{"partOfTree", "reading only a part of the project"},
-		{"overrides", "overrides of trueup.yaml"},
-		{"window", "purge.window of trueup.yaml"},
+	for _, o := range [][2]string{
+		{"drift", "--drift"}, {"targets", "--target"}, {"takeOver", "--take-over"}, {"allowRecreate", "--allow-recreate"},
+		{"allowEmptyLive", "--allow-empty-live"}, {"maxCreates", "--max-creates"}, {"prune", "--prune"},
+		{"maxDeletes", "--max-deletes"}, {"partOfTree", "reading only a part of the project"},
+		{"overrides", "overrides in trueup.yaml"}, {"window", "purge.window in trueup.yaml"},
 	} {
-		d.was("options: "+o.name, said(a[o.field]), said(b[o.field]))
+		d.changed("options: "+o[1], said(a[o[0]]), said(b[o[0]]))
 	}
 }
 
@@ -124,11 +119,11 @@ func objectDeviations(then, now *Item) (d deviations) {
 	case then == nil && now.DesiredDigest != nil:
 		d.add("git: its manifest was added")
 	case then == nil:
-		d.add("now it is to %s; the plan did not have it", doing(now))
+		d.add("apply would now %s; the plan does not list it", now.doing())
 	case now == nil && then.DesiredDigest != nil:
-		d.add("git: its manifest is gone, or outside what is read; it was to %s", doing(then))
+		d.add("git: its manifest is gone, or trueup did not read it; the plan would %s", then.doing())
 	case now == nil:
-		d.add("it was to %s; now the plan does not have it", doing(then))
+		d.add("the plan would %s; now there is nothing to do", then.doing())
 	default:
 		d.both(then, now)
 	}
@@ -147,21 +142,22 @@ func (d *deviations) both(then, now *Item) {
 	manifest := sum(then.DesiredDigest) != sum(now.DesiredDigest)
 	switch {
 	case then.Live.Exists && !now.Live.Exists:
-		d.add("live: it is gone")
+		d.add("live: it was deleted")
 	case !then.Live.Exists && now.Live.Exists:
 		d.add("live: it was created")
-	case then.Live.UID != now.Live.UID:
-		d.add("live: it is another object of that name (uid %s, was %s)", cmp.Or(now.Live.UID, "none"), cmp.Or(then.Live.UID, "none"))
-	}
-	if then.Live.Exists == now.Live.Exists {
+	default:
+		d.changed("live: it is another object with this name: its uid", then.Live.UID, now.Live.UID)
 		d.paths(then, now, manifest)
+	}
+	if len(*d) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
+		d.add("live: a list changed that the request sends in full")
 	}
 	if manifest && len(*d) == 0 {
 		d.add("git: its manifest changed")
 	}
-	d.was("ledger: its record", recordOf(then), recordOf(now))
+	d.changed("ledger: its record", recordOf(then), recordOf(now))
 	if then.Op != now.Op {
-		d.add("now it is to %s; before, to %s", doing(now), doing(then))
+		d.add("apply would now %s; the plan would %s", now.doing(), then.doing())
 	}
 	if len(*d) == 0 {
 		d.add("the planned changes differ (%s)", strings.Join(fields, ", "))
@@ -186,56 +182,38 @@ func sidesOf(it *Item) map[string]sides {
 	return all
 }
 
-// paths adds which values changed; manifest says that git has another manifest.
+// paths adds which values changed; manifest says that git has another manifest. Without one, a path
+// that only one plan has was, or is, equal in git and live.
 func (d *deviations) paths(then, now *Item, manifest bool) {
 	before, after := sidesOf(then), sidesOf(now)
+	if now.Op == None || len(after) == 0 { // the operation says why they need nothing
+		maps.DeleteFunc(before, func(_ string, was sides) bool { return was.beside || now.Op != None })
+	}
 	var found deviations
 	for _, path := range keysOfBoth(before, after) {
 		was, had := before[path]
 		is, has := after[path]
+		only, format := is, "%s: %s is now %s; the plan does not list it"
+		if had {
+			only, format = was, "%s: %s was %s; now it needs no change"
+		}
 		switch {
 		case had && has:
-			found.was("git: "+path, was.desired, is.desired)
-			found.was("live: "+path, was.live, is.live)
-			found.was("ledger: "+path+", as it was last applied,", was.base, is.base)
-		case has:
-			found.appeared(path, is, manifest)
-		case now.Op == None && !was.beside || now.Op != None && len(after) > 0:
-			found.vanished(path, was, manifest)
+			found.changed("git: "+path, was.desired, is.desired)
+			found.changed("live: "+path, was.live, is.live)
+			found.changed("ledger: "+path+", as last applied,", was.base, is.base)
+		case only.beside:
+			found.add(format, "live", path, only.live)
+		case manifest:
+			found.add(format, "git", path, cmp.Or(only.desired, "none"))
+		default:
+			found.changed("live: "+path, cmp.Or(was.live, is.desired), cmp.Or(was.desired, is.live))
 		}
-	}
-	if len(found) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
-		found.add("live: a list that the request sends as a whole changed")
 	}
 	if more := len(found) - maxPaths; more > 0 {
 		found = append(found[:maxPaths], fmt.Sprintf("and %d more of its values", more))
 	}
 	*d = append(*d, found...)
-}
-
-// appeared adds why there is something to do at a path now.
-func (d *deviations) appeared(path string, is sides, manifest bool) {
-	live, desired := cmp.Or(is.live, "none"), cmp.Or(is.desired, "none")
-	switch {
-	case is.beside:
-		d.add("live: %s is now %s; the plan did not have it", path, is.live)
-	case manifest:
-		d.add("git: %s is now %s; the plan changed nothing there (live: %s)", path, desired, live)
-	default:
-		d.add("live: %s is now %s; it was equal to git (%s)", path, live, desired)
-	}
-}
-
-// vanished adds why there is nothing to do at a path any more.
-func (d *deviations) vanished(path string, was sides, manifest bool) {
-	switch {
-	case was.beside:
-		d.add("live: %s was %s; now the plan does not have it", path, was.live)
-	case manifest:
-		d.add("git: %s needs no change now; the plan was made for %s", path, cmp.Or(was.desired, "none"))
-	default:
-		d.add("live: %s was %s; now it equals git", path, cmp.Or(was.live, "none"))
-	}
 }
 
 // recordOf names the last transition of a record.
@@ -250,16 +228,13 @@ func recordOf(it *Item) string {
 	return text
 }
 
-// doing is what an operation does, after "is to".
-func doing(it *Item) string {
-	text := map[Op]string{
-		Create: "be created", Patch: "be changed", Post: "be posted", Delete: "be deleted", Deferred: "be posted later",
+// doing is what apply would do with an item.
+func (it *Item) doing() string {
+	does := map[Op]string{
+		Create: "create it", Patch: "change it", Post: "send it", Delete: "delete it", Deferred: "send it later",
 	}[it.Op]
-	switch {
-	case text != "":
-		return text
-	case it.Reason != "":
-		return "stay as it is (" + it.Reason + ")"
+	if does == "" && it.Reason != "" {
+		return "leave it as it is (" + it.Reason + ")"
 	}
-	return "stay as it is"
+	return cmp.Or(does, "leave it as it is")
 }
