@@ -73,8 +73,8 @@ func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
 	if err != nil {
 		return nil // the schema has a finding
 	}
-	by, known := a.servesPaths(spec.Hostname)
-	return append(everything(o, spec, by, known), a.unmatched(o, spec, by, known)...)
+	by, hosts := a.servesPaths(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
+	return append(everything(o, spec, by, hosts), a.unmatched(o, spec, by, hosts)...)
 }
 
 // served is the object that serves a hostname, with its routes.
@@ -84,15 +84,12 @@ type served struct {
 	was, will manifest.Routes
 }
 
-// servesPaths returns the object that serves a hostname, or false if none is known.
-func (a *adviser) servesPaths(hostname string) (served, bool) {
+// servesPaths returns the object that serves a hostname; it has no routes if none is known.
+func (a *adviser) servesPaths(hostname string) served {
 	host := kind.HostKey(hostname)
-	key, ok := a.in.Live.Hosts[host]
+	key := a.in.Live.Hosts[host]
 	if in := a.hosts[host]; len(in) > 0 {
-		key, ok = in[len(in)-1].Key(), true
-	}
-	if !ok {
-		return served{}, false
+		key = in[len(in)-1].Key()
 	}
 	s, seen := a.routes[key]
 	if !seen {
@@ -105,7 +102,7 @@ func (a *adviser) servesPaths(hostname string) (served, bool) {
 		}
 		a.routes[key] = s
 	}
-	return s, true
+	return s
 }
 
 func routesOf(spec []byte) manifest.Routes {
@@ -150,8 +147,7 @@ func hostsOf(hostname string, subdomains []string) map[string]bool {
 }
 
 // everything advises on a request that invalidates all of a hostname.
-func everything(o *manifest.Object, spec purge.Spec, by served, known bool) diag.List {
-	hosts := hostsOf(spec.Hostname, spec.Subdomains)
+func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
 	locations := slices.DeleteFunc(slices.Clone(by.will.Locations), func(l manifest.Location) bool { return !l.HostIn(hosts) })
 	at := slices.Index(spec.Paths, allPaths)
 	if at < 0 {
@@ -161,7 +157,7 @@ func everything(o *manifest.Object, spec purge.Spec, by served, known bool) diag
 		return nil
 	}
 	message := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], manifest.Some(slices.Sorted(maps.Keys(hosts))))
-	if known && len(locations) > 0 {
+	if len(locations) > 0 {
 		message += fmt.Sprintf(", which is %s of %s", counted(len(locations), "location"), by.key)
 		if servers := by.will.ServersOf(locations); servers > 0 {
 			message += " and comes from " + counted(servers, "server")
@@ -189,62 +185,54 @@ func widest(paths []string, locations []manifest.Location) int {
 func anyPrefix(int, string) bool { return true }
 
 // unmatched advises on paths that no location serves, live or in git.
-func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, known bool) diag.List {
-	hosts := hostsOf(spec.Hostname, spec.Subdomains)
+func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
+	locations := slices.Concat(by.was.Locations, by.will.Locations)
+	if len(locations) == 0 {
+		return nil
+	}
 	name := by.key.String() + " " + strings.Join(slices.Sorted(maps.Keys(hosts)), " ")
 	serves, seen := a.reached[name]
 	if !seen {
-		serves = newReach(slices.Concat(by.was.Locations, by.will.Locations), hosts)
+		serves = newReach(locations, hosts)
 		a.reached[name] = serves
 	}
-	if !known || serves.unknown {
+	outside := slices.DeleteFunc(slices.Clone(spec.Paths), serves.any)
+	if len(outside) == 0 {
 		return nil
 	}
-	first := slices.IndexFunc(spec.Paths, func(path string) bool { return !serves.any(path) })
-	if first < 0 {
-		return nil
-	}
-	outside := slices.DeleteFunc(slices.Clone(spec.Paths[first:]), serves.any)
-	return diag.List{advice(o, manifest.RulePurgeUnmatched, fmt.Sprintf("spec.paths[%d]", first),
+	return diag.List{advice(o, manifest.RulePurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
 		fmt.Sprintf("no location of %s serves %s", by.key, manifest.Some(outside)), "correct the path, or add the location")}
 }
 
-// reach is what locations serve.
+// reach is what locations serve: the paths of their purges, sorted and without stars.
 type reach struct {
 	cover purge.Cover
-	// paths are sorted, without their stars.
-	paths   []string
-	files   map[string]bool
-	unknown bool
+	stems []string
 }
 
 func newReach(locations []manifest.Location, hosts map[string]bool) reach {
-	r := reach{files: map[string]bool{}, unknown: len(locations) == 0}
+	var paths []string
 	for _, l := range locations {
-		if path := l.Purged(); l.HostIn(hosts) {
-			r.files[path] = true
+		if l.HostIn(hosts) {
+			paths = append(paths, l.Purged())
 		}
 	}
-	paths := slices.Collect(maps.Keys(r.files))
-	r.cover = purge.NewCover(paths)
+	r := reach{cover: purge.NewCover(paths)}
 	for _, path := range paths {
-		r.paths = append(r.paths, strings.TrimSuffix(path, "*"))
+		r.stems = append(r.stems, strings.TrimSuffix(path, "*"))
 	}
-	slices.Sort(r.paths)
+	slices.Sort(r.stems)
 	return r
 }
 
 // any reports whether a location serves the path, or a part of what is below it.
 func (r reach) any(path string) bool {
-	if _, _, ok := r.cover.By(path, anyPrefix); ok || r.files[path] {
+	if _, _, ok := r.cover.By(path, anyPrefix); ok {
 		return true
 	}
-	if !purge.IsPrefix(path) {
-		return false
-	}
 	stem := strings.TrimSuffix(path, "*")
-	i, _ := slices.BinarySearch(r.paths, stem)
-	return i < len(r.paths) && strings.HasPrefix(r.paths[i], stem)
+	i, exact := slices.BinarySearch(r.stems, stem)
+	return exact || purge.IsPrefix(path) && i < len(r.stems) && strings.HasPrefix(r.stems[i], stem)
 }
 
 func counted(n int, noun string) string {

@@ -18,36 +18,34 @@ import (
 
 // unpurged advises on cached copies that the patch outdates and no waiting request covers.
 func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
-	r := rerouting{object: o, git: sync.OnceValue(func() manifest.Routes { return routesOf(o.Spec) })}
-	var patch map[string]any
-	if it.Request != nil {
-		body, _ := canon.MustDecode(it.Request.Body).(map[string]any)
-		patch, _ = body["spec"].(map[string]any)
-		_, locations := patch["locations"]
-		if _, upstreams := patch["upstreams"]; !locations && !upstreams {
-			return nil
-		}
+	patch := it.BodySpec()
+	_, locations := patch["locations"]
+	if _, upstreams := patch["upstreams"]; it.Request != nil && !locations && !upstreams {
+		return nil
 	}
 	before := canon.MustDecode(a.before(it.Key))
-	r.was, r.flushed = manifest.RoutesOf(before), newFlushed(a.waiting[kind.HostKey(o.Host)])
-	r.old = byPath(r.was.Locations)
-	if it.Request == nil {
-		r.is = r.git()
-	} else {
-		r.is = manifest.RoutesOf(effect.Apply(patch, before))
+	r := rerouting{
+		object: o, was: newRouteIndex(manifest.RoutesOf(before)), purged: purged(a.waiting[kind.HostKey(o.Host)], o.Host),
+		git:  sync.OnceValue(func() routeIndex { return newRouteIndex(routesOf(o.Spec)) }),
+		kept: map[string][]manifest.Location{},
 	}
-	return append(r.locations(), r.upstreams()...)
+	is := routesOf(o.Spec)
+	if it.Request != nil {
+		is = manifest.RoutesOf(effect.Apply(patch, before))
+	}
+	return append(r.locations(is.Locations), r.upstreams(is)...)
 }
 
 // rerouting is how a patch changes the way in which paths are served.
 type rerouting struct {
 	object *manifest.Object
-	// was and is are what live has before and after. Only git's routes have places in
-	// the manifest.
-	was, is manifest.Routes
-	old     pathIndex
-	git     func() manifest.Routes
-	flushed flushed
+	// was has the live routes. Only git's have places in the manifest.
+	was routeIndex
+	git func() routeIndex
+	// purged reports whether a request invalidates all that a location serves.
+	purged func(manifest.Location) bool
+	// kept are the locations whose cached copies stay, by their upstream.
+	kept map[string][]manifest.Location
 }
 
 // missing is the finding at a field.
@@ -56,21 +54,26 @@ func (r rerouting) missing(field, what string, of []manifest.Location) diag.Find
 		what+": cached copies stay until they expire, and this plan does not purge them", r.fix(of))
 }
 
-// locations advises on locations that handle requests in another way.
-func (r rerouting) locations() diag.List {
-	var found diag.List
-	git := sync.OnceValue(func() pathIndex { return byPath(r.git().Locations) })
-	for _, l := range r.is.Locations {
-		before, ok := r.old.find(l)
+// locations advises on locations that handle requests in another way, and collects the others.
+func (r rerouting) locations(is []manifest.Location) (found diag.List) {
+	for _, l := range is {
+		was, ok := r.was.location(l)
 		if !ok {
 			continue
 		}
-		changed := differing(before.Handling(), l.Handling())
-		if len(changed) == 0 || !cached(before) || r.flushed.has(l) || len(found) == maxPlaced {
+		before := was.Handling()
+		changed := differing(before, l.Handling())
+		if before["cache.edgeTTL"] == "0" || r.purged(l) {
+			continue
+		}
+		if was.Upstream == l.Upstream {
+			r.kept[l.Upstream] = append(r.kept[l.Upstream], l)
+		}
+		if len(changed) == 0 || len(found) == maxPlaced {
 			continue
 		}
 		field := "spec.locations"
-		if g, ok := git().find(l); ok {
+		if g, ok := r.git().location(l); ok {
 			if field = g.Field; len(changed) == 1 {
 				field += "." + changed[0]
 			}
@@ -80,38 +83,26 @@ func (r rerouting) locations() diag.List {
 	return found
 }
 
-// upstreams advises on upstreams that may answer in another way.
-func (r rerouting) upstreams() diag.List {
-	old, git := byName(r.was.Upstreams), sync.OnceValue(func() map[string]manifest.Upstream { return byName(r.git().Upstreams) })
-	unflushed := sync.OnceValue(r.unflushed)
-	var found diag.List
-	for _, u := range r.is.Upstreams {
-		before, ok := old[u.Name]
+// upstreams advises on upstreams that may answer in another way. Without any known location, each
+// serves all paths.
+func (r rerouting) upstreams(is manifest.Routes) (found diag.List) {
+	all := manifest.Location{Path: allPaths}
+	for _, u := range is.Upstreams {
+		before, ok := r.was.upstreams[u.Name]
 		field, what := replaced(before, u)
-		if !ok || what == "" || len(found) == maxPlaced {
+		of := r.kept[u.Name]
+		if len(is.Locations) == 0 && !r.purged(all) {
+			of = []manifest.Location{all}
+		}
+		if !ok || what == "" || len(of) == 0 || len(found) == maxPlaced {
 			continue
 		}
-		of := unflushed()[u.Name]
-		if len(r.is.Locations) == 0 {
-			of = unflushed()[""]
-		}
-		if len(of) == 0 {
-			continue
-		}
-		if g, ok := git()[u.Name]; ok {
+		if g, ok := r.git().upstreams[u.Name]; ok {
 			field = g.Field + "." + field
 		}
 		found = append(found, r.missing(field, fmt.Sprintf("upstream %s has %s", u.Name, what), of))
 	}
 	return found
-}
-
-func byName(upstreams []manifest.Upstream) map[string]manifest.Upstream {
-	m := make(map[string]manifest.Upstream, len(upstreams))
-	for _, u := range upstreams {
-		m[u.Name] = u
-	}
-	return m
 }
 
 // replaced returns the field of an upstream that changes its answers, and a text for it. Both are
@@ -129,41 +120,24 @@ func replaced(was, is manifest.Upstream) (field, what string) {
 	return "", ""
 }
 
-// unflushed returns the locations that each upstream keeps and no request covers; without any known
-// location, one of all paths for "".
-func (r rerouting) unflushed() map[string][]manifest.Location {
-	found := map[string][]manifest.Location{}
-	if all := (manifest.Location{Path: allPaths}); len(r.is.Locations) == 0 && !r.flushed.has(all) {
-		found[""] = []manifest.Location{all}
-	}
-	for _, l := range r.is.Locations {
-		before, ok := r.old.find(l)
-		if ok && before.Upstream == l.Upstream && cached(before) && !r.flushed.has(l) {
-			found[l.Upstream] = append(found[l.Upstream], l)
-		}
-	}
-	return found
-}
-
 // maxNamed bounds how many paths a command has.
 const maxNamed = 5
 
 // fix is the command that writes a request of the locations.
 func (r rerouting) fix(of []manifest.Location) string {
-	var hosts, paths []string
+	hosts, paths := map[string]bool{}, map[string]bool{}
 	for _, l := range of {
 		host := r.object.Host
 		if canName(l.Host, host) && !strings.Contains(l.Host, "*") {
 			host = l.Host
 		}
-		hosts, paths = append(hosts, host), append(paths, l.Purged())
+		hosts[host], paths[l.Purged()] = true, true
 	}
-	hosts, paths = slices.Compact(slices.Sorted(slices.Values(hosts))), slices.Compact(slices.Sorted(slices.Values(paths)))
 	command := "trueup purge new"
-	for _, host := range hosts {
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		command += " --hostname " + ledger.ShellWord(host)
 	}
-	for _, path := range paths[:min(maxNamed, len(paths))] {
+	for _, path := range slices.Sorted(maps.Keys(paths))[:min(maxNamed, len(paths))] {
 		command += " " + ledger.ShellWord(path)
 	}
 	if more := len(paths) - maxNamed; more > 0 {
@@ -171,9 +145,6 @@ func (r rerouting) fix(of []manifest.Location) string {
 	}
 	return command + " writes a purge, which apply sends after the change; or wait for the cache to expire"
 }
-
-// cached reports whether the edges keep anything of the location.
-func cached(l manifest.Location) bool { return l.Handling()["cache.edgeTTL"] != "0" }
 
 // differing returns the sorted names of the fields whose values differ.
 func differing(a, b map[string]string) []string {
@@ -186,67 +157,59 @@ func differing(a, b map[string]string) []string {
 	})
 }
 
-// pathIndex finds locations by their hosts and paths, and by their paths alone.
-type pathIndex struct {
-	exact map[[2]string]manifest.Location
-	paths map[string][]manifest.Location
+// routeIndex finds upstreams by their names, and locations by their paths, with and without a host.
+type routeIndex struct {
+	upstreams map[string]manifest.Upstream
+	locations map[string][]manifest.Location
 }
 
-func byPath(locations []manifest.Location) pathIndex {
-	x := pathIndex{map[[2]string]manifest.Location{}, map[string][]manifest.Location{}}
-	for _, l := range locations {
-		x.exact[[2]string{kind.HostKey(l.Host), l.Path}] = l
-		x.paths[l.Path] = append(x.paths[l.Path], l)
+func newRouteIndex(r manifest.Routes) routeIndex {
+	x := routeIndex{map[string]manifest.Upstream{}, map[string][]manifest.Location{}}
+	for _, u := range r.Upstreams {
+		x.upstreams[u.Name] = u
+	}
+	for _, l := range r.Locations {
+		for _, key := range []string{l.Path, hostAndPath(l)} {
+			x.locations[key] = append(x.locations[key], l)
+		}
 	}
 	return x
 }
 
-// find returns the location of the same path and host. A missing host matches the only location of
+// hostAndPath is unlike any path, which begins with a slash.
+func hostAndPath(l manifest.Location) string { return kind.HostKey(l.Host) + " " + l.Path }
+
+// location returns the location of the same path and host. A missing host matches the only location of
 // the path (docs/design.md 0.16).
-func (x pathIndex) find(l manifest.Location) (manifest.Location, bool) {
-	if same, ok := x.exact[[2]string{kind.HostKey(l.Host), l.Path}]; ok {
-		return same, true
+func (x routeIndex) location(l manifest.Location) (manifest.Location, bool) {
+	if same := x.locations[hostAndPath(l)]; len(same) > 0 {
+		return same[len(same)-1], true
 	}
-	if all := x.paths[l.Path]; len(all) == 1 && (l.Host == "" || all[0].Host == "") {
+	if all := x.locations[l.Path]; len(all) == 1 && (l.Host == "" || all[0].Host == "") {
 		return all[0], true
 	}
 	return manifest.Location{}, false
 }
 
-// flushed is what requests will have invalidated.
-type flushed struct {
-	requests []purge.Spec
-	hosts    []map[string]bool
-	cover    purge.Cover
-	// files are the requests that name a path without a star.
-	files map[string][]int
-}
-
-func newFlushed(requests []purge.Spec) flushed {
-	f := flushed{requests: requests, files: map[string][]int{}}
-	lists := make([][]string, len(requests))
+// purged returns a function that reports whether a request for the hostname invalidates all that a
+// location serves; if none can name its host, any request counts.
+func purged(requests []purge.Spec, hostname string) func(manifest.Location) bool {
+	hosts, lists, files := make([]map[string]bool, len(requests)), make([][]string, len(requests)), map[string][]int{}
 	for i, spec := range requests {
-		f.hosts, lists[i] = append(f.hosts, hostsOf(spec.Hostname, spec.Subdomains)), spec.Paths
+		hosts[i], lists[i] = hostsOf(spec.Hostname, spec.Subdomains), spec.Paths
 		for _, path := range spec.Paths {
 			if !purge.IsPrefix(path) {
-				f.files[path] = append(f.files[path], i)
+				files[path] = append(files[path], i)
 			}
 		}
 	}
-	f.cover = purge.NewCover(lists...)
-	return f
-}
-
-// has reports whether a request invalidates all that a location serves; if none can name its host,
-// any request for the hostname counts.
-func (f flushed) has(l manifest.Location) bool {
-	path := l.Purged()
-	fits := func(i int, _ string) bool { return l.HostIn(f.hosts[i]) || !canName(l.Host, f.requests[i].Hostname) }
-	if slices.ContainsFunc(f.files[path], func(i int) bool { return fits(i, path) }) {
-		return true
+	cover := purge.NewCover(lists...)
+	return func(l manifest.Location) bool {
+		path, anyHost := l.Purged(), !canName(l.Host, hostname)
+		fits := func(i int, _ string) bool { return anyHost || l.HostIn(hosts[i]) }
+		_, _, ok := cover.By(path, fits)
+		return ok || slices.ContainsFunc(files[path], func(i int) bool { return fits(i, path) })
 	}
-	_, _, ok := f.cover.By(path, fits)
-	return ok
 }
 
 // canName reports whether a purge of the hostname can name the host.
