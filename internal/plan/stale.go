@@ -85,10 +85,17 @@ func (d *deviations) options(expected, now *Choices) {
 	a, _ := encodedTree(expected).(map[string]any)
 	b, _ := encodedTree(now).(map[string]any)
 	for _, o := range [][2]string{
-		{"drift", "--drift"}, {"targets", "--target"}, {"takeOver", "--take-over"}, {"allowRecreate", "--allow-recreate"},
-		{"allowEmptyLive", "--allow-empty-live"}, {"maxCreates", "--max-creates"}, {"prune", "--prune"},
-		{"maxDeletes", "--max-deletes"}, {"partOfTree", "reading only a part of the project"},
-		{"overrides", "overrides in trueup.yaml"}, {"window", "purge.window in trueup.yaml"},
+		{"drift", "--drift"},
+		{"targets", "--target"},
+		{"takeOver", "--take-over"},
+		{"allowRecreate", "--allow-recreate"},
+		{"allowEmptyLive", "--allow-empty-live"},
+		{"maxCreates", "--max-creates"},
+		{"prune", "--prune"},
+		{"maxDeletes", "--max-deletes"},
+		{"partOfTree", "reading only a part of the project"},
+		{"overrides", "overrides in trueup.yaml"},
+		{"window", "purge.window in trueup.yaml"},
 	} {
 		d.changed("options: "+o[1], said(a[o[0]]), said(b[o[0]]))
 	}
