@@ -37,6 +37,8 @@ func location(f diag.Finding) safe {
 type alike struct {
 	diag.Finding
 	others []diag.Finding
+	// Link is the anchor of its object in HTML.
+	Link safe
 }
 
 func alikeFindings(found diag.List) []alike {

@@ -33,20 +33,20 @@ func groups(pl *plan.Plan, opts Options) []group {
 	}
 	all = together(all)
 	slices.SortStableFunc(all, func(a, b group) int {
-		return cmp.Compare(a.place(), b.place())
+		return cmp.Compare(placeOf(a.item.Op, a.rank), placeOf(b.item.Op, b.rank))
 	})
 	return all
 }
 
-// place is the sort key of a group: among grave ones, changes come before new objects.
-func (g group) place() rank {
+// placeOf is the sort key of an object: among grave ones, changes come before new objects.
+func placeOf(op plan.Op, r rank) rank {
 	switch {
-	case g.rank > rankSecurity:
+	case r > rankSecurity:
 		return rankRest
-	case g.item.Op == plan.Create:
+	case op == plan.Create:
 		return rankSecurity
 	}
-	return g.rank
+	return r
 }
 
 // together merges objects with equal changes. It compares cheap glances before contents,
@@ -90,7 +90,7 @@ func together(all []group) []group {
 func glance(rows []row) string {
 	var b strings.Builder
 	for _, r := range rows {
-		b.WriteString(string(r.mark) + r.path.String() + "\n" + r.before.String() + "\n" + r.after.String() + "\n")
+		b.WriteString(string(r.Mark) + r.Path.String() + "\n" + r.Before.String() + "\n" + r.After.String() + "\n")
 	}
 	return b.String()
 }
@@ -119,14 +119,14 @@ func content(item plan.Item, rows []row) string {
 	}
 	put(clean(item.Kind), clean(string(item.Cause)))
 	for _, r := range rows {
-		b.WriteString(string(r.mark) + " ")
-		put(r.path, r.cause, literal(r.live), literal(r.desired), r.before, r.after)
+		b.WriteString(string(r.Mark) + " ")
+		put(r.Path, r.Cause, literal(r.live), literal(r.desired), r.Before, r.After)
 	}
 	for _, v := range slices.Concat(item.Preserved, item.Collateral) {
 		put(clean(v.Path), literal(v.Value))
 	}
 	for _, n := range itemNotes(item) {
-		put(n.text)
+		put(n.Text)
 	}
 	return b.String()
 }
@@ -151,7 +151,7 @@ func (g group) names() safe {
 func (g group) notes(of func(plan.Item) []note) []note {
 	notes := of(g.item)
 	if g.many() {
-		notes = append(notes, note{text: safetext.F("in %s: %s", g.title(), g.names()), list: true})
+		notes = append(notes, note{Text: safetext.F("in %s: %s", g.title(), g.names()), list: true})
 	}
 	return notes
 }
@@ -198,9 +198,9 @@ func priority(item plan.Item, rows []row) rank {
 		return rankBlocked
 	case item.Op == plan.Post || item.Op == plan.Deferred:
 		return rankPurge
-	case item.Op == plan.Delete || has(func(r row) bool { return slices.Contains([]mark{markRemove, markLost}, r.mark) }):
+	case item.Op == plan.Delete || has(func(r row) bool { return slices.Contains([]mark{markRemove, markLost}, r.Mark) }):
 		return rankRemoval
-	case has(func(r row) bool { return r.alarm }):
+	case has(func(r row) bool { return r.Alarm }):
 		return rankDrift
 	case item.Op == plan.Patch:
 		return rankChange

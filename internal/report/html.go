@@ -5,9 +5,14 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"io"
 	"strings"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
 )
 
 // Text from outside enters the page only through html/template.
@@ -23,7 +28,26 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 	page.Style, page.Script = template.CSS(style), template.JS(script)
 	page.Policy = policy(style, script)
 	view, err := template.New("page.tmpl").Funcs(template.FuncMap{
-		"message": message, "location": location, "source": sourceView, "short": func(s string) safe { return clean(s).Cut(maxPath) },
+		"sandboxBanner": func() string { return Banner },
+		"offlineBanner": func() string { return offlineBanner },
+		"settingsTitle": func() string { return settingsTitle },
+		"short":         func(s any) safe { return clean(fmt.Sprint(s)).Cut(maxPath) },
+		"link":          func(k kind.Key) string { return page.links[k].String() },
+		"class":         func(s diag.Severity) string { return [...]string{"wait", "bad", "hint"}[s] },
+		"look":          func(m mark) look { return tableOfMarks[m] },
+		"status":        func(s apply.Status) look { return statusStyles[s].look },
+		"message":       message,
+		"location":      location,
+		"source":        sourceView,
+		"named":         named,
+		"breakable":     breakable,
+		"sentence":      sentence,
+		"advices":       advices,
+		"isAre":         countIs,
+		"nextSteps":     nextSteps,
+		"mismatch":      mismatchView,
+		"body":          bodyView,
+		"place":         source,
 	}).ParseFS(htmlFiles, "html/page.tmpl")
 	if err != nil {
 		return err

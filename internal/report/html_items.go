@@ -5,33 +5,27 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/apply"
-	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
 
+// htmlItem is an object in the page. The template calls View for each, to save memory.
 type htmlItem struct {
-	ID, Link        safe
-	Mark            look
-	Op, Kind, Name  safe
-	Why             safe
-	Headline, Place safe
-	Open            bool
-	Leads           []htmlRow
-	Diff            *htmlDiff
-	Notes           []note
-	Request         *htmlBody
+	*plan.Item
+	ID          safe
+	opts        Options
+	offline     bool
+	place, rank rank
 }
 
-// htmlEntry is an object in the page. The template calls View for each, to save memory.
-type htmlEntry struct {
-	ID      safe
-	Open    bool
-	item    *plan.Item
-	opts    Options
-	columns htmlColumns
-	group   group
+// htmlView is all that the page shows about an object.
+type htmlView struct {
+	Mark     mark
+	Headline safe
+	// Leads are rows about the object as a whole.
+	Leads []row
+	Diff  *htmlDiff
+	Notes []note
 }
 
 type htmlFilter struct {
@@ -39,17 +33,9 @@ type htmlFilter struct {
 	Choices  []tally
 }
 
-// maxOpen is how many objects are unfolded.
-const maxOpen = 40
-
 // items adds the visible objects and their anchors.
 func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 	taken := map[safe]bool{}
-	columns := htmlColumns{"live", "Field", "Live", "Git", "Cause"}
-	if pl.Offline {
-		columns = htmlColumns{"offline", "Field", "Base", "Head", "Cause"}
-	}
-	p.links = map[kind.Key]safe{}
 	for i := range pl.Items {
 		item := &pl.Items[i]
 		if hidden(*item, opts) {
@@ -63,21 +49,15 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 		if p.links[item.Key].Empty() {
 			p.links[item.Key] = safetext.F("#%s", id)
 		}
-		g := group{item: plan.Item{Op: item.Op}, rank: priority(*item, itemRows(*item, opts))}
-		p.Items = append(p.Items, htmlEntry{ID: id, item: item, opts: opts, columns: columns, group: g})
+		rank := priority(*item, itemRows(*item, opts))
+		p.Items = append(p.Items, htmlItem{item, id, opts, pl.Offline, placeOf(item.Op, rank), rank})
 	}
-	slices.SortStableFunc(p.Items, func(a, b htmlEntry) int {
-		return cmp.Or(cmp.Compare(a.group.place(), b.group.place()), cmp.Compare(a.group.rank, b.group.rank))
-	})
-	for i := range p.Items {
-		p.Items[i].Open = i < maxOpen
-	}
-	p.Many = len(p.Items) > maxOpen
+	slices.SortStableFunc(p.Items, func(a, b htmlItem) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.rank, b.rank)) })
 	p.ItemsOf = safetext.Count(len(p.Items), "object")
 	if len(p.Items) < len(pl.Items) {
 		p.ItemsOf = safetext.F("%d of %s", len(p.Items), safetext.Count(len(pl.Items), "object"))
 	}
-	p.filters(pl, opts)
+	p.filters()
 }
 
 // addressable reports whether a text needs no escape in a URL.
@@ -86,56 +66,38 @@ func addressable(s string) bool {
 	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""
 }
 
-// View returns all that the page shows about the object.
-func (e htmlEntry) View() htmlItem {
-	item, rows := *e.item, itemRows(*e.item, e.opts)
-	v := htmlItem{
-		ID: e.ID, Link: safetext.F("#%s", e.ID), Open: e.Open, Mark: tableOfMarks[opMark(item)], Why: clean(string(item.Cause)).Cut(maxName),
-		Op: opValue(item), Kind: clean(item.Kind).Cut(maxPath), Name: clean(item.Name).Cut(maxPath),
-		Headline: headline(item, rows), Place: source(item), Request: bodyView(item.Request),
-	}
-	leads := len(opRows(item))
-	for _, r := range rows[:leads] {
-		lead := htmlRow{Mark: tableOfMarks[r.mark], Path: []safe{r.path}, Said: r.before.String() + r.after.String(), Cause: r.cause.String(), Alarm: r.alarm}
-		v.Leads = append(v.Leads, lead)
+// View makes the view of an object.
+func (i htmlItem) View() htmlView {
+	item, rows := *i.Item, itemRows(*i.Item, i.opts)
+	leads := opRows(item)
+	v := htmlView{Mark: markSame, Headline: headline(item, rows), Leads: leads}
+	if len(leads) > 0 {
+		v.Mark = leads[0].Mark
+	} else if item.Op == plan.Patch {
+		v.Mark = markChange
 	}
 	if mentioned(item) {
-		v.Leads = append(v.Leads, htmlRow{Mark: tableOfMarks[markSame], Path: []safe{mention(item)}})
+		v.Leads = []row{{reason: reason{Mark: markSame}, Path: mention(item)}}
 	} else {
 		v.Notes = itemNotes(item)
 	}
-	if len(rows) > leads {
-		v.Diff = &htmlDiff{Caption: safetext.F("What differs in %s", titled(item.Key)), Columns: e.columns}
-		for _, r := range rows[leads:] {
-			v.Diff.Rows = append(v.Diff.Rows, rowView(item.Kind, r))
+	if rows = rows[len(leads):]; len(rows) > 0 {
+		v.Diff = &htmlDiff{"live", safetext.F("What differs in %s", titled(item.Key)), rows}
+		if i.offline {
+			v.Diff.Class = "offline"
 		}
-		if i := slices.IndexFunc(rows, func(r row) bool { return r.alarm }); i >= leads && item.Op == plan.Patch {
-			v.Mark = tableOfMarks[rows[i].mark]
+		if i := slices.IndexFunc(rows, func(r row) bool { return r.Alarm }); i >= 0 && item.Op == plan.Patch {
+			v.Mark = rows[i].Mark
 		}
 	}
 	return v
 }
 
-// opValue is the operation as the filter's value.
-func opValue(item plan.Item) safe { return clean(string(item.Op)).Cut(maxName) }
-
-// opMark is the mark of an object as a whole.
-func opMark(item plan.Item) mark {
-	if rows := opRows(item); len(rows) > 0 {
-		return rows[0].mark
-	}
-	if item.Op == plan.Patch {
-		return markChange
-	}
-	return markSame
-}
-
-func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
-	p.Causes = causes(pl, opts)
+func (p *htmlPage) filters() {
 	filters := []htmlFilter{{"Cause", "why", p.Causes}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
-	for _, e := range p.Items {
-		kind := clean(e.item.Kind).Cut(maxPath).String()
-		filters[1].count(opValue(*e.item).String(), headlines()[e.item.Op])
+	for _, i := range p.Items {
+		kind := clean(i.Kind).Cut(maxPath).String()
+		filters[1].count(clean(string(i.Op)).String(), headlines()[i.Op])
 		filters[2].count(kind, kind)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
@@ -151,58 +113,8 @@ func (f *htmlFilter) count(value, name string) {
 	f.Choices[i].N++
 }
 
-type htmlOutcomes struct {
-	Of        safe
-	Next      []safe
-	List      []htmlOutcome
-	Untouched safe
-}
-
-type htmlOutcome struct {
-	Look                             look
-	Status, Link, Name, Message, Fix safe
-	Mismatch                         *htmlDiff
-}
-
-// outcomes adds the outcome of each object; what needs a person comes first.
-func (p *htmlPage) outcomes(doc Document) {
-	out := &htmlOutcomes{Of: applySummary(doc.Apply), Next: nextSteps(doc.Apply)}
-	p.Heading, p.Lede, p.Sub, p.Outcomes = applyTitle(doc), out.Of, safe{}, out
-	p.CountsOf, p.Counts = "Outcomes", nil
-	counts, untouchedOnes := map[apply.Status]int{}, 0
-	order := byUrgency()
-	for _, o := range slices.SortedStableFunc(slices.Values(doc.Apply.Outcomes), func(a, b apply.Outcome) int {
-		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
-	}) {
-		counts[o.Status]++
-		if untouched(o) {
-			untouchedOnes++
-			continue
-		}
-		out.List = append(out.List, outcomeView(o, p.links[o.Key]))
+func (p *htmlPage) list(name, noun string, lines []safe) {
+	if len(lines) > 0 {
+		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
 	}
-	for _, s := range statuses() {
-		p.Counts = append(p.Counts, tally{Class: statusStyles[s].countClass, Name: string(s), N: counts[s]})
-	}
-	withoutColour(p.Counts)
-	if untouchedOnes > 0 {
-		out.Untouched = safetext.F("%s equal to git: nothing was sent.", countIs(untouchedOnes, "object"))
-	}
-}
-
-func outcomeView(o apply.Outcome, link safe) htmlOutcome {
-	v := htmlOutcome{
-		Look: statusStyles[o.Status].look, Status: message(string(o.Status)), Link: link, Name: named(o.Key),
-		Message: message(o.Message), Fix: message(o.Fix),
-	}
-	if len(o.Mismatches) == 0 {
-		return v
-	}
-	v.Mismatch = &htmlDiff{Caption: safetext.F("What the server did not keep of %s", v.Name), Columns: htmlColumns{"sent", "Field", "Sent", "Returned", "Hint"}}
-	for _, m := range o.Mismatches {
-		r := htmlRow{Mark: tableOfMarks[markDrift], Path: breakable(clean(m.Path).Cut(maxPath)), Cause: message(m.Hint).String()}
-		r.Before, r.After = sides(m.Sent, m.Returned, row{}.room())
-		v.Mismatch.Rows = append(v.Mismatch.Rows, r)
-	}
-	return v
 }

@@ -1,78 +1,47 @@
 package report
 
 import (
+	"cmp"
 	"html/template"
 	"slices"
 
+	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
 
+// htmlPage is a Document and what its page shows beyond it.
 type htmlPage struct {
-	Style                              template.CSS
-	Script                             template.JS
-	Policy                             string
-	Heading                            string
-	Command, Title, Lede, Sub, Context safe
-	Result                             look
-	Digest, Empty, Tool                safe
-	Banners, Notes                     []htmlText
+	Document
+	Style   template.CSS
+	Script  template.JS
+	Policy  string
+	Heading string
+	// Lede follows the heading and Sub is below it. Context is the workspace.
+	Lede, Sub, Context safe
 	// CountsOf is the caption of Counts.
 	CountsOf       string
 	Counts, Causes []tally
-	Look           []htmlLook
+	Notices        []notice
 	Facts          []fact
-	SettingsOf     string
-	Settings       []htmlSetting
-	Errors         []safe
-	FindingsOf     safe
-	Findings       []htmlFinding
-	Outcomes       *htmlOutcomes
-	AdviceOf       safe
-	Advice         []htmlFinding
-	ItemsOf        safe
-	Items          []htmlEntry
-	// Many is set for a long page: the browser then lays out only the objects on the screen.
-	Many                       bool
+	Settings       []setting
+	FoundOf        safe
+	Found, Advice  []alike
+	// Outcomes has those that need a person first, without Untouched ones.
+	Outcomes  []apply.Outcome
+	Untouched int
+	// Base is why the plan was compared with no commit.
+	Base                       safe
+	Notes                      []safe
+	ItemsOf                    safe
+	Items                      []htmlItem
 	Filters                    []htmlFilter
 	Lists                      []htmlList
 	MaxText, MaxLines, MaxBody int
 	// links maps objects to their anchors.
 	links map[kind.Key]safe
-}
-
-type htmlText struct {
-	Class string
-	Text  safe
-}
-
-// htmlLook is a notice with links to its objects.
-type htmlLook struct {
-	Title safe
-	Links []htmlLink
-	Rest  safe
-}
-
-type htmlLink struct{ Link, Text safe }
-
-// htmlSetting is a setting that differs from the base, with its effects.
-type htmlSetting struct {
-	Mark  look
-	Text  safe
-	Notes []note
-}
-
-// Text returns the sentence.
-func (n note) Text() safe { return n.text }
-
-// Class returns the CSS class.
-func (n note) Class() string {
-	if n.fix {
-		return "fix"
-	}
-	return ""
 }
 
 // htmlList is a list of names and their number.
@@ -82,27 +51,19 @@ type htmlList struct {
 	Lines []safe
 }
 
-func newHTMLPage(doc Document, opts Options) htmlPage {
-	p := htmlPage{
-		Command: message(doc.Command), Errors: messages(doc.Errors), SettingsOf: settingsTitle,
-		Result:  look{Class: "bad", Sign: "✗", Name: safetext.F("%s, exit code %d", message(doc.Result), doc.ExitCode).String()},
+func newHTMLPage(doc Document, opts Options) *htmlPage {
+	p := &htmlPage{
+		Document: doc, Settings: settingsOf(doc.Plan), links: map[kind.Key]safe{},
+		Found: shownFindings(doc, Options{Verbose: true}), FoundOf: findingsSummary(doc),
 		MaxText: maxHTMLText, MaxLines: maxHTMLLines, MaxBody: maxHTMLBody,
 	}
-	switch doc.ExitCode {
-	case 0:
-		p.Result.Class, p.Result.Sign = "good", "✓"
-	case 2:
-		p.Result.Class, p.Result.Sign = "wait", "●"
-	}
-	if doc.Sandbox {
-		p.Banners = append(p.Banners, htmlText{"note", clean(Banner)})
-	}
 	if doc.Plan != nil {
-		p.plan(doc, opts)
+		p.plan(doc.Plan, opts)
+	} else {
+		p.manifests()
 	}
-	p.findings(doc)
 	if doc.Apply != nil {
-		p.outcomes(doc)
+		p.outcomes()
 	}
 	var texts []safe
 	for _, f := range silenced(doc) {
@@ -110,73 +71,61 @@ func newHTMLPage(doc Document, opts Options) htmlPage {
 		texts = append(texts, safetext.Join(safetext.Filled(text, message(f.Silenced)), " - "))
 	}
 	p.list("Silenced by comments", "finding", texts)
-	p.Title = safetext.Join(safetext.Filled(safetext.F("%s: %s", p.Heading, p.Lede), p.Context), " - ")
 	return p
 }
 
-func (p *htmlPage) plan(doc Document, opts Options) {
-	pl := doc.Plan
-	p.Heading, p.Lede, p.Sub = planTitle(doc), requestSummary(doc), restSummary(pl.Summary)
-	switch {
-	case doc.Command == "drift":
-		p.Lede = driftSummary(pl.Summary)
-	case pl.Summary.Drifted > 0:
-		p.Sub = safetext.Join(safetext.Filled(driftSummary(pl.Summary), p.Sub), " ")
-	}
-	p.CountsOf, p.Counts = "Objects and fields", withoutColour(planCounts(pl.Summary))
-	p.Tool, p.Digest, p.Facts = message(pl.Tool), clean(pl.Digest).Cut(maxPath), facts(doc)
-	p.Context = clean(pl.Target.Workspace.Name).Cut(maxPath)
-	if pl.Offline {
-		p.Banners = append(p.Banners, htmlText{"warn", clean(offlineBanner)})
-	}
+func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
+	p.Heading, p.Context = planTitle(p.Document), clean(pl.Target.Workspace.Name).Cut(maxPath)
+	p.Lede, p.Sub = planSummary(p.Document)
+	p.CountsOf, p.Counts, p.Causes = "Objects and fields", planCounts(pl.Summary), causes(pl, opts)
+	p.Notices, p.Facts, p.Notes = notices(pl), facts(p.Document), messages(pl.Notes)
 	if _, problem, fix := blame(pl.Blame); !problem.Empty() {
-		p.Notes = append(p.Notes, htmlText{"wait", safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))})
-	}
-	for _, n := range messages(pl.Notes) {
-		p.Notes = append(p.Notes, htmlText{"", n})
-	}
-	for _, s := range pl.Settings {
-		r := settingRow(s)
-		p.Settings = append(p.Settings, htmlSetting{tableOfMarks[r.mark], sentence(r), settingNotes(pl, s)})
+		p.Base = safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))
 	}
 	p.items(pl, opts)
-	p.look(pl)
-	p.AdviceOf = advices(len(pl.Advice))
 	files := itemsByFile(pl)
-	for _, a := range alikeFindings(pl.Advice) {
-		v := findingView(a)
+	p.Advice = alikeFindings(pl.Advice)
+	for i, a := range p.Advice {
 		if item := itemAt(files[a.Path], a.Line); item != nil {
-			v.Link = p.links[item.Key]
+			p.Advice[i].Link = p.links[item.Key]
 		}
-		p.Advice = append(p.Advice, v)
 	}
 	p.list("Equal to git", "object", inSync(pl))
 	p.list("Not in git", "object", namesOf(pl.Unmanaged))
-	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
-		p.Empty = clean("Nothing differs.")
+}
+
+// manifests adds the summary of a run without a plan.
+func (p *htmlPage) manifests() {
+	p.Heading, p.Lede = "Manifests", p.FoundOf
+	if len(p.Errors) > 0 && len(p.Findings) == 0 && p.Objects == 0 {
+		p.Heading, p.Lede = "Stopped", safetext.F("%s.", safetext.Count(len(p.Errors), "error"))
+	}
+	p.CountsOf, p.Counts = "Findings", []tally{
+		{Class: "cut", Name: "errors", N: p.Findings.Count(diag.Error) + len(p.Errors)},
+		{Class: "edit", Name: "warnings", N: p.Findings.Count(diag.Warning)},
+		{Class: "plain", Name: "objects", N: p.Objects},
 	}
 }
 
-// maxLinks limits the links of an htmlLook.
-const maxLinks = 8
-
-func (p *htmlPage) look(pl *plan.Plan) {
-	if n := len(pl.Settings); n > 0 {
-		below := []htmlLink{{clean("#settings"), clean("below")}}
-		p.Look = append(p.Look, htmlLook{Title: safetext.F("%s changed since the base", safetext.Count(n, "setting")), Links: below})
-	}
-	for _, n := range notices(pl) {
-		l := htmlLook{Title: n.title}
-		for i, key := range n.keys[:min(len(n.keys), maxLinks)] {
-			l.Links = append(l.Links, htmlLink{p.links[key], n.names[i]})
+// outcomes replaces the summary by that of the outcomes.
+func (p *htmlPage) outcomes() {
+	p.Heading, p.Lede, p.Sub = applyTitle(p.Document), applySummary(p.Apply), safe{}
+	counts := map[apply.Status]int{}
+	for _, o := range p.Apply.Outcomes {
+		counts[o.Status]++
+		if untouched(o) {
+			p.Untouched++
+		} else {
+			p.Outcomes = append(p.Outcomes, o)
 		}
-		if more := len(n.keys) - maxLinks; more > 0 {
-			l.Rest = safetext.F("and %d more", more)
-		}
-		p.Look = append(p.Look, l)
 	}
-	if n := len(pl.Advice); n > 0 {
-		p.Look = append(p.Look, htmlLook{Title: advices(n), Links: []htmlLink{{clean("#advice"), clean("below")}}})
+	order := byUrgency()
+	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int {
+		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
+	})
+	p.CountsOf, p.Counts = "Outcomes", nil
+	for _, s := range statuses() {
+		p.Counts = append(p.Counts, tally{Class: statusStyles[s].countClass, Name: string(s), N: counts[s]})
 	}
 }
 
@@ -187,22 +136,6 @@ func inSync(pl *plan.Plan) (names []safe) {
 		}
 	}
 	return names
-}
-
-func (p *htmlPage) list(name, noun string, lines []safe) {
-	if len(lines) > 0 {
-		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
-	}
-}
-
-// withoutColour greys out counts that are 0.
-func withoutColour(counts []tally) []tally {
-	for i := range counts {
-		if counts[i].N == 0 {
-			counts[i].Class = "zero"
-		}
-	}
-	return counts
 }
 
 // facts returns the inputs of the plan and of the run.
@@ -227,36 +160,6 @@ func facts(doc Document) []fact {
 		all = append(all, fact{Name: "Manifests", Words: safetext.Count(doc.Objects, "object")})
 	}
 	return slices.DeleteFunc(all, fact.empty)
-}
-
-func (p *htmlPage) findings(doc Document) {
-	p.FindingsOf = findingsSummary(doc)
-	for _, f := range doc.Findings {
-		p.Findings = append(p.Findings, findingView(alike{Finding: f}))
-	}
-	if doc.Plan != nil {
-		return
-	}
-	p.Heading, p.Lede = "Manifests", p.FindingsOf
-	if len(doc.Errors) > 0 && len(doc.Findings) == 0 && doc.Objects == 0 {
-		p.Heading, p.Lede = "Stopped", safetext.F("%s.", safetext.Count(len(doc.Errors), "error"))
-	}
-	errs, warnings := doc.Findings.Count(diag.Error), doc.Findings.Count(diag.Warning)
-	p.CountsOf = "Findings"
-	p.Counts = withoutColour([]tally{
-		{Class: "cut", Name: "errors", N: errs + len(doc.Errors)}, {Class: "edit", Name: "warnings", N: warnings}, {Class: "plain", Name: "objects", N: doc.Objects},
-	})
-}
-
-// htmlFinding is one finding, with its source line.
-type htmlFinding struct {
-	alike
-	Class string
-	Link  safe
-}
-
-func findingView(a alike) htmlFinding {
-	return htmlFinding{alike: a, Class: map[diag.Severity]string{diag.Error: "bad", diag.Warning: "wait", diag.Advice: "hint"}[a.Severity]}
 }
 
 // htmlSource is a line of a file; At is the word at the finding's column.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"trueup/internal/apply"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
@@ -30,25 +31,11 @@ func (r row) room() htmlRoom {
 	return htmlRoom{maxHTMLText, maxHTMLLines}
 }
 
-// htmlDiff is a table of changes, with two values side by side.
+// htmlDiff is a table of changes, with two values side by side. Class names the sides: live, offline or sent.
 type htmlDiff struct {
+	Class   string
 	Caption safe
-	Columns htmlColumns
-	Rows    []htmlRow
-}
-
-// htmlColumns are column heads. Class selects their names on narrow screens.
-type htmlColumns struct{ Class, Path, Before, After, Why string }
-
-type htmlRow struct {
-	Mark look
-	Why  safe
-	// Path has parts between which a line may break.
-	Path []safe
-	// Said replaces the two values. These are strings so that the template can test for empty.
-	At, Said, Cause string
-	Before, After   htmlCell
-	Alarm           bool
+	Rows    []row
 }
 
 // htmlCell is one side of a change.
@@ -67,25 +54,43 @@ type htmlLine struct {
 	New   bool
 }
 
-func rowView(kindName string, r row) htmlRow {
-	v := htmlRow{Mark: tableOfMarks[r.mark], Why: clean(string(r.why)).Cut(maxName), Path: breakable(r.path), Cause: r.cause.String(), Alarm: r.alarm}
+// At returns the line of a change, and its risk if that is grave.
+func (r row) At() string {
+	var at, risk safe
 	if r.line > 0 {
-		v.At = safetext.F("line %d", r.line).String()
+		at = safetext.F("line %d", r.line)
 	}
 	if r.risk.Grave() {
-		v.At = safetext.Join(safetext.Filled(clean(v.At), clean(r.risk.Meaning())), " · ").String()
+		risk = clean(r.risk.Meaning())
 	}
+	return safetext.Join(safetext.Filled(at, risk), " · ").String()
+}
+
+// Cells returns the two sides of a change.
+func (r row) Cells() (cells [2]htmlCell) {
 	switch {
-	case r.moved:
-		v.Said = r.after.String()
 	case r.live != nil && r.desired != nil:
-		v.Before, v.After = sides(r.live, r.desired, r.room())
+		cells[0], cells[1] = sides(r.live, r.desired, r.room())
 	case r.live != nil:
-		v.Before = alone(kindName, r.path.String(), r.live, r.room())
+		cells[0] = alone(r.kind, r.Path.String(), r.live, r.room())
 	case r.desired != nil:
-		v.After = alone(kindName, r.path.String(), r.desired, r.room())
+		cells[1] = alone(r.kind, r.Path.String(), r.desired, r.room())
 	}
-	return v
+	return cells
+}
+
+// mismatchView compares what apply sent with what the server returned; nil if they are equal.
+func mismatchView(o apply.Outcome) *htmlDiff {
+	if len(o.Mismatches) == 0 {
+		return nil
+	}
+	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", named(o.Key))}
+	for _, m := range o.Mismatches {
+		d.Rows = append(d.Rows, row{
+			reason: reason{Mark: markDrift, Cause: message(m.Hint)}, Path: clean(m.Path).Cut(maxPath), live: m.Sent, desired: m.Returned,
+		})
+	}
+	return d
 }
 
 // breakable returns the parts of a path, each with its final dot.
@@ -133,14 +138,7 @@ func tall(v any) bool {
 
 // sides returns two values with their different words or lines marked.
 func sides(before, after any, room htmlRoom) (a, b htmlCell) {
-	switch {
-	case before == nil && after == nil:
-		return a, b
-	case before == nil:
-		return a, alone("", "", after, room)
-	case after == nil:
-		return alone("", "", before, room), b
-	case !tall(before) && !tall(after):
+	if !tall(before) && !tall(after) {
 		left, right := wordsOf(apart(literal(before), literal(after), room.text))
 		return htmlCell{Lines: []htmlLine{left}}, htmlCell{Lines: []htmlLine{right}}
 	}

@@ -69,7 +69,7 @@ func writeJUnit(w io.Writer, doc Document, _ Options) error {
 	all := testSuites{Name: "trueup"}
 	suites := []testSuite{manifestSuite(doc)}
 	if doc.Plan != nil || doc.Apply != nil {
-		s := testSuite{Name: clean(doc.Command).Cut(maxName).Guarded(), Cases: settingCases(doc.Plan)}
+		s := testSuite{Name: clean(doc.Command).Cut(maxName).Guarded(), Cases: settingCases(doc)}
 		if doc.Apply != nil {
 			s.Cases = append(s.Cases, applyCases(doc)...)
 		} else {
@@ -180,17 +180,10 @@ func planCases(doc Document) (cases []testCase) {
 	return cases
 }
 
-func settingCases(pl *plan.Plan) []testCase {
-	if pl == nil {
-		return nil
-	}
-	var cases []testCase
-	for _, setting := range pl.Settings {
-		lines := []safe{sentence(settingRow(setting))}
-		for _, n := range settingNotes(pl, setting) {
-			lines = append(lines, n.text)
-		}
-		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: clean(setting.Field).Cut(maxPath).Guarded(), Out: block(lines)})
+func settingCases(doc Document) (cases []testCase) {
+	for _, r := range settingRemarks(doc) {
+		name := clean(r.field).Cut(maxPath).Guarded()
+		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: name, Out: block(r.lines())})
 	}
 	return cases
 }

@@ -145,10 +145,9 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 
 func settingPieces(pl *plan.Plan) []piece {
 	var out []piece
-	for _, s := range pl.Settings {
-		r, notes := settingRow(s), settingNotes(pl, s)
-		out = append(out, piece{lines: append(diffRow(r), noteLines(notes[0])...), path: r.path})
-		for _, n := range notes[1:] {
+	for _, s := range settingsOf(pl) {
+		out = append(out, piece{lines: append(diffRow(s.Row), noteLines(s.Notes[0])...), path: s.Row.Path})
+		for _, n := range s.Notes[1:] {
 			out = append(out, piece{lines: noteLines(n), path: n.gravePath()})
 		}
 	}
@@ -161,9 +160,9 @@ func diffPieces(g group) []piece {
 	}
 	var out []piece
 	for _, r := range g.rows {
-		p := piece{lines: diffRow(r), alarm: r.alarm || r.mark == markRemove}
+		p := piece{lines: diffRow(r), alarm: r.Alarm || r.Mark == markRemove}
 		if r.risk.Grave() {
-			p.path = r.path
+			p.path = r.Path
 		}
 		out = append(out, p)
 	}
@@ -172,7 +171,7 @@ func diffPieces(g group) []piece {
 			out = append(out, pieced(noteLines(n))...)
 			continue
 		}
-		out = append(out, piece{noteLines(n), n.gravePath(), n.fix})
+		out = append(out, piece{noteLines(n), n.gravePath(), n.Fix})
 	}
 	return out
 }
@@ -213,17 +212,17 @@ func outcomeBlocks(r *apply.Result) []section {
 
 // diffRow returns a line for each value of a row, after a line for what is not a change of git.
 func diffRow(r row) []safe {
-	said := safetext.Join(safetext.Filled(r.path, r.after), ": ")
+	said := safetext.Join(safetext.Filled(r.Path, r.After), ": ")
 	switch {
-	case r.mark == markOnce || r.mark == markLater:
-		return commented(safetext.F("! %s", said), r.cause)
-	case r.mark == markSame:
-		return commented(safetext.F("  %s", said), r.cause)
-	case r.moved:
-		return commented(safetext.F("! %s: moved", r.path), r.cause)
-	case r.alarm:
-		head := safetext.F("! %s", safetext.Join(safetext.Filled(r.path, r.cause), ": "))
-		r.cause = safe{}
+	case r.Mark == markOnce || r.Mark == markLater:
+		return commented(safetext.F("! %s", said), r.Cause)
+	case r.Mark == markSame:
+		return commented(safetext.F("  %s", said), r.Cause)
+	case r.Moved:
+		return commented(safetext.F("! %s: moved", r.Path), r.Cause)
+	case r.Alarm:
+		head := safetext.F("! %s", safetext.Join(safetext.Filled(r.Path, r.Cause), ": "))
+		r.Cause = safe{}
 		return append([]safe{head}, changedLines(r)...)
 	}
 	return changedLines(r)
@@ -231,18 +230,18 @@ func diffRow(r row) []safe {
 
 // changedLines returns the values of a row and their details.
 func changedLines(r row) []safe {
-	before, after := safetext.F("- %s: %s", r.path, r.before), safetext.F("+ %s: %s", r.path, r.after)
+	before, after := safetext.F("- %s: %s", r.Path, r.Before), safetext.F("+ %s: %s", r.Path, r.After)
 	switch {
-	case !r.before.Empty() && !r.after.Empty():
-		return append([]safe{before}, commented(after, r.cause)...)
-	case !r.before.Empty():
-		return append(commented(before, r.cause), detailLines("-", r)...)
-	case !r.after.Empty():
-		return append(commented(after, r.cause), detailLines("+", r)...)
-	case r.alarm:
+	case !r.Before.Empty() && !r.After.Empty():
+		return append([]safe{before}, commented(after, r.Cause)...)
+	case !r.Before.Empty():
+		return append(commented(before, r.Cause), detailLines("-", r)...)
+	case !r.After.Empty():
+		return append(commented(after, r.Cause), detailLines("+", r)...)
+	case r.Alarm:
 		return nil
 	}
-	return commented(safetext.F("+ %s", r.path), r.cause)
+	return commented(safetext.F("+ %s", r.Path), r.Cause)
 }
 
 func detailLines(sign string, r row) []safe {
@@ -269,8 +268,8 @@ func commented(line, cause safe) []safe {
 
 // noteLines wraps a note; a fix stays on one line, so that you can copy it.
 func noteLines(n note) []safe {
-	line := safetext.F("  %s", n.text)
-	if n.fix {
+	line := safetext.F("  %s", n.Text)
+	if n.Fix {
 		return []safe{line}
 	}
 	var out []safe

@@ -34,11 +34,9 @@ func markdownTitle(doc Document) safe {
 		return safetext.F("%s: %s", applyTitle(doc), applySummary(doc.Apply))
 	case doc.Plan == nil:
 		return findingsSummary(doc)
-	case doc.Command == "drift":
-		return safetext.F("Drift: %s", driftSummary(doc.Plan.Summary))
-	default:
-		return safetext.F("Plan: %s", requestSummary(doc))
 	}
+	lede, _ := planSummary(doc)
+	return safetext.F("%s: %s", planTitle(doc), lede)
 }
 
 func summaryTable(s plan.Summary) markup {
@@ -95,7 +93,7 @@ const (
 func lookAt(pl *plan.Plan, opts Options, most int) markup {
 	var text markup
 	for _, n := range notices(pl) {
-		text = listed(text, n.title, n.names, most)
+		text = listed(text, n.Title, n.Names, most)
 	}
 	if len(pl.Advice) > 0 {
 		var rules []safe

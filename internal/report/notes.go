@@ -14,9 +14,9 @@ import (
 const maxParts = 12
 
 type note struct {
-	text safe
-	// fix marks an instruction, and list a list of names.
-	fix, list bool
+	Text safe
+	// Fix marks an instruction, and list a list of names.
+	Fix, list bool
 	// path and risk belong to a dropped value.
 	path safe
 	risk kind.Risk
@@ -34,12 +34,12 @@ func (n note) gravePath() safe {
 func itemNotes(item plan.Item) []note {
 	var notes []note
 	for _, v := range item.Preserved {
-		notes = append(notes, note{text: safetext.F("kept: %s = %s (not managed here)", clean(v.Path).Cut(maxPath), value(v.Value, false))})
+		notes = append(notes, note{Text: safetext.F("kept: %s = %s (not managed here)", clean(v.Path).Cut(maxPath), value(v.Value, false))})
 	}
 	for _, v := range item.Collateral {
 		risk := riskAt(item.Kind, v.Path, v.Value)
 		text := safetext.F("dropped: %s = %s (removed with its parent)", v.Path, value(v.Value, risk.Grave()))
-		notes = append(notes, note{text: text, path: clean(v.Path), risk: risk})
+		notes = append(notes, note{Text: text, path: clean(v.Path), risk: risk})
 	}
 	return append(notes, effects(item)...)
 }
@@ -48,17 +48,17 @@ func itemNotes(item plan.Item) []note {
 func effects(item plan.Item) []note {
 	notes := purgeNotes(item)
 	if item.Request != nil {
-		notes = append(notes, note{text: requestLine(item)})
+		notes = append(notes, note{Text: requestLine(item)})
 	}
 	for _, h := range item.Hints {
-		notes = append(notes, note{text: safetext.F("note: %s", message(h))})
+		notes = append(notes, note{Text: safetext.F("note: %s", message(h))})
 	}
 	flag := safetext.F("--take-over %s", named(item.Key))
 	if len(item.FirstContact) > 0 && !strings.Contains(message(item.Fix).String(), flag.String()) {
-		notes = append(notes, note{text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), fix: true})
+		notes = append(notes, note{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
 	}
 	if item.Fix != "" {
-		notes = append(notes, note{text: safetext.F("fix: %s", message(item.Fix)), fix: true})
+		notes = append(notes, note{Text: safetext.F("fix: %s", message(item.Fix)), Fix: true})
 	}
 	return notes
 }
@@ -156,12 +156,12 @@ func purgeNotes(item plan.Item) []note {
 		if rest := p.Paths + p.Prefixes - len(paths); rest > 0 {
 			line = safetext.F("%s, %d more", line, rest)
 		}
-		notes = append(notes, note{text: line})
+		notes = append(notes, note{Text: line})
 	}
 	if item.Op != plan.Post && item.Op != plan.Deferred {
 		return notes
 	}
-	return append(notes, note{text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(maxPath),
+	return append(notes, note{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(maxPath),
 		used(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
 		used(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
 		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})

@@ -19,13 +19,6 @@ type textLine struct {
 	reason
 }
 
-// reason says why a value differs. It is shown on the value's first line.
-type reason struct {
-	mark  mark
-	cause safe
-	alarm bool
-}
-
 // side selects one of the two texts of an object.
 type side uint8
 
@@ -124,10 +117,10 @@ func objectTree(item plan.Item, opts Options) *branch {
 		return b
 	}
 	for _, v := range item.Preserved {
-		add(v.Path, v.Value, v.Value, reason{cause: clean("kept: not managed here")})
+		add(v.Path, v.Value, v.Value, reason{Cause: clean("kept: not managed here")})
 	}
 	for _, v := range item.Collateral {
-		add(v.Path, v.Value, nil, reason{cause: clean("dropped: removed with its parent")})
+		add(v.Path, v.Value, nil, reason{Cause: clean("dropped: removed with its parent")})
 	}
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if !visible(c.Class, opts) {
@@ -137,11 +130,10 @@ func objectTree(item plan.Item, opts Options) *branch {
 		if c.Class == merge.Unmanaged && after == nil {
 			after = c.Live
 		}
-		r := changeRow(item.Kind, c)
-		add(c.Path, c.Live, after, reason{r.mark, r.cause, r.alarm}).moved = c.Moved
+		add(c.Path, c.Live, after, changeRow(item.Kind, c).reason).moved = c.Moved
 	}
 	for _, v := range item.FirstContact {
-		add(v.Path, v.Value, nil, reason{markLost, clean(lostCause), true})
+		add(v.Path, v.Value, nil, lostReason())
 	}
 	return root
 }

@@ -44,11 +44,14 @@ func target(doc Document) []fact {
 
 // notice is something in a plan that a reviewer should not miss, with the objects that have it.
 type notice struct {
-	title safe
+	Title safe
 	grave bool
-	keys  []kind.Key
-	names []safe
+	Keys  []kind.Key
+	Names []safe
 }
+
+// More returns how many objects follow the first ones.
+func (n notice) More(shown int) int { return max(0, len(n.Keys)-shown) }
 
 // notices lists what a plan has, the gravest first.
 func notices(pl *plan.Plan) []notice {
@@ -65,11 +68,11 @@ func notices(pl *plan.Plan) []notice {
 			if noun == "purge" {
 				name = safetext.Join(safetext.Filled(name, invalidated(item.Purge)), ": ")
 			}
-			n.keys, n.names = append(n.keys, item.Key), append(n.names, name)
+			n.Keys, n.Names = append(n.Keys, item.Key), append(n.Names, name)
 		}
-		n.title = safetext.F("%s%s", safetext.Count(total, noun), rest)
+		n.Title = safetext.F("%s%s", safetext.Count(total, noun), rest)
 		if noun == "" {
-			n.title = safetext.F("%d%s", total, rest)
+			n.Title = safetext.F("%d%s", total, rest)
 		}
 		if total > 0 {
 			out = append(out, n)
@@ -116,7 +119,7 @@ func risksLine(pl *plan.Plan) safe {
 	var parts []safe
 	for _, n := range notices(pl) {
 		if n.grave {
-			parts = append(parts, safetext.F("%s (%s)", n.title, limited(n.names, ", ")))
+			parts = append(parts, safetext.F("%s (%s)", n.Title, limited(n.Names, ", ")))
 		}
 	}
 	if len(parts) == 0 {

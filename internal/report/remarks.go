@@ -235,21 +235,27 @@ func outcomeRule(o apply.Outcome) string {
 	return ""
 }
 
-// planRemarks returns the settings, advice and notes of a plan. Without a result of apply, it also
-// returns the important changes.
-func planRemarks(doc Document) []remark {
+// settingRemarks returns a remark for each setting that differs from the base.
+func settingRemarks(doc Document) []remark {
 	var found []remark
-	for _, s := range doc.Plan.Settings {
-		r := runRemark("plan/setting", sentence(settingRow(s)))
-		r.named = true
-		for _, n := range settingNotes(doc.Plan, s) {
-			r.more = append(r.more, n.text)
+	for _, s := range settingsOf(doc.Plan) {
+		r := runRemark("plan/setting", sentence(s.Row))
+		r.named, r.field = true, s.Field
+		for _, n := range s.Notes {
+			r.more = append(r.more, n.Text)
 		}
 		if file, ok := doc.Place.inRepository(s.Path); ok {
-			r.file, r.line, r.field = file, max(s.Line, 0), s.Field
+			r.file, r.line = file, max(s.Line, 0)
 		}
 		found = append(found, r)
 	}
+	return found
+}
+
+// planRemarks returns the settings, advice and notes of a plan. Without a result of apply, it also
+// returns the important changes.
+func planRemarks(doc Document) []remark {
+	found := settingRemarks(doc)
 	for _, f := range doc.Plan.Advice {
 		found = append(found, findingRemark(f, doc.Place))
 	}
@@ -309,8 +315,8 @@ func opRemarks(item plan.Item, at Place) []remark {
 		}
 	}
 	for _, n := range effects(item) {
-		if n.fix && item.Op != plan.Kept {
-			r.more = append(r.more, n.text)
+		if n.Fix && item.Op != plan.Kept {
+			r.more = append(r.more, n.Text)
 		}
 	}
 	return []remark{r}
@@ -436,15 +442,15 @@ func ruleOf(risk kind.Risk) string {
 // wholeSentence returns a row as a sentence, with the details of a grave value.
 func wholeSentence(r row) safe {
 	if r.whole() && len(r.details) > 0 {
-		r.cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.cause), "; ")
+		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause), "; ")
 	}
 	return sentence(r)
 }
 
 func sentence(r row) safe {
-	text := safetext.Join(safetext.Filled(r.path, safetext.Join(safetext.Filled(r.before, r.after), " → ")), ": ")
-	if r.cause.Empty() {
+	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
+	if r.Cause.Empty() {
 		return text
 	}
-	return safetext.F("%s (%s)", text, r.cause)
+	return safetext.F("%s (%s)", text, r.Cause)
 }

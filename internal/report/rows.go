@@ -47,25 +47,31 @@ var tableOfMarks = map[mark]look{
 	markSame:     {faint, "plain", "=", "as it is"},
 }
 
+// reason says why a value differs.
+type reason struct {
+	Mark mark
+	// Cause is why in words.
+	Cause safe
+	// Alarm is set unless the cause is simply a change in git.
+	Alarm bool
+}
+
 // row is a line about an object: a path, the change of its value, and the cause.
 type row struct {
-	mark mark
-	path safe
-	// before and after are the values in short; empty for none.
-	before, after safe
+	reason
+	kind string
+	Path safe
+	// Before and After are the values in short; empty for none.
+	Before, After safe
 	live, desired any
-	// details are the YAML flow tokens that before or after leaves out.
+	// details are the YAML flow tokens that Before or After leaves out.
 	details []safe
-	// cause is why in words.
-	cause safe
-	why   plan.Cause
-	// line and column are in the manifest; 0 is unknown.
-	line, column int
-	risk         kind.Risk
-	// moved is set if only the position in a list changes.
-	moved bool
-	// alarm is set unless the cause is simply a change in git.
-	alarm bool
+	Why     plan.Cause
+	// line is in the manifest; 0 is unknown.
+	line int
+	risk kind.Risk
+	// Moved is set if only the position in a list changes.
+	Moved bool
 }
 
 // whole reports whether the values of the row are never shortened.
@@ -73,27 +79,27 @@ func (r row) whole() bool { return r.risk.Grave() }
 
 func changeRow(kindName string, c plan.Change) row {
 	r := row{
-		path: clean(c.Path), mark: markRemove, risk: c.Risk, moved: c.Moved, why: c.Cause, line: c.Line, column: c.Column,
-		live: c.Live, desired: c.Desired, cause: label(c),
+		reason: reason{Mark: markRemove, Cause: label(c)}, kind: kindName, Path: clean(c.Path), risk: c.Risk, Moved: c.Moved,
+		Why: c.Cause, line: c.Line, live: c.Live, desired: c.Desired,
 	}
 	switch {
 	case c.Moved:
-		r.mark, r.after = markChange, clean("moved")
+		r.Mark, r.After = markChange, clean("moved")
 	case c.Live != nil && c.Desired != nil:
-		r.mark = markChange
-		r.before, r.after = pair(c.Live, c.Desired, r.whole())
+		r.Mark = markChange
+		r.Before, r.After = pair(c.Live, c.Desired, r.whole())
 	case c.Desired != nil:
-		r.mark = markAdd
-		r.after, r.details = gist(kindName, c.Path, c.Desired, r.whole())
+		r.Mark = markAdd
+		r.After, r.details = gist(kindName, c.Path, c.Desired, r.whole())
 	case c.Live != nil:
-		r.before, r.details = gist(kindName, c.Path, c.Live, r.whole())
+		r.Before, r.details = gist(kindName, c.Path, c.Live, r.whole())
 	}
 	r.classify(c)
 	if c.Left {
-		r.mark, r.cause = markSame, safetext.F("%s, unchanged (--drift report)", r.cause)
-		if !r.moved {
+		r.Mark, r.Cause = markSame, safetext.F("%s, unchanged (--drift report)", r.Cause)
+		if !r.Moved {
 			absent := clean("absent")
-			r.before, r.after = safe{}, safetext.F("%s (git: %s)", cmp.Or(r.before, absent), cmp.Or(r.after, absent))
+			r.Before, r.After = safe{}, safetext.F("%s (git: %s)", cmp.Or(r.Before, absent), cmp.Or(r.After, absent))
 		}
 	}
 	return r
@@ -103,18 +109,18 @@ func changeRow(kindName string, c plan.Change) row {
 func (r *row) classify(c plan.Change) {
 	switch c.Class {
 	case merge.DriftOverwrite, plan.ServerNormalised:
-		r.mark, r.alarm = markDrift, true
+		r.Mark, r.Alarm = markDrift, true
 		if c.Class == merge.DriftOverwrite && c.Desired == nil && !c.Moved {
-			r.mark = markLost
+			r.Mark = markLost
 		}
 	case merge.Conflict:
-		r.mark, r.alarm = markConflict, true
+		r.Mark, r.Alarm = markConflict, true
 	case merge.RemovedConflict:
-		r.mark, r.alarm = markLost, true
+		r.Mark, r.Alarm = markLost, true
 	case merge.Converged:
-		r.mark, r.cause = markSame, clean("already so")
+		r.Mark, r.Cause = markSame, clean("already so")
 	case merge.Unmanaged:
-		r.mark = markSame
+		r.Mark = markSame
 	case merge.Changed, merge.TakeOver, merge.Removed, merge.UnknownBase:
 	}
 }
@@ -135,8 +141,8 @@ func itemRows(item plan.Item, opts Options) []row {
 		rows = append(rows, addedRow(item.Kind, c))
 	}
 	for _, v := range item.FirstContact {
-		r := row{mark: markLost, path: clean(v.Path), cause: clean(lostCause), alarm: true, live: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
-		r.before, r.details = gist(item.Kind, v.Path, v.Value, r.whole())
+		r := row{reason: lostReason(), kind: item.Kind, Path: clean(v.Path), live: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
+		r.Before, r.details = gist(item.Kind, v.Path, v.Value, r.whole())
 		rows = append(rows, r)
 	}
 	return rows
@@ -146,7 +152,7 @@ func itemRows(item plan.Item, opts Options) []row {
 func addedRow(kindName string, c plan.Change) row {
 	c.Cause = ""
 	r := changeRow(kindName, c)
-	r.cause = safe{}
+	r.Cause = safe{}
 	return r
 }
 
@@ -161,36 +167,36 @@ func riskAt(kindName, path string, v any) kind.Risk {
 
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item) []row {
-	r := row{why: item.Cause}
+	r := row{Why: item.Cause}
 	reason := message(item.Reason)
 	switch item.Op {
 	case plan.Create:
-		r.mark, r.path, r.after, r.cause = markAdd, clean("create"), making(item), clean(again(item))
-		r.alarm = again(item) != causeOf(item)
+		r.Mark, r.Path, r.After, r.Cause = markAdd, clean("create"), making(item), clean(again(item))
+		r.Alarm = again(item) != causeOf(item)
 	case plan.Post:
-		r.mark, r.path, r.after, r.cause, r.alarm = markOnce, clean("post once"), invalidated(item.Purge), afterwards(item), item.Resend
+		r.Mark, r.Path, r.After, r.Cause, r.Alarm = markOnce, clean("post once"), invalidated(item.Purge), afterwards(item), item.Resend
 	case plan.Delete:
-		r.mark, r.path, r.before, r.alarm = markRemove, clean("delete"), making(item), true
-		r.cause = safetext.F("removed from git%s; this can't be undone", by(item.By))
+		r.Mark, r.Path, r.Before, r.Alarm = markRemove, clean("delete"), making(item), true
+		r.Cause = safetext.F("removed from git%s; this can't be undone", by(item.By))
 	case plan.Blocked:
-		r.mark, r.path, r.alarm = markBlocked, safetext.F("blocked: %s", reason), true
+		r.Mark, r.Path, r.Alarm = markBlocked, safetext.F("blocked: %s", reason), true
 	case plan.InFlight:
-		r.mark, r.path = markLater, reason
+		r.Mark, r.Path = markLater, reason
 	case plan.Deferred:
-		r.mark, r.path, r.after, r.cause = markLater, clean("deferred"), invalidated(item.Purge), reason
+		r.Mark, r.Path, r.After, r.Cause = markLater, clean("deferred"), invalidated(item.Purge), reason
 	case plan.Kept:
 		if mentioned(item) {
 			return nil
 		}
-		r.mark, r.path, r.alarm = markSame, safetext.F("kept: %s", reason), true
+		r.Mark, r.Path, r.Alarm = markSame, safetext.F("kept: %s", reason), true
 	case plan.None, plan.Patch:
 		return nil
 	}
 	return []row{r}
 }
 
-// lostCause is for a live list element that only --take-over drops.
-const lostCause = "live only: would be lost"
+// lostReason is for a live list element that only --take-over drops.
+func lostReason() reason { return reason{markLost, clean("live only: would be lost"), true} }
 
 // mentioned reports whether an item is kept without changes.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }

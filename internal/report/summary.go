@@ -24,16 +24,19 @@ func applyTitle(doc Document) string {
 	return "Apply"
 }
 
-func planSummary(doc Document) safe {
+// planSummary counts what the plan asks for in lede, and the rest in sub.
+func planSummary(doc Document) (lede, sub safe) {
 	s := doc.Plan.Summary
-	switch {
-	case doc.Command == "drift":
-		return safetext.F("%s%s", driftSummary(s), restSummary(s))
-	case s.Drifted > 0:
-		return safetext.F("%s %s%s", requestSummary(doc), driftSummary(s), restSummary(s))
+	if doc.Command == "drift" {
+		return driftSummary(s), restSummary(s)
 	}
-	return safetext.F("%s%s", requestSummary(doc), restSummary(s))
+	if s.Drifted > 0 {
+		sub = driftSummary(s)
+	}
+	return requestSummary(doc), sentences(sub, restSummary(s))
 }
+
+func sentences(texts ...safe) safe { return safetext.Join(safetext.Filled(texts...), " ") }
 
 func driftSummary(s plan.Summary) safe {
 	if s.Drifted == 0 {
@@ -80,14 +83,13 @@ func requestSummary(doc Document) safe {
 }
 
 // restSummary counts the objects that the plan leaves as they are.
-func restSummary(s plan.Summary) safe {
-	var text safe
+func restSummary(s plan.Summary) (text safe) {
 	for _, c := range []struct {
 		n        int
 		noun, is string
 	}{{s.Unmanaged, "live object", "not in git"}, {s.Kept, "object", "kept"}, {s.Unchanged, "object", "in sync"}} {
 		if c.n > 0 {
-			text = safetext.F("%s %s %s.", text, countIs(c.n, c.noun), c.is)
+			text = sentences(text, safetext.F("%s %s.", countIs(c.n, c.noun), c.is))
 		}
 	}
 	return text
@@ -122,7 +124,7 @@ func runSummary(doc Document) safe {
 	case doc.Apply != nil:
 		text = safetext.F("%s: %s", applyTitle(doc), applySummary(doc.Apply))
 	case doc.Plan != nil:
-		text = safetext.F("%s: %s", planTitle(doc), planSummary(doc))
+		text = safetext.F("%s: %s", planTitle(doc), sentences(planSummary(doc)))
 	case len(doc.Errors) > 0:
 		text = safetext.F("The run stopped: %s.", safetext.Count(len(doc.Errors), "error"))
 	default:
@@ -241,7 +243,7 @@ func headline(item plan.Item, rows []row) safe {
 	}
 	var whys []plan.Cause
 	for _, r := range rows {
-		whys = append(whys, r.why)
+		whys = append(whys, r.Why)
 	}
 	return safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), inWords(tallied(whys))), ": ")
 }
@@ -273,19 +275,39 @@ const settingsTitle = "Settings that differ from the base"
 // don't count.
 const maxHidden = 40
 
-func settingRow(s plan.Setting) row {
-	r := row{path: clean(s.Field), mark: markChange, alarm: true}
-	if s.Was == nil {
-		r.mark = markAdd
-	} else {
-		r.before = literal(s.Was)
+// setting is a setting that differs from the base: what changed in it, then its place and effect, then the
+// differences that it hides.
+type setting struct {
+	plan.Setting
+	Row   row
+	Notes []note
+}
+
+func settingsOf(pl *plan.Plan) []setting {
+	if pl == nil {
+		return nil
 	}
-	if s.Now != nil {
-		r.after = literal(s.Now)
-	} else if s.Was != nil {
-		r.mark = markRemove
+	all := make([]setting, len(pl.Settings))
+	for i, s := range pl.Settings {
+		r := row{Path: clean(s.Field), reason: reason{Mark: markChange, Alarm: true}}
+		if s.Was == nil {
+			r.Mark = markAdd
+		} else {
+			r.Before = literal(s.Was)
+		}
+		if s.Now != nil {
+			r.After = literal(s.Now)
+		} else if s.Was != nil {
+			r.Mark = markRemove
+		}
+		where := clean(s.Path)
+		if s.Line > 0 {
+			where = safetext.F("%s:%d", where, s.Line)
+		}
+		effect := note{Text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}
+		all[i] = setting{s, r, append([]note{effect}, hiddenBy(pl, s)...)}
 	}
-	return r
+	return all
 }
 
 // sidesOf names the two sides that a plan compares.
@@ -296,19 +318,14 @@ func sidesOf(pl *plan.Plan) (before, after string) {
 	return "live", "git"
 }
 
-// settingNotes returns the place and the effect of a setting, and the differences that it hides.
-func settingNotes(pl *plan.Plan, s plan.Setting) []note {
-	where := clean(s.Path)
-	if s.Line > 0 {
-		where = safetext.F("%s:%d", where, s.Line)
-	}
-	notes := []note{{text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}}
+// hiddenBy returns the differences that a setting hides, the gravest first.
+func hiddenBy(pl *plan.Plan, s plan.Setting) []note {
 	var hides []note
 	before, after := sidesOf(pl)
 	for _, h := range s.Hides {
 		n := note{path: safetext.F("%s %s", named(h.Key), h.Path), risk: max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))}
 		was, is := value(h.Live, n.risk.Grave()), value(h.Git, n.risk.Grave())
-		n.text = safetext.F("hidden: %s: %s %s, %s %s", n.path, before, was, after, is)
+		n.Text = safetext.F("hidden: %s: %s %s, %s %s", n.path, before, was, after, is)
 		hides = append(hides, n)
 	}
 	slices.SortStableFunc(hides, func(a, b note) int { return -cmp.Compare(a.risk, b.risk) })
@@ -317,8 +334,8 @@ func settingNotes(pl *plan.Plan, s plan.Setting) []note {
 		grave++
 	}
 	if more := len(hides) - grave - maxHidden; more > 0 {
-		rest := note{text: safetext.F("and %s: -o json has them all", safetext.Count(more, "more difference"))}
+		rest := note{Text: safetext.F("and %s: -o json has them all", safetext.Count(more, "more difference"))}
 		hides = append(hides[:grave+maxHidden], rest)
 	}
-	return append(notes, hides...)
+	return hides
 }

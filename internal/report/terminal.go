@@ -106,9 +106,9 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.gap()
 		p.wrapped(indent, span{clean(settingsTitle + ":"), alarm})
 	}
-	for _, s := range doc.Plan.Settings {
-		textRows(p, []row{settingRow(s)})
-		textNotes(p, settingNotes(doc.Plan, s))
+	for _, s := range settingsOf(doc.Plan) {
+		textRows(p, []row{s.Row})
+		textNotes(p, s.Notes)
 	}
 	textItems(p, doc.Plan, opts)
 	for _, a := range alikeFindings(doc.Plan.Advice) {
@@ -122,7 +122,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.entry("Note", changed, message(n))
 	}
 	p.gap()
-	p.entry(planTitle(doc), strong, planSummary(doc))
+	p.entry(planTitle(doc), strong, sentences(planSummary(doc)))
 	textFoot(p, doc.Plan, opts)
 }
 
@@ -211,10 +211,10 @@ func mention(item plan.Item) safe {
 func textNotes(p *printer, notes []note) {
 	for _, n := range notes {
 		s := faint
-		if n.fix {
+		if n.Fix {
 			s = plain
 		}
-		p.below(s, n.text)
+		p.below(s, n.Text)
 	}
 }
 

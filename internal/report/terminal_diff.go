@@ -136,7 +136,7 @@ func (w *diffWriter) unifiedLine(c lineChange) {
 	if c.before != nil && w.room() {
 		line := *c.before
 		if c.after != nil {
-			line.cause = safe{} // the line of git has it
+			line.Cause = safe{} // the line of git has it
 		}
 		w.diffLine(span{clean("-"), removed}, before, line)
 	}
@@ -159,7 +159,7 @@ func (c lineChange) spans(columns int) (before, after []span) {
 func (w *diffWriter) diffLine(sign span, text []span, line textLine) {
 	spans := append([]span{sign}, text...)
 	depth := 1 + line.depth()
-	if line.cause.Empty() {
+	if line.Cause.Empty() {
 		w.wrapped(depth+2, spans...)
 		return
 	}
@@ -179,10 +179,10 @@ func (l textLine) depth() int {
 
 func (l textLine) causeSpan() span {
 	s := faint
-	if l.alarm {
+	if l.Alarm {
 		s = alarm
 	}
-	return span{safetext.F("# %s", l.cause), s}
+	return span{safetext.F("# %s", l.Cause), s}
 }
 
 // between separates the two sides. Its length in bytes, not columns, leaves a margin.
@@ -215,7 +215,7 @@ func (w *diffWriter) sideLine(c lineChange, columns int) {
 		after = before
 	}
 	line := c.line()
-	if !line.cause.Empty() {
+	if !line.Cause.Empty() {
 		if len(after) > 0 {
 			after = append(slices.Clone(after), span{clean("  "), plain})
 		}
@@ -242,8 +242,8 @@ func sideMark(c lineChange) mark {
 	switch {
 	case c.same():
 		return ""
-	case c.line().mark != "":
-		return c.line().mark
+	case c.line().Mark != "":
+		return c.line().Mark
 	case c.before == nil:
 		return markAdd
 	case c.after == nil:

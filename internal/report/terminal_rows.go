@@ -12,7 +12,7 @@ func textRows(p *printer, rows []row) {
 	l := layout{path: min(minPath, p.width*2/5), value: minValue}
 	for i, r := range rows {
 		values[i] = valueSpans(r)
-		l.path = grow(l.path, r.path.Width(), min(maxAlign, p.width*2/5))
+		l.path = grow(l.path, r.Path.Width(), min(maxAlign, p.width*2/5))
 	}
 	most := min(mostValue, max(maxValue, p.width-indent-l.path-4-maxCause))
 	for i := range rows {
@@ -37,15 +37,15 @@ func grow(column, need, most int) int {
 // valueSpans returns a row's values, with different words of long texts marked.
 func valueSpans(r row) []span {
 	switch {
-	case !r.before.Empty() && !r.after.Empty():
-		before, after := wordSpans(r.before, r.after)
+	case !r.Before.Empty() && !r.After.Empty():
+		before, after := wordSpans(r.Before, r.After)
 		return slices.Concat(before, []span{arrow()}, after)
-	case !r.before.Empty():
-		return []span{{r.before, removed}}
-	case !r.after.Empty() && (r.mark == markAdd || r.mark == markDrift):
-		return []span{{r.after, added}}
-	case !r.after.Empty():
-		return []span{{r.after, plain}}
+	case !r.Before.Empty():
+		return []span{{r.Before, removed}}
+	case !r.After.Empty() && (r.Mark == markAdd || r.Mark == markDrift):
+		return []span{{r.After, added}}
+	case !r.After.Empty():
+		return []span{{r.After, plain}}
 	}
 	return nil
 }
@@ -74,14 +74,14 @@ func partSpans(parts []part, same, differs style) []span {
 
 // row writes a row on one line, or its values and cause below it if they don't fit.
 func (l layout) row(p *printer, r row, values []span) {
-	sign := safetext.F("%s%s ", safetext.Spaces(indent-1-len(r.mark)), string(r.mark))
-	head := []span{{sign, tableOfMarks[r.mark].style}, {r.path, plain}}
-	cause := span{r.cause, faint}
-	if r.alarm {
+	sign := safetext.F("%s%s ", safetext.Spaces(indent-1-len(r.Mark)), string(r.Mark))
+	head := []span{{sign, tableOfMarks[r.Mark].style}, {r.Path, plain}}
+	cause := span{r.Cause, faint}
+	if r.Alarm {
 		cause.style = alarm
 	}
-	at := indent + r.path.Width()
-	start := indent + max(l.path, r.path.Width()) + 2
+	at := indent + r.Path.Width()
+	start := indent + max(l.path, r.Path.Width()) + 2
 	wide := flat(values).Width()
 	end := start + max(l.value, wide) + 2
 	if wide == 0 {
@@ -115,7 +115,7 @@ func textDetails(p *printer, r row) {
 		return
 	}
 	s := added
-	if !r.before.Empty() {
+	if !r.Before.Empty() {
 		s = removed
 	}
 	for _, line := range flowLines(r.details, p.width-hang, r.whole()) {
