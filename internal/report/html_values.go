@@ -67,16 +67,16 @@ func (r row) At() string {
 }
 
 // Cells returns the two sides of a change.
-func (r row) Cells() (cells [2]htmlCell) {
+func (r row) Cells() (c struct{ Before, After htmlCell }) {
 	switch {
 	case r.live != nil && r.desired != nil:
-		cells[0], cells[1] = sides(r.live, r.desired, r.room())
+		c.Before, c.After = sides(r.live, r.desired, r.room())
 	case r.live != nil:
-		cells[0] = alone(r.kind, r.Path.String(), r.live, r.room())
+		c.Before = alone(r.kind, r.Path.String(), r.live, r.room())
 	case r.desired != nil:
-		cells[1] = alone(r.kind, r.Path.String(), r.desired, r.room())
+		c.After = alone(r.kind, r.Path.String(), r.desired, r.room())
 	}
-	return cells
+	return c
 }
 
 // mismatchView compares what apply sent with what the server returned; nil if they are equal.
