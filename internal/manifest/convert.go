@@ -25,10 +25,12 @@ const (
 // place for each value.
 type converter struct {
 	file *file
-	// out is the outline that is being written: head or spec.
-	out        *outline
-	head, spec outline
-	path       []step
+	out  positions
+	// last is the place that was written last.
+	last place
+	// spec is where out.json has the spec.
+	spec struct{ from, to int }
+	path []step
 	// pairs is a stack of the members of the mappings that are open.
 	pairs []pair
 	// open are the anchors that are being expanded. aliased counts their nodes in this document, and
@@ -39,12 +41,6 @@ type converter struct {
 	stopped bool
 	// exempt lists names that are not misspelt, by path.
 	exempt map[string][]string
-}
-
-// outline is a skeleton while it is written.
-type outline struct {
-	skeleton
-	last place
 }
 
 // step is one part of the path to the current node: a name, or an index from 0.
@@ -62,10 +58,8 @@ type pair struct {
 }
 
 func (c *converter) reset(f *file) {
-	c.file, c.out = f, &c.head
-	for _, o := range []*outline{&c.head, &c.spec} {
-		*o = outline{skeleton: skeleton{o.json[:0], o.places[:0]}}
-	}
+	c.file, c.out, c.last = f, positions{c.out.json[:0], c.out.places[:0]}, place{}
+	c.spec.from, c.spec.to = 0, 0
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
 	c.aliased, c.stopped = 0, false
 }
@@ -110,7 +104,7 @@ func (c *converter) emit(n *yaml.Node, v any) any {
 
 func (c *converter) mark(n *yaml.Node) {
 	at := newPlace(n.Line, n.Column)
-	c.out.places, c.out.last = c.out.places.add(c.out.last, at), at
+	c.out.places, c.last = c.out.places.add(c.last, at), at
 }
 
 // value converts a node. at is the node at which findings point: the key, if the node is a member of a
@@ -199,9 +193,8 @@ func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 	c.path = append(c.path, step{p.name, -1})
 	defer func() { c.path = c.path[:len(c.path)-1] }()
 	if top && p.name == "spec" {
-		c.emit(p.key, nil)
-		c.out = &c.spec
-		defer func() { c.out = &c.head }()
+		c.spec.from = len(c.out.json)
+		defer func() { c.spec.to = len(c.out.json) }()
 	}
 	if p.of != n {
 		c.expanded += len(p.name)

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -164,9 +163,9 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 	o := &Object{
 		Kind: k, Path: w.file.path, Line: root.Line, Column: root.Column,
 		Namespace: w.options.Workspace,
-		Spec:      bytes.Clone(c.spec.json),
 	}
-	o.positions = c.positions()
+	all, end := slices.Concat(c.out.json, c.out.places), len(c.out.json) // one piece of memory
+	o.positions, o.Spec = positions{all[:end], all[end:]}, all[c.spec.from:c.spec.to:c.spec.to]
 	o.Digest = canon.Digest(o.Spec)
 	o.APIVersion = text(doc, "apiVersion")
 	metadata := mapping(doc, "metadata")

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"encoding/binary"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,17 +23,10 @@ func (p places) add(before, next place) places {
 	return binary.AppendUvarint(p, uint64(next.column))
 }
 
-// skeleton is a value in canonical JSON, with the place of each of its nodes in the same order.
-type skeleton struct {
+// positions are a document in canonical JSON, with the place of each of its nodes in the same order.
+type positions struct {
 	json   []byte
 	places places
-}
-
-// positions are the places of the fields of an object. spec belongs to Object.Spec; head is the rest of
-// the document, with null as the spec.
-type positions struct {
-	head skeleton
-	spec places
 }
 
 // Place returns the line and column, from 1 and in characters, of a field such as
@@ -55,8 +47,7 @@ func (o *Object) Places(fields []string) [][2]int {
 			found[path] = place{}
 		}
 	}
-	(&placeWalk{places: o.positions.head.places, found: found}).value("", true, o.positions.head.json)
-	(&placeWalk{places: o.positions.spec, found: found}).value("spec", true, o.Spec)
+	(&placeWalk{places: o.positions.places, found: found}).value("", true, o.positions.json)
 	out := make([][2]int, len(fields))
 	for i := range fields {
 		out[i] = [2]int{o.Line, o.Column}
@@ -150,11 +141,4 @@ func unescaped(name string) string {
 		name, _ = strconv.Unquote(`"` + name + `"`) // JSON's escapes are Go's
 	}
 	return name
-}
-
-// positions returns the places that the converter found, copied into one piece of memory.
-func (c *converter) positions() positions {
-	all := slices.Concat(c.head.json, c.head.places, c.spec.places)
-	head, spec := len(c.head.json), len(c.head.json)+len(c.head.places)
-	return positions{skeleton{all[:head], all[head:spec]}, all[spec:]}
 }

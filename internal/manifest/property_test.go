@@ -103,7 +103,7 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 		f.documents(func(n *yaml.Node) {
 			c.reset(f)
 			tree, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
-			o = &Object{Spec: bytes.Clone(c.spec.json), positions: c.positions()}
+			o = &Object{Spec: bytes.Clone(c.out.json[c.spec.from:c.spec.to]), positions: positions{bytes.Clone(c.out.json), bytes.Clone(c.out.places)}}
 			if want := canon.Bytes(doc); !bytes.Equal(canon.Bytes(tree), want) {
 				t.Fatalf("read %s, want %s", canon.Bytes(tree), want)
 			}
