@@ -222,10 +222,10 @@ func (a *app) writeToFolder(dir string, converted []manifest.Tidied) (doc report
 
 // conversion says what was done to a document.
 func conversion(d manifest.Rerouted) string {
-	namespace := map[manifest.NamespaceChange]string{
-		manifest.NamespaceAdded: ", metadata.namespace added", manifest.NamespaceRemoved: ", metadata.namespace removed",
-		manifest.NamespaceKept: ", metadata.namespace kept",
-	}[d.Namespace]
+	namespace := ""
+	if d.Namespace != "" {
+		namespace = ", metadata.namespace " + d.Namespace
+	}
 	_, known := kind.ForEnvelope(d.From, d.Key.Kind)
 	switch {
 	case !known:

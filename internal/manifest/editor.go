@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -13,19 +12,16 @@ import (
 // editor edits the text of a file of manifests, so that comments, quotes and layout stay. It parses the
 // result and compares it with the file.
 type editor struct {
-	file  *file
-	docs  []*yaml.Node
-	edits []edit
-	bom   []byte // the byte order mark, or nothing
-	near  spot   // where offset looked last
+	file *file
+	docs []*yaml.Node
+	bom  []byte // the byte order mark, or nothing
 }
 
-// spot is a line, a column, and their offset in the text.
-type spot struct{ line, column, at int }
-
+// edit replaces a part of a text, which turns the nodes was into the nodes is.
 type edit struct {
 	from, to int
 	text     string
+	was, is  []*yaml.Node
 }
 
 // newEditor parses a file. Its findings say if that failed.
@@ -53,48 +49,28 @@ func (f *file) read() []*yaml.Node {
 	return docs
 }
 
-// offset returns the offset of a node. It searches from where it looked last, because a file may be one
-// long line.
-func (e *editor) offset(n *yaml.Node) int {
-	if e.near.line != n.Line {
-		e.near = spot{n.Line, 1, e.file.lines.offset(n.Line)}
-	}
-	data := e.file.lines.data
-	for ; e.near.column < n.Column; e.near.column++ {
-		_, size := utf8.DecodeRune(data[e.near.at:])
-		e.near.at += size
-	}
-	for ; e.near.column > n.Column; e.near.column-- {
-		_, size := utf8.DecodeLastRune(data[:e.near.at])
-		e.near.at -= size
-	}
-	return e.near.at
-}
-
 // token returns where a scalar starts and ends in the text, with its quotes. It supports quoted scalars,
 // and plain ones on one line, without anchor or tag.
 func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
-	if n == nil || n.Kind != yaml.ScalarNode || n.Anchor != "" {
+	if n == nil || n.Kind != yaml.ScalarNode || n.Anchor != "" || n.Style&^(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 		return 0, 0, false
 	}
-	from = e.offset(n)
-	text := e.file.lines.data[from:]
-	if n.Style == yaml.DoubleQuotedStyle || n.Style == yaml.SingleQuotedStyle {
-		size := quotedSize(text)
-		return from, from + size, size > 0
-	}
-	return from, from + len(n.Value), n.Style == 0 && bytes.HasPrefix(text, []byte(n.Value))
+	from = e.file.lines.at(n)
+	to, ok = e.file.lines.end(n)
+	return from, to, ok && from < to && (n.Style != 0 || to-from == len(n.Value))
 }
 
 func (e *editor) text(from, to int) string { return string(e.file.lines.data[from:to]) }
 
-func (e *editor) replace(from, to int, text string) {
-	e.edits = append(e.edits, edit{from, to, text})
+// write returns the edit that writes another value in place of a scalar.
+func write(n *yaml.Node, from, to int, text, value string) edit {
+	is := yaml.Node{Kind: yaml.ScalarNode, Value: value}
+	return edit{from, to, text, []*yaml.Node{n}, []*yaml.Node{&is}}
 }
 
 // cutLines returns the edit that removes the lines of a member or element. It reports whether these have
 // nothing else but the text before, such as a hyphen.
-func (e *editor) cutLines(from, to int, before string) (edit, bool) {
+func (e *editor) cutLines(from, to int, before string, nodes ...*yaml.Node) (edit, bool) {
 	l := &e.file.lines
 	first, _ := l.position(from)
 	last, _ := l.position(to)
@@ -103,108 +79,46 @@ func (e *editor) cutLines(from, to int, before string) (edit, bool) {
 	if end == len(l.data) && end == l.endOf(last) && first > 1 { // the last line has no line break
 		start = l.endOf(first - 1)
 	}
-	return edit{from: start, to: end}, alone
+	return edit{from: start, to: end, was: nodes}, alone
 }
 
 // cutItem returns the edit that removes a member or element in brackets: with the comma after it, or
 // with the one before it.
-func (e *editor) cutItem(from, to int, commaAfter bool) (edit, bool) {
+func (e *editor) cutItem(from, to int, commaAfter bool, nodes ...*yaml.Node) (edit, bool) {
 	const space = " \t\r\n"
 	data := e.file.lines.data
 	if !commaAfter {
 		before := bytes.TrimRight(data[:from], space)
-		return edit{from: len(before) - 1, to: to}, bytes.HasSuffix(before, []byte(","))
+		return edit{from: len(before) - 1, to: to, was: nodes}, bytes.HasSuffix(before, []byte(","))
 	}
 	after, ok := bytes.CutPrefix(bytes.TrimLeft(data[to:], space), []byte(","))
-	return edit{from: from, to: len(data) - len(bytes.TrimLeft(after, space))}, ok
+	after = bytes.TrimLeft(after, space)
+	return edit{from: from, to: len(data) - len(after), was: nodes}, ok && !bytes.HasPrefix(after, []byte("#"))
 }
 
-func (e *editor) applied() []byte {
-	slices.SortFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
-	var out bytes.Buffer
-	at := 0
-	for _, x := range e.edits {
+// apply returns the file with the edits, and reports whether they change nothing else.
+func (e *editor) apply(edits []edit) ([]byte, bool) {
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+	out := bytes.Clone(e.bom)
+	at, becomes := 0, map[*yaml.Node][]*yaml.Node{}
+	for _, x := range edits {
 		if x.from < at {
-			continue // two edits of one place: the comparison finds it
+			return nil, false // two edits of one place
 		}
-		out.Write(e.file.lines.data[at:x.from])
-		out.WriteString(x.text)
+		out = append(append(out, e.file.lines.data[at:x.from]...), x.text...)
 		at = x.to
-	}
-	out.Write(e.file.lines.data[at:])
-	return out.Bytes()
-}
-
-// edited returns the file with the edits, and reports whether only the expected differences result.
-func (e *editor) edited(expected difference) ([]byte, bool) {
-	out := e.applied()
-	after := fileOf("", out)
-	docs := after.read()
-	if after.findings.HasErrors() || len(docs) != len(e.docs) {
-		return nil, false
-	}
-	for i, doc := range docs {
-		if !expected.isAll(e.docs[i], doc) {
-			return nil, false
+		for _, n := range x.was {
+			becomes[n] = nil
+		}
+		if len(x.is) > 0 {
+			becomes[x.was[0]] = x.is
 		}
 	}
-	return append(bytes.Clone(e.bom), out...), true
-}
-
-// difference lists how two versions of a file may differ; values, styles and anchors are otherwise the
-// same.
-type difference struct {
-	// values are the new values of scalars, dropped the removed elements, keys and values, and added the
-	// values of the member namespace that mappings gain.
-	values  map[*yaml.Node]string
-	dropped map[*yaml.Node]bool
-	added   map[*yaml.Node]string
-	// order allows another order of members. comments requires the same comments, at any node.
-	order, comments bool
-}
-
-func newDifference() difference {
-	return difference{values: map[*yaml.Node]string{}, dropped: map[*yaml.Node]bool{}, added: map[*yaml.Node]string{}}
-}
-
-// isAll reports whether two documents differ in nothing else.
-func (d difference) isAll(was, is *yaml.Node) bool {
-	return d.same(was, is) && (!d.comments || slices.Equal(commentLines(was), commentLines(is)))
-}
-
-func (d difference) same(was, is *yaml.Node) bool {
-	if want, ok := d.values[was]; ok {
-		return is.Kind == yaml.ScalarNode && is.Value == want && is.Anchor == was.Anchor
-	}
-	if !alike(was, is) {
-		return false
-	}
-	one, other := was.Content, is.Content
-	if len(d.dropped) > 0 {
-		one = slices.DeleteFunc(slices.Clone(one), func(n *yaml.Node) bool { return d.dropped[n] })
-	}
-	if namespace, ok := d.added[was]; ok {
-		key, value := pairOf(is, "namespace")
-		if peekText(value) != namespace {
-			return false
-		}
-		other = slices.DeleteFunc(slices.Clone(other), func(n *yaml.Node) bool { return n == key || n == value })
-	}
-	if d.order && was.Kind == yaml.MappingNode {
-		one, other = byName(one), byName(other)
-	}
-	return slices.EqualFunc(one, other, d.same)
-}
-
-// alike reports whether two nodes are the same, regardless of their content.
-func alike(a, b *yaml.Node) bool {
-	return a.Kind == b.Kind && a.Style == b.Style && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor
-}
-
-func byName(content []*yaml.Node) []*yaml.Node {
-	pairs := slices.Collect(slices.Chunk(content, 2))
-	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
-	return slices.Concat(pairs...)
+	out = append(out, e.file.lines.data[at:]...)
+	after := newEditor("", out)
+	return out, !after.file.findings.HasErrors() && slices.EqualFunc(e.docs, after.docs, func(was, is *yaml.Node) bool {
+		return same(was, is, becomes) && slices.Equal(commentLines(was), commentLines(is))
+	})
 }
 
 // commentLines are the lines of all comments at or below a node, sorted.

@@ -103,7 +103,7 @@ func TestConvertKeepsWhatItCantSpare(t *testing.T) {
 	} {
 		text := purgeText(lineVersion, c.metadata)
 		out, done, findings := c.route.Convert(Text{Path: "-", Data: []byte(text)})
-		if want := purgeText("delivery/v2.1", c.metadata); string(out) != want || len(done) != 1 || done[0].Namespace != NamespaceKept {
+		if want := purgeText("delivery/v2.1", c.metadata); string(out) != want || len(done) != 1 || done[0].Namespace != "kept" {
 			t.Errorf("%s: %v %+v\n%s", name, findings, done, out)
 		}
 	}
@@ -119,8 +119,8 @@ func TestConvertSays(t *testing.T) {
 		purgeText("delivery/v2.1", "metadata: {name: rel-42}\n") + "---\n" + purgeText("delivery.other.cloud/v1beta1", "metadata: {name: rel-43}\n")
 	out, done, findings := byLine.Convert(Text{Path: "-", Data: []byte(text)})
 	got := fmt.Sprintf("%+v", done)
-	want := "[{Key:Secret/s Line:4 From:v1 To: Namespace:0} {Key:Purge/rel-42 Line:10 From:delivery/v2.1 To:" + lineVersion +
-		" Namespace:1} {Key:Purge/rel-43 Line:17 From:delivery.other.cloud/v1beta1 To:" + lineVersion + " Namespace:1}]"
+	want := "[{Key:Secret/s Line:4 From:v1 To: Namespace:} {Key:Purge/rel-42 Line:10 From:delivery/v2.1 To:" + lineVersion +
+		" Namespace:added} {Key:Purge/rel-43 Line:17 From:delivery.other.cloud/v1beta1 To:" + lineVersion + " Namespace:added}]"
 	if len(findings) > 0 || got != want {
 		t.Errorf("%v\n%s\nwant\n%s\n%s", findings, got, want, out)
 	}

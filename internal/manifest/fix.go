@@ -42,50 +42,40 @@ func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
 		return nil, nil
 	}
 	all := f.changes(findings)
-	if fixed, ok := f.apply(all); ok {
-		var done diag.List
-		for _, c := range all {
-			done = append(done, c.finding)
-		}
+	var edits []edit
+	var done diag.List
+	for _, c := range all {
+		edits, done = append(edits, c.edits...), append(done, c.finding)
+	}
+	if fixed, ok := f.apply(edits); ok {
 		return fixed, done
 	}
 	for _, c := range all {
-		if fixed, ok := f.apply([]change{c}); ok {
+		if fixed, ok := f.apply(c.edits); ok {
 			return fixed, diag.List{c.finding}
 		}
 	}
 	return nil, nil
 }
 
-// change resolves a finding: it replaces a scalar by value, or drops elements of a list.
+// change resolves a finding by edits.
 type change struct {
 	finding diag.Finding
-	nodes   []*yaml.Node
-	drop    bool
-	value   string
 	edits   []edit
 }
 
 type fixedFile struct {
 	*editor
-	json bool
-	// scalars are the scalars by place, and elements the positions of nodes in lists.
-	scalars  map[place]*yaml.Node
-	elements map[*yaml.Node]listed
-	// drops are the changes that drop covered paths of purges, by the place of the first.
-	drops map[place]change
-}
-
-// listed is an element's list, and its index there.
-type listed struct {
-	list  *yaml.Node
-	index int
+	// scalars are the scalars by place, and parents what contains each node.
+	scalars map[place]*yaml.Node
+	parents map[*yaml.Node]*yaml.Node
+	// drops are the edits that drop covered paths of purges, by the place of the first.
+	drops map[place][]edit
 }
 
 func newFixedFile(text []byte, set *Set) *fixedFile {
 	f := &fixedFile{
-		editor: newEditor("", text), json: isJSON(newSource(text).body),
-		scalars: map[place]*yaml.Node{}, elements: map[*yaml.Node]listed{}, drops: map[place]change{},
+		editor: newEditor("", text), scalars: map[place]*yaml.Node{}, parents: map[*yaml.Node]*yaml.Node{}, drops: map[place][]edit{},
 	}
 	for _, doc := range f.docs {
 		f.note(doc)
@@ -107,10 +97,8 @@ func (f *fixedFile) note(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
 		f.scalars[newPlace(n.Line, n.Column)] = n
 	}
-	for i, below := range n.Content {
-		if n.Kind == yaml.SequenceNode {
-			f.elements[below] = listed{n, i}
-		}
+	for _, below := range n.Content {
+		f.parents[below] = n
 		f.note(below)
 	}
 }
@@ -131,14 +119,14 @@ func (f *fixedFile) noteCovered(o *Object) {
 		leading++
 	}
 	for _, c := range all {
-		drop := change{drop: true}
+		var drop []edit
 		for _, i := range c.covered {
 			n := f.scalars[newPlace(places[i][0], places[i][1])]
 			if cut, ok := f.cut(n, i < leading); ok {
-				drop.nodes, drop.edits = append(drop.nodes, n), append(drop.edits, cut)
+				drop = append(drop, cut)
 			}
 		}
-		if first := places[c.covered[0]]; len(drop.nodes) == len(c.covered) {
+		if first := places[c.covered[0]]; len(drop) == len(c.covered) {
 			f.drops[newPlace(first[0], first[1])] = drop
 		}
 	}
@@ -147,20 +135,16 @@ func (f *fixedFile) noteCovered(o *Object) {
 // cut drops an element of a list. In brackets, it also drops the comma after elements that lead the
 // list, and the comma before others, so that no two edits overlap.
 func (f *fixedFile) cut(n *yaml.Node, leads bool) (edit, bool) {
-	at := f.elements[n]
+	list := f.parents[n]
 	from, to, ok := f.token(n)
 	switch {
-	case !ok || at.list == nil:
+	case !ok || list == nil || list.Kind != yaml.SequenceNode:
 		return edit{}, false
-	case at.list.Style&yaml.FlowStyle == 0:
-		cut, alone := f.cutLines(from, to, "-")
-		return cut, alone && !bytes.HasPrefix(bytes.TrimSpace(f.file.lines.bytes(n.Line-1)), []byte("#"))
-	case leads && at.index+1 < len(at.list.Content):
-		cut, ok := f.cutItem(from, to, true)
-		return cut, ok && f.file.lines.data[cut.to] != '#'
+	case list.Style&yaml.FlowStyle != 0:
+		return f.cutItem(from, to, leads, n)
 	}
-	cut, ok := f.cutItem(from, to, false)
-	return cut, ok && at.index > 0
+	cut, alone := f.cutLines(from, to, "-", n)
+	return cut, alone && !bytes.HasPrefix(bytes.TrimSpace(f.file.lines.bytes(n.Line-1)), []byte("#"))
 }
 
 // changes returns the changes that resolve findings, at most one for each scalar.
@@ -169,10 +153,10 @@ func (f *fixedFile) changes(findings diag.List) []change {
 	used := map[*yaml.Node]bool{}
 	for _, x := range findings {
 		c, ok := f.change(x)
-		if !ok || used[c.nodes[0]] {
+		if !ok || used[c.edits[0].was[0]] {
 			continue // a finding about too many findings has the place of the last one
 		}
-		used[c.nodes[0]] = true
+		used[c.edits[0].was[0]] = true
 		all = append(all, c)
 	}
 	return all
@@ -181,10 +165,8 @@ func (f *fixedFile) changes(findings diag.List) []change {
 func (f *fixedFile) change(x diag.Finding) (change, bool) {
 	at := newPlace(x.Line, x.Column)
 	if x.Rule == coveredRule {
-		c, ok := f.drops[at]
-		c.finding = x
-		c.finding.Fix += "; a purge that was posted must not change: undo this there"
-		return c, ok
+		x.Fix += "; a purge that was posted must not change: undo this there"
+		return change{x, f.drops[at]}, f.drops[at] != nil
 	}
 	n := f.scalars[at]
 	from, to, ok := f.token(n)
@@ -195,34 +177,14 @@ func (f *fixedFile) change(x diag.Finding) (change, bool) {
 	value := strings.Trim(text, `"`)
 	switch {
 	case text == value:
-	case !f.json && n.Style == 0 && needsNoQuotes().MatchString(value) && resolve(value) == plainText:
+	case n.Style == 0 && needsNoQuotes().MatchString(value) && resolve(value) == plainText:
 		text = value
 	case old[0] == '\'':
 		text = "'" + value + "'"
 	}
 	x.Fix = "write " + text + " instead of " + short(old)
-	return change{finding: x, nodes: []*yaml.Node{n}, value: value, edits: []edit{{from, to, text}}}, true
+	return change{x, []edit{write(n, from, to, text, value)}}, true
 }
 
 // needsNoQuotes matches texts that need no quotes anywhere.
 var needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
-
-// apply makes changes, and reports whether they change nothing else.
-func (f *fixedFile) apply(changes []change) ([]byte, bool) {
-	if len(changes) == 0 {
-		return nil, false
-	}
-	f.edits = nil
-	expected := newDifference()
-	for _, c := range changes {
-		f.edits = append(f.edits, c.edits...)
-		for _, n := range c.nodes {
-			if c.drop {
-				expected.dropped[n] = true
-			} else {
-				expected.values[n] = c.value
-			}
-		}
-	}
-	return f.edited(expected)
-}

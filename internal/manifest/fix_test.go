@@ -60,6 +60,7 @@ func TestFix(t *testing.T) {
 		{"of two that mean one field both stay", head + "  TLS: {}\n  Tls: {}\n", head + "  TLS: {}\n  Tls: {}\n", nil},
 		{"a field that is there as null stays", head + "  tls: null\n  TLS: {}\n", head + "  tls: null\n  TLS: {}\n", nil},
 		{"an envelope", "apiVersion: Delivery/V2.1\nkind: cdn\nmetadata: {name: a}\nspec: {hostname: a.example.com}\n", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\nspec: {hostname: a.example.com}\n", []string{"unknown-kind:2", "unknown-kind:1"}},
+		{"a key that is empty stays", head + "  : a\n", head + "  : a\n", nil},
 		{"another kind stays", "apiVersion: apps/v1\nkind: cdn\n", "apiVersion: apps/v1\nkind: cdn\n", nil},
 		{"what an alias brings in stays", head + "  firewall:\n    enabled: &t true\n  tls:\n    forced: *t\n", head + "  firewall:\n    enabled: &t true\n  tls:\n    forced: *t\n", nil},
 		{

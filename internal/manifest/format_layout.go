@@ -50,9 +50,8 @@ type sheetLine struct {
 
 // sheet is a text while it is laid out; lines count from 0.
 type sheet struct {
-	text     string
+	text     lines
 	lines    []sheetLine
-	starts   []int // the offsets of the lines
 	order    []int // the lines in the order of the result
 	mappings []ordering
 	// ended reports whether the last line has a line break, and unended whether adding one would change
@@ -63,11 +62,9 @@ type sheet struct {
 
 func newSheet(text []byte) *sheet {
 	body, ended := strings.CutSuffix(string(text), "\n")
-	l := &sheet{text: string(text), ended: ended}
-	start := 0
+	l := &sheet{text: lines{data: text}, ended: ended}
 	for line := range strings.SplitSeq(body, "\n") {
-		l.order, l.starts = append(l.order, len(l.lines)), append(l.starts, start)
-		start += len(line) + 1
+		l.order = append(l.order, len(l.lines))
 		next := sheetLine{in: line}
 		switch trimmed := strings.TrimLeft(line, " \t"); {
 		case trimmed == "":
@@ -106,7 +103,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 func (l *sheet) keepLines(root *yaml.Node) error {
 	end := len(l.lines)
 	if root.Kind != yaml.SequenceNode || root.Style&yaml.FlowStyle != 0 {
-		last, err := l.end(root)
+		last, err := l.lastLine(root)
 		if err != nil {
 			return err
 		}

@@ -1,23 +1,11 @@
 package manifest
 
 import (
-	"regexp"
+	"bytes"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
-
-// behind returns the offset and the line of a value after its anchor and tag.
-func (l *sheet) behind(v *yaml.Node) (at, line int) {
-	line = v.Line - 1
-	at = l.starts[line] + offset(l.lines[line].in, v.Column-1)
-	if at < len(l.text) && (l.text[at] == '&' || l.text[at] == '!') {
-		before := properties().FindString(l.text[at:])
-		at, line = at+len(before), line+strings.Count(before, "\n")
-	}
-	return at, line
-}
 
 // leaf lays out a scalar, an alias, or a collection in brackets.
 func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
@@ -25,7 +13,7 @@ func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 		return l.blockText(v, owner)
 	}
 	start, by := v.Line-1, owner.to-owner.from
-	last, err := l.end(v)
+	last, err := l.lastLine(v)
 	if err != nil {
 		return err
 	}
@@ -50,29 +38,18 @@ func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 	return nil
 }
 
-// end returns the last line of a scalar, an alias, or a collection in brackets.
-func (l *sheet) end(v *yaml.Node) (int, error) {
+// lastLine returns the last line of a scalar, an alias, or a collection in brackets.
+func (l *sheet) lastLine(v *yaml.Node) (int, error) {
 	if isBlockText(v) {
 		b, err := l.block(v, noToken().from)
 		return b.last, err
 	}
-	if v.Kind == yaml.AliasNode || isEmpty(v) {
-		return v.Line - 1, nil
-	}
-	at, line := l.behind(v)
-	size := 0
-	switch rest := l.text[at:]; {
-	case v.Kind != yaml.ScalarNode:
-		size = flowSize(rest)
-	case v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-		size = quotedSize(rest)
-	default:
-		size = plainSize(rest, strings.FieldsFunc(v.Value, func(r rune) bool { return strings.ContainsRune(yamlSpace, r) }))
-	}
-	if size == 0 {
+	end, ok := l.text.end(v)
+	if !ok {
 		return 0, left(v.Line, "trueup can't tell where the value ends")
 	}
-	return line + strings.Count(l.text[at:at+size], "\n"), nil
+	line, _ := l.text.position(end)
+	return line - 1, nil
 }
 
 func isBlockText(v *yaml.Node) bool {
@@ -107,9 +84,9 @@ func (l *sheet) blockText(v *yaml.Node, owner token) error {
 
 // block finds the lines of a block scalar; owner is the column of its key or hyphen.
 func (l *sheet) block(v *yaml.Node, owner int) (b block, err error) {
-	at := 0
-	at, b.header = l.behind(v)
-	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at-l.starts[b.header]:], " ")
+	at := l.text.behind(v)
+	b.header = v.Line - 1 + bytes.Count(l.text.data[l.text.at(v):at], []byte("\n"))
+	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at-l.text.offset(b.header+1):], " ")
 	if b.sign == "" || b.sign[0] != '|' && b.sign[0] != '>' {
 		return b, left(b.header+1, "the text does not start where the parser says")
 	}
@@ -137,86 +114,4 @@ func (l *sheet) column(b block, owner int) int {
 		}
 	}
 	return owner + 1
-}
-
-var (
-	// space matches white space and comments, properties an anchor and a tag.
-	space      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\s+(?:#.*)?)+`) })
-	properties = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[&!]\S*(?:\s+(?:#.*)?)*)*`) })
-)
-
-// quotedSize returns the size of the quoted scalar at the start of a text, or 0.
-func quotedSize[T string | []byte](text T) int {
-	for i := 1; i < len(text) && (text[0] == '"' || text[0] == '\''); i++ {
-		switch c := text[i]; {
-		case c == '\\' && text[0] == '"', c == '\'' && text[0] == '\'' && i+1 < len(text) && text[i+1] == '\'':
-			i++
-		case c == text[0]:
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// yamlSpace separates the words of a plain scalar.
-const yamlSpace = " \t\r\n"
-
-// plainSize returns the size of the plain scalar with the words at the start of a text, or 0.
-func plainSize(text string, words []string) int {
-	at := 0
-	for _, word := range words {
-		at = len(text) - len(strings.TrimLeft(text[at:], yamlSpace))
-		if !strings.HasPrefix(text[at:], word) {
-			return 0
-		}
-		at += len(word)
-	}
-	return at
-}
-
-// flowSize returns the size of the collection in brackets at the start of a text, or 0.
-func flowSize(text string) int {
-	f := flow{}
-	for at := 0; at < len(text); {
-		rest := text[at:]
-		if !f.plain && (rest[0] == '"' || rest[0] == '\'') {
-			size := quotedSize(rest)
-			if f.closed = size > 0; !f.closed {
-				return 0
-			}
-			at += size
-			continue
-		}
-		if size := len(space().FindString(rest)); size > 0 {
-			at += size
-			continue
-		}
-		f.next(rest)
-		if at++; f.depth == 0 && f.closed {
-			return at
-		}
-	}
-	return 0
-}
-
-// flow is the state of reading a collection in brackets: its depth, whether in a plain scalar, and
-// whether after a closing quote or bracket, where a colon ends a key.
-type flow struct {
-	depth         int
-	plain, closed bool
-}
-
-// next reads one character that is not a quote.
-func (f *flow) next(rest string) {
-	const separators = " \t\n,[]{}"
-	switch ch := rest[0]; {
-	case ch == '{' || ch == '[':
-		f.depth, f.plain, f.closed = f.depth+1, false, false
-	case ch == '}' || ch == ']':
-		f.depth, f.plain, f.closed = f.depth-1, false, true
-	case ch == ',', ch == ':' && (f.closed || len(rest) == 1 || strings.IndexByte(separators, rest[1]) >= 0):
-		f.plain, f.closed = false, false
-	default:
-		f.plain, f.closed = true, false
-	}
 }

@@ -2,9 +2,7 @@ package manifest
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -45,62 +43,80 @@ func sameNodes(before, after []byte) error {
 	if err != nil {
 		return errDiffers
 	}
-	anyOrder := newDifference()
-	anyOrder.order = true
-	if !slices.EqualFunc(was, is, anyOrder.isAll) {
+	if !slices.EqualFunc(was, is, func(was, is *yaml.Node) bool { return same(was, is, nil) }) {
 		return errDiffers
 	}
-	if !slices.Equal(marked(before), marked(after)) {
+	if !slices.Equal(marked(before, was), marked(after, is)) {
 		return left(0, "a trueup:ignore comment would move to another field")
 	}
 	return nil
 }
 
-// marked returns each trueup: comment with the fields that it covers, sorted.
-func marked(text []byte) []string {
+// same reports whether two nodes have the same values, styles and anchors, in any order of members, once
+// the nodes in becomes are others. A node without a tag is the same in any style.
+func same(was, is *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) bool {
+	if was.Kind != is.Kind || was.Value != is.Value || was.Anchor != is.Anchor ||
+		was.Tag != "" && (was.Tag != is.Tag || was.Style != is.Style) {
+		return false
+	}
+	return slices.EqualFunc(byName(was, becomes), byName(is, nil), func(was, is *yaml.Node) bool { return same(was, is, becomes) })
+}
+
+// byName returns what is below a node, and the members of a mapping sorted by name.
+func byName(n *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) []*yaml.Node {
+	content := n.Content
+	if len(becomes) > 0 {
+		content = nil
+		for _, below := range n.Content {
+			if is, ok := becomes[below]; ok {
+				content = append(content, is...)
+			} else {
+				content = append(content, below)
+			}
+		}
+	}
+	if n.Kind != yaml.MappingNode {
+		return content
+	}
+	pairs := slices.Collect(slices.Chunk(content, 2))
+	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
+	return slices.Concat(pairs...)
+}
+
+// marked returns each trueup: comment, with the number of the field that it covers, sorted. The numbers
+// are the same in any order of members.
+func marked(text []byte, docs []*yaml.Node) []string {
 	f := &file{lines: lines{data: text}, marks: findMarks(text)}
-	var all []string
-	number := 0
 	if len(f.marks) == 0 {
 		return nil
 	}
-	_ = decode(text, func(doc *yaml.Node) { // it was read before
-		number++
+	var all []string
+	numbers, last := map[int]int{}, 0
+	for i, doc := range docs {
+		last = numberLines(doc, last, numbers)
 		root := rootOf(doc)
 		if root == nil {
-			return
+			continue
 		}
-		l, starting := newFieldLines(root), map[int]uint64{}
-		sumPaths(root, 0, starting)
+		l := newFieldLines(root)
 		for _, m := range l.comments(f.takeMarks(f.endOf(root.Line))) {
 			from, _, _ := l.covered(m)
-			governed := starting[from]
 			if m.line < root.Line {
-				governed = 0 // the whole document
+				from = 0 // the whole document
 			}
-			all = append(all, fmt.Sprintf("%d %s %s %s %x", number, m.word, m.rule, m.reason, governed))
+			all = append(all, fmt.Sprintf("%d %s %s %s %d", i, m.word, m.rule, m.reason, numbers[from]))
 		}
-	})
+	}
 	slices.Sort(all)
 	return all
 }
 
-// sumPaths adds a hash of the path of each field and element below a node to the line on which it starts.
-// path is the hash of the node.
-func sumPaths(node *yaml.Node, path uint64, starting map[int]uint64) {
-	size := 1
-	if node.Kind == yaml.MappingNode {
-		size = 2
+// numberLines gives each line the number of the last node that starts there, and returns the highest number.
+func numberLines(n *yaml.Node, last int, numbers map[int]int) int {
+	last++
+	numbers[n.Line] = last
+	for _, below := range byName(n, nil) {
+		last = numberLines(below, last, numbers)
 	}
-	i := 0
-	for parts := range slices.Chunk(node.Content, size) {
-		name := strconv.Itoa(i)
-		if i++; size == 2 {
-			name = parts[0].Value
-		}
-		h := fnv.New64a()
-		_, _ = fmt.Fprintf(h, "%d %d %s", path, size, name) // a hash takes everything
-		starting[parts[0].Line] += h.Sum64()
-		sumPaths(parts[size-1], h.Sum64(), starting)
-	}
+	return last
 }

@@ -13,7 +13,11 @@ const maxSourceLine = 2000
 type lines struct {
 	data   []byte
 	starts []int
+	near   spot // where at looked last
 }
+
+// spot is a line, a column, and their offset in the text.
+type spot struct{ line, column, at int }
 
 // text returns a line, from 1, without its line break, or "" if it is too long to show.
 func (l *lines) text(line int) string {

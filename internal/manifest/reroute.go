@@ -27,36 +27,25 @@ type Rerouted struct {
 	Line int
 	// From and To are values of apiVersion. They are equal if the envelope was right; To is empty if
 	// the kind has only one envelope.
-	From, To  string
-	Namespace NamespaceChange
+	From, To string
+	// Namespace is what Convert did with metadata.namespace: added, removed, or kept, because the API does
+	// not need it, but nothing else names the workspace, or Convert can't remove it alone.
+	Namespace string
 }
-
-// NamespaceChange is what Convert did with metadata.namespace.
-type NamespaceChange uint8
-
-// The changes of a namespace. NamespaceKept means that the API does not need it, but nothing else names
-// the workspace, or Convert can't remove it alone.
-const (
-	NamespaceSame NamespaceChange = iota
-	NamespaceAdded
-	NamespaceRemoved
-	NamespaceKept
-)
 
 // Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
 // can't, it returns findings and no text.
 func (r Route) Convert(t Text) ([]byte, []Rerouted, diag.List) {
 	var e *rerouter
 	for _, remove := range []bool{true, false} { // of metadata.namespace
-		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove, expected: newDifference()}
-		e.expected.comments = true
+		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}
 		for _, doc := range e.docs {
 			e.document(doc)
 		}
 		if e.file.findings.HasErrors() {
 			return nil, nil, e.file.findings
 		}
-		if out, ok := e.edited(e.expected); ok {
+		if out, ok := e.apply(e.edits); ok {
 			return out, e.done, nil
 		}
 	}
@@ -66,10 +55,10 @@ func (r Route) Convert(t Text) ([]byte, []Rerouted, diag.List) {
 
 type rerouter struct {
 	*editor
-	route    Route
-	remove   bool
-	done     []Rerouted
-	expected difference
+	route  Route
+	remove bool
+	done   []Rerouted
+	edits  []edit
 }
 
 func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
@@ -145,17 +134,16 @@ func (e *rerouter) reroute(root, metadata *yaml.Node, done *Rerouted) bool {
 		if !ok {
 			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
 		}
-		e.replace(from, to, requote(e.text(from, to), done.To))
-		e.expected.values[version] = done.To
+		e.edits = append(e.edits, write(version, from, to, requote(e.text(from, to), done.To), done.To))
 	}
 	switch {
 	case !toAPI && !named:
-		done.Namespace = NamespaceAdded
+		done.Namespace = "added"
 		return e.addNamespace(metadata)
 	case toAPI && named && changes:
-		done.Namespace = NamespaceKept
+		done.Namespace = "kept"
 		if e.remove && e.route.Workspace != "" && e.removeNamespace(metadata) {
-			done.Namespace = NamespaceRemoved
+			done.Namespace = "removed"
 		}
 	}
 	return true
@@ -185,16 +173,15 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	if written[0] == '"' || resolve(name) != plainText {
 		name = string(canon.Append(nil, name))
 	}
-	e.expected.added[metadata] = e.route.Workspace
-	if metadata.Style&yaml.FlowStyle != 0 {
-		e.replace(to, to, ","+e.gapBefore(from, keyEnd)+written+e.text(keyEnd, valueAt)+name)
-		return true
+	added := []*yaml.Node{value, {Kind: yaml.ScalarNode, Value: "namespace"}, {Kind: yaml.ScalarNode, Value: e.route.Workspace}}
+	text := "," + e.gapBefore(from, keyEnd) + written + e.text(keyEnd, valueAt) + name
+	if metadata.Style&yaml.FlowStyle == 0 {
+		to, text = e.file.lines.endOf(value.Line), "\n"+e.text(e.file.lines.offset(key.Line), from)+written+": "+name
+		if newSource(e.file.lines.data).crlf {
+			text = "\r" + text
+		}
 	}
-	end, lineBreak := e.file.lines.endOf(value.Line), "\n"
-	if newSource(e.file.lines.data).crlf {
-		lineBreak = "\r\n"
-	}
-	e.replace(end, end, lineBreak+e.text(e.file.lines.offset(key.Line), from)+written+": "+name)
+	e.edits = append(e.edits, edit{to, to, text, added[:1], added})
 	return true
 }
 
@@ -221,15 +208,14 @@ func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
 	if !isKey || !isText {
 		return false
 	}
-	cut, ok := e.cutLines(from, to, "")
+	cut, ok := e.cutLines(from, to, "", key, value)
 	if metadata.Style&yaml.FlowStyle != 0 {
-		if cut, ok = e.cutItem(from, to, true); !ok {
-			cut, ok = e.cutItem(from, to, false)
+		if cut, ok = e.cutItem(from, to, true, key, value); !ok {
+			cut, ok = e.cutItem(from, to, false, key, value)
 		}
 	}
 	if ok {
 		e.edits = append(e.edits, cut)
-		e.expected.dropped[key], e.expected.dropped[value] = true, true
 	}
 	return ok
 }
