@@ -142,7 +142,7 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 	reader := api.NewReader(r.platform.API)
 	defer reader.Close()
 	opts := live.Options{
-		Workspace: r.platform.Workspace, Parallelism: r.API.Parallelism, Names: r.view.RemoteNames(), Whole: true,
+		Parallelism: r.API.Parallelism, Names: r.view.RemoteNames(), Whole: true,
 		Progress: func(done int) { progress(done, 0) },
 	}
 	named := &manifest.Set{} // to be read even if a list lacks them

@@ -72,6 +72,11 @@ type reply struct {
 // object with JSON, and an unknown path with plain text.
 func (r reply) fromPlatform() bool { return r.isJSON || r.empty }
 
+func (r reply) matches(w row) bool {
+	return (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
+		r.status >= w.from && r.status <= max(w.from, w.to) && (w.when == nil || w.when(r))
+}
+
 func (r reply) exists() bool {
 	// Some servers write a sentence as the reason.
 	word := !strings.Contains(r.reason, " ") && r.reason != ""
@@ -128,17 +133,6 @@ func answers() []row {
 	}
 }
 
-// classify returns the class of an unsuccessful answer.
-func classify(r reply) Class {
-	for _, w := range answers() {
-		if (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
-			r.status >= w.from && r.status <= max(w.from, w.to) && (w.when == nil || w.when(r)) {
-			return cmp.Or(w.class, unknownOutcome(r.verb))
-		}
-	}
-	return unknownOutcome(r.verb)
-}
-
 // unknownOutcome is the class of a request whose outcome is unknown.
 func unknownOutcome(verb kind.Verb) Class {
 	if isWrite(verb) {
@@ -158,7 +152,11 @@ func (r *Reader) judge(c *call, status int, body []byte, said errorBody) (Class,
 		re.shows = existing != nil
 		re.duplicate = c.kind.RequestOnly() && r.cfg.Duplicate.matches(status, body, said.message)
 	}
-	class := classify(re)
+	class := unknownOutcome(c.verb)
+	table := answers()
+	if i := slices.IndexFunc(table, re.matches); i >= 0 {
+		class = cmp.Or(table[i].class, class)
+	}
 	if class != Taken {
 		existing = nil
 	}

@@ -27,8 +27,9 @@ type call struct {
 	endpoint Endpoint
 	url      *url.URL
 	body     []byte
-	turn     bool // this is a Turn
-	requests int  // how many were started
+	turn     bool    // this is a Turn
+	requests int     // how many were started
+	seen     Reading // the time of the last answer
 }
 
 // newCall returns a call, or an error if the platform doesn't document the operation,
@@ -190,6 +191,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 		return failure
 	}
 	r.trace(c, req, attempt, start, a.Response, nil)
+	c.seen = r.reading(a.Response)
 	r.observe(c, a.Response)
 	if c.verb == kind.List {
 		a.timer.Stop()
@@ -232,7 +234,7 @@ func (r *Reader) observe(c *call, resp *http.Response) {
 	if !isWrite(c.verb) && resp.StatusCode < http.StatusInternalServerError {
 		r.gates[c.kind.Area].note(c, nil)
 	}
-	if date, ok := dateOf(resp); ok {
+	if date := c.seen.Server; !date.IsZero() {
 		r.date.Store(&date)
 	}
 	if r.cfg.Warn == nil {

@@ -61,12 +61,9 @@ func newReader(cfg Config, connect func(Config) *http.Transport) *Reader {
 // Close closes idle connections.
 func (r *Reader) Close() { (&http.Client{Transport: r.transport}).CloseIdleConnections() }
 
-// ServerTime returns the Date plus the Age of the last answer with a Date.
-func (r *Reader) ServerTime() (time.Time, bool) {
-	if date := r.date.Load(); date != nil {
-		return *date, true
-	}
-	return time.Time{}, false
+// ServerTime returns the Date plus the Age of the last answer with a Date; zero if there is none.
+func (r *Reader) ServerTime() time.Time {
+	return *cmp.Or(r.date.Load(), new(time.Time))
 }
 
 // Get reads one object (docs/platform.md 4 rows 2 and 6). The object does not exist if
@@ -87,7 +84,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 		}
 		if err != nil {
 			o = kind.Object{}
-			return c.unreadable(a, err, head(body))
+			return c.unreadable(a, err, body)
 		}
 		return nil
 	})
@@ -118,11 +115,6 @@ func (r *Reader) readBody(a *answer) ([]byte, error) {
 	return body, nil
 }
 
-// head returns the beginning of a body, to recognise an HTML page.
-func head(body []byte) []byte { return body[:min(len(body), headSize)] }
-
-const headSize = 1024
-
 // Reading is the time according to one uncached GET (docs/design.md 0.8).
 type Reading struct {
 	// Server is the Date of the answer plus its Age; zero without a valid Date.
@@ -134,48 +126,33 @@ type Reading struct {
 
 // Clock asks the platform for the time. It GETs an object, which need not exist, over
 // the network. The kind must have a GET.
-func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (at Reading, err error) {
+func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (Reading, error) {
 	c, err := r.newCall(kind.Get, k, name)
 	if err != nil {
 		return Reading{}, err
 	}
-	err = r.retry(ctx, func(attempt int) error {
-		return r.send(ctx, r.gets, c, attempt, func(a *answer) error {
-			seen := r.reading(a.Response)
-			if !a.isSuccess() {
-				if e := r.answered(c, a); !e.NotFound() {
-					return e
-				}
-			}
-			// Reading the body to its end keeps the connection for the next request.
-			body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
-			if looksHTML(body) {
-				return c.unreadable(a, errors.New("it is a page"), head(body))
-			}
-			at = seen
-			return nil
-		})
+	err = r.read(ctx, c, func(a *answer) error {
+		// Reading the body to its end keeps the connection for the next request.
+		body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
+		if looksHTML(body) {
+			return c.unreadable(a, errors.New("it is a page"), body)
+		}
+		return nil
 	})
-	return at, err
+	if e := new(Error); err != nil && !(errors.As(err, &e) && e.NotFound()) {
+		return Reading{}, err
+	}
+	return c.seen, nil
 }
 
 // reading returns the time of an answer that has just arrived.
 func (r *Reader) reading(resp *http.Response) Reading {
+	const maxAge = (1 << 31) * time.Second // the largest valid Age (RFC 9111 1.2.2)
 	at := Reading{Wall: r.cfg.Now().Round(0)}
-	at.Server, _ = dateOf(resp)
-	return at
-}
-
-// maxAge is the largest valid Age (RFC 9111 1.2.2).
-const maxAge = (1 << 31) * time.Second
-
-// dateOf returns when the platform sent an answer, also if a cache kept it since.
-func dateOf(resp *http.Response) (time.Time, bool) {
-	date, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return time.Time{}, false
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		at.Server = date.Add(seconds(resp.Header.Get("Age"), maxAge))
 	}
-	return date.Add(seconds(resp.Header.Get("Age"), maxAge)), true
+	return at
 }
 
 // Client is a Reader that can also write. It sends each write once. Call Turn before
@@ -255,7 +232,7 @@ func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name s
 		}
 		if err != nil {
 			o = kind.Object{}
-			return w.unreadable(a, err, head(body))
+			return w.unreadable(a, err, body)
 		}
 		return nil
 	})

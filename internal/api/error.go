@@ -255,9 +255,12 @@ func (c *call) holder() string {
 	return who
 }
 
-// unreadable returns the error for a successful answer with an invalid body. head is the start
-// of the body.
-func (c *call) unreadable(a *answer, err error, head []byte) *Error {
+// pageHead is how many bytes of a body show that it is an HTML page.
+const pageHead = 1024
+
+// unreadable returns the error for a successful answer with an invalid body, which may be only
+// the start of it.
+func (c *call) unreadable(a *answer, err error, body []byte) *Error {
 	e := c.newError(Unreadable, a)
 	e.err = err
 	var fit *worded
@@ -272,8 +275,8 @@ func (c *call) unreadable(a *answer, err error, head []byte) *Error {
 	}
 	e.Hopeless = !cut
 	text := err.Error()
-	if looksHTML(head) {
-		text = "an HTML page instead of JSON: " + pageText(c.endpoint.redact(string(head)))
+	if looksHTML(body) {
+		text = "an HTML page instead of JSON: " + pageText(c.endpoint.redact(string(body[:min(len(body), pageHead)])))
 	}
 	e.Message = oneLine(c.endpoint.redact(text), messageSize)
 	return e

@@ -107,7 +107,7 @@ func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error
 		clear(l.current)
 		buffered := bufio.NewReaderSize(a, 64<<10)
 		// The decoder will see the same error.
-		peeked, _ := buffered.Peek(headSize)
+		peeked, _ := buffered.Peek(pageHead)
 		start := append([]byte(nil), peeked...)
 		src := &source{r: buffered, object: r.cfg.MaxObject, list: l.left, most: r.cfg.MaxList}
 		p, err := decodeList(src, l.kind, r.cfg.Workspace, l.pass)

@@ -31,39 +31,35 @@ var (
 // contexts sets sendCtx and ledgerCtx, which outlive the context that it returns: that one ends
 // when ctx does, or with Hurry. The function that it returns ends them all.
 func (r *run) contexts(ctx context.Context) (context.Context, func()) {
+	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, interrupt := context.WithCancel(ctx)
-	unbound := context.WithoutCancel(ctx)
-	sendCtx, endSends := context.WithCancelCause(unbound)
-	ledgerCtx, endLedger := context.WithCancelCause(unbound)
-	r.sendCtx, r.ledgerCtx = sendCtx, ledgerCtx
-	over := make(chan struct{})
+	var endSends, endLedger context.CancelCauseFunc
+	r.sendCtx, endSends = context.WithCancelCause(over)
+	r.ledgerCtx, endLedger = context.WithCancelCause(over)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
-		case <-over:
-			return
+		case <-over.Done():
 		case <-ctx.Done():
 		case <-r.Hurry:
 			interrupt()
 		}
 		select {
+		case <-over.Done():
 		case <-time.After(sendGrace):
 		case <-r.Hurry:
-		case <-over:
 		}
 		endSends(errGrace)
 		select {
+		case <-over.Done():
 		case <-time.After(ledgerGrace):
-		case <-over:
 		}
 		endLedger(errRecording)
 	})
 	return ctx, func() {
-		close(over)
+		end()
 		wg.Wait()
 		interrupt()
-		endSends(nil)
-		endLedger(nil)
 	}
 }
 

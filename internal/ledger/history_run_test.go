@@ -132,7 +132,7 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) (*plan.Planner, err
 	if err != nil {
 		return nil, err
 	}
-	state, err := live.Fetch(ctx, r, set, live.Options{Workspace: historyWorkspace, Parallelism: 1})
+	state, err := live.Fetch(ctx, r, set, live.Options{Parallelism: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -14,7 +15,7 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Reader reads objects of the platform.
+// Reader reads objects of the platform, and rejects those of another kind or workspace.
 type Reader interface {
 	// List calls each for every item of the kind's list, as it decodes it.
 	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
@@ -39,8 +40,6 @@ type State struct {
 
 // Options of Fetch.
 type Options struct {
-	// Workspace is the project's. An object of another one is an error.
-	Workspace kind.Workspace
 	// Parallelism is the number of requests in parallel; default 4.
 	Parallelism int
 	// Names are the server's names of objects, if they differ from git (docs/platform.md 1: {snapshot_name}).
@@ -138,9 +137,6 @@ func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 
 func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 	info, err := f.reader.List(ctx, k, func(o kind.Object) error {
-		if err := f.check(k, o); err != nil {
-			return err
-		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.count()
@@ -162,18 +158,6 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 	return err
 }
 
-// check rejects an object of another kind or workspace.
-func (f *fetch) check(k *kind.Kind, o kind.Object) error {
-	ws := f.opts.Workspace
-	switch {
-	case o.Kind != k || o.Name == "":
-		return fmt.Errorf("list %s: an item has another kind or no name", k.Name)
-	case o.Namespace != "" && ws.Name != "" && o.Namespace != ws.Name && o.Namespace != ws.UUID:
-		return fmt.Errorf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)
-	}
-	return nil
-}
-
 func (f *fetch) get(ctx context.Context, key kind.Key) error {
 	k, _ := kind.Named(key.Kind)
 	o, err := f.reader.Get(ctx, k, cmp.Or(f.opts.Names[key], key.Name))
@@ -191,9 +175,6 @@ func (f *fetch) get(ctx context.Context, key kind.Key) error {
 		return err
 	case o.Spec == nil && !o.Terminating:
 		return fmt.Errorf("get %s: the platform returns it without a spec", key)
-	}
-	if err := f.check(k, o); err != nil {
-		return err
 	}
 	if !f.listed[key] {
 		info := f.state.Lists[key.Kind]
@@ -231,3 +212,54 @@ func (f *fetch) place(key kind.Key, o kind.Object) {
 func compareKeys(a, b kind.Key) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
+
+// parallel runs do for 0 to n-1, at most workers at a time, and waits for all. The first error cancels
+// the rest. It returns the error with the lowest index, and prefers those that are not just "cancelled". A
+// panic is an error, too.
+func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
+	outer := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failures := make([]error, n)
+	slots := make(chan struct{}, workers)
+	var wg sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() {
+				if value := recover(); value != nil {
+					failures[i] = &panicError{value: value, stack: debug.Stack()}
+				}
+				if failures[i] != nil {
+					cancel()
+				}
+				<-slots
+			}()
+			failures[i] = do(ctx, i)
+		})
+	}
+	wg.Wait()
+	var stopped error
+	for _, err := range failures {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		stopped = cmp.Or(stopped, err)
+	}
+	return cmp.Or(stopped, context.Cause(outer))
+}
+
+// panicError is a panic; Stack returns where it happened.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string {
+	return fmt.Sprintf("internal error: %.300v; this is a bug", e.value)
+}
+
+func (e *panicError) Stack() []byte { return e.stack }

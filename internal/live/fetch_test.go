@@ -18,8 +18,6 @@ import (
 	"trueup/internal/manifest"
 )
 
-var workspace = kind.Workspace{Name: "acme", UUID: "5a1d"}
-
 func named(name string) *kind.Kind {
 	k, ok := kind.Named(name)
 	if !ok {
@@ -116,7 +114,7 @@ func (p *platform) requests() []string {
 
 func fetch(t *testing.T, p *platform, set *manifest.Set) live.State {
 	t.Helper()
-	s, err := live.Fetch(context.Background(), p, set, live.Options{Workspace: workspace})
+	s, err := live.Fetch(context.Background(), p, set, live.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +212,7 @@ func TestTheServerMayCallAnObjectOtherwise(t *testing.T) {
 		gets:  map[kind.Key]kind.Object{unlisted.Key(): unlisted},
 	}
 	s, err := live.Fetch(context.Background(), p, manifests(object("VolumeSnapshot", "db", ""), object("VolumeSnapshot", "logs", "")),
-		live.Options{Workspace: workspace, Names: map[kind.Key]string{db: "content-1", logs: "content-2"}})
+		live.Options{Names: map[kind.Key]string{db: "content-1", logs: "content-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,8 +247,6 @@ func TestHostsHaveNoCase(t *testing.T) {
 
 func TestFailuresAreErrors(t *testing.T) {
 	shop := object("CDN", "shop", "shop.example.com")
-	foreign := shop
-	foreign.Namespace = "elsewhere"
 	refused := errors.New("403")
 	for name, tt := range map[string]struct {
 		p    *platform
@@ -260,14 +256,9 @@ func TestFailuresAreErrors(t *testing.T) {
 		"get":                {&platform{fails: map[string]error{"get CDN/shop": refused}}, "403"},
 		"twice":              {&platform{lists: map[string][]kind.Object{"CDN": {shop, shop}}}, "it has CDN/shop twice"},
 		"twice without spec": {&platform{lists: map[string][]kind.Object{"CDN": {bare(shop), shop}}}, "it has CDN/shop twice"},
-		"another workspace":  {&platform{lists: map[string][]kind.Object{"CDN": {foreign}}}, `wrong workspace: CDN/shop is in "elsewhere"`},
-		"another workspace by name": {
-			&platform{gets: map[kind.Key]kind.Object{shop.Key(): foreign}}, "wrong workspace",
-		},
-		"another kind": {&platform{lists: map[string][]kind.Object{"CDN": {object("Purge", "x", "")}}}, "has another kind"},
-		"no spec":      {&platform{gets: map[kind.Key]kind.Object{shop.Key(): bare(shop)}}, "without a spec"},
+		"no spec":            {&platform{gets: map[kind.Key]kind.Object{shop.Key(): bare(shop)}}, "without a spec"},
 	} {
-		s, err := live.Fetch(context.Background(), tt.p, manifests(shop), live.Options{Workspace: workspace})
+		s, err := live.Fetch(context.Background(), tt.p, manifests(shop), live.Options{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
 		}
@@ -345,7 +336,7 @@ func TestEveryWantedKeyIsSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, wanted := drawPlatform(t)
 		read := func() live.State {
-			s, err := live.Fetch(context.Background(), p, manifests(wanted...), live.Options{Workspace: workspace, Parallelism: 2})
+			s, err := live.Fetch(context.Background(), p, manifests(wanted...), live.Options{Parallelism: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -370,7 +361,7 @@ func TestEveryWantedKeyIsSettled(t *testing.T) {
 func TestKindsThatNoManifestIsOf(t *testing.T) {
 	old := object("VolumeSnapshot", "old", "")
 	p := &platform{lists: map[string][]kind.Object{"VolumeSnapshot": {old}}}
-	s, err := live.Fetch(context.Background(), p, manifests(), live.Options{Workspace: workspace, Also: []*kind.Kind{old.Kind}})
+	s, err := live.Fetch(context.Background(), p, manifests(), live.Options{Also: []*kind.Kind{old.Kind}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestWholeKeepsTheSpecsOfAll(t *testing.T) {
 		gets:  map[kind.Key]kind.Object{blog.Key(): blog, disk.Key(): disk},
 	}
 	s, err := live.Fetch(context.Background(), p, &manifest.Set{}, live.Options{
-		Workspace: workspace, Also: []*kind.Kind{named("CDN"), named("VolumeSnapshot")}, Whole: true,
+		Also: []*kind.Kind{named("CDN"), named("VolumeSnapshot")}, Whole: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -132,8 +132,7 @@ func (s *Session) compare(ctx context.Context) error {
 	if err := s.addUnmanaged(ctx); err != nil {
 		return err
 	}
-	server, _ := reader.ServerTime()
-	s.inputs.At = ledger.Observed(server, s.Platform.API.Now())
+	s.inputs.At = ledger.Observed(reader.ServerTime(), s.Platform.API.Now())
 	s.planner = plan.NewPlanner(s.inputs)
 	made, findings := s.planner.Make()
 	s.Plan, s.Loaded.Findings = made, append(s.Loaded.Findings, findings...)
@@ -195,7 +194,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		}
 	}
 	opts := live.Options{
-		Workspace: s.Platform.Workspace, Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(),
+		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(),
 		Progress: func(done int) { progress(done, wanted) },
 	}
 	if s.inputs.Options.Prune {
