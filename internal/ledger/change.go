@@ -80,17 +80,13 @@ func (l *Ledger) withNonce(m move) move {
 
 // changeOnce tries once. With an error, it returns the record whose write failed, if it got that far.
 func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move) (Record, error) {
-	if _, err := l.usable(ctx, key); err != nil {
-		return Record{}, fmt.Errorf("record %s: %w", key, err)
-	}
 	old, rec, err := l.next(ctx, key, m)
 	if err != nil {
-		// The store's copy may be old.
-		l.refresh()
+		l.refresh() // the store's copy may be old
 		old, rec, err = l.next(ctx, key, m)
 	}
 	if err != nil {
-		return Record{}, err
+		return Record{}, fmt.Errorf("record %s: %w", key, err)
 	}
 	if rec.Seq > old.Seq {
 		if err := l.store.Put(ctx, old.Seq, rec); err != nil {
@@ -104,29 +100,34 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move) (Record, 
 // next returns the stored record and the one after a move. Both are the same if an earlier attempt made the move and
 // its answer was lost.
 func (l *Ledger) next(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
-	found, err := l.store.Read(ctx, []kind.Key{key})
-	if err != nil {
-		return old, rec, fmt.Errorf("record %s: %w", key, err)
-	}
+	found, err := l.stored(ctx, key)
 	old = found[key]
-	if slices.ContainsFunc(old.History, func(s Step) bool { return s.Nonce == m.nonce }) {
-		return old, old, nil
+	if err != nil || slices.ContainsFunc(old.History, func(s Step) bool { return s.Nonce == m.nonce }) {
+		return old, old, err
 	}
-	return l.after(old, key, m)
+	rec, err = l.after(old, key, m)
+	return old, rec, err
 }
 
-// after returns the record, a new one if there is none, and the one after a move.
-func (l *Ledger) after(old Record, key kind.Key, m move) (was, rec Record, err error) {
+func (l *Ledger) stored(ctx context.Context, keys ...kind.Key) (map[kind.Key]Record, error) {
+	if _, err := l.usable(ctx, keys...); err != nil {
+		return nil, err
+	}
+	return l.store.Read(ctx, keys)
+}
+
+// after returns the record after a move. If there is none yet, old is empty.
+func (l *Ledger) after(old Record, key kind.Key, m move) (rec Record, err error) {
 	if old.Seq == 0 {
 		old = Record{Schema: Schema, Workspace: l.cfg.Workspace.UUID, Key: key}
 	}
 	if !l.entitled(m, old) {
-		return old, rec, fmt.Errorf("record %s: %w", key, ErrConflict)
+		return rec, ErrConflict
 	}
-	if rec, err = m.to(old); err != nil {
-		return old, rec, fmt.Errorf("record %s: %w", key, err)
+	if rec, err = m.to(old); err == nil {
+		rec = rec.withStep(l.step(old, m))
 	}
-	return old, rec.withStep(l.step(old, m)), nil
+	return rec, err
 }
 
 func (l *Ledger) step(old Record, m move) Step {
@@ -176,8 +177,7 @@ func (l *Ledger) written(old, rec Record) {
 	l.seenCache().put(rec)
 	left := mark{rec: rec, pending: old.Pending}
 	if rec.Pending == nil && !sentOnce(rec.Key) {
-		// Only seq is read later, and there may be many records.
-		left = mark{rec: Record{Key: rec.Key, Seq: rec.Seq}}
+		left = mark{rec: Record{Key: rec.Key, Seq: rec.Seq}} // saves memory: nothing else is read later
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,9 +185,9 @@ func (l *Ledger) written(old, rec Record) {
 }
 
 // lastWrite returns the record that this run wrote last.
-func (l *Ledger) lastWrite(key kind.Key) (m mark, ours bool) {
+func (l *Ledger) lastWrite(key kind.Key) (mark, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	m, ours = l.own[key]
+	m, ours := l.own[key]
 	return m, ours
 }

@@ -276,22 +276,19 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	for i, c := range all {
 		keys[i] = c.Key
 	}
-	_, err := l.usable(ctx, keys...)
-	var found map[kind.Key]Record
-	if err == nil {
-		found, err = l.store.Read(ctx, keys)
-	}
+	found, failed := l.stored(ctx, keys...)
 	var changes []change
 	var at []int
 	for i, c := range all {
+		rec, err := Record{}, failed
+		if err == nil {
+			rec, err = l.after(found[c.Key], c.Key, l.withNonce(c.move()))
+		}
 		if err != nil {
 			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)
 			continue
 		}
-		old, rec, err := l.after(found[c.Key], c.Key, l.withNonce(c.move()))
-		if errs[i] = err; err == nil {
-			changes, at = append(changes, change{expectSeq: old.Seq, rec: rec}), append(at, i)
-		}
+		changes, at = append(changes, change{expectSeq: found[c.Key].Seq, rec: rec}), append(at, i)
 	}
 	for n, err := range putAll(ctx, l.store, changes) {
 		if errs[at[n]] = err; err == nil {
@@ -337,12 +334,8 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 // Adopt records that a request was executed without trueup, which then never sends it; or that git owns an object and
 // every list in it.
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
-	k, err := kindOf(key)
-	if err != nil {
-		return err
-	}
-	_, err = l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason, to: func(r Record) (_ Record, err error) {
-		if k.SentOnce() {
+	_, err := l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason, to: func(r Record) (_ Record, err error) {
+		if sentOnce(key) {
 			r, err = r.adopted(a)
 		} else {
 			r.Applied, r.NotConverged = a.Spec, false
@@ -356,14 +349,11 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 // Deleting records that trueup is about to delete an object that it made. The record must not have changed since View,
 // and must have this uid and creation time. After an error, don't delete it.
 func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string) error {
-	k, err := kindOf(key)
+	_, err := l.sendable(ctx, key)
+	if k, known := kind.Named(key.Kind); known && !k.Can(kind.Delete) {
+		err = errors.New("the platform documents no deletion")
+	}
 	if err != nil {
-		return err
-	}
-	if !k.Can(kind.Delete) {
-		return fmt.Errorf("record the deletion of %s: the platform documents no deletion", key)
-	}
-	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the deletion of %s: %w", key, err)
 	}
 	_, err = l.change(ctx, key, move{event: evDelete, requires: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {

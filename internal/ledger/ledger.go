@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -204,10 +205,7 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	if p := Problem(err); p != nil {
 		return View{Problem: p.Problem, Fix: p.Fix, Elsewhere: p.Elsewhere}, nil
 	}
-	if err != nil {
-		return View{}, err
-	}
-	return view, nil
+	return view, err
 }
 
 func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err error) {
@@ -270,8 +268,7 @@ func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	err := l.rewrite(ctx, func(g *Genesis) {
 		proofs := map[kind.Area]Proof{}
 		maps.Copy(proofs, g.Proofs)
-		proofs[area] = p
-		g.Proofs = proofs
+		proofs[area], g.Proofs = p, proofs
 	})
 	if err != nil {
 		return fmt.Errorf("record a proof: %w", err)
@@ -289,7 +286,7 @@ func (l *Ledger) Finish(ctx context.Context, v View, keys []kind.Key) error {
 		}
 	}
 	slices.Sort(now.Requests)
-	if v.Finished == nil && len(now.Requests) == 0 || v.Finished != nil && slices.Equal(v.Finished.Requests, now.Requests) {
+	if slices.Equal(cmp.Or(v.Finished, &Finished{}).Requests, now.Requests) {
 		return nil
 	}
 	if err := l.rewrite(ctx, func(g *Genesis) { g.Finished = &now }); err != nil {
@@ -333,16 +330,13 @@ func (l *Ledger) List(ctx context.Context) ([]Record, error) {
 
 // usable is Usable for the areas of the keys.
 func (l *Ledger) usable(ctx context.Context, keys ...kind.Key) (Genesis, error) {
-	var areas []kind.Area
+	areas := map[kind.Area]bool{}
 	for _, key := range keys {
 		k, err := kindOf(key)
 		if err != nil {
 			return Genesis{}, err
 		}
-		if !slices.Contains(areas, k.Area) {
-			areas = append(areas, k.Area)
-		}
+		areas[k.Area] = true
 	}
-	slices.Sort(areas)
-	return l.Usable(ctx, areas...)
+	return l.Usable(ctx, slices.Sorted(maps.Keys(areas))...)
 }
