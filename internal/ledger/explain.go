@@ -145,10 +145,13 @@ func said(o *Outcome) string {
 
 // answered returns who gave an answer, and why.
 func answered(o *Outcome) string {
+	var text string
 	if o == nil || o.How != Operator && o.How != AdoptedByOperator {
-		return ""
+		return text
 	}
-	text := ", as " + cmp.Or(o.By, "somebody") + " said"
+	if o.By != "" {
+		text = ", according to " + o.By
+	}
 	if o.Reason != "" {
 		text += ": " + o.Reason
 	}

@@ -41,7 +41,7 @@ func WithFix(err error) error {
 	return err
 }
 
-// Unreadable returns the view of a ledger that can't be read: nothing is known of outcomes, so no request is planned.
+// Unreadable returns the view of a ledger that can't be read. No request is planned with it.
 func Unreadable(err error) View {
 	return View{
 		Problem: "it can't be read, so trueup does not know what was sent: " + err.Error(),
@@ -59,21 +59,22 @@ func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error
 	}
 	g, err := l.store.ReadGenesis(ctx)
 	if errors.Is(err, ErrNoGenesis) {
-		return Genesis{}, l.missing()
+		err = l.missing()
 	}
 	if err != nil {
 		return Genesis{}, err
 	}
-	if p := l.foreign(g); p != nil {
-		return Genesis{}, p
-	}
+	p := l.foreign(g)
 	for _, area := range areas {
-		if g.Origins[area] == "" {
-			return Genesis{}, l.unbound(g, area)
+		if p == nil && g.Origins[area] == "" {
+			p = l.unbound(g, area)
 		}
 	}
-	if l.cfg.ID == "" {
-		return Genesis{}, notExpected(g)
+	if p == nil && l.cfg.ID == "" {
+		p = notExpected(g)
+	}
+	if p != nil {
+		return Genesis{}, p
 	}
 	return g, nil
 }
@@ -132,10 +133,10 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	if g.Workspace == here.UUID && name == here.Name {
 		return nil
 	}
-	return &ProblemError{
-		Problem: fmt.Sprintf("ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", g.LedgerID, name, g.Workspace, here.Name, here.UUID),
-		Fix:     "a ledger belongs to one workspace: name another store for this one, such as git:refs/trueup/ledger-NAME, or " + fixProject, Elsewhere: true,
-	}
+	p := problem("a ledger belongs to one workspace: name another store for this one, such as git:refs/trueup/ledger-NAME, or "+fixProject,
+		"ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", g.LedgerID, name, g.Workspace, here.Name, here.UUID)
+	p.Elsewhere = true
+	return p
 }
 
 // otherOrigin returns an error if the configured address of an area differs. A genesis has no address if none was
@@ -148,23 +149,22 @@ func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 	case bound == "":
 		return l.unbound(g, area)
 	}
-	return &ProblemError{
-		Problem: fmt.Sprintf("ledger %s was made for the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured),
-		Fix: "use the address that the ledger was made for. If the platform has moved, run trueup ledger init at a terminal; " +
-			"for another platform, create another ledger",
-		Elsewhere: true,
-	}
+	p := problem("use the address that the ledger was made for. If the platform has moved, run trueup ledger init at a terminal; "+
+		"for another platform, create another ledger",
+		"ledger %s was made for the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured)
+	p.Elsewhere = true
+	return p
 }
 
 func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
-	fix := fmt.Sprintf("if %s is right, run trueup ledger init, which adds it to the ledger", l.cfg.Origins[area])
-	if l.cfg.Origins[area] == "" {
-		fix = fmt.Sprintf("set TRUEUP_%s_URL, and run trueup ledger init, which adds it to the ledger", strings.ToUpper(string(area)))
+	first := fmt.Sprintf("set TRUEUP_%s_URL, and", strings.ToUpper(string(area)))
+	if configured := l.cfg.Origins[area]; configured != "" {
+		first = fmt.Sprintf("if %s is right,", configured)
 	}
-	return &ProblemError{
-		Problem: fmt.Sprintf("ledger %s is bound to no address of the %s area, so trueup won't send purges or snapshots there", g.LedgerID, area),
-		Fix:     fix, Elsewhere: len(g.Origins) > 0 && l.cfg.Origins[area] != "",
-	}
+	p := problem(first+" run trueup ledger init, which adds it to the ledger",
+		"ledger %s has no address for the %s area, so trueup won't send purges or snapshots there", g.LedgerID, area)
+	p.Elsewhere = len(g.Origins) > 0 && l.cfg.Origins[area] != ""
+	return p
 }
 
 // Admit returns nil if trueup may send a token to an area: the ledger belongs to this workspace and the configured
@@ -176,27 +176,18 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	}
 	g, err := l.store.ReadGenesis(ctx)
 	noneYet := errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !l.cfg.StoreFromEnv
-	if err == nil {
-		if p := cmp.Or(l.otherWorkspace(g), l.otherOrigin(g, area)); p != nil {
-			return p
-		}
-		return nil
-	}
+	p := cmp.Or(l.otherWorkspace(g), l.otherOrigin(g, area))
 	switch {
-	case errors.Is(err, ErrStore):
-		return err
-	case l.cfg.WorkspaceFromEnv || noneYet:
+	case err == nil && p != nil:
+		return p
+	case err == nil, !errors.Is(err, ErrStore) && (l.cfg.WorkspaceFromEnv || noneYet):
 		return nil
-	case ctx.Err() != nil:
+	case errors.Is(err, ErrStore), ctx.Err() != nil:
 		return err
 	}
-	return l.noToken(err)
-}
-
-func (l *Ledger) noToken(err error) error {
 	const none = "trueup sends no token, because only the ledger knows where tokens may go"
 	const pin = "set TRUEUP_WORKSPACE to the UUID of the right workspace"
-	p := cmp.Or(l.refusedHere(), Problem(err))
+	p = cmp.Or(l.refusedHere(), Problem(err))
 	switch {
 	case p == nil && errors.Is(err, ErrNoGenesis):
 		p = l.missing()

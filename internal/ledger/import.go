@@ -77,15 +77,14 @@ func (l *Ledger) accepts(b Backup) error {
 	if p := l.refusedHere(); p != nil {
 		return p
 	}
-	if b.Genesis != nil {
+	if g := b.Genesis; g != nil {
+		p := l.foreign(*g)
 		if l.cfg.ID == "" {
-			return notExpected(*b.Genesis)
+			p = notExpected(*g)
+		} else if g.LedgerID != l.cfg.ID {
+			p = problem("import an export of this project's ledger", "the export is of ledger %s, and trueup.yaml names %s", g.LedgerID, l.cfg.ID)
 		}
-		if b.Genesis.LedgerID != l.cfg.ID {
-			return problem("import an export of this project's ledger",
-				"the export is of ledger %s, and trueup.yaml names %s", b.Genesis.LedgerID, l.cfg.ID)
-		}
-		if p := l.foreign(*b.Genesis); p != nil {
+		if p != nil {
 			return p
 		}
 	}

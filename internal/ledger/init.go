@@ -21,9 +21,9 @@ func Init(ctx context.Context, cfg Config) (Genesis, error) {
 	defer func() { _ = l.Close() }()
 	g, err := l.init(ctx)
 	if err != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", err)
+		err = fmt.Errorf("init ledger: %w", err)
 	}
-	return g, nil
+	return g, err
 }
 
 func (l *Ledger) init(ctx context.Context) (Genesis, error) {
@@ -47,21 +47,16 @@ func (l *Ledger) init(ctx context.Context) (Genesis, error) {
 		g, err = l.store.ReadGenesis(ctx)
 	}
 	if errors.Is(err, ErrNoGenesis) {
-		return Genesis{}, l.missing()
+		err = l.missing()
 	}
 	if err != nil {
 		return Genesis{}, err
 	}
-	bound, err := l.rebound(g)
-	if err != nil || bound.WorkspaceName == g.WorkspaceName && maps.Equal(bound.Origins, g.Origins) {
-		return g, err
-	}
-	bound.Seq++
-	return bound, l.store.WriteGenesis(ctx, g.Seq, bound)
+	return l.rebind(ctx, g)
 }
 
-// rebound returns the genesis with the configured name and addresses.
-func (l *Ledger) rebound(g Genesis) (Genesis, error) {
+// rebind writes the configured name and addresses into the genesis.
+func (l *Ledger) rebind(ctx context.Context, g Genesis) (Genesis, error) {
 	if p := l.otherLedger(g); p != nil {
 		return g, p
 	}
@@ -69,33 +64,28 @@ func (l *Ledger) rebound(g Genesis) (Genesis, error) {
 		return g, l.otherWorkspace(g)
 	}
 	bound := g
-	var err error
-	bound.WorkspaceName, err = l.rebind("name of the workspace", g.WorkspaceName, l.cfg.Workspace.Name, l.otherWorkspace(g))
-	if err != nil {
+	bound.WorkspaceName, bound.Origins = l.cfg.Workspace.Name, map[kind.Area]string{}
+	maps.Copy(bound.Origins, g.Origins)
+	err := l.mayReplace("name of the workspace", g.WorkspaceName, bound.WorkspaceName, l.otherWorkspace(g))
+	for _, area := range kind.Areas() {
+		if to := l.cfg.Origins[area]; to != "" && err == nil {
+			bound.Origins[area] = to
+			err = l.mayReplace(fmt.Sprintf("address of the %s area", area), g.Origins[area], to, l.otherOrigin(g, area))
+		}
+	}
+	if err != nil || bound.WorkspaceName == g.WorkspaceName && maps.Equal(bound.Origins, g.Origins) {
 		return g, err
 	}
-	bound.Origins = map[kind.Area]string{}
-	maps.Copy(bound.Origins, g.Origins)
-	for _, area := range kind.Areas() {
-		to := l.cfg.Origins[area]
-		if to == "" {
-			continue
-		}
-		what := fmt.Sprintf("address of the %s area", area)
-		if bound.Origins[area], err = l.rebind(what, g.Origins[area], to, l.otherOrigin(g, area)); err != nil {
-			return g, err
-		}
-	}
-	return bound, nil
+	bound.Seq++
+	return bound, l.store.WriteGenesis(ctx, g.Seq, bound)
 }
 
-// rebind returns to, if it may replace from.
-func (l *Ledger) rebind(what, from, to string, refused *ProblemError) (string, error) {
+func (l *Ledger) mayReplace(what, from, to string, refused *ProblemError) error {
 	switch {
 	case from == to, l.cfg.Rebind == nil && from == "":
-		return to, nil
+		return nil
 	case l.cfg.Rebind == nil:
-		return "", refused
+		return refused
 	}
-	return to, l.cfg.Rebind(what, from, to)
+	return l.cfg.Rebind(what, from, to)
 }

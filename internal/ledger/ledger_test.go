@@ -186,7 +186,7 @@ func TestInitBindsWhatIsConfigured(t *testing.T) {
 	}
 	cfg.Origins[kind.Compute] = compute
 	v, err := open(t, cfg).View(t.Context(), []kind.Key{diskKey})
-	if err != nil || !strings.Contains(v.Problem, "bound to no address of the compute area") {
+	if err != nil || !strings.Contains(v.Problem, "has no address for the compute area") {
 		t.Errorf("view %+v, %v", v, err)
 	}
 	if v, err := open(t, cfg).View(t.Context(), []kind.Key{purgeKey}); err != nil || v.Problem != "" {

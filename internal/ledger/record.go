@@ -28,10 +28,8 @@ type Record struct {
 	Schema    string `json:"schema"`
 	Workspace string `json:"workspace"`
 	kind.Key
-	// Seq counts the transitions from 1.
-	Seq int `json:"seq"`
-	// Nonce identifies the last step of History.
-	Nonce   string `json:"nonce"`
+	Seq     int    `json:"seq"`   // counts the transitions from 1
+	Nonce   string `json:"nonce"` // identifies the last step of History
 	History []Step `json:"history,omitempty"`
 
 	// The claim of a request, and its outcome.
@@ -142,19 +140,16 @@ type Outcome struct {
 // Genesis identifies a ledger, and binds it to one workspace and the platform's addresses: its records are useless for
 // another platform.
 type Genesis struct {
-	Schema   string `json:"schema"`
-	LedgerID string `json:"ledgerId"`
-	// Seq counts the changes from 1.
-	Seq       int       `json:"seq"`
+	Schema    string    `json:"schema"`
+	LedgerID  string    `json:"ledgerId"`
+	Seq       int       `json:"seq"` // counts the changes from 1
 	CreatedAt time.Time `json:"createdAt"`
-	// Origins are the platform's addresses by area.
+	// Origins are the platform's addresses.
 	Origins map[kind.Area]string `json:"origins"`
-	// Workspace is the UUID in addresses, {workspace_uuid}.
-	Workspace string `json:"workspace"`
-	// WorkspaceName is the name in addresses of the compute area, {namespace}; older ledgers have none.
-	WorkspaceName string `json:"workspaceName,omitempty"`
-	// Proofs say, by area, how the platform rejected a duplicate name.
-	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`
+	// Workspace is the UUID in addresses, WorkspaceName the name in those of the compute area; older ledgers have none.
+	Workspace     string              `json:"workspace"`
+	WorkspaceName string              `json:"workspaceName,omitempty"`
+	Proofs        map[kind.Area]Proof `json:"proofs,omitempty"`
 	// Finished is the last complete apply that changed the set of requests.
 	Finished *Finished `json:"finished,omitempty"`
 }
@@ -162,9 +157,8 @@ type Genesis struct {
 // Finished is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the
 // record was lost.
 type Finished struct {
-	At time.Time `json:"at"`
-	// Commit is empty outside git.
-	Commit string `json:"commit,omitempty"`
+	At     time.Time `json:"at"`
+	Commit string    `json:"commit,omitempty"` // empty outside git
 	// Requests are the send-once objects in git, as KIND/NAME, sorted.
 	Requests []string `json:"requests"`
 }
@@ -198,11 +192,10 @@ type Proof struct {
 
 // View is what a plan needs of a ledger.
 type View struct {
-	// Problem says why the ledger can't be used, Fix what to do. Both may be empty.
+	// Problem says why the ledger can't be used, or is empty. The others are as in ProblemError.
 	Problem, Fix string
-	// Elsewhere means that the ledger belongs to another workspace or platform.
-	Elsewhere bool
-	ID        string
+	Elsewhere    bool
+	ID           string
 	// Records has those of the requested keys, of recent claims and of open requests.
 	Records map[kind.Key]Record
 	// Terms say, by area, whether open requests may be sent again.
