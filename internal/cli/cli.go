@@ -199,7 +199,7 @@ func (a *app) crashed(crash *crashError) (err error) {
 		doc.ExitCode, doc.Errors = exit.Of(crash), []string{crash.Error()}
 		return errors.Join(crash, a.writeReports(doc))
 	}
-	return a.fail(doc, crash)
+	return a.emit(doc, crash)
 }
 
 // showStack logs where a panic happened, with -v.

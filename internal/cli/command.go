@@ -31,13 +31,10 @@ type run func(ctx context.Context, args []string) (report.Document, error)
 func (a *app) command(use string, do run) *cobra.Command {
 	return &cobra.Command{Use: use, Args: argsOf(use), RunE: func(cmd *cobra.Command, args []string) error {
 		doc, err := do(cmd.Context(), args)
-		switch doc.Command = cmp.Or(doc.Command, a.running); {
-		case a.emitted: // as a stream
+		if a.emitted { // as a stream
 			return err
-		case err != nil:
-			return a.fail(doc, err)
 		}
-		return a.emit(doc)
+		return a.emit(doc, err)
 	}}
 }
 
@@ -131,7 +128,7 @@ func (a *app) start(cmd *cobra.Command) error {
 	var wrong []error
 	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, a.checkFlag(f)) })
 	wrong = append(wrong, refuse(len(a.global.sandboxFaults) > 0 && !a.global.sandbox, "--sandbox-fault needs --sandbox"))
-	if err := cmp.Or(errors.Join(wrong...), a.checkFormats(cmd)); err != nil {
+	if err := cmp.Or(errors.Join(wrong...), a.checkFormats()); err != nil {
 		return err
 	}
 	if a.global.timeout > 0 {
@@ -170,16 +167,17 @@ func (a *app) checkFlag(f *pflag.Flag) error {
 	return nil
 }
 
-// checkFormats refuses formats that the command does not have. Commands with a plan or findings have
-// all formats; others have text and JSON.
-func (a *app) checkFormats(cmd *cobra.Command) error {
-	inEveryFormat := slices.Contains([]string{"plan", "apply", "drift", "show", "validate", "ledger settle"}, a.running)
+// checkFormats refuses a format that the command does not have, and a report that can't be written.
+func (a *app) checkFormats() error {
+	only := ""
 	switch {
-	case inEveryFormat || !cmd.HasParent():
-	case a.global.output != "text" && a.global.output != "json":
-		return fmt.Errorf("-o is %q: %s writes text or json", a.global.output, a.running)
-	case len(a.global.reports) > 0:
-		return fmt.Errorf("%s writes no reports: remove --report; for programs, use -o json", a.running)
+	case a.running == "ledger export":
+		only = "json"
+	case a.running == "sandbox", a.running == "help", strings.HasPrefix(a.running, "completion"):
+		only = "text"
+	}
+	if only != "" && (a.global.output != "text" && a.global.output != only || len(a.global.reports) > 0) {
+		return fmt.Errorf("%s writes only %s: remove -o and --report", a.running, only)
 	}
 	for _, r := range a.global.reports {
 		format, file, ok := strings.Cut(r, "=")
@@ -196,40 +194,36 @@ func (a *app) checkFormats(cmd *cobra.Command) error {
 	return nil
 }
 
-// emit writes the document to standard output and to each file of --report. The run exits with the
-// document's code, or with 1 if that is 0 and a write failed.
-func (a *app) emit(doc report.Document) error {
-	a.code, a.emitted = doc.ExitCode, true
-	opts := a.shown()
-	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
-	err := report.Write(a.stdout, a.global.output, a.stamped(doc), opts)
+// emit writes the document to standard output and to each file of --report, so that nobody mistakes an
+// earlier run's report for this one's. An error of the command is in the result, or on standard error if
+// the result is text. The run exits with the document's code, or with 1 if that is 0 and a write failed.
+func (a *app) emit(doc report.Document, failed error) (err error) {
+	doc.Command = cmp.Or(doc.Command, a.running)
+	text, hasOwnForm, errs := a.global.output == "text", doc.Data != nil || doc.Text != nil || doc.Messages != nil, doc.Errors
+	if failed != nil {
+		doc.ExitCode, doc.Errors = exit.Of(failed), append(slices.Clone(errs), failed.Error())
+	}
+	shown := doc
+	switch {
+	case text:
+		shown.Errors = errs
+	case failed != nil && (doc.Data == nil || a.global.output != "json"):
+		failed = &shownError{failed}
+	}
+	if failed == nil || !text || hasOwnForm {
+		a.code, a.emitted = doc.ExitCode, true
+		opts := a.shown()
+		opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
+		err = report.Write(a.stdout, a.global.output, a.stamped(shown), opts)
+	}
 	if err != nil {
 		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
 		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
 	}
 	if err = errors.Join(err, a.writeReports(doc)); err != nil {
-		return exit.With(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
+		err = exit.With(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
 	}
-	return nil
-}
-
-// fail shows an error in the result if -o is a format for programs, or else on standard error. It always
-// writes the files of --report, so that nobody mistakes an earlier run's report for this one's.
-func (a *app) fail(doc report.Document, err error) error {
-	doc.ExitCode = exit.Of(err)
-	hasOwnForm := doc.Data != nil || doc.Text != nil || doc.Messages != nil
-	if a.global.output == "text" && !hasOwnForm {
-		doc.Errors = append(doc.Errors, err.Error())
-		if werr := a.writeReports(doc); werr != nil {
-			return errors.Join(err, fmt.Errorf("write the result: %w", werr))
-		}
-		return err
-	}
-	if inResult := a.global.output != "text" && doc.Data == nil; inResult {
-		doc.Errors = append(doc.Errors, err.Error())
-		err = &shownError{err}
-	}
-	return errors.Join(err, a.emit(doc))
+	return errors.Join(failed, err)
 }
 
 // stamped adds what all commands report: the name of the exit code, the project's place, the page of the

@@ -25,7 +25,6 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 		"cdn/":                            "does not name an object",
 		"cdn/shop.tls.froced":             "did you mean forced?",
 		"cdn.tls --live":                  "--live needs an object",
-		"cdn.tls -o html":                 "explain writes text or json",
 		"upstream-unknown --live":         "--live needs an object",
 		"plan":                            "name a rule, or a field that starts with cdn, purge, volumesnapshot, config, project",
 	} {

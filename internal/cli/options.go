@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,15 +100,18 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			known = append(known, "--"+f.Name)
+			known = append(known, f.Name)
 		}
 	})
-	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint("--"+unknown.GetSpecifiedName(), known, cmd))
+	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint(cmd, "--", unknown.GetSpecifiedName(), known))
 }
 
 // hint says which word of a command was probably meant, or where to find them.
-func hint(word string, known []string, cmd *cobra.Command) string {
-	return cmp.Or(manifest.DidYouMean(word, known), fmt.Sprintf(": %s --help lists them", cmd.CommandPath()))
+func hint(cmd *cobra.Command, dashes, word string, known []string) string {
+	if meant := manifest.Nearest(word, known); meant != "" {
+		return fmt.Sprintf(": did you mean %s%s?", dashes, meant)
+	}
+	return fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
 }
 
 // explainArgs makes a command say what to write if its arguments are wrong.
@@ -139,5 +141,5 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 			known = append(known, below.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint(args[0], known, cmd))
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint(cmd, "", args[0], known))
 }

@@ -74,8 +74,8 @@ func (a *app) newPurges(ctx context.Context, opts compose.Options, args []string
 }
 
 func (a *app) checkCompose(opts compose.Options) error {
-	if opts.Dir == compose.ToStdout && a.global.output == "json" {
-		return errors.New("--dir - writes manifests to standard output, and -o json what was written: leave out one of them")
+	if opts.Dir == compose.ToStdout && a.global.output != "text" {
+		return errors.New("--dir - writes manifests to standard output, and -o what was written: leave out one of them")
 	}
 	return opts.Check()
 }

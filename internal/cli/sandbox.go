@@ -135,14 +135,14 @@ func newSandboxRequests(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		a.emitted = true
-		out := json.NewEncoder(report.JSONStream(a.stdout))
-		for _, r := range requests {
-			if err := out.Encode(r); err != nil {
-				return doc, err
+		doc.Data = map[string]any{"format": "trueup.requests/v1", "requests": append([]sandbox.Request{}, requests...)}
+		doc.Text = func(out report.Lines, _ report.Options) {
+			for _, r := range requests {
+				line, _ := json.Marshal(r) // it was JSON in the log
+				out.JSONLine("", line)
 			}
 		}
-		if reset {
+		if err = a.emit(doc, nil); err == nil && reset {
 			err = server.ResetRequests()
 		}
 		return doc, err

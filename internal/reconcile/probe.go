@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"trueup/internal/api"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -44,16 +45,13 @@ func (s *Session) Prove(ctx context.Context, k *kind.Kind, key kind.Key, body []
 		return proof, fmt.Errorf("nothing was proven: %s was sent only once, because this run was paused for too long", key)
 	}
 	_, err = client.Create(ctx, k, body)
-	var refused interface {
-		Exists() bool
-		HTTPStatus() int
-	}
+	var refused *api.Error
 	switch {
 	case err == nil:
 		return proof, fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup will keep asking a person about requests that got no answer", key)
-	case !errors.As(err, &refused) || !refused.Exists():
+	case !errors.As(err, &refused) || refused.Class != api.Taken:
 		return proof, fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", key, err)
 	}
-	proof = ledger.Proof{At: now.Now.UTC(), Name: key.Name, HTTP: refused.HTTPStatus(), By: s.env.Claim().Actor}
+	proof = ledger.Proof{At: now.Now.UTC(), Name: key.Name, HTTP: refused.Status, By: s.env.Claim().Actor}
 	return proof, s.Ledger.Prove(ctx, k.Area, proof)
 }

@@ -28,6 +28,7 @@ type htmlPage struct {
 	Facts          []fact
 	Settings       []setting
 	FoundOf        safe
+	Output         []safe
 	Found, Advice  []alike
 	// Outcomes has those that need a person first, without Untouched ones.
 	Outcomes  []apply.Outcome
@@ -96,7 +97,10 @@ func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 
 // manifests adds the summary of a run without a plan.
 func (p *htmlPage) manifests() {
-	p.Heading, p.Lede = "Manifests", p.FoundOf
+	p.Heading, p.Lede, p.Output = "Manifests", p.FoundOf, ownLines(p.Document)
+	if p.Output != nil {
+		p.Heading = "Result"
+	}
 	if len(p.Errors) > 0 && len(p.Findings) == 0 && p.Objects == 0 {
 		p.Heading, p.Lede = "Stopped", safetext.F("%s.", safetext.Count(len(p.Errors), "error"))
 	}

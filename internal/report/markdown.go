@@ -86,6 +86,7 @@ const maxUnfolded = 60
 // markdownBlocks returns all parts below the head, the most important first, which are open.
 func markdownBlocks(doc Document, opts Options) []section {
 	blocks := []section{
+		{rank: rankErrors, summary: safetext.M("Output"), pieces: pieced(ownLines(doc))},
 		{rank: rankErrors, pieces: pieced(messages(doc.Errors))},
 		{rank: rankErrors, pieces: findingPieces(shownFindings(doc, opts))},
 	}

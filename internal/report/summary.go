@@ -104,6 +104,9 @@ func countIs(n int, noun string) safe {
 }
 
 func findingsSummary(doc Document) safe {
+	if doc.hasOwnText() && len(doc.Findings) == 0 {
+		return safetext.F("%s: %s", clean(doc.Command), clean(doc.Result))
+	}
 	var counts []safe
 	if n := doc.Findings.Count(diag.Error); n > 0 {
 		counts = append(counts, safetext.Count(n, "error"))
