@@ -85,14 +85,14 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 		"the value in the console": {why: `CDN/shop: live: locations[/*].cache.edgeTTL changed from "60" to "5"`, change: func(s *stage) {
 			s.put(shopOf("5", "true", ""))
 		}},
-		"another value in the console": {why: `CDN/shop: live: tls.forced changed from "true" to "false"`, change: func(s *stage) {
+		"another value in the console": {why: `CDN/shop: live: tls.forced is now "false"; the plan does not list it`, change: func(s *stage) {
 			s.put(shopOf("60", "false", ""))
 		}},
-		"somebody was faster": {why: `CDN/shop: live: locations[/*].cache.edgeTTL changed from "60" to "3600"`, change: func(s *stage) {
+		"somebody was faster": {why: `CDN/shop: live: locations[/*].cache.edgeTTL was "60"; now it needs no change`, change: func(s *stage) {
 			s.put(shopOf("3600", "true", ""))
 		}},
 		"gone": {why: "CDN/shop: live: it was deleted", change: func(s *stage) { s.remove("CDN", "shop") }},
-		"another object of the name": {why: "CDN/shop: live: it is another object with this name", change: func(s *stage) {
+		"another object of the name": {why: "CDN/shop: live: another object has this name", change: func(s *stage) {
 			s.remove("CDN", "shop")
 			s.put(shopOf("60", "true", ""))
 		}},
@@ -206,7 +206,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 	if sent := s.writes(); len(sent) != 2 {
 		t.Errorf("sent were %v", sent)
 	}
-	s.refuses(`edgeTTL changed from "60" to "3600"`)
+	s.refuses(`edgeTTL was "60"; now it needs no change`)
 }
 
 // TestAFlagThatSaysNothingIsRefused: a variable of a script that is not set must

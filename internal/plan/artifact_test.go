@@ -236,9 +236,9 @@ func TestWhatAPlanAsserts(t *testing.T) {
 		`CDN/a: live: tls.forced changed from "false" to "perhaps"`: func(w *world) {
 			w.has("CDN/a", strings.Replace(oneHave, `"false"`, `"perhaps"`, 1))
 		},
-		`CDN/a: live: tls.forced changed from "false" to "true"`: func(w *world) { w.has("CDN/a", oneWant) },
-		`CDN/a: live: it was deleted`:                            func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
-		`CDN/a: live: it is another object with this name: its uid changed from`: func(w *world) {
+		`CDN/a: live: tls.forced was "false"; now it needs no change`: func(w *world) { w.has("CDN/a", oneWant) },
+		`CDN/a: live: it was deleted`:                                 func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
+		`CDN/a: live: another object has this name: its uid changed from`: func(w *world) {
 			w.has("CDN/a", oneHave, func(o *kind.Object) { o.UID = "another" })
 		},
 		`CDN/a: ledger: tls.forced, as last applied, changed from "no" to "false"`: func(w *world) {
@@ -302,7 +302,7 @@ func TestAListThatIsSentWholeIsAsserted(t *testing.T) {
 		return git(t, cdn("a", list("2", ""))).has("CDN/a", list("1", ", note: "+note)).applied("CDN/a", list("1", "")).make()
 	}
 	a, b := planned("a"), planned("b")
-	if text := strings.Join(plan.Differences(a, b), "\n"); a.Digest == b.Digest || !strings.Contains(text, `note changed from "a" to "b"`) {
+	if text := strings.Join(plan.Differences(a, b), "\n"); a.Digest == b.Digest || !strings.Contains(text, `note, which git does not mention, changed from "a" to "b"`) {
 		t.Errorf("%s", text)
 	}
 }
@@ -328,11 +328,11 @@ func TestWhatIsKeptBesideDiffers(t *testing.T) {
 	}
 	then := planned(have("http", ", weight: x"))
 	for live, expected := range map[string][]string{
-		have("http", ", weight: v"):          {`CDN/a: live: upstreams[o].weight changed from "x" to "v"`},
-		have("http", ""):                     {`CDN/a: live: upstreams[o].weight was "x"; now it needs no change`},
-		have("http", ", weight: x, port: z"): {`CDN/a: live: upstreams[o].port is now "z"; the plan does not list it`},
+		have("http", ", weight: v"):          {`CDN/a: live: upstreams[o].weight, which git does not mention, changed from "x" to "v"`},
+		have("http", ""):                     {`CDN/a: live: upstreams[o].weight, which git does not mention, was "x"; now it needs no change`},
+		have("http", ", weight: x, port: z"): {`CDN/a: live: upstreams[o].port, which git does not mention, is now "z"; the plan does not list it`},
 		have("https", ", weight: x"): {
-			`CDN/a: live: upstreams[o].scheme changed from "http" to "https"`, `CDN/a: apply would now leave it as it is; the plan would change it`,
+			`CDN/a: live: upstreams[o].scheme was "http"; now it needs no change`, `CDN/a: apply would now leave it as it is; the plan would change it`,
 		},
 	} {
 		if got := plan.Differences(then, planned(live)); !slices.Equal(got, expected) {

@@ -11,16 +11,6 @@ import (
 	"trueup/internal/merge"
 )
 
-// The methods and content types of docs/platform.md 4: PATCH differs from all else.
-const (
-	methodPost   = "POST"
-	methodPatch  = "PATCH"
-	methodDelete = "DELETE"
-
-	jsonType  = "application/json"
-	mergeType = "application/merge-patch+json"
-)
-
 // converge plans an object that is created and patched until live equals git.
 func (d *decision) converge() {
 	if d.hostTaken() {
@@ -38,7 +28,8 @@ func (d *decision) converge() {
 		d.compare()
 	}
 	if d.item.Op == None {
-		d.item.Record = d.in.Ledger.Problem == "" && !d.recorded()
+		inSync := d.appliedNow() && (!d.rec.NotConverged || d.item.Refused()) && !d.replaced()
+		d.item.Record = d.in.Ledger.Problem == "" && !inSync
 	}
 }
 
@@ -67,12 +58,6 @@ func (d *decision) hostTaken() bool {
 // anotherHostname is what to do about a hostname that two objects of git have.
 const anotherHostname = "give one of them another hostname"
 
-// recorded reports whether the ledger knows that live is in sync, and no write is unfinished.
-func (d *decision) recorded() bool {
-	kept := !d.rec.NotConverged || d.item.Refused()
-	return d.appliedNow() && kept && !d.replaced()
-}
-
 // appliedNow reports whether the manifest was applied last, and no write was begun since.
 func (d *decision) appliedNow() bool {
 	return d.rec.Applied != nil && bytes.Equal(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil
@@ -95,9 +80,9 @@ func (d *decision) create() {
 func (d *decision) whole() *Request {
 	o := d.manifest
 	return &Request{
-		Method:      methodPost,
+		Method:      "POST",
 		Path:        o.Kind.ShortCollectionPath(),
-		ContentType: jsonType,
+		ContentType: "application/json",
 		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, d.sendable(o)),
 	}
 }
@@ -128,9 +113,9 @@ func (d *decision) compare() {
 	} else {
 		d.item.Op = Patch
 		d.item.Request = &Request{
-			Method:      methodPatch,
+			Method:      "PATCH",
 			Path:        d.manifest.Kind.ShortObjectPath(d.manifest.Name),
-			ContentType: mergeType,
+			ContentType: "application/merge-patch+json",                              // docs/platform.md 4
 			Body:        bytes.Clone(canon.Bytes(map[string]any{"spec": res.Patch})), // it waits, without spare room
 		}
 		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwritten(res.Patch, in.Live))))
@@ -187,7 +172,7 @@ func (d *decision) judge(res merge.Result) {
 
 // comparison returns the input of merge, and the server's values where git has null.
 func (d *decision) comparison() (in merge.Input, back []merge.Value) {
-	in, back = refilled(comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live), d.rec)
+	in, back = comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
 	in.TakeOver = d.in.Options.TakeOver[d.item.Key]
 	return in, back
 }
@@ -209,13 +194,11 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 	d.item.hint(text + ": the server replaced it with its own value, so trueup does not send the null again")
 }
 
-// comparison returns the input of merge, without a record of another object. Equal texts become one
+// comparison returns the input of merge, without a record of another object. It leaves out the nulls
+// that the server replaced when they were last sent, and returns its values. Equal texts become one
 // tree, because merge changes none.
-func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) merge.Input {
-	in := merge.Input{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
-	if ofAnother(rec, live) {
-		return in
-	}
+func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) (in merge.Input, back []merge.Value) {
+	in = merge.Input{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
 	tree := func(record ledger.JSON) any {
 		switch {
 		case bytes.Equal(record, live.Spec):
@@ -225,18 +208,14 @@ func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Ob
 		}
 		return canon.MustDecode(record)
 	}
-	if rec.Applied != nil {
-		in.Applied = tree(rec.Applied)
+	if !ofAnother(rec, live) {
+		if rec.Applied != nil {
+			in.Applied = tree(rec.Applied)
+		}
+		for _, p := range rec.Pending {
+			in.Pending = append(in.Pending, tree(p))
+		}
 	}
-	for _, p := range rec.Pending {
-		in.Pending = append(in.Pending, tree(p))
-	}
-	return in
-}
-
-// refilled leaves out the nulls that the server replaced when they were last sent, and returns its
-// values.
-func refilled(in merge.Input, rec ledger.Record) (_ merge.Input, back []merge.Value) {
 	if rec.NotConverged {
 		in.Desired, back = merge.Refilled(in)
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 
 	"trueup/internal/kind"
@@ -11,54 +10,70 @@ import (
 // If the ledger knows objects of an area, a plan may create so many others, or so much
 // of what git has there, whichever is more, without --max-creates.
 const (
-	defaultFreeCreates = 10
-	defaultFreePercent = 50
-	hundredPercent     = 100
+	freeCreates    = 10
+	freePercent    = 50
+	hundredPercent = 100
 )
+
+// area is what git and the ledger have of an area, without requests that are sent once.
+type area struct {
+	// objects counts those of git, known those that the ledger says were live, unless they are known
+	// to be gone.
+	objects, known int
+	// present says that one of the known is live. A wrong workspace looks as if none was (docs/design.md C4).
+	present bool
+	// applied says that trueup applied there before, perhaps another tree.
+	applied bool
+}
+
+func newAreas(in Inputs) map[kind.Area]*area {
+	areas := map[kind.Area]*area{}
+	for _, k := range kind.All() {
+		areas[k.Area] = &area{}
+	}
+	for _, o := range in.Set.Objects {
+		if o.Kind.RequestOnly() {
+			continue
+		}
+		a, rec := areas[o.Kind.Area], in.Ledger.Records[o.Key()]
+		a.objects++
+		if knows(rec) && !rec.Gone() && !in.Options.AllowRecreate[o.Key()] {
+			_, live := in.Live.Objects[o.Key()]
+			a.known++
+			a.present = a.present || live
+		}
+	}
+	for key, rec := range in.Ledger.Records {
+		// The sandbox begins with objects that nobody applied.
+		if k, ok := kind.Named(key.Kind); ok && !k.RequestOnly() && knows(rec) && (!in.Sandbox || in.Set.Find(key) != nil) {
+			areas[k.Area].applied = true
+		}
+	}
+	return areas
+}
 
 // knows reports whether the ledger says that an object was live.
 func knows(rec ledger.Record) bool {
 	return rec.Applied != nil || rec.State == ledger.Posted || rec.State == ledger.Adopted
 }
 
-// history returns the areas that trueup applied to before, also with objects of no manifest: another
-// tree is as wrong as another workspace.
-func (p *Planner) history() map[kind.Area]bool {
-	areas := map[kind.Area]bool{}
-	for key, rec := range p.in.Ledger.Records {
-		if p.in.Sandbox && p.in.Set.Find(key) == nil {
-			continue // it begins with objects that nobody applied
-		}
-		if k, ok := kind.Named(key.Kind); ok && !k.RequestOnly() && knows(rec) {
-			areas[k.Area] = true
-		}
-	}
-	return areas
-}
-
 // manyCreates blocks many creations in an area that was applied to before: live, or git, may be the
 // wrong place. A first apply is free (docs/design.md C4).
 func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
-	o, history, objects, creates := p.in.Options, p.history(), map[kind.Area]int{}, map[kind.Area][]*Item{}
-	for _, o := range p.in.Set.Objects {
-		if !o.Kind.RequestOnly() {
-			objects[o.Kind.Area]++
-		}
-	}
+	creates := map[kind.Area][]*Item{}
 	for i := range out.Items {
 		if it := &out.Items[i]; it.Op == Create {
 			k, _ := kind.Named(it.Kind)
 			creates[k.Area] = append(creates[k.Area], it)
 		}
 	}
-	for area, items := range creates {
-		n := len(items)
-		free := max(cmp.Or(o.FreeCreates, defaultFreeCreates), objects[area]*cmp.Or(o.FreePercent, defaultFreePercent)/hundredPercent)
-		if !history[area] || n <= max(free, o.MaxCreates) {
+	for name, items := range creates {
+		n, a := len(items), p.areas[name]
+		if !a.applied || n <= max(freeCreates, a.objects*freePercent/hundredPercent, p.in.Options.MaxCreates) {
 			continue
 		}
 		for _, it := range items {
-			it.block(fmt.Sprintf("the plan would create %d of the %d objects of the %s area, although trueup applied to it before", n, objects[area], area),
+			it.block(fmt.Sprintf("the plan would create %d of the %d objects of the %s area, although trueup applied to it before", n, a.objects, name),
 				fmt.Sprintf("check workspace, addresses and manifests; if they are right, add --max-creates %d", n))
 			ops[it.Key] = Blocked
 		}

@@ -80,10 +80,7 @@ func TestManyCreationsNeedAWord(t *testing.T) {
 		{12, plan.Options{}, 11},
 		{12, plan.Options{MaxCreates: 10}, 11},
 		{12, plan.Options{MaxCreates: 11}, 0},
-		{12, plan.Options{FreeCreates: 11}, 0},
-		{40, plan.Options{FreePercent: 99}, 0},
 		{40, plan.Options{}, 39},
-		{4, plan.Options{FreeCreates: 1}, 3},
 	} {
 		w := many(t, c.objects).has(shop, shopSpec).applied(shop, shopSpec)
 		w.in.Options = c.options

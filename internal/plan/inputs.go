@@ -46,10 +46,8 @@ type Options struct {
 	// Unread says that something that may hold manifests was not read.
 	Unread    bool
 	Overrides []Override
-	// MaxCreates is how many objects of an area may be created if the ledger
-	// knows others; FreeCreates (10 if 0), or FreePercent (50 if 0) of the area's objects
-	// in git, always may.
-	MaxCreates, FreeCreates, FreePercent int
+	// MaxCreates is how many objects of an area may be created if the ledger knows others.
+	MaxCreates int
 	// ShowUnmanaged lists the fields of live that git does not mention.
 	ShowUnmanaged bool
 	// Prune deletes objects that left git, at most MaxDeletes.

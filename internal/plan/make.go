@@ -24,8 +24,7 @@ type Planner struct {
 	hosts map[string][]*manifest.Object
 	// spelled are the hostnames of git and of live as they are written there.
 	spelled map[string]bool
-	// emptied are the areas where nothing that the ledger knows is live.
-	emptied map[kind.Area]int
+	areas   map[kind.Area]*area
 	// renamed maps the server's keys of objects without a manifest to those of the
 	// ledger, where they differ.
 	renamed map[kind.Key]kind.Key
@@ -35,7 +34,7 @@ type Planner struct {
 func NewPlanner(in Inputs) *Planner {
 	p := &Planner{
 		in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string][]*manifest.Object{},
-		spelled: map[string]bool{}, renamed: map[kind.Key]kind.Key{},
+		spelled: map[string]bool{}, renamed: map[kind.Key]kind.Key{}, areas: newAreas(in),
 	}
 	for _, k := range kind.All() {
 		p.rules[k.Name] = Rules(k, in.Options.Overrides)
@@ -58,7 +57,6 @@ func NewPlanner(in Inputs) *Planner {
 			p.renamed[kind.Key{Kind: key.Kind, Name: rec.RemoteName}] = key
 		}
 	}
-	p.emptied = p.emptyAreas()
 	return p
 }
 
@@ -196,8 +194,8 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 func (d *decision) blockOnWrongTarget() {
 	if view := d.in.Ledger; view.Elsewhere {
 		d.item.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
-	} else if known := d.emptied[d.manifest.Kind.Area]; known > 0 && !d.in.Options.AllowEmptyLive {
-		d.item.block(fmt.Sprintf("none of the %d objects in the ledger is live: is this the right workspace?", known),
+	} else if a := d.areas[d.manifest.Kind.Area]; a.known > 0 && !a.present && !d.in.Options.AllowEmptyLive {
+		d.item.block(fmt.Sprintf("none of the %d objects in the ledger is live: is this the right workspace?", a.known),
 			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --allow-empty-live")
 	}
 }
@@ -207,25 +205,6 @@ func (d *decision) wrong(rule, field, message, fix string) {
 	found := advice(d.manifest, rule, field, message, fix)
 	found.Severity = diag.Error
 	d.findings = append(d.findings, found)
-}
-
-// emptyAreas finds the areas where the ledger knows objects of the tree and none of them is live: a
-// wrong workspace looks just like that (docs/design.md C4). One that is known to be gone, or whose
-// creation was not confirmed, does not count.
-func (p *Planner) emptyAreas() map[kind.Area]int {
-	known, present := map[kind.Area]int{}, map[kind.Area]int{}
-	for _, o := range p.in.Set.Objects {
-		rec := p.in.Ledger.Records[o.Key()]
-		if o.Kind.RequestOnly() || p.in.Options.AllowRecreate[o.Key()] || !knows(rec) || rec.Gone() {
-			continue
-		}
-		known[o.Kind.Area]++
-		if _, ok := p.in.Live.Objects[o.Key()]; ok {
-			present[o.Kind.Area]++
-		}
-	}
-	maps.DeleteFunc(known, func(area kind.Area, _ int) bool { return present[area] > 0 })
-	return known
 }
 
 // openLeft reports requests without an outcome whose manifest has left git: they are never sent, and

@@ -57,7 +57,7 @@ func (d *departed) decide() Item {
 		return item
 	}
 	item.Op = Delete
-	item.Request = &Request{Method: methodDelete, Path: d.live.Kind.ShortObjectPath(d.live.Name)}
+	item.Request = &Request{Method: "DELETE", Path: d.live.Kind.ShortObjectPath(d.live.Name)}
 	return item
 }
 
@@ -66,7 +66,7 @@ func (d *departed) decide() Item {
 func (d *departed) kept() (why, fix string) {
 	const mark, unproven = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
 	o, rec, base, elsewhere, foreign := d.in.Options, d.rec, d.in.Base, d.in.Base.Elsewhere[d.key], d.foreign()
-	byHand := methodDelete + " " + d.live.Kind.ShortObjectPath(d.live.Name)
+	byHand := "DELETE " + d.live.Kind.ShortObjectPath(d.live.Name)
 	unneeded := "delete it by hand if you don't need it: " + byHand
 	inGit, marked := d.find(base.Trees), d.find(slices.Concat(base.Newer, base.Trees))
 	refs := each(base.Trees, func(t BaseTree) string { return t.Ref })

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -46,15 +45,11 @@ type DuplicateSettings struct {
 	BodyRegex string `json:"bodyRegex"`
 }
 
-// fields returns the names and the values of the settings for people.
-func (s PurgeSettings) fields() [][2]string {
-	duplicate := ""
-	if d := s.Duplicate; len(d.Status) > 0 || d.BodyRegex != "" {
-		duplicate = fmt.Sprintf("status %v, bodyRegex %q", d.Status, d.BodyRegex)
+func (s DuplicateSettings) String() string {
+	if len(s.Status) == 0 && s.BodyRegex == "" {
+		return ""
 	}
-	return [][2]string{
-		{"deprecatedURL", s.DeprecatedURL}, {"duplicate", duplicate}, {"wait", s.Wait}, {"window", s.Window},
-	}
+	return fmt.Sprintf("status %v, bodyRegex %q", s.Status, s.BodyRegex)
 }
 
 // Setting is a setting of trueup.yaml, or a comment that silences a rule, that differs from the base.
@@ -101,37 +96,41 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 		found := []Setting{{Path: now.Path, Field: "project", Now: "new", Consequence: "the base has no trueup.yaml"}}
 		return append(found, p.compareOverrides(nil, with)...)
 	}
-	var found []Setting
-	value := func(text string) any {
-		if text == "" {
-			return nil
-		}
-		return text
-	}
-	add := func(field, before, after, consequence string) {
-		if before != after {
-			found = append(found, Setting{Path: now.Path, Field: field, Was: value(before), Now: value(after), Consequence: consequence})
-		}
-	}
-	add("workspace.uuid", was.Workspace.UUID, now.Workspace.UUID, "every request goes to this workspace")
-	add("workspace.name", was.Workspace.Name, now.Workspace.Name, "manifests without a namespace, and snapshots, belong to this workspace")
-	consequence := "trueup looks here for what was sent before, and not in another store"
+	store := "trueup looks here for what was sent before, and not in another store"
 	switch {
 	case now.Ledger.Store == "":
-		consequence = "trueup keeps no record, so it sends no purges or snapshots and detects no removals"
+		store, now.Ledger.ID = "trueup keeps no record, so it sends no purges or snapshots and detects no removals", was.Ledger.ID
 	case was.Ledger.Store == "":
-		consequence = "trueup keeps its record of what was sent here"
+		store = "trueup keeps its record of what was sent here"
 	}
-	add("ledger.store", was.Ledger.Store, now.Ledger.Store, consequence)
-	if now.Ledger.Store != "" {
-		add("ledger.id", was.Ledger.ID, now.Ledger.ID, "trueup does not know what another ledger recorded as sent")
-	}
-	add("manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "), "trueup reads other files: an object whose file it no longer reads looks removed from git")
-	before := was.Purge.fields()
-	for i, field := range now.Purge.fields() {
-		add("purge."+field[0], before[i][1], field[1], "it decides when trueup sends a purge again, or counts it as executed")
+	const purges = "it decides when trueup sends a purge again, or counts it as executed"
+	var found []Setting
+	for _, s := range []struct{ field, was, now, consequence string }{
+		{"workspace.uuid", was.Workspace.UUID, now.Workspace.UUID, "every request goes to this workspace"},
+		{"workspace.name", was.Workspace.Name, now.Workspace.Name, "manifests without a namespace, and snapshots, belong to this workspace"},
+		{"ledger.store", was.Ledger.Store, now.Ledger.Store, store},
+		{"ledger.id", was.Ledger.ID, now.Ledger.ID, "trueup does not know what another ledger recorded as sent"},
+		{
+			"manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "),
+			"trueup reads other files: an object whose file it no longer reads looks removed from git",
+		},
+		{"purge.deprecatedURL", was.Purge.DeprecatedURL, now.Purge.DeprecatedURL, purges},
+		{"purge.duplicate", was.Purge.Duplicate.String(), now.Purge.Duplicate.String(), purges},
+		{"purge.wait", was.Purge.Wait, now.Purge.Wait, purges},
+		{"purge.window", was.Purge.Window, now.Purge.Window, purges},
+	} {
+		if s.was != s.now {
+			found = append(found, Setting{Path: now.Path, Field: s.field, Was: orNil(s.was), Now: orNil(s.now), Consequence: s.consequence})
+		}
 	}
 	return append(found, p.compareOverrides(was.Overrides, with)...)
+}
+
+func orNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 // compareOverrides returns the overrides that differ, with the differences that each hides.
@@ -145,10 +144,9 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 			})
 		}
 	}
-	if len(found) == 0 {
-		return nil
+	if len(found) > 0 {
+		p.hide(found, was, with)
 	}
-	p.hide(found, was, with)
 	for i := range found {
 		s := &found[i]
 		switch n := len(s.Hides); {
@@ -167,17 +165,16 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 func byPlace(overrides []Override) map[string]any {
 	places := map[string]any{}
 	for _, o := range overrides {
-		place := o.Place()
-		said, _ := canon.MustDecode([]byte(mustEncode(o))).(map[string]any)
-		delete(said, "kind")
-		delete(said, "path")
-		switch before := places[place].(type) {
+		rest, _ := encodedTree(o).(map[string]any)
+		delete(rest, "kind")
+		delete(rest, "path")
+		switch before := places[o.Place()].(type) {
 		case nil:
-			places[place] = said
+			places[o.Place()] = rest
 		case []any:
-			places[place] = append(before, said)
+			places[o.Place()] = append(before, rest)
 		default:
-			places[place] = []any{before, said}
+			places[o.Place()] = []any{before, rest}
 		}
 	}
 	return places
@@ -196,10 +193,12 @@ func (p *Planner) hide(settings []Setting, was []Override, with counterpart) {
 			continue
 		}
 		shown := map[string]bool{}
-		for _, c := range merge.Compare(comparison(p.rules[o.Kind.Name], rec, o.Spec, live)).Changes {
+		now, _ := comparison(p.rules[o.Kind.Name], rec, o.Spec, live)
+		for _, c := range merge.Compare(now).Changes {
 			shown[c.Path] = true
 		}
-		for _, c := range merge.Compare(comparison(before[o.Kind.Name], rec, o.Spec, live)).Changes {
+		then, _ := comparison(before[o.Kind.Name], rec, o.Spec, live)
+		for _, c := range merge.Compare(then).Changes {
 			if shown[c.Path] {
 				continue
 			}
@@ -215,28 +214,25 @@ func (p *Planner) hide(settings []Setting, was []Override, with counterpart) {
 	}
 }
 
-// newSilences returns the comments that silence rules and that the base lacks, with what they hide.
+// newSilences returns the comments that silence rules and that the base lacks, with what they hide. Of
+// equal ones, those are new that are more than before.
 func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 	hushed := slices.Concat(p.in.Set.Silenced, out.Silenced)
 	var found []Setting
 	for _, o := range p.in.Set.Objects {
-		silences := o.Silences()
-		if len(silences) == 0 {
-			continue
-		}
 		was, known := past.find(o.Key(), o)
 		if !known {
 			continue
 		}
-		type said struct{ rule, reason string }
-		had := map[said]int{} // of equal ones, those are new that are more than before
+		had := map[[2]string]int{}
 		if was != nil {
 			for _, s := range was.Silences() {
-				had[said{s.Rule, s.Reason}]++
+				had[[2]string{s.Rule, s.Reason}]++
 			}
 		}
-		for _, s := range silences {
-			if had[said{s.Rule, s.Reason}]--; had[said{s.Rule, s.Reason}] < 0 {
+		for _, s := range o.Silences() {
+			same := [2]string{s.Rule, s.Reason}
+			if had[same]--; had[same] < 0 {
 				found = append(found, Setting{
 					Path: o.Path, Line: s.Line, Field: "trueup:ignore " + s.Rule, Now: s.Reason, Consequence: silenced(s, o, hushed),
 				})

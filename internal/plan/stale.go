@@ -10,31 +10,38 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
-	"trueup/internal/kind"
 )
 
-// Differences returns a sentence for each difference between two plans: of targets, choices, then
-// objects. It is empty if both assert the same.
+// Differences returns a sentence for each difference between two plans: of ledgers, options and
+// targets, then of objects. It is empty if both assert the same.
 func Differences(expected, now *Plan) []string {
 	if bytes.Equal(expected.Assertion(), now.Assertion()) {
 		return nil
 	}
-	var d deviations
-	d.target(expected, now)
-	d.options(expected.Options, now.Options)
-	then, current := byKey(expected), byKey(now)
-	for _, name := range keysOfBoth(then, current) {
-		for _, text := range objectDeviations(then[name], current[name]) {
-			d.add("%s: %s", name, text)
+	var d []string
+	then, current := expected.facts(), now.facts()
+	for _, what := range keysOfBoth(then, current) {
+		if then[what] != current[what] {
+			d = append(d, changed(what, then[what], current[what]))
+		}
+	}
+	before, after := byKey(expected), byKey(now)
+	for _, name := range keysOfBoth(before, after) {
+		for _, text := range itemDifferences(before[name], after[name]) {
+			d = append(d, name+": "+text)
 		}
 	}
 	if len(d) == 0 && sum(expected.Manifests) != sum(now.Manifests) {
-		d.add("git: manifests outside this plan changed")
+		d = append(d, "git: manifests outside this plan changed")
 	}
 	if len(d) == 0 {
-		d.add("its content differs: it was made by %s, and this is %s", expected.Tool, now.Tool)
+		d = append(d, fmt.Sprintf("its content differs: it was made by %s, and this is %s", expected.Tool, now.Tool))
 	}
 	return d
+}
+
+func changed(what, then, now string) string {
+	return fmt.Sprintf("%s changed from %s to %s", what, cmp.Or(then, "none"), cmp.Or(now, "none"))
 }
 
 func byKey(p *Plan) map[string]*Item {
@@ -47,61 +54,35 @@ func byKey(p *Plan) map[string]*Item {
 
 // keysOfBoth returns the sorted keys of two maps, each once.
 func keysOfBoth[V any](a, b map[string]V) []string {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]V{}
-	}
-	maps.Copy(all, b)
-	return slices.Sorted(maps.Keys(all))
+	return slices.Compact(slices.Sorted(func(yield func(string) bool) {
+		maps.Keys(a)(yield)
+		maps.Keys(b)(yield)
+	}))
 }
 
-// deviations are sentences that begin with what they are about.
-type deviations []string
-
-func (d *deviations) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
-
-// changed adds that something has another value, if it has.
-func (d *deviations) changed(what, then, now string) {
-	if then != now {
-		d.add("%s changed from %s to %s", what, cmp.Or(then, "none"), cmp.Or(now, "none"))
+// facts returns what a plan was made for, by sentences' subjects.
+func (p *Plan) facts() map[string]string {
+	facts := map[string]string{
+		"target: the platform":  map[bool]string{true: "the sandbox", false: "the real one"}[p.Sandbox],
+		"target: the workspace": p.Target.Workspace.Name + " (" + p.Target.Workspace.UUID + ")",
+		"ledger: its id":        cmp.Or(p.Ledger, p.LedgerProblem),
 	}
-}
-
-func (d *deviations) target(expected, now *Plan) {
-	platform := map[bool]string{true: "the sandbox", false: "the real one"}
-	d.changed("target: the platform", platform[expected.Sandbox], platform[now.Sandbox])
-	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		d.changed("target: the address of the "+string(area)+" area", expected.Target.Origins[area], now.Target.Origins[area])
+	for area, origin := range p.Target.Origins {
+		facts["target: the address of the "+string(area)+" area"] = origin
 	}
-	workspace := func(p *Plan) string { return p.Target.Workspace.Name + " (" + p.Target.Workspace.UUID + ")" }
-	d.changed("target: the workspace", workspace(expected), workspace(now))
-	if expected.Ledger != now.Ledger {
-		d.changed("ledger: its id", cmp.Or(expected.Ledger, expected.LedgerProblem), cmp.Or(now.Ledger, now.LedgerProblem))
-	}
-}
-
-// options names each option that has another value.
-func (d *deviations) options(expected, now *Choices) {
-	a, _ := encodedTree(expected).(map[string]any)
-	b, _ := encodedTree(now).(map[string]any)
-	for _, o := range [][2]string{
-		{"drift", "--drift"},
-		{"targets", "--target"},
-		{"takeOver", "--take-over"},
-		{"allowRecreate", "--allow-recreate"},
-		{"allowEmptyLive", "--allow-empty-live"},
-		{"maxCreates", "--max-creates"},
-		{"prune", "--prune"},
-		{"maxDeletes", "--max-deletes"},
-		{"partOfTree", "reading only a part of the project"},
-		{"overrides", "overrides in trueup.yaml"},
-		{"window", "purge.window in trueup.yaml"},
+	chosen, _ := encodedTree(p.Options).(map[string]any)
+	for field, name := range map[string]string{
+		"drift": "--drift", "targets": "--target", "takeOver": "--take-over", "allowRecreate": "--allow-recreate",
+		"allowEmptyLive": "--allow-empty-live", "maxCreates": "--max-creates", "prune": "--prune",
+		"maxDeletes": "--max-deletes", "partOfTree": "reading only a part of the project",
+		"overrides": "overrides in trueup.yaml", "window": "purge.window in trueup.yaml",
 	} {
-		d.changed("options: "+o[1], said(a[o[0]]), said(b[o[0]]))
+		facts["options: "+name] = said(chosen[field])
 	}
+	return facts
 }
 
-// maxSaid bounds a value in a sentence, in bytes, and maxPaths how many paths of
+// maxSaid bounds a value in a sentence, in bytes, and maxPaths how many values of
 // an object are listed.
 const (
 	maxSaid  = 100
@@ -120,107 +101,90 @@ func said(v any) string {
 	return text
 }
 
-// objectDeviations returns what differs in one object: in git, live or the ledger.
-func objectDeviations(then, now *Item) (d deviations) {
+// itemDifferences returns what differs in one object: in git, live or the ledger.
+func itemDifferences(then, now *Item) (d []string) {
 	switch {
 	case then == nil && now.DesiredDigest != nil:
-		d.add("git: its manifest was added")
+		return []string{"git: its manifest was added"}
 	case then == nil:
-		d.add("apply would now %s; the plan does not list it", now.doing())
+		return []string{"apply would now " + now.doing() + "; the plan does not list it"}
 	case now == nil && then.DesiredDigest != nil:
-		d.add("git: its manifest is gone, or trueup did not read it; the plan would %s", then.doing())
+		return []string{"git: its manifest is gone, or trueup did not read it; the plan would " + then.doing()}
 	case now == nil:
-		d.add("the plan would %s; now there is nothing to do", then.doing())
-	default:
-		d.both(then, now)
+		return []string{"the plan would " + then.doing() + "; now there is nothing to do"}
 	}
-	return d
-}
-
-// both adds what differs in an object that both plans have.
-func (d *deviations) both(then, now *Item) {
 	a, b := then.asserted(), now.asserted()
 	fields := slices.DeleteFunc(keysOfBoth(a, b), func(name string) bool {
 		return bytes.Equal(canon.Bytes(a[name]), canon.Bytes(b[name]))
 	})
 	if len(fields) == 0 {
-		return
+		return nil
 	}
-	manifest := sum(then.DesiredDigest) != sum(now.DesiredDigest)
-	switch {
-	case then.Live.Exists && !now.Live.Exists:
-		d.add("live: it was deleted")
-	case !then.Live.Exists && now.Live.Exists:
-		d.add("live: it was created")
-	default:
-		d.changed("live: it is another object with this name: its uid", then.Live.UID, now.Live.UID)
-		d.paths(then, now, manifest)
+	if then.Live.Exists == now.Live.Exists {
+		d = valueDifferences(then, now)
+	} else {
+		d = append(d, "live: it was "+map[bool]string{true: "created", false: "deleted"}[now.Live.Exists])
 	}
-	if len(*d) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
-		d.add("live: a list changed that the request sends in full")
+	if len(d) == 0 && sum(then.DesiredDigest) != sum(now.DesiredDigest) {
+		d = append(d, "git: its manifest changed")
 	}
-	if manifest && len(*d) == 0 {
-		d.add("git: its manifest changed")
+	if was, is := recordOf(then), recordOf(now); was != is {
+		d = append(d, changed("ledger: its record", was, is))
 	}
-	d.changed("ledger: its record", recordOf(then), recordOf(now))
 	if then.Op != now.Op {
-		d.add("apply would now %s; the plan would %s", now.doing(), then.doing())
+		d = append(d, "apply would now "+now.doing()+"; the plan would "+then.doing())
 	}
-	if len(*d) == 0 {
-		d.add("the planned changes differ (%s)", strings.Join(fields, ", "))
+	if len(d) == 0 {
+		d = append(d, "the planned changes differ ("+strings.Join(fields, ", ")+")")
 	}
+	return d
 }
 
-// sides are the values of one path, as a sentence shows them.
-type sides struct {
-	base, live, desired string
-	// beside says that git does not mention it: the request keeps or loses it.
-	beside bool
-}
+// notInGit marks a value that git does not mention: the request keeps or loses it.
+const notInGit = ", which git does not mention,"
 
-func sidesOf(it *Item) map[string]sides {
-	all := map[string]sides{}
+// values returns the values of an item, by sentences' subjects.
+func (it *Item) values() map[string]string {
+	values := map[string]string{}
 	for _, v := range slices.Concat(it.Preserved, it.Collateral, it.FirstContact) {
-		all[v.Path] = sides{live: said(v.Value), beside: true}
+		values["live: "+v.Path+notInGit] = said(v.Value)
 	}
 	for _, c := range it.Changes {
-		all[c.Path] = sides{base: said(c.Base), live: said(c.Live), desired: said(c.Desired)}
+		values["git: "+c.Path], values["live: "+c.Path] = said(c.Desired), said(c.Live)
+		values["ledger: "+c.Path+", as last applied,"] = said(c.Base)
 	}
-	return all
+	return values
 }
 
-// paths adds which values changed; manifest says that git has another manifest. Without one, a path
-// that only one plan has was, or is, equal in git and live.
-func (d *deviations) paths(then, now *Item, manifest bool) {
-	before, after := sidesOf(then), sidesOf(now)
-	if now.Op == None || len(after) == 0 { // the operation says why they need nothing
-		maps.DeleteFunc(before, func(_ string, was sides) bool { return was.beside || now.Op != None })
+// valueDifferences returns which values changed. A path that only one plan lists needs no change in
+// the other one: because of git if the manifest changed, else because of live.
+func valueDifferences(then, now *Item) (d []string) {
+	before, after, source := then.values(), now.values(), "live: "
+	if sum(then.DesiredDigest) != sum(now.DesiredDigest) {
+		source = "git: "
 	}
-	var found deviations
-	for _, path := range keysOfBoth(before, after) {
-		was, had := before[path]
-		is, has := after[path]
-		only, format := is, "%s: %s is now %s; the plan does not list it"
-		if had {
-			only, format = was, "%s: %s was %s; now it needs no change"
-		}
-		switch {
-		case had && has:
-			found.changed("git: "+path, was.desired, is.desired)
-			found.changed("live: "+path, was.live, is.live)
-			found.changed("ledger: "+path+", as last applied,", was.base, is.base)
-		case only.beside:
-			found.add(format, "live", path, only.live)
-		case manifest:
-			found.add(format, "git", path, cmp.Or(only.desired, "none"))
-		default:
-			found.changed("live: "+path, cmp.Or(was.live, is.desired), cmp.Or(was.desired, is.live))
+	if then.Live.UID != now.Live.UID {
+		d = append(d, changed("live: another object has this name: its uid", then.Live.UID, now.Live.UID))
+	}
+	for _, what := range keysOfBoth(before, after) {
+		was, had := before[what]
+		is, has := after[what]
+		switch listed := strings.HasPrefix(what, source) && (now.Op == None || len(after) > 0); {
+		case had && has && was != is:
+			d = append(d, changed(what, was, is))
+		case listed && !had:
+			d = append(d, fmt.Sprintf("%s is now %s; the plan does not list it", what, cmp.Or(is, "none")))
+		case listed && !has && (now.Op != None || !strings.HasSuffix(what, notInGit)):
+			d = append(d, fmt.Sprintf("%s was %s; now it needs no change", what, cmp.Or(was, "none")))
 		}
 	}
-	if more := len(found) - maxPaths; more > 0 {
-		found = append(found[:maxPaths], fmt.Sprintf("and %d more of its values", more))
+	if len(d) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
+		d = append(d, "live: a list changed that the request sends in full")
 	}
-	*d = append(*d, found...)
+	if more := len(d) - maxPaths; more > 0 {
+		d = append(d[:maxPaths], fmt.Sprintf("and %d more of its values", more))
+	}
+	return d
 }
 
 // recordOf names the last transition of a record.

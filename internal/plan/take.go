@@ -42,7 +42,7 @@ func InOrder(k *kind.Kind, overrides []Override, spec []byte) []byte {
 
 // Settled reports whether a live object needs no request if git has the spec.
 func Settled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) bool {
-	in, _ := refilled(comparison(Rules(k, overrides), rec, spec, live), rec)
+	in, _ := comparison(Rules(k, overrides), rec, spec, live)
 	return merge.Compare(in).Patch == nil
 }
 
