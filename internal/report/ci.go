@@ -122,7 +122,7 @@ func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
 // codeIssueOf puts remarks about no file at trueup.yaml: the format requires a file.
 func codeIssueOf(r remark, at Place) codeIssue {
 	issue := codeIssue{
-		Description: safetext.Join(r.lines(), "; "), CheckName: r.id(), Fingerprint: r.fingerprint, Severity: levelNames[r.level].code,
+		Description: r.Join("; "), CheckName: r.id(), Fingerprint: r.fingerprint, Severity: levelNames[r.level].code,
 	}
 	issue.Location.Path = cmp.Or(r.file, at.project())
 	issue.Location.Lines.Begin = max(r.line, 1)

@@ -2,9 +2,13 @@ package report
 
 import (
 	"bufio"
+	_ "embed"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"text/template"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -12,128 +16,118 @@ import (
 	"trueup/internal/safetext"
 )
 
-// testSuites is JUnit's XML, limited to what the strictest schema of build servers allows.
-type testSuites struct {
-	XMLName xml.Name `xml:"testsuites"`
-	Name    string   `xml:"name,attr"`
-	testCounts
-	Suites []testSuite `xml:"testsuite"`
-}
+// junitTemplate is JUnit's XML, limited to what the strictest schema of build servers allows.
+//
+//go:embed junit.tmpl
+var junitTemplate string
 
-type testCounts struct {
-	Tests    int `xml:"tests,attr"`
-	Failures int `xml:"failures,attr"`
-	Errors   int `xml:"errors,attr"`
-}
+type testSuites []testSuite
 
 type testSuite struct {
-	Name safe `xml:"name,attr"`
-	testCounts
-	Skipped    int             `xml:"skipped,attr"`
-	Properties *testProperties `xml:"properties"`
-	Cases      []testCase      `xml:"testcase"`
+	Name  safe
+	Cases []testCase
 }
 
-type testProperties struct {
-	Properties []testProperty `xml:"property"`
-}
-
-type testProperty struct {
-	Name  string `xml:"name,attr"`
-	Value safe   `xml:"value,attr"`
-}
-
-// testCase passed if it has no Failure, Error or Skipped.
+// testCase is a test with its output. End is failure, error or skipped, and empty if it passed.
 type testCase struct {
-	Class   safe       `xml:"classname,attr"`
-	Name    safe       `xml:"name,attr"`
-	Failure *testEnd   `xml:"failure"`
-	Error   *testEnd   `xml:"error"`
-	Skipped *testEnd   `xml:"skipped"`
-	Out     *testLines `xml:"system-out"`
-}
-
-type testEnd struct {
-	Message safe   `xml:"message,attr"`
-	Type    string `xml:"type,attr,omitempty"`
-	Text    safe   `xml:",cdata"`
-}
-
-type testLines struct {
-	Text safe `xml:",cdata"`
+	Class, Name safe
+	End         string
+	Message     safe
+	Type        string
+	Lines       []safe
 }
 
 // writeJUnit writes a test case for each object and each finding. A case fails if a person
 // must act: blocked objects in a plan, drift in drift, requests that failed in apply.
 func writeJUnit(w io.Writer, doc Document, _ Options) error {
-	all := testSuites{Name: "trueup"}
-	suites := []testSuite{manifestSuite(doc)}
+	all := testSuites{manifestSuite(doc)}
 	if doc.Plan != nil || doc.Apply != nil {
-		s := testSuite{Name: clean(doc.Command).Cut(maxName).Guarded(), Cases: settingCases(doc)}
+		s := testSuite{Name: clean(doc.Command).Cut(maxName), Cases: settingCases(doc)}
 		if doc.Apply != nil {
 			s.Cases = append(s.Cases, applyCases(doc)...)
 		} else {
 			s.Cases = append(s.Cases, planCases(doc)...)
 		}
-		suites = append(suites, s)
+		all = append(all, s)
 	}
-	for _, s := range suites {
-		s.count()
-		all.Suites = append(all.Suites, s)
-		all.Tests += s.Tests
-		all.Failures += s.Failures
-		all.Errors += s.Errors
+	for _, s := range all {
+		s.number()
 	}
-	out := bufio.NewWriter(w)
-	_, _ = out.WriteString(xml.Header) // Flush returns the error
-	text := xml.NewEncoder(out)
-	text.Indent("", "  ")
-	if err := text.Encode(all); err != nil {
+	page, err := template.New("").Funcs(template.FuncMap{"xml": xmlText, "cdata": cdata}).Parse(junitTemplate)
+	if err != nil {
 		return err
 	}
-	_ = out.WriteByte('\n')
+	out := bufio.NewWriter(w)
+	var notes []remark
+	if doc.Plan != nil {
+		notes = noteRemarks(doc.Plan)
+	}
+	if err := page.Execute(out, struct {
+		Document
+		Summary safe
+		Notes   []remark
+		Suites  testSuites
+	}{doc, runSummary(doc), notes, all}); err != nil {
+		return err
+	}
 	return out.Flush()
 }
 
-// count sets the totals and numbers cases with the same name: readers tell cases apart by name.
-func (s *testSuite) count() {
+// xmlText escapes a text. A runner may find a command in a log of the file, so it is guarded.
+func xmlText(text any) (string, error) {
+	var b strings.Builder
+	err := xml.EscapeText(&b, []byte(Clean(fmt.Sprint(text))))
+	return b.String(), err
+}
+
+// cdata returns lines as one section, in which a runner executes none of them.
+func cdata(lines []safe) string {
+	var texts []string
+	for _, line := range lines {
+		texts = append(texts, strings.ReplaceAll(line.Guarded().String(), "]]>", "]]]]><![CDATA[>"))
+	}
+	if texts == nil {
+		return ""
+	}
+	return "<![CDATA[" + strings.Join(texts, "\n") + "]]>"
+}
+
+// number numbers cases with the same name: readers tell cases apart by name.
+func (s testSuite) number() {
 	seen := map[[2]safe]int{}
 	for i := range s.Cases {
 		c := &s.Cases[i]
+		c.Name = c.Name.Guarded()
 		name := [2]safe{c.Class, c.Name}
 		if seen[name]++; seen[name] > 1 {
 			c.Name = safetext.F("%s (%d)", c.Name, seen[name])
 		}
-		s.Errors += oneIf(c.Error != nil)
-		s.Failures += oneIf(c.Failure != nil)
-		s.Skipped += oneIf(c.Skipped != nil)
 	}
-	s.Tests = len(s.Cases)
 }
 
-func runProperties(doc Document) *testProperties {
-	list := []testProperty{
-		{"command", clean(doc.Command)}, {"result", clean(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode)}, {"summary", runSummary(doc)},
+// Count counts the cases with an end, or all for "".
+func (all testSuites) Count(end string) int {
+	n := 0
+	for _, s := range all {
+		n += s.Count(end)
 	}
-	if doc.Plan != nil {
-		if doc.Plan.Digest != "" {
-			list = append(list, testProperty{"digest", clean(doc.Plan.Digest)})
-		}
-		for _, r := range noteRemarks(doc.Plan) {
-			list = append(list, testProperty{"note", safetext.Join(r.lines(), "; ")})
-		}
+	return n
+}
+
+// Count counts the cases with an end, or all for "".
+func (s testSuite) Count(end string) int {
+	n := 0
+	for _, c := range s.Cases {
+		n += oneIf(end == "" || c.End == end)
 	}
-	for i := range list {
-		list[i].Value = list[i].Value.Guarded() // a runner may find a command in a log of the file
-	}
-	return &testProperties{list}
+	return n
 }
 
 // manifestSuite has the findings and errors, or one case that passed.
 func manifestSuite(doc Document) testSuite {
-	s := testSuite{Name: clean("manifests"), Properties: runProperties(doc)}
+	s := testSuite{Name: clean("manifests")}
 	for _, e := range doc.Errors {
-		s.Cases = append(s.Cases, testCase{Class: clean("trueup"), Name: clean("run"), Error: ended("run", message(e), nil)})
+		s.Cases = append(s.Cases, testCase{Class: clean("trueup"), Name: clean("run"), End: "error", Message: message(e), Type: "run"})
 	}
 	var advice diag.List
 	if doc.Plan != nil {
@@ -143,17 +137,15 @@ func manifestSuite(doc Document) testSuite {
 	for _, f := range slices.Concat(doc.Findings, advice) {
 		r := findingRemark(f, doc.Place)
 		name := safetext.Filled(clean(r.rule), clean(f.Path).Cut(maxPath), clean(f.Field).Cut(maxPath))
-		c := testCase{Class: class, Name: safetext.Join(name, " ").Guarded()}
-		text := append([]safe{safetext.F("%s%s", place(f), message(f.Message))}, r.more...)
+		c := testCase{Class: class, Name: safetext.Join(name, " ")}
+		c.Lines = append([]safe{safetext.F("%s%s", place(f), message(f.Message))}, r.more...)
 		if f.Severity == diag.Error {
-			c.Failure = ended(r.rule, message(f.Message), text)
-		} else {
-			c.Out = block(text)
+			c.End, c.Message, c.Type = "failure", message(f.Message), r.rule
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 {
-		s.Cases = []testCase{{Class: class, Name: s.Name, Out: block([]safe{findingsSummary(doc)})}}
+		s.Cases = []testCase{{Class: class, Name: s.Name, Lines: []safe{findingsSummary(doc)}}}
 	}
 	return s
 }
@@ -161,19 +153,18 @@ func manifestSuite(doc Document) testSuite {
 func planCases(doc Document) (cases []testCase) {
 	for _, item := range doc.Plan.Items {
 		rows := itemRows(item, Options{})
-		lines := objectLines(item, rows)
 		c := objectCase(item.Key)
+		c.Lines = objectLines(item, rows)
 		switch {
 		case item.Op == plan.Blocked:
-			c.Failure = ended("blocked", safetext.F("blocked: %s", message(item.Reason)), lines)
-		case doc.Command == "drift" && len(rows) == 1:
-			c.Failure = ended("drift", sentence(rows[0]), lines)
+			c.End, c.Message, c.Type = "failure", safetext.F("blocked: %s", message(item.Reason)), "blocked"
 		case doc.Command == "drift":
-			c.Failure = ended("drift", headline(item, rows), lines)
+			c.End, c.Message, c.Type = "failure", headline(item, rows), "drift"
+			if len(rows) == 1 {
+				c.Message = sentence(rows[0])
+			}
 		case item.Op == plan.Deferred || item.Op == plan.InFlight:
-			c.Skipped, c.Out = ended("", message(item.Reason), nil), block(lines)
-		default:
-			c.Out = block(lines)
+			c.End, c.Message = "skipped", message(item.Reason)
 		}
 		cases = append(cases, c)
 	}
@@ -182,8 +173,7 @@ func planCases(doc Document) (cases []testCase) {
 
 func settingCases(doc Document) (cases []testCase) {
 	for _, r := range settingRemarks(doc) {
-		name := clean(r.field).Cut(maxPath).Guarded()
-		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: name, Out: block(r.lines())})
+		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: clean(r.field).Cut(maxPath), Lines: r.lines()})
 	}
 	return cases
 }
@@ -198,40 +188,26 @@ func objectLines(item plan.Item, rows []row) []safe {
 }
 
 func objectCase(key kind.Key) testCase {
-	return testCase{Class: safetext.F("trueup.%s", clean(key.Kind).Cut(maxName)).Guarded(), Name: named(key).Guarded()}
+	return testCase{Class: safetext.F("trueup.%s", clean(key.Kind).Cut(maxName)), Name: named(key)}
 }
 
 // applyCases has the outcome of each object, and what the plan was.
 func applyCases(doc Document) (cases []testCase) {
 	column, planned := keyWidth(doc.Apply), itemsByKey(doc)
 	for _, o := range doc.Apply.Outcomes {
-		lines := printed(func(p *printer) { textOutcome(p, o, column) })
-		if item, ok := planned[o.Key]; ok {
-			lines = append(lines, objectLines(item, itemRows(item, Options{}))...)
-		}
 		c := objectCase(o.Key)
-		switch rule := outcomeRule(o); rule {
+		c.Lines = printed(func(p *printer) { textOutcome(p, o, column) })
+		if item, ok := planned[o.Key]; ok {
+			c.Lines = append(c.Lines, objectLines(item, itemRows(item, Options{}))...)
+		}
+		switch outcomeRule(o) {
 		case "":
-			c.Out = block(lines)
 		case "apply/skipped", "apply/deferred":
-			c.Skipped, c.Out = ended("", message(o.Message), nil), block(lines)
+			c.End, c.Message = "skipped", message(o.Message)
 		default:
-			c.Failure = ended(string(o.Verdict), message(o.Message), lines)
+			c.End, c.Message, c.Type = "failure", message(o.Message), string(o.Verdict)
 		}
 		cases = append(cases, c)
 	}
 	return cases
-}
-
-func ended(reason string, text safe, lines []safe) *testEnd {
-	return &testEnd{Message: text.Guarded(), Type: clean(reason).Guarded().String(), Text: block(lines).Text}
-}
-
-// block joins lines, so that a runner executes none of them.
-func block(lines []safe) *testLines {
-	out := make([]safe, len(lines))
-	for i, line := range lines {
-		out[i] = line.Guarded()
-	}
-	return &testLines{safetext.Join(out, "\n")}
 }

@@ -238,23 +238,42 @@ func checkAttributes(t *testing.T, n xml.StartElement, form junitElement) {
 // every case has a name of its own.
 func checkCounts(t *testing.T, out []byte) {
 	t.Helper()
-	var all testSuites
+	type counts struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+	}
+	var all struct {
+		counts
+		Suites []struct {
+			Name string `xml:"name,attr"`
+			counts
+			Skipped int `xml:"skipped,attr"`
+			Cases   []struct {
+				Class   string    `xml:"classname,attr"`
+				Name    string    `xml:"name,attr"`
+				Failure *struct{} `xml:"failure"`
+				Error   *struct{} `xml:"error"`
+				Skipped *struct{} `xml:"skipped"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
 	if err := xml.Unmarshal(out, &all); err != nil {
 		t.Fatal(err)
 	}
-	var total testCounts
+	var total counts
 	for _, s := range all.Suites {
-		var got testCounts
+		var got counts
 		skipped, names := 0, map[string]bool{}
 		for _, c := range s.Cases {
-			name := c.Class.String() + "/" + c.Name.String()
+			name := c.Class + "/" + c.Name
 			if names[name] {
 				t.Errorf("two cases %q in %q", name, s.Name)
 			}
 			names[name] = true
 			ends := 0
 			for _, end := range []struct {
-				is *testEnd
+				is *struct{}
 				n  *int
 			}{{c.Failure, &got.Failures}, {c.Error, &got.Errors}, {c.Skipped, &skipped}} {
 				if end.is != nil {
@@ -266,15 +285,15 @@ func checkCounts(t *testing.T, out []byte) {
 				t.Errorf("case %q has %d ends", name, ends)
 			}
 		}
-		if got.Tests = len(s.Cases); got != s.testCounts || skipped != s.Skipped {
-			t.Errorf("suite %q says %+v and %d skipped, and has %+v and %d", s.Name, s.testCounts, s.Skipped, got, skipped)
+		if got.Tests = len(s.Cases); got != s.counts || skipped != s.Skipped {
+			t.Errorf("suite %q says %+v and %d skipped, and has %+v and %d", s.Name, s.counts, s.Skipped, got, skipped)
 		}
 		total.Tests += got.Tests
 		total.Failures += got.Failures
 		total.Errors += got.Errors
 	}
-	if total != all.testCounts || total.Tests == 0 {
-		t.Errorf("all say %+v, and have %+v", all.testCounts, total)
+	if total != all.counts || total.Tests == 0 {
+		t.Errorf("all say %+v, and have %+v", all.counts, total)
 	}
 }
 

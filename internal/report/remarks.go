@@ -150,6 +150,9 @@ func (r remark) ofRun() bool { return strings.HasPrefix(r.rule, "run/") }
 
 func (r remark) lines() []safe { return append([]safe{r.text}, r.more...) }
 
+// Join returns the lines of a remark as one text.
+func (r remark) Join(sep string) safe { return safetext.Join(r.lines(), sep) }
+
 // id returns the rule for code hosts, which reject an empty one.
 func (r remark) id() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(maxPath) }
 
