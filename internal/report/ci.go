@@ -28,11 +28,11 @@ func (c command) text() safe {
 	}
 	if c.file != "" {
 		add("file", clean(c.file))
-		if c.line > 0 {
-			add("line", safetext.Number(c.line))
+		if c.Line > 0 {
+			add("line", safetext.Number(c.Line))
 		}
-		if c.line > 0 && c.column > 0 {
-			add("col", safetext.Number(c.column))
+		if c.Line > 0 && c.Column > 0 {
+			add("col", safetext.Number(c.Column))
 		}
 	}
 	add("title", c.title)
@@ -40,7 +40,7 @@ func (c command) text() safe {
 	for i := range lines {
 		lines[i] = commandData(lines[i])
 	}
-	return safetext.F("::%s %s::%s", levelNames[c.level].command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
+	return safetext.F("::%s %s::%s", levelNames[c.Level].command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
 }
 
 // commandData escapes text for a command. Safe text has no line breaks, and Guarded breaks
@@ -54,17 +54,17 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 	var byLevel [errorLevel + 1][]command
 	byLevel[noteLevel] = []command{{remark{text: runSummary(doc)}, title}}
 	for _, r := range remarks(doc) {
-		c := command{r, r.id()}
+		c := command{r, r.ID()}
 		if r.ofRun() {
 			c.title = title
 		}
-		byLevel[r.level] = append(byLevel[r.level], c)
+		byLevel[r.Level] = append(byLevel[r.Level], c)
 	}
 	var out strings.Builder
 	for _, l := range []level{errorLevel, warningLevel, noteLevel} {
 		found := byLevel[l]
 		if rest := len(found) - maxAnnotations + 1; rest > 1 {
-			last := command{remark{level: l}, title}
+			last := command{remark{Level: l}, title}
 			last.remark.text = safetext.F("and %d more of this kind, which this report does not show: %s", rest, elsewhere(doc))
 			for _, c := range found[maxAnnotations-1:] {
 				if c.named {
@@ -122,10 +122,10 @@ func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
 // codeIssueOf puts remarks about no file at trueup.yaml: the format requires a file.
 func codeIssueOf(r remark, at Place) codeIssue {
 	issue := codeIssue{
-		Description: r.Join("; "), CheckName: r.id(), Fingerprint: r.fingerprint, Severity: levelNames[r.level].code,
+		Description: r.Join("; "), CheckName: r.ID(), Fingerprint: r.Fingerprint, Severity: levelNames[r.Level].code,
 	}
 	issue.Location.Path = cmp.Or(r.file, at.project())
-	issue.Location.Lines.Begin = max(r.line, 1)
+	issue.Location.Lines.Begin = max(r.Line, 1)
 	return issue
 }
 

@@ -31,6 +31,9 @@ var levelNames = [...]struct{ sarif, command, code string }{
 	errorLevel:   {"error", "error", "critical"},
 }
 
+// SARIF returns the name of the level in SARIF.
+func (l level) SARIF() string { return levelNames[l].sarif }
+
 // remarkRule is a rule about a run or a plan, listed in docs/reports.md.
 type remarkRule struct {
 	id    string
@@ -85,24 +88,24 @@ func levelOf(rule string) level {
 // remark is a part of a Document that a code host shows beside a line of a file: in SARIF,
 // code quality reports and annotations.
 type remark struct {
-	level level
+	Level level
 	rule  string
-	// about is the object, or empty.
-	about safe
+	// About is the object, or empty.
+	About safe
 	// text is a sentence, and more has lines below it.
 	text safe
 	more []safe
-	// file is a path from the top of the repository, or empty; line and column are 0 if unknown.
+	// file is a path from the top of the repository, or empty; Line and Column are 0 if unknown.
 	file         string
-	line, column int
+	Line, Column int
 	// source is the line of the file, if known.
 	source string
 	// named is true for settings and grave changes, which annotations never omit.
 	named bool
-	// field is the path in the object. Unlike line, it is the same after edits elsewhere in the file.
+	// field is the path in the object. Unlike Line, it is the same after edits elsewhere in the file.
 	field string
-	// fingerprint is the same in every run with the same remark.
-	fingerprint string
+	// Fingerprint is the same in every run with the same remark.
+	Fingerprint string
 }
 
 // remarks returns the remarks about a run, the most important first.
@@ -126,8 +129,8 @@ func remarks(doc Document) []remark {
 	slices.SortStableFunc(found, func(a, b remark) int {
 		_, rankA := ruleNamed(a.rule)
 		_, rankB := ruleNamed(b.rule)
-		return cmp.Or(cmp.Compare(b.level, a.level), oneIf(b.named)-oneIf(a.named), rankA-rankB,
-			cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
+		return cmp.Or(cmp.Compare(b.Level, a.Level), oneIf(b.named)-oneIf(a.named), rankA-rankB,
+			cmp.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line))
 	})
 	identify(found)
 	return found
@@ -139,9 +142,9 @@ func identify(found []remark) {
 	seen := map[string]int{}
 	for i := range found {
 		r := &found[i]
-		id := fmt.Sprintf("%q %q %q %q", r.rule, r.file, r.about.String(), r.field)
+		id := fmt.Sprintf("%q %q %q %q", r.rule, r.file, r.About.String(), r.field)
 		seen[id]++
-		r.fingerprint = fmt.Sprintf("%x", sha256.Sum256([]byte(id+" "+strconv.Itoa(seen[id]))))
+		r.Fingerprint = fmt.Sprintf("%x", sha256.Sum256([]byte(id+" "+strconv.Itoa(seen[id]))))
 	}
 }
 
@@ -153,24 +156,24 @@ func (r remark) lines() []safe { return append([]safe{r.text}, r.more...) }
 // Join returns the lines of a remark as one text.
 func (r remark) Join(sep string) safe { return safetext.Join(r.lines(), sep) }
 
-// id returns the rule for code hosts, which reject an empty one.
-func (r remark) id() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(maxPath) }
+// ID returns the rule for code hosts, which reject an empty one.
+func (r remark) ID() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(maxPath) }
 
 func runRemark(rule string, text safe) remark {
-	return remark{level: levelOf(rule), rule: rule, text: text}
+	return remark{Level: levelOf(rule), rule: rule, text: text}
 }
 
 func findingRemark(f diag.Finding, at Place) remark {
 	r := remark{rule: clean(f.Rule).Cut(maxPath).String(), text: message(f.Message), field: f.Field}
 	switch f.Severity {
 	case diag.Error:
-		r.level = errorLevel
+		r.Level = errorLevel
 	case diag.Warning:
-		r.level = warningLevel
+		r.Level = warningLevel
 	case diag.Advice:
 	}
 	if file, ok := at.inRepository(f.Path); ok {
-		r.file, r.line, r.column, r.source = file, max(f.Line, 0), max(f.Column, 0), f.Source
+		r.file, r.Line, r.Column, r.source = file, max(f.Line, 0), max(f.Column, 0), f.Source
 	} else {
 		r.text = safetext.F("%s%s", place(f), r.text)
 	}
@@ -192,7 +195,7 @@ func applyRemarks(doc Document) []remark {
 		item.Key = o.Key
 		r := itemRemark(item, rule, doc.Place, message(o.Message))
 		if r.file != "" && o.Line > 0 {
-			r.line, r.column, r.field = o.Line, max(o.Column, 0), o.Field
+			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
 		for _, m := range o.Mismatches {
 			sent, returned := sentAndReturned(m)
@@ -248,7 +251,7 @@ func settingRemarks(doc Document) []remark {
 			r.more = append(r.more, n.Text)
 		}
 		if file, ok := doc.Place.inRepository(s.Path); ok {
-			r.file, r.line = file, max(s.Line, 0)
+			r.file, r.Line = file, max(s.Line, 0)
 		}
 		found = append(found, r)
 	}
@@ -290,9 +293,9 @@ func noteRemarks(pl *plan.Plan) []remark {
 
 func itemRemark(item plan.Item, rule string, at Place, text safe) remark {
 	r := runRemark(rule, safetext.F("%s: %s", named(item.Key), text))
-	r.about = named(item.Key)
+	r.About = named(item.Key)
 	if file, ok := at.inRepository(item.Path); ok {
-		r.file, r.line = file, max(item.Line, 0)
+		r.file, r.Line = file, max(item.Line, 0)
 	}
 	return r
 }
@@ -310,7 +313,7 @@ func opRemarks(item plan.Item, at Place) []remark {
 	}
 	r := itemRemark(item, rule, at, text)
 	if rule == "plan/blocked" && !item.NeedsPerson {
-		r.level = warningLevel
+		r.Level = warningLevel
 	}
 	for _, c := range item.Added() {
 		if c.Risk.Grave() {
@@ -395,7 +398,7 @@ func (l *lineRemarks) add(rule string, text safe, c plan.Change) {
 	r := itemRemark(l.item, rule, l.at, text)
 	r.field, r.named = c.Path, c.Risk.Grave()
 	if own && r.file != "" {
-		r.line, r.column = c.Line, max(c.Column, 0)
+		r.Line, r.Column = c.Line, max(c.Column, 0)
 	}
 	if l.found = append(l.found, r); !own {
 		l.together[rule] = len(l.found) - 1

@@ -1,83 +1,17 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
+	_ "embed"
 	"encoding/json"
 	"io"
 	"net/url"
 	"path"
 	"strings"
+	"text/template"
 
 	"trueup/internal/safetext"
-)
-
-// The part of a SARIF 2.1.0 log that trueup writes; the numbers are sections of the
-// standard. No library is used: they write placeholders for unknown fields.
-type (
-	sarifRun struct { // 3.14
-		Tool struct { // 3.18
-			Driver struct { // 3.19
-				Name    string      `json:"name"`
-				Version safe        `json:"version,omitzero"`
-				Rules   []sarifRule `json:"rules"`
-			} `json:"driver"`
-		} `json:"tool"`
-		AutomationDetails  map[string]safe          `json:"automationDetails"` // 3.17
-		Invocations        []sarifInvocation        `json:"invocations"`
-		ColumnKind         string                   `json:"columnKind"`
-		OriginalURIBaseIDs map[string]sarifArtifact `json:"originalUriBaseIds"`
-		Results            []json.RawMessage        `json:"results"`
-		Properties         map[string]any           `json:"properties"`
-	}
-	sarifRule struct { // 3.49
-		ID      safe              `json:"id"`
-		Short   sarifMessage      `json:"shortDescription"`
-		Full    sarifMessage      `json:"fullDescription"`
-		Help    sarifMessage      `json:"help"`
-		Default map[string]string `json:"defaultConfiguration"`
-	}
-	sarifMessage struct { // 3.11
-		Text safe `json:"text"`
-	}
-	sarifInvocation struct { // 3.20
-		Successful    bool                `json:"executionSuccessful"`
-		ExitCode      int                 `json:"exitCode"`
-		Description   safe                `json:"exitCodeDescription,omitzero"`
-		Notifications []sarifNotification `json:"toolExecutionNotifications"`
-	}
-	sarifNotification struct { // 3.58
-		Level   string       `json:"level"`
-		Message sarifMessage `json:"message"`
-	}
-	sarifResult struct { // 3.27
-		RuleID       safe              `json:"ruleId"`
-		RuleIndex    int               `json:"ruleIndex"`
-		Level        string            `json:"level"`
-		Message      sarifMessage      `json:"message"`
-		Locations    []sarifLocation   `json:"locations"`
-		Fingerprints map[string]string `json:"partialFingerprints"`
-	}
-	sarifLocation struct { // 3.28
-		Physical struct { // 3.29
-			Artifact sarifArtifact `json:"artifactLocation"`
-			Region   *sarifRegion  `json:"region,omitempty"`
-		} `json:"physicalLocation"`
-		Logical []sarifLogical `json:"logicalLocations,omitempty"`
-	}
-	sarifArtifact struct { // 3.4
-		URI         string        `json:"uri,omitempty"`
-		URIBaseID   string        `json:"uriBaseId,omitempty"`
-		Description *sarifMessage `json:"description,omitempty"`
-	}
-	sarifRegion struct { // 3.30
-		StartLine   int               `json:"startLine"`
-		StartColumn int               `json:"startColumn,omitempty"`
-		EndColumn   int               `json:"endColumn,omitempty"`
-		Snippet     map[string]string `json:"snippet,omitempty"`
-	}
-	sarifLogical struct { // 3.33
-		FullyQualifiedName safe   `json:"fullyQualifiedName"`
-		Kind               string `json:"kind"`
-	}
 )
 
 // Code hosts show maxResults results of a SARIF log, and reject logs over 10 MB after
@@ -90,113 +24,110 @@ const (
 // sarifRoom limits the results of a log.
 type sarifRoom struct{ results, bytes int }
 
-// sourceRoot is the base of all URIs: the top of the repository.
-const sourceRoot = "%SRCROOT%"
+// sarifTemplate is the part of a SARIF 2.1.0 log that trueup writes. No library is used: they write
+// placeholders for unknown fields.
+//
+//go:embed sarif.tmpl
+var sarifTemplate string
+
+// sarifLog is a Document with its remarks as the template writes them.
+type sarifLog struct {
+	Document
+	page *template.Template
+	// Notes are about no file. Rules has the first remark of each rule.
+	Notes, Rules []remark
+	Results      []json.RawMessage
+	// Left counts the results that did not fit.
+	Left int
+}
+
+// sarifResult is a remark about a file, with the index of its rule.
+type sarifResult struct {
+	remark
+	Index int
+	URI   string
+}
 
 func writeSARIF(w io.Writer, doc Document, _ Options) error {
-	run := sarifRun{
-		AutomationDetails:  map[string]safe{"id": clean(path.Join("trueup", doc.Command, doc.Place.Folder) + "/")},
-		ColumnKind:         "unicodeCodePoints",
-		OriginalURIBaseIDs: map[string]sarifArtifact{sourceRoot: {Description: &sarifMessage{clean("The top of the repository.")}}},
-		Results:            []json.RawMessage{},
-		Properties:         map[string]any{"command": clean(doc.Command), "sandbox": doc.Sandbox},
-	}
-	run.Tool.Driver.Name, run.Tool.Driver.Rules = "trueup", []sarifRule{}
-	if doc.Plan != nil {
-		run.Tool.Driver.Version = clean(strings.TrimPrefix(doc.Plan.Tool, "trueup "))
-		run.Properties["offline"] = doc.Plan.Offline
-		if doc.Plan.Digest != "" {
-			run.Properties["digest"] = clean(doc.Plan.Digest)
-		}
-	}
-	notifications, err := run.fill(remarks(doc), doc.Place, sarifRoom{maxResults, maxResultBytes})
+	log, err := newSARIF(doc, sarifRoom{maxResults, maxResultBytes})
 	if err != nil {
 		return err
 	}
-	run.Invocations = []sarifInvocation{{
-		Successful: len(doc.Errors) == 0, ExitCode: doc.ExitCode, Description: clean(doc.Result),
-		Notifications: append([]sarifNotification{{"note", sarifMessage{sarifText(runSummary(doc))}}}, notifications...),
-	}}
-	return writeIndented(w, struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}, jsonList{})
+	var text bytes.Buffer
+	if err := log.page.Execute(&text, log); err != nil {
+		return err
+	}
+	return writeIndented(w, json.RawMessage(text.Bytes()), jsonList{})
 }
 
-// fill adds the results that fit and their rules, and returns remarks about no file.
-func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNotification, error) {
-	notifications := []sarifNotification{}
-	rules, rest := map[string]int{}, 0
-	for _, r := range found {
+// newSARIF returns a log with the results that fit.
+func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
+	page, err := template.New("").Funcs(template.FuncMap{
+		"json": func(v any) (string, error) {
+			text, err := json.Marshal(v)
+			return string(text), err
+		},
+		"clean": clean, "text": sarifText, "summary": runSummary, "count": safetext.Count,
+	}).Parse(sarifTemplate)
+	if err != nil {
+		return nil, err
+	}
+	log := &sarifLog{Document: doc, page: page}
+	rules := map[string]int{}
+	for _, r := range remarks(doc) {
 		if r.ofRun() {
-			notifications = append(notifications, sarifNotification{levelNames[r.level].sarif, sarifMessage{sarifText(r.lines()...)}})
+			log.Notes = append(log.Notes, r)
 			continue
 		}
 		index, known := rules[r.rule]
 		if !known {
-			index = len(run.Tool.Driver.Rules)
+			index = len(log.Rules)
 		}
-		text, err := json.Marshal(sarifOf(r, index, at))
-		if err != nil {
+		var text bytes.Buffer
+		if err := page.ExecuteTemplate(&text, "result", sarifResult{r, index, fileURI(cmp.Or(r.file, doc.Place.project()))}); err != nil {
 			return nil, err
 		}
-		if len(text) > room.bytes || len(run.Results) == room.results {
+		if text.Len() > room.bytes || len(log.Results) == room.results {
 			room.bytes = 0 // a less important result must not take its place
-			rest++
+			log.Left++
 			continue
 		}
-		room.bytes -= len(text)
+		room.bytes -= text.Len()
 		if !known {
 			rules[r.rule] = index
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(r))
+			log.Rules = append(log.Rules, r)
 		}
-		run.Results = append(run.Results, text)
+		log.Results = append(log.Results, text.Bytes())
 	}
-	if rest > 0 {
-		notifications = append(notifications, sarifNotification{"warning", sarifMessage{
-			safetext.F("%s did not fit into this log: to see everything, add --report json=FILE to the run.", safetext.Count(rest, "less important result")),
-		}})
-	}
-	return notifications, nil
+	return log, nil
 }
 
-func sarifOf(r remark, rule int, at Place) sarifResult {
-	result := sarifResult{
-		RuleID: r.id(), RuleIndex: rule, Level: levelNames[r.level].sarif, Message: sarifMessage{sarifText(r.lines()...)},
-		Fingerprints: map[string]string{"trueup/v1": r.fingerprint}, Locations: make([]sarifLocation, 1),
+// ID tells the logs of commands and folders apart.
+func (l *sarifLog) ID() safe { return clean(path.Join("trueup", l.Command, l.Place.Folder) + "/") }
+
+// Version is that of the program that made the plan.
+func (l *sarifLog) Version() safe {
+	if l.Plan == nil {
+		return safe{}
 	}
-	where := &result.Locations[0]
-	file := r.file
-	if file == "" {
-		file = at.project()
-	}
-	where.Physical.Artifact = sarifArtifact{URI: fileURI(file), URIBaseID: sourceRoot}
-	if r.line > 0 {
-		where.Physical.Region = regionOf(r)
-	} else {
-		// Code hosts identify a result by this hash, and without it compute one from its line.
-		result.Fingerprints["primaryLocationLineHash"] = r.fingerprint
-	}
-	if !r.about.Empty() {
-		where.Logical = []sarifLogical{{r.about, "object"}}
-	}
-	return result
+	return clean(strings.TrimPrefix(l.Plan.Tool, "trueup "))
 }
 
-// regionOf returns the line of a remark from its column to its end.
-func regionOf(r remark) *sarifRegion {
-	region := &sarifRegion{StartLine: r.line, StartColumn: r.column}
+// Text returns the lines of a remark.
+func (r remark) Text() safe { return sarifText(r.lines()...) }
+
+// Tail is the line of a remark from its column to its end.
+func (r remark) Tail() string {
 	line := []rune(r.source)
-	if r.column < 1 || r.column > len(line) {
-		return region
+	if r.Column < 1 || r.Column > len(line) {
+		return ""
 	}
-	tail := line[r.column-1:]
-	tail = tail[:min(len(tail), maxText)]
-	region.EndColumn = r.column + len(tail)
-	region.Snippet = map[string]string{"text": string(tail)}
-	return region
+	tail := line[r.Column-1:]
+	return string(tail[:min(len(tail), maxText)])
 }
+
+// EndColumn is the column after Tail.
+func (r remark) EndColumn() int { return r.Column + len([]rune(r.Tail())) }
 
 // fileURI returns the relative URI of a file. It encodes colons too, because a name could look
 // like a scheme.
@@ -218,12 +149,19 @@ func sarifText(lines ...safe) safe {
 	return safetext.Join(escaped, "\n")
 }
 
-func sarifRuleOf(r remark) sarifRule {
-	what, page := safetext.F("The rule %s of trueup.", r.id()), safetext.F("rules/%s", r.id())
+// Means describes the rule of a remark.
+func (r remark) Means() safe {
 	if known, rank := ruleNamed(r.rule); rank > 0 {
-		what, page = clean(known.means), clean("reports")
+		return sarifText(clean(known.means))
 	}
-	text := sarifMessage{sarifText(what)}
-	help := sarifMessage{sarifText(safetext.F("%s It is explained in docs/%s.md of its manual.", what, page))}
-	return sarifRule{r.id(), text, text, help, map[string]string{"level": levelNames[r.level].sarif}}
+	return sarifText(safetext.F("The rule %s of trueup.", r.ID()))
+}
+
+// Help also names the page about the rule.
+func (r remark) Help() safe {
+	page := safetext.F("rules/%s", r.ID())
+	if _, rank := ruleNamed(r.rule); rank > 0 {
+		page = clean("reports")
+	}
+	return safetext.F("%s See docs/%s.md in the manual of trueup.", r.Means(), sarifText(page))
 }
