@@ -214,14 +214,15 @@ func (e *examiner) checkEditor(context.Context) Finding {
 		return follow("no trueup.yaml")
 	}
 	text, _, err := files.Read(filepath.Join(e.Project.Dir, name), most)
+	unedited, current := kind.CheckEditorSchema(text)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return skip("no schema for editors; trueup init writes one")
 	case err != nil:
 		return warn(name+": "+files.WithoutPath(err).Error(), "remove it, and run trueup init")
-	case kind.IsCurrentEditorSchema(text):
+	case current:
 		return ok(name)
-	case kind.IsEditorSchema(text):
+	case unedited:
 		return warn(name+" was written by another version of trueup", "run trueup init, and commit it")
 	}
 	return skip(name + " was edited by hand")

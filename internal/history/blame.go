@@ -28,12 +28,6 @@ func (f *baseFinder) find(ctx context.Context, ref string) plan.Blame {
 	if f.head, err = f.Commit(ctx, "HEAD"); err != nil {
 		return plan.Blame{Problem: "the repository has no commit yet", Fix: "commit the manifests first"}
 	}
-	b := f.base(ctx, ref)
-	b.Head = f.head
-	return b
-}
-
-func (f *baseFinder) base(ctx context.Context, ref string) plan.Blame {
 	if ref != "" {
 		return f.since(ctx, ref, ref)
 	}

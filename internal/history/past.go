@@ -26,13 +26,14 @@ const timeout = time.Minute
 func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p := &pastReader{Reader: r, place: r.place, same: map[string]bool{}}
-	p.names, p.shown = slices.Clone(r.names), slices.Clone(r.shown)
+	p := *r
+	p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
 	if problem := p.open(ctx); problem.Problem != "" {
 		return plan.Past{Blame: problem}
 	}
 	b := baseFinder{Repository: p.repository, ci: r.cfg.CI, inCI: r.cfg.InCI, names: p.names}
 	blame := b.find(ctx, ref)
+	blame.Head = b.head
 	if blame.Base == "" {
 		return plan.Past{Blame: blame}
 	}
@@ -53,18 +54,18 @@ func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past
 }
 
 // addLimits says what a comparison of the two trees can't show, unless there is another problem.
-func (p *pastReader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Blame) {
+func (r *Reader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Blame) {
 	problem, fix := "", ""
 	if past.Unclear {
 		problem = "some manifests of the base commit have errors, so trueup can't read them"
 		fix = "you need to do nothing: this note disappears when a fix is merged"
 	}
-	switch name := p.submodule(ctx); {
+	switch name := r.submodule(ctx); {
 	case name != "":
 		past.Unclear, past.Partial = true, true
 		problem = "the files of the submodule " + name + " have their own history"
 		fix = "run trueup in the submodule to see the reason of each change"
-	case p.repository.Sparse:
+	case r.repository.Sparse:
 		past.Partial = true
 		problem = "only a part of the files is checked out (sparse checkout), so files that are absent here may be in git"
 		fix = "check out the whole tree"
@@ -74,105 +75,96 @@ func (p *pastReader) addLimits(ctx context.Context, past *plan.Past, blame *plan
 	}
 }
 
-func (p *pastReader) submodule(ctx context.Context) string {
-	entry, _ := files.Above(p.dir, ".git")
+func (r *Reader) submodule(ctx context.Context) string {
+	entry, _ := files.Above(r.dir, ".git")
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(entry), ".gitmodules")); err != nil {
 		return "" // as almost always
 	}
-	modules, err := p.repository.Submodules(ctx)
+	modules, err := r.repository.Submodules(ctx)
 	if err != nil {
 		return ""
 	}
 	for _, module := range modules {
-		if p.names.cover(".", module) || slices.ContainsFunc(p.names, func(name string) bool { return holds(module, name) }) {
+		if r.names.cover(".", module) || slices.ContainsFunc(r.names, func(name string) bool { return holds(module, name) }) {
 			return module
 		}
 	}
 	return ""
 }
 
-// pastReader reads the files of a commit that differ from those of now.
-type pastReader struct {
-	*Reader
-	// place is that of the reader, or starts from the top of the repository if a name leads out
-	// of the folder of the project.
-	place
-	same map[string]bool // has the files that do not differ, by the paths of their objects
-}
-
 // open finds the repository that has all names.
-func (p *pastReader) open(ctx context.Context) plan.Blame {
-	if slices.Contains(p.names, "-") {
+func (r *Reader) open(ctx context.Context) plan.Blame {
+	if slices.Contains(r.names, "-") {
 		return plan.Blame{Problem: "standard input is not in git", Fix: "name files that are in git"}
 	}
-	if _, found := files.Above(p.dir, ".git"); !found && !p.cfg.GitDir {
+	if _, found := files.Above(r.dir, ".git"); !found && !r.cfg.GitDir {
 		return plan.Blame{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}
 	}
-	repository, err := git.At(ctx, p.dir)
+	repository, err := git.At(ctx, r.dir)
 	if err != nil {
 		return plan.Blame{Problem: unreadable(err).Problem, Fix: "run trueup in a clone that git may read"}
 	}
-	p.repository = repository.Offline()
-	if !slices.ContainsFunc(p.names, func(name string) bool { return !filepath.IsLocal(name) }) {
+	r.repository = repository.Offline()
+	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {
 		return plan.Blame{}
 	}
-	return p.rebaseToRepoRoot(ctx)
+	return r.rebaseToRepoRoot(ctx)
 }
 
 // rebaseToRepoRoot makes the names start from the top of the repository.
-func (p *pastReader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
-	top, folder, err := p.repository.Top(ctx)
+func (r *Reader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
+	top, folder, err := r.repository.Top(ctx)
 	if err != nil {
 		return unreadable(err)
 	}
-	for i, name := range p.names {
+	for i, name := range r.names {
 		if filepath.IsAbs(name) {
-			if rel, err := filepath.Rel(p.dir, name); err == nil {
+			if rel, err := filepath.Rel(r.dir, name); err == nil {
 				name = rel
 			}
 		}
-		p.names[i] = path.Join(folder, filepath.ToSlash(name))
-		if !filepath.IsLocal(p.names[i]) {
-			return plan.Blame{Problem: p.shown[i] + " is outside the repository", Fix: "name files inside it"}
+		r.names[i] = path.Join(folder, filepath.ToSlash(name))
+		if !filepath.IsLocal(r.names[i]) {
+			return plan.Blame{Problem: r.shown[i] + " is outside the repository", Fix: "name files inside it"}
 		}
 	}
-	p.repository, p.dir = p.repository.In(top), top
+	r.repository, r.dir, r.sets = r.repository.In(top), top, nil // they have other paths
 	return plan.Blame{}
 }
 
 // read reads the project of a commit, and its manifests if they are asked for.
-func (p *pastReader) read(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
-	then, movedFrom, err := p.project(ctx, commit)
+func (r *Reader) read(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
+	then, movedFrom, err := r.project(ctx, commit)
 	past := plan.Past{}
-	switch known, isKnown := p.sets[commit]; {
+	switch known, isKnown := r.sets[commit]; {
 	case err != nil || !manifests:
-	case isKnown && p.dir == p.Reader.dir:
+	case isKnown:
 		past = known
 	default:
-		past, err = p.manifests(ctx, commit, then, movedFrom)
+		past, err = r.manifests(ctx, commit, then, movedFrom)
 	}
 	past.Project = then
 	return past, err
 }
 
 // manifests reads the manifests of a commit. Objects that move with their project to another folder are not new.
-func (p *pastReader) manifests(ctx context.Context, commit string, then *plan.Project, movedFrom string) (plan.Past, error) {
-	root, err := os.OpenRoot(p.dir)
+func (r *Reader) manifests(ctx context.Context, commit string, then *plan.Project, movedFrom string) (plan.Past, error) {
+	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return plan.Past{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	repository, at := p.repository, p.names
-	want := func(name, id string) bool { return p.differs(files.FS(root), name, id) }
-	if then != nil && p.dir == p.cfg.Project.Dir {
-		sameWorkspace := then.Workspace.UUID == p.cfg.Project.Workspace.UUID
+	repository, at := r.repository, r.names
+	want := func(name, id string) bool { return r.differs(files.FS(root), name, id) }
+	if then != nil && r.dir == r.cfg.Project.Dir {
+		sameWorkspace := then.Workspace.UUID == r.cfg.Project.Workspace.UUID
 		switch {
 		case movedFrom == "" && !sameWorkspace:
 			return plan.Past{Set: &manifest.Set{}}, nil // this workspace had no manifests
 		case movedFrom == "":
-			at = p.addNames(then)
+			at = r.addNames(then)
 		case sameWorkspace:
-			if repository, at, err = p.old(ctx, then, movedFrom); err != nil {
+			if repository, at, err = r.old(ctx, then, movedFrom); err != nil {
 				return plan.Past{}, err
 			}
 			want = func(name, _ string) bool { return at.mayHold(name) && at.cover(".", name) }
@@ -182,13 +174,13 @@ func (p *pastReader) manifests(ctx context.Context, commit string, then *plan.Pr
 	if err != nil {
 		return plan.Past{}, err
 	}
-	set, findings, err := at.parse(ctx, manifest.Source{FS: tree}, p.cfg.Options)
-	return plan.Past{Set: set, Same: p.same, Unclear: findings.HasErrors()}, err
+	set, findings, err := at.parse(ctx, manifest.Source{FS: tree}, r.cfg.Options)
+	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
 // old returns the repository as seen from its top, and where a project was that moved.
-func (p *pastReader) old(ctx context.Context, then *plan.Project, file string) (git.Repository, names, error) {
-	top, _, err := p.repository.Top(ctx)
+func (r *Reader) old(ctx context.Context, then *plan.Project, file string) (git.Repository, names, error) {
+	top, _, err := r.repository.Top(ctx)
 	var at names
 	for _, name := range then.Manifests {
 		at = append(at, path.Join(path.Dir(file), filepath.ToSlash(name)))
@@ -196,20 +188,20 @@ func (p *pastReader) old(ctx context.Context, then *plan.Project, file string) (
 	if at == nil {
 		at = names{path.Dir(file)}
 	}
-	return p.repository.In(top), at, err
+	return r.repository.In(top), at, err
 }
 
 // project returns the project of a commit, nil if the commit has none that can be read. If it was in
 // another folder, movedFrom is its file from the top of the repository. Such a project is not in its old
 // folder any more; of several, it is the one with the same workspace.
-func (p *pastReader) project(ctx context.Context, commit string) (then *plan.Project, movedFrom string, err error) {
-	now := p.cfg.Project
+func (r *Reader) project(ctx context.Context, commit string) (then *plan.Project, movedFrom string, err error) {
+	now := r.cfg.Project
 	if now.Dir == "" {
 		return nil, "", nil
 	}
 	isSame := false
-	text, found, err := p.repository.In(now.Dir).File(ctx, commit, project.File, func(id string) bool {
-		isSame = p.repository.BlobID(now.Text) == id
+	text, found, err := r.repository.In(now.Dir).File(ctx, commit, project.File, func(id string) bool {
+		isSame = r.repository.BlobID(now.Text) == id
 		return isSame
 	})
 	switch {
@@ -223,7 +215,7 @@ func (p *pastReader) project(ctx context.Context, commit string) (then *plan.Pro
 		}
 		return nil, "", nil // all of it is new
 	}
-	removed, err := p.removedProjects(ctx, commit)
+	removed, err := r.removedProjects(ctx, commit)
 	var same []string
 	for name, then := range removed {
 		if len(removed) == 1 || then.Workspace.UUID == now.Workspace.UUID {
@@ -238,12 +230,12 @@ func (p *pastReader) project(ctx context.Context, commit string) (then *plan.Pro
 
 // removedProjects returns the projects of a commit whose file is not in the work tree any more, by the
 // names of their files from the top of the repository.
-func (p *pastReader) removedProjects(ctx context.Context, commit string) (map[string]*plan.Project, error) {
-	top, _, err := p.repository.Top(ctx)
+func (r *Reader) removedProjects(ctx context.Context, commit string) (map[string]*plan.Project, error) {
+	top, _, err := r.repository.Top(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := p.repository.In(top).Tree(ctx, commit, func(name, _ string) bool {
+	tree, err := r.repository.In(top).Tree(ctx, commit, func(name, _ string) bool {
 		if path.Base(name) != project.File {
 			return false
 		}
@@ -271,27 +263,27 @@ func (p *pastReader) removedProjects(ctx context.Context, commit string) (map[st
 
 // addNames adds names that the project had then, so that an object is not new because its file was
 // moved, and returns all names.
-func (p *pastReader) addNames(then *plan.Project) names {
+func (r *Reader) addNames(then *plan.Project) names {
 	for _, name := range then.Manifests {
 		clean := path.Clean(filepath.ToSlash(name))
-		if p.configured && filepath.IsLocal(name) && !slices.Contains(p.names, clean) {
-			p.names = append(p.names, clean)
-			p.shown = append(p.shown, p.cfg.Project.Shown(p.cfg.Cwd, name))
+		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
+			r.names = append(r.names, clean)
+			r.shown = append(r.shown, r.cfg.Project.Shown(r.cfg.Cwd, name))
 		}
 	}
-	return p.names
+	return r.names
 }
 
 // differs reports whether a file of the commit may have manifests and differs from that of now.
-func (p *pastReader) differs(now fs.FS, name, id string) bool {
-	if !p.names.mayHold(name) || !p.names.cover(".", name) {
+func (r *Reader) differs(now fs.FS, name, id string) bool {
+	if !r.names.mayHold(name) || !r.names.cover(".", name) {
 		return false
 	}
 	content, err := files.ReadFS(now, name, manifest.MaxFile)
-	if err != nil || p.repository.BlobID(content) != id {
+	if err != nil || r.repository.BlobID(content) != id {
 		return true
 	}
-	for i, place := range p.names {
+	for i, place := range r.names {
 		if !holds(place, name) {
 			continue
 		}
@@ -299,7 +291,7 @@ func (p *pastReader) differs(now fs.FS, name, id string) bool {
 		if place != "." {
 			inside = strings.TrimPrefix(strings.TrimPrefix(name, place), "/")
 		}
-		p.same[path.Join(filepath.ToSlash(p.shown[i]), inside)] = true
+		r.same[path.Join(filepath.ToSlash(r.shown[i]), inside)] = true
 	}
 	return false
 }

@@ -37,23 +37,20 @@ type Config struct {
 
 // Reader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
 type Reader struct {
-	cfg Config
-	place
-	configured bool // true if the project names the places
-	sets       map[string]plan.Past
-}
-
-// place has the names of files and folders to read, which start from dir.
-type place struct {
+	cfg        Config
 	repository git.Repository
-	dir        string
-	names      names
+	dir        string   // the folder of names
+	names      names    // the files and folders to read
 	shown      []string // the names as the paths of objects begin
+	configured bool     // true if the project has the names
+	sets       map[string]plan.Past
+	// same has the files of a commit that do not differ from those of now, by the paths of their objects.
+	same map[string]bool
 }
 
 // New returns the reader of a run.
 func New(cfg Config) *Reader {
-	r := &Reader{cfg: cfg, place: place{dir: cfg.Cwd, shown: cfg.Paths}, sets: map[string]plan.Past{}}
+	r := &Reader{cfg: cfg, dir: cfg.Cwd, shown: cfg.Paths, sets: map[string]plan.Past{}}
 	p := cfg.Project
 	switch {
 	case len(cfg.Paths) > 0:

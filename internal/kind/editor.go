@@ -34,7 +34,7 @@ func EditorSchema() []byte {
 		definitions[name] = definition
 		kinds = append(kinds, name)
 		snippets = append(snippets, map[string]any{
-			"label": name, "description": definition["description"], "body": skeleton(definition),
+			"label": name, "description": definition["description"], "body": mustParse(files[name]).Example(false),
 		})
 		branches = append(branches, map[string]any{
 			"if": map[string]any{
@@ -64,16 +64,18 @@ func EditorSchema() []byte {
 	return append(out.Bytes(), '\n')
 }
 
-// IsEditorSchema reports whether a text was written by EditorSchema of any version, and not edited.
-func IsEditorSchema(text []byte) bool {
+// CheckEditorSchema reports whether a text was written by EditorSchema of any version and not edited, and whether it
+// equals that of this version apart from layout.
+func CheckEditorSchema(text []byte) (unedited, current bool) {
 	v, err := canon.Decode(text)
 	doc, ok := v.(map[string]any)
 	if err != nil || !ok {
-		return false
+		return false, false
 	}
+	current = bytes.Equal(canon.Bytes(doc), canon.Bytes(canon.MustDecode(EditorSchema())))
 	note := doc["$comment"]
 	delete(doc, "$comment")
-	return note == editorNote+canon.Digest(canon.Bytes(doc)).String()
+	return note == editorNote+canon.Digest(canon.Bytes(doc)).String(), current
 }
 
 // EditorSchemaFile is the schema's file beside trueup.yaml. It is committed, so that it works in a
@@ -84,28 +86,6 @@ const EditorSchemaFile = ".trueup.schema.json"
 // project's directory, with slashes.
 func EditorSchemaPath(name string) string {
 	return strings.Repeat("../", strings.Count(path.Clean(name), "/")) + EditorSchemaFile
-}
-
-// IsCurrentEditorSchema reports whether a text equals EditorSchema apart from layout.
-func IsCurrentEditorSchema(text []byte) bool {
-	found, err := canon.Canonical(text)
-	return err == nil && bytes.Equal(found, canon.Bytes(canon.MustDecode(EditorSchema())))
-}
-
-// skeleton returns the required fields of a document with the first example of each.
-func skeleton(schema map[string]any) any {
-	if examples, ok := schema["examples"].([]any); ok && len(examples) > 0 {
-		return examples[0]
-	}
-	fields, _ := schema["properties"].(map[string]any)
-	required, _ := schema["required"].([]any)
-	out := map[string]any{}
-	for _, v := range required {
-		name, _ := v.(string)
-		field, _ := fields[name].(map[string]any)
-		out[name] = skeleton(field)
-	}
-	return out
 }
 
 // forEditor converts a schema for editors. It writes references out, because draft-07 ignores what is

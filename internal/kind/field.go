@@ -86,6 +86,21 @@ type Field struct {
 	unknown bool
 }
 
+// Example returns an example of the field. That of an object without its own has the required fields. With lists, every
+// object has its required fields and its lists.
+func (f *Field) Example(lists bool) any {
+	if len(f.Examples) > 0 && !(lists && f.Type == ObjectType) {
+		return f.Examples[0]
+	}
+	out := map[string]any{}
+	for _, name := range f.Names {
+		if below := f.Fields[name]; below.Required || lists && below.Type == ListType {
+			out[name] = below.Example(lists)
+		}
+	}
+	return out
+}
+
 // inherited is what a field passes on to all fields below it, which may only change the risk.
 type inherited struct {
 	ReadOnly  bool `json:"x-trueup-readonly"`

@@ -156,12 +156,9 @@ func KeysOf[O interface{ Key() Key }](objects []O) []Key {
 
 // ParseKey reads KIND/NAME; the kind may be written in any case.
 func ParseKey(s string) (Key, bool) {
-	kindName, name, ok := strings.Cut(s, "/")
-	if !ok || name == "" {
-		return Key{}, false
-	}
+	kindName, name, _ := strings.Cut(s, "/")
 	k, ok := Named(kindName)
-	if !ok {
+	if !ok || name == "" {
 		return Key{}, false
 	}
 	return Key{Kind: k.Name, Name: name}, true

@@ -57,52 +57,49 @@ func (s Service) CheckSource(text string) error {
 	return nil
 }
 
-// caller makes the files with which a repository calls trueup.
-type caller struct {
-	Service
-	branch string
-	// next tells a person how to go on. BRANCH, UUID and STORE stand for the project's own.
-	next string
-	fill *strings.Replacer // replaces what the files leave open
-}
-
-// newCaller returns the files for the service of the options, nil for none.
-func (s *Setup) newCaller(ctx context.Context, o Options) (*caller, error) {
+// addCI adds the files with which CI calls trueup, and says how to go on.
+func (s *Setup) addCI(ctx context.Context, o Options) error {
 	if o.CI == "" || o.CI == None {
 		if o.Source != "" || o.Branch != "" {
-			return nil, errors.New("--trueup and --branch need a CI service: add --ci github or --ci gitlab")
+			return errors.New("--trueup and --branch need a CI service: add --ci github or --ci gitlab")
 		}
-		return nil, nil
+		return nil
 	}
 	service := ServiceNamed(o.CI)
 	parts := service.parseSource(o.Source)
 	if parts == nil {
-		return nil, fmt.Errorf("--trueup is %q: write %s, the repository of trueup and the whole commit to build it from (git rev-parse HEAD in a clone of it). CI runs that commit with your tokens, so there is no default",
+		return fmt.Errorf("--trueup is %q: write %s, the repository of trueup and the whole commit to build it from (git rev-parse HEAD in a clone of it). CI runs that commit with your tokens, so there is no default",
 			o.Source, service.Example)
-	}
-	if errors.Is(s.gitErr, git.ErrNoRepository) {
-		return nil, fmt.Errorf("%s is not in a git repository, and files for CI belong at the top of one: run git init or git clone", s.Project.Dir)
-	}
-	if s.gitErr != nil {
-		return nil, s.gitErr
 	}
 	branch, err := s.chooseBranch(ctx, o.Branch)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range []string{s.folder, branch} {
 		if !isPlain(name) {
-			return nil, fmt.Errorf("the name %q is not of letters, digits and . _ / - alone: write the files by hand (docs/ci.md)", name)
+			return fmt.Errorf("the name %q is not of letters, digits and . _ / - alone: write the files by hand (docs/ci.md)", name)
 		}
 	}
-	next, err := ciFiles.ReadFile("ci/" + o.CI + "/next.txt")
-	return &caller{service, branch, string(next), strings.NewReplacer("OWNER/trueup", parts[1], "COMMIT", parts[2],
-		`directory: "."`, fmt.Sprintf("directory: %q", s.folder), `branches: ["main"]`, fmt.Sprintf("branches: [%q]", branch))}, err
+	fill := strings.NewReplacer("OWNER/trueup", parts[1], "COMMIT", parts[2],
+		`directory: "."`, fmt.Sprintf("directory: %q", s.folder), `branches: ["main"]`, fmt.Sprintf("branches: [%q]", branch))
+	names, err := fs.Glob(ciFiles, "ci/"+o.CI+"/*.yml")
+	for _, name := range names {
+		text, rerr := ciFiles.ReadFile(name)
+		s.add(s.Top, path.Join(service.target, path.Base(name)), whole([]byte(fill.Replace(string(text)))))
+		err = errors.Join(err, rerr)
+	}
+	next, nerr := ciFiles.ReadFile("ci/" + o.CI + "/next.txt")
+	s.next = s.nextForCI(branch, string(next))
+	return errors.Join(err, nerr)
 }
 
+// chooseBranch returns the branch that CI applies.
 func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error) {
-	if branch != "" {
-		return branch, nil
+	switch {
+	case errors.Is(s.gitErr, git.ErrNoRepository):
+		return "", fmt.Errorf("%s is not in a git repository, and files for CI belong at the top of one: run git init or git clone", s.Project.Dir)
+	case s.gitErr != nil || branch != "":
+		return branch, s.gitErr
 	}
 	name, err := s.repository.DefaultBranch(ctx)
 	if branch = strings.TrimPrefix(name, "origin/"); branch == "" && err == nil {
@@ -114,17 +111,16 @@ func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error)
 	return branch, err
 }
 
-func (c *caller) files(add func(name string, text []byte)) error {
-	if c == nil {
-		return nil
+// nextForCI fills the project's own BRANCH, UUID and STORE into a text about the next steps.
+func (s *Setup) nextForCI(branch, text string) string {
+	store, note := s.Project.Ledger.Store, ""
+	if strings.HasPrefix(s.Store, "file:") {
+		note = "The ledger is on this machine only, so CI can't use it: docs/ledger.md has other stores.\n"
 	}
-	names, err := fs.Glob(ciFiles, "ci/"+c.Name+"/*.yml")
-	for _, name := range names {
-		text, rerr := ciFiles.ReadFile(name)
-		add(path.Join(c.target, path.Base(name)), []byte(c.fill.Replace(string(text))))
-		err = errors.Join(err, rerr)
+	if store == "" || strings.HasPrefix(store, "file:") {
+		store = "the store of a ledger that CI can use, once you have one"
 	}
-	return err
+	return note + strings.NewReplacer("BRANCH", branch, "UUID", s.Workspace.UUID, "STORE", store).Replace(text)
 }
 
 // isPlain reports whether a name needs no care in YAML, in an expression of a host or in a shell.

@@ -25,15 +25,13 @@ const (
 
 // editSchema updates the schema, unless somebody edited it.
 func editSchema(was []byte) ([]byte, error) {
-	now := kind.EditorSchema()
-	switch {
-	case was == nil:
-	case kind.IsCurrentEditorSchema(was):
+	switch unedited, current := kind.CheckEditorSchema(was); {
+	case current:
 		return was, nil
-	case !kind.IsEditorSchema(was):
+	case was != nil && !unedited:
 		return nil, errors.New("it was edited by hand")
 	}
-	return now, nil
+	return kind.EditorSchema(), nil
 }
 
 // editSettings makes VS Code use the schema for the files that match patterns. folder is that of the

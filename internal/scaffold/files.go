@@ -3,6 +3,7 @@ package scaffold
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,30 +45,32 @@ type Edit struct {
 	was    []byte
 }
 
-func (s *Setup) plan(o Options) error {
-	in := func(root *os.Root, name string, c change) {
-		e := &Edit{Shown: name, root: root, name: name, change: c}
-		if root == s.Root {
-			e.Shown = path.Join(s.folder, name)
-		}
-		s.Edits = append(s.Edits, e)
+// add plans a change of a file below a root.
+func (s *Setup) add(root *os.Root, name string, c change) {
+	e := &Edit{Shown: name, root: root, name: name, change: c}
+	if root == s.Root {
+		e.Shown = path.Join(s.folder, name)
 	}
-	in(s.Root, project.File, s.edit)
-	in(s.Root, kind.EditorSchemaFile, editSchema)
-	in(s.Root, ".gitignore", editIgnored(s.Project.Ledger.Store))
+	s.Edits = append(s.Edits, e)
+}
+
+func (s *Setup) plan(ctx context.Context, o Options) error {
+	s.add(s.Root, project.File, s.edit)
+	s.add(s.Root, kind.EditorSchemaFile, editSchema)
+	s.add(s.Root, ".gitignore", editIgnored(s.Project.Ledger.Store))
 	if o.Manifests == FromExamples {
-		if err := s.examples(func(name string, text []byte) { in(s.Root, name, whole(text)) }); err != nil {
+		if err := s.addExamples(); err != nil {
 			return err
 		}
 	} else if _, err := s.Root.Lstat(project.Manifests); s.IsNew && errors.Is(err, fs.ErrNotExist) {
 		// A folder without a file would not be in a clone.
-		in(s.Root, project.Manifests+"/.gitkeep", whole([]byte{}))
+		s.add(s.Root, project.Manifests+"/.gitkeep", whole([]byte{}))
 	}
 	if o.Editor == VSCode {
-		in(s.Top, settingsFile, editSettings(s.folder, s.patterns()))
-		in(s.Top, extensionsFile, editExtensions)
+		s.add(s.Top, settingsFile, editSettings(s.folder, s.patterns()))
+		s.add(s.Top, extensionsFile, editExtensions)
 	}
-	if err := s.ci.files(func(name string, text []byte) { in(s.Top, name, whole(text)) }); err != nil {
+	if err := s.addCI(ctx, o); err != nil {
 		return err
 	}
 	for _, e := range s.Edits {
@@ -193,18 +196,18 @@ func (s *Setup) patterns() []string {
 // exampleHost is in a domain that is reserved for examples.
 const exampleHost = "first.example.com"
 
-// examples makes a manifest of each kind, with its required fields and its lists, as the schema shows them.
-func (s *Setup) examples(add func(name string, text []byte)) error {
+// addExamples adds a manifest of each kind, with its required fields and its lists, as the schema shows them.
+func (s *Setup) addExamples() error {
 	folder := project.Manifests
 	if len(s.Project.Manifests) > 0 {
 		folder = filepath.ToSlash(s.Project.Manifests[0])
 	}
 	for _, k := range kind.All() {
-		spec, _ := exampleOf(k.Spec()).(map[string]any)
+		spec, _ := k.Spec().Example(true).(map[string]any)
 		if k.HostField != "" {
 			spec[k.HostField] = exampleHost
 		}
-		object, _ := exampleOf(k.Root().Fields["metadata"].Fields["name"]).(string)
+		object, _ := k.Root().Fields["metadata"].Fields["name"].Example(true).(string)
 		name := path.Join(folder, "example-"+strings.ToLower(k.Name)+".yaml")
 		text, err := manifest.Write(manifest.Draft{
 			Kind: k, Name: "example-" + object, Spec: canon.Bytes(spec), Schema: kind.EditorSchemaPath(name),
@@ -216,22 +219,7 @@ func (s *Setup) examples(add func(name string, text []byte)) error {
 		if err != nil {
 			return err
 		}
-		add(name, text)
+		s.add(s.Root, name, whole(text))
 	}
 	return nil
-}
-
-// exampleOf returns the example of a field in the schema. For an object, it has the required fields and
-// the lists.
-func exampleOf(f *kind.Field) any {
-	if f.Type != kind.ObjectType && len(f.Examples) > 0 {
-		return f.Examples[0]
-	}
-	out := map[string]any{}
-	for _, name := range f.Names {
-		if below := f.Fields[name]; below.Required || below.Type == kind.ListType {
-			out[name] = exampleOf(below)
-		}
-	}
-	return out
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"trueup/internal/config"
 	"trueup/internal/files"
@@ -51,7 +50,7 @@ type Setup struct {
 	InGit    bool // reports whether there is a repository
 	FromLive bool // reports whether to write manifests of live objects
 	Edits    []*Edit
-	ci       *caller
+	next     string // what to do for CI
 
 	cfg        config.Options
 	repository git.Repository
@@ -166,11 +165,7 @@ func (s *Setup) Choose(ctx context.Context, o Options) error {
 		return err
 	}
 	s.Workspace, s.FromLive = s.Project.Workspace, o.Manifests == FromLive
-	var err error
-	if s.ci, err = s.newCaller(ctx, o); err != nil {
-		return err
-	}
-	return s.plan(o)
+	return s.plan(ctx, o)
 }
 
 func (s *Setup) newProject(o Options) error {
@@ -230,26 +225,13 @@ func (s *Setup) Write(id string) error {
 
 // Next returns the next steps of the user, to show after Write.
 func (s *Setup) Next() string {
-	var b strings.Builder
 	switch {
 	case !s.IsNew:
+		return s.next
 	case s.cfg.Sandbox:
-		b.WriteString("Next: run trueup plan --sandbox, and git add the new files.\n")
+		return "Next: run trueup plan --sandbox, and git add the new files.\n" + s.next
 	case s.knowsAddress():
-		b.WriteString("Next: run trueup plan, and git add the new files.\n")
-	default:
-		b.WriteString("Next: git add the new files. Set the addresses and tokens of your platform (docs/configuration.md), and test them with trueup doctor. Then run trueup plan.\n")
+		return "Next: run trueup plan, and git add the new files.\n" + s.next
 	}
-	if s.ci == nil {
-		return b.String()
-	}
-	if strings.HasPrefix(s.Store, "file:") {
-		b.WriteString("The ledger is on this machine only, so CI can't use it: docs/ledger.md has other stores.\n")
-	}
-	store := s.Project.Ledger.Store
-	if store == "" || strings.HasPrefix(store, "file:") {
-		store = "the store of a ledger that CI can use, once you have one"
-	}
-	_, _ = strings.NewReplacer("BRANCH", s.ci.branch, "UUID", s.Workspace.UUID, "STORE", store).WriteString(&b, s.ci.next)
-	return b.String()
+	return "Next: git add the new files. Set the addresses and tokens of your platform (docs/configuration.md), and test them with trueup doctor. Then run trueup plan.\n" + s.next
 }
