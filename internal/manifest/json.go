@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strconv"
+	"slices"
 	"sync"
-	"unicode/utf16"
 )
 
 // jsonText matches a string of valid JSON, and jsonEscape an escape in it; a surrogate pair is one.
@@ -26,16 +25,15 @@ func asYAML(data []byte) []byte {
 	}
 	return jsonText().ReplaceAllFunc(data, func(text []byte) []byte {
 		out := jsonEscape().ReplaceAllFunc(text, func(escape []byte) []byte {
-			if string(escape) == `\/` {
+			switch {
+			case string(escape) == `\/`:
 				return escape[1:]
-			}
-			const halves = len(`\ud83d\ude00`)
-			if len(escape) < halves {
+			case len(escape) < len(`\ud83d\ude00`):
 				return escape
 			}
-			high, _ := strconv.ParseUint(string(escape[2:6]), 16, 16) // jsonEscape matches digits only
-			low, _ := strconv.ParseUint(string(escape[8:]), 16, 16)
-			return fmt.Appendf(nil, `\U%08x`, utf16.DecodeRune(rune(high), rune(low)))
+			var character string
+			_ = json.Unmarshal(slices.Concat([]byte{'"'}, escape, []byte{'"'}), &character) // jsonEscape matches valid pairs only
+			return fmt.Appendf(nil, `\U%08x`, []rune(character)[0])
 		})
 		return append(out, bytes.Repeat([]byte(" "), len(text)-len(out))...)
 	})

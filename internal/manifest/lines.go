@@ -46,15 +46,19 @@ func (l *lines) offset(line int) int {
 // endOf returns where the text of a line ends, before its line break.
 func (l *lines) endOf(line int) int { return l.offset(line) + len(l.bytes(line)) }
 
+// count counts the lines. The parser's line numbers count the same line breaks, those of YAML 1.1.
 func (l *lines) count() int {
 	if l.starts == nil {
 		l.starts = []int{0}
-		for i := 0; i < len(l.data); {
-			n := lineBreak(l.data[i:])
-			if n > 0 {
-				l.starts = append(l.starts, i+n)
+		for i, c := range string(l.data) {
+			switch c {
+			case '\n', '\u0085', '\u2028', '\u2029':
+				l.starts = append(l.starts, i+utf8.RuneLen(c))
+			case '\r':
+				if !bytes.HasPrefix(l.data[i:], []byte("\r\n")) {
+					l.starts = append(l.starts, i+1)
+				}
 			}
-			i += max(n, 1)
 		}
 	}
 	return len(l.starts)
@@ -64,20 +68,4 @@ func (l *lines) count() int {
 func (l *lines) position(offset int) (line, column int) {
 	line = min(sort.Search(l.count(), func(i int) bool { return l.starts[i] > offset }), l.count())
 	return line, utf8.RuneCount(l.data[l.starts[line-1]:offset]) + 1
-}
-
-// lineBreak returns the length of the line break that b starts with, or 0; the parser's line numbers
-// count the same ones (YAML 1.1).
-func lineBreak(b []byte) int {
-	switch b[0] {
-	case '\n':
-		return 1
-	case '\r', 0xC2, 0xE2:
-		for _, mark := range []string{"\r\n", "\r", "\u0085", "\u2028", "\u2029"} {
-			if len(b) >= len(mark) && string(b[:len(mark)]) == mark {
-				return len(mark)
-			}
-		}
-	}
-	return 0
 }

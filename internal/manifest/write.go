@@ -63,109 +63,88 @@ func (d Draft) write(out *bytes.Buffer) error {
 	if d.Namespace != "" {
 		metadata["namespace"] = d.Namespace
 	}
-	root := node(map[string]any{
+	return encode(out, map[string]any{
 		"apiVersion": cmp.Or(d.APIVersion, d.Kind.APIVersion), "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
-	}, d.Kind.Root())
-	if d.Silence != "" {
-		silenceUnknown(root, root, d.Kind.Root(), d.Silence)
-	}
-	return encode(out, root)
+	}, d.Kind.Root(), d.Silence)
 }
 
 // Snippet returns a JSON value as YAML in the layout of Write. f is the field of the value, or nil.
 func Snippet(value any, f *kind.Field) (string, error) {
 	var out bytes.Buffer
-	if err := encode(&out, node(value, f)); err != nil {
+	if err := encode(&out, value, f, ""); err != nil {
 		return "", fmt.Errorf("write a part of a manifest: %w", err)
 	}
 	return out.String(), nil
 }
 
-func encode(out *bytes.Buffer, n *yaml.Node) error {
+// encode writes a JSON value as YAML. With a reason, it silences warnings about fields and values that f
+// does not have.
+func encode(out *bytes.Buffer, value any, f *kind.Field, reason string) error {
 	enc := yaml.NewEncoder(out)
 	enc.SetIndent(levelIndent)
-	if err := enc.Encode(n); err != nil {
+	if err := enc.Encode(drafting{reason}.node(value, f)); err != nil {
 		return err
 	}
 	return enc.Close()
 }
 
-// node converts a JSON value to YAML.
-func node(v any, f *kind.Field) *yaml.Node {
+// drafting converts JSON values to YAML. silence is the reason of its comments, or empty for none.
+type drafting struct{ silence string }
+
+func (d drafting) node(v any, f *kind.Field) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode}
 	switch v := v.(type) {
 	case map[string]any:
-		n := &yaml.Node{Kind: yaml.MappingNode}
+		n.Kind = yaml.MappingNode
 		names := slices.Sorted(maps.Keys(v))
 		if f != nil {
 			slices.SortStableFunc(names, func(a, b string) int { return inOrder(f, a) - inOrder(f, b) })
 		}
 		for _, name := range names {
-			n.Content = append(n.Content, textNode(name), node(v[name], member(f, name)))
+			key, below := textNode(name), member(f, name)
+			value := d.node(v[name], below)
+			if f != nil && f.Fields != nil && !f.Knows(name, v) {
+				d.comment(key, value, ruleUnknownField)
+			}
+			d.commentUnseen(key, value, below)
+			n.Content = append(n.Content, key, value)
 		}
-		return inLines(n)
 	case []any:
-		n := &yaml.Node{Kind: yaml.SequenceNode}
+		n.Kind = yaml.SequenceNode
 		for _, e := range v {
-			n.Content = append(n.Content, node(e, itemOf(f)))
+			item := d.node(e, itemOf(f))
+			d.commentUnseen(item, item, itemOf(f))
+			n.Content = append(n.Content, item)
 		}
-		return inLines(n)
 	case string:
 		return textNode(v)
 	case nil:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
+		n.Value = "null"
+	default:
+		n.Value = fmt.Sprint(v) // a boolean or number
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)} // a boolean or number
-}
-
-// inLines sets the style of a collection: brackets if it is empty.
-func inLines(n *yaml.Node) *yaml.Node {
-	if len(n.Content) == 0 {
+	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 {
 		n.Style = yaml.FlowStyle
 	}
 	return n
 }
 
-// silenceUnknown adds a comment at each field and value that the schema does not have: after a scalar of
-// one line, above anything else. at is the node that a comment above belongs to.
-func silenceUnknown(at, n *yaml.Node, f *kind.Field, reason string) {
-	if f == nil {
-		return
-	}
-	switch n.Kind {
-	case yaml.ScalarNode:
-		if len(f.Seen) > 0 && !slices.Contains(f.Seen, n.Value) {
-			silence(at, n, ruleUnknownValue, reason)
-		}
-	case yaml.SequenceNode:
-		for _, e := range n.Content {
-			silenceUnknown(e, e, f.Item, reason)
-		}
-	case yaml.MappingNode:
-		silenceMembers(n, f, reason)
-	case yaml.AliasNode, yaml.DocumentNode: // a draft has none
+// commentUnseen silences the warning about a value that the schema does not show. at is the node that a
+// comment above belongs to.
+func (d drafting) commentUnseen(at, n *yaml.Node, f *kind.Field) {
+	if n.Kind == yaml.ScalarNode && f != nil && len(f.Seen) > 0 && !slices.Contains(f.Seen, n.Value) {
+		d.comment(at, n, ruleUnknownValue)
 	}
 }
 
-func silenceMembers(n *yaml.Node, f *kind.Field, reason string) {
-	if f.Fields == nil {
-		return
-	}
-	object := map[string]any{f.Discriminator: peekText(peek(n, f.Discriminator))}
-	for i := 0; i < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		if f.Knows(key.Value, object) {
-			silenceUnknown(key, value, f.Fields[key.Value], reason)
-		} else {
-			silence(key, value, ruleUnknownField, reason)
-		}
-	}
-}
-
-func silence(at, n *yaml.Node, rule, reason string) {
-	comment := "# " + markName + "ignore " + rule + " " + reason
-	if n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n") {
+// comment silences a rule: after a scalar of one line, above anything else.
+func (d drafting) comment(at, n *yaml.Node, rule string) {
+	comment := "# " + markName + "ignore " + rule + " " + d.silence
+	switch {
+	case d.silence == "":
+	case n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n"):
 		n.LineComment = comment
-	} else {
+	default:
 		at.HeadComment = comment
 	}
 }
