@@ -3,8 +3,8 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -40,28 +40,17 @@ func left(line int, reason string) error { return &LeftError{Line: line, Reason:
 // the file as it is.
 func Format(data []byte) ([]byte, error) {
 	text := newSource(data)
-	if err := text.check(); err != nil {
+	docs, err := text.documents()
+	if err != nil {
 		return nil, err
 	}
-	if isJSON(text.body) {
-		return text.formatJSON()
-	}
-	var failed error
 	for _, ordered := range []bool{true, false} {
-		laid, err := lay(text.body, ordered)
-		if err != nil {
-			return nil, err
+		var laid []byte
+		if laid, err = checkedLayout(text.body, docs, ordered); err == nil {
+			return text.whole(laid), nil
 		}
-		if failed = sameFile(text.body, laid); failed != nil {
-			continue
-		}
-		if again, err := lay(laid, ordered); err != nil || !bytes.Equal(again, laid) {
-			failed = left(0, "formatting it twice would give different results")
-			continue
-		}
-		return text.whole(laid), nil
 	}
-	return nil, failed
+	return nil, err
 }
 
 // source is the text of a file without byte order mark and carriage returns.
@@ -92,43 +81,24 @@ func (s source) whole(text []byte) []byte {
 	return text
 }
 
-// check rejects a file that can't be parsed, or whose line breaks differ.
-func (s source) check() error {
+// documents parses the file. It rejects one whose line breaks differ.
+func (s source) documents() (docs []*yaml.Node, err error) {
 	f := fileOf("", s.data)
-	f.documents(func(*yaml.Node) {})
+	f.documents(func(doc *yaml.Node) { docs = append(docs, doc) })
 	for _, x := range f.findings {
 		if x.Severity == diag.Error {
-			return &LeftError{x.Line, x.Message, f.findings}
+			return nil, &LeftError{x.Line, x.Message, f.findings}
 		}
 	}
 	if at := bytes.IndexAny(s.body, "\r\u0085\u2028\u2029"); at >= 0 {
-		return left(bytes.Count(s.body[:at], []byte("\n"))+1, "its lines have different line ends")
+		return nil, left(bytes.Count(s.body[:at], []byte("\n"))+1, "its lines have different line ends")
 	}
-	return nil
+	return docs, nil
 }
 
 func isJSON(text []byte) bool {
 	text = bytes.TrimLeft(text, " \n\t")
 	return len(text) > 0 && text[0] == '{' && json.Valid(text)
-}
-
-// formatJSON writes each member and element on its own line.
-func (s source) formatJSON() ([]byte, error) {
-	var laid, before, after bytes.Buffer
-	err := errors.Join(
-		json.Indent(&laid, bytes.TrimSpace(s.body), "", "  "),
-		json.Compact(&before, s.body), json.Compact(&after, laid.Bytes()))
-	if err != nil {
-		return nil, left(0, err.Error())
-	}
-	if !bytes.Equal(before.Bytes(), after.Bytes()) {
-		return nil, errDiffers
-	}
-	laid.WriteByte('\n')
-	if err := sameNodes(s.body, laid.Bytes()); err != nil {
-		return nil, err
-	}
-	return s.whole(laid.Bytes()), nil
 }
 
 func parse(text []byte) ([]*yaml.Node, error) {
@@ -137,11 +107,44 @@ func parse(text []byte) ([]*yaml.Node, error) {
 	return all, err
 }
 
-// lay lays out a text with LF line breaks; ordered sorts the fields in the order of the schema.
-func lay(text []byte, ordered bool) ([]byte, error) {
-	docs, err := parse(text)
+// errDiffers reports a bug of this program, before it changes a file.
+var errDiffers = left(0, "the result would have another meaning")
+
+// checkedLayout lays out a text. It checks that the result has the same words, the same values and styles,
+// and trueup: comments at the same fields, and that its layout is final.
+func checkedLayout(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error) {
+	laid, err := lay(text, docs, ordered)
 	if err != nil {
-		return nil, left(0, err.Error())
+		return nil, err
+	}
+	after, err := parse(laid)
+	sameNode := func(was, is *yaml.Node) bool { return same(was, is, nil) }
+	switch {
+	case err != nil, !slices.EqualFunc(docs, after, sameNode), !isJSON(text) && !slices.Equal(words(text), words(laid)):
+		return nil, errDiffers
+	case !slices.Equal(marked(text, docs), marked(laid, after)):
+		return nil, left(0, "a trueup:ignore comment would move to another field")
+	}
+	if again, err := lay(laid, after, ordered); err != nil || !bytes.Equal(again, laid) {
+		return nil, left(0, "formatting it twice would give different results")
+	}
+	return laid, nil
+}
+
+// words returns the words of a text, sorted.
+func words(text []byte) []string {
+	all := strings.Fields(string(text))
+	slices.Sort(all)
+	return all
+}
+
+// lay lays out a text with LF line breaks; ordered sorts the fields in the order of the schema. Each member
+// and element of JSON gets its own line.
+func lay(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error) {
+	if isJSON(text) {
+		var out bytes.Buffer
+		_ = json.Indent(&out, bytes.TrimSpace(text), "", "  ") // it is valid
+		return append(out.Bytes(), '\n'), nil
 	}
 	l := newSheet(text)
 	for _, doc := range docs {
@@ -179,16 +182,4 @@ func (l *sheet) joined() []byte {
 		text = strings.TrimSuffix(text, "\n")
 	}
 	return []byte(text)
-}
-
-// countManifests counts the manifests of a file, also those with a misspelt kind, and reports whether it
-// could parse all of the file.
-func countManifests(data []byte) (n int, sound bool) {
-	f := fileOf("", data)
-	for _, doc := range f.read() {
-		if _, near := nearKind(peekText(peek(doc, "kind"))); near {
-			n++
-		}
-	}
-	return n, !f.findings.HasErrors()
 }

@@ -8,50 +8,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// errDiffers reports a bug of this program, before it changes a file.
-var errDiffers = left(0, "the result would have another meaning")
-
-// sameFile checks that two texts have the same lines, apart from white space and order, the same values
-// and styles, and trueup: comments at the same fields.
-func sameFile(before, after []byte) error {
-	if !slices.Equal(significantLines(before), significantLines(after)) {
-		return errDiffers
-	}
-	return sameNodes(before, after)
-}
-
-// significantLines returns the sorted lines of a text without white space and leading hyphens.
-func significantLines(text []byte) []string {
-	var all []string
-	for line := range strings.Lines(string(text)) {
-		all = append(all, strings.Join(strings.Fields(strings.TrimLeft(line, " -\n")), ""))
-	}
-	slices.Sort(all)
-	for len(all) > 0 && all[0] == "" {
-		all = all[1:]
-	}
-	return all
-}
-
-// sameNodes checks that two texts are the same documents.
-func sameNodes(before, after []byte) error {
-	was, err := parse(before)
-	if err != nil {
-		return left(0, err.Error())
-	}
-	is, err := parse(after)
-	if err != nil {
-		return errDiffers
-	}
-	if !slices.EqualFunc(was, is, func(was, is *yaml.Node) bool { return same(was, is, nil) }) {
-		return errDiffers
-	}
-	if !slices.Equal(marked(before, was), marked(after, is)) {
-		return left(0, "a trueup:ignore comment would move to another field")
-	}
-	return nil
-}
-
 // same reports whether two nodes have the same values, styles and anchors, in any order of members, once
 // the nodes in becomes are others. A node without a tag is the same in any style.
 func same(was, is *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) bool {

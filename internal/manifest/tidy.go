@@ -100,3 +100,15 @@ func fixAll(ctx context.Context, list []Tidied, opts Options) error {
 	}
 	return nil
 }
+
+// countManifests counts the manifests of a file, also those with a misspelt kind, and reports whether it
+// could parse all of the file.
+func countManifests(data []byte) (n int, sound bool) {
+	f := fileOf("", data)
+	for _, doc := range f.read() {
+		if _, near := nearKind(peekText(peek(doc, "kind"))); near {
+			n++
+		}
+	}
+	return n, !f.findings.HasErrors()
+}
