@@ -139,10 +139,10 @@ func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (Reading,
 		}
 		return nil
 	})
-	if e := new(Error); err != nil && !(errors.As(err, &e) && e.NotFound()) {
-		return Reading{}, err
+	if e := new(Error); err == nil || errors.As(err, &e) && e.NotFound() {
+		return c.seen, nil
 	}
-	return c.seen, nil
+	return Reading{}, err
 }
 
 // reading returns the time of an answer that has just arrived.

@@ -61,26 +61,23 @@ type Journal interface {
 
 // Deps are what Run works with.
 type Deps struct {
-	Writer Writer
-	// Journal is nil without a usable ledger; the plan then has no send-once request.
-	Journal Journal
+	Writer  Writer
+	Journal Journal // nil without a usable ledger; the plan then has no send-once request
 	// Clock asks the kind's area of the platform for the time now (docs/design.md 0.8).
 	Clock func(ctx context.Context, k *kind.Kind) (ledger.Instant, error)
 	// Replan plans one object again, against the live one; nil if there is none.
 	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
 	// Spec returns the part of a manifest's spec that git manages, as canonical JSON
 	// (plan.Planner.Managed). Run records it, and compares live with it.
-	Spec func(key kind.Key) []byte
-	// Rules returns how to compare specs of a kind.
-	Rules func(k *kind.Kind) *merge.Rules
+	Spec  func(key kind.Key) []byte
+	Rules func(k *kind.Kind) *merge.Rules // Rules returns how to compare specs of a kind
 	// Report gets every event. Progress, if set, is called after every item. Both are called
 	// from several goroutines.
 	Report   func(Event)
 	Progress func(done, of int)
 	// Hurry, if set, is closed to cancel requests in flight at once.
 	Hurry <-chan struct{}
-	// Now is this machine's clock; if nil, every claim asks Clock.
-	Now func() time.Time
+	Now   func() time.Time // this machine's clock; if nil, every claim asks Clock
 	// Sleep waits, or returns the context's error.
 	Sleep   func(ctx context.Context, d time.Duration) error
 	Options Options
@@ -88,8 +85,7 @@ type Deps struct {
 
 // Options are the settings that the user chose.
 type Options struct {
-	// Parallelism limits how many objects Run works on at once.
-	Parallelism int
+	Parallelism int // Parallelism limits how many objects Run works on at once
 	// AcceptNormalised sends a purge even if the server changed the values that were sent for the object that it
 	// waits for.
 	AcceptNormalised bool
@@ -98,9 +94,8 @@ type Options struct {
 	WaitTimeout time.Duration
 	// Batch limits how many objects may wait for a slow ledger at once. Less than 2 means that the
 	// ledger is fast. Run claims at most Parallelism send-once requests at once.
-	Batch int
-	// WaitOthers limits the wait for requests that other runs claimed.
-	WaitOthers time.Duration
+	Batch      int
+	WaitOthers time.Duration // WaitOthers limits the wait for requests that other runs claimed
 }
 
 // Run applies a plan: first objects that it creates and patches, then objects that it creates once
@@ -150,24 +145,18 @@ type run struct {
 	// sendCtx is for requests in flight and for reading back, ledgerCtx for the ledger.
 	// Both outlive an interruption for a few seconds.
 	sendCtx, ledgerCtx context.Context
-	// hasDeadline reports whether the run has a time limit.
-	hasDeadline bool
+	hasDeadline        bool // hasDeadline reports whether the run has a time limit
 	// slots limits the items that are worked on at once; nil between phases.
 	slots chan struct{}
-	// done counts the items that ended.
-	done atomic.Int64
+	done  atomic.Int64 // done counts the items that ended
 
-	mu sync.Mutex
-	// stopped is why nothing new may start, or empty.
-	stopped string
-	// failures counts consecutive operations that failed because of the platform.
-	failures int
+	mu       sync.Mutex
+	stopped  string // why nothing new may start, or empty
+	failures int    // failures counts consecutive operations that failed because of the platform
 	// full has, by hostname, the reason why the platform accepts no more purges for now.
-	full map[string]string
-	// clocks has the last clock reading of each area.
-	clocks map[kind.Area]clockReading
-	// elsewhere has the items that other runs have claimed.
-	elsewhere []kind.Key
+	full      map[string]string
+	clocks    map[kind.Area]clockReading // the last clock reading of each area
+	elsewhere []kind.Key                 // the items that other runs have claimed
 }
 
 // phase applies all items of a policy in parallel. Items that wait for a slow ledger leave their

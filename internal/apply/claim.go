@@ -200,10 +200,9 @@ func (w *work) listSimilar(ctx context.Context, at clockReading) *ledger.Listing
 
 // clockReading is the platform's time, or why it is unknown.
 type clockReading struct {
-	now ledger.Instant
-	err error
-	// when is the time by this machine's clock.
-	when time.Time
+	now  ledger.Instant
+	err  error
+	when time.Time // the time by this machine's clock
 }
 
 // maxClockAge is how old a clock reading may be that a claim uses. Each send reads the clock itself.

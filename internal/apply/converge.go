@@ -285,12 +285,9 @@ func changed(it plan.Item) string {
 
 // write is a write to an object that converges.
 type write struct {
-	// now is the plan that the write carries out.
-	now plan.Item
-	// sent is the part of the spec that the request changes; a null removes a field.
-	sent []byte
-	// done is the message of success.
-	done string
+	now  plan.Item // the plan that the write carries out
+	sent []byte    // the part of the spec that the request changes; a null removes a field
+	done string    // the message of success
 }
 
 func (w *work) created() write { return write{now: *w.item, sent: w.spec, done: "created"} }

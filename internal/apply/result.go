@@ -37,18 +37,15 @@ type Outcome struct {
 	Fix     string `json:"fix,omitempty"`
 	// Field is the path of the field that the platform rejected. Line and Column are its position
 	// in the manifest, from 1; the caller of Run sets them.
-	Field  string `json:"field,omitempty"`
-	Line   int    `json:"line,omitempty"`
-	Column int    `json:"column,omitempty"`
-	// Verdict is the name of the exit code for this outcome.
-	Verdict Verdict `json:"verdict"`
+	Field   string  `json:"field,omitempty"`
+	Line    int     `json:"line,omitempty"`
+	Column  int     `json:"column,omitempty"`
+	Verdict Verdict `json:"verdict"` // the name of the exit code for this outcome
 	// Mismatches are the paths that the server did not keep.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
 
-	// cause is the answer of the platform that ended the item, or nil.
-	cause error
-	// toRecord: the ledger must still record that live is in sync.
-	toRecord bool
+	cause    error // the answer of the platform that ended the item, or nil
+	toRecord bool  // toRecord: the ledger must still record that live is in sync
 }
 
 // Mismatch is a path whose value read back differs from the one sent.

@@ -57,8 +57,7 @@ type attempt struct {
 	result sendResult
 	obj    kind.Object
 	err    error
-	// again reports whether a retry may succeed.
-	again bool
+	again  bool // again reports whether a retry may succeed
 }
 
 // sendUntilKnown sends a claimed request until its result is known, or it must not be sent again. Each

@@ -38,8 +38,7 @@ type work struct {
 	*run
 	kind *kind.Kind
 	item *plan.Item
-	// spec is the canonical JSON to send, set before the first request.
-	spec []byte
+	spec []byte // the canonical JSON to send, set before the first request
 	// failed counts the tries that failed; each pause before a retry is random within interval.
 	failed   int
 	interval time.Duration
@@ -49,8 +48,7 @@ type work struct {
 	// isPending: the ledger has the spec as pending. mayBeWritten: it must stay so,
 	// because the server accepted it or may have.
 	isPending, mayBeWritten bool
-	// maybeDone is the error of an earlier try that may have been executed, or nil.
-	maybeDone error
+	maybeDone               error // the error of an earlier try that may have been executed, or nil
 	// withoutVersion: the server accepts no resourceVersion as the precondition of a PATCH;
 	// conflicts counts those that it refused.
 	withoutVersion bool

@@ -14,14 +14,10 @@ import (
 
 // Line is a change that a plan shows.
 type Line struct {
-	// Path is the path for people: locations[/static/*].cache.edgeTTL.
-	Path string
-	// At is the place in the spec.
-	At []Step
-	// Live and After are the values of the line; nil is absent.
-	Live, After any
-	// Moved: the line shows a new position in a list, and no new value.
-	Moved bool
+	Path        string // the path for people: locations[/static/*].cache.edgeTTL
+	At          []Step // the place in the spec
+	Live, After any    // Live and After are the values of the line; nil is absent
+	Moved       bool   // Moved: the line shows a new position in a list, and no new value
 }
 
 func (l *Line) last() Step { return l.At[len(l.At)-1] }

@@ -21,8 +21,7 @@ type Options struct {
 	Timeout   time.Duration // bounds one request
 	Now       func() time.Time
 	Sleep     func(context.Context, time.Duration) error
-	// Trace, if it is set, is called for each answer.
-	Trace func(op string, status int)
+	Trace     func(op string, status int) // Trace, if it is set, is called for each answer
 }
 
 // Client writes to one repository of a code host.
@@ -38,9 +37,8 @@ type Client struct {
 
 // Post is a text that the host shows once: a comment or an issue.
 type Post struct {
-	// Key distinguishes the texts of one repository, such as an environment or a folder.
-	Key  string
-	Pull int // the number of the pull request, for a comment
+	Key  string // Key distinguishes the texts of one repository, such as an environment or a folder
+	Pull int    // the number of the pull request, for a comment
 	// Title is that of an issue. Resolved closes the issue.
 	Title    string
 	Resolved bool

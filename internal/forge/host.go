@@ -31,11 +31,9 @@ type codeHost struct {
 // store has the comments of a pull request, or the open issues of a repository.
 type store struct {
 	// all and one name what it has in messages: "comments of pull request 7", "comment".
-	all, one string
-	// list is the address of the list, and query selects what is open.
-	list, query string
-	// item is the address of a note, without its number, and method edits it.
-	item, method string
+	all, one     string
+	list, query  string            // the address of the list, and what selects the open notes
+	item, method string            // the address of a note, without its number, and the method that edits it
 	bodyField    string            // the host's name for the text of a note
 	closing      map[string]string // the edit that closes an issue; comments are deleted
 }

@@ -50,11 +50,9 @@ func locate(ctx context.Context, dir string) (gitDir, format string, err error) 
 
 // Repository is the user's repository. It is only read.
 type Repository struct {
-	dir string
-	// format is the hash of object ids.
-	format string
-	// offline keeps git from fetching what is not here.
-	offline bool
+	dir     string
+	format  string // the hash of object ids
+	offline bool   // offline keeps git from fetching what is not here
 	// Shallow means that the clone lacks older commits, Sparse that the work tree lacks files.
 	Shallow, Sparse bool
 }
@@ -259,8 +257,7 @@ type Change struct {
 	// Name starts from the repository's top; it may not be UTF-8.
 	Name    string
 	Was, Is FileKind
-	// Same means that only other properties differ, such as permissions.
-	Same bool
+	Same    bool // Same means that only other properties differ, such as permissions
 }
 
 // Changes returns the sorted changes between two commits.

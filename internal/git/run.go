@@ -24,8 +24,7 @@ const (
 
 // Error is a git command that failed.
 type Error struct {
-	// Command is the subcommand.
-	Command string
+	Command string // the subcommand
 	// Said is git's message without passwords. Never parse it.
 	Said string
 	Err  error

@@ -27,29 +27,23 @@ type Reader interface {
 type State struct {
 	// Objects are the live objects of manifests, by the manifest's key.
 	Objects map[kind.Key]kind.Object
-	// Absent are the keys for which a GET returned 404.
-	Absent map[kind.Key]bool
+	Absent  map[kind.Key]bool // the keys for which a GET returned 404
 	// Unmanaged are listed objects that no manifest names, without status. Unless Options.Whole, only
 	// those of create-only kinds have a spec: an unknown request may have created one of them.
 	Unmanaged []kind.Object
 	// Hosts maps the kind.HostKey of each hostname to the key of the object that serves it.
 	Hosts map[string]kind.Key
-	// Lists has the result of each list, by kind name.
-	Lists map[string]kind.ListInfo
+	Lists map[string]kind.ListInfo // the result of each list, by kind name
 }
 
 // Options of Fetch.
 type Options struct {
-	// Parallelism is the number of requests in parallel; default 4.
-	Parallelism int
+	Parallelism int // the number of requests in parallel; default 4
 	// Names are the server's names of objects, if they differ from git (docs/platform.md 1: {snapshot_name}).
-	Names map[kind.Key]string
-	// Also are kinds to list even without manifests.
-	Also []*kind.Kind
-	// Whole keeps the specs of objects that no manifest names.
-	Whole bool
-	// Progress, if set, is called after every object.
-	Progress func(done int)
+	Names    map[kind.Key]string
+	Also     []*kind.Kind   // kinds to list even without manifests
+	Whole    bool           // Whole keeps the specs of objects that no manifest names
+	Progress func(done int) // Progress, if set, is called after every object
 }
 
 // Fetch reads the objects that manifests name: presence and content from lists, absence only from a GET

@@ -9,9 +9,8 @@ import (
 
 // form makes a copy of a value without some fields.
 type form struct {
-	leaveOut func(*Rules) bool
-	// nulls keeps nulls; typed makes scalars of the documented types.
-	nulls, typed bool
+	leaveOut     func(*Rules) bool
+	nulls, typed bool // nulls keeps nulls; typed makes scalars of the documented types
 }
 
 func (f form) of(r *Rules, v any) any {

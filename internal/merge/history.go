@@ -3,11 +3,9 @@ package merge
 // History compares two versions of a manifest. It explains changes
 // that Compare found; Compare itself never sees it (docs/design.md 0.3).
 type History struct {
-	rules *Rules
-	// was is nil if git did not have the object.
-	was, now any
-	// lists are those that were looked at, by their places in now.
-	lists map[string]*versions
+	rules    *Rules
+	was, now any                  // was is nil if git did not have the object
+	lists    map[string]*versions // those that were looked at, by their places in now
 }
 
 // NewHistory returns the history of an object that was one spec and is another.
@@ -19,8 +17,7 @@ func NewHistory(rules *Rules, was, now any) *History {
 type spot struct {
 	rules    *Rules
 	was, now any
-	// had and has say whether was and now have it: a null is something.
-	had, has bool
+	had, has bool // had and has say whether was and now have it: a null is something
 }
 
 // Touched reports whether the two versions differ in the place of a change.
@@ -65,8 +62,7 @@ func (h *History) down(s spot, c Change, i int) spot {
 // versions are both versions of a list.
 type versions struct {
 	was, now []any
-	// of has the index in was of each element of now, -1 for none.
-	of []int
+	of       []int // the index in was of each element of now, -1 for none
 	// byPlace says that elements are known by their position only, and same that such
 	// lists are equal.
 	byPlace, same bool

@@ -16,8 +16,7 @@ type Input struct {
 	Applied       any
 	Pending       []any
 	Desired, Live any
-	// TakeOver allows list elements to be dropped at first contact.
-	TakeOver bool
+	TakeOver      bool // TakeOver allows list elements to be dropped at first contact
 	// LeaveDrift keeps what was changed outside git, or may have been, out of the
 	// patch.
 	LeaveDrift bool
@@ -41,8 +40,7 @@ const (
 
 // Change is one path whose live value differs from git's.
 type Change struct {
-	// Path is shown to people: locations[/static/*].cache.edgeTTL.
-	Path string `json:"path"`
+	Path string `json:"path"` // shown to people: locations[/static/*].cache.edgeTTL
 	// At is the same place in the spec.
 	At    []Step `json:"-"`
 	Class Class  `json:"class"`
@@ -52,9 +50,8 @@ type Change struct {
 	Live    any `json:"live,omitempty"`
 	Desired any `json:"desired,omitempty"`
 	// Moved says that only the element's place in an ordered list differs.
-	Moved bool `json:"moved,omitempty"`
-	// live has the index in live of each element of that list, -1 for none.
-	live []int
+	Moved bool  `json:"moved,omitempty"`
+	live  []int // for each element of that list, its index in live, or -1
 	// Left says that the request leaves live as it is (Input.LeaveDrift).
 	Left bool `json:"left,omitempty"`
 }
@@ -64,14 +61,12 @@ type Value struct {
 	// Path is shown to people, as that of a Change.
 	Path  string `json:"path"`
 	Value any    `json:"value"`
-	// At is the same place in the spec.
-	At []Step `json:"-"`
+	At    []Step `json:"-"` // the same place in the spec
 }
 
 // Result is the outcome of a comparison. It may share subtrees with the input: change neither.
 type Result struct {
-	// Patch is the merge patch of the spec; nil where nothing needs sending.
-	Patch map[string]any
+	Patch map[string]any // the merge patch of the spec; nil where nothing needs sending
 	// Changes are the differing paths, in the order of their paths. A change
 	// that needs nothing sent (Converged) is in Notes, which are empty without any
 	// record.
@@ -84,8 +79,7 @@ type Result struct {
 	// without a key that is sent whole, with a discriminator's old value, or because a
 	// rule omits them.
 	Collateral []Value
-	// Lists are the lists that the patch sends whole.
-	Lists []SentList
+	Lists      []SentList // the lists that the patch sends whole
 	// FirstContact are live list elements that the patch would drop although
 	// neither record shows that git ever had them and their list was never
 	// taken over. While there are any, the patch must not be sent.

@@ -29,8 +29,7 @@ type namer struct {
 	// keyed says that elements are shown by their key, byText by their text, which
 	// only sets of nothing but scalars are.
 	keyed, byText bool
-	// long are the last parts of keys that are unclear without the others.
-	long map[string]bool
+	long          map[string]bool // the last parts of keys that are unclear without the others
 }
 
 // nameElements prepares the names of the elements of both lists. It shows keys whose parts run

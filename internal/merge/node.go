@@ -12,27 +12,23 @@ import (
 
 // node is one place of the tree as the comparison walks down.
 type node struct {
-	path  string
-	at    *way
-	rules *Rules
-	base  base
-	// want and have are desired and live; nil is absent or null.
-	want, have any
+	path       string
+	at         *way
+	rules      *Rules
+	base       base
+	want, have any // want and have are desired and live; nil is absent or null
 	// byKey says that every list element above was paired by its key, so that
 	// live-only fields belong to this very element and may be carried over.
-	byKey bool
-	// owned says that the node lies in a list without keys that was taken over.
-	owned bool
-	// banned says that git wants it to be absent, and did when it was last applied.
-	banned bool
+	byKey  bool
+	owned  bool // owned says that the node lies in a list without keys that was taken over
+	banned bool // banned says that git wants it to be absent, and did when it was last applied
 }
 
 // base is what git had before, in the spec that was applied last and those that were begun.
 type base struct {
 	applied any
 	pending []any
-	// gone says that a write was begun that was to leave nothing here.
-	gone bool
+	gone    bool // gone says that a write was begun that was to leave nothing here
 }
 
 func (b base) known() bool { return b.applied != nil || len(b.pending) > 0 }

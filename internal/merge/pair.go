@@ -106,8 +106,7 @@ func (p pairing) choose(candidates [][]int, rivals []int, all bool) {
 type keys struct {
 	parts [][]string
 	index map[string]int
-	// wild says that some part of some key is absent or empty.
-	wild bool
+	wild  bool // wild says that some part of some key is absent or empty
 }
 
 // keysOf fails where an element has no key or two have the same.

@@ -30,8 +30,7 @@ type Rules struct {
 	// Key names the fields that pair the elements of a list; empty pairs by
 	// position. An absent part is a wildcard.
 	Key []string
-	// Set says that the order of elements means nothing.
-	Set bool
+	Set bool // Set says that the order of elements means nothing
 	// Join separates the parts of a key where it is shown.
 	Join   string
 	Fields map[string]*Rules

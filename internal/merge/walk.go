@@ -10,8 +10,7 @@ import (
 type walker struct {
 	res             Result
 	takeOver, leave bool
-	// recorded says that there is any record to judge by.
-	recorded bool
+	recorded        bool // recorded says that there is any record to judge by
 	// whole says that the walk is in a list that is sent whole: all of its value is
 	// sent, and not only what differs.
 	whole bool
