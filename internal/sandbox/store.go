@@ -161,50 +161,46 @@ func (o objects) each(res *resource, ws, after string, f func(name string, raw [
 	return nil
 }
 
-// put stores an object and updates the indexes of hostnames.
+// put stores an object, and its entry in the index of hostnames.
 func (o objects) put(res *resource, ws string, obj object) error {
-	name, host := obj.name(), fault.Text(obj.spec()["hostname"])
 	raw, err := json.Marshal(obj)
 	if err == nil {
-		err = o.unindex(res, ws, name)
+		err = o.remove(res, ws, obj.name())
 	}
 	if err == nil {
-		err = o.bucket(bucketObjects).Put(storeKey(res.plural, ws, name), raw)
+		err = o.bucket(bucketObjects).Put(storeKey(res.plural, ws, obj.name()), raw)
 	}
-	if err == nil && host != "" {
-		switch res.kind {
-		case "CDN":
-			err = o.bucket(bucketHosts).Put(storeKey(ws, host), []byte(name))
-		case "Purge":
-			size := sizeOf(obj.spec())
-			size.Expires = obj.stamp("creationTimestamp").Add(PurgeLife)
-			err = o.bucket(bucketActive).Put(storeKey(ws, host, name), []byte(fault.Encode(size)))
-		}
+	if b, key, value := o.index(res, ws, obj); err == nil && b != nil {
+		err = b.Put(key, value)
 	}
-	return wrap(err, "store %s %q", res.plural, name)
+	return wrap(err, "store %s %q", res.plural, obj.name())
 }
 
+// remove deletes an object, and its entry in the index of hostnames, unless another CDN took that.
 func (o objects) remove(res *resource, ws, name string) error {
-	err := o.unindex(res, ws, name)
-	if err == nil {
-		err = o.bucket(bucketObjects).Delete(storeKey(res.plural, ws, name))
-	}
-	return err
-}
-
-func (o objects) unindex(res *resource, ws, name string) error {
 	old, err := o.get(res, ws, name)
 	if err != nil || old == nil {
 		return err
 	}
-	host := fault.Text(old.spec()["hostname"])
-	switch {
-	case res.kind == "Purge":
-		return o.bucket(bucketActive).Delete(storeKey(ws, host, name))
-	case res.kind == "CDN" && o.cdnOf(ws, host) == name:
-		return o.bucket(bucketHosts).Delete(storeKey(ws, host))
+	if b, key, value := o.index(res, ws, old); b != nil && bytes.Equal(b.Get(key), value) {
+		err = b.Delete(key)
 	}
-	return nil
+	return errors.Join(err, o.bucket(bucketObjects).Delete(storeKey(res.plural, ws, name)))
+}
+
+// index returns the entry of an object in an index of hostnames; the bucket is nil if it has none.
+func (o objects) index(res *resource, ws string, obj object) (b *bolt.Bucket, key, value []byte) {
+	host := fault.Text(obj.spec()["hostname"])
+	switch {
+	case host == "":
+	case res.kind == "CDN":
+		return o.bucket(bucketHosts), storeKey(ws, host), []byte(obj.name())
+	case res.kind == "Purge":
+		size := sizeOf(obj.spec())
+		size.Expires = obj.stamp("creationTimestamp").Add(PurgeLife)
+		return o.bucket(bucketActive), storeKey(ws, host, obj.name()), []byte(fault.Encode(size))
+	}
+	return nil, nil, nil
 }
 
 // cdnOf returns the name of the CDN that serves a hostname, or "".
