@@ -110,8 +110,7 @@ func admitCDN(a *admission) error {
 	return nil
 }
 
-// checkUpstream validates an upstream and its servers (docs/platform.md 10), and adds
-// its name to names.
+// checkUpstream validates an upstream and its servers (docs/platform.md 10), and adds its name to names.
 func (a *admission) checkUpstream(path string, upstream map[string]any, names map[string]bool) {
 	name := fault.Text(upstream["name"])
 	switch {
@@ -143,8 +142,7 @@ func numberWithin(v any, low, high int) bool {
 	return err == nil && n >= low && n <= high
 }
 
-// admitPurge validates a purge and checks the limits of its hostname
-// (docs/platform.md 2.3 and 8).
+// admitPurge validates a purge and checks the limits of its hostname (docs/platform.md 2.3 and 8).
 func admitPurge(a *admission) error {
 	host := fault.Text(a.spec["hostname"])
 	switch {

@@ -12,10 +12,9 @@ import (
 	"trueup/internal/sandbox/fault"
 )
 
-// fieldTable has one line for each field of a CDN's spec: its path, its documented
-// type (docs/platform.md 2.2), the type that the quirk typed-scalars returns
-// (docs/platform.md 10), and, as JSON, the default that the quirk defaults adds. A
-// dash means none, @hostname the CDN's hostname, and "any" an unknown type.
+// fieldTable has one line for each field of a CDN's spec: its path, its documented type (docs/platform.md
+// 2.2), the type that the quirk typed-scalars returns (docs/platform.md 10), and, as JSON, the default that
+// the quirk defaults adds. A dash means none, @hostname the CDN's hostname, and "any" an unknown type.
 //
 //go:embed fields.txt
 var fieldTable string
@@ -86,8 +85,7 @@ func (f *field) mismatch(v any) string {
 	return name
 }
 
-// children calls visit for each member or item of v. f is nil for members that are
-// not in the table.
+// children calls visit for each member or item of v. f is nil for members that are not in the table.
 func (f *field) children(path string, v any, visit func(f *field, path string, v any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -154,8 +152,7 @@ func (f *field) fillDefaults(v any, hostname string) {
 	})
 }
 
-// retype converts text to the platform's type, if it is in the canonical form ("443",
-// not "0443").
+// retype converts text to the platform's type, if it is in the canonical form ("443", not "0443").
 func (f *field) retype(v any) {
 	f.children("", v, func(f *field, path string, inner any) {
 		text, isText := inner.(string)

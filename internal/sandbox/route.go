@@ -119,9 +119,8 @@ func unreadable(err error) error {
 	return failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
 }
 
-// route sets the resource, workspace and name from the path (docs/platform.md 4). It
-// returns false if nothing is served there. The slash in the compute area's group
-// may be escaped (docs/platform.md 10).
+// route sets the resource, workspace and name from the path (docs/platform.md 4). It returns false if
+// nothing is served there. The slash in the compute area's group may be escaped (docs/platform.md 10).
 func (s *Server) route(c *call) bool {
 	path := c.path
 	for _, slash := range []string{"%2F", "%2f"} {

@@ -38,8 +38,7 @@ const (
 	WorkspaceUUID = "5a1d0c7e-3b52-4f7e-9c1e-0d6f2a8b4c10"
 )
 
-// Workspace contains objects: Name is the {namespace} and UUID the {workspace_uuid}
-// of docs/platform.md 1.
+// Workspace contains objects: Name is the {namespace} and UUID the {workspace_uuid} of docs/platform.md 1.
 type Workspace struct {
 	Name string `json:"name"`
 	UUID string `json:"uuid"`

@@ -109,8 +109,7 @@ func (c *call) complete(o objects, obj object) error {
 	return err
 }
 
-// Object returns a live object as stored, without quirks, or nil if there is none.
-// Numbers are json.Number.
+// Object returns a live object as stored, without quirks, or nil if there is none. Numbers are json.Number.
 func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 	res, err := s.resourceOf(kind)
 	if err != nil {

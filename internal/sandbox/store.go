@@ -34,8 +34,7 @@ const (
 	lockWait  = 500 * time.Millisecond // for another process to close the store
 )
 
-// store is the persistent state. It survives the end of the process, but is not
-// synced to the disk.
+// store is the persistent state. It survives the end of the process, but is not synced to the disk.
 type store struct {
 	db   *bolt.DB
 	temp string // the directory to remove on close, or ""

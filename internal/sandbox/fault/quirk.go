@@ -14,8 +14,7 @@ import (
 // Quirk is one way in which a real server may differ from the simplest one.
 type Quirk struct {
 	Name string `json:"name"`
-	// Group is "benign" if a client can ignore the quirk, and "adverse" if it must
-	// notice it.
+	// Group is "benign" if a client can ignore the quirk, and "adverse" if it must notice it.
 	Group   string `json:"group"`
 	Summary string `json:"summary"`
 }

@@ -24,8 +24,7 @@ const forever = -1
 // rule selects requests, and says what to do with them.
 type rule struct {
 	text string
-	// method is "*" for any. path is a substring of the path, or, with asterisks, a
-	// pattern for all of it.
+	// method is "*" for any. path is a substring of the path, or, with asterisks, a pattern for all of it.
 	method, path string
 	effect       effect
 	after        bool // the platform carries the request out
