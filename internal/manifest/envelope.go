@@ -25,15 +25,6 @@ const notMapping = "the document is not a mapping"
 // no object.
 func HoldsNothing(f diag.Finding) bool { return f.Rule == ruleUnknownKind && f.Message == notMapping }
 
-// worker reads files one after the other, and reuses its buffers.
-type worker struct {
-	*loader
-	file     *file
-	convert  converter
-	objects  []*Object
-	silenced diag.List
-}
-
 // document checks one document and converts it to an object.
 func (w *worker) document(doc *yaml.Node) {
 	w.file.start()

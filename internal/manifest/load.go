@@ -15,11 +15,10 @@ import (
 
 // loader is the state that all workers of one Load share.
 type loader struct {
-	options    Options
-	validators validators
-	texts      []Text
-	results    []result
-	next       atomic.Int64
+	options Options
+	texts   []Text
+	results []result // of the texts
+	next    atomic.Int64
 	// total counts the bytes read, done the files, count their objects, and reported their findings.
 	total, done, count, reported atomic.Int64
 }
@@ -30,6 +29,15 @@ type result struct {
 	err                error
 }
 
+// worker reads files one after the other, and reuses its buffers.
+type worker struct {
+	*loader
+	result  // of the current file
+	file    *file
+	convert converter
+	buffer  bytes.Buffer
+}
+
 // Load reads every manifest of the sources, in the order of the sources and of the names in a directory.
 // It returns mistakes in manifests as findings, and an error if it could not read something.
 func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
@@ -38,10 +46,7 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	if err != nil {
 		return nil, nil, err
 	}
-	if files.exceeded {
-		return &Set{byKey: map[kind.Key]*Object{}}, files.findings, nil
-	}
-	l := &loader{options: opts, validators: newValidators(), texts: files.texts, results: make([]result, len(files.texts))}
+	l := &loader{options: opts, texts: files.texts, results: make([]result, len(files.texts))}
 	l.readAll(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
@@ -78,13 +83,13 @@ func (l *loader) readAll(ctx context.Context) {
 	for range min(workers, len(l.texts)) {
 		group.Go(func() {
 			w := &worker{loader: l}
-			var buffer bytes.Buffer
 			for ctx.Err() == nil {
 				i := int(l.next.Add(1)) - 1
 				if i >= len(l.texts) || l.excess() != "" {
 					return
 				}
-				l.results[i] = w.readSafely(l.texts[i], &buffer)
+				w.readFile(l.texts[i])
+				l.results[i] = w.result
 				if done := l.done.Add(1); l.options.Progress != nil {
 					l.options.Progress(int(done), len(l.texts))
 				}
@@ -94,28 +99,24 @@ func (l *loader) readAll(ctx context.Context) {
 	group.Wait()
 }
 
-// readSafely reads one file, and returns a panic as its error.
-func (w *worker) readSafely(t Text, buffer *bytes.Buffer) (r result) {
+// readFile sets the result of one file. A panic becomes its error.
+func (w *worker) readFile(t Text) {
 	defer func() {
 		if value := recover(); value != nil {
-			r = result{err: fmt.Errorf("read %s: internal error: %.300v; this is a bug", t.Path, value)}
+			w.result = result{err: fmt.Errorf("read %s: internal error: %.300v; this is a bug", t.Path, value)}
 		}
 	}()
-	return w.read(t, buffer)
-}
-
-func (w *worker) read(t Text, buffer *bytes.Buffer) result {
-	limit := w.options.Limits.File
-	data, err := t.read(limit, buffer)
+	limits := w.options.Limits
+	data, err := t.read(limits.File, &w.buffer)
+	w.result, w.convert.expanded = result{err: err}, 0
 	if err != nil {
-		return result{err: err}
+		return
 	}
 	w.total.Add(int64(len(data)))
-	w.silenced, w.objects, w.convert.expanded = nil, nil, 0
-	f := &file{path: t.Path, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: w.options.Limits.Values}
+	f := &file{path: t.Path, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: limits.Values}
 	w.file = f
-	if int64(len(data)) > limit {
-		f.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limit), "split it into several files")
+	if int64(len(data)) > limits.File {
+		f.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
 	} else {
 		f.documents(w.document)
 	}
@@ -125,7 +126,7 @@ func (w *worker) read(t Text, buffer *bytes.Buffer) result {
 	w.count.Add(int64(len(w.objects)))
 	w.reported.Add(int64(len(f.findings)))
 	f.findings.Sort()
-	return result{objects: w.objects, findings: slices.Compact(f.findings), silenced: w.silenced}
+	w.findings = slices.Compact(f.findings)
 }
 
 // gather joins the results in the order of the files.

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -453,8 +452,8 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	w := &worker{loader: &loader{options: Options{Limits: Limits{}.orDefault()}}}
 	for b.Loop() {
-		if r := w.read(Text{Path: "-", Data: text}, &bytes.Buffer{}); len(r.objects) != 1 {
-			b.Fatal(r.findings)
+		if w.readFile(Text{Path: "-", Data: text}); len(w.objects) != 1 {
+			b.Fatal(w.findings)
 		}
 	}
 }

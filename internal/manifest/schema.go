@@ -19,15 +19,13 @@ import (
 )
 
 // validators compile the schema of each kind when an object is first rejected.
-type validators map[*kind.Kind]func() *jsonschema.Schema
-
-func newValidators() validators {
-	v := validators{}
+var validators = sync.OnceValue(func() map[*kind.Kind]func() *jsonschema.Schema {
+	v := map[*kind.Kind]func() *jsonschema.Schema{}
 	for _, k := range kind.All() {
 		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compile(k.SchemaFile, k.Schema()) })
 	}
 	return v
-}
+})
 
 // compile compiles a schema of the program, and panics if it can't. It loads no other document: a
 // schema must not make this program read a file or an address.
@@ -103,7 +101,7 @@ func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 		}
 	}
 	var invalid *jsonschema.ValidationError
-	if errors.As(w.validators[k]().Validate(s.doc), &invalid) {
+	if errors.As(validators()[k]().Validate(s.doc), &invalid) {
 		s.leaves(invalid)
 	}
 }

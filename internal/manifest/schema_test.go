@@ -106,7 +106,7 @@ func TestSchemaReferencesStayInside(t *testing.T) {
 // TestTheQuickAnswerIsTheValidators: what the field tree accepts is what the validator accepts, and
 // what it rejects has a finding.
 func TestTheQuickAnswerIsTheValidators(t *testing.T) {
-	all := newValidators()
+	all := validators()
 	for k, docs := range trees(t) {
 		agree := func(t rapid.TB, doc map[string]any) (valid bool) {
 			version, _ := doc["apiVersion"].(string)
@@ -118,7 +118,7 @@ func TestTheQuickAnswerIsTheValidators(t *testing.T) {
 			if got != (want == nil) {
 				t.Fatalf("accepted %t, and the schema of %s says %v of %s", got, k.Name, want, canon.Bytes(doc))
 			}
-			w := &worker{loader: &loader{validators: all}, file: &file{maxFindings: math.MaxInt}}
+			w := &worker{loader: &loader{}, file: &file{maxFindings: math.MaxInt}}
 			if w.checkSchema(doc, k); got != (len(w.file.findings) == 0) {
 				t.Fatalf("accepted %t, with the findings %v of %s", got, w.file.findings, canon.Bytes(doc))
 			}

@@ -30,7 +30,7 @@ type lister struct {
 	findings diag.List
 	seen     map[string]bool
 	limits   Limits
-	// exceeded reports whether the files exceed a limit, which ends the listing.
+	// exceeded reports whether the files exceed a limit: the list ends, and has no files.
 	exceeded bool
 }
 
@@ -40,6 +40,9 @@ func list(sources []Source, limits Limits) (*lister, error) {
 		if err := l.add(s); err != nil {
 			return nil, err
 		}
+	}
+	if l.exceeded {
+		l.texts = nil
 	}
 	return l, nil
 }
@@ -230,9 +233,6 @@ func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 	files, err := list(sources, limits)
 	if err != nil {
 		return nil, nil, err
-	}
-	if files.exceeded {
-		return nil, files.findings, nil
 	}
 	total := int64(0)
 	for i := range files.texts {
