@@ -121,7 +121,7 @@ func nearKind(name string) (*kind.Kind, bool) {
 }
 
 // object converts and checks a document of a known kind.
-func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
+func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []Silence) {
 	c := &w.convert
 	c.reset(w.file)
 	c.exempt = w.options.Undocumented[k.Name]

@@ -57,10 +57,10 @@ func marked(text []byte, docs []*yaml.Node) []string {
 		l := newFieldLines(root)
 		for _, m := range l.comments(f.takeMarks(f.endOf(root.Line))) {
 			from, _, _ := l.covered(m)
-			if m.line < root.Line {
+			if m.Line < root.Line {
 				from = 0 // the whole document
 			}
-			all = append(all, fmt.Sprintf("%d %s %s %s %d", i, m.word, m.rule, m.reason, numbers[from]))
+			all = append(all, fmt.Sprintf("%d %s %s %s %d", i, m.word, m.Rule, m.Reason, numbers[from]))
 		}
 	}
 	slices.Sort(all)

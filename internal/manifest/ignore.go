@@ -17,8 +17,11 @@ import (
 // Silence is a comment that keeps findings of a rule from being shown: # trueup:ignore RULE REASON.
 type Silence struct {
 	Rule, Reason string
-	// Line and column, from 1, are where the comment is.
+	// Line and column, from 1, are where the comment is; before is what else is on its line.
 	Line, column int
+	before       string
+	// word follows trueup: in the comment; it is empty for one that is only prose or part of a text.
+	word string
 	// from and to are the lines that it covers.
 	from, to int
 }
@@ -55,36 +58,35 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 }
 
 // silences reads the comments of a document. It reports those that can't work, which silence nothing.
-func (w *worker) silences(root *yaml.Node, marks []mark) []Silence {
+func (w *worker) silences(root *yaml.Node, marks []Silence) []Silence {
 	var out []Silence
 	l := newFieldLines(root)
 	for _, m := range l.comments(marks) {
 		if m.word == "" {
 			continue
 		}
-		from, to, found := l.covered(m)
 		message, fix := m.problem()
-		switch {
-		case message != "":
-		case !found:
+		found := false
+		if m.from, m.to, found = l.covered(m); !found && message == "" {
 			message, fix = "the comment belongs to no field", "write it above a field, or after one on the same line"
-		default:
-			out = append(out, Silence{m.rule, m.reason, m.line, m.column, from, to})
-			continue
 		}
-		w.file.add(m.line, m.column, ruleIgnoreOdd, diag.Warning, "", message, fix)
+		if message == "" {
+			out = append(out, m)
+		} else {
+			w.file.add(m.Line, m.column, ruleIgnoreOdd, diag.Warning, "", message, fix)
+		}
 	}
 	return out
 }
 
 // problem returns why a comment can't work, or "".
-func (m mark) problem() (message, fix string) {
+func (m Silence) problem() (message, fix string) {
 	const form = "write # trueup:ignore RULE REASON"
-	rule := rulesByName()[m.rule]
+	rule := rulesByName()[m.Rule]
 	switch {
 	case m.word != "ignore":
 		return "trueup:" + short(m.word) + " means nothing", form
-	case m.rule == "":
+	case m.Rule == "":
 		return "the comment names no rule", form
 	case rule == nil:
 		var names []string
@@ -94,16 +96,16 @@ func (m mark) problem() (message, fix string) {
 			}
 		}
 		fix = "see the list in docs/rules, or trueup explain NAME"
-		if meant := Nearest(m.rule, names); meant != "" {
+		if meant := Nearest(m.Rule, names); meant != "" {
 			fix = fmt.Sprintf("did you mean %s?", meant)
 		}
-		return "there is no rule " + quoteName(m.rule), fix
+		return "there is no rule " + quoteName(m.Rule), fix
 	case rule.Severity == diag.Error:
-		return m.rule + " is an error, and errors can't be silenced", "fix what it finds, and remove the comment"
+		return m.Rule + " is an error, and errors can't be silenced", "fix what it finds, and remove the comment"
 	case !rule.canBeSilenced():
-		return "no comment silences " + m.rule, "fix what it finds, and remove the comment"
-	case m.reason == "":
-		return "the comment has no reason", "say why: # trueup:ignore " + m.rule + " REASON"
+		return "no comment silences " + m.Rule, "fix what it finds, and remove the comment"
+	case m.Reason == "":
+		return "the comment has no reason", "say why: # trueup:ignore " + m.Rule + " REASON"
 	}
 	return "", ""
 }
@@ -137,14 +139,7 @@ func (w *worker) silence(o *Object) {
 	}
 }
 
-// mark is a comment for trueup: # trueup:WORD RULE REASON.
-type mark struct {
-	line, column int
-	// before is what else is on its line.
-	before             string
-	word, rule, reason string
-}
-
+// markName begins a mark, which is a comment for trueup: # trueup:WORD RULE REASON.
 const markName = "trueup:"
 
 var (
@@ -169,8 +164,8 @@ func findMarks(data []byte) [][]int {
 }
 
 // takeMarks removes the marks before a line from the file, and returns them.
-func (f *file) takeMarks(until int) []mark {
-	var out []mark
+func (f *file) takeMarks(until int) []Silence {
+	var out []Silence
 	for len(f.marks) > 0 {
 		offset := f.marks[0][0]
 		line, column := f.lines.position(offset)
@@ -182,32 +177,30 @@ func (f *file) takeMarks(until int) []mark {
 		if len(f.marks) > 0 {
 			end = min(end, f.marks[0][0])
 		}
-		m := newMark(string(f.lines.data[f.lines.offset(line):offset]), string(f.lines.data[offset:end]))
-		m.line, m.column = line, column
+		before := string(f.lines.data[f.lines.offset(line):offset])
+		m := Silence{Line: line, column: column, before: strings.TrimLeft(before, " \t")}
+		if strings.HasPrefix(m.before, "#") {
+			m.before = ""
+		}
+		if before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t") {
+			m.read(string(f.lines.data[offset:end]))
+		}
 		out = append(out, m)
 	}
 	return out
 }
 
-// newMark reads a mark, and what is before it on its line. A mark that is only prose or part of a text
-// has no word.
-func newMark(before, text string) mark {
-	m := mark{before: strings.TrimLeft(before, " \t")}
-	if strings.HasPrefix(m.before, "#") {
-		m.before = ""
-	}
-	form := markForm().FindStringSubmatch(text)
-	apart := before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t")
-	if form == nil || !apart {
-		return m
-	}
+// read reads the text of a comment, unless that is only prose.
+func (m *Silence) read(text string) {
 	const slips = 2 // in the word ignore
-	word := strings.TrimSpace(form[1])
-	if isProse := word != form[1] || word == ""; isProse && distance(strings.ToLower(word), "ignore") > slips {
-		return m
+	form := markForm().FindStringSubmatch(text)
+	if form == nil {
+		return
 	}
-	m.word, m.rule, m.reason = form[1], strings.TrimRight(form[2], ":,;"), clip(form[3])
-	return m
+	word := strings.TrimSpace(form[1])
+	if isProse := word != form[1] || word == ""; !isProse || distance(strings.ToLower(word), "ignore") <= slips {
+		m.word, m.Rule, m.Reason = form[1], strings.TrimRight(form[2], ":,;"), clip(form[3])
+	}
 }
 
 // endOf returns the line at which the document at a line ends.
@@ -265,11 +258,11 @@ func (l *fieldLines) walk(n *yaml.Node) int {
 }
 
 // comments returns the marks without those inside texts.
-func (l *fieldLines) comments(marks []mark) []mark {
-	var out []mark
+func (l *fieldLines) comments(marks []Silence) []Silence {
+	var out []Silence
 	for _, t := range l.texts {
 		before := sort.Search(len(marks), func(i int) bool {
-			return marks[i].line > t.Line || marks[i].line == t.Line && marks[i].column >= t.Column
+			return marks[i].Line > t.Line || marks[i].Line == t.Line && marks[i].column >= t.Column
 		})
 		out = append(out, marks[:before]...)
 		inside := len(markHead().FindAllStringIndex(t.Value, -1))
@@ -280,15 +273,15 @@ func (l *fieldLines) comments(marks []mark) []mark {
 
 // covered returns the lines that a comment covers. After a field, it covers what starts on its line.
 // Alone on a line, it covers what starts next, or the whole document if it is above that.
-func (l *fieldLines) covered(m mark) (from, to int, ok bool) {
-	at := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].from >= m.line })
+func (l *fieldLines) covered(m Silence) (from, to int, ok bool) {
+	at := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].from >= m.Line })
 	switch {
 	case at == len(l.spans):
 		return 0, 0, false
-	case l.spans[at].from == m.line:
+	case l.spans[at].from == m.Line:
 	case strings.Trim(m.before, " -") != "":
 		return 0, 0, false // after a bracket, or a text of several lines
-	case m.line < l.root.Line:
+	case m.Line < l.root.Line:
 		return l.root.Line, l.last, true
 	}
 	return l.spans[at].from, l.spans[at].to, true

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"trueup/internal/diag"
+	"trueup/internal/files"
 )
 
 // Text is a file of manifests.
@@ -70,7 +71,7 @@ func (l *lister) add(s Source) error {
 	root := path.Clean(s.Path)
 	info, err := fs.Lstat(s.FS, root)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path.Join(s.Display, root), withoutPath(err))
+		return fmt.Errorf("read %s: %w", path.Join(s.Display, root), files.WithoutPath(err))
 	}
 	if !info.IsDir() {
 		l.file(s, root, info.Mode())
@@ -83,7 +84,7 @@ func (l *lister) add(s Source) error {
 		case l.exceeded:
 			return fs.SkipAll
 		case err != nil:
-			return fmt.Errorf("read folder %s: %w: the user that runs trueup needs permission to read all of it", shown, withoutPath(err))
+			return fmt.Errorf("read folder %s: %w: the user that runs trueup needs permission to read all of it", shown, files.WithoutPath(err))
 		case name == root:
 			return nil
 		case strings.HasPrefix(e.Name(), "."):
@@ -185,7 +186,7 @@ func (t Text) read(limit int64, buffer *bytes.Buffer) ([]byte, error) {
 		err = errors.New("it was deleted just now: run trueup again when nothing changes the files")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", t.Path, withoutPath(err))
+		return nil, fmt.Errorf("read %s: %w", t.Path, files.WithoutPath(err))
 	}
 	return data, nil
 }
@@ -217,38 +218,29 @@ func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]
 	return buffer.Bytes(), nil
 }
 
-// withoutPath removes the path from an error, for a message that has it already.
-func withoutPath(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
-}
-
 // Texts reads the files that Load reads, in the same order and within the same limits. It returns files
 // that it skips as findings, and an error for a file that it could not read.
 func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 	limits = limits.orDefault()
-	files, err := list(sources, limits)
+	found, err := list(sources, limits)
 	if err != nil {
 		return nil, nil, err
 	}
 	total := int64(0)
-	for i := range files.texts {
-		t := &files.texts[i]
+	for i := range found.texts {
+		t := &found.texts[i]
 		if t.Data, err = t.read(limits.File, &bytes.Buffer{}); err != nil {
 			return nil, nil, err
 		}
 		size := int64(len(t.Data))
 		if total += size; size > limits.File {
-			files.exceed(t.Path, "the file is larger than "+bytesOf(limits.File), "split it into several files")
+			found.exceed(t.Path, "the file is larger than "+bytesOf(limits.File), "split it into several files")
 		} else if total > limits.Total {
-			files.exceed(t.Path, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")
+			found.exceed(t.Path, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")
 		}
-		if files.exceeded {
-			return nil, files.findings, nil
+		if found.exceeded {
+			return nil, found.findings, nil
 		}
 	}
-	return files.texts, files.findings, nil
+	return found.texts, found.findings, nil
 }
