@@ -18,38 +18,39 @@ const snapshotGroup = "snapshot.storage.k8s.io"
 type resource struct {
 	plural, kind, apiVersion, group string
 	base                            string // the path before {workspace}/{plural}
-	// the HTTP methods for the collection and for one object (docs/platform.md 4)
-	collection, single []string
+	// what carries out the HTTP methods for the collection and for one object (docs/platform.md 4)
+	collection, single verbs
 	role               string                 // the role that may use every method
 	admit              func(*admission) error // validates an object before it is stored
 }
 
-func newResources() []*resource {
-	const workspaces = DeliveryBase + "/global/workspaces/"
-	return []*resource{
-		{
-			plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
-			collection: []string{http.MethodGet, http.MethodPost},
-			single:     []string{http.MethodGet, http.MethodPatch},
-			role:       RoleCDNAdmin, admit: admitCDN,
-		},
-		{
-			plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
-			collection: []string{http.MethodPost},
-			role:       RolePurger, admit: admitPurge,
-		},
-		{
-			plural: "volumesnapshots", kind: "VolumeSnapshot", apiVersion: snapshotGroup + "/v1", group: snapshotGroup,
-			base:       ComputeBase + "/apis/" + snapshotGroup + "/v1/namespaces/",
-			collection: []string{http.MethodGet, http.MethodPost},
-			single:     []string{http.MethodGet, http.MethodDelete},
-			role:       RoleComputeAdmin, admit: admitSnapshot,
-		},
-	}
+type verbs map[string]func(*Server, *call) (*fault.Answer, error)
+
+const workspaces = DeliveryBase + "/global/workspaces/"
+
+var resources = []*resource{
+	{
+		plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
+		collection: verbs{"GET": (*Server).list, "POST": (*Server).create},
+		single:     verbs{"GET": (*Server).get, "PATCH": (*Server).patch},
+		role:       RoleCDNAdmin, admit: admitCDN,
+	},
+	{
+		plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
+		collection: verbs{"POST": (*Server).create},
+		role:       RolePurger, admit: admitPurge,
+	},
+	{
+		plural: "volumesnapshots", kind: "VolumeSnapshot", apiVersion: snapshotGroup + "/v1", group: snapshotGroup,
+		base:       ComputeBase + "/apis/" + snapshotGroup + "/v1/namespaces/",
+		collection: verbs{"GET": (*Server).list, "POST": (*Server).create},
+		single:     verbs{"GET": (*Server).get, "DELETE": (*Server).delete},
+		role:       RoleComputeAdmin, admit: admitSnapshot,
+	},
 }
 
-func (s *Server) resourceOf(kind string) (*resource, error) {
-	for _, res := range s.resources {
+func resourceOf(kind string) (*resource, error) {
+	for _, res := range resources {
 		if res.kind == kind {
 			return res, nil
 		}
@@ -89,25 +90,16 @@ func (s *Server) answer(c *call, unread error) (*fault.Answer, error) {
 	if err := s.authorize(c); err != nil {
 		return nil, err
 	}
-	methods := c.res.collection
+	verbs := c.res.collection
 	if c.name != "" {
-		methods = c.res.single
+		verbs = c.res.single
 	}
-	if !slices.Contains(methods, c.method) {
+	act := verbs[c.method]
+	if act == nil {
 		return nil, failure(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 	}
 	c.known = c.known && !c.on["wrong-namespace-empty"]
-	switch {
-	case c.method == http.MethodPost:
-		return s.create(c)
-	case c.method == http.MethodPatch:
-		return s.patch(c)
-	case c.method == http.MethodDelete:
-		return s.delete(c)
-	case c.name == "":
-		return s.list(c)
-	}
-	return s.get(c)
+	return act(s, c)
 }
 
 // unreadable is the error for a body that could not be read.
@@ -126,7 +118,7 @@ func (s *Server) route(c *call) bool {
 	for _, slash := range []string{"%2F", "%2f"} {
 		path = strings.Replace(path, snapshotGroup+slash, snapshotGroup+"/", 1)
 	}
-	for _, res := range s.resources {
+	for _, res := range resources {
 		rest, below := strings.CutPrefix(path, res.base)
 		space, rest, _ := strings.Cut(rest, "/")
 		plural, name, byName := strings.Cut(rest, "/")

@@ -60,13 +60,11 @@ type Options struct {
 // Server is the simulated platform. It is safe for concurrent use.
 type Server struct {
 	*fault.Injector
-	opts      Options
-	resources []*resource
-	store     *store
+	opts  Options
+	store *store
 
-	mu     sync.Mutex
-	offset time.Duration
-	hook   func(method, path string)
+	mu   sync.Mutex // for hook and store.offset
+	hook func(method, path string)
 }
 
 // Open returns a server on the store in opts.Dir, and creates the store if there is none.
@@ -85,17 +83,12 @@ func Open(opts Options) (_ *Server, err error) {
 	if len(opts.Workspaces) == 0 {
 		opts.Workspaces = []Workspace{{Name: WorkspaceName, UUID: WorkspaceUUID}}
 	}
-	s := &Server{opts: opts, resources: newResources()}
+	s := &Server{opts: opts}
 	if s.Injector, err = fault.New(s.Now, opts.Quirks...); err != nil {
 		return nil, err
 	}
-	if s.store, err = openStore(opts.Dir); err != nil {
-		return nil, err
-	}
-	if s.offset, err = s.store.offset(); err != nil {
-		return nil, errors.Join(err, s.store.close())
-	}
-	return s, nil
+	s.store, err = openStore(opts.Dir)
+	return s, err
 }
 
 // Close ends the requests that a fault delays, and closes the store.
@@ -108,16 +101,17 @@ func (s *Server) Close() error {
 func (s *Server) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.opts.Now().Add(s.offset).UTC()
+	return s.opts.Now().Add(s.store.offset).UTC()
 }
 
 // Advance moves the platform's clock on by d. The store keeps the new offset.
 func (s *Server) Advance(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.store.setOffset(s.offset + d)
+	offset := s.store.offset + d
+	err := s.store.update(func(o objects) error { return o.bucket(bucketMeta).Put([]byte(keyOffset), []byte(offset.String())) })
 	if err == nil {
-		s.offset += d
+		s.store.offset = offset
 	}
 	return wrap(err, "advance clock")
 }

@@ -64,7 +64,7 @@ func (s *Server) PutJSON(objs ...json.RawMessage) error {
 }
 
 func (s *Server) put(o objects, in object, now time.Time) error {
-	res, err := s.resourceOf(fault.Text(in["kind"]))
+	res, err := resourceOf(fault.Text(in["kind"]))
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (c *call) complete(o objects, obj object) error {
 
 // Object returns a live object as stored, without quirks, or nil if there is none. Numbers are json.Number.
 func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
-	res, err := s.resourceOf(kind)
+	res, err := resourceOf(kind)
 	if err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
@@ -132,7 +132,7 @@ func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
 	c := &call{now: s.Now(), on: s.On()}
 	err := s.store.view(func(o objects) (err error) {
-		for _, c.res = range s.resources {
+		for _, c.res = range resources {
 			for _, ws := range s.opts.Workspaces {
 				err = errors.Join(err, o.each(c.res, ws.Name, "", func(_ string, raw []byte) error {
 					obj, err := decodeObject(raw)
@@ -150,7 +150,7 @@ func (s *Server) Objects() ([]map[string]any, error) {
 
 // Remove deletes a live object at once, without a trace.
 func (s *Server) Remove(kind, workspace, name string) error {
-	res, err := s.resourceOf(kind)
+	res, err := resourceOf(kind)
 	if err == nil {
 		err = s.store.update(func(o objects) error { return o.remove(res, workspace, name) })
 	}

@@ -36,8 +36,9 @@ const (
 
 // store is the persistent state. It survives the end of the process, but is not synced to the disk.
 type store struct {
-	db   *bolt.DB
-	temp string // the directory to remove on close, or ""
+	db     *bolt.DB
+	temp   string        // the directory to remove on close, or ""
+	offset time.Duration // what Advance added to the clock
 }
 
 func openStore(dir string) (_ *store, err error) {
@@ -60,7 +61,7 @@ func openStore(dir string) (_ *store, err error) {
 		err = errors.New("another process has it open: end that first, or use the addresses that it serves")
 	}
 	if err == nil {
-		err = st.update(func(o objects) error {
+		err = st.update(func(o objects) (err error) {
 			for _, name := range []string{
 				bucketObjects, bucketHosts, bucketActive, bucketExecuted, bucketRequests, bucketMeta,
 			} {
@@ -68,7 +69,10 @@ func openStore(dir string) (_ *store, err error) {
 					return fmt.Errorf("bucket %s: %w", name, err)
 				}
 			}
-			return nil
+			if raw := o.bucket(bucketMeta).Get([]byte(keyOffset)); raw != nil {
+				st.offset, err = time.ParseDuration(string(raw))
+			}
+			return err
 		})
 	}
 	if err != nil {
@@ -94,20 +98,6 @@ func (st *store) view(f func(objects) error) error {
 
 func (st *store) update(f func(objects) error) error {
 	return st.db.Update(func(tx *bolt.Tx) error { return f(objects{tx}) })
-}
-
-func (st *store) offset() (d time.Duration, err error) {
-	err = st.view(func(o objects) (err error) {
-		if raw := o.bucket(bucketMeta).Get([]byte(keyOffset)); raw != nil {
-			d, err = time.ParseDuration(string(raw))
-		}
-		return err
-	})
-	return d, err
-}
-
-func (st *store) setOffset(d time.Duration) error {
-	return st.update(func(o objects) error { return o.bucket(bucketMeta).Put([]byte(keyOffset), []byte(d.String())) })
 }
 
 // wrap adds what failed to an error, if there is one.
