@@ -40,7 +40,7 @@ func newComment(a *app) *cobra.Command {
 	var opts commentOptions
 	cmd := a.command("comment FILE", func(ctx context.Context, args []string) (report.Document, error) {
 		doc, err := a.comment(ctx, opts, args[0])
-		if _, refused := errors.AsType[*refusedError](err); refused && !opts.required && !errors.Is(err, context.Canceled) {
+		if errors.Is(err, errNotPosted) && !opts.required && !errors.Is(err, context.Canceled) {
 			a.log(slog.LevelWarn, diag.OneLine(err))
 			err = nil
 		}
@@ -57,11 +57,8 @@ func newComment(a *app) *cobra.Command {
 	return cmd
 }
 
-// refusedError says that a text could not be posted. It is a warning without --required.
-type refusedError struct{ error }
-
-func (e *refusedError) Error() string { return "not posted: " + e.error.Error() }
-func (e *refusedError) Unwrap() error { return e.error }
+// errNotPosted says that a text could not be posted. It is a warning without --required.
+var errNotPosted = errors.New("not posted")
 
 // comment keeps a comment or an issue up to date.
 func (a *app) comment(ctx context.Context, opts commentOptions, file string) (doc report.Document, err error) {
@@ -89,7 +86,7 @@ func (a *app) comment(ctx context.Context, opts commentOptions, file string) (do
 	case ci.Host == forge.NoHost:
 		return doc, errors.New("this is not a CI run of GitHub or GitLab, so trueup does not know where to comment: run it there (docs/comment.md)")
 	case opts.issue == "" && p.Pull == 0:
-		return doc, &refusedError{errors.New("this run does not belong to a pull request: name one with --pr NUMBER")}
+		return doc, fmt.Errorf("%w: this run does not belong to a pull request: name one with --pr NUMBER", errNotPosted)
 	case opts.result != "" && code != exit.OK && code != exit.Changes:
 		return said("the issue stays as it is: the result was %s, which neither opens nor closes it", opts.result), nil
 	}
@@ -100,7 +97,7 @@ func (a *app) comment(ctx context.Context, opts commentOptions, file string) (do
 func (a *app) post(ctx context.Context, ci forge.Context, p forge.Post) (doc report.Document, err error) {
 	host, err := a.codeHost(ci)
 	if err != nil {
-		return doc, &refusedError{err}
+		return doc, fmt.Errorf("%w: %w", errNotPosted, err)
 	}
 	write, what, where := host.Comment, "comment", "pull request "+strconv.Itoa(p.Pull)
 	if p.Title != "" {
@@ -111,25 +108,29 @@ func (a *app) post(ctx context.Context, ci forge.Context, p forge.Post) (doc rep
 	case errors.Is(err, forge.ErrText):
 		return doc, err
 	case err != nil:
-		return doc, &refusedError{err}
+		return doc, fmt.Errorf("%w: %w", errNotPosted, err)
 	}
-	return said("%s", outcomeText(res, what, cmp.Or(res.URL, where))), nil
+	text := map[forge.Outcome]string{
+		forge.Created: "the " + what + " is new", forge.Updated: "the " + what + " is updated",
+		forge.Unchanged: "the " + what + " is up to date", forge.Closed: "the " + what + " is closed",
+		forge.Nothing:  "nothing to report, and there is no " + what,
+		forge.Outdated: "nothing written, because a newer run or commit wrote first",
+	}[res.Outcome] + ": " + cmp.Or(res.URL, where)
+	if res.Removed > 0 {
+		text += fmt.Sprintf(" (older copies deleted: %d)", res.Removed)
+	}
+	return said("%s", text), nil
 }
 
 func (o commentOptions) check() error {
-	switch {
-	case o.pull < 0:
-		return fmt.Errorf("--pr is %d: write the number of a pull request", o.pull)
-	case o.issue == "" && o.result != "":
-		return errors.New("--result belongs to an issue: use it with --issue TITLE")
-	case o.result != "" && exit.Parse(o.result) < 0:
-		return fmt.Errorf("--result is %q: write a name or an exit code of docs/exit-codes.md", o.result)
-	case o.issue != "" && o.pull != 0:
-		return errors.New("use either --issue or --pr")
-	case strings.ContainsFunc(o.key+o.issue, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return errors.New("--key and --issue must each be one line of text")
-	}
-	return nil
+	isControl := func(r rune) bool { return r < ' ' || r == 0x7f }
+	return cmp.Or(
+		refuse(o.pull < 0, "--pr is %d: write the number of a pull request", o.pull),
+		refuse(o.issue == "" && o.result != "", "--result belongs to an issue: use it with --issue TITLE"),
+		refuse(o.result != "" && exit.Parse(o.result) < 0, "--result is %q: write a name or an exit code of docs/exit-codes.md", o.result),
+		refuse(o.issue != "" && o.pull != 0, "use either --issue or --pr"),
+		refuse(strings.ContainsFunc(o.key+o.issue, isControl), "--key and --issue must each be one line of text"),
+	)
 }
 
 // folderKey returns the folder of -C as it was written: it is the same in each run of a pipeline,
@@ -230,19 +231,4 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 		return forge.Open(ci, o)
 	}
 	return nil, fmt.Errorf("no token to comment with: set %s", strings.Join(names, " or "))
-}
-
-func outcomeText(res forge.Result, what, where string) string {
-	text := map[forge.Outcome]string{
-		forge.Created:   "the " + what + " is new: " + where,
-		forge.Updated:   "the " + what + " is updated: " + where,
-		forge.Unchanged: "the " + what + " is up to date: " + where,
-		forge.Closed:    "the " + what + " is closed: " + where,
-		forge.Nothing:   "nothing to report, and there is no " + what + ": " + where,
-		forge.Outdated:  "nothing written, because a newer run or commit wrote first: " + where,
-	}[res.Outcome]
-	if res.Removed > 0 {
-		text += fmt.Sprintf(" (older copies deleted: %d)", res.Removed)
-	}
-	return text
 }

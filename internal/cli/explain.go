@@ -146,7 +146,6 @@ func factsText(f explain.Facts) string {
 		{"sent", f.Sent},
 		{"sensitive", when(f.Sensitive, "yes: trueup shows a digest instead")},
 		{"at stake", when(f.Risk != kind.NoRisk, f.Risk.String()+": a change "+f.Risk.Meaning())},
-		{"documented", f.Section},
 	} {
 		if row[1] != "" {
 			fmt.Fprintf(&b, "%s  %-11s %s\n", between, row[0], row[1])

@@ -37,7 +37,7 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 func TestExplainTells(t *testing.T) {
 	for topic, want := range map[string][]string{
 		"cdn.tls.forced": {
-			"CDN.spec.tls.forced  (text)", `values      "true", "false", and no others`, "sent        yes", "docs/platform.md 2.2",
+			"CDN.spec.tls.forced  (text)", `values      "true", "false", and no others`, "sent        yes",
 			"  spec:\n    tls:\n      forced: \"true\"\n",
 		},
 		"cdn.locations[/static/*].cache.edgeTTL": {

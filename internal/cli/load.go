@@ -121,9 +121,9 @@ func (a *app) loadOf(
 	if err != nil {
 		return project.Loaded{}, err
 	}
+	opts := p.ManifestOptions(strict, a.global.parallelism)
 	reading := a.begin("reading manifests")
 	defer reading.end()
-	opts := p.ManifestOptions(strict, a.global.parallelism)
 	opts.Progress = reading.reached
 	l, err := p.Load(ctx, append(list, more...), opts)
 	if err == nil && l.IsEmpty() && len(paths) > 0 {

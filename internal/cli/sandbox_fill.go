@@ -92,35 +92,28 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 	defer func() { _ = root.Close() }()
 	writing := a.begin("writing manifests")
 	defer writing.end()
-	type numbered struct {
-		sample.Object
-		i int
-	}
-	objects, errs := make(chan numbered), make([]error, world.Len())
 	running, stop := context.WithCancel(ctx)
 	defer stop()
+	errs, i := make([]error, world.Len()), 0
 	var written atomic.Int64
 	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for o := range objects {
-				if name, err := writeSample(root, ws, o.Object); err != nil {
-					errs[o.i] = fmt.Errorf("%s: %w", path.Join(filepath.ToSlash(dir), name), files.WithoutPath(err))
-					stop()
-				}
-				writing.reached(int(written.Add(1)), world.Len())
-			}
-		})
-	}
-	i := 0
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for o := range world.Objects() {
+		slots <- struct{}{}
 		if running.Err() != nil {
 			break
 		}
-		objects <- numbered{o, i}
+		failed := &errs[i]
 		i++
+		wg.Go(func() {
+			if name, err := writeSample(root, ws, o); err != nil {
+				*failed = fmt.Errorf("%s: %w", path.Join(filepath.ToSlash(dir), name), files.WithoutPath(err))
+				stop()
+			}
+			writing.reached(int(written.Add(1)), world.Len())
+			<-slots
+		})
 	}
-	close(objects)
 	wg.Wait()
 	return cmp.Or(append(errs, ctx.Err())...) // the first of the objects, whoever wrote it
 }

@@ -101,16 +101,14 @@ func (a *app) wantYes(otherwise, format string, args ...any) error {
 
 // log writes one line to standard error, as text or JSON (--log-format). It is safe for concurrent use,
 // and ignores write errors: they must not stop a run.
-func (a *app) log(level slog.Level, text string) { a.logMore(level, text, nil) }
-
-// logMore writes a line. As text, the lines of more follow it; as JSON, it has attrs instead.
-func (a *app) logMore(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+func (a *app) log(level slog.Level, text string) {
 	a.logging.Lock()
 	defer a.logging.Unlock()
-	a.line(level, text, more, attrs...)
+	a.line(level, text, nil)
 }
 
-// line is logMore for a caller that has locked logging.
+// line is log for a caller that has locked logging. As text, the lines of more follow; as JSON, the line
+// has attrs instead.
 func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
 	a.noBar()
 	out := report.NewLines(a.env.Stderr)
@@ -158,7 +156,9 @@ func (a *app) trace(e api.TraceEvent) {
 		notes = append(notes, "request id "+e.RequestID)
 	}
 	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
-	a.logMore(
+	a.logging.Lock()
+	defer a.logging.Unlock()
+	a.line(
 		slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...),
 		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("attempt", e.Attempt),
 		slog.Int("status", e.Status), slog.String("error", e.Err), slog.String("requestId", e.RequestID),
