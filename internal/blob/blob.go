@@ -43,15 +43,12 @@ type Copy struct {
 	Of []string
 }
 
+// Errors that a Store returns.
 var (
-	// ErrExists means that another blob has the name.
-	ErrExists = errors.New("it already exists")
-	// ErrAbsent means that no blob has the name.
-	ErrAbsent = errors.New("it does not exist")
-	// ErrIrregular means that the name belongs to a link, a folder, or a file that is too long.
-	ErrIrregular = errors.New("it is not a regular file")
-	// ErrStore means that trueup rejects the store: it is used for something else, or others can write there.
-	ErrStore = errors.New("it is refused as a ledger")
+	ErrExists    = errors.New("it already exists")         // another blob has the name
+	ErrAbsent    = errors.New("it does not exist")         // no blob has the name
+	ErrIrregular = errors.New("it is not a regular file")  // but a link, a folder, or too long
+	ErrStore     = errors.New("it is refused as a ledger") // it has another use, or others can write there
 )
 
 // maxSize bounds a blob, in bytes.

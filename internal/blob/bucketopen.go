@@ -42,8 +42,7 @@ var (
 type place struct {
 	bucket, prefix, region, endpoint string
 	pathStyle                        bool
-	// trusted means that the user named the store, not the repository.
-	trusted bool
+	trusted                          bool // the user named the store, not the repository
 }
 
 // OpenBucket parses s3://BUCKET/PREFIX with the parameters region, path-style and endpoint. It sends no request. The
@@ -224,18 +223,28 @@ func awsAddress(region string, fips, dualStack bool) string {
 	return "https://" + service + "." + region + "." + domain
 }
 
-// bucketAddress returns the address of a bucket. It puts the bucket into the host name, unless pathStyle is set, that is
-// impossible, or no certificate would cover the name. It rejects a server without TLS, except on this machine. Its
-// errors omit the address, which may contain a password.
-func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
+// parseEndpoint rejects a server without TLS, except on this machine. Its errors omit the address, which may contain a
+// password.
+func parseEndpoint(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("the bucket's endpoint is not of the form https://HOST")
 	}
-	ip, notIP := netip.ParseAddr(u.Hostname())
-	if loopback := u.Hostname() == "localhost" || ip.IsLoopback(); u.Scheme == "http" && !loopback {
+	ip, _ := netip.ParseAddr(u.Hostname())
+	if u.Scheme == "http" && u.Hostname() != "localhost" && !ip.IsLoopback() {
 		return nil, errors.New("the bucket's endpoint does not use https, which would expose the credentials")
 	}
+	return u, nil
+}
+
+// bucketAddress returns the address of a bucket. It puts the bucket into the host name, unless pathStyle is set, that is
+// impossible, or no certificate would cover the name.
+func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
+	u, err := parseEndpoint(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	_, notIP := netip.ParseAddr(u.Hostname())
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
 	if pathStyle || notIP == nil || u.Scheme == "https" && strings.Contains(bucket, ".") {
 		at.Path += "/" + bucket

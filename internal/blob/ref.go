@@ -44,8 +44,7 @@ type Ref struct {
 	// lock serializes operations, which use mirror and tip. mu guards only the fields mirror and closed, so that Close
 	// need not wait for an operation.
 	lock chan struct{}
-	// tip is the commit that List fetched or Create pushed last; nil before that.
-	tip *refTip
+	tip  *refTip // the commit that List fetched or Create pushed last; nil before that
 
 	mu     sync.Mutex
 	mirror *git.Mirror

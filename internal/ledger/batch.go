@@ -18,8 +18,7 @@ const (
 	batchTime = 3 * time.Minute
 	batchMost = 1000
 	batchSize = maxFile / 4
-	// parallel bounds the goroutines of one call.
-	parallel = 32
+	parallel  = 32 // bounds the goroutines of one call
 )
 
 // change replaces the record, or the genesis, that has seq expectSeq.

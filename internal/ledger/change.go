@@ -17,17 +17,13 @@ import (
 type precondition int
 
 const (
-	// anyone allows every state.
-	anyone precondition = iota
-	// asSeen requires that the record has not changed since View.
-	asSeen
+	anyone precondition = iota // allows every state
+	asSeen                     // requires that the record has not changed since View
 	// unchanged requires that the record has not changed since this run wrote or saw it, or has only the move's spec:
 	// otherwise another run may be writing the object.
 	unchanged
-	// holder requires that this run wrote the record last.
-	holder
-	// sameIntent requires that this run claimed the request.
-	sameIntent
+	holder     // requires that this run wrote the record last
+	sameIntent // requires that this run claimed the request
 )
 
 type move struct {
@@ -44,8 +40,7 @@ type move struct {
 }
 
 const (
-	// writeTries bounds the attempts of a write that other runs win.
-	writeTries = 8
+	writeTries = 8 // bounds the attempts of a write that other runs win
 	// racePause is the first pause after a lost race, outcomePause after a failed write of an outcome; longestPause
 	// bounds both.
 	racePause    = 20 * time.Millisecond

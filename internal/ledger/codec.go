@@ -22,12 +22,10 @@ const schemaFamily = "trueup.ledger/"
 // maxFile bounds a file, in bytes.
 const maxFile = 256 << 20
 
+// Errors that say what is wrong with a file of the ledger.
 var (
-	// ErrNewer means that a later version of trueup wrote a file.
-	ErrNewer = errors.New("written by a newer version of trueup: upgrade trueup")
-	// ErrDamaged means that something else changed, moved or removed a file of the ledger.
-	ErrDamaged = errors.New("damaged ledger")
-
+	ErrNewer   = errors.New("written by a newer version of trueup: upgrade trueup")
+	ErrDamaged = errors.New("damaged ledger") // something else changed, moved or removed it
 	errTooLong = fmt.Errorf("longer than %d bytes", maxFile)
 )
 

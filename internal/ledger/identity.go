@@ -14,8 +14,7 @@ import (
 // ProblemError explains why a ledger can't be used. Fix says what to do.
 type ProblemError struct {
 	Problem, Fix string
-	// Elsewhere means that the ledger belongs to another workspace or platform: this run may use the wrong one.
-	Elsewhere bool
+	Elsewhere    bool // the ledger belongs to another workspace or platform: this run may use the wrong one
 }
 
 func (e *ProblemError) Error() string { return e.Problem }
@@ -187,11 +186,10 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	}
 	const none = "trueup sends no token, because only the ledger knows where tokens may go"
 	const pin = "set TRUEUP_WORKSPACE to the UUID of the right workspace"
-	p = cmp.Or(l.refusedHere(), Problem(err))
-	switch {
-	case p == nil && errors.Is(err, ErrNoGenesis):
-		p = l.missing()
-	case p == nil:
+	if errors.Is(err, ErrNoGenesis) {
+		err = l.missing()
+	}
+	if p = cmp.Or(l.refusedHere(), Problem(err)); p == nil {
 		return fmt.Errorf("%w; %s: allow this run to read the ledger, or %s", err, none, pin)
 	}
 	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}

@@ -13,8 +13,7 @@ import (
 
 // Imported counts the records of an import.
 type Imported struct {
-	// Restored means that the ledger was missing and trueup created it again.
-	Restored bool
+	Restored bool // the ledger was missing and trueup created it again
 	// Added had no record, Advanced an earlier one of the same history, Left the same or a later one.
 	Added, Advanced, Left int
 }

@@ -14,24 +14,18 @@ import (
 // Made is the platform's answer that it accepted a request.
 type Made struct {
 	// How defaults to Created.
-	How  How
-	HTTP int
-	// AcceptedAt defaults to now.
-	AcceptedAt time.Time
-	// RemoteName may differ from the requested name.
-	RemoteName, UID string
-	// CreationTimestamp is the platform's text.
-	CreationTimestamp string
+	How               How
+	HTTP              int
+	AcceptedAt        time.Time // defaults to now
+	RemoteName, UID   string    // RemoteName may differ from the requested name
+	CreationTimestamp string    // the platform's text
 }
 
 // AppliedSpec is a spec that is live.
 type AppliedSpec struct {
-	// Spec is canonical JSON.
-	Spec []byte
-	// Converged means that the platform kept all that was sent.
-	Converged bool
-	// These are as in Made.
-	RemoteName, UID, CreationTimestamp string
+	Spec                               []byte // canonical JSON
+	Converged                          bool   // the platform kept all that was sent
+	RemoteName, UID, CreationTimestamp string // as in Made
 }
 
 func (a AppliedSpec) move() move {
@@ -41,11 +35,10 @@ func (a AppliedSpec) move() move {
 // Adoption is a person's statement that a request was executed, or that git owns an object.
 type Adoption struct {
 	// Spec is canonical JSON, Digest its digest as plan computes it.
-	Spec       []byte
-	Digest     canon.Sum
-	Reason, By string
-	// These are as in Made.
-	RemoteName, UID, CreationTimestamp string
+	Spec                               []byte
+	Digest                             canon.Sum
+	Reason, By                         string
+	RemoteName, UID, CreationTimestamp string // as in Made
 }
 
 // Hold is a claim of this run.
@@ -53,8 +46,7 @@ type Hold struct {
 	// First is the time of the first claim, Claimed of this one, Late the later clock then.
 	First, Claimed time.Time
 	Late           time.Time
-	// Uncertain means that an earlier send may have arrived.
-	Uncertain bool
+	Uncertain      bool // an earlier send may have arrived
 	// Reposted is Record.RepostedFrom.
 	Reposted *time.Time
 	Terms    Terms

@@ -34,21 +34,16 @@ type Config struct {
 	// with the role of the machine, or be a folder outside Dir.
 	StoreFromEnv bool
 	// ID is the id that trueup.yaml expects.
-	ID        string
-	Workspace kind.Workspace
-	// WorkspaceFromEnv means that the user named the workspace too.
-	WorkspaceFromEnv bool
-	// Origins are the configured base addresses, by area.
-	Origins map[kind.Area]string
+	ID               string
+	Workspace        kind.Workspace
+	WorkspaceFromEnv bool                 // the user named the workspace too
+	Origins          map[kind.Area]string // the configured base addresses, by area
 	// Held returns an object's spec if the caller has it in memory, or nil; records share it. It must be safe for
 	// concurrent use.
-	Held func(kind.Key) []byte
-	// Backend replaces Store.
-	Backend Store
-	// Window is how long after its first claim a request may be sent again; zero means DefaultWindow.
-	Window time.Duration
-	// Dir is the base of a relative PATH.
-	Dir string
+	Held    func(kind.Key) []byte
+	Backend Store         // replaces Store
+	Window  time.Duration // how long after its first claim a request may be sent again; zero means DefaultWindow
+	Dir     string        // the base of a relative PATH
 	// SeenCache is a local directory for what this machine saw of ledgers, to detect a rollback; empty means none.
 	SeenCache string
 	// InCI rejects a local store, which would not outlive a runner, unless EphemeralOK.

@@ -28,24 +28,20 @@ import (
 // The store caches what it read. It looks for newer entries after Forget, and if another run wrote first.
 type logStore struct {
 	blobs blob.Store
-	// held is Config.Held.
-	held func(kind.Key) []byte
+	held  func(kind.Key) []byte // Config.Held
 	// packed means that copies are compressed. git compresses by itself.
-	packed bool
-	// batchDelay is how long a first change waits for others.
-	batchDelay time.Duration
+	packed     bool
+	batchDelay time.Duration // how long a first change waits for others
 
 	// mu guards waiting and flushing, lock the state.
 	mu       sync.Mutex
 	waiting  []*change
 	flushing bool
 
-	lock  chan struct{}
-	state logState
-	// proven means that this run saw the store reject a duplicate entry.
-	proven bool
-	// fresh is false after Forget.
-	fresh atomic.Bool
+	lock   chan struct{}
+	state  logState
+	proven bool        // this run saw the store reject a duplicate entry
+	fresh  atomic.Bool // false after Forget
 }
 
 var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDamaged)

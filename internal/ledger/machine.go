@@ -99,12 +99,10 @@ type Intent struct {
 	Spec   []byte
 	Digest canon.Sum
 	At     Instant
-	// Before has the live objects that look like the new one; nil means unknown.
-	Before *Listing
+	Before *Listing // the live objects that look like the new one; nil means unknown
 	// TakeOver claims a request of a run that died. It keeps its name and the time of its first claim.
 	TakeOver bool
-	// Again claims an object that trueup made, that is gone, and that a person wants again.
-	Again bool
+	Again    bool // claims an object that trueup made, that is gone, and that a person wants again
 }
 
 func (i Intent) event() event {

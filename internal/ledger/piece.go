@@ -29,10 +29,8 @@ import (
 const (
 	logDir            = "log"
 	newestFirst int64 = 9_999_999_999
-	// pieceFactor is how many pieces of one length make one of the next.
-	pieceFactor = 4
-	// maxPiece bounds an unpacked piece, in bytes.
-	maxPiece = 4 << 30
+	pieceFactor       = 4       // how many pieces of one length make one of the next
+	maxPiece          = 4 << 30 // bounds an unpacked piece, in bytes
 )
 
 // span is a range of entries: the number of the last, and how many.

@@ -53,10 +53,9 @@ type Record struct {
 
 	// The specs of an object that converges: the last-applied one, and those that were sent later and not confirmed,
 	// oldest first.
-	Applied JSON   `json:"applied,omitempty"`
-	Pending []JSON `json:"pending,omitempty"`
-	// NotConverged means that the platform did not keep what was sent.
-	NotConverged bool `json:"notConverged,omitempty"`
+	Applied      JSON   `json:"applied,omitempty"`
+	Pending      []JSON `json:"pending,omitempty"`
+	NotConverged bool   `json:"notConverged,omitempty"` // the platform did not keep what was sent
 
 	// These come from the platform.
 	RemoteName        string `json:"remoteName,omitempty"`
@@ -122,16 +121,14 @@ const (
 	// Operator is a person's answer, AdoptedByOperator a request that a person recorded as done.
 	Operator          How = "operator"
 	AdoptedByOperator How = "adopted"
-	// Removed means that trueup deleted the object.
-	Removed How = "deleted"
+	Removed           How = "deleted" // trueup deleted the object
 )
 
 // Outcome says how a request ended.
 type Outcome struct {
-	How  How `json:"how"`
-	HTTP int `json:"http,omitempty"`
-	// Message comes from the platform or the network, at most 2000 bytes.
-	Message string `json:"message,omitempty"`
+	How     How    `json:"how"`
+	HTTP    int    `json:"http,omitempty"`
+	Message string `json:"message,omitempty"` // from the platform or the network, at most 2000 bytes
 	// Reason and By are from a person's ledger resolve.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
@@ -140,27 +137,24 @@ type Outcome struct {
 // Genesis identifies a ledger, and binds it to one workspace and the platform's addresses: its records are useless for
 // another platform.
 type Genesis struct {
-	Schema    string    `json:"schema"`
-	LedgerID  string    `json:"ledgerId"`
-	Seq       int       `json:"seq"` // counts the changes from 1
-	CreatedAt time.Time `json:"createdAt"`
-	// Origins are the platform's addresses.
-	Origins map[kind.Area]string `json:"origins"`
+	Schema    string               `json:"schema"`
+	LedgerID  string               `json:"ledgerId"`
+	Seq       int                  `json:"seq"` // counts the changes from 1
+	CreatedAt time.Time            `json:"createdAt"`
+	Origins   map[kind.Area]string `json:"origins"` // the platform's addresses
 	// Workspace is the UUID in addresses, WorkspaceName the name in those of the compute area; older ledgers have none.
 	Workspace     string              `json:"workspace"`
 	WorkspaceName string              `json:"workspaceName,omitempty"`
 	Proofs        map[kind.Area]Proof `json:"proofs,omitempty"`
-	// Finished is the last complete apply that changed the set of requests.
-	Finished *Finished `json:"finished,omitempty"`
+	Finished      *Finished           `json:"finished,omitempty"` // the last complete apply that changed the set of requests
 }
 
 // Finished is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the
 // record was lost.
 type Finished struct {
-	At     time.Time `json:"at"`
-	Commit string    `json:"commit,omitempty"` // empty outside git
-	// Requests are the send-once objects in git, as KIND/NAME, sorted.
-	Requests []string `json:"requests"`
+	At       time.Time `json:"at"`
+	Commit   string    `json:"commit,omitempty"` // empty outside git
+	Requests []string  `json:"requests"`         // the send-once objects in git, as KIND/NAME, sorted
 }
 
 // Had reports whether git had the request then.
@@ -196,13 +190,11 @@ type View struct {
 	Problem, Fix string
 	Elsewhere    bool
 	ID           string
-	// Records has those of the requested keys, of recent claims and of open requests.
-	Records map[kind.Key]Record
+	Records      map[kind.Key]Record // those of the requested keys, of recent claims and of open requests
 	// Terms say, by area, whether open requests may be sent again.
 	Terms    map[kind.Area]Terms
 	Finished *Finished
-	// Unseen means that this machine never saw a request of the ledger, so it can't detect a rollback.
-	Unseen bool
+	Unseen   bool // this machine never saw a request of the ledger, so it can't detect a rollback
 }
 
 // RemoteNames returns the platform's name of each object that git names differently.

@@ -5,12 +5,9 @@ import "time"
 // Instant is the time by two clocks. Each decision uses the safer one: after a laptop slept, or if a cache answers, an
 // old claim must not look young.
 type Instant struct {
-	// Now is the platform's time, or else this machine's.
-	Now time.Time
-	// Early and Late are the earlier and the later clock.
-	Early, Late time.Time
-	// Alone means that the platform gave no time.
-	Alone bool
+	Now         time.Time // the platform's time, or else this machine's
+	Early, Late time.Time // the earlier and the later clock
+	Alone       bool      // the platform gave no time
 }
 
 // Observed returns the time by the platform's clock, which may be zero, and by this machine's.
@@ -35,14 +32,12 @@ func (i Instant) Add(d time.Duration) Instant {
 const (
 	DefaultWindow = 20 * time.Hour
 	Lease         = 10 * time.Minute
-	// aloneMargin shortens the window if the platform gave no time.
-	aloneMargin = time.Hour
+	aloneMargin   = time.Hour // shortens the window if the platform gave no time
 )
 
 // Terms say whether a request without an outcome may be sent again.
 type Terms struct {
-	// Window is how long after its first claim a request may be sent again.
-	Window time.Duration
+	Window time.Duration // how long after its first claim a request may be sent again
 	// Proven means that the platform has rejected a duplicate name. Otherwise nothing is sent again.
 	Proven bool
 }
@@ -65,16 +60,11 @@ type Standing string
 
 // The values of Standing.
 const (
-	// Free may be claimed.
-	Free Standing = "free"
-	// InFlight is claimed by a run that may still be working.
-	InFlight Standing = "in flight"
-	// Resendable was claimed by a run that died; sending it again is safe.
-	Resendable Standing = "resendable"
-	// Lost may have been executed, and a person must decide.
-	Lost Standing = "lost"
-	// Settled needs nothing more.
-	Settled Standing = "settled"
+	Free       Standing = "free"       // may be claimed
+	InFlight   Standing = "in flight"  // claimed by a run that may still be working
+	Resendable Standing = "resendable" // was claimed by a run that died; sending it again is safe
+	Lost       Standing = "lost"       // may have been executed, and a person must decide
+	Settled    Standing = "settled"    // needs nothing more
 )
 
 // Standing returns what a run may do that did not write the record: the writer may have sent the request and died.

@@ -14,13 +14,11 @@ import (
 	"trueup/internal/kind"
 )
 
+// Errors that a Store returns.
 var (
-	// ErrConflict means that another run changed the record or genesis. Nothing was written.
-	ErrConflict = errors.New("another run changed it meanwhile")
-	// ErrNoGenesis means that the store has no ledger, not even an empty one.
-	ErrNoGenesis = errors.New("no ledger here")
-	// ErrStore means that trueup rejects the store: it is used for something else, or others can write there.
-	ErrStore = blob.ErrStore
+	ErrConflict  = errors.New("another run changed it meanwhile") // the record or genesis; nothing was written
+	ErrNoGenesis = errors.New("no ledger here")                   // not even an empty one
+	ErrStore     = blob.ErrStore                                  // it has another use, or others can write there
 )
 
 // Store has one genesis, and one record a key (docs/design.md A2). Compare-and-swap on seq replaces each as a whole.
