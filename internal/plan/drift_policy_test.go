@@ -44,7 +44,7 @@ func TestReportedDriftIsLeft(t *testing.T) {
 		left[c.Path] = c.Left
 	}
 	same(t, "left", left, map[string]bool{"tls.forced": true, "secureLink.tokenName": false})
-	if !it.Leaves() || !p.Differs() || p.Summary.Drifted != 1 || p.Options.Drift != plan.ReportDrift {
+	if !it.Leaves() || !p.Differs() || p.Summary.Drifted != 1 || p.Options["drift"] != plan.ReportDrift {
 		t.Errorf("%+v %+v", it, p.Summary)
 	}
 	// What is left may go on changing: nothing is sent there.

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"cmp"
+	"maps"
+	"reflect"
 	"slices"
 
 	"trueup/internal/kind"
@@ -70,25 +72,9 @@ type Override struct {
 	Undocumented []string `json:"undocumented,omitempty"`
 }
 
-// Choices are what was chosen for a plan, by options and by the project, as a plan's file has it.
-type Choices struct {
-	Drift          DriftPolicy `json:"drift"`
-	Targets        []string    `json:"targets,omitempty"`
-	TakeOver       []string    `json:"takeOver,omitempty"`
-	AllowRecreate  []string    `json:"allowRecreate,omitempty"`
-	AllowEmptyLive bool        `json:"allowEmptyLive,omitempty"`
-	MaxCreates     int         `json:"maxCreates,omitempty"`
-	Prune          bool        `json:"prune,omitempty"`
-	MaxDeletes     int         `json:"maxDeletes,omitempty"`
-	PartOfTree     bool        `json:"partOfTree,omitempty"`
-	Overrides      []Override  `json:"overrides,omitempty"`
-	// Window is how long after its first claim a request may be sent again, as
-	// Go writes a duration; empty without a ledger.
-	Window string `json:"window,omitempty"`
-}
-
-// choices returns those of the inputs, independent of the order of the command line.
-func choices(in Inputs) *Choices {
+// choices returns what was chosen for a plan, by options and by the project, as schemas/plan.schema.json
+// has it, independent of the order of the command line.
+func choices(in Inputs) map[string]any {
 	names := func(keys map[kind.Key]bool) (list []string) {
 		for key := range keys {
 			list = append(list, key.String())
@@ -97,13 +83,17 @@ func choices(in Inputs) *Choices {
 		return list
 	}
 	o := in.Options
-	c := &Choices{
-		Drift: cmp.Or(o.Drift, OverwriteDrift), Targets: slices.Compact(slices.Sorted(slices.Values(o.Patterns))),
-		TakeOver: names(o.TakeOver), AllowRecreate: names(o.AllowRecreate), AllowEmptyLive: o.AllowEmptyLive,
-		MaxCreates: o.MaxCreates, Prune: o.Prune, MaxDeletes: o.MaxDeletes, PartOfTree: o.PartOfTree, Overrides: o.Overrides,
+	chosen := map[string]any{
+		"drift": cmp.Or(o.Drift, OverwriteDrift), "targets": slices.Compact(slices.Sorted(slices.Values(o.Patterns))),
+		"takeOver": names(o.TakeOver), "allowRecreate": names(o.AllowRecreate), "allowEmptyLive": o.AllowEmptyLive,
+		"maxCreates": o.MaxCreates, "prune": o.Prune, "maxDeletes": o.MaxDeletes, "partOfTree": o.PartOfTree,
+	}
+	if len(o.Overrides) > 0 {
+		chosen["overrides"] = o.Overrides
 	}
 	for _, terms := range in.Ledger.Terms {
-		c.Window = terms.Window.String() // it is the project's, and so of all areas
+		chosen["window"] = terms.Window.String() // it is the project's, and so of all areas
 	}
-	return c
+	maps.DeleteFunc(chosen, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
+	return chosen
 }

@@ -56,10 +56,11 @@ type Plan struct {
 	LedgerProblem string `json:"ledgerProblem,omitempty"`
 	// Settings are the settings of the project that differ from the base.
 	Settings []Setting `json:"settings,omitempty"`
-	// Manifests is the digest of all objects that were read; it and Options are asserted.
-	Manifests *canon.Sum `json:"manifests,omitempty"`
-	Options   *Choices   `json:"options,omitempty"`
-	Items     []Item     `json:"items"`
+	// Manifests is the digest of all objects that were read. Options are what was chosen by options
+	// and by the project; both are asserted.
+	Manifests *canon.Sum     `json:"manifests,omitempty"`
+	Options   map[string]any `json:"options,omitempty"`
+	Items     []Item         `json:"items"`
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`

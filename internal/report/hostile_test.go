@@ -48,9 +48,9 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
 		Findings: diag.List{finding}, Silenced: diag.List{finding},
 		Plan: &plan.Plan{
-			Manifests: &sum, Options: &plan.Choices{
-				Drift: plan.DriftPolicy(s), Targets: []string{s}, TakeOver: []string{s}, AllowRecreate: []string{s}, Window: s,
-				Overrides: []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
+			Manifests: &sum, Options: map[string]any{
+				"drift": s, "targets": []string{s}, "takeOver": []string{s}, "allowRecreate": []string{s}, "window": s,
+				"overrides": []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
 			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice}, Silenced: diag.List{advice},
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, LedgerProblem: s,

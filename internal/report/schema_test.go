@@ -95,10 +95,10 @@ func TestJSONMatchesThePublishedSchema(t *testing.T) {
 // may stand in it.
 func TestAKeptPlanMatchesThePublishedSchema(t *testing.T) {
 	pl, sum := *examplePlan(), canon.Digest(nil)
-	pl.Manifests, pl.Options = &sum, &plan.Choices{
-		Drift: plan.ReportDrift, Targets: []string{"x/*"}, TakeOver: []string{"x/y"}, AllowRecreate: []string{"x/y"}, AllowEmptyLive: true,
-		MaxCreates: 1, Prune: true, MaxDeletes: 1, PartOfTree: true, Window: "20h0m0s",
-		Overrides: []plan.Override{{
+	pl.Manifests, pl.Options = &sum, map[string]any{
+		"drift": plan.ReportDrift, "targets": []string{"x/*"}, "takeOver": []string{"x/y"}, "allowRecreate": []string{"x/y"}, "allowEmptyLive": true,
+		"maxCreates": 1, "prune": true, "maxDeletes": 1, "partOfTree": true, "window": "20h0m0s",
+		"overrides": []plan.Override{{
 			Kind: "x", Path: "spec.y", Ignore: true, ReadOnly: true, Omit: true, Order: "set", Key: []string{"z"}, Type: "text", Undocumented: []string{"w"},
 		}},
 	}
