@@ -23,17 +23,28 @@ func (p *Plan) Assertion() []byte {
 	return b.Bytes()
 }
 
+// writeAssertion writes to a writer that never fails. An item is a tree only while it is written.
 func (p *Plan) writeAssertion(w io.Writer) {
 	origins := map[string]any{}
 	for area, origin := range p.Target.Origins {
 		origins[string(area)] = origin
 	}
-	fields := map[string]any{
+	text := canon.Bytes(map[string]any{
 		"format": p.Format, "sandbox": p.Sandbox, "origins": origins,
 		"workspace": p.Target.Workspace.UUID, "namespace": p.Target.Workspace.Name,
-		"ledger": p.Ledger, "manifests": sum(p.Manifests), "options": encodedTree(p.Options), itemsField: []any{},
+		"ledger": p.Ledger, "manifests": sum(p.Manifests), "options": encodedTree(p.Options), "items": []any{},
+	})
+	before, behind, _ := bytes.Cut(text, []byte("]")) // of the items: only the format is before them
+	b := bytes.Clone(before)
+	for i := range p.Items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = canon.Append(b, p.Items[i].asserted())
+		_, _ = w.Write(b)
+		b = b[:0]
 	}
-	stream(w, fields, itemsField, len(p.Items), func(i int) any { return p.Items[i].asserted() })
+	_, _ = w.Write(slices.Concat(b, []byte("]"), behind))
 }
 
 // digest is that of the assertion, or empty where there is none.
@@ -44,30 +55,6 @@ func (p *Plan) digest() string {
 	h := sha256.New()
 	p.writeAssertion(h)
 	return canon.Sum(h.Sum(nil)).String()
-}
-
-// stream writes the canonical form of an object to a writer that never fails. The list in it has n
-// elements; each is a tree only while it is written. An empty list is taken from the fields.
-func stream(w io.Writer, fields map[string]any, list string, n int, element func(int) any) {
-	b := []byte("{")
-	for i, name := range canon.SortedKeys(fields) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(canon.Append(b, name), ':')
-		if name != list || n == 0 {
-			b = canon.Append(b, fields[name])
-			continue
-		}
-		for i := range n {
-			b = append(b, "[,"[min(i, 1)])
-			b = canon.Append(b, element(i))
-			_, _ = w.Write(b)
-			b = b[:0]
-		}
-		b = append(b, ']')
-	}
-	_, _ = w.Write(append(b, '}'))
 }
 
 // asserted is what the plan asserts of one object, without empty values.
