@@ -66,22 +66,17 @@ func Append(b []byte, v any) []byte {
 		}
 		return append(b, ']')
 	case map[string]any:
-		return appendObject(b, t)
+		b = append(b, '{')
+		for i, k := range SortedKeys(t) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = Append(append(appendString(b, k), ':'), t[k])
+		}
+		return append(b, '}')
 	default:
 		panic(fmt.Sprintf("canon: %T is not decoded JSON", v))
 	}
-}
-
-func appendObject(b []byte, fields map[string]any) []byte {
-	b = append(b, '{')
-	for i, k := range SortedKeys(fields) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(appendString(b, k), ':')
-		b = Append(b, fields[k])
-	}
-	return append(b, '}')
 }
 
 // SortedKeys returns the keys of m in byte order.

@@ -173,19 +173,15 @@ func newSandboxFault(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		served, err := config.FindServed(dir)
-		if err != nil {
-			return doc, err
-		}
 		switch {
 		case forget:
-			_, err = served.Ask(ctx, http.MethodDelete, "fault", "")
+			_, err = config.AskServed(ctx, dir, http.MethodDelete, "fault", "")
 			return doc, err
 		case len(rules) > 0:
-			_, err = served.Ask(ctx, http.MethodPost, "fault", strings.Join(rules, "\n"))
+			_, err = config.AskServed(ctx, dir, http.MethodPost, "fault", strings.Join(rules, "\n"))
 			return doc, err
 		}
-		return waitingFaults(ctx, served)
+		return waitingFaults(ctx, dir)
 	})
 	cmd.Long = faultHelp()
 	cmd.Flags().BoolVar(&forget, "clear", false, "remove the faults that are waiting")
@@ -203,8 +199,8 @@ func faultHelp() string {
 	return b.String() + "\ndocs/sandbox.md explains them."
 }
 
-func waitingFaults(ctx context.Context, served config.Served) (doc report.Document, err error) {
-	answer, err := served.Ask(ctx, http.MethodGet, "fault", "")
+func waitingFaults(ctx context.Context, dir string) (doc report.Document, err error) {
+	answer, err := config.AskServed(ctx, dir, http.MethodGet, "fault", "")
 	if err != nil {
 		return doc, err
 	}

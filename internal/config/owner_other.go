@@ -10,9 +10,6 @@ import (
 // ownerOf knows of no owners here: access lists say who may do what.
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }
 
-// ownID has no meaning here.
-func ownID() int { return 0 }
-
 // onReadOnly is unknown here.
 func onReadOnly(string) bool { return false }
 

@@ -5,7 +5,6 @@ package config
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"os/exec"
 	"syscall"
 )
@@ -18,9 +17,6 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	}
 	return int(stat.Uid), true
 }
-
-// ownID returns the user that the program runs as.
-func ownID() int { return os.Geteuid() }
 
 // onReadOnly reports whether a file is on a read-only file system, so that nobody can change its mode.
 func onReadOnly(file string) bool { return errors.Is(syscall.Access(file, 2), syscall.EROFS) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,7 +127,7 @@ func read(file string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	if uid, known := ownerOf(info); known && uid != 0 && uid != ownID() {
+	if uid, known := ownerOf(info); known && uid != 0 && uid != os.Geteuid() {
 		return Config{}, fmt.Errorf("it belongs to user %d, who could redirect your tokens: make yourself its owner", uid)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {

@@ -18,9 +18,6 @@ import (
 	"trueup/internal/sandbox"
 )
 
-// Served is a sandbox that another run serves.
-type Served struct{ address string }
-
 var errNotServed = errors.New("no sandbox is served here: start trueup sandbox in this folder, or use --sandbox-fault in a run with --sandbox")
 
 // addressFile is where a served sandbox says where it listens.
@@ -51,28 +48,32 @@ func AnnounceSandbox(dir, base string) (leave func() error, err error) {
 	return leave, nil
 }
 
-// FindServed returns the sandbox that is served in a folder. A repository may have written the file of
-// its address, so it must be a loopback address.
-func FindServed(dir string) (Served, error) {
+// served returns the address of the sandbox that another run serves in a folder. A repository may have written the
+// file, so it must be a loopback address.
+func served(dir string) (string, error) {
 	file := addressFile(dir)
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 100 {
-		return Served{}, errNotServed
+		return "", errNotServed
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return Served{}, fmt.Errorf("sandbox: %w", err)
+		return "", fmt.Errorf("sandbox: %w", err)
 	}
 	address := strings.TrimSpace(string(text))
 	if !OnLoopback(address) {
-		return Served{}, fmt.Errorf("%s does not name a loopback address: remove it, and start trueup sandbox again", file)
+		return "", fmt.Errorf("%s does not name a loopback address: remove it, and start trueup sandbox again", file)
 	}
-	return Served{address}, nil
+	return address, nil
 }
 
-// Ask sends a request to the control of the sandbox.
-func (s Served) Ask(ctx context.Context, method, what, body string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+sandbox.ControlBase+what, strings.NewReader(body))
+// AskServed sends a request to the control of the sandbox that is served in a folder.
+func AskServed(ctx context.Context, dir, method, what, body string) ([]byte, error) {
+	address, err := served(dir)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+address+sandbox.ControlBase+what, strings.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -89,7 +90,7 @@ func (s Served) Ask(ctx context.Context, method, what, body string) ([]byte, err
 	answer, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("sandbox at %s: %w", s.address, err)
+		return nil, fmt.Errorf("sandbox at %s: %w", address, err)
 	case res.StatusCode >= http.StatusBadRequest:
 		return nil, errors.New(strings.TrimSpace(string(answer)))
 	case res.StatusCode >= http.StatusMultipleChoices:
@@ -126,16 +127,14 @@ func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace,
 }
 
 func (o Options) seeder(ctx context.Context, dir string, ws kind.Workspace) (put func([]json.RawMessage) error, end func() error, err error) {
-	if s, err := FindServed(dir); err == nil {
-		if _, err := s.Ask(ctx, http.MethodGet, "fault", ""); err == nil {
-			return func(objects []json.RawMessage) error {
-				body, err := json.Marshal(objects)
-				if err == nil {
-					_, err = s.Ask(ctx, http.MethodPut, "objects", string(body))
-				}
-				return err
-			}, func() error { return nil }, nil
-		}
+	if _, err := AskServed(ctx, dir, http.MethodGet, "fault", ""); err == nil {
+		return func(objects []json.RawMessage) error {
+			body, err := json.Marshal(objects)
+			if err == nil {
+				_, err = AskServed(ctx, dir, http.MethodPut, "objects", string(body))
+			}
+			return err
+		}, func() error { return nil }, nil
 	}
 	server, err := o.OpenSandbox(dir, ws, nil)
 	if err != nil {

@@ -68,20 +68,15 @@ func (o Options) networkSettings() (Settings, error) {
 	s.Profile, s.ProfileFrom, err = o.profile()
 	s.CAFile = first(Setting{absolute(o.Cwd, o.CAFile), "--ca-file"}, Setting{absolute(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
 		Setting{s.Profile.path(s.Profile.CAFile), s.Profile.origin("caFile")})
-	return s, errors.Join(err, o.chooseProxy(&s))
-}
-
-// chooseProxy takes the proxy from the environment or the profile. Requests to loopback use none, so
-// only https goes through a proxy: plain http is for loopback.
-func (o Options) chooseProxy(s *Settings) error {
+	// Requests to loopback use no proxy, so only https goes through one: plain http is for loopback.
 	chosen := first(Setting{o.Getenv("https_proxy"), "https_proxy"}, Setting{o.Getenv("HTTPS_PROXY"), "HTTPS_PROXY"},
 		Setting{s.Profile.Proxy, s.Profile.origin("proxy")})
 	if chosen.Value == "" {
-		return nil
+		return s, err
 	}
-	proxy, err := parseProxy(chosen.Value)
-	if err != nil {
-		return fmt.Errorf("%s: %w", chosen.Origin, err)
+	proxy, wrong := parseProxy(chosen.Value)
+	if wrong != nil {
+		return s, errors.Join(err, fmt.Errorf("%s: %w", chosen.Origin, wrong))
 	}
 	shown := proxy.Scheme + "://" + proxy.Host
 	if proxy.User != nil {
@@ -91,7 +86,7 @@ func (o Options) chooseProxy(s *Settings) error {
 	cfg := httpproxy.Config{HTTPSProxy: proxy.String(), NoProxy: cmp.Or(o.Getenv("no_proxy"), o.Getenv("NO_PROXY"))}
 	choose := cfg.ProxyFunc()
 	s.ProxyFor = func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
-	return nil
+	return s, err
 }
 
 // parseProxy reads the address of a proxy; without a scheme it is http. Errors never quote it, because

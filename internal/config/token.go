@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -181,9 +182,9 @@ func (o Options) tokenFromFile(file string) (string, error) {
 func (o Options) exposed(file string, info fs.FileInfo, readOnly bool) (warning string, err error) {
 	mode := info.Mode().Perm()
 	uid, known := ownerOf(info)
-	mounted := readOnly || known && uid != ownID() && mode&0o022 == 0
+	mounted := readOnly || known && uid != os.Geteuid() && mode&0o022 == 0
 	switch {
-	case known && uid != 0 && uid != ownID():
+	case known && uid != 0 && uid != os.Geteuid():
 		return "", fmt.Errorf("%s belongs to user %d, who could replace it: make yourself its owner", file, uid)
 	case mode&0o077 == 0:
 		return "", nil
@@ -227,7 +228,11 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 	}
 	cmd := exec.CommandContext(ctx, program, c.Command[1:]...)
 	cmd.Dir = filepath.Dir(p.File)
-	cmd.Env = slices.DeleteFunc(cmd.Environ(), p.holdsToken)
+	cmd.Env = slices.DeleteFunc(cmd.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		isToken := strings.HasPrefix(name, "TRUEUP_") && strings.Contains(name, "TOKEN")
+		return isToken || name != "" && (name == p.Compute.Token.Env || name == p.Delivery.Token.Env)
+	})
 	cmd.WaitDelay = execWait
 	apart(cmd)
 	out, said := &capped{limit: maxToken}, &capped{limit: maxSaid}
@@ -259,15 +264,6 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 		return "", fmt.Errorf("%s %w", name, err)
 	}
 	return text, nil
-}
-
-// holdsToken reports whether a variable has a token or says where one is.
-func (p Profile) holdsToken(variable string) bool {
-	name, _, _ := strings.Cut(variable, "=")
-	if strings.HasPrefix(name, "TRUEUP_") && strings.Contains(name, "TOKEN") {
-		return true
-	}
-	return name != "" && (name == p.Compute.Token.Env || name == p.Delivery.Token.Env)
 }
 
 // leastSecret is the length of the shortest text that may be a part of a token.

@@ -162,7 +162,11 @@ func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
 		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so the plan may confuse their changes", shown)
 		b.Fix = fmt.Sprintf("merge %s into this branch, or rebase this branch", shown)
 	case b.Base != other:
-		f.warnIfBehind(ctx, &b, other)
+		if n, err := f.Missing(ctx, f.head, other, f.names); err == nil && n > 0 {
+			b.Problem = fmt.Sprintf("this branch lacks %s of %s that changed manifests: apply from this branch would undo them",
+				diag.Plural(n, "commit", "commits"), b.Ref)
+			b.Fix = fmt.Sprintf("rebase this branch, or merge %s into it", b.Ref)
+		}
 	}
 	return b
 }
@@ -176,17 +180,6 @@ func (f *baseFinder) ancestors(ctx context.Context, other string) ([]string, err
 		}
 	}
 	return f.MergeBases(ctx, other, f.head)
-}
-
-// warnIfBehind says that the branch lacks changes of its base, which apply would revert.
-func (f *baseFinder) warnIfBehind(ctx context.Context, b *plan.Blame, other string) {
-	n, err := f.Missing(ctx, f.head, other, f.names)
-	if err != nil || n == 0 {
-		return
-	}
-	b.Problem = fmt.Sprintf("this branch lacks %s of %s that changed manifests: apply from this branch would undo them",
-		diag.Plural(n, "commit", "commits"), b.Ref)
-	b.Fix = fmt.Sprintf("rebase this branch, or merge %s into it", b.Ref)
 }
 
 func (f *baseFinder) absent(b plan.Blame, what string) plan.Blame {

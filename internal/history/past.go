@@ -164,8 +164,16 @@ func (r *Reader) manifests(ctx context.Context, commit string, then *plan.Projec
 		case movedFrom == "":
 			at = r.addNames(then)
 		case sameWorkspace:
-			if repository, at, err = r.old(ctx, then, movedFrom); err != nil {
+			top, _, err := r.repository.Top(ctx)
+			if err != nil {
 				return plan.Past{}, err
+			}
+			repository, at = r.repository.In(top), names{path.Dir(movedFrom)}
+			if len(then.Manifests) > 0 {
+				at = nil
+			}
+			for _, name := range then.Manifests {
+				at = append(at, path.Join(path.Dir(movedFrom), filepath.ToSlash(name)))
 			}
 			want = func(name, _ string) bool { return at.mayHold(name) && at.cover(".", name) }
 		}
@@ -176,19 +184,6 @@ func (r *Reader) manifests(ctx context.Context, commit string, then *plan.Projec
 	}
 	set, findings, err := at.parse(ctx, manifest.Source{FS: tree}, r.cfg.Options)
 	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
-}
-
-// old returns the repository as seen from its top, and where a project was that moved.
-func (r *Reader) old(ctx context.Context, then *plan.Project, file string) (git.Repository, names, error) {
-	top, _, err := r.repository.Top(ctx)
-	var at names
-	for _, name := range then.Manifests {
-		at = append(at, path.Join(path.Dir(file), filepath.ToSlash(name)))
-	}
-	if at == nil {
-		at = names{path.Dir(file)}
-	}
-	return r.repository.In(top), at, err
 }
 
 // project returns the project of a commit, nil if the commit has none that can be read. If it was in

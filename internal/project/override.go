@@ -54,21 +54,16 @@ func checkUndocumented(k *kind.Kind, o plan.Override) error {
 	holder := k.Spec()
 	for _, name := range steps[1:] {
 		if holder != nil {
-			holder = inLists(holder.Fields[name])
+			holder = holder.Fields[name]
+		}
+		for holder != nil && holder.Type == kind.ListType {
+			holder = holder.Item
 		}
 	}
 	if steps[0] != "spec" || holder == nil || len(holder.Fields)+len(holder.Seen) == 0 {
 		return fmt.Errorf("path is %.60q; undocumented needs a documented object or value, without indices, for example spec.locations.cache", o.Path)
 	}
 	return nil
-}
-
-// inLists returns the element field of nested lists, and any other field itself.
-func inLists(f *kind.Field) *kind.Field {
-	for f != nil && f.Type == kind.ListType {
-		f = f.Item
-	}
-	return f
 }
 
 // undocumented returns the names that the platform has and its document does not, by kind and path.

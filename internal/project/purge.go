@@ -75,14 +75,17 @@ func checkDuplicate(d plan.DuplicateSettings) error {
 			return fmt.Errorf("duplicate.status[%d] is %d, which can mean anything: also write bodyRegex with words that only the answer to a duplicate has", i, code)
 		}
 	}
-	pattern, err := regexp.Compile(d.BodyRegex)
-	wrong, isWrong := errors.AsType[*syntax.Error](err)
-	switch {
-	case isWrong:
+	parsed, err := syntax.Parse(d.BodyRegex, syntax.Perl)
+	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
 		return fmt.Errorf("duplicate.bodyRegex: %s at %q", wrong.Code, wrong.Expr)
-	case complexity(d.BodyRegex) > maxPattern:
+	}
+	program, err := syntax.Compile(parsed.Simplify()) // with repetitions written out
+	switch {
+	case err != nil:
+		return err
+	case len(program.Inst) > maxPattern:
 		return fmt.Errorf("duplicate.bodyRegex is too large (over %d steps): write only words that the answer to a duplicate has", maxPattern)
-	case d.BodyRegex != "" && pattern.MatchString(""):
+	case d.BodyRegex != "" && regexp.MustCompile(d.BodyRegex).MatchString(""):
 		return errors.New("duplicate.bodyRegex matches any text: write words that only the answer to a duplicate has")
 	}
 	return nil
@@ -91,16 +94,3 @@ func checkDuplicate(d plan.DuplicateSettings) error {
 // maxPattern limits the steps of a pattern: matching takes that many for each character of an
 // answer.
 const maxPattern = 1000
-
-// complexity returns how many steps a pattern that compiles has, with its repetitions written out.
-func complexity(pattern string) int {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 0
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return 0
-	}
-	return len(program.Inst)
-}

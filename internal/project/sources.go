@@ -48,9 +48,15 @@ func (s *Sources) AddPaths(paths []string) error {
 			if slices.Contains(paths[:i], path) {
 				return errors.New("- is given twice, and there is only one standard input: name it once")
 			}
-			if err := s.addInput(); err != nil {
+			input, err := s.stdin()
+			if err != nil {
 				return err
 			}
+			data, err := io.ReadAll(io.LimitReader(input, manifest.MaxFile+1)) // manifest.Load refuses the byte too many
+			if err != nil {
+				return fmt.Errorf("standard input: %w", err)
+			}
+			s.List = append(s.List, manifest.Source{Data: data, Display: "-"})
 			continue
 		}
 		at := files.FolderAt(s.cwd, path)
@@ -61,19 +67,6 @@ func (s *Sources) AddPaths(paths []string) error {
 			return err
 		}
 	}
-	return nil
-}
-
-func (s *Sources) addInput() error {
-	input, err := s.stdin()
-	if err != nil {
-		return err
-	}
-	data, err := io.ReadAll(io.LimitReader(input, manifest.MaxFile+1)) // manifest.Load refuses the byte too many
-	if err != nil {
-		return fmt.Errorf("standard input: %w", err)
-	}
-	s.List = append(s.List, manifest.Source{Data: data, Display: "-"})
 	return nil
 }
 
@@ -142,12 +135,8 @@ func (p Project) Reads(cwd, full string) bool {
 	}
 	return slices.ContainsFunc(folders, func(folder string) bool {
 		rel, err := filepath.Rel(folder, full)
-		return err == nil && filepath.IsLocal(rel) && !isHidden(rel)
+		// Manifests with a part that starts with a dot are not read.
+		hidden := rel != "." && strings.Contains("/"+filepath.ToSlash(rel), "/.")
+		return err == nil && filepath.IsLocal(rel) && !hidden
 	})
-}
-
-// isHidden reports whether the reader of manifests skips a path, because a part of it starts with a
-// dot.
-func isHidden(path string) bool {
-	return path != "." && (strings.HasPrefix(path, ".") || strings.Contains(filepath.ToSlash(path), "/."))
 }

@@ -30,7 +30,7 @@ func ParseAddress(text string) (Address, error) {
 	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
 		return Address{}, errors.New("has a space before its #, which would be part of the path: write comments on their own line")
 	}
-	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], beginsEntry) {
+	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], func(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }) {
 		return Address{}, errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
 	}
 	if strings.HasPrefix(text, "/") {
@@ -56,8 +56,6 @@ func ParseAddress(text string) (Address, error) {
 	a := Address{Host: host, Path: asAsked(path)}
 	return a, CheckPath(a.Path)
 }
-
-func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
 
 // asAsked returns a path, perhaps with a query, as browsers request it.
 func asAsked(text string) string {
@@ -96,15 +94,6 @@ func hostKey(host string) string {
 		return ascii
 	}
 	return host
-}
-
-// namePath returns the path of a file name with its special characters encoded as %XX. A name with a star is
-// an error: to platforms, it means everything.
-func namePath(name string) (string, error) {
-	if strings.Contains(name, "*") {
-		return "", errors.New("has a * in its name, which a path of a purge can't have")
-	}
-	return encode(name, inName), nil
 }
 
 // The characters to encode besides non-printable and non-ASCII bytes: in an address, the percent-encode

@@ -63,9 +63,11 @@ func TestAddressesAreASCII(t *testing.T) {
 		if again, err := ParseAddress(a.Path); err != nil || again != a {
 			t.Fatalf("%q became %q, %v", a.Path, again.Path, err)
 		}
-		name, err := namePath(rapid.StringN(0, 20, -1).Draw(t, "name"))
-		if err == nil && strings.ContainsAny(name, "?#*\\ \n") {
-			t.Fatalf("%q does not stand for itself", name)
+		served, _ := Mappings{{To: Address{Path: "/"}}}.Serve(rapid.StringN(0, 20, -1).Draw(t, "name"), false)
+		for _, a := range served {
+			if strings.ContainsAny(a.Path, "?#*\\ \n") {
+				t.Fatalf("%q does not stand for itself", a.Path)
+			}
 		}
 	})
 }

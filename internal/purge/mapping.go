@@ -1,6 +1,7 @@
 package purge
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -60,11 +61,11 @@ func (m Mappings) Serve(name string, withFolder bool) (served []Address, err err
 		if len(each.From) > longest {
 			longest, served = len(each.From), nil
 		}
-		rest, err := namePath(name[len(each.From):])
-		if err != nil {
-			return nil, err
+		rest := name[len(each.From):]
+		if strings.Contains(rest, "*") {
+			return nil, errors.New("has a * in its name, which a path of a purge can't have") // it would mean everything
 		}
-		a := Address{Host: each.To.Host, Path: each.To.Path + rest}
+		a := Address{Host: each.To.Host, Path: each.To.Path + encode(rest, inName)}
 		served = append(served, a)
 		if folder, is := strings.CutSuffix(a.Path, "/"+Index); is && withFolder {
 			served = append(served, Address{Host: a.Host, Path: folder + "/"})

@@ -129,8 +129,11 @@ func (s *Session) compare(ctx context.Context) error {
 	}
 	_, end := s.env.Begin("comparing")
 	defer end()
-	if err := s.addUnmanaged(ctx); err != nil {
-		return err
+	if view := &s.inputs.Ledger; view.Problem == "" && len(s.inputs.Live.Unmanaged) > 0 {
+		// By key and never by a scan (docs/design.md 0.26).
+		if err := s.Ledger.Add(ctx, view, kind.KeysOf(s.inputs.Live.Unmanaged)); err != nil {
+			return err
+		}
 	}
 	s.inputs.At = ledger.Observed(reader.ServerTime(), s.Platform.API.Now())
 	s.planner = plan.NewPlanner(s.inputs)
@@ -202,14 +205,6 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 	}
 	s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
 	return err
-}
-
-// addUnmanaged adds the records of unmanaged objects, by key and never by a scan (docs/design.md 0.26).
-func (s *Session) addUnmanaged(ctx context.Context) error {
-	if s.inputs.Ledger.Problem != "" || len(s.inputs.Live.Unmanaged) == 0 {
-		return nil
-	}
-	return s.Ledger.Add(ctx, &s.inputs.Ledger, kind.KeysOf(s.inputs.Live.Unmanaged))
 }
 
 // Offline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
