@@ -68,33 +68,12 @@ func acceptsMembers(object map[string]any, f *kind.Field) bool {
 	return true
 }
 
-// withoutNulls copies a tree without the members that are null.
-func withoutNulls(v any) any {
-	switch t := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(t))
-		for name, e := range t {
-			if e != nil {
-				out[name] = withoutNulls(e)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(t))
-		for i, e := range t {
-			out[i] = withoutNulls(e)
-		}
-		return out
-	}
-	return v
-}
-
 // checkSchema reports what the schema rejects, except in fields that already have an error.
 func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 	if accepts(doc, k.Root()) {
 		return
 	}
-	s := &schemaErrors{file: w.file, doc: withoutNulls(doc), root: k.Root(), failed: map[string]bool{}}
+	s := &schemaErrors{file: w.file, doc: doc, root: k.Root(), failed: map[string]bool{}}
 	for _, x := range w.file.findings[w.file.from:] {
 		if x.Severity == diag.Error {
 			s.failed[x.Field] = true
@@ -127,6 +106,12 @@ func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
 func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
 	path, v, f := s.resolve(e.InstanceLocation)
 	name := path[strings.LastIndexByte(path, '.')+1:]
+	if isMember := !strings.HasSuffix(path, "]"); isMember && v == nil { // null means "must be absent"
+		if f.Required {
+			s.report(path, path+" is missing", exampleFix(name, f))
+		}
+		return
+	}
 	switch e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:] {
 	case "required":
 		members, _ := v.(map[string]any)

@@ -200,3 +200,24 @@ func mustDecode(t *testing.T, text []byte) any {
 	}
 	return v
 }
+
+// withoutNulls copies a tree without the members that are null.
+func withoutNulls(v any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(t))
+		for name, e := range t {
+			if e != nil {
+				out[name] = withoutNulls(e)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(t))
+		for i, e := range t {
+			out[i] = withoutNulls(e)
+		}
+		return out
+	}
+	return v
+}
