@@ -73,51 +73,47 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 			return
 		}
 	}
-	known, near := nearKind(kindName)
-	at, field, message, fix := wrongEnvelope(root, known, near)
-	x := w.file.fail(at.Line, at.Column, ruleUnknownKind, field, message, fix)
-	if near && strings.EqualFold(version, known.APIVersion) && strings.EqualFold(kindName, known.Name) {
-		x.Write = quoteText(map[string]string{"kind": known.Name, "apiVersion": known.APIVersion}[field])
+	report := func(at *yaml.Node, field, message, fix string) *diag.Finding {
+		at = cmp.Or(at, root)
+		return w.file.fail(at.Line, at.Column, ruleUnknownKind, field, message, fix)
 	}
-}
-
-func wrongEnvelope(root *yaml.Node, known *kind.Kind, near bool) (at *yaml.Node, field, message, fix string) {
-	apiVersion := peek(root, "apiVersion")
-	at, field = peek(root, "kind"), "kind"
-	version, kindName := peekText(apiVersion), peekText(at)
-	message = fmt.Sprintf("trueup does not manage the kind %s of %s", quoteName(kindName), quoteName(version))
-	switch {
+	unmanaged := fmt.Sprintf("trueup does not manage the kind %s of %s", quoteName(kindName), quoteName(version))
+	switch known := nearKind(kindName); {
 	case kindName == "":
-		message = "the document has no kind"
+		report(name, "kind", "the document has no kind", writeKnown())
 	case strings.HasSuffix(kindName, "List") && peek(root, "items") != nil:
-		message = "a list of objects in one document"
-		fix = "write each item as its own document, with a line --- between them"
-	case near && known.Name == kindName:
-		at, field = apiVersion, "apiVersion"
-		message = fmt.Sprintf("the apiVersion of %s is not %s", kindName, quoteName(version))
-		fix = "write apiVersion: " + known.APIVersion
-	case near:
-		fix = fmt.Sprintf("did you mean kind: %s with apiVersion: %s?", known.Name, known.APIVersion)
-	}
-	if fix == "" {
-		var all []string
-		for _, k := range kind.All() {
-			all = append(all, k.Name+" ("+k.APIVersion+")")
+		report(name, "kind", "a list of objects in one document", "write each item as its own document, with a line --- between them")
+	case known == nil:
+		report(name, "kind", unmanaged, writeKnown())
+	case known.Name == kindName:
+		x := report(apiVersion, "apiVersion", fmt.Sprintf("the apiVersion of %s is not %s", kindName, quoteName(version)), "write apiVersion: "+known.APIVersion)
+		x.Write = otherCase(version, []string{known.APIVersion})
+	default:
+		x := report(name, "kind", unmanaged, fmt.Sprintf("did you mean kind: %s with apiVersion: %s?", known.Name, known.APIVersion))
+		if strings.EqualFold(version, known.APIVersion) {
+			x.Write = otherCase(kindName, []string{known.Name})
 		}
-		fix = "write one of " + strings.Join(all, ", ") + ", or move the file out of the manifests"
 	}
-	return cmp.Or(at, root), field, message, fix
 }
 
-// nearKind returns the kind that a name probably means, in another case or misspelt.
-func nearKind(name string) (*kind.Kind, bool) {
+// writeKnown is the fix for a kind that resembles none.
+func writeKnown() string {
+	var all []string
+	for _, k := range kind.All() {
+		all = append(all, k.Name+" ("+k.APIVersion+")")
+	}
+	return "write one of " + strings.Join(all, ", ") + ", or move the file out of the manifests"
+}
+
+// nearKind returns the kind that a name probably means, in another case or misspelt, or nil.
+func nearKind(name string) *kind.Kind {
 	const slips = 2
 	for _, k := range kind.All() {
 		if distance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
-			return k, true
+			return k
 		}
 	}
-	return kind.Named(name)
+	return nil
 }
 
 // object converts and checks a document of a known kind.

@@ -23,7 +23,7 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 		below := f.Fields[p.name]
 		switch {
 		case f.NotSent:
-			c.checkKeep(p, tree, f)
+			c.checkKeep(p, f)
 		case f.Fields == nil:
 			return
 		case below == nil && !f.Knows(p.name, tree):
@@ -36,10 +36,9 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 }
 
 // checkKeep reports a misspelt annotation that would not keep its object.
-func (c *converter) checkKeep(p pair, tree map[string]any, f *kind.Field) {
-	meant := misspelt(p.name, []string{kind.KeepAnnotation})
-	if f.Name == "annotations" && p.name != kind.KeepAnnotation && meant != nil {
-		c.misspeltMember(p, tree, meant, "write "+kind.KeepAnnotation)
+func (c *converter) checkKeep(p pair, f *kind.Field) {
+	if f.Name == "annotations" && p.name != kind.KeepAnnotation && misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
+		c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, kind.KeepAnnotation), "write "+kind.KeepAnnotation)
 	}
 }
 
@@ -50,21 +49,25 @@ func onlyKeeps(annotations any) bool {
 	return keeps && len(m) == 1
 }
 
+// unknownMember reports a member that the schema does not have. A misspelt one is an error: trueup would
+// remove the field that was meant, because git does not have it.
 func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	known := f.Names
 	if name, ok := tree[f.Discriminator].(string); ok && !slices.Contains(known, name) {
 		known = append(slices.Clip(known), name)
 	}
 	if meant := misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
-		x := c.misspeltMember(p, tree, meant, "")
-		right := otherCase(p.name, f.Names)
+		right := strings.Join(meant, " or ")
+		fix := "write " + right
+		if _, used := tree[meant[0]]; used && len(meant) == 1 {
+			fix = "remove it: " + right + " is already set"
+		}
+		x := c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, right), fix+unlessUndocumented+ruleMisspeltField)
+		x.Write = otherCase(p.name, f.Names)
 		for other := range tree {
 			if other != p.name && strings.EqualFold(other, p.name) {
-				right = "" // two fields would become one
+				x.Write = "" // two fields would become one
 			}
-		}
-		if right != "" {
-			x.Write = quoteText(right)
 		}
 		return
 	}
@@ -80,35 +83,19 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	c.atMember(p, ruleUnknownField, diag.Warning, "the platform's document shows no field "+quoteName(p.name)+" here", fix)
 }
 
-// misspeltMember reports a misspelt member: trueup would remove the field that was meant, because git
-// does not have it. An empty fix means the usual one.
-func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string, fix string) *diag.Finding {
-	if c.file.full(diag.Error) {
-		return &diag.Finding{}
-	}
-	right := strings.Join(meant, " or ")
-	if fix == "" {
-		fix = "write " + right + misspeltFix(ruleMisspeltField)
-		if _, used := tree[meant[0]]; used && len(meant) == 1 {
-			fix = "remove it: " + right + " is already set" + misspeltFix(ruleMisspeltField)
-		}
-	}
-	return c.atMember(p, ruleMisspeltField, diag.Error, "there is no field "+quoteName(p.name)+" here: it resembles "+right+lookalike(p.name), fix)
-}
+// unlessUndocumented ends the fix of a misspelling, before the name of the rule.
+const unlessUndocumented = "; if the platform has it, see trueup explain "
 
-// misspeltFix ends the fix of a misspelling, for a field or value that the platform has but does not
-// document.
-func misspeltFix(rule string) string { return "; if the platform has it, see trueup explain " + rule }
-
-// lookalike ends a message with the first character that is not ASCII, which may look like an ASCII
-// letter, or returns "".
-func lookalike(word string) string {
+// resembles is the message about a misspelt field or value. It names the first character that is not
+// ASCII, which may look like an ASCII letter.
+func resembles(noun, word, right string) string {
+	message := fmt.Sprintf("there is no %s %s here: it resembles %s", noun, quoteName(word), right)
 	for _, r := range word {
 		if r > unicode.MaxASCII {
-			return fmt.Sprintf(", and has the character %q (U+%04X)", r, r)
+			return message + fmt.Sprintf(", and has the character %q (U+%04X)", r, r)
 		}
 	}
-	return ""
+	return message
 }
 
 // undocumented reports whether the project lists a field or value at the current path as undocumented.
@@ -120,13 +107,13 @@ func (c *converter) undocumented(word string) bool {
 	return slices.Contains(c.exempt[fieldPath(steps)], word)
 }
 
-// otherCase returns the one known word that differs from a word only in case, or "".
+// otherCase returns what to write for a word: the one known word that differs only in case, or "".
 func otherCase(word string, known []string) string {
 	meant := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.EqualFold(k, word) })
 	if len(meant) != 1 || meant[0] == word {
 		return ""
 	}
-	return meant[0]
+	return quoteText(meant[0])
 }
 
 // checkSeen reports a value that the platform's document does not show, if it shows others. A misspelt
@@ -137,7 +124,9 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	}
 	meant := misspelt(value, f.Seen)
 	if meant != nil && !slices.Contains(f.Observed, value) && !c.undocumented(value) {
-		c.misspeltValue(n, value, meant)
+		right := strings.Join(quoted(meant), " or ")
+		x := c.fail(n, ruleMisspeltValue, resembles("value", value, right), "write "+c.line(right)+unlessUndocumented+ruleMisspeltValue)
+		x.Write = otherCase(value, meant)
 		return
 	}
 	if c.file.full(diag.Warning) {
@@ -149,16 +138,4 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	}
 	c.file.add(n.Line, n.Column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
 		fmt.Sprintf("the platform's document shows no value %s for %s", quoteName(value), f.Name), fix)
-}
-
-func (c *converter) misspeltValue(n *yaml.Node, value string, meant []string) {
-	if c.file.full(diag.Error) {
-		return
-	}
-	right := strings.Join(quoted(meant), " or ")
-	x := c.fail(n, ruleMisspeltValue, fmt.Sprintf("there is no value %s here: it resembles %s%s", quoteName(value), right, lookalike(value)),
-		"write "+c.line(right)+misspeltFix(ruleMisspeltValue))
-	if only := otherCase(value, meant); only != "" {
-		x.Write = quoteText(only)
-	}
 }

@@ -163,9 +163,7 @@ func (s *schemaErrors) wrongType(path, name string, v any, f *kind.Field) {
 func (s *schemaErrors) wrongText(path, name, text string, f *kind.Field) {
 	right := strings.Join(quoted(f.Enum), " or ")
 	x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(text), right), "write "+name+": "+right)
-	if meant := otherCase(text, f.Enum); meant != "" {
-		x.Write = quoteText(meant)
-	}
+	x.Write = otherCase(text, f.Enum)
 }
 
 func (s *schemaErrors) report(path, message, fix string) *diag.Finding {

@@ -106,7 +106,7 @@ func fixAll(ctx context.Context, list []Tidied, opts Options) error {
 func countManifests(data []byte) (n int, sound bool) {
 	f := fileOf("", data)
 	for _, doc := range f.read() {
-		if _, near := nearKind(peekText(peek(doc, "kind"))); near {
+		if nearKind(peekText(peek(doc, "kind"))) != nil {
 			n++
 		}
 	}
