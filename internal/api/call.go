@@ -159,10 +159,6 @@ func (a *answer) close() {
 	a.cancel(nil)
 }
 
-func (a *answer) isSuccess() bool {
-	return a.StatusCode >= http.StatusOK && a.StatusCode < http.StatusMultipleChoices
-}
-
 // send makes one attempt, and calls use with the answer, whatever its status.
 func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
 	c.requests++
@@ -219,7 +215,6 @@ func (c *call) authorise(ctx context.Context) (err error) {
 	return e
 }
 
-// cancelAfter cancels the request after limit, with an error from format.
 func (a *answer) cancelAfter(limit time.Duration, format string) *time.Timer {
 	return time.AfterFunc(limit, func() {
 		a.cancel(fmt.Errorf(format+": %w", limit, context.DeadlineExceeded))

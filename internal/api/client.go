@@ -39,20 +39,19 @@ type Reader struct {
 
 // NewReader returns a Reader that connects when it is first used.
 func NewReader(cfg Config) *Reader {
-	r := newReader(cfg, newReadTransport)
+	r := newReader(cfg, true)
 	r.patience = 5
 	return r
 }
 
-// newReader returns a Reader; connect makes its transport, unless cfg has one.
-func newReader(cfg Config, connect func(Config) *http.Transport) *Reader {
+func newReader(cfg Config, http2 bool) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*gate{}, patience: math.MaxInt}
 	for _, area := range kind.Areas() {
 		r.gates[area] = &gate{end: func() {}}
 	}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
-		r.transport = connect(r.cfg)
+		r.transport = newTransport(r.cfg, http2)
 	}
 	r.gets = newHTTP(getOnly{r.transport})
 	return r
@@ -95,7 +94,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 func (r *Reader) read(ctx context.Context, c *call, use func(*answer) error) error {
 	return r.retry(ctx, func(attempt int) error {
 		return r.send(ctx, r.gets, c, attempt, func(a *answer) error {
-			if !a.isSuccess() {
+			if a.StatusCode/100 != 2 {
 				return r.answered(c, a)
 			}
 			return use(a)
@@ -165,7 +164,7 @@ type Client struct {
 
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg Config) *Client {
-	r := newReader(cfg, newTransport)
+	r := newReader(cfg, false)
 	perSecond := rate.Inf
 	for _, e := range r.cfg.Endpoints {
 		if e.Base != nil && !IsLoopback(e.Base) {
@@ -223,7 +222,7 @@ func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name s
 	}
 	w.body = body
 	err = c.send(ctx, c.writes, w, 1, func(a *answer) error {
-		if !a.isSuccess() {
+		if a.StatusCode/100 != 2 {
 			return c.answered(w, a)
 		}
 		body, err := c.readBody(a)

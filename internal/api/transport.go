@@ -17,19 +17,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// newReadTransport returns a transport for a Reader. It uses HTTP/2 if the platform does, so
-// that all requests share one connection.
-func newReadTransport(cfg Config) *http.Transport {
-	t := newTransport(cfg)
-	t.ForceAttemptHTTP2 = true
-	// Pings detect a dead connection while the platform takes its time to answer.
-	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
-	return t
-}
-
-// newTransport returns an HTTP/1.1 transport whose connections count what they write.
-// With one request at a time on each, a failed write was provably sent or not.
-func newTransport(cfg Config) *http.Transport {
+// newTransport returns a transport whose connections count what they write. With HTTP/1.1,
+// which has one request at a time on each, a failed write was provably sent or not. With
+// HTTP/2, which reads use if the platform does, all requests share one connection.
+func newTransport(cfg Config, http2 bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  cfg.Proxy,
@@ -46,6 +37,9 @@ func newTransport(cfg Config) *http.Transport {
 		IdleConnTimeout:        60 * time.Second,
 		MaxIdleConnsPerHost:    cfg.Parallelism,
 		MaxResponseHeaderBytes: cfg.MaxHeader,
+		ForceAttemptHTTP2:      http2,
+		// Pings detect a dead connection while the platform takes its time to answer.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }
 
@@ -180,7 +174,7 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 	}
 	transport := r.cfg.Transport
 	if transport == nil {
-		own := newTransport(r.cfg)
+		own := newTransport(r.cfg, false)
 		own.DisableKeepAlives = true
 		transport = own
 	}

@@ -69,7 +69,7 @@ func Unshown(body []byte, live any, lines []Line) []string {
 			c.add("this request would also change %s", name)
 		}
 	}
-	at := &place{live: &tree{}, after: &tree{}}
+	at := place{path: "spec", live: &tree{}, after: &tree{}}
 	for i := range lines {
 		at.live.put(&lines[i], Step.inLive)
 		at.after.put(&lines[i], Step.inAfter)
@@ -121,29 +121,20 @@ func (c *check) add(format string, args ...any) {
 
 // place is the place of the walk. live and after have the lines at and below it, or are nil.
 type place struct {
-	up *place
-	// step is the name in an object, or the index in a list of live.
-	step        any
+	path        string // with indices of live
 	live, after *tree
 }
 
-func (p *place) below(was, is any) *place {
-	return &place{p, was, p.live.below(was), p.after.below(is)}
+func (p place) field(name string) place {
+	return place{p.path + "." + name, p.live.below(name), p.after.below(name)}
 }
 
-// String returns the path of the place.
-func (p *place) String() string {
-	if p.up == nil {
-		return "spec"
-	}
-	if index, ok := p.step.(int); ok {
-		return fmt.Sprintf("%s[%d]", p.up, index)
-	}
-	return fmt.Sprintf("%s.%s", p.up, p.step)
+func (p place) element(live, after int) place {
+	return place{fmt.Sprintf("%s[%d]", p.path, live), p.live.below(live), p.after.below(after)}
 }
 
 // walk compares a place of live and after, down to what lines show.
-func (c *check) walk(at *place, live, after any) {
+func (c *check) walk(at place, live, after any) {
 	isShown := slices.ContainsFunc(at.live.at(), func(line *Line) bool { return !line.Moved && slices.Contains(at.after.at(), line) })
 	if isShown || at.live == nil && at.after == nil && equal(live, after) {
 		return
@@ -161,24 +152,24 @@ func (c *check) walk(at *place, live, after any) {
 		}
 	}
 	if !equal(live, after) {
-		c.add("this request would also change %s", at)
+		c.add("this request would also change %s", at.path)
 	}
 }
 
-func (c *check) fields(at *place, live, after map[string]any) {
+func (c *check) fields(at place, live, after map[string]any) {
 	for name := range live {
-		c.walk(at.below(name, name), live[name], after[name])
+		c.walk(at.field(name), live[name], after[name])
 	}
 	for name := range after {
 		if _, had := live[name]; !had {
-			c.walk(at.below(name, name), nil, after[name])
+			c.walk(at.field(name), nil, after[name])
 		}
 	}
 }
 
 // elements compares two lists. Lines may show elements as dropped, added or moved; the others must be the
 // same in the same order.
-func (c *check) elements(at *place, live, after []any) {
+func (c *check) elements(at place, live, after []any) {
 	gone, come := make([]bool, len(live)), make([]bool, len(after))
 	var pairs [][2]int
 	for i := range live {
@@ -197,14 +188,14 @@ func (c *check) elements(at *place, live, after []any) {
 	}
 	was, is := unset(gone), unset(come)
 	if len(was) != len(is) {
-		c.add("this request would also add, drop or move elements of %s", at)
+		c.add("this request would also add, drop or move elements of %s", at.path)
 		return
 	}
 	for n := range was {
 		pairs = append(pairs, [2]int{was[n], is[n]})
 	}
 	for _, p := range pairs {
-		c.walk(at.below(p[0], p[1]), live[p[0]], after[p[1]])
+		c.walk(at.element(p[0], p[1]), live[p[0]], after[p[1]])
 	}
 }
 

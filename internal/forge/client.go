@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,12 +135,15 @@ func (c *Client) viewer(ctx context.Context) (string, error) {
 	if c.author != "" {
 		return c.author, nil
 	}
-	author, err := c.user(ctx)
-	if err != nil && isTemporary(ctx, err) {
+	var answer struct {
+		Username string // of GitLab
+		Data     struct{ Viewer struct{ Login string } }
+	}
+	if _, err := c.call(ctx, c.host.viewer, &answer); err != nil && isTemporary(ctx, err) {
 		return "", fmt.Errorf("ask whom the token belongs to: %w", err)
 	}
-	c.author = author
-	return author, nil
+	c.author = cmp.Or(answer.Data.Viewer.Login, answer.Username)
+	return c.author, nil
 }
 
 func (c *Client) explained(err error) error {

@@ -115,9 +115,6 @@ type event struct {
 }
 
 func (c *Context) readEvent(content []byte) error {
-	if len(content) > MaxEvent {
-		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) has %d bytes, and may have %d", len(content), MaxEvent)
-	}
 	var e event
 	if err := json.Unmarshal(content, &e); err != nil {
 		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is not the host's: %w", err)

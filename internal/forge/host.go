@@ -94,15 +94,6 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // isName reports whether s is a name that needs no escaping in a path.
 func isName(s string) bool { return s != "." && s != ".." && namePattern().MatchString(s) }
 
-func (c *Client) user(ctx context.Context) (string, error) {
-	var answer struct {
-		Username string // of GitLab
-		Data     struct{ Viewer struct{ Login string } }
-	}
-	_, err := c.call(ctx, c.host.viewer, &answer)
-	return cmp.Or(answer.Data.Viewer.Login, answer.Username), err
-}
-
 func (c *Client) newest(ctx context.Context, pull int) (string, error) {
 	var answer struct {
 		SHA  string // of GitLab

@@ -215,13 +215,11 @@ type Range struct {
 	At         time.Time
 }
 
-var errRange = errors.New("not of the form BASE..HEAD or BASE...HEAD")
-
 // Range parses BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side means HEAD.
 func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	base, head, ok := strings.Cut(text, "..")
 	if !ok || text == ".." || text == "..." {
-		return Range{}, fmt.Errorf("%q: %w", text, errRange)
+		return Range{}, fmt.Errorf("%q: not of the form BASE..HEAD or BASE...HEAD", text)
 	}
 	head, fork := strings.CutPrefix(head, ".")
 	var c Range

@@ -42,14 +42,12 @@ func (f form) of(r *Rules, v any) any {
 // carried returns a live value as a list that is sent takes it along, in the documented types.
 func carried(r *Rules, v any) any { return form{leaveOut: (*Rules).omitted, typed: true}.of(r, v) }
 
-// sendable returns a desired value as it is sent where live has nothing to merge it with.
-func sendable(r *Rules, v any) any { return form{leaveOut: (*Rules).serverOwned}.of(r, v) }
-
-// Sendable returns a desired spec as a creation sends it: without nulls and server-owned fields.
-func Sendable(rules *Rules, desired any) any { return sendable(rules, desired) }
+// Sendable returns a desired value as it is sent where live has nothing to merge it with: without
+// nulls and server-owned fields.
+func Sendable(r *Rules, desired any) any { return form{leaveOut: (*Rules).serverOwned}.of(r, desired) }
 
 // StripNulls returns v without null fields and elements: creations leave out what must be absent.
-func StripNulls(v any) any { return sendable(nil, v) }
+func StripNulls(v any) any { return Sendable(nil, v) }
 
 // Managed returns the part of a desired value that is git's, without excluded fields, as a copy.
 func Managed(rules *Rules, desired any) any {

@@ -44,7 +44,7 @@ var mutations = []mutation{
 var hidden = []mutation{
 	{
 		"ignored fields from git", "walk.go", "case n.rules.excluded():\n\t\treturn w.keep(n), false",
-		"case n.rules.excluded() && !n.byKey:\n\t\treturn sendable(n.rules, n.want), false",
+		"case n.rules.excluded() && !n.byKey:\n\t\treturn Sendable(n.rules, n.want), false",
 	},
 	{"read-only fields left out", "walk.go", "if !w.whole || n.have == nil {", "if !w.whole || n.have == nil || n.rules.serverOwned() {"},
 	{"sets sent in git's order", "walk.go", "0, l.rules.set()", "0, false"},
@@ -56,7 +56,7 @@ var hidden = []mutation{
 	{"a discriminator's old sibling goes unseen", "walk.go", "case stale:\n\t\tw.lost(n)", "case stale:"},
 	{"removed fields not shown", "walk.go", "\tw.record(n, class)\n", "\tif n.want != nil {\n\t\tw.record(n, class)\n\t}\n"},
 	{"a class that is not shown", "walk.go", "\tw.record(n, class)\n", "\tif class != TakeOver {\n\t\tw.record(n, class)\n\t}\n"},
-	{"the last value shown for the new one", "verdict.go", "Base: n.before(), Live: n.have, Desired: sendable(n.rules, n.want),", "Base: n.before(), Live: n.have, Desired: n.before(),"},
+	{"the last value shown for the new one", "verdict.go", "Base: n.before(), Live: n.have, Desired: Sendable(n.rules, n.want),", "Base: n.before(), Live: n.have, Desired: n.before(),"},
 	{
 		"elements under another's name", "walk.go", "c := l.ofGit(i, order[i])",
 		"c := l.ofGit(i, order[i])\n\t\tc.path = l.path + \"[\" + l.names.of(l.git[0], order[i]) + \"]\"",

@@ -37,7 +37,7 @@ func TestPlaces(t *testing.T) {
 					rules = rules.field(s.Field)
 				}
 			}
-			if want := sendable(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !same(rules, c.Desired, want) {
+			if want := Sendable(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !same(rules, c.Desired, want) {
 				t.Fatalf("%s: %s stands at %s, the change says %s\n%s", c.Path, encode(v), Place(c.At), encode(c.Desired), in)
 			}
 			if c.Moved && v == nil {

@@ -197,7 +197,7 @@ func TestCoversIsWhatTheOracleSays(t *testing.T) {
 		if got, want := Covers(in.Rules, in.Desired, in.Live), oracleCovers(in.Rules, in.Desired, in.Live); got != want {
 			t.Fatalf("covers %v, the oracle says %v:%s", got, want, in)
 		}
-		sent := sendable(in.Rules, in.Desired)
+		sent := Sendable(in.Rules, in.Desired)
 		if !oracleCovers(in.Rules, sent, in.Live) && len(Mismatches(in.Rules, sent, in.Live)) == 0 {
 			t.Fatalf("no mismatch is reported:%s", in)
 		}

@@ -37,20 +37,25 @@ type Rules struct {
 	Item   *Rules
 }
 
-func (r *Rules) field(name string) *Rules {
+// orDefaults returns r, or the defaults for nil.
+func (r *Rules) orDefaults() *Rules {
 	if r == nil {
-		return nil
+		return &Rules{}
 	}
-	return r.Fields[name]
+	return r
 }
+
+func (r *Rules) field(name string) *Rules { return r.orDefaults().Fields[name] }
+func (r *Rules) omitted() bool            { return r.orDefaults().Omit }
+func (r *Rules) set() bool                { return r.orDefaults().Set }
+func (r *Rules) key() []string            { return r.orDefaults().Key }
+func (r *Rules) scalarType() Type         { return r.orDefaults().Type }
 
 // item returns the rules of a list's elements. Rules made from an override of a
 // list that the schema does not know hold the elements' fields themselves.
 func (r *Rules) item() *Rules {
-	switch {
-	case r == nil:
-		return nil
-	case r.Item == nil && len(r.Fields) > 0:
+	r = r.orDefaults()
+	if r.Item == nil && len(r.Fields) > 0 {
 		return &Rules{Fields: r.Fields}
 	}
 	return r.Item
@@ -62,32 +67,12 @@ func (r *Rules) excluded() bool { return r != nil && (r.Ignore || r.ReadOnly || 
 // serverOwned reports whether git's value is never sent.
 func (r *Rules) serverOwned() bool { return r != nil && (r.ReadOnly || r.Omit) }
 
-func (r *Rules) omitted() bool { return r != nil && r.Omit }
-
-func (r *Rules) set() bool { return r != nil && r.Set }
-
-func (r *Rules) key() []string {
-	if r == nil {
-		return nil
-	}
-	return r.Key
-}
-
-func (r *Rules) scalarType() Type {
-	if r == nil {
-		return Unknown
-	}
-	return r.Type
-}
-
 // staleSibling returns the field of the discriminator's live value if git asks for another value,
 // or "" (docs/design.md B3, case d).
 func (r *Rules) staleSibling(want, have map[string]any) string {
-	if r == nil || r.Discriminator == "" {
-		return ""
-	}
-	was, isText := have[r.Discriminator].(string)
-	if now := want[r.Discriminator]; !isText || now == nil || scalarEqual(nil, now, was) {
+	by := r.orDefaults().Discriminator
+	was, isText := have[by].(string)
+	if now := want[by]; by == "" || !isText || now == nil || scalarEqual(nil, now, was) {
 		return ""
 	}
 	return was

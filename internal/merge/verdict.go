@@ -3,7 +3,7 @@ package merge
 func (w *walker) record(n node, class Class) {
 	w.res.Changes = append(w.res.Changes, Change{
 		Path: n.path, At: n.at.steps(), Class: class,
-		Base: n.before(), Live: n.have, Desired: sendable(n.rules, n.want),
+		Base: n.before(), Live: n.have, Desired: Sendable(n.rules, n.want),
 	})
 }
 

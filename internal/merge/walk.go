@@ -107,7 +107,7 @@ func (w *walker) differs(n node) (any, bool) {
 		w.leftovers(n)
 	}
 	w.contact(n)
-	return sendable(n.rules, n.want), true
+	return Sendable(n.rules, n.want), true
 }
 
 // leaves reports whether live's value stays. A list that is sent whole is judged as a whole.
