@@ -102,7 +102,11 @@ func (d Folder) create(ctx context.Context, b Blob) error {
 		if err != nil {
 			return err
 		}
-		return syncUp(root, b.Name)
+		for dir := path.Dir(b.Name); ; dir = path.Dir(dir) {
+			if err := syncDir(root, dir); err != nil || dir == "." {
+				return err
+			}
+		}
 	})
 }
 
@@ -227,15 +231,6 @@ func makeDir(dir string) error {
 		return err
 	}
 	return errors.Join(syncDir(root, "."), root.Close())
-}
-
-// syncUp makes the name of a file durable, and those of its folders.
-func syncUp(root *os.Root, name string) error {
-	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		if err := syncDir(root, dir); err != nil || dir == "." {
-			return err
-		}
-	}
 }
 
 // syncDir makes the names in a directory durable.

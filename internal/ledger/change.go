@@ -51,12 +51,26 @@ const (
 	outcomePatience = Lease
 )
 
-// change makes a move by compare-and-swap. After a conflict it retries if the move allows the new record.
+// change makes a move by compare-and-swap. After a conflict it retries if the move allows the new record. With an error,
+// it returns the record whose write failed, if it got that far.
 func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, error) {
 	m = l.withNonce(m)
 	pause := racePause
 	for try := 1; ; try++ {
-		rec, err := l.changeOnce(ctx, key, m)
+		old, rec, err := l.next(ctx, key, m)
+		if err != nil {
+			l.refresh() // the store's copy may be old
+			old, rec, err = l.next(ctx, key, m)
+		}
+		if err != nil {
+			rec, err = Record{}, fmt.Errorf("record %s: %w", key, err)
+		} else if rec.Seq > old.Seq {
+			err = l.store.Put(ctx, old.Seq, rec)
+		}
+		if err == nil {
+			l.written(old, rec)
+			return rec, nil
+		}
 		if m.requires == asSeen || m.requires == holder || !errors.Is(err, ErrConflict) || try == writeTries {
 			return rec, err
 		}
@@ -71,25 +85,6 @@ func (l *Ledger) withNonce(m move) move {
 		m.nonce, m.at = l.cfg.NewID(), l.cfg.Now().UTC()
 	}
 	return m
-}
-
-// changeOnce tries once. With an error, it returns the record whose write failed, if it got that far.
-func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move) (Record, error) {
-	old, rec, err := l.next(ctx, key, m)
-	if err != nil {
-		l.refresh() // the store's copy may be old
-		old, rec, err = l.next(ctx, key, m)
-	}
-	if err != nil {
-		return Record{}, fmt.Errorf("record %s: %w", key, err)
-	}
-	if rec.Seq > old.Seq {
-		if err := l.store.Put(ctx, old.Seq, rec); err != nil {
-			return rec, err
-		}
-	}
-	l.written(old, rec)
-	return rec, nil
 }
 
 // next returns the stored record and the one after a move. Both are the same if an earlier attempt made the move and
