@@ -162,43 +162,24 @@ func (l *sheet) startsLine(at, column int) bool {
 	return strings.Trim(line[:offset(line, column)], " -") == ""
 }
 
-// sequence lays out a list with its hyphens at column to.
+// sequence lays out a list, which is below the line owner, with its hyphens at column to.
 func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
-	from := -1
+	_, column := l.text.position(l.text.behind(n))
+	from := column - 1 // of the first hyphen
 	for _, e := range n.Content {
-		at, column, ok := l.hyphen(e, owner, from)
-		if !ok || from >= 0 && column != from || !l.startsLine(at, column) {
+		at := e.Line - 1
+		for at > owner && !(strings.HasPrefix(l.lines[at].in[offset(l.lines[at].in, from):], "-") && l.startsLine(at, from)) {
+			at-- // the hyphen is alone on a line above
+		}
+		if at <= owner {
 			return left(e.Line, "the element does not follow a hyphen of its list")
 		}
-		from = column
 		l.mark(at, from, to)
 		if err := l.value(e, at, token{from, to}, item); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// hyphen finds the hyphen of an element: before it on its line, or alone on a line above. known is the
-// column of the hyphens, or -1 for the first element.
-func (l *sheet) hyphen(e *yaml.Node, owner, known int) (at, column int, ok bool) {
-	at = e.Line - 1
-	before := l.lines[at].in[:offset(l.lines[at].in, e.Column-1)]
-	if known >= 0 && known < len(before) && before[known] == '-' {
-		return at, known, true
-	}
-	before = strings.TrimRight(before, " \t")
-	if known >= 0 || !strings.HasSuffix(before, "-") {
-		for at--; at > owner && (l.lines[at].kind == emptyLine || l.isComment(at)); {
-			at--
-		}
-		if at <= owner {
-			return 0, 0, false
-		}
-		before, _, _ = strings.Cut(l.lines[at].in, "#")
-		before = strings.TrimRight(before, " \t")
-	}
-	return at, len(before) - 1, before != "" && strings.Trim(before, " -") == ""
 }
 
 // value lays out the value after a key or a hyphen.
@@ -266,9 +247,7 @@ func (l *sheet) layOut() error {
 			line.out = line.shifted()
 		case tokenLine:
 			open = enter(open, line.tokens)
-			if err := line.layOutTokens(at); err != nil {
-				return err
-			}
+			line.layOutTokens()
 		case emptyLine:
 		}
 	}
@@ -300,17 +279,12 @@ func (l *sheet) below() []token {
 	return all
 }
 
-func (line *sheetLine) layOutTokens(at int) error {
+// layOutTokens writes the hyphens, the key and the value of a line.
+func (line *sheetLine) layOutTokens() {
 	in, tokens := line.in, line.tokens
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", tokens[0].to))
-	if strings.Trim(in[:offset(in, tokens[0].from)], " ") != "" {
-		return left(at+1, "there is something before the field")
-	}
 	for i, t := range tokens[1:] {
-		if strings.TrimRight(in[offset(in, tokens[i].from):offset(in, t.from)], " \t") != "-" {
-			return left(at+1, "there is something between the hyphen and the field")
-		}
 		b.WriteString("-" + strings.Repeat(" ", t.to-tokens[i].to-1))
 	}
 	rest := offset(in, tokens[len(tokens)-1].from)
@@ -323,7 +297,6 @@ func (line *sheetLine) layOutTokens(at int) error {
 	if !line.open {
 		line.out = strings.TrimRight(line.out, " \t")
 	}
-	return nil
 }
 
 // shifted returns an inner line, moved by its shift.
