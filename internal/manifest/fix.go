@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,27 +42,30 @@ func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
 	if f.file.findings.HasErrors() {
 		return nil, nil
 	}
-	all := f.changes(findings)
-	var edits []edit
+	var changes [][]edit
 	var done diag.List
-	for _, c := range all {
-		edits, done = append(edits, c.edits...), append(done, c.finding)
+	used := map[place]bool{}
+	for _, x := range findings {
+		at := newPlace(x.Line, x.Column)
+		edits, how := f.resolve(x, at)
+		if edits == nil || used[at] {
+			continue // a finding about too many findings has the place of the last one
+		}
+		used[at], x.Fix = true, how
+		changes, done = append(changes, edits), append(done, x)
 	}
-	if fixed, ok := f.apply(edits); ok {
+	if len(done) == 0 {
+		return nil, nil
+	}
+	if fixed, ok := f.apply(slices.Concat(changes...)); ok {
 		return fixed, done
 	}
-	for _, c := range all {
-		if fixed, ok := f.apply(c.edits); ok {
-			return fixed, diag.List{c.finding}
+	for i := range changes {
+		if fixed, ok := f.apply(changes[i]); ok {
+			return fixed, done[i : i+1]
 		}
 	}
 	return nil, nil
-}
-
-// change resolves a finding by edits.
-type change struct {
-	finding diag.Finding
-	edits   []edit
 }
 
 type fixedFile struct {
@@ -107,7 +111,7 @@ func (f *fixedFile) note(n *yaml.Node) {
 // example because of a comment, all paths that the same path covers stay.
 func (f *fixedFile) noteCovered(o *Object) {
 	_, fields, all := coveredPaths(o.Tree())
-	places := o.Places(fields)
+	places := o.places(fields)
 	gone := map[int]bool{}
 	for _, c := range all {
 		for _, i := range c.covered {
@@ -121,13 +125,13 @@ func (f *fixedFile) noteCovered(o *Object) {
 	for _, c := range all {
 		var drop []edit
 		for _, i := range c.covered {
-			n := f.scalars[newPlace(places[i][0], places[i][1])]
+			n := f.scalars[places[i]]
 			if cut, ok := f.cut(n, i < leading); ok {
 				drop = append(drop, cut)
 			}
 		}
-		if first := places[c.covered[0]]; len(drop) == len(c.covered) {
-			f.drops[newPlace(first[0], first[1])] = drop
+		if len(drop) == len(c.covered) {
+			f.drops[places[c.covered[0]]] = drop
 		}
 	}
 }
@@ -147,31 +151,15 @@ func (f *fixedFile) cut(n *yaml.Node, leads bool) (edit, bool) {
 	return cut, alone && !bytes.HasPrefix(bytes.TrimSpace(f.file.lines.bytes(n.Line-1)), []byte("#"))
 }
 
-// changes returns the changes that resolve findings, at most one for each scalar.
-func (f *fixedFile) changes(findings diag.List) []change {
-	var all []change
-	used := map[*yaml.Node]bool{}
-	for _, x := range findings {
-		c, ok := f.change(x)
-		if !ok || used[c.edits[0].was[0]] {
-			continue // a finding about too many findings has the place of the last one
-		}
-		used[c.edits[0].was[0]] = true
-		all = append(all, c)
-	}
-	return all
-}
-
-func (f *fixedFile) change(x diag.Finding) (change, bool) {
-	at := newPlace(x.Line, x.Column)
+// resolve returns the edits that resolve a finding, and says what they do.
+func (f *fixedFile) resolve(x diag.Finding, at place) (edits []edit, how string) {
 	if x.Rule == coveredRule {
-		x.Fix += "; a purge that was posted must not change: undo this there"
-		return change{x, f.drops[at]}, f.drops[at] != nil
+		return f.drops[at], x.Fix + "; a purge that was posted must not change: undo this there"
 	}
 	n := f.scalars[at]
 	from, to, ok := f.token(n)
 	if !ok || x.Write == "" {
-		return change{}, false
+		return nil, ""
 	}
 	text, old := x.Write, f.text(from, to)
 	value := strings.Trim(text, `"`)
@@ -182,8 +170,7 @@ func (f *fixedFile) change(x diag.Finding) (change, bool) {
 	case old[0] == '\'':
 		text = "'" + value + "'"
 	}
-	x.Fix = "write " + text + " instead of " + short(old)
-	return change{x, []edit{write(n, from, to, text, value)}}, true
+	return []edit{write(n, from, to, text, value)}, "write " + text + " instead of " + short(old)
 }
 
 // needsNoQuotes matches texts that need no quotes anywhere.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"strconv"
 	"strings"
@@ -33,12 +34,12 @@ type positions struct {
 // spec.locations[2].cache.edgeTTL, or of its nearest existing parent. It returns 0, 0 for an object that
 // was not read from a file.
 func (o *Object) Place(field string) (line, column int) {
-	at := o.Places([]string{field})[0]
-	return at[0], at[1]
+	at := o.places([]string{field})[0]
+	return int(at.line), int(at.column)
 }
 
-// Places returns the lines and columns of several fields, as Place does, and reads the object only once.
-func (o *Object) Places(fields []string) [][2]int {
+// places returns the places of several fields, as Place does, and reads the object only once.
+func (o *Object) places(fields []string) []place {
 	found := map[string]place{}
 	parents := make([][]string, len(fields))
 	for i, field := range fields {
@@ -48,13 +49,11 @@ func (o *Object) Places(fields []string) [][2]int {
 		}
 	}
 	(&placeWalk{places: o.positions.places, found: found}).value("", true, o.positions.json)
-	out := make([][2]int, len(fields))
+	out := make([]place, len(fields))
 	for i := range fields {
-		out[i] = [2]int{o.Line, o.Column}
+		out[i] = newPlace(o.Line, o.Column)
 		for _, path := range parents[i] {
-			if p := found[path]; p != (place{}) {
-				out[i] = [2]int{int(p.line), int(p.column)}
-			}
+			out[i] = cmp.Or(found[path], out[i])
 		}
 	}
 	return out

@@ -252,18 +252,11 @@ func (f *file) dropDirectives(data []byte) []byte {
 
 // firstUnprintable returns the offset of the first byte that is not text, or -1.
 func firstUnprintable(data []byte) int {
-	valid := utf8.Valid(data)
-	for i := 0; i < len(data); i++ {
-		c := data[i]
-		switch {
-		case c < ' ' && c != '\n' && c != '\r' && c != '\t', c == 0x7F:
+	for i, size := 0, 0; i < len(data); i += size {
+		var r rune
+		r, size = utf8.DecodeRune(data[i:])
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7F || r == utf8.RuneError && size == 1 {
 			return i
-		case c >= utf8.RuneSelf && !valid:
-			r, size := utf8.DecodeRune(data[i:])
-			if r == utf8.RuneError && size == 1 {
-				return i
-			}
-			i += size - 1
 		}
 	}
 	return -1
