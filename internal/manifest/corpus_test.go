@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -242,5 +243,20 @@ func TestParsersRejectTheSame(t *testing.T) {
 	})
 	if err != nil || rejected < 200 || unexplained > most {
 		t.Errorf("%d rejected, %d of them by version 3 alone, %v", rejected, unexplained, err)
+	}
+}
+
+// TestMistakesAreWhereTheyAre: a conflict and an escape have their own line and column.
+func TestMistakesAreWhereTheyAre(t *testing.T) {
+	for text, want := range map[string]string{
+		"a:\n  b: 1\n<<<<<<< HEAD\n  c: 2\n=======\n  c: 3\n>>>>>>> x\n": "3:1 git could not merge this part of the file",
+		"a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> x\n":           "2:1 git could not merge this part of the file",
+		"a: 1\nb: 2\n======== c\n  d: 3\n":                               "4:4 a colon where no key is allowed",
+		"a: 1\nb:\n  c: \"x\n    y\\/z\"\n":                              "4:6 a backslash in double quotes starts an unknown escape",
+	} {
+		_, findings := yamlLayer([]byte(text))
+		if got := fmt.Sprintf("%d:%d %s", findings[0].Line, findings[0].Column, findings[0].Message); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }

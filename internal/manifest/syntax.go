@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	yaml4 "go.yaml.in/yaml/v4"
@@ -14,15 +16,8 @@ import (
 // places, but is slower, so it parses only what version 3 rejected.
 func (f *file) syntax(data []byte, err error) int {
 	at := whereRejected(data)
-	if at == nil { // version 4 accepts it
-		at = &yaml4.LoadError{Mark: yaml4.Mark{Line: 1}, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
-		if _, message, found := strings.Cut(at.Message, ": "); found {
-			_, _ = fmt.Sscanf(at.Message, "line %d", &at.Mark.Line) // else the line stays 1
-			at.Message = message
-			if strings.HasPrefix(message, "did not find") {
-				at.Mark.Line++ // these lines count from 0
-			}
-		}
+	if at == nil {
+		at = f.rejectedByV3(strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	mark := at.Mark
 	if isAboutContext(at, len(bytes.TrimRight(data, "\r\n"))) {
@@ -31,6 +26,9 @@ func (f *file) syntax(data []byte, err error) int {
 	line := min(max(mark.Line, 1), f.lines.count())
 	for line > 1 && mark.Column <= 1 && f.isBetween(line) {
 		line-- // the mistake is before the end of the document
+	}
+	if conflict().Match(f.lines.bytes(line - 1)) {
+		line-- // the parser read on to find a colon
 	}
 	text := f.lines.bytes(line)
 	column := len(text) - len(bytes.TrimLeft(text, " ")) + 1
@@ -44,6 +42,25 @@ func (f *file) syntax(data []byte, err error) int {
 	f.fail(line, column, m.rule, "", m.message, m.fix)
 	return line
 }
+
+// rejectedByV3 returns what an error of version 3 says. Version 4 accepts the text.
+func (f *file) rejectedByV3(message string) *yaml4.LoadError {
+	at := &yaml4.LoadError{Mark: yaml4.Mark{Line: 1}, Message: message}
+	if n, _ := fmt.Sscanf(message, "line %d:", &at.Mark.Line); n == 1 {
+		_, at.Message, _ = strings.Cut(message, ": ")
+		if strings.HasPrefix(at.Message, "did not find") {
+			at.Mark.Line++ // these lines count from 0
+		}
+	}
+	start := f.lines.offset(at.Mark.Line) // of the text that has the escape
+	if escape := bytes.Index(f.lines.data[start:], []byte(`\/`)); escape >= 0 && strings.Contains(message, "unknown escape") {
+		at.Mark.Line, at.Mark.Column = f.lines.position(start + escape)
+	}
+	return at
+}
+
+// conflict matches a line that git writes around a conflict.
+var conflict = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:<{7}|={7}|>{7})(?: |$)`) })
 
 // isBetween reports whether a line is empty or between documents.
 func (f *file) isBetween(line int) bool {
@@ -112,6 +129,9 @@ func mistakes() []mistake {
 func explain(message, line string) mistake {
 	if strings.Contains(line, "{{") || strings.Contains(line, "{%") {
 		return mistake{"", ruleSyntax, "this is a template, not YAML: " + message, "render the template first and give trueup the result"}
+	}
+	if conflict().MatchString(line) {
+		return mistake{"", ruleSyntax, "git could not merge this part of the file", "resolve the conflict, and remove the lines <<<<<<<, ======= and >>>>>>>"}
 	}
 	for _, m := range mistakes() {
 		if strings.Contains(message, m.part) {
