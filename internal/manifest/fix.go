@@ -111,7 +111,8 @@ func (f *fixedFile) note(n *yaml.Node) {
 // example because of a comment, all paths that the same path covers stay.
 func (f *fixedFile) noteCovered(o *Object) {
 	_, fields, all := coveredPaths(o.Tree())
-	places := o.places(fields)
+	places := o.Places(fields)
+	at := func(i int) place { return newPlace(places[i][0], places[i][1]) }
 	gone := map[int]bool{}
 	for _, c := range all {
 		for _, i := range c.covered {
@@ -125,13 +126,13 @@ func (f *fixedFile) noteCovered(o *Object) {
 	for _, c := range all {
 		var drop []edit
 		for _, i := range c.covered {
-			n := f.scalars[places[i]]
+			n := f.scalars[at(i)]
 			if cut, ok := f.cut(n, i < leading); ok {
 				drop = append(drop, cut)
 			}
 		}
 		if len(drop) == len(c.covered) {
-			f.drops[places[c.covered[0]]] = drop
+			f.drops[at(c.covered[0])] = drop
 		}
 	}
 }

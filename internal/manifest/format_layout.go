@@ -143,7 +143,7 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := key.Line - 1
-		if key.Column-1 != from || !l.startsLine(at, from) || isBlock(key) {
+		if key.Column-1 != from || !l.startsLine(at, from, "") || isBlock(key) {
 			return left(key.Line, "the key is not written as KEY:")
 		}
 		l.mark(at, from, to)
@@ -156,10 +156,11 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 	return nil
 }
 
-// startsLine reports whether only spaces and hyphens are before a place.
-func (l *sheet) startsLine(at, column int) bool {
+// startsLine reports whether a text is at a place, with only spaces and hyphens before it.
+func (l *sheet) startsLine(at, column int, text string) bool {
 	line := l.lines[at].in
-	return strings.Trim(line[:offset(line, column)], " -") == ""
+	start := offset(line, column)
+	return strings.Trim(line[:start], " -") == "" && strings.HasPrefix(line[start:], text)
 }
 
 // sequence lays out a list, which is below the line owner, with its hyphens at column to.
@@ -168,7 +169,7 @@ func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
 	from := column - 1 // of the first hyphen
 	for _, e := range n.Content {
 		at := e.Line - 1
-		for at > owner && !(strings.HasPrefix(l.lines[at].in[offset(l.lines[at].in, from):], "-") && l.startsLine(at, from)) {
+		for at > owner && !l.startsLine(at, from, "-") {
 			at-- // the hyphen is alone on a line above
 		}
 		if at <= owner {

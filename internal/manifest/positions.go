@@ -34,12 +34,12 @@ type positions struct {
 // spec.locations[2].cache.edgeTTL, or of its nearest existing parent. It returns 0, 0 for an object that
 // was not read from a file.
 func (o *Object) Place(field string) (line, column int) {
-	at := o.places([]string{field})[0]
-	return int(at.line), int(at.column)
+	at := o.Places([]string{field})[0]
+	return at[0], at[1]
 }
 
-// places returns the places of several fields, as Place does, and reads the object only once.
-func (o *Object) places(fields []string) []place {
+// Places returns the lines and columns of several fields, as Place does, and reads the object only once.
+func (o *Object) Places(fields []string) [][2]int {
 	found := map[string]place{}
 	parents := make([][]string, len(fields))
 	for i, field := range fields {
@@ -49,12 +49,13 @@ func (o *Object) places(fields []string) []place {
 		}
 	}
 	(&placeWalk{places: o.positions.places, found: found}).value("", true, o.positions.json)
-	out := make([]place, len(fields))
+	out := make([][2]int, len(fields))
 	for i := range fields {
-		out[i] = newPlace(o.Line, o.Column)
+		at := newPlace(o.Line, o.Column)
 		for _, path := range parents[i] {
-			out[i] = cmp.Or(found[path], out[i])
+			at = cmp.Or(found[path], at)
 		}
+		out[i] = [2]int{int(at.line), int(at.column)}
 	}
 	return out
 }

@@ -115,9 +115,9 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 			t.Fatalf("spec %s, want %s", o.Spec, want)
 		}
 		fields := append(slices.Sorted(maps.Keys(l.lines)), "", "spec", "spec.no", "spec.a[7].b", "no", "metadata.no")
-		for i, at := range o.places(fields) {
-			if line, column := o.Place(fields[i]); at != newPlace(line, column) {
-				t.Fatalf("places(%s) = %v, Place = %d:%d", fields[i], at, line, column)
+		for i, at := range o.Places(fields) {
+			if line, column := o.Place(fields[i]); at != [2]int{line, column} {
+				t.Fatalf("Places(%s) = %v, Place = %d:%d", fields[i], at, line, column)
 			}
 		}
 		for path, want := range l.lines {

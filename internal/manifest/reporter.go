@@ -47,10 +47,10 @@ func (f *file) place(o *Object) {
 	if fields == nil {
 		return
 	}
-	places := o.places(fields)
+	places := o.Places(fields)
 	for i := range own {
 		if x := &own[i]; x.Line == 0 {
-			x.Line, x.Column = int(places[0].line), int(places[0].column)
+			x.Line, x.Column = places[0][0], places[0][1]
 			x.Source = f.lines.text(x.Line)
 			places = places[1:]
 		}

@@ -95,20 +95,7 @@ func (d drafting) node(v any, f *kind.Field) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode}
 	switch v := v.(type) {
 	case map[string]any:
-		n.Kind = yaml.MappingNode
-		names := slices.Sorted(maps.Keys(v))
-		if f != nil {
-			slices.SortStableFunc(names, func(a, b string) int { return inOrder(f, a) - inOrder(f, b) })
-		}
-		for _, name := range names {
-			key, below := textNode(name), member(f, name)
-			value := d.node(v[name], below)
-			if f != nil && f.Fields != nil && !f.Knows(name, v) {
-				d.comment(key, value, ruleUnknownField)
-			}
-			d.commentUnseen(key, value, below)
-			n.Content = append(n.Content, key, value)
-		}
+		n.Kind, n.Content = yaml.MappingNode, d.members(v, f)
 	case []any:
 		n.Kind = yaml.SequenceNode
 		for _, e := range v {
@@ -127,6 +114,23 @@ func (d drafting) node(v any, f *kind.Field) *yaml.Node {
 		n.Style = yaml.FlowStyle
 	}
 	return n
+}
+
+func (d drafting) members(v map[string]any, f *kind.Field) (all []*yaml.Node) {
+	names := slices.Sorted(maps.Keys(v))
+	if f != nil {
+		slices.SortStableFunc(names, func(a, b string) int { return inOrder(f, a) - inOrder(f, b) })
+	}
+	for _, name := range names {
+		key, below := textNode(name), member(f, name)
+		value := d.node(v[name], below)
+		if f != nil && f.Fields != nil && !f.Knows(name, v) {
+			d.comment(key, value, ruleUnknownField)
+		}
+		d.commentUnseen(key, value, below)
+		all = append(all, key, value)
+	}
+	return all
 }
 
 // commentUnseen silences the warning about a value that the schema does not show. at is the node that a
