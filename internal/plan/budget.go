@@ -46,6 +46,8 @@ func (s spending) add(u use) spending {
 // budget has the requests that count against the limits of one hostname.
 type budget struct {
 	uses []use
+	// posts are those that this plan would post, in the order of its items.
+	posts []use
 	// active is the usage before this plan, total the usage with what it posts.
 	active, total spending
 }
@@ -57,34 +59,43 @@ func (b *budget) add(u use) {
 
 // spend defers what exceeds the limits of a hostname, in the order of the items (docs/design.md A6).
 func (p *Planner) spend(items []Item) {
-	var posts []use
+	budgets, posts := map[string]*budget{}, map[kind.Key]bool{}
 	for i := range items {
 		if it := &items[i]; it.Op == Post {
 			u := newUse(it.Key, p.in.Set.Find(it.Key).Spec)
 			u.since, u.item = p.in.At.Now, it
-			posts = append(posts, u)
+			if budgets[u.host()] == nil {
+				budgets[u.host()] = &budget{}
+			}
+			b := budgets[u.host()]
+			b.posts, posts[u.key] = append(b.posts, u), true
 		}
 	}
-	if len(posts) == 0 {
-		return
+	if len(posts) > 0 {
+		p.addActive(budgets, posts)
 	}
-	budgets := p.activeBudgets(posts)
+	for _, b := range budgets {
+		b.spend()
+	}
+}
+
+func (b *budget) spend() {
 	// What may have been sent keeps its place, whatever its name is.
-	for _, u := range posts {
+	for _, u := range b.posts {
 		if u.item.Resend {
-			budgets[u.host()].add(u)
+			b.add(u)
 		}
 	}
 	var late []use
-	for _, u := range posts {
-		if !budgets[u.host()].post(u) {
+	for _, u := range b.posts {
+		if !b.post(u) {
 			late = append(late, u)
 		}
 	}
 	for _, u := range late {
-		budgets[u.host()].postpone(u)
+		b.postpone(u)
 	}
-	pointOut(posts, budgets)
+	b.hintCovered()
 }
 
 // newUse reads a spec. One that can't be read is a request to no hostname.
@@ -93,15 +104,12 @@ func newUse(key kind.Key, spec []byte) use {
 	return use{key: key, spec: parsed, usage: parsed.Usage()}
 }
 
-// activeBudgets adds up what counts before this plan; a record without a hostname counts against each.
-func (p *Planner) activeBudgets(posts []use) map[string]*budget {
-	budgets, again := map[string]*budget{}, map[kind.Key]bool{}
-	for _, u := range posts {
-		budgets[u.host()], again[u.key] = &budget{}, true
-	}
+// addActive adds what counts before this plan, but for its posts; a record without a hostname counts
+// against each.
+func (p *Planner) addActive(budgets map[string]*budget, posts map[kind.Key]bool) {
 	for key, rec := range p.in.Ledger.Records {
 		since, ok := activeSince(rec, p.in.At.Now)
-		if k, known := kind.Named(key.Kind); !ok || !known || !k.RequestOnly() || again[key] {
+		if k, known := kind.Named(key.Kind); !ok || !known || !k.RequestOnly() || posts[key] {
 			continue
 		}
 		u := newUse(key, rec.Spec)
@@ -120,7 +128,6 @@ func (p *Planner) activeBudgets(posts []use) map[string]*budget {
 			return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.key.String(), b.key.String()))
 		})
 	}
-	return budgets
 }
 
 // activeSince reports whether a request counts against its hostname's limits, and since when.

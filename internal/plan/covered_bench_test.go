@@ -15,16 +15,15 @@ func BenchmarkPointOut(b *testing.B) {
 	for i := range purge.MaxPaths {
 		own.spec.Paths = append(own.spec.Paths, fmt.Sprintf("/static/section-%d/asset-%d.js", i%(2*purge.MaxPrefixes), i))
 	}
-	of := &budget{uses: make([]use, 50)}
+	of := &budget{uses: make([]use, 50), posts: []use{own}}
 	for i := range purge.MaxPrefixes {
 		u := &of.uses[i%50]
 		u.posted = true
 		u.spec.Paths = append(u.spec.Paths, fmt.Sprintf("/static/section-%d/*", i*7919%purge.MaxPrefixes))
 	}
-	budgets := map[string]*budget{"": of}
 	for b.Loop() {
 		own.item.Hints = nil
-		pointOut([]use{own}, budgets)
+		of.hintCovered()
 		if len(own.item.Hints) != maxCovering+1 {
 			b.Fatal(own.item.Hints)
 		}
