@@ -98,7 +98,7 @@ func (p *Planner) sendable(o *manifest.Object) []byte {
 // compare plans the PATCH that brings live to the manifest.
 func (d *decision) compare() {
 	in, back := d.comparison()
-	in.LeaveDrift = d.leavesDrift()
+	in.LeaveDrift = d.in.Options.Drift == ReportDrift
 	res := merge.Compare(in)
 	d.item.Changes, d.item.Notes = d.explained(res.Changes), d.explained(res.Notes)
 	d.leaveRefilled(back)

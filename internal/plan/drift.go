@@ -58,13 +58,10 @@ const (
 // DriftPolicies are their names, the default first.
 func DriftPolicies() []DriftPolicy { return []DriftPolicy{OverwriteDrift, FailOnDrift, ReportDrift} }
 
-// leavesDrift reports whether drift is only reported.
-func (p *Planner) leavesDrift() bool { return p.in.Options.Drift == ReportDrift }
-
 // leaveDeleted keeps an object away that another client deleted; false
 // means that it is made again.
 func (d *decision) leaveDeleted() bool {
-	if !d.item.Deleted || !d.leavesDrift() || d.in.Options.AllowRecreate[d.item.Key] {
+	if !d.item.Deleted || d.in.Options.Drift != ReportDrift || d.in.Options.AllowRecreate[d.item.Key] {
 		return false
 	}
 	d.item.Op, d.item.Reason, d.item.Fix = Kept, "it was deleted outside git, and trueup leaves it so (--drift report)", d.item.orRecreate()

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -47,12 +48,18 @@ func (d *decision) foundAs(where string) {
 // the only candidate, made within the claim's lease, that no other open request can have made.
 func (d *decision) foundElsewhere() bool {
 	candidates := d.candidates()
-	if len(candidates) != 1 || d.rec.Before == nil || !d.renames() || d.contested(candidates[0]) || d.incomplete(d.manifest.Kind) {
+	if len(candidates) != 1 || d.rec.Before == nil || d.incomplete(d.manifest.Kind) {
 		return false
 	}
-	obj := candidates[0]
+	obj, renames := candidates[0], false
+	for key, rec := range d.records() {
+		if key != d.item.Key && rec.Open() && d.fits(rec, obj) {
+			return false
+		}
+		renames = renames || rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name
+	}
 	made, err := madeAt(obj)
-	if err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
+	if !renames || err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
 		return false // the view does not hold all that was made before activeFor
 	}
 	d.item.RemoteName = obj.Name
@@ -62,34 +69,37 @@ func (d *decision) foundElsewhere() bool {
 	return true
 }
 
-// candidates are the live objects that the open request may have made: they fit, no record names
-// them, and none was there before the claim.
+// candidates are the live objects that the open request may have made: they fit, no other record is of
+// their name or uid, and none was there before the claim.
 func (d *decision) candidates() []kind.Object {
+	names, uids := map[string]bool{}, map[string]bool{"": false}
+	for key, rec := range d.records() {
+		names[key.Name] = true
+		if key != d.item.Key {
+			names[rec.RemoteName] = true
+			uids[rec.UID] = rec.UID != ""
+		}
+	}
 	var found []kind.Object
 	for _, obj := range d.in.Live.Unmanaged {
 		before := d.rec.Before != nil && d.rec.Before.Has(obj.Name, obj.UID)
-		if obj.Kind == d.manifest.Kind && !obj.Terminating && !before && d.fits(d.rec, obj) && !d.known(obj) {
+		known := names[obj.Name] || uids[obj.UID]
+		if obj.Kind == d.manifest.Kind && !obj.Terminating && !before && !known && d.fits(d.rec, obj) {
 			found = append(found, obj)
 		}
 	}
 	return found
 }
 
-// renames reports whether the platform gave another object of the kind another name.
-func (d *decision) renames() bool {
-	return d.anyRecord(func(key kind.Key, rec ledger.Record) bool {
-		return rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name
-	})
-}
-
-// anyRecord reports whether the predicate holds for any record of the kind.
-func (d *decision) anyRecord(holds func(kind.Key, ledger.Record) bool) bool {
-	for key, rec := range d.in.Ledger.Records {
-		if key.Kind == d.item.Kind && holds(key, rec) {
-			return true
+// records returns the records of the kind.
+func (d *decision) records() iter.Seq2[kind.Key, ledger.Record] {
+	return func(yield func(kind.Key, ledger.Record) bool) {
+		for key, rec := range d.in.Ledger.Records {
+			if key.Kind == d.item.Kind && !yield(key, rec) {
+				return
+			}
 		}
 	}
-	return false
 }
 
 // showCandidates adds to the question about an open request what a person has to choose from.
@@ -104,21 +114,6 @@ func (d *decision) showCandidates() {
 	if len(names) > 0 {
 		d.item.Reason += "; it may be one of these, which are live and not in the ledger: " + strings.Join(names, ", ")
 	}
-}
-
-// known reports whether another record is of a live object, by its name or uid.
-func (d *decision) known(obj kind.Object) bool {
-	_, ok := d.in.Ledger.Records[obj.Key()]
-	return ok || d.anyRecord(func(key kind.Key, rec ledger.Record) bool {
-		return key != d.item.Key && (rec.RemoteName == obj.Name || rec.UID != "" && rec.UID == obj.UID)
-	})
-}
-
-// contested reports whether another open request may have made the object.
-func (d *decision) contested(obj kind.Object) bool {
-	return d.anyRecord(func(key kind.Key, rec ledger.Record) bool {
-		return key != d.item.Key && rec.Open() && d.fits(rec, obj)
-	})
 }
 
 // fits reports whether a live object has what the request of a record sent, and was made after it.

@@ -75,14 +75,10 @@ func (it Item) Removals() int {
 // red (docs/design.md 0.24).
 func (p *Plan) Differs() bool {
 	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
-		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || it.missing() || len(it.Changes)+len(it.FirstContact) > 0)
+		k, ok := kind.Named(it.Kind)
+		missing := ok && k.CanPatch() && !it.Live.Exists // of other kinds, only a person knows
+		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || missing || len(it.Changes)+len(it.FirstContact) > 0)
 	})
-}
-
-// missing reports whether live lacks an object that converges. Of others, only a person knows.
-func (it Item) missing() bool {
-	k, ok := kind.Named(it.Kind)
-	return ok && k.CanPatch() && !it.Live.Exists
 }
 
 // Sends reports whether apply would send anything.

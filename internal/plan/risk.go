@@ -18,23 +18,22 @@ func (p *Plan) Weigh() {
 			at := k.Spec().Places(c.Path)
 			c.Risk = max(at.RiskIn(c.Live), at.RiskIn(c.Desired))
 		}
-		it.Risk = kind.NoRisk
-		if risks := it.risks(); len(risks) > 0 {
-			it.Risk = slices.Max(risks)
-		}
+		it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))
 	}
 }
 
-// risks returns the risk of each line. An object that is made or deleted is one line, as grave as the
-// gravest field of its kind.
-func (it *Item) risks() []kind.Risk {
+// risks returns the risk of each line; sent leaves out those that the request leaves as they are. An
+// object that is made or deleted is one line, as grave as the gravest field of its kind.
+func (it *Item) risks(sent bool) []kind.Risk {
 	k, ok := kind.Named(it.Kind)
 	if !ok {
 		return nil
 	}
 	var risks []kind.Risk
 	for _, c := range it.Changes {
-		risks = append(risks, c.Risk)
+		if !sent || !c.Left {
+			risks = append(risks, c.Risk)
+		}
 	}
 	for _, v := range slices.Concat(it.Collateral, it.FirstContact) {
 		risks = append(risks, k.Spec().Places(v.Path).RiskIn(v.Value))
@@ -50,17 +49,10 @@ func (it *Item) risks() []kind.Risk {
 	return risks
 }
 
-// AtStake counts the lines of that risk of which something is sent.
+// AtStake counts the lines of that risk that are sent.
 func (it Item) AtStake(risk kind.Risk) int {
 	if it.Risk < risk || !it.Op.sends() && it.Op != Delete {
 		return 0
 	}
-	it.Changes = slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })
-	n := 0
-	for _, r := range it.risks() {
-		if r == risk {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(it.risks(true), func(r kind.Risk) bool { return r != risk }))
 }

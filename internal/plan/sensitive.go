@@ -23,16 +23,13 @@ func Shown(p *Plan) *Plan {
 		return p
 	}
 	out := *p
-	out.Settings = slices.Clone(p.Settings)
-	for i := range out.Settings {
-		hides := slices.Clone(out.Settings[i].Hides)
-		for j := range hides {
-			h := &hides[j]
-			h.Git = Conceal(p.Target.Workspace, h.Key, h.Path, h.Git)
-			h.Live = Conceal(p.Target.Workspace, h.Key, h.Path, h.Live)
-		}
-		out.Settings[i].Hides = hides
-	}
+	out.Settings = each(p.Settings, func(s Setting) Setting {
+		s.Hides = each(s.Hides, func(h Hidden) Hidden {
+			h.Git, h.Live = Conceal(p.Target.Workspace, h.Key, h.Path, h.Git), Conceal(p.Target.Workspace, h.Key, h.Path, h.Live)
+			return h
+		})
+		return s
+	})
 	out.Items = slices.Clone(p.Items)
 	for i := range out.Items {
 		if it := &out.Items[i]; secret[it.Kind] {
@@ -85,11 +82,10 @@ func (c concealer) item(it *Item) {
 		ch.Base, ch.Live, ch.Desired = c.at(ch.Path, ch.Base), c.at(ch.Path, ch.Live), c.at(ch.Path, ch.Desired)
 	}
 	for _, list := range []*[]merge.Value{&it.Preserved, &it.Collateral, &it.FirstContact} {
-		*list = slices.Clone(*list)
-		for i := range *list {
-			v := &(*list)[i]
+		*list = each(*list, func(v merge.Value) merge.Value {
 			v.Value = c.at(v.Path, v.Value)
-		}
+			return v
+		})
 	}
 	if it.Spec != nil {
 		it.Spec = canon.Bytes(c.value(kind.Places{c.spec}, "", canon.MustDecode(it.Spec)))
