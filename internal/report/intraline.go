@@ -30,65 +30,53 @@ func intraline(before, after safe) (a, b []part, ok bool) {
 	if short < minIntraline || long > maxIntraline || !wordy(before) || !wordy(after) {
 		return nil, nil, false
 	}
-	var d dictionary
-	differ := diffmatchpatch.New()
-	differ.DiffTimeout = 0 // the clock must not change what is shown
-	shared := 0
-	for _, diff := range differ.DiffMainRunes(d.encode(words(before)), d.encode(words(after)), false) {
-		text := safetext.Join(d.decode(diff.Text), "")
-		switch diff.Type {
-		case diffmatchpatch.DiffEqual:
-			shared += utf8.RuneCountInString(text.String())
-			a, b = append(a, part{text, false}), append(b, part{text, false})
-		case diffmatchpatch.DiffDelete:
-			a = append(a, part{text, true})
-		case diffmatchpatch.DiffInsert:
-			b = append(b, part{text, true})
+	x, y, shared := words(before), words(after), 0
+	for _, r := range compareUnits(x, y) {
+		if r.op != diffmatchpatch.DiffInsert {
+			a = append(a, part{safetext.Join(x[:r.n], ""), r.op != diffmatchpatch.DiffEqual})
+			x = x[r.n:]
+		}
+		if r.op != diffmatchpatch.DiffDelete {
+			b = append(b, part{safetext.Join(y[:r.n], ""), r.op != diffmatchpatch.DiffEqual})
+			y = y[r.n:]
+		}
+		if r.op == diffmatchpatch.DiffEqual {
+			shared += utf8.RuneCountInString(b[len(b)-1].Text.String())
 		}
 	}
 	return a, b, 3*shared >= long
 }
 
-// dictionary replaces each word or line with a character, so that the diff does not compare
-// letters. It holds as many as the private use planes.
-type dictionary struct {
-	units []safe
-	index map[safe]rune
+// run is a number of units, words or lines, that are equal, removed or added.
+type run struct {
+	op diffmatchpatch.Operation
+	n  int
 }
 
+// firstWord starts the private use planes.
 const firstWord = '\U000F0000'
 
-func (d *dictionary) encode(units []safe) []rune {
-	if d.index == nil {
-		d.index = map[safe]rune{}
-	}
-	out := make([]rune, len(units))
-	for i, u := range units {
-		r, ok := d.index[u]
-		if !ok {
-			r = firstWord + rune(len(d.units))
-			d.index[u] = r
-			d.units = append(d.units, u)
+// compareUnits aligns two lists. It replaces each unit with a private character, so that the diff does not
+// compare letters.
+func compareUnits(before, after []safe) []run {
+	index := map[safe]rune{}
+	encode := func(units []safe) []rune {
+		out := make([]rune, len(units))
+		for i, u := range units {
+			if _, known := index[u]; !known {
+				index[u] = firstWord + rune(len(index))
+			}
+			out[i] = index[u]
 		}
-		out[i] = r
+		return out
 	}
-	return out
-}
-
-func (d *dictionary) encodeLines(lines []textLine) []rune {
-	units := make([]safe, len(lines))
-	for i, l := range lines {
-		units[i] = l.text
+	differ := diffmatchpatch.New()
+	differ.DiffTimeout = 0 // the clock must not change what is shown
+	var runs []run
+	for _, diff := range differ.DiffMainRunes(encode(before), encode(after), false) {
+		runs = append(runs, run{diff.Type, utf8.RuneCountInString(diff.Text)})
 	}
-	return d.encode(units)
-}
-
-func (d *dictionary) decode(s string) []safe {
-	out := make([]safe, 0, utf8.RuneCountInString(s))
-	for _, r := range s {
-		out = append(out, d.units[r-firstWord])
-	}
-	return out
+	return runs
 }
 
 func words(s safe) []safe {

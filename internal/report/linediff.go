@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
@@ -33,54 +34,40 @@ func (c lineChange) line() *textLine {
 
 // compareLines aligns two texts: lines that replace each other are paired.
 func compareLines(before, after []textLine) []lineChange {
+	x, y := textsOf(before), textsOf(after)
+	head, tail := sharedEnds(x, y)
+	x, y = x[head:len(x)-tail], y[head:len(y)-tail]
+	middle := []run{{diffmatchpatch.DiffDelete, len(x)}, {diffmatchpatch.DiffInsert, len(y)}}
+	if max(len(x), len(y)) <= maxCompared {
+		middle = compareUnits(x, y)
+	}
 	var out []lineChange
-	first := 0
-	for first < min(len(before), len(after)) && before[first].text == after[first].text {
-		out = append(out, lineChange{&before[first], &after[first]})
-		first++
-	}
-	tail := 0
-	for tail < min(len(before), len(after))-first && before[len(before)-1-tail].text == after[len(after)-1-tail].text {
-		tail++
-	}
-	out = append(out, compareMiddle(before[first:len(before)-tail], after[first:len(after)-tail])...)
-	for i := tail; i > 0; i-- {
-		out = append(out, lineChange{&before[len(before)-i], &after[len(after)-i]})
+	removed, added := 0, 0 // lines between equal ones
+	for _, r := range slices.Concat([]run{{diffmatchpatch.DiffEqual, head}}, middle, []run{{diffmatchpatch.DiffEqual, tail}}) {
+		switch r.op {
+		case diffmatchpatch.DiffDelete:
+			removed += r.n
+		case diffmatchpatch.DiffInsert:
+			added += r.n
+		case diffmatchpatch.DiffEqual:
+			out = append(out, paired(before[:removed], after[:added])...)
+			before, after = before[removed:], after[added:]
+			removed, added = 0, 0
+			for i := range r.n {
+				out = append(out, lineChange{&before[i], &after[i]})
+			}
+			before, after = before[r.n:], after[r.n:]
+		}
 	}
 	return out
 }
 
-// compareMiddle compares texts whose first and last lines differ.
-func compareMiddle(before, after []textLine) []lineChange {
-	if len(before) == 0 || len(after) == 0 || max(len(before), len(after)) > maxCompared {
-		return paired(before, after)
+func textsOf(lines []textLine) []safe {
+	texts := make([]safe, len(lines))
+	for i, l := range lines {
+		texts[i] = l.text
 	}
-	var d dictionary
-	differ := diffmatchpatch.New()
-	differ.DiffTimeout = 0 // the clock must not change what is shown
-	var out []lineChange
-	i, j, gone, come := 0, 0, 0, 0
-	settle := func() {
-		out = append(out, paired(before[i:i+gone], after[j:j+come])...)
-		i, j, gone, come = i+gone, j+come, 0, 0
-	}
-	for _, diff := range differ.DiffMainRunes(d.encodeLines(before), d.encodeLines(after), false) {
-		n := len([]rune(diff.Text))
-		switch diff.Type {
-		case diffmatchpatch.DiffDelete:
-			gone += n
-		case diffmatchpatch.DiffInsert:
-			come += n
-		case diffmatchpatch.DiffEqual:
-			settle()
-			for k := range n {
-				out = append(out, lineChange{&before[i+k], &after[j+k]})
-			}
-			i, j = i+n, j+n
-		}
-	}
-	settle()
-	return out
+	return texts
 }
 
 // paired pairs removed lines with the next added ones that have the same field name.

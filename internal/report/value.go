@@ -83,8 +83,8 @@ func apart(a, b safe, columns int) (safe, safe) {
 	return inside(a, head, tail, columns), inside(b, head, tail, columns)
 }
 
-// sharedEnds counts the runes that two texts share at their start and end.
-func sharedEnds(x, y []rune) (head, tail int) {
+// sharedEnds counts the runes or lines that two texts share at their start and end.
+func sharedEnds[T comparable](x, y []T) (head, tail int) {
 	short := min(len(x), len(y))
 	for head < short && x[head] == y[head] {
 		head++
