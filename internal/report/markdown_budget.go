@@ -12,13 +12,15 @@ const (
 	maxCount = 40
 )
 
-func sizeOf(blocks []section) int {
+func sum[T any](list []T, of func(T) int) int {
 	n := 0
-	for _, b := range blocks {
-		n += b.size
+	for _, e := range list {
+		n += of(e)
 	}
 	return n
 }
+
+func sizeOf(blocks []section) int { return sum(blocks, func(b section) int { return b.size }) }
 
 // fitBlocks writes the blocks that fit, the most important first, and names the others.
 // It shows nothing after a grave change that it can neither show nor name.
@@ -45,11 +47,7 @@ func fitBlocks(blocks []section, where markup, room int) markup {
 
 // mentions returns the bytes that the names of blocks and of their grave changes take.
 func mentions(blocks []section) int {
-	n := 0
-	for _, b := range blocks {
-		n += len(b.mention().String()) + len("\n")
-	}
-	return n
+	return sum(blocks, func(b section) int { return len(b.mention().String()) + len("\n") })
 }
 
 func (s section) mention() safe {
@@ -94,7 +92,7 @@ func fitRank(blocks []section, room int) (markup, []section) {
 	var left []section
 	for i, b := range blocks {
 		if i < n {
-			if lines, ok := within(b.pieces, most-(b.size-sizeOfPieces(b.pieces))); ok {
+			if lines, ok := within(b.pieces, most-(b.size-sum(b.pieces, piece.size))); ok {
 				texts = append(texts, b.text(lines))
 				continue
 			}
@@ -118,36 +116,17 @@ func evenly(sizes []int, room int) int {
 	return most
 }
 
-func sizeOfPieces(pieces []piece) int {
-	n := 0
-	for _, p := range pieces {
-		n += p.size()
-	}
-	return n
-}
-
 func (p piece) size() int {
-	n := 0
-	for _, line := range p.lines {
-		n += len(line.Guarded().String()) + len("\n")
-	}
-	return n
+	return sum(p.lines, func(line safe) int { return len(line.Guarded().String()) + len("\n") })
 }
 
 // within returns the lines of the pieces that fit into most bytes, grave ones and alarms
 // first. A last line counts the others and names their grave paths. ok is false if no
 // piece fits.
 func within(pieces []piece, most int) (lines []safe, ok bool) {
-	all, room := sizeOfPieces(pieces) <= most, most-maxCount
-	mentioned := func(p piece) int {
-		if p.path.Empty() {
-			return 0
-		}
-		return len(p.path.String()) + len(", ")
-	}
-	for _, p := range pieces {
-		room -= mentioned(p)
-	}
+	all, room := sum(pieces, piece.size) <= most, most-maxCount
+	mentioned := func(p piece) int { return len(p.path.String()) + oneIf(!p.path.Empty())*len(", ") }
+	room -= sum(pieces, mentioned)
 	taken := make([]bool, len(pieces))
 	for weight := 2; weight >= 0; weight-- {
 		for i, p := range pieces {

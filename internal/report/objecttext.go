@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
-	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
@@ -74,28 +73,29 @@ type jsonNull struct{}
 func (jsonNull) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
 // bracketed splits a path into field names and list keys in brackets.
-func bracketed(path string) []string {
-	var out []string
-	for _, part := range kind.PathParts(path) {
-		start, depth := 0, 0
-		for i := range len(part) {
-			switch part[i] {
-			case '[':
-				if depth == 0 && start < i {
-					out, start = append(out, part[start:i]), i
-				}
-				depth++
-			case ']':
-				if depth--; depth == 0 {
-					out, start = append(out, part[start:i+1]), i+1
-				}
-			}
+func bracketed(path string) (out []string) {
+	depth, start := 0, 0
+	part := func(end, next int) {
+		if start < end {
+			out = append(out, path[start:end])
 		}
-		if start < len(part) {
-			out = append(out, part[start:])
+		start = next
+	}
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c == '[':
+			if depth++; depth == 1 {
+				part(i, i)
+			}
+		case c == ']':
+			if depth--; depth == 0 {
+				part(i+1, i+1)
+			}
+		case c == '.' && depth == 0:
+			part(i, i+1)
 		}
 	}
-	if len(out) == 0 {
+	if part(len(path), 0); out == nil {
 		return []string{path}
 	}
 	return out

@@ -135,7 +135,7 @@ func advices(n int) safe {
 	return safetext.F("%d pieces of advice", n)
 }
 
-// tally is a number and what it counts: Value for filters, Short for a column head, Class for CSS.
+// tally is a number and what it counts: Value for filters and CI, Short for a column head, Class for CSS.
 type tally struct {
 	Value, Short, Name, Class string
 	N                         int
@@ -207,17 +207,17 @@ func causesLine(pl *plan.Plan, opts Options) safe {
 
 func planCounts(s plan.Summary) []tally {
 	return []tally{
-		{"", "serves", "may serve other content", "alarm", s.Serves},
-		{"", "security", "may expose protected content", "alarm", s.Security},
-		{"", "create", "create", "add", s.Create},
-		{"", "change", "change", "edit", s.Change},
-		{"", "remove", "values removed", "cut", s.Removed},
-		{"", "purge", "purges", "once", s.Purge},
-		{"", "delete", "delete", "cut", s.Delete},
-		{"", "deferred", "deferred", "edit", s.Deferred},
-		{"", "in flight", "in flight", "once", s.InFlight},
-		{"", "blocked", "blocked", "cut", s.Blocked},
-		{"", "drift", "drifted fields", "alarm", s.Drifted},
+		{"serves", "serves", "may serve other content", "alarm", s.Serves},
+		{"security", "security", "may expose protected content", "alarm", s.Security},
+		{"create", "create", "create", "add", s.Create},
+		{"change", "change", "change", "edit", s.Change},
+		{"removed", "remove", "values removed", "cut", s.Removed},
+		{"purge", "purge", "purges", "once", s.Purge},
+		{"delete", "delete", "delete", "cut", s.Delete},
+		{"deferred", "deferred", "deferred", "edit", s.Deferred},
+		{"in-flight", "in flight", "in flight", "once", s.InFlight},
+		{"blocked", "blocked", "blocked", "cut", s.Blocked},
+		{"drifted", "drift", "drifted fields", "alarm", s.Drifted},
 		{"", "kept", "kept", "plain", s.Kept},
 		{"", "in sync", "in sync", "plain", s.Unchanged},
 		{"", "not in git", "not in git", "plain", s.Unmanaged},

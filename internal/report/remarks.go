@@ -222,23 +222,16 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 	return items
 }
 
+var outcomeRules = map[apply.Status]string{
+	apply.Failed: "apply/failed", apply.Blocked: "apply/blocked", apply.Skipped: "apply/skipped", apply.Deferred: "apply/deferred",
+}
+
 // outcomeRule returns the rule of an outcome; empty if it needs no remark.
 func outcomeRule(o apply.Outcome) string {
-	switch o.Status {
-	case apply.Failed:
-		return "apply/failed"
-	case apply.Blocked:
-		return "apply/blocked"
-	case apply.Skipped:
-		return "apply/skipped"
-	case apply.Deferred:
-		return "apply/deferred"
-	case apply.Done:
-		if o.Verdict == apply.NotConverged {
-			return "apply/not-kept"
-		}
+	if o.Status == apply.Done && o.Verdict == apply.NotConverged {
+		return "apply/not-kept"
 	}
-	return ""
+	return outcomeRules[o.Status]
 }
 
 // settingRemarks returns a remark for each setting that differs from the base.
@@ -405,26 +398,17 @@ func (l *lineRemarks) add(rule string, text safe, c plan.Change) {
 	}
 }
 
+var changeRules = map[merge.Class]string{
+	merge.DriftOverwrite: "plan/drift", merge.Conflict: "plan/conflict", merge.RemovedConflict: "plan/conflict",
+	plan.ServerNormalised: "plan/not-kept", merge.Removed: "plan/removed", merge.UnknownBase: "plan/unknown",
+}
+
 // changeRule returns the rule of a change; empty if it needs no remark.
 func changeRule(c plan.Change) string {
-	switch c.Class {
-	case merge.DriftOverwrite:
-		return "plan/drift"
-	case merge.Conflict, merge.RemovedConflict:
-		return "plan/conflict"
-	case plan.ServerNormalised:
-		return "plan/not-kept"
-	case merge.Removed:
-		return "plan/removed"
-	case merge.UnknownBase:
-		return "plan/unknown"
-	case merge.Changed, merge.TakeOver:
-		if c.Cause == plan.FromPending {
-			return "plan/pending"
-		}
-	case merge.Converged, merge.Unmanaged:
+	if c.Cause == plan.FromPending && (c.Class == merge.Changed || c.Class == merge.TakeOver) {
+		return "plan/pending"
 	}
-	return ""
+	return changeRules[c.Class]
 }
 
 // riskRule returns the rule of a change. If the change is grave and is sent, that is the rule of its

@@ -107,9 +107,10 @@ const (
 )
 
 func textPlan(p *printer, doc Document, opts Options) {
-	if _, why := diffStyle(p, opts); !why.Empty() {
+	if opts.Diff == DiffSides && p.width < minSides {
+		opts.Diff = DiffUnified
 		p.gap()
-		p.entry("Note", changed, why)
+		p.entry("Note", changed, safetext.F("side by side needs %d columns and there are %d, so this is the unified form", minSides, p.width))
 	}
 	for _, t := range target(doc) {
 		p.entry(t.Name, strong, safetext.Join(t.Values, ", "))
@@ -172,7 +173,6 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 		}
 	}
 	column = min(column, max(p.width-24, p.width/2))
-	style, _ := diffStyle(p, opts)
 	short := false
 	for _, g := range groups(pl, opts) {
 		single := oneLine(g.item)
@@ -185,7 +185,7 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 			continue
 		}
 		textHeading(p, g, column)
-		if style == DiffUnified || style == DiffSides {
+		if opts.Diff == DiffUnified || opts.Diff == DiffSides {
 			textRows(p, opRows(g.item))
 			textDiff(p, pl, g.item, opts)
 			textNotes(p, g.notes(effects))

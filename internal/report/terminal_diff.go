@@ -17,14 +17,6 @@ const (
 	maxDiffText  = 8000
 )
 
-// diffStyle returns the style of diffs, and why it is not the requested one.
-func diffStyle(p *printer, opts Options) (style string, why safe) {
-	if opts.Diff == DiffSides && p.width < minSides {
-		return DiffUnified, safetext.F("side by side needs %d columns and there are %d, so this is the unified form", minSides, p.width)
-	}
-	return opts.Diff, safe{}
-}
-
 // diffWriter writes at most left lines of at most columns, and counts the hidden ones.
 type diffWriter struct {
 	*printer
@@ -44,7 +36,7 @@ func textDiff(p *printer, pl *plan.Plan, item plan.Item, opts Options) {
 		w.left, w.columns = math.MaxInt, math.MaxInt
 	}
 	before, after := sidesOf(pl)
-	if style, _ := diffStyle(p, opts); style == DiffSides {
+	if opts.Diff == DiffSides {
 		w.sides(parts, before, after)
 	} else {
 		w.wrapped(indent, span{safetext.F("--- %s (%s)", named(item.Key), before), removed})
