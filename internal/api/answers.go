@@ -133,7 +133,6 @@ func answers() []row {
 	}
 }
 
-// unknownOutcome is the class of a request whose outcome is unknown.
 func unknownOutcome(verb kind.Verb) Class {
 	if isWrite(verb) {
 		return Unclear

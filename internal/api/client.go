@@ -102,7 +102,6 @@ func (r *Reader) read(ctx context.Context, c *call, use func(*answer) error) err
 	})
 }
 
-// readBody returns the body of one object, decompressed.
 func (r *Reader) readBody(a *answer) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(a, r.cfg.MaxObject+1))
 	switch {

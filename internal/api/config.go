@@ -164,7 +164,6 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 	return u, nil
 }
 
-// isBelow reports whether u is at or below the other address.
 func isBelow(u *url.URL, other string) bool {
 	o, err := url.Parse(other)
 	if err != nil || o.Host == "" || !strings.EqualFold(u.Host, o.Host) {
@@ -173,7 +172,6 @@ func isBelow(u *url.URL, other string) bool {
 	return strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", strings.TrimRight(o.Path, "/")+"/")
 }
 
-// isDotSegment reports whether a path segment leads to another directory.
 func isDotSegment(segment string) bool { return segment == "." || segment == ".." }
 
 // IsLoopback reports whether an address is on this machine.
@@ -222,17 +220,14 @@ func (e Endpoint) redact(text string) string {
 	return text
 }
 
-// baseSetting names the setting of the area's address.
 func (e Endpoint) baseSetting(area kind.Area) string {
 	return cmp.Or(e.BaseFrom, variable(area, "URL"))
 }
 
-// tokenSetting names the setting of the area's token.
 func (e Endpoint) tokenSetting(area kind.Area) string {
 	return cmp.Or(e.TokenFrom, variable(area, "TOKEN"))
 }
 
-// variable names an environment variable for an area.
 func variable(area kind.Area, part string) string {
 	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
 }

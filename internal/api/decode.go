@@ -127,7 +127,6 @@ func (d *decoder) field() error {
 	return err
 }
 
-// envelope reads the value of metadata, kind or nextPageToken.
 func (d *decoder) envelope(name string) error {
 	v, err := d.tree()
 	if err != nil {
@@ -179,7 +178,6 @@ func (d *decoder) collection(name string) error {
 	return nil
 }
 
-// item reads an item of the list. The decoder keeps nothing of it.
 func (d *decoder) item() error {
 	v, err := d.value()
 	if err != nil {
@@ -346,7 +344,6 @@ func (d *decoder) raw() ([]byte, error) {
 	}
 }
 
-// tree decodes the next value.
 func (d *decoder) tree() (any, error) {
 	v, err := d.value()
 	if err != nil {

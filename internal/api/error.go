@@ -120,10 +120,8 @@ type worded struct {
 	misdirected bool // the configuration points at another workspace
 }
 
-// Error returns the text.
 func (w *worded) Error() string { return w.text }
 
-// Unwrap returns the cause.
 func (w *worded) Unwrap() error { return w.err }
 
 // mismatchf is the error for an answer that is valid but not what was asked for.
@@ -225,7 +223,6 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 	return e
 }
 
-// advise adds to the message what the user can do.
 func (c *call) advise(a *answer, e *Error) {
 	area := c.kind.Area
 	advice := ""

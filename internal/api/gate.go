@@ -168,7 +168,6 @@ func sleep(ctx, pause context.Context, longer time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// paused returns the error for a request that a pause blocks.
 func (c *call) paused(pause context.Context, why string) *Error {
 	e := c.unsent("not sent, because the platform asks to wait until %s%s", stamp(pause), why)
 	e.RetryAfter = max(time.Until(deadline(pause)), time.Nanosecond) // never 0, which means no pause

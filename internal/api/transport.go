@@ -67,7 +67,6 @@ type countedConn struct {
 	written atomic.Int64
 }
 
-// Write writes p and counts it.
 func (c *countedConn) Write(p []byte) (int, error) {
 	c.written.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
@@ -117,7 +116,6 @@ func (s *sending) nothingWritten(ctx context.Context) bool {
 // getOnly is the transport of a Reader. It rejects every method but GET.
 type getOnly struct{ next http.RoundTripper }
 
-// RoundTrip sends a GET.
 func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		if req.Body != nil {

@@ -222,7 +222,6 @@ func (w *work) lookAndPlan(ctx context.Context) (obj kind.Object, now plan.Item,
 	return obj, now, end
 }
 
-// alreadyInSync ends an item that needs no request any more.
 func (w *work) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
 	wrote := write{now: now, sent: w.spec, done: "another client has already made this change"}
 	if w.maybeDone != nil {
@@ -268,7 +267,6 @@ func (w *work) afterPatch(ctx context.Context, now plan.Item, err error) *Outcom
 	return w.settle(ctx, write{now: now, sent: sent, done: changed(*w.item)}, err)
 }
 
-// changed returns a message with the number of changed fields.
 func changed(it plan.Item) string {
 	left := 0
 	for _, c := range it.Changes {
@@ -340,7 +338,6 @@ func (w *work) applied(wrote write, got kind.Object) *Outcome {
 	})
 }
 
-// record records a spec as last-applied.
 func (w *work) record(end *Outcome, a ledger.AppliedSpec) *Outcome {
 	if w.Journal != nil {
 		w.withoutSlot(func() { end.unrecordedLive("it was written", w.Journal.Applied(w.ledgerCtx, w.item.Key, a)) })

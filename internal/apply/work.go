@@ -101,7 +101,6 @@ func (w *work) blockedBy(ctx context.Context) *Outcome {
 	return nil
 }
 
-// withoutRequest ends an item that needs no request.
 func (w *work) withoutRequest(ctx context.Context) *Outcome {
 	it := w.item
 	end := done("")
@@ -244,7 +243,6 @@ func (w *work) readBack(ctx context.Context, name string, sent []byte) (last rea
 	return last
 }
 
-// hasAll reports whether an object has everything that was sent.
 func (w *work) hasAll(sent []byte, obj kind.Object) bool {
 	return obj.Spec != nil && !obj.Terminating && merge.Covers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }

@@ -199,7 +199,6 @@ func (c *check) elements(at place, live, after []any) {
 	}
 }
 
-// checkLines compares each line with live and after.
 func (c *check) checkLines() {
 	first := map[[2]any]*Line{}
 	for i := range c.lines {
@@ -252,7 +251,6 @@ func (t *tree) below(step any) *tree {
 	return t.kids[step]
 }
 
-// at returns the lines of exactly this place.
 func (t *tree) at() []*Line {
 	if t == nil {
 		return nil
@@ -300,7 +298,6 @@ func equalFields(x, y map[string]any) bool {
 	return true
 }
 
-// text returns a scalar as text, without quotes.
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -328,7 +325,6 @@ func lookUp(v any, at []Step, side func(Step) any) any {
 	return v
 }
 
-// below returns a field or an element, or nil.
 func below(v, step any) any {
 	switch step := step.(type) {
 	case string:
@@ -389,7 +385,6 @@ func names(name string, element any, index int) bool {
 	return isText && s == name || name == strconv.Itoa(index) || spells(name, fields)
 }
 
-// spells reports whether a name is made of texts of fields.
 func spells(name string, fields map[string]any) bool {
 	read := make([]bool, len(name)+1) // read[n]: the first n bytes are made of such texts
 	read[0] = true

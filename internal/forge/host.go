@@ -162,7 +162,6 @@ func (c *Client) notes(ctx context.Context, s store) ([]note, error) {
 	return nil, fmt.Errorf("list the %s: there are more than %d, so trueup can't tell whether one is its own", s.all, perPage*maxPages)
 }
 
-// edit changes a note, deletes a comment, or closes an issue.
 func (c *Client) edit(ctx context.Context, s store, doing, method string, id int64, fields map[string]string) error {
 	if _, err := c.call(ctx, request{method, fmt.Sprint(s.item, id), fields}, nil); err != nil {
 		return fmt.Errorf("%s %s %d: %w", doing, s.one, id, err)

@@ -188,7 +188,6 @@ func (r Repository) File(ctx context.Context, commit, name string, same func(id 
 	return content, err == nil, err
 }
 
-// entries returns the entries of one type, with names from the repository's top.
 func (r Repository) entries(ctx context.Context, commit string, of FileKind) ([]treeFile, error) {
 	files, err := r.list(ctx, commit, "", "-r", "--full-tree")
 	return slices.DeleteFunc(files, func(f treeFile) bool { return f.kind() != of }), err

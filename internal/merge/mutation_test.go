@@ -19,7 +19,7 @@ var mutations = []mutation{
 	{"removal not sent", "walk.go", "case n.base.known():\n\t\treturn w.differs(n)", "case n.base.known():\n\t\treturn nil, false"},
 	{"live-only element fields dropped", "walk.go", "w.whole && !n.byKey:", "w.whole:"},
 	{"removed element fields kept", "walk.go", "case n.base.known():\n\t\treturn w.differs(n)", "case !w.whole && n.base.known():\n\t\treturn w.differs(n)"},
-	{"no scalar rule", "scalar.go", "return xKind == yKind || xKind == isText || yKind == isText", "return xKind == yKind"},
+	{"no scalar rule", "settled.go", "return xKind == yKind || xKind == isText || yKind == isText", "return xKind == yKind"},
 	{
 		"lists compared literally", "settled.go",
 		"if !settled(item, bases.at(i), w, have[j]) {",
@@ -34,7 +34,7 @@ var mutations = []mutation{
 	{"documented types not used", "form.go", "return typed(r.scalarType(), v)", "return v"},
 	{"pending not judged", "node.go", "c.begin(fieldOf(p, name))", "_ = p"},
 	{
-		"unknown paths compared strictly", "scalar.go",
+		"unknown paths compared strictly", "settled.go",
 		"\tif r.scalarType() == Number {", "\tif r.scalarType() == Unknown && a != b {\n\t\treturn false\n\t}\n\tif r.scalarType() == Number {",
 	},
 }

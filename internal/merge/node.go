@@ -33,7 +33,6 @@ type base struct {
 
 func (b base) known() bool { return b.applied != nil || len(b.pending) > 0 }
 
-// begin adds what a write was to leave here.
 func (b *base) begin(v any) {
 	if v == nil {
 		b.gone = true

@@ -37,7 +37,6 @@ type Rules struct {
 	Item   *Rules
 }
 
-// orDefaults returns r, or the defaults for nil.
 func (r *Rules) orDefaults() *Rules {
 	if r == nil {
 		return &Rules{}

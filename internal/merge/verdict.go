@@ -48,7 +48,6 @@ func classifyRemoved(n node, b any, liveIsBase bool) Class {
 	return RemovedConflict
 }
 
-// classifyOrder is the verdict on the order of an ordered list.
 func (w *walker) classifyOrder(l list) Class {
 	before := l.before()
 	recorded := elements(before)

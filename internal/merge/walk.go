@@ -224,7 +224,6 @@ func arrange(l list) []int {
 	return order
 }
 
-// dropped records the live elements that git lacks.
 func (w *walker) dropped(l list) {
 	if !slices.Contains(l.back, -1) {
 		return
@@ -280,7 +279,6 @@ func (w *walker) unplaced(n node) {
 	}
 }
 
-// moved records the elements of an ordered list that change their position.
 func (w *walker) moved(l list) {
 	if l.rules.set() {
 		return
