@@ -114,15 +114,13 @@ func newLedgerList(a *app) *cobra.Command {
 }
 
 func stateOf(rec ledger.Record) string {
-	switch {
-	case rec.State != "":
-		return string(rec.State)
-	case rec.Pending != nil:
-		return "pending"
-	case rec.Applied != nil:
-		return "applied"
+	state := "free"
+	if rec.Pending != nil {
+		state = "pending"
+	} else if rec.Applied != nil {
+		state = "applied"
 	}
-	return "free"
+	return cmp.Or(string(rec.State), state)
 }
 
 func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
@@ -291,37 +289,30 @@ func questions(view ledger.View, keys []kind.Key) (doc report.Document) {
 
 func newLedgerAdopt(a *app) *cobra.Command {
 	var reason string
-	cmd := a.command("adopt KIND/NAME [PATH...]", func(ctx context.Context, args []string) (report.Document, error) {
-		return a.adoptRecord(ctx, args[0], args[1:], reason)
+	cmd := a.command("adopt KIND/NAME [PATH...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
+		key, err := keyArg(args[0])
+		if err != nil {
+			return doc, err
+		}
+		l, err := a.loadValid(ctx, args[1:], "nothing was recorded")
+		if err != nil {
+			return doc, err
+		}
+		o := l.Set.Find(key)
+		if o == nil {
+			return doc, fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
+		}
+		spec := plan.NewPlanner(plan.Inputs{Set: l.Set, Options: plan.Options{Overrides: l.Project.Overrides}}).Managed(o)
+		err = a.withLedger(ctx, l.Project, l.Set, func(l *ledger.Ledger) error {
+			return l.Adopt(ctx, key, a.adoption(o, spec, reason))
+		})
+		if err == nil {
+			say(&doc, "%s: adopted as in %s", key, o.Path)
+		}
+		return doc, err
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "the reason, which the record keeps")
 	return cmd
-}
-
-func (a *app) adoptRecord(ctx context.Context, arg string, paths []string, reason string) (doc report.Document, err error) {
-	key, err := keyArg(arg)
-	if err != nil {
-		return doc, err
-	}
-	loaded, err := a.load(ctx, paths, false)
-	if err != nil {
-		return doc, err
-	}
-	if err := loaded.Findings.Refuse("the manifests are invalid, and nothing was recorded"); err != nil {
-		return doc, err
-	}
-	o := loaded.Set.Find(key)
-	if o == nil {
-		return doc, fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
-	}
-	spec := plan.NewPlanner(plan.Inputs{Set: loaded.Set, Options: plan.Options{Overrides: loaded.Project.Overrides}}).Managed(o)
-	err = a.withLedger(ctx, loaded.Project, loaded.Set, func(l *ledger.Ledger) error {
-		return l.Adopt(ctx, key, a.adoption(o, spec, reason))
-	})
-	if err != nil {
-		return doc, err
-	}
-	return said("%s: adopted as in %s", key, o.Path), nil
 }
 
 func newLedgerSettle(a *app) *cobra.Command {

@@ -24,40 +24,36 @@ import (
 
 func newLedgerInit(a *app) *cobra.Command {
 	var adopt string
-	cmd := a.command("init [--adopt=all|none|GLOB]", func(ctx context.Context, _ []string) (report.Document, error) {
-		return a.initLedger(ctx, adopt)
+	cmd := a.command("init [--adopt=all|none|GLOB]", func(ctx context.Context, _ []string) (doc report.Document, err error) {
+		p, err := a.findProject()
+		if err != nil {
+			return doc, err
+		}
+		w, err := a.openPlatform(ctx, p, &manifest.Set{})
+		if err != nil {
+			return doc, err
+		}
+		defer w.Close()
+		if w.Ledger.Store == "" {
+			return doc, errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
+		}
+		id, err := a.makeLedger(ctx, p, w, adopt, &doc)
+		if err != nil {
+			return doc, err
+		}
+		if p.Ledger.ID == "" && !a.global.sandbox {
+			store := fmt.Sprintf("store: %q, ", w.Ledger.Store)
+			if strings.Contains(w.Ledger.Store, "endpoint=") {
+				store = "" // only the environment may name it
+			}
+			say(&doc, "now write its id into trueup.yaml, so that trueup never uses another ledger by mistake:")
+			say(&doc, "")
+			say(&doc, "ledger: {%sid: %s}", store, id)
+		}
+		return doc, a.notReady(ctx, p, w)
 	})
 	cmd.Flags().StringVar(&adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB`")
 	return cmd
-}
-
-func (a *app) initLedger(ctx context.Context, adopt string) (doc report.Document, err error) {
-	p, err := a.findProject()
-	if err != nil {
-		return doc, err
-	}
-	w, err := a.openPlatform(ctx, p, &manifest.Set{})
-	if err != nil {
-		return doc, err
-	}
-	defer w.Close()
-	if w.Ledger.Store == "" {
-		return doc, errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
-	}
-	id, err := a.makeLedger(ctx, p, w, adopt, &doc)
-	if err != nil {
-		return doc, err
-	}
-	if p.Ledger.ID == "" && !a.global.sandbox {
-		store := fmt.Sprintf("store: %q, ", w.Ledger.Store)
-		if strings.Contains(w.Ledger.Store, "endpoint=") {
-			store = "" // only the environment may name it
-		}
-		say(&doc, "now write its id into trueup.yaml, so that trueup never uses another ledger by mistake:")
-		say(&doc, "")
-		say(&doc, "ledger: {%sid: %s}", store, id)
-	}
-	return doc, a.notReady(ctx, p, w)
 }
 
 // makeLedger creates the ledger of a platform, tests that its store is safe, records what was sent

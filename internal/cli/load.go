@@ -132,6 +132,15 @@ func (a *app) loadOf(
 	return l, err
 }
 
+// loadValid is load, but refuses invalid manifests. nothing says what the command therefore did not do.
+func (a *app) loadValid(ctx context.Context, paths []string, nothing string) (project.Loaded, error) {
+	l, err := a.load(ctx, paths, false)
+	if err == nil {
+		err = l.Refuse(nothing)
+	}
+	return l, err
+}
+
 // history returns a reader of the manifests in earlier commits.
 func (a *app) history(l project.Loaded, paths []string) *history.Reader {
 	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event file, ci is incomplete

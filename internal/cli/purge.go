@@ -28,8 +28,23 @@ func newPurge(a *app) *cobra.Command {
 
 func newPurgeNew(a *app) *cobra.Command {
 	var opts compose.Options
-	cmd := a.command("new [ADDRESS...]", func(ctx context.Context, args []string) (report.Document, error) {
-		return a.newPurges(ctx, opts, args)
+	cmd := a.command("new [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
+		if err := a.checkCompose(opts); err != nil {
+			return doc, err
+		}
+		l, err := a.loadValid(ctx, nil, "nothing was written")
+		if err != nil {
+			return doc, err
+		}
+		if a.global.sandbox {
+			a.log(slog.LevelInfo, report.Banner)
+		}
+		env := a.composeEnv(l)
+		src, err := compose.Gather(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
+		if err != nil {
+			return doc, err
+		}
+		return a.compose(ctx, env, opts, src)
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
@@ -49,28 +64,6 @@ func newPurgeNew(a *app) *cobra.Command {
 	}
 	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
 	return cmd
-}
-
-func (a *app) newPurges(ctx context.Context, opts compose.Options, args []string) (doc report.Document, err error) {
-	if err := a.checkCompose(opts); err != nil {
-		return doc, err
-	}
-	l, err := a.load(ctx, nil, false)
-	if err != nil {
-		return doc, err
-	}
-	if err := l.Findings.Refuse("the manifests are invalid, and nothing was written"); err != nil {
-		return doc, err
-	}
-	if a.global.sandbox {
-		a.log(slog.LevelInfo, report.Banner)
-	}
-	env := a.composeEnv(l)
-	src, err := compose.Gather(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
-	if err != nil {
-		return doc, err
-	}
-	return a.compose(ctx, env, opts, src)
 }
 
 func (a *app) checkCompose(opts compose.Options) error {
@@ -135,37 +128,30 @@ func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (
 func newPurgeList(a *app) *cobra.Command {
 	var all bool
 	var only []string
-	cmd := a.command("ls [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		return a.listPurges(ctx, all, only, paths)
+	cmd := a.command("ls [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+		l, err := a.loadValid(ctx, paths, "nothing is listed")
+		if err != nil {
+			return doc, err
+		}
+		known, err := a.requests(ctx, l, nil)
+		if err != nil {
+			known.View = ledger.Unreadable(err)
+		}
+		if all && known.View.Problem == "" {
+			err := a.withLedger(ctx, l.Project, &manifest.Set{}, func(l *ledger.Ledger) error { return addAllRequests(ctx, l, known.View) })
+			if err != nil {
+				return doc, err
+			}
+		}
+		list := compose.List(l.Set, known, l.Project.Partly(a.dir(), paths), only)
+		list.Sandbox = a.global.sandbox
+		return report.Document{Data: list, Text: func(out report.Lines, opts report.Options) { writePurges(out, list, opts) }}, nil
 	})
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
 	f.StringArrayVar(&only, "only", nil, "list only purges of `STATUS`; repeatable")
 	oneOfFlag(f, "only", compose.Statuses()...)
 	return cmd
-}
-
-func (a *app) listPurges(ctx context.Context, all bool, only, paths []string) (doc report.Document, err error) {
-	l, err := a.load(ctx, paths, false)
-	if err != nil {
-		return doc, err
-	}
-	if err := l.Findings.Refuse("the manifests are invalid (see trueup validate)"); err != nil {
-		return doc, err
-	}
-	known, err := a.requests(ctx, l, nil)
-	if err != nil {
-		known.View = ledger.Unreadable(err)
-	}
-	if all && known.View.Problem == "" {
-		err := a.withLedger(ctx, l.Project, &manifest.Set{}, func(l *ledger.Ledger) error { return addAllRequests(ctx, l, known.View) })
-		if err != nil {
-			return doc, err
-		}
-	}
-	list := compose.List(l.Set, known, l.Project.Partly(a.dir(), paths), only)
-	list.Sandbox = a.global.sandbox
-	return report.Document{Data: list, Text: func(out report.Lines, opts report.Options) { writePurges(out, list, opts) }}, nil
 }
 
 // addAllRequests adds the requests of the ledger that a view does not have.
@@ -187,14 +173,13 @@ func writePurges(out report.Lines, l compose.Listing, opts report.Options) {
 	if l.Sandbox {
 		out.Printf("%s\n\n", report.Banner)
 	}
-	rows := make([][]string, len(l.Purges))
-	for i, p := range l.Purges {
-		rows[i] = []string{p.Shown(), p.Name, p.String(), p.When(), l.Where(p)}
+	var rows [][]string
+	for _, p := range l.Purges {
+		rows = append(rows, []string{p.Shown(), p.Name, p.String(), p.When(), l.Where(p)})
 	}
-	switch {
-	case len(rows) == 0 && l.Problem != "":
+	if rows == nil && l.Problem != "" {
 		rows = [][]string{{"no such purges in git"}}
-	case len(rows) == 0:
+	} else if rows == nil {
 		rows = [][]string{{"no purges"}}
 	}
 	out.Marked(rows, report.Options{Width: opts.Width})

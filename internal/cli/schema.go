@@ -24,7 +24,12 @@ func newSchema(a *app) *cobra.Command {
 		case (list || dir != "") && len(args) > 0:
 			return report.Document{}, errors.New("--list and --dir are for all schemas: remove KIND")
 		case list:
-			return schemaList(), nil
+			all := allSchemas()
+			rows := make([][]string, len(all))
+			for i, s := range all {
+				rows[i] = []string{s.Name, s.Description}
+			}
+			return table("trueup.schemas/v1", "schemas", all, rows), nil
 		case dir != "":
 			return a.writeSchemas(dir)
 		case len(args) == 0:
@@ -77,15 +82,6 @@ func schemaOf(name string, f files.File) schema {
 	_ = json.Unmarshal(f.Content, &s) // what is no JSON has no title
 	s.Name = name
 	return s
-}
-
-func schemaList() report.Document {
-	all := allSchemas()
-	rows := make([][]string, len(all))
-	for i, s := range all {
-		rows[i] = []string{s.Name, s.Description}
-	}
-	return table("trueup.schemas/v1", "schemas", all, rows)
 }
 
 func (a *app) writeSchemas(dir string) (doc report.Document, err error) {
