@@ -29,7 +29,28 @@ type applyOptions struct {
 func newApply(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := a.command("apply [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		return a.apply(ctx, opts, paths)
+		expected, err := reconcile.Expect(opts.expect, a.full(opts.expect))
+		if err != nil {
+			return report.Document{}, err
+		}
+		return a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
+			if doc.Errors = expected.Against(doc.Plan); len(doc.Errors) > 0 {
+				doc.ExitCode = exit.Stale
+				return nil
+			}
+			asked, err := a.approve(*doc, expected, opts.autoApprove)
+			if err != nil {
+				return err
+			}
+			a.send(ctx, s, opts.ApplyOptions, doc)
+			if doc.ExitCode == exit.OK {
+				s.Finish(ctx)
+			}
+			if asked && a.global.output == "text" {
+				doc.Plan, doc.Findings = nil, nil // the question showed them
+			}
+			return nil
+		})
 	})
 	f := cmd.Flags()
 	opts.register(f)
@@ -41,31 +62,6 @@ func newApply(a *app) *cobra.Command {
 	f.DurationVar(&opts.WaitTimeout, "wait-timeout", 10*time.Minute, "how long --wait waits for each object")
 	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	return cmd
-}
-
-func (a *app) apply(ctx context.Context, opts applyOptions, paths []string) (report.Document, error) {
-	expected, err := reconcile.Expect(opts.expect, a.full(opts.expect))
-	if err != nil {
-		return report.Document{}, err
-	}
-	return a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
-		if doc.Errors = expected.Against(doc.Plan); len(doc.Errors) > 0 {
-			doc.ExitCode = exit.Stale
-			return nil
-		}
-		asked, err := a.approve(*doc, expected, opts.autoApprove)
-		if err != nil {
-			return err
-		}
-		a.send(ctx, s, opts.ApplyOptions, doc)
-		if doc.ExitCode == exit.OK {
-			s.Finish(ctx)
-		}
-		if asked && a.global.output == "text" {
-			doc.Plan, doc.Findings = nil, nil // the question showed them
-		}
-		return nil
-	})
 }
 
 // send sends what the plan shows, and adds the outcome to the document.

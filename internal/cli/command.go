@@ -199,7 +199,7 @@ func (a *app) checkFormats() error {
 // the result is text. The run exits with the document's code, or with 1 if that is 0 and a write failed.
 func (a *app) emit(doc report.Document, failed error) (err error) {
 	doc.Command = cmp.Or(doc.Command, a.running)
-	text, hasOwnForm, errs := a.global.output == "text", doc.Data != nil || doc.Text != nil || doc.Messages != nil, doc.Errors
+	text, errs := a.global.output == "text", doc.Errors
 	if failed != nil {
 		doc.ExitCode, doc.Errors = exit.Of(failed), append(slices.Clone(errs), failed.Error())
 	}
@@ -210,7 +210,7 @@ func (a *app) emit(doc report.Document, failed error) (err error) {
 	case failed != nil && (doc.Data == nil || a.global.output != "json"):
 		failed = &shownError{failed}
 	}
-	if failed == nil || !text || hasOwnForm {
+	if failed == nil || !text || doc.HasOwnText() {
 		a.code, a.emitted = doc.ExitCode, true
 		opts := a.shown()
 		opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width

@@ -105,11 +105,9 @@ func (a *app) convert(opts convertOptions, paths []string) (doc report.Document,
 		return doc, err
 	}
 	route, err := opts.route(p)
-	if err != nil {
+	intoFiles := opts.write || opts.dir != ""
+	if err = cmp.Or(err, refuse(intoFiles && slices.Contains(paths, "-"), "standard input has no file to write to: remove --write and --dir")); err != nil {
 		return doc, err
-	}
-	if (opts.write || opts.dir != "") && slices.Contains(paths, "-") {
-		return doc, errors.New("standard input has no file to write to: remove --write and --dir")
 	}
 	texts, findings, err := a.texts(p, paths)
 	if err != nil {

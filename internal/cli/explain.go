@@ -20,52 +20,48 @@ import (
 
 func newExplain(a *app) *cobra.Command {
 	var live bool
-	cmd := a.command("explain TOPIC", func(ctx context.Context, args []string) (report.Document, error) {
-		return a.explain(ctx, args[0], live)
+	cmd := a.command("explain TOPIC", func(ctx context.Context, args []string) (doc report.Document, err error) {
+		topic, rules := args[0], manifest.Rules()
+		rule := slices.IndexFunc(rules, func(r manifest.Rule) bool { return r.Name == topic })
+		if object, _, _ := strings.Cut(topic, "."); live && (rule >= 0 || !strings.Contains(object, "/") || strings.Contains(object, "[")) {
+			return doc, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
+		}
+		if rule >= 0 {
+			return ruleDocument(rules[rule]), nil
+		}
+		var l project.Loaded
+		t, err := explain.Parse(topic, func() (*manifest.Set, error) {
+			l, err = a.load(ctx, nil, false)
+			return l.Set, err
+		})
+		if err != nil {
+			return doc, err
+		}
+		facts, err := t.Facts()
+		if err != nil {
+			return doc, err
+		}
+		if t.Name != "" {
+			var get func() (kind.Object, error)
+			if live {
+				get = func() (kind.Object, error) { return a.getLive(ctx, l, t) }
+			}
+			if facts.Object, err = t.Values(l.Set, l.Project.Workspace, get); err != nil {
+				return doc, err
+			}
+		}
+		doc.Data = facts
+		doc.Text = func(out report.Lines, opts report.Options) {
+			out.Text(fitted(factsText(facts), opts.Width))
+			if facts.Object != nil {
+				writeValues(out, facts.Object, t.IsWhole())
+			}
+		}
+		return doc, nil
 	})
 	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: also show what is live")
 	cmd.ValidArgsFunction = a.completeTopics
 	return cmd
-}
-
-func (a *app) explain(ctx context.Context, topic string, live bool) (doc report.Document, err error) {
-	rules := manifest.Rules()
-	rule := slices.IndexFunc(rules, func(r manifest.Rule) bool { return r.Name == topic })
-	if object, _, _ := strings.Cut(topic, "."); live && (rule >= 0 || !strings.Contains(object, "/") || strings.Contains(object, "[")) {
-		return doc, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
-	}
-	if rule >= 0 {
-		return ruleDocument(rules[rule]), nil
-	}
-	var l project.Loaded
-	t, err := explain.Parse(topic, func() (*manifest.Set, error) {
-		l, err = a.load(ctx, nil, false)
-		return l.Set, err
-	})
-	if err != nil {
-		return doc, err
-	}
-	facts, err := t.Facts()
-	if err != nil {
-		return doc, err
-	}
-	if t.Name != "" {
-		var get func() (kind.Object, error)
-		if live {
-			get = func() (kind.Object, error) { return a.getLive(ctx, l, t) }
-		}
-		if facts.Object, err = t.Values(l.Set, l.Project.Workspace, get); err != nil {
-			return doc, err
-		}
-	}
-	doc.Data = facts
-	doc.Text = func(out report.Lines, opts report.Options) {
-		out.Text(fitted(factsText(facts), opts.Width))
-		if facts.Object != nil {
-			writeValues(out, facts.Object, t.IsWhole())
-		}
-	}
-	return doc, nil
 }
 
 // getLive reads one object, and can do nothing else.

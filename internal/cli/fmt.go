@@ -22,8 +22,35 @@ type fmtOptions struct{ check, fix, diff bool }
 
 func newFmt(a *app) *cobra.Command {
 	var opts fmtOptions
-	cmd := a.command("fmt [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		return a.fmt(ctx, opts, paths)
+	cmd := a.command("fmt [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+		piped := slices.Contains(paths, onStdout)
+		if err := cmp.Or(
+			refuse(piped && len(paths) > 1, "- goes to standard output, so it can't be combined with other names"),
+			refuse(piped && !opts.check && a.global.output != "text", "-o json: standard output is the manifest itself; add --check"),
+		); err != nil {
+			return doc, err
+		}
+		list, findings, err := a.tidy(ctx, opts, paths)
+		if err != nil {
+			return doc, err
+		}
+		doc.Findings = findings
+		for _, f := range list {
+			doc.Objects += f.Objects
+		}
+		if piped && !opts.check {
+			return a.fmtPipe(doc.Findings, list, opts)
+		}
+		if !opts.check {
+			a.writeFormatted(list)
+		}
+		doc.ExitCode = fmtCode(doc.Findings, list, opts.check)
+		doc.Data = fmtDocument{
+			Format: "trueup.fmt/v1", Command: "fmt", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
+			Files: slices.DeleteFunc(slices.Clone(list), func(f fmtFile) bool { return !f.Changes() && f.Left == nil }),
+		}
+		doc.Text = func(out report.Lines, shown report.Options) { a.writeFmt(out, opts, doc.Findings, list, shown) }
+		return doc, nil
 	})
 	f := cmd.Flags()
 	f.BoolVar(&opts.check, "check", false, "change nothing, and exit with 2 if a file would change")
@@ -60,37 +87,6 @@ func (f fmtFile) unformatted() string {
 		at = fmt.Sprintf("%s:%d", at, f.Left.Line)
 	}
 	return at + ": not formatted: " + f.Left.Reason
-}
-
-func (a *app) fmt(ctx context.Context, opts fmtOptions, paths []string) (doc report.Document, err error) {
-	piped := slices.Contains(paths, onStdout)
-	if err := cmp.Or(
-		refuse(piped && len(paths) > 1, "- goes to standard output, so it can't be combined with other names"),
-		refuse(piped && !opts.check && a.global.output != "text", "-o json: standard output is the manifest itself; add --check"),
-	); err != nil {
-		return doc, err
-	}
-	list, findings, err := a.tidy(ctx, opts, paths)
-	if err != nil {
-		return doc, err
-	}
-	doc.Findings = findings
-	for _, f := range list {
-		doc.Objects += f.Objects
-	}
-	if piped && !opts.check {
-		return a.fmtPipe(doc.Findings, list, opts)
-	}
-	if !opts.check {
-		a.writeFormatted(list)
-	}
-	doc.ExitCode = fmtCode(doc.Findings, list, opts.check)
-	doc.Data = fmtDocument{
-		Format: "trueup.fmt/v1", Command: "fmt", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
-		Files: slices.DeleteFunc(slices.Clone(list), func(f fmtFile) bool { return !f.Changes() && f.Left == nil }),
-	}
-	doc.Text = func(out report.Lines, shown report.Options) { a.writeFmt(out, opts, doc.Findings, list, shown) }
-	return doc, nil
 }
 
 // tidy reads files, and decides on their new content.

@@ -367,42 +367,39 @@ func (a *app) exportLedger(ctx context.Context, l *ledger.Ledger, args []string)
 
 func newLedgerImport(a *app) *cobra.Command {
 	var leave []string
-	cmd := a.ledgerCommand("import FILE|FOLDER|-", func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error) {
-		return a.importLedger(ctx, l, args[0], leave)
+	cmd := a.ledgerCommand("import FILE|FOLDER|-", func(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
+		name := args[0]
+		left, err := reconcile.Keys("--leave", leave)
+		if err != nil {
+			return doc, err
+		}
+		backup, err := a.readBackup(name)
+		if err != nil {
+			return doc, fmt.Errorf("%s: %w", name, err)
+		}
+		backup.Records = slices.DeleteFunc(backup.Records, func(r ledger.Record) bool { return left[r.Key] })
+		done, err := l.Import(ctx, backup)
+		if conflicts, ok := errors.AsType[*ledger.ConflictsError](err); ok {
+			for _, c := range conflicts.Conflicts {
+				message, fix := c.Explain()
+				say(&doc, "%s: %s", c.Given, message)
+				say(&doc, "  fix: %s", fix)
+			}
+			return doc, exit.With(exit.NeedsPerson, conflicts)
+		}
+		if err != nil {
+			return doc, err
+		}
+		if done.Restored {
+			say(&doc, "the ledger is restored as of %s: it lacks later requests, and the next apply may send them again.",
+				backup.ExportedAt.UTC().Format(time.RFC3339))
+			say(&doc, "First record the requests that were sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB")
+		}
+		say(&doc, "records added: %d, updated: %d, unchanged: %d", done.Added, done.Advanced, done.Left)
+		return doc, nil
 	})
 	cmd.Flags().StringArrayVar(&leave, "leave", nil, "leave `KIND/NAME` as it is in the ledger; repeatable")
 	return cmd
-}
-
-func (a *app) importLedger(ctx context.Context, l *ledger.Ledger, name string, leave []string) (doc report.Document, err error) {
-	left, err := reconcile.Keys("--leave", leave)
-	if err != nil {
-		return doc, err
-	}
-	backup, err := a.readBackup(name)
-	if err != nil {
-		return doc, fmt.Errorf("%s: %w", name, err)
-	}
-	backup.Records = slices.DeleteFunc(backup.Records, func(r ledger.Record) bool { return left[r.Key] })
-	done, err := l.Import(ctx, backup)
-	if conflicts, ok := errors.AsType[*ledger.ConflictsError](err); ok {
-		for _, c := range conflicts.Conflicts {
-			message, fix := c.Explain()
-			say(&doc, "%s: %s", c.Given, message)
-			say(&doc, "  fix: %s", fix)
-		}
-		return doc, exit.With(exit.NeedsPerson, conflicts)
-	}
-	if err != nil {
-		return doc, err
-	}
-	if done.Restored {
-		say(&doc, "the ledger is restored as of %s: it lacks later requests, and the next apply may send them again.",
-			backup.ExportedAt.UTC().Format(time.RFC3339))
-		say(&doc, "First record the requests that were sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB")
-	}
-	say(&doc, "records added: %d, updated: %d, unchanged: %d", done.Added, done.Advanced, done.Left)
-	return doc, nil
 }
 
 // maxBackup limits the backup of a ledger, in bytes.

@@ -165,6 +165,11 @@ func (a *app) chooseAdopted(ctx context.Context, p project.Project, cfg ledger.C
 			return nil, err
 		}
 	}
+	return adoptedOf(once, adopt)
+}
+
+// adoptedOf returns the objects whose name or KIND/NAME matches the answer to --adopt, or all.
+func adoptedOf(once []*manifest.Object, adopt string) ([]*manifest.Object, error) {
 	if adopt == "all" {
 		return once, nil
 	}

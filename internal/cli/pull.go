@@ -27,7 +27,13 @@ func newPull(a *app) *cobra.Command {
 		if opts.File == onStdout {
 			opts.File, opts.Stdout = "", true
 		}
-		return checkPull(opts, a.global.output)
+		return cmp.Or(
+			refuse(opts.Dir != "" && (opts.File != "" || opts.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
+			refuse(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
+			refuse(opts.Stdout && (opts.Diff || opts.Replace), "--file - reads no file: remove --diff and --replace"),
+			refuse(opts.Stdout && a.global.output != "text", "--file - writes manifests to standard output: remove -o"),
+			refuse(opts.File != "" && !manifest.IsYAML(opts.File), "--file must end in .yaml or .yml"),
+		)
 	}
 	cmd.ValidArgsFunction = a.completePull
 	f := cmd.Flags()
@@ -37,17 +43,6 @@ func newPull(a *app) *cobra.Command {
 	f.BoolVar(&opts.Diff, "diff", false, "write nothing, and show how the objects in git differ from live")
 	f.BoolVar(&opts.Replace, "replace", false, "overwrite manifests that differ from live; their comments, labels and annotations are lost")
 	return cmd
-}
-
-// checkPull refuses flags that contradict each other.
-func checkPull(o adopt.Options, output string) error {
-	return cmp.Or(
-		refuse(o.Dir != "" && (o.File != "" || o.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
-		refuse(o.Diff && o.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
-		refuse(o.Stdout && (o.Diff || o.Replace), "--file - reads no file: remove --diff and --replace"),
-		refuse(o.Stdout && output != "text", "--file - writes manifests to standard output: remove -o"),
-		refuse(o.File != "" && !manifest.IsYAML(o.File), "--file must end in .yaml or .yml"),
-	)
 }
 
 func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc report.Document, err error) {

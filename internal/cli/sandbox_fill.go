@@ -28,8 +28,31 @@ import (
 func newSandboxFill(a *app) *cobra.Command {
 	var dir string
 	var world sample.World
-	cmd := a.command("fill --dir DIR", func(ctx context.Context, _ []string) (report.Document, error) {
-		return a.fillSandbox(ctx, dir, world)
+	cmd := a.command("fill --dir DIR", func(ctx context.Context, _ []string) (doc report.Document, err error) {
+		if dir == "" {
+			return doc, errors.New("add --dir DIR, where to write the manifests")
+		}
+		if err := checkWorld(world); err != nil {
+			return doc, err
+		}
+		p, at, err := a.sandboxDir()
+		if err != nil {
+			return doc, err
+		}
+		ws, err := config.SandboxWorkspace(p, &manifest.Set{})
+		if err != nil {
+			return doc, err
+		}
+		if err := a.writeSamples(ctx, dir, ws, world); err != nil {
+			return doc, err
+		}
+		live, err := a.config().SeedSandbox(ctx, at, ws, liveSamples(world, ws))
+		if err != nil {
+			return doc, err
+		}
+		return said("%s in %s; %s live in the sandbox, in workspace %s",
+			diag.Plural(world.Len(), "manifest is", "manifests are"), dir,
+			diag.Plural(live, "object is", "objects are"), ws.Name), nil
 	})
 	f := cmd.Flags()
 	f.StringVar(&dir, "dir", "", "write to `DIR`")
@@ -53,33 +76,6 @@ func checkWorld(w sample.World) error {
 		return fmt.Errorf("--purges %d: the platform accepts %d for each hostname, and there are %d", w.Purges, purgesFor, w.CDNs)
 	}
 	return nil
-}
-
-func (a *app) fillSandbox(ctx context.Context, dir string, world sample.World) (doc report.Document, err error) {
-	if dir == "" {
-		return doc, errors.New("add --dir DIR, where to write the manifests")
-	}
-	if err := checkWorld(world); err != nil {
-		return doc, err
-	}
-	p, at, err := a.sandboxDir()
-	if err != nil {
-		return doc, err
-	}
-	ws, err := config.SandboxWorkspace(p, &manifest.Set{})
-	if err != nil {
-		return doc, err
-	}
-	if err := a.writeSamples(ctx, dir, ws, world); err != nil {
-		return doc, err
-	}
-	live, err := a.config().SeedSandbox(ctx, at, ws, liveSamples(world, ws))
-	if err != nil {
-		return doc, err
-	}
-	return said("%s in %s; %s live in the sandbox, in workspace %s",
-		diag.Plural(world.Len(), "manifest is", "manifests are"), dir,
-		diag.Plural(live, "object is", "objects are"), ws.Name), nil
 }
 
 // writeSamples writes the manifests of a world, a file each. It fails at one that exists with other

@@ -104,7 +104,7 @@ func countIs(n int, noun string) safe {
 }
 
 func findingsSummary(doc Document) safe {
-	if doc.hasOwnText() && len(doc.Findings) == 0 {
+	if doc.HasOwnText() && len(doc.Findings) == 0 {
 		return safetext.F("%s: %s", clean(doc.Command), clean(doc.Result))
 	}
 	var counts []safe

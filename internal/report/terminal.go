@@ -18,7 +18,7 @@ const Banner = safetext.SandboxBanner
 const offlineBanner = "OFFLINE: git is compared with git, and not with what is live"
 
 func writeText(w io.Writer, doc Document, opts Options) error {
-	hasOwnText := doc.hasOwnText()
+	hasOwnText := doc.HasOwnText()
 	if hasOwnText {
 		if _, err := w.Write(commandText(doc, opts)); err != nil {
 			return err
@@ -66,8 +66,8 @@ func (p *printer) entry(name string, s style, sentence safe) {
 // below writes an indented line about the line above.
 func (p *printer) below(s style, line safe) { p.wrapped(hang, span{safetext.F("    %s", line), s}) }
 
-// hasOwnText reports whether the document is that of a command without a plan.
-func (doc Document) hasOwnText() bool { return doc.Text != nil || doc.Messages != nil }
+// HasOwnText reports whether the document is that of a command without a plan.
+func (doc Document) HasOwnText() bool { return doc.Text != nil || doc.Messages != nil }
 
 // ownLines returns the output of a command without a plan.
 func ownLines(doc Document) (lines []safe) {
