@@ -37,11 +37,8 @@ type Journal interface {
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	Posted(ctx context.Context, key kind.Key, m ledger.Made) error
 	Found(ctx context.Context, key kind.Key, m ledger.Made) error
-	Rejected(ctx context.Context, key kind.Key, status int, message string) error
-	Release(ctx context.Context, key kind.Key, message string) error
+	End(ctx context.Context, key kind.Key, o ledger.Outcome) error
 	Leave(ctx context.Context, key kind.Key, message string) error
-	MarkUnknown(ctx context.Context, key kind.Key, message string) error
-	MarkTaken(ctx context.Context, key kind.Key, message string) error
 	GiveUp(ctx context.Context, key kind.Key, now ledger.Instant) error
 	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
 
@@ -55,7 +52,6 @@ type Journal interface {
 	// For deletions. Deleting must succeed before trueup sends one: it rejects an object
 	// that trueup did not create, and a record that changed since the plan.
 	Deleting(ctx context.Context, key kind.Key, uid, created string) error
-	Deleted(ctx context.Context, key kind.Key, message string) error
 	NotDeleted(ctx context.Context, key kind.Key, message string) error
 }
 

@@ -265,7 +265,10 @@ type slowRelease struct {
 	all  chan struct{}
 }
 
-func (s *slowRelease) Release(ctx context.Context, k kind.Key, message string) error {
+func (s *slowRelease) End(ctx context.Context, k kind.Key, o ledger.Outcome) error {
+	if o.How != ledger.Released {
+		return s.stage.End(ctx, k, o)
+	}
 	s.mu.Lock()
 	if s.left--; s.left == 0 {
 		close(s.all)
@@ -276,7 +279,7 @@ func (s *slowRelease) Release(ctx context.Context, k kind.Key, message string) e
 	case <-time.After(10 * time.Second):
 		return errors.New("one after the other")
 	}
-	return s.stage.Release(ctx, k, message)
+	return s.stage.End(ctx, k, o)
 }
 
 func TestWaitingForOthers(t *testing.T) {

@@ -182,7 +182,7 @@ func (d *deletion) verify(ctx context.Context, err error) *Outcome {
 func (d *deletion) record(end *Outcome) *Outcome {
 	switch {
 	case d.state >= deletePending:
-		return d.rescue(d.Journal.Deleted(d.ledgerCtx, d.item.Key, end.Message), end)
+		return d.rescue(d.Journal.End(d.ledgerCtx, d.item.Key, ledger.Outcome{How: ledger.Removed, Message: end.Message}), end)
 	case d.state == deleteUnknown:
 	case d.maybeDone != nil:
 		end.Message += "; it may already be deleted: " + d.maybeDone.Error()

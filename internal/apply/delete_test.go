@@ -25,12 +25,6 @@ func (s *stage) Deleting(ctx context.Context, k kind.Key, uid, created string) e
 	})
 }
 
-func (s *stage) Deleted(ctx context.Context, k kind.Key, _ string) error {
-	return s.move(ctx, "deleted", k, []ledger.State{ledger.Posted}, func(r *ledger.Record) {
-		r.Outcome = &ledger.Outcome{How: ledger.Removed}
-	})
-}
-
 func (s *stage) NotDeleted(ctx context.Context, k kind.Key, _ string) error {
 	return s.call(ctx, "not deleted", k, func() error { return nil })
 }

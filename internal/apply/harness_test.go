@@ -480,26 +480,16 @@ func (s *stage) certain(ctx context.Context, call string, k kind.Key, to func(*l
 	return s.move(ctx, call, k, []ledger.State{ledger.Claimed}, to)
 }
 
-func (s *stage) Rejected(ctx context.Context, k kind.Key, status int, message string) error {
-	return s.certain(ctx, "rejected", k, func(r *ledger.Record) {
-		r.State, r.Outcome = ledger.Rejected, &ledger.Outcome{How: ledger.Refused, HTTP: status, Message: message}
-	})
-}
-
-func (s *stage) Release(ctx context.Context, k kind.Key, _ string) error {
-	return s.certain(ctx, "release", k, func(r *ledger.Record) {
-		r.State, r.Spec, r.SpecDigest = "", nil, nil
-	})
-}
-
-func (s *stage) MarkUnknown(ctx context.Context, k kind.Key, message string) error {
-	return s.move(ctx, "unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
-		r.State, r.Outcome = ledger.Unknown, &ledger.Outcome{How: ledger.Unclear, Message: message}
-	})
-}
-
-func (s *stage) MarkTaken(ctx context.Context, k kind.Key, message string) error {
-	return s.MarkUnknown(ctx, k, message)
+func (s *stage) End(ctx context.Context, k kind.Key, o ledger.Outcome) error {
+	switch o.How {
+	case ledger.Refused:
+		return s.certain(ctx, "rejected", k, func(r *ledger.Record) { r.State, r.Outcome = ledger.Rejected, &o })
+	case ledger.Released:
+		return s.certain(ctx, "release", k, func(r *ledger.Record) { r.State, r.Spec, r.SpecDigest = "", nil, nil })
+	case ledger.Removed:
+		return s.move(ctx, "deleted", k, []ledger.State{ledger.Posted}, func(r *ledger.Record) { r.Outcome = &o })
+	}
+	return s.move(ctx, "unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State, r.Outcome = ledger.Unknown, &o })
 }
 
 func (s *stage) Pending(ctx context.Context, k kind.Key, spec []byte) error {

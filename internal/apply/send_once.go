@@ -234,15 +234,21 @@ func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *Outcome, reco
 		return end, func() error { return s.Journal.Posted(s.ledgerCtx, key, made) }
 	case a.result == foreign:
 		end = failed(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error(), ledger.NameQuestion(key))
-		return end, func() error { return s.Journal.MarkTaken(s.ledgerCtx, key, end.Message) }
+		return end, s.ended(ledger.NotOurs, end.Message)
 	case a.result == overdue && s.certain:
 		return failed(Partial, "it was not sent: "+a.err.Error(), "check this machine's clock, and run apply again"),
-			func() error { return s.Journal.Release(s.ledgerCtx, key, a.err.Error()) }
+			s.ended(ledger.Released, a.err.Error())
 	case a.result == unsent && !s.sent && ctx.Err() != nil:
 		end = late(ctx)
 		return end, func() error { return s.giveBack(end.Message) }
 	}
 	return s.failed(a)
+}
+
+func (s *onceSend) ended(how ledger.How, message string) (record func() error) {
+	return func() error {
+		return s.Journal.End(s.ledgerCtx, s.item.Key, ledger.Outcome{How: how, Message: message})
+	}
 }
 
 // failed is outcomeOf for a failed send. It releases the claim only if the request was certainly not
@@ -258,9 +264,10 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 	switch {
 	case a.result == unsent && s.certain:
 		end.Fix = "run apply again"
-		return end, func() error { return s.Journal.Release(s.ledgerCtx, key, message) }
+		return end, s.ended(ledger.Released, message)
 	case a.result == refused && s.certain:
-		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.Rejected(s.ledgerCtx, key, answer(a.err).Status, message) }
+		o := ledger.Outcome{How: ledger.Refused, HTTP: answer(a.err).Status, Message: message}
+		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.End(s.ledgerCtx, key, o) }
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
 		end.Fix = "trueup ledger settle or the next apply sends it again under the same name, which is safe until " +
@@ -268,14 +275,14 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 		return end, func() error { return s.Journal.Leave(s.ledgerCtx, key, message) }
 	}
 	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.Question(key)
-	return end, func() error { return s.Journal.MarkUnknown(s.ledgerCtx, key, message) }
+	return end, s.ended(ledger.Unclear, message)
 }
 
 // giveBack ends a claim under which nothing was sent. If an earlier run may have sent the request, the
 // claim becomes one that the next run can take over at once.
 func (s *onceSend) giveBack(why string) error {
 	if s.certain {
-		return s.Journal.Release(s.ledgerCtx, s.item.Key, why)
+		return s.ended(ledger.Released, why)()
 	}
 	return s.Journal.Leave(s.ledgerCtx, s.item.Key, why)
 }

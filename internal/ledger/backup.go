@@ -42,10 +42,7 @@ func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
 	for i := 0; i < len(records) && err == nil; i++ {
 		err = enc.Encode(records[i])
 	}
-	if err == nil {
-		err = out.Flush()
-	}
-	if err != nil {
+	if err = cmp.Or(err, out.Flush()); err != nil {
 		return 0, fmt.Errorf("export ledger: %w", err)
 	}
 	return len(records), nil
@@ -86,11 +83,9 @@ func ReadBackup(r io.Reader) (Backup, error) {
 
 type backupReader struct {
 	Backup
-	// announced is the number of records that the head of an export promises.
-	announced int
+	announced int // the number of records that the head of an export promises
 	rescued   bool
-	// strange is the error of the first line that is neither a head nor a rescue record. A log has many such lines.
-	strange error
+	strange   error // of the first line that is neither a head nor a rescue record: a log has many
 }
 
 func (b *backupReader) end() error {

@@ -31,7 +31,7 @@ func TestLifeOfADeletion(t *testing.T) {
 		t.Errorf("left alone: %+v", rec)
 	}
 	must(t, l.Deleting(t.Context(), diskKey, "u", "c"))
-	must(t, l.Deleted(t.Context(), diskKey, "gone"))
+	must(t, l.End(t.Context(), diskKey, Outcome{How: Removed, Message: "gone"}))
 	rec = view(t, l, diskKey)
 	message, fix := Explain(rec)
 	if rec.Ours() || !rec.Gone() || rec.State != Posted || fix != "" || !strings.Contains(message, "; trueup deleted it (run run-1 at 2026") {
@@ -104,6 +104,6 @@ func TestOneRunDeletes(t *testing.T) {
 	view(t, two, diskKey)
 	must(t, one.Deleting(t.Context(), diskKey, "u", "c"))
 	wantErr(t, two.Deleting(t.Context(), diskKey, "u", "c"), ErrConflict)
-	wantErr(t, two.Deleted(t.Context(), diskKey, ""), ErrConflict)
-	must(t, one.Deleted(t.Context(), diskKey, ""))
+	wantErr(t, two.End(t.Context(), diskKey, Outcome{How: Removed, Message: ""}), ErrConflict)
+	must(t, one.End(t.Context(), diskKey, Outcome{How: Removed, Message: ""}))
 }

@@ -137,10 +137,8 @@ func said(o *Outcome) string {
 		return ""
 	case o.HTTP == 0:
 		return " (" + o.Message + ")"
-	case o.Message == "":
-		return fmt.Sprintf(" (HTTP %d)", o.HTTP)
 	}
-	return fmt.Sprintf(" (HTTP %d: %s)", o.HTTP, o.Message)
+	return " (" + strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", o.HTTP, o.Message), ": ") + ")"
 }
 
 // answered returns who gave an answer, and why.

@@ -104,7 +104,7 @@ func (l *Ledger) undoClaim(ctx context.Context, rec Record) {
 	if rec.Uncertain {
 		_ = l.Leave(ctx, rec.Key, why)
 	} else {
-		_ = l.Release(ctx, rec.Key, why)
+		_ = l.End(ctx, rec.Key, Outcome{How: Released, Message: why})
 	}
 }
 
@@ -141,29 +141,17 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, requires prec
 	}})
 }
 
-// Rejected records that the platform rejected the request and did nothing. A later run may send it.
-func (l *Ledger) Rejected(ctx context.Context, key kind.Key, http int, message string) error {
-	return l.ended(ctx, key, evReject, Outcome{How: Refused, HTTP: http, Message: message})
-}
-
-// Release ends a claim whose request was certainly not sent.
-func (l *Ledger) Release(ctx context.Context, key kind.Key, message string) error {
-	return l.ended(ctx, key, evRelease, Outcome{How: Released, Message: message})
+// End records how a request of this run ended that nobody found executed. After Refused and Released a later run may
+// send it. After Unclear and NotOurs a person decides. Removed is the end of a deletion: trueup never makes the object
+// again by itself, because a new one would hold other data.
+func (l *Ledger) End(ctx context.Context, key kind.Key, o Outcome) error {
+	e := map[How]event{Refused: evReject, Released: evRelease, Unclear: evDoubt, NotOurs: evDoubt, Removed: evDeleted}[o.How]
+	return l.ended(ctx, key, e, o)
 }
 
 // Leave ends this run's work on a request that may have arrived. A later run may send it again within the window.
 func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evLeave, Outcome{How: Unclear, Message: message})
-}
-
-// MarkUnknown records that nobody can know the outcome: a person decides.
-func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, message string) error {
-	return l.ended(ctx, key, evDoubt, Outcome{How: Unclear, Message: message})
-}
-
-// MarkTaken records that the name belongs to an object that this ledger did not make: a person decides.
-func (l *Ledger) MarkTaken(ctx context.Context, key kind.Key, message string) error {
-	return l.ended(ctx, key, evDoubt, Outcome{How: NotOurs, Message: message})
 }
 
 // noOutcome is the message after a run died.
@@ -355,12 +343,6 @@ func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string
 		return r, r.in(evDelete)
 	}})
 	return err
-}
-
-// Deleted records that the platform deleted the object, or is deleting it. trueup never makes it again by itself: a new
-// one would hold other data.
-func (l *Ledger) Deleted(ctx context.Context, key kind.Key, message string) error {
-	return l.ended(ctx, key, evDeleted, Outcome{How: Removed, Message: message})
 }
 
 // NotDeleted records that the object was not deleted.

@@ -25,12 +25,12 @@ func TestLifeOfARequest(t *testing.T) {
 		t.Errorf("claimed %+v", rec)
 	}
 	wantErr(t, tryClaim(ctx, l, purgeKey), ErrTaken)
-	must(t, l.Rejected(ctx, purgeKey, 422, "no such hostname"))
+	must(t, l.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 422, Message: "no such hostname"}))
 	if rec = view(t, l, purgeKey); rec.State != Rejected || rec.Outcome.HTTP != 422 || rec.Outcome.How != Refused {
 		t.Errorf("rejected %+v", rec)
 	}
 	must(t, tryClaim(ctx, l, purgeKey))
-	must(t, l.Release(ctx, purgeKey, "no route to host"))
+	must(t, l.End(ctx, purgeKey, Outcome{How: Released, Message: "no route to host"}))
 	if rec = view(t, l, purgeKey); rec.State != "" || rec.FirstClaimAt != nil || rec.Seq != 4 {
 		t.Errorf("released %+v", rec)
 	}
@@ -83,7 +83,7 @@ func TestUnknownIsForAPersonToSettle(t *testing.T) {
 	for to, want := range map[Resolution]State{ResolvePosted: Posted, ResolveRepost: "", ResolveAbandon: Abandoned} {
 		l := open(t, made(t))
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.MarkUnknown(t.Context(), purgeKey, "timeout"))
+		must(t, l.End(t.Context(), purgeKey, Outcome{How: Unclear, Message: "timeout"}))
 		wantErr(t, tryClaim(t.Context(), l, purgeKey), ErrTaken)
 		if err := l.Resolve(t.Context(), purgeKey, to, "", "mina"); err == nil {
 			t.Error("resolved without a reason")
@@ -109,9 +109,9 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	must(t, tryClaim(ctx, mine, purgeKey))
 	for name, end := range map[string]func(*Ledger) error{
 		"posted":   func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{}) },
-		"rejected": func(l *Ledger) error { return l.Rejected(ctx, purgeKey, 400, "") },
-		"release":  func(l *Ledger) error { return l.Release(ctx, purgeKey, "") },
-		"unknown":  func(l *Ledger) error { return l.MarkUnknown(ctx, purgeKey, "") },
+		"rejected": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 400, Message: ""}) },
+		"release":  func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released, Message: ""}) },
+		"unknown":  func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Unclear, Message: ""}) },
 	} {
 		if err := end(other); !errors.Is(err, ErrConflict) {
 			t.Errorf("%s by another run gave %v", name, err)
@@ -175,10 +175,10 @@ func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
 func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
 	ctx := t.Context()
 	for name, end := range map[string]func(*Ledger) error{
-		"released": func(l *Ledger) error { return l.Release(ctx, diskKey, "interrupted") },
-		"refused":  func(l *Ledger) error { return l.Rejected(ctx, diskKey, 422, "no") },
+		"released": func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Released, Message: "interrupted"}) },
+		"refused":  func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Refused, HTTP: 422, Message: "no"}) },
 		"reposted": func(l *Ledger) error {
-			return errors.Join(l.MarkUnknown(ctx, diskKey, "reset"), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist", "me"))
+			return errors.Join(l.End(ctx, diskKey, Outcome{How: Unclear, Message: "reset"}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist", "me"))
 		},
 	} {
 		l := open(t, made(t))

@@ -59,7 +59,7 @@ func TestTakeOver(t *testing.T) {
 	}
 	var state *StateError
 	for name, err := range map[string]error{
-		"release": two.Release(ctx, purgeKey, ""), "reject": two.Rejected(ctx, purgeKey, 422, ""),
+		"release": two.End(ctx, purgeKey, Outcome{How: Released, Message: ""}), "reject": two.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 422, Message: ""}),
 	} {
 		if !errors.As(err, &state) {
 			t.Errorf("%s of what may have been sent before gave %v", name, err)
@@ -127,7 +127,7 @@ func TestACertainOutcomeIsTold(t *testing.T) {
 			t.Errorf("%s: %+v", name, rec)
 		}
 		// What is not certain is not told over another run's word.
-		if err := l.MarkUnknown(ctx, purgeKey, ""); err == nil {
+		if err := l.End(ctx, purgeKey, Outcome{How: Unclear, Message: ""}); err == nil {
 			t.Errorf("%s: made unknown after that", name)
 		}
 	}
@@ -157,7 +157,7 @@ func TestGiveUp(t *testing.T) {
 		"lost":          {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)) }, Lease, Unknown},
 		"refused": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.Rejected(ctx, purgeKey, 422, ""))
+			must(t, l.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 422, Message: ""}))
 		}, Lease, Rejected},
 		"posted": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
@@ -165,7 +165,7 @@ func TestGiveUp(t *testing.T) {
 		}, Lease, Posted},
 		"asked about": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.MarkUnknown(ctx, purgeKey, ""))
+			must(t, l.End(ctx, purgeKey, Outcome{How: Unclear, Message: ""}))
 		}, Lease, Unknown},
 		"safe to resend": {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)); proven(t, l.cfg) }, Lease, Claimed},
 	} {
@@ -220,7 +220,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	l := by(t, cfg, "run-9")
 	for range maxSteps {
 		must(t, tryClaim(ctx, l, purgeKey))
-		must(t, l.Release(ctx, purgeKey, strings.Repeat("é", maxDetail)))
+		must(t, l.End(ctx, purgeKey, Outcome{How: Released, Message: strings.Repeat("é", maxDetail)}))
 	}
 	for range maxSpecSteps {
 		must(t, l.Pending(ctx, cdnKey, someSpec))
@@ -247,10 +247,10 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 		want State
 	}{
 		"posted":   {func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{HTTP: 201, UID: "u"}) }, Posted},
-		"rejected": {func(l *Ledger) error { return l.Rejected(ctx, purgeKey, 422, "no") }, Rejected},
-		"released": {func(l *Ledger) error { return l.Release(ctx, purgeKey, "") }, ""},
+		"rejected": {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 422, Message: "no"}) }, Rejected},
+		"released": {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released, Message: ""}) }, ""},
 		"left":     {func(l *Ledger) error { return l.Leave(ctx, purgeKey, "") }, Claimed},
-		"unknown":  {func(l *Ledger) error { return l.MarkUnknown(ctx, purgeKey, "") }, Unknown},
+		"unknown":  {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Unclear, Message: ""}) }, Unknown},
 	} {
 		l := open(t, made(t))
 		must(t, tryClaim(ctx, l, purgeKey))
@@ -335,7 +335,7 @@ func TestAViewHasWhatConcernsEveryRun(t *testing.T) {
 	send("asked", 1000*time.Hour, posted)
 	send("old", 28*time.Hour, posted)
 	send("today", 24*time.Hour, posted)
-	send("open", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.MarkUnknown(ctx, k, "") })
+	send("open", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.End(ctx, k, Outcome{How: Unclear, Message: ""}) })
 	send("left", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.Leave(ctx, k, "") })
 	l := open(t, cfg)
 	v, err := l.View(ctx, []kind.Key{purge("asked"), purge("never"), purge("open")})
