@@ -179,7 +179,7 @@ func resolutions() []struct{ word, means, follows string } {
 	return []struct{ word, means, follows string }{
 		{string(ledger.ResolvePosted), "it was executed", "it is never sent again"},
 		{string(ledger.ResolveRepost), "it was not executed: send it", "the next apply sends it, if its manifest is in git"},
-		{string(ledger.ResolveAbandon), "it is never to be sent", "it is never sent again"},
+		{string(ledger.ResolveAbandon), "never send it", "it is never sent again"},
 	}
 }
 
@@ -193,7 +193,7 @@ func newLedgerResolve(a *app) *cobra.Command {
 	for i, r := range resolutions() {
 		cmd.Flags().BoolVar(&chosen[i], r.word, false, r.means)
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why you know, which the record keeps")
+	cmd.Flags().StringVar(&reason, "reason", "", "why you know: the record keeps this `TEXT`")
 	cmd.MarkFlagsMutuallyExclusive("posted", "repost", "abandon")
 	return cmd
 }
@@ -311,7 +311,7 @@ func newLedgerAdopt(a *app) *cobra.Command {
 		}
 		return doc, err
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "the reason, which the record keeps")
+	cmd.Flags().StringVar(&reason, "reason", "", "why: the record keeps this `TEXT`")
 	return cmd
 }
 
