@@ -41,10 +41,9 @@ func (p *Planner) advise(out *Plan, ops map[kind.Key]Op, before func(kind.Key) [
 		if op := ops[o.Key()]; !o.Kind.RequestOnly() || op != Post && op != Blocked && op != InFlight {
 			continue
 		}
-		if spec, err := parseSpec(o.Spec); err == nil {
-			host := kind.HostKey(spec.Hostname)
-			a.waiting[host] = append(a.waiting[host], spec)
-		}
+		spec := parseSpec(o.Spec)
+		host := kind.HostKey(spec.Hostname)
+		a.waiting[host] = append(a.waiting[host], spec)
 	}
 	for i := range out.Items {
 		it := &out.Items[i]
@@ -69,10 +68,7 @@ func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
 	if it.Op != Post && it.Op != Deferred {
 		return nil
 	}
-	spec, err := parseSpec(o.Spec)
-	if err != nil {
-		return nil // the schema has a finding
-	}
+	spec := parseSpec(o.Spec)
 	by, hosts := a.servesPaths(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
 	return append(everything(o, spec, by, hosts), a.unmatched(o, spec, by, hosts)...)
 }

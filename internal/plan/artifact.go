@@ -112,11 +112,10 @@ func (p *Plan) check() error {
 		if it.Request != nil && string(it.Request.Body) == "null" {
 			it.Request.Body = nil
 		}
-		requests := it.Op.sends() || it.Op == Delete
 		switch {
 		case !slices.Contains([]Op{None, Create, Patch, Post, Delete, Blocked, InFlight, Kept, Deferred}, it.Op):
 			return fmt.Errorf("it is not a plan: the operation %.60q of %.300s is unknown", it.Op, it.Key)
-		case requests != (it.Request != nil):
+		case it.Op.sends() != (it.Request != nil):
 			return fmt.Errorf("it is not a plan: %.300s is to %s, and its request does not match", it.Key, it.Op)
 		case (it.Op == Post || it.Op == Deferred) && it.Purge == nil:
 			return fmt.Errorf("it is not a plan: it does not say what %.300s is", it.Key)

@@ -98,9 +98,8 @@ func (b *budget) spend() {
 	b.hintCovered()
 }
 
-// newUse reads a spec. One that can't be read is a request to no hostname.
 func newUse(key kind.Key, spec []byte) use {
-	parsed, _ := purge.Parse(decodedObject(spec))
+	parsed := parseSpec(spec)
 	return use{key: key, spec: parsed, usage: parsed.Usage()}
 }
 

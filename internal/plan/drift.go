@@ -109,7 +109,7 @@ func (p *Planner) failOnDrift(out *Plan) {
 	}
 	for i := range out.Items {
 		it := &out.Items[i]
-		send := it.Op.sends() || it.Op == Delete
+		send := it.Op.sends()
 		switch {
 		case p.drifted(*it) && (send || it.Op == None):
 			it.blockDrifted()

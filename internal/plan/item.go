@@ -8,8 +8,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// sends reports whether apply sends the request of such an item, which is not a deletion.
-func (op Op) sends() bool { return op == Create || op == Patch || op == Post }
+// sends reports whether apply sends the request of such an item.
+func (op Op) sends() bool { return op == Create || op == Patch || op == Post || op == Delete }
 
 // block marks an item that a person must decide about; nothing is sent for it.
 func (it *Item) block(reason, fix string) {

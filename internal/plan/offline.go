@@ -115,10 +115,7 @@ func (p *Planner) isNew(item *Item, o *manifest.Object) {
 		return
 	}
 	item.Op = Post
-	spec, err := parseSpec(o.Spec)
-	if err != nil {
-		return // the schema has a finding
-	}
+	spec := parseSpec(o.Spec)
 	item.Purge = newPurgeInfo(spec)
 	item.Purge.Budget = spec.Usage()
 	if _, _, ok := p.server(spec.Hostname); !ok {

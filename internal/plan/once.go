@@ -21,30 +21,27 @@ const allPaths = "/*"
 // order of lists (docs/design.md A2).
 func SpecDigest(k *kind.Kind, spec []byte) canon.Sum {
 	if k.RequestOnly() {
-		if parsed, err := parseSpec(spec); err == nil {
+		if parsed, err := purge.Parse(decodedObject(spec)); err == nil {
 			return canon.Digest(canon.Bytes(parsed.Canonical().Tree()))
 		}
 	}
 	return canon.Digest(spec)
 }
 
-func parseSpec(spec []byte) (purge.Spec, error) {
-	tree, _ := canon.MustDecode(spec).(map[string]any)
-	return purge.Parse(tree)
+// parseSpec reads a spec. Manifests are valid; a record that can't be read names no hostname.
+func parseSpec(spec []byte) purge.Spec {
+	parsed, _ := purge.Parse(decodedObject(spec))
+	return parsed
 }
 
 // once plans a request that is sent once, by the ledger alone: live forgets (docs/design.md A5).
 func (d *decision) once() {
-	spec, err := parseSpec(d.manifest.Spec)
-	if err != nil || d.spent() || d.unsettled() {
-		return // of an error, the schema has a finding
-	}
 	switch {
-	case d.made():
+	case d.spent(), d.unsettled(), d.made():
 	case d.rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "a person abandoned it; trueup does not send it"
 	case d.unrecorded():
-	case d.unserved(spec.Hostname):
+	case d.unserved(parseSpec(d.manifest.Spec).Hostname):
 	default:
 		d.post()
 		d.resend()
@@ -158,7 +155,7 @@ func (p *Planner) server(hostname string) (kind.Key, string, bool) {
 // post plans the request, and shows what its body says.
 func (d *decision) post() {
 	d.item.Op, d.item.Request = Post, d.whole()
-	spec, _ := purge.Parse(d.item.BodySpec()) // git's form of it parsed
+	spec, _ := purge.Parse(d.item.BodySpec()) // what is sent, perhaps without fields that an override omits
 	d.item.Purge = newPurgeInfo(spec)
 	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
 		d.item.hint("the platform refused it before: " + d.rec.Outcome.Message)

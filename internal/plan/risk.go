@@ -51,7 +51,7 @@ func (it *Item) risks(sent bool) []kind.Risk {
 
 // AtStake counts the lines of that risk that are sent.
 func (it Item) AtStake(risk kind.Risk) int {
-	if it.Risk < risk || !it.Op.sends() && it.Op != Delete {
+	if it.Risk < risk || !it.Op.sends() {
 		return 0
 	}
 	return len(slices.DeleteFunc(it.risks(true), func(r kind.Risk) bool { return r != risk }))
