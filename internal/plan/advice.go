@@ -23,9 +23,6 @@ const (
 // adviser finds what reviewers should know about a plan. It changes no request.
 type adviser struct {
 	*Planner
-	// before is the spec of an object that is to change, as it is now; nil where it
-	// is not known.
-	before func(kind.Key) []byte
 	// waiting are the requests that are still to be sent, by the kind.HostKey of
 	// their hostname.
 	waiting map[string][]purge.Spec
@@ -35,8 +32,8 @@ type adviser struct {
 }
 
 // advise collects advice on what the plan creates, changes and posts.
-func (p *Planner) advise(out *Plan, ops map[kind.Key]Op, before func(kind.Key) []byte) {
-	a := &adviser{Planner: p, before: before, waiting: map[string][]purge.Spec{}, routes: map[kind.Key]served{}, reached: map[string]reach{}}
+func (p *Planner) advise(out *Plan, ops map[kind.Key]Op) {
+	a := &adviser{Planner: p, waiting: map[string][]purge.Spec{}, routes: map[kind.Key]served{}, reached: map[string]reach{}}
 	for _, o := range p.in.Set.Objects {
 		if op := ops[o.Key()]; !o.Kind.RequestOnly() || op != Post && op != Blocked && op != InFlight {
 			continue
@@ -89,7 +86,7 @@ func (a *adviser) servesPaths(hostname string) served {
 	}
 	s, seen := a.routes[key]
 	if !seen {
-		s = served{key: key, was: routesOf(a.before(key))}
+		s = served{key: key, was: routesOf(a.in.Live.Objects[key].Spec)}
 		s.will = s.was
 		if o := a.in.Set.Find(key); o != nil {
 			if s.will = routesOf(o.Spec); s.will.Locations == nil {

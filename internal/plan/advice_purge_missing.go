@@ -23,7 +23,7 @@ func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
 	if _, upstreams := patch["upstreams"]; it.Request != nil && !locations && !upstreams {
 		return nil
 	}
-	before := canon.MustDecode(a.before(it.Key))
+	before := canon.MustDecode(a.in.Live.Objects[it.Key].Spec)
 	r := rerouting{
 		object: o, was: newRouteIndex(manifest.RoutesOf(before)), purged: purged(a.waiting[kind.HostKey(o.Host)], o.Host),
 		git:  sync.OnceValue(func() routeIndex { return newRouteIndex(routesOf(o.Spec)) }),

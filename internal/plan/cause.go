@@ -115,7 +115,7 @@ func ofGit(c Cause) bool {
 // whose change of git it is.
 func (p *Planner) Explain(out *Plan, past Past) {
 	if past.Blame.Base != "" {
-		out.Settings = p.compareSettings(past.Project, p.live)
+		out.Settings = p.compareSettings(past.Project)
 	}
 	if past.Set != nil {
 		out.Settings = append(out.Settings, p.newSilences(out, past)...)

@@ -90,7 +90,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	p.arrange(out, ops, unsettled)
 	p.spend(out.Items)
 	p.failOnDrift(out)
-	p.advise(out, ops, func(key kind.Key) []byte { return p.in.Live.Objects[key].Spec })
+	p.advise(out, ops)
 	out.Weigh()
 	out.Summary = summarize(out)
 	p.assert(out)

@@ -11,23 +11,32 @@ import (
 	"trueup/internal/merge"
 )
 
-// Offline compares git with the base only. The plan has no requests, because apply decides them
-// against live, and asserts nothing.
+// Offline compares git with the base only, as if that were live and applied. The plan has no requests,
+// because apply decides them against live, and asserts nothing.
 func Offline(in Inputs, past Past) *Plan {
+	in.Live.Objects, in.Ledger.Records = map[kind.Key]kind.Object{}, map[kind.Key]ledger.Record{}
+	unclear := map[kind.Key]bool{}
+	for _, o := range in.Set.Objects {
+		was, known := past.find(o.Key(), o)
+		if !known {
+			unclear[o.Key()] = true
+		}
+		if was != nil {
+			in.Live.Objects[o.Key()] = kind.Object{Kind: o.Kind, Name: o.Name, Host: was.Host, Spec: was.Spec, Digest: was.Digest}
+			in.Ledger.Records[o.Key()] = ledger.Record{Applied: was.Spec}
+		}
+	}
 	p := NewPlanner(in)
 	out := &Plan{
 		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, LedgerStore: in.LedgerStore, Blame: &past.Blame,
 		Notes: []string{"trueup compared git with git only: drift and earlier unfinished applies are not shown"},
 	}
 	ops := make(map[kind.Key]Op, len(in.Set.Objects))
-	unclear := 0
 	for _, o := range in.Set.Objects {
-		was, known := past.find(o.Key(), o)
-		item := p.sinceBase(o, was)
-		if !known {
+		item := p.sinceBase(o)
+		if unclear[o.Key()] {
 			item.Cause, item.By = FromGit, ""
-			unclear++
-		} else if was == nil || kind.HostKey(was.Host) != kind.HostKey(o.Host) {
+		} else {
 			p.takes(&item, o)
 		}
 		ops[o.Key()] = item.Op
@@ -35,36 +44,23 @@ func Offline(in Inputs, past Past) *Plan {
 			out.Items = append(out.Items, item)
 		}
 	}
-	if unclear > 0 {
-		out.note("some manifests of the base have errors: %s may be new, or may have been there", counted(unclear, "object"))
+	if n := len(unclear); n > 0 {
+		out.note("some manifests of the base have errors: %s may be new, or may have been there", counted(n, "object"))
 	}
 	p.goneSinceBase(out, past)
 	p.arrange(out, ops, nil)
-	p.advise(out, ops, func(key kind.Key) []byte {
-		if was, _ := past.find(key, in.Set.Find(key)); was != nil {
-			return was.Spec
-		}
-		return nil
-	})
-	out.Settings = append(p.compareSettings(past.Project, past.counterpart), p.newSilences(out, past)...)
+	p.advise(out, ops)
+	out.Settings = append(p.compareSettings(past.Project), p.newSilences(out, past)...)
 	out.Weigh()
 	out.Summary = summarize(out)
 	return out
 }
 
-// counterpart is an object as the base has it, as if that were live and applied.
-func (past Past) counterpart(o *manifest.Object) (kind.Object, ledger.Record, bool) {
-	was, _ := past.find(o.Key(), o)
-	if was == nil {
-		return kind.Object{}, ledger.Record{}, false
-	}
-	return kind.Object{Spec: was.Spec, Digest: was.Digest}, ledger.Record{Applied: was.Spec}, true
-}
-
-// sinceBase plans one object against the base; was is nil if the base lacks it.
-func (p *Planner) sinceBase(o, was *manifest.Object) Item {
+// sinceBase plans one object against the base.
+func (p *Planner) sinceBase(o *manifest.Object) Item {
 	item := Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: &o.Digest}
-	if was == nil {
+	was, ok := p.in.Live.Objects[o.Key()]
+	if !ok {
 		p.isNew(&item, o)
 		return item
 	}
@@ -72,14 +68,12 @@ func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 	if SpecDigest(o.Kind, was.Spec) == SpecDigest(o.Kind, o.Spec) {
 		return item
 	}
-	before := canon.MustDecode(was.Spec)
-	res := merge.Compare(merge.Input{
-		Rules: p.rules[o.Kind.Name], Applied: before, Live: before, Desired: canon.MustDecode(o.Spec),
-	})
+	d := &decision{Planner: p, manifest: o, live: was, rec: p.in.Ledger.Records[o.Key()]}
+	in, _ := d.comparison()
+	res := merge.Compare(in)
 	if len(res.Changes) == 0 {
 		return item
 	}
-	d := &decision{Planner: p, manifest: o}
 	item.Changes, item.Lists, item.Collateral = d.explained(res.Changes), res.Lists, res.Collateral
 	for c := range item.all() {
 		c.Cause, c.By = blame(c.Cause, true)
@@ -99,9 +93,12 @@ func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 
 // takes blocks an object that comes to a hostname which another has in git.
 func (p *Planner) takes(item *Item, o *manifest.Object) {
-	in := p.hosts[kind.HostKey(o.Host)]
-	i := slices.IndexFunc(in, func(other *manifest.Object) bool { return other != o })
-	if !o.Kind.SentOnce() && i >= 0 {
+	host := kind.HostKey(o.Host)
+	if was, ok := p.in.Live.Objects[o.Key()]; ok && kind.HostKey(was.Host) == host || o.Kind.SentOnce() {
+		return
+	}
+	in := p.hosts[host]
+	if i := slices.IndexFunc(in, func(other *manifest.Object) bool { return other != o }); i >= 0 {
 		item.hold(fmt.Sprintf("%s has the hostname %s too", in[i].Key(), o.Host), anotherHostname)
 	}
 }

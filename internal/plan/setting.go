@@ -7,7 +7,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 )
@@ -77,24 +76,15 @@ type Hidden struct {
 	Live any    `json:"live,omitempty"`
 }
 
-// counterpart returns what git's form of an object is compared with, and its record; false for none.
-type counterpart func(*manifest.Object) (kind.Object, ledger.Record, bool)
-
-// live is the counterpart on the platform.
-func (p *Planner) live(o *manifest.Object) (kind.Object, ledger.Record, bool) {
-	obj, ok := p.in.Live.Objects[o.Key()]
-	return obj, p.in.Ledger.Records[o.Key()], ok && obj.Spec != nil
-}
-
 // compareSettings returns the settings that differ from the base; a nil was is a base without any.
-func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
+func (p *Planner) compareSettings(was *Project) []Setting {
 	now := p.in.Project
 	if now.Path == "" {
 		return nil
 	}
 	if was == nil {
 		found := []Setting{{Path: now.Path, Field: "project", Now: "new", Consequence: "the base has no trueup.yaml"}}
-		return append(found, p.compareOverrides(nil, with)...)
+		return append(found, p.compareOverrides(nil)...)
 	}
 	store := "trueup looks here for what was sent before, and not in another store"
 	switch {
@@ -123,7 +113,7 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 			found = append(found, Setting{Path: now.Path, Field: s.field, Was: orNil(s.was), Now: orNil(s.now), Consequence: s.consequence})
 		}
 	}
-	return append(found, p.compareOverrides(was.Overrides, with)...)
+	return append(found, p.compareOverrides(was.Overrides)...)
 }
 
 func orNil(text string) any {
@@ -134,7 +124,7 @@ func orNil(text string) any {
 }
 
 // compareOverrides returns the overrides that differ, with the differences that each hides.
-func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
+func (p *Planner) compareOverrides(was []Override) []Setting {
 	before, after := byPlace(was), byPlace(p.in.Options.Overrides)
 	var found []Setting
 	for _, place := range keysOfBoth(before, after) {
@@ -145,7 +135,7 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 		}
 	}
 	if len(found) > 0 {
-		p.hide(found, was, with)
+		p.hide(found, was)
 	}
 	for i := range found {
 		s := &found[i]
@@ -182,14 +172,14 @@ func byPlace(overrides []Override) map[string]any {
 
 // hide adds to the settings the differences that only the base's overrides show: each to the override
 // of its place, of one around it, or below it.
-func (p *Planner) hide(settings []Setting, was []Override, with counterpart) {
+func (p *Planner) hide(settings []Setting, was []Override) {
 	before := map[string]*merge.Rules{}
 	for _, k := range kind.All() {
 		before[k.Name] = Rules(k, was)
 	}
 	for _, o := range p.in.Set.Objects {
-		live, rec, ok := with(o)
-		if !ok || live.Digest == o.Digest || o.Kind.RequestOnly() || !p.targeted(o.Key()) {
+		live, rec := p.in.Live.Objects[o.Key()], p.in.Ledger.Records[o.Key()]
+		if live.Spec == nil || live.Digest == o.Digest || o.Kind.RequestOnly() || !p.targeted(o.Key()) {
 			continue
 		}
 		shown := map[string]bool{}
