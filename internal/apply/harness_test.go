@@ -397,14 +397,14 @@ func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.
 }
 
 func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.Hold, error) {
-	hold := ledger.Hold{First: i.At.Early, Claimed: i.At.Now, Late: i.At.Late, Terms: s.terms()}
+	hold := ledger.Hold{Late: i.At.Late, Terms: s.terms()}
 	err := s.move(ctx, call, k, nil, func(r *ledger.Record) {
-		at := i.At.Now
-		if want == ledger.Resendable {
-			hold.First, hold.Uncertain = *r.FirstClaimAt, true
+		if r.Uncertain = want == ledger.Resendable; !r.Uncertain {
+			r.FirstClaimAt = &i.At.Early
 		}
 		r.State, r.Spec, r.SpecDigest = ledger.Claimed, i.Spec, &i.Digest
-		r.FirstClaimAt, r.ClaimedAt, r.Left, r.Uncertain = &hold.First, &at, false, hold.Uncertain
+		r.ClaimedAt, r.Left = &i.At.Now, false
+		hold.Record = *r
 	}, want)
 	return hold, err
 }

@@ -150,10 +150,10 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 	switch {
 	case s.hold.MaySend(now):
 		return now, unsent, ctx.Err()
-	case terms.MaySend(s.hold.First, now): // a later run may send it
+	case terms.MaySend(*s.hold.FirstClaimAt, now): // a later run may send it
 		return now, unsent, errors.New("it was not sent: this run was paused for too long, and another run may have claimed it")
 	}
-	return now, overdue, fmt.Errorf("it could be sent until %s: after that, the platform may have forgotten the name", stamp(terms.Until(s.hold.First, now)))
+	return now, overdue, fmt.Errorf("it could be sent until %s: after that, the platform may have forgotten the name", stamp(terms.Until(*s.hold.FirstClaimAt, now)))
 }
 
 // classify returns what an answer means (docs/design.md A3).
@@ -192,9 +192,9 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // even if a person marked that send as not executed, or else foreign. If the platform shows the object,
 // it must also equal what was sent, and not be older than the claim.
 func (s *onceSend) ownerOf(existing kind.Object, shown bool) sendResult {
-	ours, since := !s.certain, s.hold.First
-	if s.hold.Reposted != nil {
-		ours, since = true, *s.hold.Reposted
+	ours, since := !s.certain, *s.hold.FirstClaimAt
+	if s.hold.RepostedFrom != nil {
+		ours, since = true, *s.hold.RepostedFrom
 	}
 	if ours && shown {
 		ours = !madeBefore(existing, since.Add(-sentTolerance)) &&
@@ -271,7 +271,7 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
 		end.Fix = "trueup ledger settle or the next apply sends it again under the same name, which is safe until " +
-			stamp(s.hold.First.Add(s.hold.Terms.Window))
+			stamp(s.hold.FirstClaimAt.Add(s.hold.Terms.Window))
 		return end, func() error { return s.Journal.Leave(s.ledgerCtx, key, message) }
 	}
 	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.Question(key)

@@ -43,21 +43,17 @@ type Adoption struct {
 
 // Hold is a claim of this run.
 type Hold struct {
-	// First is the time of the first claim, Claimed of this one, Late the later clock then.
-	First, Claimed time.Time
-	Late           time.Time
-	Uncertain      bool // an earlier send may have arrived
-	// Reposted is Record.RepostedFrom.
-	Reposted *time.Time
-	Terms    Terms
+	Record
+	Late  time.Time // the later clock when it was claimed
+	Terms Terms
 }
 
 // MaySend reports whether the request may be sent; ask right before every send. A claim ends with its lease: then
 // another run may take it over, or a person may answer. Both clocks must agree, because a cached answer can stop one,
 // and somebody can set the other.
 func (h Hold) MaySend(now Instant) bool {
-	held := max(now.Now.Sub(h.Claimed), now.Late.Sub(h.Late))
-	return h.Terms.MaySend(h.First, now) && held < Lease
+	held := max(now.Now.Sub(*h.ClaimedAt), now.Late.Sub(h.Late))
+	return h.Terms.MaySend(*h.FirstClaimAt, now) && held < Lease
 }
 
 // Claim records that a request is about to be sent. It returns ErrTaken if the request was or may have been sent, or if
@@ -85,10 +81,7 @@ func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error
 		l.undoClaim(ctx, rec)
 		return Hold{}, err
 	}
-	return Hold{
-		First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Late: i.At.Late, Uncertain: rec.Uncertain,
-		Reposted: rec.RepostedFrom, Terms: terms,
-	}, nil
+	return Hold{Record: rec, Late: i.At.Late, Terms: terms}, nil
 }
 
 // undoClaim releases a claim whose write returned an error but succeeded. If this fails too, a person decides later.

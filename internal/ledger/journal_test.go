@@ -60,7 +60,7 @@ func TestTwoRunsLearnOfOneSend(t *testing.T) {
 	later.At = Observed(testTime.Add(Lease), testTime.Add(Lease))
 	hold, err := takeOver(t.Context(), quick, purgeKey, later)
 	must(t, err)
-	if hold.First.Equal(hold.Claimed) || hold.MaySend(Observed(testTime.Add(2*Lease), testTime.Add(2*Lease))) {
+	if hold.FirstClaimAt.Equal(*hold.ClaimedAt) || hold.MaySend(Observed(testTime.Add(2*Lease), testTime.Add(2*Lease))) {
 		t.Errorf("taken over as %+v", hold)
 	}
 	must(t, quick.Posted(t.Context(), purgeKey, Made{How: Duplicate, HTTP: 409}))

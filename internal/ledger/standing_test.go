@@ -40,7 +40,7 @@ func TestAClaimIsHeldByBothClocks(t *testing.T) {
 	} {
 		wall := server.Add(c.skew)
 		at := Observed(server, wall)
-		h := Hold{First: at.Early, Claimed: at.Now, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
+		h := Hold{Record: Record{FirstClaimAt: &at.Early, ClaimedAt: &at.Now}, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
 		if got := h.MaySend(Observed(server.Add(c.server), wall.Add(c.wall))); got != c.mayBeSent {
 			t.Errorf("%s: it may be sent: %t", name, got)
 		}

@@ -39,7 +39,7 @@ func TestTakeOver(t *testing.T) {
 	cfg, ctx := proven(t, made(t)), t.Context()
 	one, two, three := by(t, cfg, "1"), by(t, cfg, "2"), by(t, cfg, "3")
 	hold, err := one.Claim(ctx, purgeKey, intentAt(0))
-	if err != nil || hold.Uncertain || !hold.First.Equal(testTime) {
+	if err != nil || hold.Uncertain || !hold.FirstClaimAt.Equal(testTime) {
 		t.Fatalf("claim %+v, %v", hold, err)
 	}
 	_, err = takeOver(ctx, two, purgeKey, intentAt(Lease-1))
@@ -50,7 +50,7 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("taken over with another spec: %v", err)
 	}
 	hold, err = takeOver(ctx, two, purgeKey, intentAt(Lease))
-	if err != nil || !hold.Uncertain || !hold.First.Equal(testTime) {
+	if err != nil || !hold.Uncertain || !hold.FirstClaimAt.Equal(testTime) {
 		t.Fatalf("take over %+v, %v", hold, err)
 	}
 	rec := view(t, two, purgeKey)
