@@ -68,32 +68,42 @@ func write(n *yaml.Node, from, to int, text, value string) edit {
 	return edit{from, to, text, []*yaml.Node{n}, []*yaml.Node{&is}}
 }
 
-// cutLines returns the edit that removes the lines of a member or element. It reports whether these have
-// nothing else but the text before, such as a hyphen.
-func (e *editor) cutLines(from, to int, before string, nodes ...*yaml.Node) (edit, bool) {
+// cut returns the edit that removes a member or element, whose scalars it gets, and reports whether that
+// removes nothing else. In brackets it also removes a comma: that after the one that leads, or that
+// before. Otherwise, it removes whole lines.
+func (e *editor) cut(in *yaml.Node, leads bool, scalars ...*yaml.Node) (edit, bool) {
+	const space = " \t\r\n"
+	from, _, ok := e.token(scalars[0])
+	_, to, alsoOK := e.token(scalars[len(scalars)-1])
+	data := e.file.lines.data
+	switch {
+	case !ok || !alsoOK:
+		return edit{}, false
+	case in.Style&yaml.FlowStyle != 0 && leads:
+		var after []byte
+		after, ok = bytes.CutPrefix(bytes.TrimLeft(data[to:], space), []byte(","))
+		after = bytes.TrimLeft(after, space)
+		to, ok = len(data)-len(after), ok && !bytes.HasPrefix(after, []byte("#"))
+	case in.Style&yaml.FlowStyle != 0:
+		before, found := bytes.CutSuffix(bytes.TrimRight(data[:from], space), []byte(","))
+		from, ok = len(before), found
+	default:
+		from, to, ok = e.wholeLines(from, to)
+	}
+	return edit{from: from, to: to, was: scalars}, ok
+}
+
+// wholeLines returns the lines of a part, and reports whether these hold nothing else but a hyphen.
+func (e *editor) wholeLines(from, to int) (start, end int, alone bool) {
 	l := &e.file.lines
 	first, _ := l.position(from)
 	last, _ := l.position(to)
-	start, end := l.offset(first), l.offset(last+1)
-	alone := strings.TrimSpace(e.text(start, from)) == before && strings.TrimSpace(e.text(to, end)) == ""
+	start, end = l.offset(first), l.offset(last+1)
+	alone = strings.Trim(e.text(start, from), " -") == "" && strings.TrimSpace(e.text(to, end)) == ""
 	if end == len(l.data) && end == l.endOf(last) && first > 1 { // the last line has no line break
 		start = l.endOf(first - 1)
 	}
-	return edit{from: start, to: end, was: nodes}, alone
-}
-
-// cutItem returns the edit that removes a member or element in brackets: with the comma after it, or
-// with the one before it.
-func (e *editor) cutItem(from, to int, commaAfter bool, nodes ...*yaml.Node) (edit, bool) {
-	const space = " \t\r\n"
-	data := e.file.lines.data
-	if !commaAfter {
-		before := bytes.TrimRight(data[:from], space)
-		return edit{from: len(before) - 1, to: to, was: nodes}, bytes.HasSuffix(before, []byte(","))
-	}
-	after, ok := bytes.CutPrefix(bytes.TrimLeft(data[to:], space), []byte(","))
-	after = bytes.TrimLeft(after, space)
-	return edit{from: from, to: len(data) - len(after), was: nodes}, ok && !bytes.HasPrefix(after, []byte("#"))
+	return start, end, alone
 }
 
 // apply returns the file with the edits, and reports whether they change nothing else.
@@ -170,8 +180,5 @@ func (o *Object) ReplaceIn(data, text []byte) []byte {
 	for last < in.count() && !documentLine().Match(in.bytes(last+1)) {
 		last++
 	}
-	if newSource(data).crlf {
-		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
-	}
-	return slices.Concat(data[:in.offset(first)], text, data[in.offset(last+1):])
+	return slices.Concat(data[:in.offset(first)], newSource(data).broken(text), data[in.offset(last+1):])
 }

@@ -127,7 +127,7 @@ func (f *fixedFile) noteCovered(o *Object) {
 		var drop []edit
 		for _, i := range c.covered {
 			n := f.scalars[at(i)]
-			if cut, ok := f.cut(n, i < leading); ok {
+			if cut, ok := f.drop(n, i < leading); ok {
 				drop = append(drop, cut)
 			}
 		}
@@ -137,19 +137,16 @@ func (f *fixedFile) noteCovered(o *Object) {
 	}
 }
 
-// cut drops an element of a list. In brackets, it also drops the comma after elements that lead the
-// list, and the comma before others, so that no two edits overlap.
-func (f *fixedFile) cut(n *yaml.Node, leads bool) (edit, bool) {
+// drop removes an element of a list. One that leads the list, before any that stays, takes the comma after
+// it, so that no two edits overlap.
+func (f *fixedFile) drop(n *yaml.Node, leads bool) (edit, bool) {
 	list := f.parents[n]
-	from, to, ok := f.token(n)
-	switch {
-	case !ok || list == nil || list.Kind != yaml.SequenceNode:
+	if list == nil || list.Kind != yaml.SequenceNode {
 		return edit{}, false
-	case list.Style&yaml.FlowStyle != 0:
-		return f.cutItem(from, to, leads, n)
 	}
-	cut, alone := f.cutLines(from, to, "-", n)
-	return cut, alone && !bytes.HasPrefix(bytes.TrimSpace(f.file.lines.bytes(n.Line-1)), []byte("#"))
+	cut, ok := f.cut(list, leads, n)
+	hasComment := list.Style&yaml.FlowStyle == 0 && bytes.HasPrefix(bytes.TrimSpace(f.file.lines.bytes(n.Line-1)), []byte("#"))
+	return cut, ok && !hasComment
 }
 
 // resolve returns the edits that resolve a finding, and says what they do.

@@ -47,36 +47,31 @@ func Format(data []byte) ([]byte, error) {
 	for _, ordered := range []bool{true, false} {
 		var laid []byte
 		if laid, err = checkedLayout(text.body, docs, ordered); err == nil {
-			return text.whole(laid), nil
+			return slices.Concat(text.mark, text.broken(laid)), nil
 		}
 	}
 	return nil, err
 }
 
-// source is the text of a file without byte order mark and carriage returns.
+// source is the text of a file. body has neither the byte order mark nor carriage returns.
 type source struct {
-	data, body []byte
-	// mark is the byte order mark, crlf says that the first line ends in CR LF.
-	mark, crlf bool
+	data, mark, body []byte
+	crlf             bool // the first line ends in CR LF
 }
 
 func newSource(data []byte) source {
-	s := source{data: data}
-	s.body, s.mark = bytes.CutPrefix(data, []byte("\uFEFF"))
-	if end := bytes.IndexByte(s.body, '\n'); end > 0 && s.body[end-1] == '\r' {
-		s.crlf = true
+	body := bytes.TrimPrefix(data, []byte("\uFEFF"))
+	first, _, _ := bytes.Cut(body, []byte("\n"))
+	return source{
+		data: data, mark: data[:len(data)-len(body)], crlf: len(first) < len(body) && bytes.HasSuffix(first, []byte("\r")),
+		body: bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")),
 	}
-	s.body = bytes.ReplaceAll(s.body, []byte("\r\n"), []byte("\n"))
-	return s
 }
 
-// whole returns a text with the byte order mark and line breaks of the file.
-func (s source) whole(text []byte) []byte {
+// broken returns a text with the line breaks of the file.
+func (s source) broken(text []byte) []byte {
 	if s.crlf {
-		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
-	}
-	if s.mark {
-		text = append([]byte("\uFEFF"), text...)
+		return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 	}
 	return text
 }

@@ -102,7 +102,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 // keepLines leaves a document unchanged that is not a block mapping.
 func (l *sheet) keepLines(root *yaml.Node) error {
 	end := len(l.lines)
-	if root.Kind != yaml.SequenceNode || root.Style&yaml.FlowStyle != 0 {
+	if !isBlock(root) {
 		last, err := l.lastLine(root)
 		if err != nil {
 			return err

@@ -177,9 +177,7 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	text := "," + e.gapBefore(from, keyEnd) + written + e.text(keyEnd, valueAt) + name
 	if metadata.Style&yaml.FlowStyle == 0 {
 		to, text = e.file.lines.endOf(value.Line), "\n"+e.text(e.file.lines.offset(key.Line), from)+written+": "+name
-		if newSource(e.file.lines.data).crlf {
-			text = "\r" + text
-		}
+		text = string(newSource(e.file.lines.data).broken([]byte(text)))
 	}
 	e.edits = append(e.edits, edit{to, to, text, added[:1], added})
 	return true
@@ -203,17 +201,7 @@ func (e *rerouter) gapBefore(from, keyEnd int) string {
 // removeNamespace removes metadata.namespace, if nothing else is on its lines.
 func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
 	key, value := pairOf(metadata, "namespace")
-	from, _, isKey := e.token(key)
-	_, to, isText := e.token(value)
-	if !isKey || !isText {
-		return false
-	}
-	cut, ok := e.cutLines(from, to, "", key, value)
-	if metadata.Style&yaml.FlowStyle != 0 {
-		if cut, ok = e.cutItem(from, to, true, key, value); !ok {
-			cut, ok = e.cutItem(from, to, false, key, value)
-		}
-	}
+	cut, ok := e.cut(metadata, key == metadata.Content[0], key, value)
 	if ok {
 		e.edits = append(e.edits, cut)
 	}
