@@ -110,29 +110,27 @@ func (f *fixedFile) note(n *yaml.Node) {
 // noteCovered adds the changes that drop covered paths of a purge. If one path can't be dropped, for
 // example because of a comment, all paths that the same path covers stay.
 func (f *fixedFile) noteCovered(o *Object) {
-	_, fields, all := coveredPaths(o.Tree())
+	_, fields, covered := coveredPaths(o.Tree())
 	places := o.Places(fields)
 	at := func(i int) place { return newPlace(places[i][0], places[i][1]) }
 	gone := map[int]bool{}
-	for _, c := range all {
-		for _, i := range c.covered {
-			gone[i] = true
-		}
+	for _, i := range slices.Concat(covered...) {
+		gone[i] = true
 	}
 	leading := 0
 	for gone[leading] {
 		leading++
 	}
-	for _, c := range all {
+	for _, indices := range covered {
 		var drop []edit
-		for _, i := range c.covered {
+		for _, i := range indices {
 			n := f.scalars[at(i)]
 			if cut, ok := f.drop(n, i < leading); ok {
 				drop = append(drop, cut)
 			}
 		}
-		if len(drop) == len(c.covered) {
-			f.drops[at(c.covered[0])] = drop
+		if len(drop) > 0 && len(drop) == len(indices) {
+			f.drops[at(indices[0])] = drop
 		}
 	}
 }

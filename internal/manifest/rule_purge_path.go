@@ -47,42 +47,35 @@ func checkPurgePathOdd(s *subject) {
 
 const coveredRule = "purge-path-covered"
 
-// coverage is a path of a purge that covers other paths of the same purge.
-type coverage struct {
-	by      int
-	covered []int
-}
-
-// coveredPaths returns the paths of a purge, their fields, and which of them cover others.
-func coveredPaths(spec map[string]any) (paths, places []string, all []coverage) {
+// coveredPaths returns the paths of a purge, their fields, and for each path the indices of those that it
+// covers.
+func coveredPaths(spec map[string]any) (paths, places []string, covered [][]int) {
 	for at, path := range texts(spec, "paths") {
 		paths, places = append(paths, path), append(places, at)
 	}
-	number := map[int]int{}
+	covered = make([][]int, len(paths))
 	for _, r := range purge.FindRedundant(paths) {
-		n, seen := number[r.By]
-		if !seen {
-			n = len(all)
-			number[r.By], all = n, append(all, coverage{by: r.By})
-		}
-		all[n].covered = append(all[n].covered, r.Index)
+		covered[r.By] = append(covered[r.By], r.Index)
 	}
-	return paths, places, all
+	return paths, places, covered
 }
 
 // checkPurgePathCovered reports each path that covers others once.
 func checkPurgePathCovered(s *subject) {
-	paths, places, all := coveredPaths(s.Tree)
-	for _, c := range all {
-		drop := make([]string, len(c.covered))
-		for i, n := range c.covered {
+	paths, places, covered := coveredPaths(s.Tree)
+	for by, indices := range covered {
+		if len(indices) == 0 {
+			continue
+		}
+		drop := make([]string, len(indices))
+		for i, n := range indices {
 			drop[i] = paths[n]
 		}
 		list := Some(drop)
-		message, fix := fmt.Sprintf("%s purges this too: %s", paths[c.by], list), "drop "+list
-		if !slices.ContainsFunc(drop, func(path string) bool { return path != paths[c.by] }) {
-			message, fix = paths[c.by]+" is listed more than once", "keep one of them"
+		message, fix := fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list
+		if !slices.ContainsFunc(drop, func(path string) bool { return path != paths[by] }) {
+			message, fix = paths[by]+" is listed more than once", "keep one of them"
 		}
-		s.report(places[c.covered[0]], message, fix)
+		s.report(places[indices[0]], message, fix)
 	}
 }

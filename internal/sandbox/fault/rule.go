@@ -145,7 +145,7 @@ func parse(text string) (*rule, error) {
 	case before[0].text != "*" && strings.Trim(before[0].text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "":
 		return nil, w.wrong(before[0], "write the method in capital letters, or * for any")
 	}
-	r := &rule{text: text, method: before[0].text, path: before[1].text, from: 1, percent: 100, seed: 1}
+	r := &rule{text: text, method: before[0].text, path: before[1].text, times: 1, from: 1, percent: 100, seed: 1}
 	if r.effect, err = w.effect(); err != nil {
 		return nil, err
 	}
@@ -173,12 +173,8 @@ func (r *rule) modify(w *reader) error {
 		}
 		given[what] = true
 	}
-	switch {
-	case given["the number of times"]:
-	case r.percent < 100:
+	if r.percent < 100 && !given["the number of times"] {
 		r.times = forever
-	default:
-		r.times = 1
 	}
 	return nil
 }
