@@ -15,13 +15,12 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// First returns the first entries of a list, at most most, and how many more there are.
+// First returns the first entries of a list, about most, and how many more there are if these are several.
 func First(list []string, most int) string {
-	text := strings.Join(list[:min(most, len(list))], ", ")
-	if more := len(list) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+	if more := len(list) - most; more > 1 {
+		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	return text
+	return strings.Join(list, ", ")
 }
 
 // OneLine returns the text of an error, such as that of errors.Join, on one line without repeated parts.

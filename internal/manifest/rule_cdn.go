@@ -5,8 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/purge"
 )
+
+// shownNames limits the names in a message.
+const shownNames = 5
 
 // checkLocationUnreachable reports each location that hides others once.
 func checkLocationUnreachable(s *subject) {
@@ -22,7 +26,7 @@ func checkLocationUnreachable(s *subject) {
 		if len(hidden[by]) > 0 {
 			name := l.Host + l.Path
 			s.report(child(l.Field, "path"),
-				fmt.Sprintf("%[1]s takes all requests of %[2]s below it if the first match wins; the platform does not document which match wins", name, Some(hidden[by])),
+				fmt.Sprintf("%[1]s takes all requests of %[2]s below it if the first match wins; the platform does not document which match wins", name, diag.First(hidden[by], shownNames)),
 				fmt.Sprintf("move %s below them: this order works whichever match wins", name))
 		}
 	}
@@ -88,15 +92,6 @@ func widerHost(host string) string {
 		return ""
 	}
 	return "*." + parent
-}
-
-// Some joins the first names of a list, and counts the rest.
-func Some(names []string) string {
-	const shownNames = 5
-	if n := len(names) - shownNames; n > 1 {
-		return strings.Join(names[:shownNames], ", ") + fmt.Sprintf(" and %d more", n)
-	}
-	return strings.Join(names, ", ")
 }
 
 func checkLocationPathOdd(s *subject) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/purge"
 )
 
@@ -71,7 +72,7 @@ func checkPurgePathCovered(s *subject) {
 		for i, n := range indices {
 			drop[i] = paths[n]
 		}
-		list := Some(drop)
+		list := diag.First(drop, shownNames)
 		message, fix := fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list
 		if !slices.ContainsFunc(drop, func(path string) bool { return path != paths[by] }) {
 			message, fix = paths[by]+" is listed more than once", "keep one of them"

@@ -149,7 +149,7 @@ func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string
 	if at < 0 {
 		return nil
 	}
-	message := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], manifest.Some(slices.Sorted(maps.Keys(hosts))))
+	message := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.First(slices.Sorted(maps.Keys(hosts)), 5))
 	if len(locations) > 0 {
 		message += fmt.Sprintf(", which is %s of %s", counted(len(locations), "location"), by.key)
 		if servers := by.will.ServersOf(locations); servers > 0 {
@@ -194,7 +194,7 @@ func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, host
 		return nil
 	}
 	return diag.List{advice(o, manifest.RulePurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
-		fmt.Sprintf("no location of %s serves %s", by.key, manifest.Some(outside)), "correct the path, or add the location")}
+		fmt.Sprintf("no location of %s serves %s", by.key, diag.First(outside, 5)), "correct the path, or add the location")}
 }
 
 // reach is what locations serve: the paths of their purges, sorted and without stars.
