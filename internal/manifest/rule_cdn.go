@@ -1,10 +1,13 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/purge"
 )
@@ -177,4 +180,123 @@ func checkUpstreamUnused(s *subject) {
 				"remove it, or name it in a location")
 		}
 	}
+}
+
+// The places of rules and of their rate limits in the spec of a CDN.
+const (
+	firewallRules = "firewall.rules[]"
+	ratelimits    = firewallRules + ".action.ratelimit"
+)
+
+func checkRatelimitOdd(s *subject) {
+	for at, limit := range s.each(ratelimits) {
+		for _, field := range []string{"rate", "period", "penalty_period"} {
+			if value, ok := number(limit, field); ok && (value < 0 || value != math.Trunc(value)) {
+				s.report(child(at, field), fmt.Sprintf("%s is %s, which is not a whole number from 0", field, short(fmt.Sprint(limit[field]))),
+					"write a whole number without quotes, such as "+field+": 60")
+			}
+		}
+	}
+}
+
+// sharedIdentifiers are the platform's constraints for which many visitors have the same value.
+const sharedIdentifiers = " asn country host http_version method path tls uri "
+
+// lowRate is the rate below which a few visitors can use up a shared limit, in requests per unit of the
+// period.
+const lowRate = 10
+
+func checkRatelimitLocksOut(s *subject) {
+	if mapping(s.Tree, "firewall")["enabled"] == false {
+		return
+	}
+	for at, rule := range s.each(firewallRules) {
+		limit := mapping(mapping(rule, "action"), "ratelimit")
+		rate, known := number(limit, "rate")
+		if rule["enabled"] == false || !known || !matchesPeople(rule) {
+			continue
+		}
+		at += ".action.ratelimit"
+		identifier := text(mapping(limit, "identifier"), "type")
+		period, _ := number(limit, "period")
+		switch {
+		case rate == 0:
+			s.report(at+".rate", "the rule allows no requests at all", "write a higher rate, or enabled: false")
+		case strings.Contains(sharedIdentifiers, " "+identifier+" ") && period > 0 && rate/period < lowRate:
+			s.report(at+".identifier.type",
+				fmt.Sprintf("all visitors with the same %s share %v requests in %v", identifier, limit["rate"], limit["period"]),
+				"count by ip, or allow more requests")
+		}
+	}
+}
+
+func number(parent map[string]any, field string) (float64, bool) {
+	n, ok := parent[field].(json.Number)
+	value, err := n.Float64()
+	return value, ok && err == nil
+}
+
+// matchesPeople reports whether a rule matches all visitors, or all but known bots. A request matches
+// if it fulfils all constraints of any group.
+func matchesPeople(rule map[string]any) bool {
+	groups, _ := rule["constraints"].([]any)
+	return len(groups) == 0 || slices.ContainsFunc(groups, func(group any) bool {
+		constraints, ok := group.([]any)
+		return ok && !slices.ContainsFunc(constraints, func(c any) bool { return !sparesBots(c) })
+	})
+}
+
+// sparesBots reports whether a constraint matches everybody but known bots.
+func sparesBots(constraint any) bool {
+	m, _ := constraint.(map[string]any)
+	test := mapping(m, "known_bots")
+	return m["type"] == "known_bots" && test["expected"] == "false" && test["operator"] == "equals" && len(m) == 2 && len(test) == 2
+}
+
+func checkRuleUnnamed(s *subject) {
+	for at, rule := range s.each(firewallRules) {
+		if rule["name"] == nil || rule["name"] == "" {
+			s.report(at, "this firewall rule has no name, so all rules of the list are compared by position", "add name: NAME")
+		}
+	}
+}
+
+func checkTypeSettings(s *subject) {
+	types := s.Kind.Spec().Fields["firewall"].Fields["rules"].Item.Fields["action"].Fields["type"].Seen
+	for at, rule := range s.each(firewallRules) {
+		for at, constraint := range mappings(at, rule, "constraints[][]") {
+			s.checkSettings(at, constraint, "constraint")
+		}
+		action := mapping(rule, "action")
+		if name := text(action, "type"); slices.Contains(types, name) {
+			s.checkSettings(at+".action", action, "action")
+		}
+	}
+}
+
+func (s *subject) checkSettings(at string, object map[string]any, noun string) {
+	name := text(object, "type")
+	if name == "" || hasSettings(object, name) {
+		return
+	}
+	message := fmt.Sprintf("this %s is of the type %s and has no object %s", noun, quoteName(name), quoteName(name))
+	fix := fmt.Sprintf("add %s: with its settings", name)
+	others := slices.DeleteFunc(canon.SortedKeys(object), func(member string) bool { return mapping(object, member) == nil })
+	if len(others) == 1 {
+		other := others[0]
+		message += fmt.Sprintf(", but %s", quoteName(other))
+		fix = fmt.Sprintf("rename %s to %s, or write type: %s", other, name, other)
+	}
+	s.report(child(at, "type"), message, fix)
+}
+
+// hasSettings reports whether an object has a member with the name of its type, or one that resembles
+// it: that is another spelling, or misspelt-field reports it.
+func hasSettings(object map[string]any, name string) bool {
+	for member, v := range object {
+		if v != nil && (member == name || misspelt(member, []string{name}) != nil || misspelt(name, []string{member}) != nil) {
+			return true
+		}
+	}
+	return false
 }
