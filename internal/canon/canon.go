@@ -66,17 +66,21 @@ func Append(b []byte, v any) []byte {
 		}
 		return append(b, ']')
 	case map[string]any:
-		b = append(b, '{')
-		for i, k := range SortedKeys(t) {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = Append(append(appendString(b, k), ':'), t[k])
-		}
-		return append(b, '}')
+		return appendObject(b, t)
 	default:
 		panic(fmt.Sprintf("canon: %T is not decoded JSON", v))
 	}
+}
+
+func appendObject(b []byte, fields map[string]any) []byte {
+	b = append(b, '{')
+	for i, k := range SortedKeys(fields) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = Append(append(appendString(b, k), ':'), fields[k])
+	}
+	return append(b, '}')
 }
 
 // SortedKeys returns the keys of m in byte order.

@@ -228,11 +228,7 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 	}
 	cmd := exec.CommandContext(ctx, program, c.Command[1:]...)
 	cmd.Dir = filepath.Dir(p.File)
-	cmd.Env = slices.DeleteFunc(cmd.Environ(), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		isToken := strings.HasPrefix(name, "TRUEUP_") && strings.Contains(name, "TOKEN")
-		return isToken || name != "" && (name == p.Compute.Token.Env || name == p.Delivery.Token.Env)
-	})
+	cmd.Env = slices.DeleteFunc(cmd.Environ(), p.holdsToken)
 	cmd.WaitDelay = execWait
 	apart(cmd)
 	out, said := &capped{limit: maxToken}, &capped{limit: maxSaid}
@@ -264,6 +260,13 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 		return "", fmt.Errorf("%s %w", name, err)
 	}
 	return text, nil
+}
+
+// holdsToken reports whether a variable has a token or says where one is.
+func (p Profile) holdsToken(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	isToken := strings.HasPrefix(name, "TRUEUP_") && strings.Contains(name, "TOKEN")
+	return isToken || name != "" && (name == p.Compute.Token.Env || name == p.Delivery.Token.Env)
 }
 
 // leastSecret is the length of the shortest text that may be a part of a token.

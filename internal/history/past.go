@@ -168,13 +168,7 @@ func (r *Reader) manifests(ctx context.Context, commit string, then *plan.Projec
 			if err != nil {
 				return plan.Past{}, err
 			}
-			repository, at = r.repository.In(top), names{path.Dir(movedFrom)}
-			if len(then.Manifests) > 0 {
-				at = nil
-			}
-			for _, name := range then.Manifests {
-				at = append(at, path.Join(path.Dir(movedFrom), filepath.ToSlash(name)))
-			}
+			repository, at = r.repository.In(top), namesIn(path.Dir(movedFrom), then.Manifests)
 			want = func(name, _ string) bool { return at.mayHold(name) && at.cover(".", name) }
 		}
 	}
@@ -184,6 +178,17 @@ func (r *Reader) manifests(ctx context.Context, commit string, then *plan.Projec
 	}
 	set, findings, err := at.parse(ctx, manifest.Source{FS: tree}, r.cfg.Options)
 	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
+}
+
+// namesIn returns the names of a project's manifests in its folder.
+func namesIn(folder string, manifests []string) (at names) {
+	if len(manifests) == 0 {
+		return names{folder}
+	}
+	for _, name := range manifests {
+		at = append(at, path.Join(folder, filepath.ToSlash(name)))
+	}
+	return at
 }
 
 // project returns the project of a commit, nil if the commit has none that can be read. If it was in

@@ -106,15 +106,8 @@ func forEditor(schema, defs map[string]any) map[string]any {
 			for name, v := range below {
 				field, _ := v.(map[string]any)
 				field = forEditor(field, defs)
-				fields[name] = field
-				if slices.Contains(required, any(name)) {
-					continue
-				}
-				if t, ok := field["type"].(string); ok {
-					field["type"] = []any{t, "null"}
-				}
-				if values, ok := field["enum"].([]any); ok {
-					field["enum"] = append(slices.Clone(values), nil)
+				if fields[name] = field; !slices.Contains(required, any(name)) {
+					orNull(field)
 				}
 			}
 			out[name] = fields
@@ -131,4 +124,14 @@ func forEditor(schema, defs map[string]any) map[string]any {
 		out["doNotSuggest"] = true
 	}
 	return out
+}
+
+// orNull lets a field be null.
+func orNull(field map[string]any) {
+	if t, ok := field["type"].(string); ok {
+		field["type"] = []any{t, "null"}
+	}
+	if values, ok := field["enum"].([]any); ok {
+		field["enum"] = append(slices.Clone(values), nil)
+	}
 }

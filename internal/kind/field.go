@@ -89,7 +89,7 @@ type Field struct {
 // Example returns an example of the field. That of an object without its own has the required fields. With lists, every
 // object has its required fields and its lists.
 func (f *Field) Example(lists bool) any {
-	if len(f.Examples) > 0 && !(lists && f.Type == ObjectType) {
+	if len(f.Examples) > 0 && (!lists || f.Type != ObjectType) {
 		return f.Examples[0]
 	}
 	out := map[string]any{}

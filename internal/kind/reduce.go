@@ -43,16 +43,20 @@ func (k *Kind) ReadObject(doc []byte) (Object, error) {
 	if spec == nil {
 		return o, nil
 	}
+	return o, o.setSpec(spec)
+}
+
+func (o *Object) setSpec(spec []byte) error {
 	if spec[0] != '{' {
-		return o, fmt.Errorf("spec of %s is not an object", o.Key())
+		return fmt.Errorf("spec of %s is not an object", o.Key())
 	}
 	o.Spec, o.Digest = bytes.Clone(spec), canon.Digest(spec)
 	for key, value := range canon.Members(spec) {
-		if k.HostField != "" && string(key) == k.HostField {
+		if o.Kind.HostField != "" && string(key) == o.Kind.HostField {
 			o.Host = text(canon.MustDecode(value))
 		}
 	}
-	return o, nil
+	return nil
 }
 
 // text returns a text or the digits of a number, else "".

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,14 +54,12 @@ func checkUndocumented(k *kind.Kind, o plan.Override) error {
 	steps := strings.Split(o.Path, ".")
 	holder := k.Spec()
 	for _, name := range steps[1:] {
-		if holder != nil {
-			holder = holder.Fields[name]
-		}
-		for holder != nil && holder.Type == kind.ListType {
-			holder = holder.Item
+		holder = cmp.Or(holder.Fields[name], &kind.Field{})
+		for holder.Type == kind.ListType {
+			holder = cmp.Or(holder.Item, &kind.Field{})
 		}
 	}
-	if steps[0] != "spec" || holder == nil || len(holder.Fields)+len(holder.Seen) == 0 {
+	if steps[0] != "spec" || len(holder.Fields)+len(holder.Seen) == 0 {
 		return fmt.Errorf("path is %.60q; undocumented needs a documented object or value, without indices, for example spec.locations.cache", o.Path)
 	}
 	return nil

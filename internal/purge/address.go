@@ -30,7 +30,7 @@ func ParseAddress(text string) (Address, error) {
 	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
 		return Address{}, errors.New("has a space before its #, which would be part of the path: write comments on their own line")
 	}
-	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], func(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }) {
+	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], beginsEntry) {
 		return Address{}, errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
 	}
 	if strings.HasPrefix(text, "/") {
@@ -56,6 +56,8 @@ func ParseAddress(text string) (Address, error) {
 	a := Address{Host: host, Path: asAsked(path)}
 	return a, CheckPath(a.Path)
 }
+
+func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
 
 // asAsked returns a path, perhaps with a query, as browsers request it.
 func asAsked(text string) string {
