@@ -31,15 +31,6 @@ type Options struct {
 	Diff, Replace bool
 }
 
-// Env is where a run works.
-type Env struct {
-	config.Options
-	// Open opens the platform.
-	Open func(context.Context, project.Project, *manifest.Set) (*config.Platform, error)
-	// Begin begins a phase that may take long.
-	Begin func(doing string) (progress func(done, of int), end func())
-}
-
 // Verdict says what a run did with an object.
 type Verdict string
 
@@ -128,7 +119,7 @@ func (r *Result) ExitCode(diff bool) int {
 }
 
 type run struct {
-	Env
+	config.Options
 	Result
 	opts     Options
 	project  project.Project
@@ -142,15 +133,15 @@ type run struct {
 
 // Run writes manifests of the live objects that were asked for. The result is nil if nothing was
 // written; otherwise it describes what was, even if there is an error.
-func Run(ctx context.Context, env Env, p project.Project, asked Selection, opts Options) (*Result, error) {
-	r := &run{Env: env, opts: opts, project: p, set: &manifest.Set{}}
+func Run(ctx context.Context, cfg config.Options, p project.Project, asked Selection, opts Options) (*Result, error) {
+	r := &run{Options: cfg, opts: opts, project: p, set: &manifest.Set{}}
 	if !opts.Stdout {
 		if err := r.readGit(ctx); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if r.platform, err = env.Open(ctx, p, r.set); err != nil {
+	if r.platform, err = cfg.Open(ctx, p, r.set); err != nil {
 		return nil, err
 	}
 	defer r.platform.Close()

@@ -31,7 +31,7 @@ func (a *app) config() config.Options {
 			RequestTimeout: a.global.requestTimeout, Parallelism: a.global.parallelism, Retry: a.env.Retry,
 			UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
 		},
-		Tool: toolName(),
+		Tool: toolName(), Open: a.openPlatform, Begin: a.beginPhase,
 	}
 	if a.global.verbose {
 		o.API.Trace = a.trace
@@ -55,7 +55,7 @@ func (a *app) openPlatform(ctx context.Context, p project.Project, set *manifest
 	case !p.Exists():
 		return nil, a.noProject()
 	}
-	return a.config().Open(p)
+	return a.config().OpenPlatform(p)
 }
 
 // findProject reads the project in the folder of -C. Without -C, it reads the nearest one in the current

@@ -50,8 +50,7 @@ func (o *planOptions) register(f *pflag.FlagSet) {
 // reconcileEnv returns the dependencies of package reconcile for this run.
 func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	return reconcile.Env{
-		Options: a.config(), Paths: paths, Open: a.openPlatform, History: a.history(l, paths),
-		Report: a.happened, Hurry: a.env.Hurry, Begin: a.beginPhase,
+		Options: a.config(), Paths: paths, History: a.history(l, paths), Report: a.happened, Hurry: a.env.Hurry,
 	}
 }
 

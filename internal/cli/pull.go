@@ -54,7 +54,7 @@ func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc 
 	if err != nil {
 		return doc, err
 	}
-	r, err := adopt.Run(ctx, adopt.Env{Options: a.config(), Open: a.openPlatform, Begin: a.beginPhase}, p, asked, opts)
+	r, err := adopt.Run(ctx, a.config(), p, asked, opts)
 	if r == nil {
 		return doc, err
 	}

@@ -172,7 +172,7 @@ func (s *stage) entered() (*app, project.Loaded) {
 func (s *stage) prove() {
 	s.t.Helper()
 	a, loaded := s.entered()
-	w, err := a.config().Open(loaded.Project)
+	w, err := a.config().OpenPlatform(loaded.Project)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/manifest"
 	"trueup/internal/project"
 )
 
@@ -41,6 +42,9 @@ type Options struct {
 	EphemeralOK     bool       // accepts a ledger on the disk of a CI runner
 	API             api.Config // the configuration of clients, without addresses and tokens
 	Tool            string     // names the program and its version
+	// Open opens the platform of a run, or the sandbox. Begin begins a phase that may take long.
+	Open  func(context.Context, project.Project, *manifest.Set) (*Platform, error)
+	Begin func(doing string) (progress func(done, of int), end func())
 }
 
 // WorkspacePin is the variable that names the only workspace that runs may use.
@@ -138,8 +142,8 @@ func (w *Platform) Client(writesPerSecond float64) *api.Client {
 	return api.NewClient(cfg)
 }
 
-// Open finds the real platform. It reads nothing of it.
-func (o Options) Open(p project.Project) (*Platform, error) {
+// OpenPlatform finds the real platform. It reads nothing of it.
+func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
 	s, err := o.Settings()
 	if err != nil {
 		return nil, err

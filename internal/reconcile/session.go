@@ -28,12 +28,8 @@ import (
 type Env struct {
 	config.Options
 	// Paths are the PATH arguments.
-	Paths []string
-	// Open opens the platform.
-	Open    func(context.Context, project.Project, *manifest.Set) (*config.Platform, error)
+	Paths   []string
 	History *history.Reader
-	// Begin starts a phase that may take long.
-	Begin func(doing string) (progress func(done, of int), end func())
 	// Report gets the events of apply. Hurry is that of apply.Deps.
 	Report func(apply.Event)
 	Hurry  <-chan struct{}
