@@ -198,19 +198,21 @@ func (r *run) readGit(ctx context.Context) error {
 			more = append(more, name)
 		}
 	}
-	sources := project.NewSources(r.Dir, nil)
-	if err := errors.Join(sources.AddConfigured(there), sources.AddPaths(more)); err != nil {
+	configured, err := there.OpenManifests(r.Dir)
+	others, wrong := project.OpenPaths(r.Dir, more, nil)
+	if err = errors.Join(err, wrong); err != nil {
 		return err
 	}
+	r.sources = slices.Concat(configured, others)
 	opts := r.manifestOptions()
 	progress, end := r.Begin("reading manifests")
 	defer end()
 	opts.Progress = progress
-	l, err := r.project.Load(ctx, sources.List, opts)
+	l, err := r.project.Load(ctx, r.sources, opts)
 	if err == nil {
 		err = l.Refuse("nothing was written, because trueup can't tell what is in git")
 	}
-	r.set, r.sources = l.Set, sources.List
+	r.set = l.Set
 	return err
 }
 

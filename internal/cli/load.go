@@ -84,14 +84,12 @@ func (a *app) noProject() error {
 
 // sources opens PATHs, or else the manifests of the project.
 func (a *app) sources(p project.Project, paths []string) ([]manifest.Source, error) {
-	s := project.NewSources(a.dir(), func() (io.Reader, error) {
+	return p.Open(a.dir(), paths, func() (io.Reader, error) {
 		if err := a.config().TokenFromInput(); err != nil {
 			return nil, err
 		}
 		return a.stdin("manifests"), nil
 	})
-	err := s.Open(p, paths)
-	return s.List, err
 }
 
 // texts reads the files of PATHs, or else of the project, without parsing them.

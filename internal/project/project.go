@@ -54,7 +54,7 @@ func Near(dir string) (Project, error) {
 // In reads the project file in dir. Without one it returns an empty project.
 func In(dir string) (Project, error) {
 	path := filepath.Join(dir, File)
-	text, err := read(dir)
+	text, err := readFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Project{}, nil
 	}
@@ -69,8 +69,8 @@ func In(dir string) (Project, error) {
 	return p, nil
 }
 
-// read reads the file in dir. It follows no link out of dir, because errors quote the file.
-func read(dir string) ([]byte, error) {
+// readFile reads the file in dir. It follows no link out of dir, because errors quote the file.
+func readFile(dir string) ([]byte, error) {
 	f, err := files.OpenInside(dir, File, "", os.O_RDONLY|files.NoWait)
 	if err != nil {
 		return nil, err

@@ -15,94 +15,84 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Sources are manifests to read, each inside an os.Root that no link leads out of. The folders stay
-// open as long as the sources are used.
-type Sources struct {
-	List []manifest.Source
-	// cwd is the directory of the run, and stdin opens standard input.
-	cwd   string
-	stdin func() (io.Reader, error)
-}
-
-// NewSources returns no sources yet. Paths that users name start from cwd.
-func NewSources(cwd string, stdin func() (io.Reader, error)) *Sources {
-	return &Sources{cwd: cwd, stdin: stdin}
-}
-
-// Open opens PATHs, or else the manifests of the project, or else the current folder.
-func (s *Sources) Open(p Project, paths []string) error {
+// Open opens PATHs, or else the manifests of the project, or else cwd. stdin opens standard input.
+func (p Project) Open(cwd string, paths []string, stdin func() (io.Reader, error)) ([]manifest.Source, error) {
 	switch {
 	case len(paths) > 0:
-		return s.AddPaths(paths)
+		return OpenPaths(cwd, paths, stdin)
 	case len(p.Manifests) > 0:
-		return s.AddConfigured(p)
+		return p.OpenManifests(cwd)
 	}
-	return s.AddPaths([]string{"."})
+	return OpenPaths(cwd, []string{"."}, stdin)
 }
 
-// AddPaths opens PATHs as the user wrote them. No link leads out of cwd for a path inside it; any
+// OpenPaths opens PATHs as the user wrote them. No link leads out of cwd for a path inside it; any
 // other is the user's own choice.
-func (s *Sources) AddPaths(paths []string) error {
+func OpenPaths(cwd string, paths []string, stdin func() (io.Reader, error)) (list []manifest.Source, err error) {
 	for i, path := range paths {
-		if path == "-" {
-			if slices.Contains(paths[:i], path) {
-				return errors.New("- is given twice, and there is only one standard input: name it once")
+		var src manifest.Source
+		switch {
+		case path != "-":
+			at := files.FolderAt(cwd, path)
+			if info, err := os.Stat(at.Base); err == nil && !info.IsDir() {
+				at.Base, at.Inside = filepath.Dir(at.Base), filepath.Base(at.Base)
 			}
-			input, err := s.stdin()
-			if err != nil {
-				return err
-			}
-			data, err := io.ReadAll(io.LimitReader(input, manifest.MaxFile+1)) // manifest.Load refuses the byte too many
-			if err != nil {
-				return fmt.Errorf("standard input: %w", err)
-			}
-			s.List = append(s.List, manifest.Source{Data: data, Display: "-"})
-			continue
-		}
-		at := files.FolderAt(s.cwd, path)
-		if info, err := os.Stat(at.Base); err == nil && !info.IsDir() {
-			at.Base, at.Inside = filepath.Dir(at.Base), filepath.Base(at.Base)
-		}
-		if err := s.add(at.Base, at.Inside, path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// AddConfigured opens the manifests of the project, which must be below its folder: a pull request must
-// not make trueup show other files of the machine.
-func (s *Sources) AddConfigured(p Project) error {
-	for _, path := range p.Manifests {
-		if !filepath.IsLocal(path) {
-			return exit.With(exit.Invalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", File, path))
-		}
-		err := s.add(p.Dir, path, p.Shown(s.cwd, path))
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: manifests: in %s names it: create it, or name another", err, File)
+			src, err = open(at.Base, at.Inside, path)
+		case slices.Contains(paths[:i], path):
+			err = errors.New("- is given twice, and there is only one standard input: name it once")
+		default:
+			src, err = read(stdin)
 		}
 		if err != nil {
-			return err
+			return list, err
 		}
+		list = append(list, src)
 	}
-	return nil
+	return list, nil
 }
 
-// add opens a file or folder inside base; shown is the path as the user knows it.
-func (s *Sources) add(base, inside, shown string) error {
-	if err := notInGit(filepath.Join(base, inside), shown); err != nil {
-		return err
-	}
-	src, err := s.open(base, inside, shown)
+func read(stdin func() (io.Reader, error)) (src manifest.Source, err error) {
+	input, err := stdin()
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown, files.WithoutPath(err))
+		return src, err
 	}
-	s.List = append(s.List, src)
-	return nil
+	data, err := io.ReadAll(io.LimitReader(input, manifest.MaxFile+1)) // manifest.Load refuses the byte too many
+	if err != nil {
+		err = fmt.Errorf("standard input: %w", err)
+	}
+	return manifest.Source{Data: data, Display: "-"}, err
 }
 
-func (s *Sources) open(base, inside, shown string) (manifest.Source, error) {
-	src := manifest.Source{Path: ".", Display: filepath.ToSlash(shown)}
+// OpenManifests opens the manifests of the project, which must be below its folder: a pull request must
+// not make trueup show other files of the machine.
+func (p Project) OpenManifests(cwd string) (list []manifest.Source, err error) {
+	for _, path := range p.Manifests {
+		if !filepath.IsLocal(path) {
+			return list, exit.With(exit.Invalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", File, path))
+		}
+		src, err := open(p.Dir, path, p.Shown(cwd, path))
+		if errors.Is(err, fs.ErrNotExist) {
+			return list, fmt.Errorf("%w: manifests: in %s names it: create it, or name another", err, File)
+		}
+		if err != nil {
+			return list, err
+		}
+		list = append(list, src)
+	}
+	return list, nil
+}
+
+// open opens a file or folder inside base; shown is the path as the user knows it. The source is inside an os.Root
+// that no link leads out of, and that stays open.
+func open(base, inside, shown string) (src manifest.Source, err error) {
+	if err := notInGit(filepath.Join(base, inside), shown); err != nil {
+		return src, err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", shown, files.WithoutPath(err))
+		}
+	}()
 	root, err := os.OpenRoot(base)
 	if err != nil {
 		return src, err
@@ -112,6 +102,7 @@ func (s *Sources) open(base, inside, shown string) (manifest.Source, error) {
 	if err != nil {
 		return src, err
 	}
+	src.Path, src.Display = ".", filepath.ToSlash(shown)
 	if !info.IsDir() {
 		src.Path, src.Display = filepath.Base(inside), filepath.ToSlash(filepath.Dir(shown))
 		inside = filepath.Dir(inside)
