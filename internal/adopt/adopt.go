@@ -24,11 +24,10 @@ import (
 type Options struct {
 	Dir string // gets one file per object
 	// File gets all objects. Stdout writes no file, and neither reads manifests nor records anything.
-	File      string
-	Stdout    bool
-	AllFields bool // keeps fields that the schema does not know
-	// Diff writes nothing, Replace overwrites manifests that differ from live.
-	Diff, Replace bool
+	File          string
+	Stdout        bool
+	AllFields     bool // keeps fields that the schema does not know
+	Diff, Replace bool // Diff writes nothing, Replace overwrites manifests that differ from live
 }
 
 // Verdict says what a run did with an object.
@@ -87,14 +86,12 @@ func (i *Item) refuse(reason, fix string) {
 
 // Result is what a run did.
 type Result struct {
-	Items   []*Item
-	Text    []byte // has the manifests of a run to standard output
-	Partial bool   // true if the platform did not list all objects
-	Adopted int    // counts the items that the ledger learnt about
-	// Problem says why the ledger was not read, and Fix what to do; empty if it was.
-	Problem, Fix string
-	// Unread names the folder or file that was written to, if plans do not read it.
-	Unread string
+	Items        []*Item
+	Text         []byte // has the manifests of a run to standard output
+	Partial      bool   // true if the platform did not list all objects
+	Adopted      int    // counts the items that the ledger learnt about
+	Problem, Fix string // Problem says why the ledger was not read, and Fix what to do; empty if it was
+	Unread       string // Unread names the folder or file that was written to, if plans do not read it
 }
 
 // Count returns how many items have one of the verdicts.

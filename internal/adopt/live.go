@@ -28,8 +28,7 @@ type Selection struct {
 type pattern struct {
 	text string
 	kind *kind.Kind
-	// name may have the wildcards of path.Match. It is empty for all objects of the kind.
-	name string
+	name string // name may have the wildcards of path.Match. It is empty for all objects of the kind.
 }
 
 func (p pattern) has(key kind.Key) bool {

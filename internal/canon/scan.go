@@ -44,17 +44,13 @@ func Canonical(text []byte) ([]byte, error) {
 // Scanner converts JSON to its canonical form in one pass, without a tree. It is for one goroutine, and
 // reuses its memory.
 type Scanner struct {
-	in []byte
-	at int
-	// out is the canonical form; spare is for sorting a part of it.
-	out, spare []byte
-	// members has the members of the objects whose end is not read yet.
-	members []member
-	// escaped: a key has an escape, so its bytes do not sort like its text.
-	escaped bool
-	// whole: the text is complete, so a number may end with it.
-	whole bool
-	err   error
+	in         []byte
+	at         int
+	out, spare []byte   // out is the canonical form; spare is for sorting a part of it
+	members    []member // has the members of the objects whose end is not read yet
+	escaped    bool     // a key has an escape, so its bytes do not sort like its text
+	whole      bool     // the text is complete, so a number may end with it
+	err        error
 }
 
 // member is a member of an object, as offsets in out: the start of its key with the quote, and the ends

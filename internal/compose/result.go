@@ -30,15 +30,13 @@ type Result struct {
 	Dropped   []droppedPath `json:"dropped,omitempty"`
 	Collapsed []widerPath   `json:"collapsed,omitempty"`
 	Unplaced  []string      `json:"unplaced,omitempty"`
-	// Text is for standard output.
-	Text []byte `json:"-"`
+	Text      []byte        `json:"-"` // for standard output
 }
 
 // Manifest is a purge in git.
 type Manifest struct {
 	kind.Key
-	// Status is files.Written, files.Unchanged or "sent already".
-	Status string `json:"status"`
+	Status string `json:"status"` // files.Written, files.Unchanged or "sent already"
 	// File and Line are where the manifest is, Says is what the ledger has about it.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
@@ -239,15 +237,13 @@ type Listing struct {
 	Format  string `json:"format"`
 	Sandbox bool   `json:"sandbox"`
 	// PartOfTree is true if only some manifests of the project were read: a purge without File may be in git.
-	PartOfTree bool `json:"partOfTree"`
-	// At is the time for which Active is true.
-	At     time.Time `json:"at,omitzero"`
-	Ledger string    `json:"ledger,omitempty"`
-	// Problem says why the ledger can't be used.
-	Problem string        `json:"ledgerProblem,omitempty"`
-	Fix     string        `json:"ledgerFix,omitempty"`
-	Purges  []ListedPurge `json:"purges"`
-	Hosts   []ListedHost  `json:"hostnames"`
+	PartOfTree bool          `json:"partOfTree"`
+	At         time.Time     `json:"at,omitzero"` // the time for which Active is true
+	Ledger     string        `json:"ledger,omitempty"`
+	Problem    string        `json:"ledgerProblem,omitempty"` // Problem says why the ledger can't be used
+	Fix        string        `json:"ledgerFix,omitempty"`
+	Purges     []ListedPurge `json:"purges"`
+	Hosts      []ListedHost  `json:"hostnames"`
 }
 
 // ListedPurge is one purge of a Listing.

@@ -31,12 +31,10 @@ type Options struct {
 	Hostnames, Subdomains []string
 	FromGit               string // a range of commits, whose files Maps serve
 	Maps, Sitemaps        []string
-	NoIndex               bool // leaves out a folder's own path beside its index file
-	// Collapse is how many paths of a folder are purged as the whole folder, 0 for none.
-	Collapse int
-	// Name begins the names of manifests, and Dir is where to write them.
-	Name, Dir    string
-	SkipUnplaced bool
+	NoIndex               bool   // leaves out a folder's own path beside its index file
+	Collapse              int    // how many paths of a folder are purged as the whole folder, 0 for none
+	Name, Dir             string // Name begins the names of manifests, and Dir is where to write them
+	SkipUnplaced          bool
 }
 
 // ToStdout is the Dir of manifests that are not written to a file.

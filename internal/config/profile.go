@@ -36,8 +36,7 @@ type Profile struct {
 	CAFile   string       `json:"caFile"`
 	Proxy    string       `json:"proxy"`
 
-	// Name is empty if no profile was chosen. File is the profiles file.
-	Name  string         `json:"-"`
+	Name  string         `json:"-"` // Name is empty if no profile was chosen. File is the profiles file.
 	File  string         `json:"-"`
 	lines map[string]int // has the lines of all fields of the file
 }

@@ -29,9 +29,8 @@ type Settings struct {
 	URLs        map[kind.Area]Setting
 	Tokens      map[kind.Area]TokenSetting
 	CAFile      Setting
-	// Proxy is without its password. ProxyFor returns the proxy of a request.
-	Proxy    Setting
-	ProxyFor func(*http.Request) (*url.URL, error)
+	Proxy       Setting // Proxy is without its password. ProxyFor returns the proxy of a request.
+	ProxyFor    func(*http.Request) (*url.URL, error)
 }
 
 func first(settings ...Setting) Setting {

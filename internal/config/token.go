@@ -35,8 +35,7 @@ type TokenSource struct {
 
 // TokenCommand is a program that prints a token.
 type TokenCommand struct {
-	// Command is the program and its arguments, which no shell reads.
-	Command []string `json:"command"`
+	Command []string `json:"command"` // the program and its arguments, which no shell reads
 	Timeout string   `json:"timeout"`
 }
 
@@ -80,11 +79,9 @@ func (c TokenCommand) check() error {
 // TokenSetting is where an area's token comes from. A run reads it when a request needs it.
 type TokenSetting struct {
 	TokenSource
-	// Origin says who chose the source, and setting how it is called there.
-	Origin, setting string
+	Origin, setting string // Origin says who chose the source, and setting how it is called there
 	ofProfile       bool
-	// refused says why the token may not go to the area's address; nil if it may.
-	refused error
+	refused         error // refused says why the token may not go to the area's address; nil if it may
 }
 
 // Source names the source without the secret.

@@ -38,24 +38,20 @@ func (t *Type) UnmarshalText(name []byte) error {
 // ListRule is a schema's x-trueup-list (docs/design.md B3).
 type ListRule struct {
 	// Key names the fields that identify an element. If empty, elements pair by position.
-	Key []string `json:"key"`
-	// Ordered reports that the order of elements has a meaning.
-	Ordered bool `json:"-"`
-	// Join separates the parts of a key when it is shown.
-	Join string `json:"join"`
+	Key     []string `json:"key"`
+	Ordered bool     `json:"-"`    // true if the order of elements has a meaning
+	Join    string   `json:"join"` // Join separates the parts of a key when it is shown
 }
 
 // Field is one node of a kind's schema.
 type Field struct {
-	Name        string `json:"-"`
-	Type        Type   `json:"type"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	// Section is the section of the platform's document.
-	Section  string `json:"x-trueup-section"`
-	Examples []any  `json:"examples"`
-	// Seen are the documented values, if there may be others.
-	Seen []string `json:"x-trueup-seen"`
+	Name        string   `json:"-"`
+	Type        Type     `json:"type"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Section     string   `json:"x-trueup-section"` // the section of the platform's document
+	Examples    []any    `json:"examples"`
+	Seen        []string `json:"x-trueup-seen"` // the documented values, if there may be others
 	// Observed are undocumented values that such platforms have, and that resemble those of Seen.
 	Observed []string `json:"x-trueup-observed"`
 	// Enum are the only allowed values, empty if any is; text that is "true" or "false" has both.
@@ -77,13 +73,10 @@ type Field struct {
 	List   *ListRule         `json:"-"`
 	Fields map[string]*Field `json:"-"`
 	// Names are the keys of Fields in the order of the schema and of canonical manifests.
-	Names []string `json:"-"`
-	// Any is the field of an object with names that users choose, or nil.
-	Any *Field `json:"-"`
-	// Item is the element of a list, or nil.
-	Item *Field `json:"-"`
-	// unknown: the schema does not have the field.
-	unknown bool
+	Names   []string `json:"-"`
+	Any     *Field   `json:"-"` // the field of an object with names that users choose, or nil
+	Item    *Field   `json:"-"` // the element of a list, or nil
+	unknown bool     // the schema does not have the field
 }
 
 // Example returns an example of the field. That of an object without its own has the required fields. With lists, every
@@ -106,9 +99,8 @@ type inherited struct {
 	ReadOnly  bool `json:"x-trueup-readonly"`
 	Sensitive bool `json:"x-trueup-sensitive"`
 	Immutable bool `json:"x-trueup-immutable"`
-	// NotSent: the field stays in git.
-	NotSent bool `json:"x-trueup-not-sent"`
-	Risk    Risk `json:"x-trueup-risk"`
+	NotSent   bool `json:"x-trueup-not-sent"` // the field stays in git
+	Risk      Risk `json:"x-trueup-risk"`
 }
 
 // Risk is the harm that a change of a field can do; a greater one is more severe.

@@ -48,12 +48,9 @@ const (
 
 // Kind is one kind of object; see table.
 type Kind struct {
-	// Name is the value of "kind" in the envelope.
-	Name string
-	// Short is the name that users type.
-	Short string
-	// APIVersion is the one that requests send.
-	APIVersion string
+	Name       string // the value of "kind" in the envelope
+	Short      string // the name that users type
+	APIVersion string // the one that requests send
 	// Alias matches other apiVersions of the kind, and AliasForm is their form with {vendor} in it: the
 	// envelope of the command-line route (docs/platform.md 2.3). Most kinds have neither.
 	Alias     *regexp.Regexp
@@ -64,8 +61,7 @@ type Kind struct {
 	Collection string
 	Verbs      []Verb
 	Policy     Policy
-	// SchemaFile is a file of the directory schemas.
-	SchemaFile string
+	SchemaFile string // a file of the directory schemas
 	// HostField is the field of spec that has a hostname, or "". RequestOnly objects wait for the
 	// Converge object of the same hostname.
 	HostField string
@@ -73,8 +69,7 @@ type Kind struct {
 	DiskField []string
 	// NamespaceOnWire reports whether requests have metadata.namespace (docs/platform.md 2.3).
 	NamespaceOnWire bool
-	// ReadyField is the field of status that is true once the object is ready, or "".
-	ReadyField string
+	ReadyField      string // the field of status that is true once the object is ready, or ""
 	// Role is the role that may create an object, or "" if none is documented (docs/platform.md 5).
 	Role string
 
@@ -105,8 +100,7 @@ func (k *Kind) Plural() string { return k.Short + "s" }
 
 // Workspace is the place of all objects of a project.
 type Workspace struct {
-	// Name is {namespace}, UUID is {workspace_uuid} (docs/platform.md 1).
-	Name string `json:"name"`
+	Name string `json:"name"` // Name is {namespace}, UUID is {workspace_uuid} (docs/platform.md 1)
 	UUID string `json:"uuid"`
 }
 

@@ -15,16 +15,13 @@ type Object struct {
 	UID               string
 	ResourceVersion   string
 	CreationTimestamp string
-	// Terminating reports that metadata.deletionTimestamp is set.
-	Terminating bool
-	// Keep reports that the object has the KeepAnnotation.
-	Keep bool
+	Terminating       bool // true if metadata.deletionTimestamp is set
+	Keep              bool // true if the object has the KeepAnnotation
 	// Spec and Status are canonical JSON, or nil; Digest is that of Spec.
 	Spec   []byte
 	Digest canon.Sum
 	Status []byte
-	// Host is the value of the kind's HostField, or empty.
-	Host string
+	Host   string // the value of the kind's HostField, or empty
 }
 
 // Key returns the identity of the object.
@@ -48,8 +45,7 @@ func HostKey(hostname string) string {
 
 // ListInfo is what is known of the answer to a list.
 type ListInfo struct {
-	// Complete is false if the server said that items are missing.
-	Complete bool
+	Complete bool // false if the server said that items are missing
 	Items    int
 	Requests int
 }

@@ -33,8 +33,7 @@ const maxSize = 1 << 20
 // Project is a project file. The zero value is no project.
 type Project struct {
 	plan.Project
-	// Dir is the folder of the file, and Text its content.
-	Dir  string
+	Dir  string // the folder of the file, whose content is Text
 	Text []byte
 }
 

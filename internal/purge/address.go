@@ -14,8 +14,7 @@ import (
 
 // Address is a path, perhaps with a host, that a person, a list or a sitemap wants to purge.
 type Address struct {
-	// Host is a hostKey, or empty.
-	Host string
+	Host string // a hostKey, or empty
 	Path string
 }
 

@@ -9,19 +9,16 @@ import (
 
 // Wanted is a path to purge on a hostname or one of its subdomains.
 type Wanted struct {
-	Hostname string
-	// Subdomain is empty for the hostname itself.
-	Subdomain string
+	Hostname  string
+	Subdomain string // empty for the hostname itself
 	Path      string
 }
 
 // Composed is a request, and what it leaves out.
 type Composed struct {
 	Spec
-	// Dropped are the paths that another one covers.
-	Dropped []Dropped
-	// Collapsed are the directories that replace paths.
-	Collapsed []Collapsed
+	Dropped   []Dropped   // the paths that another one covers
+	Collapsed []Collapsed // the directories that replace paths
 }
 
 // Dropped is a path and the prefix path, in this or another request, that covers it.

@@ -9,10 +9,8 @@ import (
 
 // Redundant is a path that another path of the list covers.
 type Redundant struct {
-	// Index is the path's index, By that of the covering prefix or of the first duplicate.
-	Index, By int
-	// Duplicate reports that both are the same text.
-	Duplicate bool
+	Index, By int  // Index is the path's, By that of the covering prefix or of the first duplicate
+	Duplicate bool // true if both are the same text
 }
 
 // FindRedundant returns the paths that a purge does not need, in the order of the list. By is never

@@ -13,13 +13,11 @@ import (
 
 // Legacy converts lists of the older purge service (docs/platform.md 9).
 type Legacy struct {
-	// Hosts are the hostnames that a purge may name.
-	Hosts Hosts
+	Hosts Hosts // the hostnames that a purge may name
 	// Service is the address of the older service, or empty if unknown. The query of a request to it
 	// names what to purge.
 	Service string
-	// Host is that of entries without one. If it is empty, they are unplaced.
-	Host string
+	Host    string // Host is that of entries without one. If it is empty, they are unplaced.
 	// Query says what to do with the query of an address: no document says whether the path of a purge has
 	// one (docs/platform.md 2.3). QueryDropped purges the path alone, QueryPrefix everything that begins with
 	// the path, and QueryKept the path with its query. Place refuses a query if it is empty.

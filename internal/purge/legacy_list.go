@@ -38,9 +38,8 @@ func unquoted(text string) string {
 // jsonList reads JSON token by token.
 type jsonList struct {
 	*json.Decoder
-	data []byte
-	// line is the line of offset at.
-	at, line int
+	data     []byte
+	at, line int // line is the line of offset at
 	entries  []Line
 }
 

@@ -44,8 +44,7 @@ func ReadLines(r io.Reader) ([]Line, error) {
 // Sitemap lists pages, or other sitemaps (sitemaps.org).
 type Sitemap struct {
 	Pages []Line
-	// Index are the addresses of other sitemaps.
-	Index []Line
+	Index []Line // the addresses of other sitemaps
 }
 
 // errDTD rejects a document type, which could name files and addresses.

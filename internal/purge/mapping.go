@@ -12,8 +12,7 @@ import (
 type Mapping struct {
 	// From is a file's name, or a directory's with a slash at its end; "" is the whole repository.
 	From string
-	// To is the address of the file or directory, which also has a slash at its end.
-	To Address
+	To   Address // the address of the file or directory, which also has a slash at its end
 }
 
 // ParseMapping reads "FROM -> TO", such as "public/ -> /" or "www/ -> https://www.example.com/docs/".

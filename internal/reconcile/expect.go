@@ -18,8 +18,7 @@ const maxDifferences = 20
 // Expectation is the plan of --expect. The zero value allows any plan.
 type Expectation struct {
 	Digest string
-	// plan is nil if only the digest is known.
-	plan *plan.Plan
+	plan   *plan.Plan // nil if only the digest is known
 }
 
 // Expect reads FILE or sha256:… of --expect; full is the absolute path of FILE. trueup compares the plan in

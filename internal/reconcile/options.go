@@ -16,8 +16,7 @@ import (
 type Options struct {
 	// Options are those that need no manifests; Prepare adds the rest.
 	plan.Options
-	// ReadOnly is set by commands that change nothing.
-	ReadOnly      bool
+	ReadOnly      bool // set by commands that change nothing
 	TakeOver      []string
 	AllowRecreate []string
 	BaseRef       string

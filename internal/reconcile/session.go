@@ -27,29 +27,24 @@ import (
 // Env is the environment of a run.
 type Env struct {
 	config.Options
-	// Paths are the PATH arguments.
-	Paths   []string
+	Paths   []string // the PATH arguments
 	History *history.Reader
-	// Report gets the events of apply. Hurry is that of apply.Deps.
-	Report func(apply.Event)
-	Hurry  <-chan struct{}
+	Report  func(apply.Event) // Report gets the events of apply. Hurry is that of apply.Deps.
+	Hurry   <-chan struct{}
 }
 
 // Session is a run from manifests to plan and apply.
 type Session struct {
-	// Loaded has the manifests, and all findings.
-	Loaded   project.Loaded
+	Loaded   project.Loaded // has the manifests, and all findings
 	Platform *config.Platform
 	Ledger   *ledger.Ledger
-	// Plan is nil if findings stopped the run.
-	Plan *plan.Plan
+	Plan     *plan.Plan // nil if findings stopped the run
 
-	env     Env
-	options Options
-	inputs  plan.Inputs
-	planner *plan.Planner
-	// warnedOfSkew limits the warning that clocks differ.
-	warnedOfSkew sync.Once
+	env          Env
+	options      Options
+	inputs       plan.Inputs
+	planner      *plan.Planner
+	warnedOfSkew sync.Once // limits the warning that clocks differ
 }
 
 // Prepare makes the plan. If findings are errors, the session has none.

@@ -35,9 +35,8 @@ type change func(was []byte) ([]byte, error)
 // Edit is a change of one file.
 type Edit struct {
 	Shown string // the name from the top of the repository
-	// State is ToWrite, ToAdd or Added, or files.Written, files.Unchanged or files.Kept.
-	State string
-	Why   error // says why the file is kept
+	State string // ToWrite, ToAdd or Added, or files.Written, files.Unchanged or files.Kept
+	Why   error  // says why the file is kept
 
 	root   *os.Root
 	name   string

@@ -42,15 +42,13 @@ type Options struct {
 // Setup is a project and the edits to its files.
 type Setup struct {
 	ProjectFile
-	Project project.Project // the project as it will be
-	// Root is the directory of the project. Top is that of the repository.
-	Root, Top *os.Root
-	// Remote is the address of the remote origin. It may hold a password.
-	Remote   string
-	InGit    bool // reports whether there is a repository
-	FromLive bool // reports whether to write manifests of live objects
-	Edits    []*Edit
-	next     string // what to do for CI
+	Project   project.Project // the project as it will be
+	Root, Top *os.Root        // Root is the directory of the project. Top is that of the repository.
+	Remote    string          // Remote is the address of the remote origin. It may hold a password.
+	InGit     bool            // reports whether there is a repository
+	FromLive  bool            // reports whether to write manifests of live objects
+	Edits     []*Edit
+	next      string // what to do for CI
 
 	cfg        config.Options
 	repository git.Repository
