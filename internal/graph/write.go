@@ -106,13 +106,13 @@ func notDrawn(details []detail) text {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{n[noServers] + n[noPaths], "the servers of"}, {n[noPaths], "the paths of"}, {n[nameOnly], "all but the name of"}} {
+	}{{n[noServers] + n[noPaths], "the servers of"}, {n[noPaths], "the paths of"}, {n[nameOnly], "everything except the name of"}} {
 		if part.n > 0 {
 			parts = append(parts, safetext.F("%s %s", part.what, safetext.Count(part.n, "hostname")))
 		}
 	}
 	if n[nothing] > 0 {
-		parts = append(parts, safetext.F("%s altogether", safetext.Count(n[nothing], "hostname")))
+		parts = append(parts, safetext.F("all of %s", safetext.Count(n[nothing], "hostname")))
 	}
 	return safetext.Join(parts, ", ")
 }

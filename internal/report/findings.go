@@ -87,23 +87,26 @@ const (
 // shownFindings returns the findings of a document. Without a plan, or with Verbose, it
 // merges none.
 func shownFindings(doc Document, opts Options) []alike {
-	quiet := map[string][]diag.Finding{}
-	is := make([]bool, len(doc.Findings))
-	if doc.Plan != nil && !opts.Verbose {
-		items := itemsByFile(doc.Plan)
-		for i, f := range doc.Findings {
-			item := itemAt(items[f.Path], f.Line)
-			touched := item != nil && item.Touches(f.Field)
-			if is[i] = f.Severity == diag.Warning && f.Line > 0 && !touched; is[i] {
-				quiet[f.Rule] = append(quiet[f.Rule], f)
-			}
+	items, quiet := map[string][]*plan.Item{}, map[string][]diag.Finding{}
+	if doc.Plan != nil {
+		items = itemsByFile(doc.Plan)
+	}
+	isQuiet := func(f diag.Finding) bool {
+		if doc.Plan == nil || opts.Verbose || f.Severity != diag.Warning || f.Line < 1 {
+			return false
+		}
+		item := itemAt(items[f.Path], f.Line)
+		return item == nil || !item.Touches(f.Field)
+	}
+	for _, f := range doc.Findings {
+		if isQuiet(f) {
+			quiet[f.Rule] = append(quiet[f.Rule], f)
 		}
 	}
 	var all []alike
-	for i, f := range doc.Findings {
-		same := quiet[f.Rule]
-		switch {
-		case !is[i] || len(same) <= maxQuiet:
+	for _, f := range doc.Findings {
+		switch same := quiet[f.Rule]; {
+		case len(same) <= maxQuiet || !isQuiet(f):
 			all = append(all, alike{Finding: f})
 		case same[0] == f:
 			all = append(all, alike{Finding: manyAsOne(same)})

@@ -181,9 +181,9 @@ const (
 // tableOfRanks describes the parts of each rank, for the count of omitted parts.
 func tableOfRanks() [rankRest + 1]string {
 	return [...]string{
-		"of settings", "with errors", "of next steps", "of outcomes", "of notes", "that " + kind.RiskServes.Meaning(),
-		"that " + kind.RiskSecurity.Meaning(), "blocked", "of purges", "with removals",
-		"with drift or conflicts", "of advice", "with changes", "to create", "that need nothing",
+		"with settings", "with errors", "with next steps", "with outcomes", "with notes", "that " + kind.RiskServes.Meaning(),
+		"that " + kind.RiskSecurity.Meaning(), "blocked", "with purges", "with removals",
+		"with drift or conflicts", "with advice", "with changes", "to create", "unchanged",
 	}
 }
 

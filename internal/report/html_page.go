@@ -59,13 +59,14 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 		Found: shownFindings(doc, Options{Verbose: true}), FoundOf: findingsSummary(doc),
 		MaxText: maxHTMLText, MaxLines: maxHTMLLines, MaxBody: maxHTMLBody,
 	}
+	p.Heading, p.Lede, p.Sub = summaryOf(doc)
 	if doc.Plan != nil {
 		p.plan(doc.Plan, opts)
-	} else {
-		p.manifests()
 	}
 	if doc.Apply != nil {
 		p.outcomes()
+	} else if doc.Plan == nil {
+		p.manifests()
 	}
 	var texts []safe
 	for _, f := range silenced(doc) {
@@ -77,8 +78,7 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 }
 
 func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
-	p.Heading, p.Context = planTitle(p.Document), clean(pl.Target.Workspace.Name).Cut(maxPath)
-	p.Lede, p.Sub = planSummary(p.Document)
+	p.Context = clean(pl.Target.Workspace.Name).Cut(maxPath)
 	p.CountsOf, p.Counts, p.Causes = "Objects and fields", planCounts(pl.Summary), causes(pl, opts)
 	p.Notices, p.Facts, p.Notes = notices(pl), facts(p.Document), messages(pl.Notes)
 	if _, problem, fix := blame(pl.Blame); !problem.Empty() {
@@ -98,7 +98,7 @@ func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 
 // manifests adds the summary of a run without a plan.
 func (p *htmlPage) manifests() {
-	p.Heading, p.Lede, p.Output = "Manifests", p.FoundOf, ownLines(p.Document)
+	p.Heading, p.Output = "Manifests", ownLines(p.Document)
 	if p.Output != nil {
 		p.Heading = "Result"
 	}
@@ -112,9 +112,7 @@ func (p *htmlPage) manifests() {
 	}
 }
 
-// outcomes replaces the summary by that of the outcomes.
 func (p *htmlPage) outcomes() {
-	p.Heading, p.Lede, p.Sub = applyTitle(p.Document), applySummary(p.Apply), safe{}
 	counts := map[apply.Status]int{}
 	for _, o := range p.Apply.Outcomes {
 		counts[o.Status]++

@@ -10,7 +10,8 @@ import (
 // markdownHead returns the part that a reader sees first. It always has the title and the
 // counts; it omits names that would make it longer than most.
 func markdownHead(doc Document, opts Options, most int) markup {
-	text := safetext.M("## %s\n", safetext.Constant(markdownTitle(doc)))
+	title, lede, _ := summaryOf(doc)
+	text := safetext.M("## %s\n", safetext.Constant(headed(title, lede)))
 	if doc.Sandbox {
 		text = safetext.M("%s\n> **%s**\n", text, safetext.Constant(clean(Banner)))
 	}
@@ -26,17 +27,6 @@ func markdownHead(doc Document, opts Options, most int) markup {
 	}
 	text = text.Add(made, table)
 	return text.Add(lookAt(doc.Plan, opts, most-text.Len()))
-}
-
-func markdownTitle(doc Document) safe {
-	switch {
-	case doc.Apply != nil:
-		return safetext.F("%s: %s", applyTitle(doc), applySummary(doc.Apply))
-	case doc.Plan == nil:
-		return findingsSummary(doc)
-	}
-	lede, _ := planSummary(doc)
-	return safetext.F("%s: %s", planTitle(doc), lede)
 }
 
 func summaryTable(s plan.Summary) markup {

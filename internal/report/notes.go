@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
@@ -123,11 +124,8 @@ func invalidated(p *plan.PurgeInfo) safe {
 	if p.Paths > 0 || p.Prefixes == 0 {
 		what = append(what, safetext.Count(p.Paths, "path"))
 	}
-	switch {
-	case p.Prefixes == 1:
-		what = append(what, clean("1 prefix"))
-	case p.Prefixes > 1:
-		what = append(what, safetext.F("%d prefixes", p.Prefixes))
+	if p.Prefixes > 0 {
+		what = append(what, clean(diag.Plural(p.Prefixes, "prefix", "prefixes")))
 	}
 	hosts := []safe{clean(p.Hostname).Cut(maxPath)}
 	for _, s := range p.Subdomains {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
@@ -128,12 +129,7 @@ func risksLine(pl *plan.Plan) safe {
 	return safetext.F("%s.", safetext.Join(parts, "; "))
 }
 
-func advices(n int) safe {
-	if n == 1 {
-		return clean("1 piece of advice")
-	}
-	return safetext.F("%d pieces of advice", n)
-}
+func advices(n int) safe { return clean(diag.Plural(n, "piece of advice", "pieces of advice")) }
 
 // tally is a number and what it counts: Value for filters and CI, Short for a column head, Class for CSS.
 type tally struct {

@@ -146,11 +146,14 @@ func printed(render func(*printer)) []safe {
 	p := newPrinter(&b, Options{})
 	render(p)
 	_ = p.flush() // a Buffer never fails
-	var out []safe
-	for line := range strings.Lines(b.String()) {
-		out = append(out, clean(strings.TrimSuffix(line, "\n")))
+	return linesOf(b.String())
+}
+
+func linesOf(text string) (lines []safe) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, clean(strings.TrimSuffix(line, "\n")))
 	}
-	return out
+	return lines
 }
 
 // wrap breaks spans into lines of at most columns, and indents those after the first by

@@ -352,7 +352,7 @@ func changeRemarks(item plan.Item, at Place) []remark {
 	list := lineRemarks{item: item, at: at, together: map[string]int{}}
 	lost := lossesOf(item)
 	for _, c := range item.Changes {
-		if rule := riskRule(item, c, changeRule(c)); rule != "" && !lost.have(c) {
+		if rule := riskRule(item, c, changeRule(c)); rule != "" && (c.Desired != nil || !lost[c.Path]) {
 			list.add(rule, wholeSentence(changeRow(item.Kind, c)), c)
 		}
 	}

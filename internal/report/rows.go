@@ -38,13 +38,13 @@ var tableOfMarks = map[mark]look{
 	markAdd:      {added, "add", "+", "added"},
 	markChange:   {changed, "edit", "~", "changed"},
 	markRemove:   {removed, "cut", "−", "removed"},
-	markDrift:    {alarm, "alarm", "!~", "not as applied"},
-	markLost:     {alarm, "alarm", "!−", "would be lost"},
+	markDrift:    {alarm, "alarm", "!~", "drift"},
+	markLost:     {alarm, "alarm", "!−", "live only"},
 	markConflict: {alarm, "alarm", "!!", "conflict"},
 	markOnce:     {once, "once", "!", "once"},
 	markBlocked:  {alarm, "stop", "×", "blocked"},
-	markLater:    {once, "once", ">", "not now"},
-	markSame:     {faint, "plain", "=", "as it is"},
+	markLater:    {once, "once", ">", "later"},
+	markSame:     {faint, "plain", "=", "unchanged"},
 }
 
 // reason says why a value differs.
@@ -133,7 +133,7 @@ func visible(c merge.Class, opts Options) bool {
 func itemRows(item plan.Item, opts Options) []row {
 	rows, lost := opRows(item), lossesOf(item)
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
-		if visible(c.Class, opts) && !lost.have(c) {
+		if visible(c.Class, opts) && (c.Desired != nil || !lost[c.Path]) {
 			rows = append(rows, changeRow(item.Kind, c))
 		}
 	}
@@ -212,14 +212,9 @@ func making(item plan.Item) safe {
 	return safetext.Join(parts, " ")
 }
 
-// losses are the paths of live list elements that only --take-over drops.
-type losses map[string]bool
-
-// have reports whether a change is a loss, which has a row of its own.
-func (l losses) have(c plan.Change) bool { return c.Desired == nil && l[c.Path] }
-
-func lossesOf(item plan.Item) losses {
-	lost := make(losses, len(item.FirstContact))
+// lossesOf returns the paths of live list elements that only --take-over drops. They have rows of their own.
+func lossesOf(item plan.Item) map[string]bool {
+	lost := make(map[string]bool, len(item.FirstContact))
 	for _, v := range item.FirstContact {
 		lost[v.Path] = true
 	}

@@ -36,6 +36,11 @@ func planSummary(doc Document) (lede, sub safe) {
 	return requestSummary(doc), sentences(sub, restSummary(s))
 }
 
+// headed puts a title, which may be empty, before a sentence.
+func headed(title string, sentence safe) safe {
+	return safetext.Join(safetext.Filled(clean(title), sentence), ": ")
+}
+
 func sentences(texts ...safe) safe { return safetext.Join(safetext.Filled(texts...), " ") }
 
 func driftSummary(s plan.Summary) safe {
@@ -52,10 +57,6 @@ func requestSummary(doc Document) safe {
 	if s.Removed > 0 {
 		change = safetext.F("to change (%d removed)", s.Removed).String()
 	}
-	purges := "purges to post"
-	if s.Purge == 1 {
-		purges = "purge to post"
-	}
 	var parts []safe
 	for _, c := range []struct {
 		n    int
@@ -63,7 +64,7 @@ func requestSummary(doc Document) safe {
 	}{
 		{s.Create, "to create"},
 		{s.Change, change},
-		{s.Purge, purges},
+		{s.Purge, [...]string{"purges to post", "purge to post"}[oneIf(s.Purge == 1)]},
 		{s.Delete, "to delete"},
 		{s.Deferred, "deferred"},
 		{s.InFlight, "in flight elsewhere"},
@@ -96,12 +97,7 @@ func restSummary(s plan.Summary) (text safe) {
 }
 
 // countIs returns, for example, "1 object is" or "2 objects are".
-func countIs(n int, noun string) safe {
-	if n == 1 {
-		return safetext.F("1 %s is", noun)
-	}
-	return safetext.F("%d %ss are", n, noun)
-}
+func countIs(n int, noun string) safe { return clean(diag.Plural(n, noun+" is", noun+"s are")) }
 
 func findingsSummary(doc Document) safe {
 	if doc.HasOwnText() && len(doc.Findings) == 0 {
@@ -120,18 +116,24 @@ func findingsSummary(doc Document) safe {
 	return safetext.F("%s: %s.", safetext.Count(doc.Objects, "object"), safetext.Join(counts, ", "))
 }
 
-// runSummary sums up the run in one line.
-func runSummary(doc Document) safe {
-	var text safe
+// summaryOf returns the title of a document, its most important counts, and the others.
+func summaryOf(doc Document) (title string, lede, sub safe) {
 	switch {
 	case doc.Apply != nil:
-		text = safetext.F("%s: %s", applyTitle(doc), applySummary(doc.Apply))
+		return applyTitle(doc), applySummary(doc.Apply), safe{}
 	case doc.Plan != nil:
-		text = safetext.F("%s: %s", planTitle(doc), sentences(planSummary(doc)))
-	case len(doc.Errors) > 0:
+		lede, sub = planSummary(doc)
+		return planTitle(doc), lede, sub
+	}
+	return "", findingsSummary(doc), safe{}
+}
+
+// runSummary sums up the run in one line.
+func runSummary(doc Document) safe {
+	title, lede, sub := summaryOf(doc)
+	text := headed(title, sentences(lede, sub))
+	if doc.Apply == nil && doc.Plan == nil && len(doc.Errors) > 0 {
 		text = safetext.F("The run stopped: %s.", safetext.Count(len(doc.Errors), "error"))
-	default:
-		text = findingsSummary(doc)
 	}
 	if doc.Plan != nil && doc.Plan.Offline {
 		text = safetext.F("%s Offline: git was compared with git.", text)

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"io"
-	"strings"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -70,11 +69,8 @@ func (p *printer) below(s style, line safe) { p.wrapped(hang, span{safetext.F(" 
 func (doc Document) HasOwnText() bool { return doc.Text != nil || doc.Messages != nil }
 
 // ownLines returns the output of a command without a plan.
-func ownLines(doc Document) (lines []safe) {
-	for line := range strings.Lines(string(commandText(doc, Options{Width: markdownColumns}))) {
-		lines = append(lines, clean(strings.TrimSuffix(line, "\n")))
-	}
-	return lines
+func ownLines(doc Document) []safe {
+	return linesOf(string(commandText(doc, Options{Width: markdownColumns})))
 }
 
 // commandText returns the output of a command without a plan.

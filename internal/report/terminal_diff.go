@@ -118,13 +118,13 @@ func (h hunk) head() (before, after, section safe) {
 }
 
 func (w *diffWriter) unifiedLine(c lineChange) {
+	before, after := c.spans(w.columns)
 	if c.same() {
 		if w.room() {
-			w.diffLine(span{clean(" "), plain}, []span{{shorten(c.after.text, w.columns), plain}}, *c.after)
+			w.diffLine(span{clean(" "), plain}, after, *c.after)
 		}
 		return
 	}
-	before, after := c.spans(w.columns)
 	if c.before != nil && w.room() {
 		line := *c.before
 		if c.after != nil {
@@ -139,6 +139,9 @@ func (w *diffWriter) unifiedLine(c lineChange) {
 
 func (c lineChange) spans(columns int) (before, after []span) {
 	switch {
+	case c.same():
+		both := []span{{shorten(c.after.text, columns), plain}}
+		return both, both
 	case c.before == nil:
 		return nil, []span{{shorten(c.after.text, columns), added}}
 	case c.after == nil:
@@ -202,10 +205,6 @@ func (w *diffWriter) sides(parts []hunk, before, after string) {
 func (w *diffWriter) sideLine(c lineChange, columns int) {
 	sign := sideMark(c)
 	before, after := c.spans(w.columns)
-	if c.same() {
-		before = []span{{shorten(c.after.text, w.columns), plain}}
-		after = before
-	}
 	line := c.line()
 	if !line.Cause.Empty() {
 		if len(after) > 0 {
