@@ -110,28 +110,24 @@ func (p *Planner) failOnDrift(out *Plan) {
 	for i := range out.Items {
 		it := &out.Items[i]
 		send := it.Op.sends()
+		what, fix := "live was changed outside git", "add the change to git, or overwrite it with apply --drift overwrite"
 		switch {
-		case p.drifted(*it) && (send || it.Op == None):
-			it.blockDrifted()
-		case send:
+		case !p.drifted(*it) || !send && it.Op != None:
+			what = ""
+		case it.Deleted:
+			what, fix = "it was deleted outside git", it.orRecreate()
+		case unsure(driftOf(*it)):
+			what = "trueup can't tell whether live was changed outside git"
+		}
+		if what != "" {
+			it.block(what+", so --drift fail sends nothing", fix)
+		} else if send {
 			it.hold("another object was changed outside git, so --drift fail sends nothing", "decide about that object first")
 		}
 		if send {
 			it.After = nil
 		}
 	}
-}
-
-// blockDrifted blocks an object that drifted, with how.
-func (it *Item) blockDrifted() {
-	what, fix := "live was changed outside git", "add the change to git, or overwrite it with apply --drift overwrite"
-	switch {
-	case it.Deleted:
-		what, fix = "it was deleted outside git", it.orRecreate()
-	case unsure(driftOf(*it)):
-		what = "trueup can't tell whether live was changed outside git"
-	}
-	it.block(what+", so --drift fail sends nothing", fix)
 }
 
 // drifted reports whether trueup drift shows an item; one that a person

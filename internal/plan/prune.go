@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func (d *departed) decide() Item {
 // nothing (docs/design.md C6).
 func (d *departed) kept() (why, fix string) {
 	const mark, unproven = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
-	o, rec, base, elsewhere, foreign := d.in.Options, d.rec, d.in.Base, d.in.Base.Elsewhere[d.key], d.foreign()
+	o, base, elsewhere, foreign := d.in.Options, d.in.Base, d.in.Base.Elsewhere[d.key], d.foreign()
 	byHand := "DELETE " + d.live.Kind.ShortObjectPath(d.live.Name)
 	unneeded := "delete it by hand if you don't need it: " + byHand
 	inGit, marked := d.find(base.Trees), d.find(slices.Concat(base.Newer, base.Trees))
@@ -86,14 +87,6 @@ func (d *departed) kept() (why, fix string) {
 			"if you removed all manifests on purpose, delete it by hand: " + byHand,
 		},
 		{foreign != "", "it stays: " + foreign, unneeded},
-		{
-			rec.UID == "" || rec.CreationTimestamp == "",
-			"it stays: the platform did not say which object it created (no uid or creationTimestamp in its answer)", unneeded,
-		},
-		{
-			rec.UID != d.live.UID || rec.CreationTimestamp != d.live.CreationTimestamp,
-			"it stays: live is another object of that name, not the one that trueup created", unneeded,
-		},
 		{
 			elsewhere != "", "it stays: its manifest is in " + elsewhere + ", which is not read here",
 			"remove it there too, or name its folder in trueup.yaml",
@@ -116,24 +109,28 @@ func (d *departed) kept() (why, fix string) {
 	return "", ""
 }
 
-// foreign returns why no record shows that a request of trueup created the object.
+// foreign returns why no record shows that a request of trueup created the live object, or nothing.
 func (d *departed) foreign() string {
-	var how ledger.How
-	if d.rec.State == ledger.Posted && d.rec.Outcome != nil {
-		how = d.rec.Outcome.How
+	rec, how := d.rec, ledger.How("")
+	if rec.State == ledger.Posted && rec.Outcome != nil {
+		how = rec.Outcome.How
 	}
 	switch {
-	case d.rec.Ours():
+	case rec.Ours() && (rec.UID == "" || rec.CreationTimestamp == ""):
+		return "the platform did not say which object it created (no uid or creationTimestamp in its answer)"
+	case rec.Ours() && (rec.UID != d.live.UID || rec.CreationTimestamp != d.live.CreationTimestamp):
+		return "live is another object of that name, not the one that trueup created"
+	case rec.Ours():
 		return ""
-	case d.rec.Gone():
-		return d.rec.Unmade() + " before, and it is still live"
-	case d.rec.State == ledger.Adopted:
+	case rec.Gone():
+		return rec.Unmade() + " before, and it is still live"
+	case rec.State == ledger.Adopted:
 		return "it was adopted and not created by trueup"
 	case how == ledger.Found:
 		return "it was found after a request that got no answer, which does not prove that trueup created it"
 	case how == ledger.Operator:
 		return "a person said that trueup created it, but no answer of the platform proves it"
-	case d.rec.State == "" && d.rec.Applied != nil:
+	case rec.State == "" && rec.Applied != nil:
 		return "it was live before trueup could create it"
 	}
 	return "the ledger does not show that trueup created it"
@@ -154,10 +151,7 @@ func (d *departed) find(trees []BaseTree) *manifest.Object {
 func (p *Planner) leftGit(out *Plan, broken bool) {
 	elsewhere, unsure := 0, map[string]int{}
 	for _, obj := range p.in.Live.Unmanaged {
-		key, ok := p.renamed[obj.Key()]
-		if !ok {
-			key = obj.Key()
-		}
+		key := cmp.Or(p.renamed[obj.Key()], obj.Key())
 		rec := p.in.Ledger.Records[key]
 		switch {
 		case rec.Open(): // openLeft asks about it
