@@ -33,29 +33,26 @@ type areaChecks struct {
 	connected, hasToken bool
 }
 
-func (c *areaChecks) all() []check {
-	group := string(c.area)
-	all := []check{
-		{group, "token", c.checkToken},
-		{group, "connection", c.checkConnection},
-		{group, "certificate", c.checkCertificate},
-		{group, "clock", c.checkClock},
+func (c *areaChecks) checkAll(ctx context.Context) {
+	e, first := c.endpoint(), true
+	isNeeded := e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || c.hasManifests(c.area)
+	check := func(name string, run func(context.Context) Finding) {
+		f := Finding{Status: Skipped, Says: "no manifest needs it", Follows: !first}
+		if isNeeded {
+			f = run(ctx)
+		}
+		c.add(string(c.area), name, f)
+		first = false
 	}
+	check("token", c.checkToken)
+	check("connection", c.checkConnection)
+	check("certificate", c.checkCertificate)
+	check("clock", c.checkClock)
 	for _, k := range kind.All() {
 		if k.Area == c.area {
-			all = append(all, check{group, k.Name, func(ctx context.Context) Finding { return c.checkKind(ctx, k) }})
+			check(k.Name, func(ctx context.Context) Finding { return c.checkKind(ctx, k) })
 		}
 	}
-	e := c.endpoint()
-	if e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || c.hasManifests(c.area) {
-		return all
-	}
-	for i := range all {
-		all[i].run = func(context.Context) Finding {
-			return Finding{Status: Skipped, Says: "no manifest needs it", Follows: i > 0}
-		}
-	}
-	return all
 }
 
 func (c *areaChecks) endpoint() api.Endpoint { return c.platform.API.Endpoints[c.area] }
@@ -225,12 +222,9 @@ func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []stri
 // untried names the verbs that were not tried, and the role that they need.
 func untried(k *kind.Kind) string {
 	var verbs []string
-	for _, verb := range []struct {
-		is   kind.Verb
-		name string
-	}{{kind.Create, "create"}, {kind.Patch, "patch"}, {kind.Delete, "delete"}} {
-		if k.Can(verb.is) {
-			verbs = append(verbs, verb.name)
+	for i, verb := range []kind.Verb{kind.Create, kind.Patch, kind.Delete} {
+		if k.Can(verb) {
+			verbs = append(verbs, []string{"create", "patch", "delete"}[i])
 		}
 	}
 	says := "not tried: " + strings.Join(verbs, ", ")

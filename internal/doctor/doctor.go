@@ -119,11 +119,6 @@ type examiner struct {
 	addressErrs map[kind.Area]error // say what is wrong with the address of an area
 }
 
-type check struct {
-	group, name string
-	run         func(context.Context) Finding
-}
-
 // Run runs all checks.
 func Run(ctx context.Context, in Input) Report {
 	e := &examiner{Input: in, report: Report{
@@ -141,47 +136,47 @@ func Run(ctx context.Context, in Input) Report {
 			r.Workspace = &e.platform.Workspace
 		}
 	}
-	failed := map[int]bool{}
-	for _, c := range e.checks() {
-		f := c.run(ctx)
-		f.Group, f.Check = c.group, c.name
-		r.Checks = append(r.Checks, f)
-		if f.code != exit.OK && f.code != exit.NeedsPerson && f.code != exit.Auth {
-			f.code = exit.Error // no other failure may pass for success
+	e.checkAll(ctx)
+	codes := []int{exit.OK, exit.Error, exit.NeedsPerson, exit.Auth} // the last counts most
+	most := 0
+	for _, f := range r.Checks {
+		at := slices.Index(codes, f.code)
+		if at < 0 {
+			at = 1 // no other failure may pass for success
 		}
-		failed[f.code] = true
+		most = max(most, at)
 	}
-	for _, code := range []int{exit.Error, exit.NeedsPerson, exit.Auth} {
-		if failed[code] {
-			r.ExitCode = code
-		}
-	}
-	r.ExitCode = exit.OrInterrupted(ctx, r.ExitCode)
+	r.ExitCode = exit.OrInterrupted(ctx, codes[most])
 	r.Result = exit.Name(r.ExitCode)
 	return *r
 }
 
-// checks are all checks, in the order in which they are shown.
-func (e *examiner) checks() []check {
-	all := []check{
-		{"project", project.File, e.checkProject},
-		{"project", "manifests", e.checkManifests},
-		{"project", "editor", e.checkEditor},
-		{"project", "configuration", e.checkSettings},
-	}
+// checkAll checks everything, in the order in which it is shown.
+func (e *examiner) checkAll(ctx context.Context) {
+	e.add("project", project.File, e.checkProject())
+	e.add("project", "manifests", e.checkManifests())
+	e.add("project", "editor", e.checkEditor())
+	e.add("project", "configuration", e.checkSettings())
 	if e.sandboxErr == nil {
 		for _, area := range kind.Areas() {
-			all = append(all, (&areaChecks{examiner: e, area: area}).all()...)
+			(&areaChecks{examiner: e, area: area}).checkAll(ctx)
 		}
-		all = append(all, check{"ledger", "store", e.checkLedger}, check{"ledger", "history", e.checkHistory})
+		e.add("ledger", "store", e.checkLedger(ctx))
+		e.add("ledger", "history", e.checkHistory())
 		for _, area := range kind.Areas() {
-			all = append(all, check{"ledger", "duplicates, " + string(area), func(context.Context) Finding { return e.checkProof(area) }})
+			e.add("ledger", "duplicates, "+string(area), e.checkProof(area))
 		}
 	}
-	return append(all, check{"machine", "git", e.checkGit}, check{"machine", "terminal", func(context.Context) Finding { return ok(e.Terminal) }})
+	e.add("machine", "git", e.checkGit(ctx))
+	e.add("machine", "terminal", ok(e.Terminal))
 }
 
-func (e *examiner) checkProject(context.Context) Finding {
+func (e *examiner) add(group, check string, f Finding) {
+	f.Group, f.Check = group, check
+	e.report.Checks = append(e.report.Checks, f)
+}
+
+func (e *examiner) checkProject() Finding {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
 		return fail(exit.Error, e.ProjectErr.Error(), "see docs/configuration.md")
@@ -195,7 +190,7 @@ func (e *examiner) checkProject(context.Context) Finding {
 	return fail(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
-func (e *examiner) checkManifests(context.Context) Finding {
+func (e *examiner) checkManifests() Finding {
 	switch {
 	case e.SetErr != nil:
 		return fail(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
@@ -208,7 +203,7 @@ func (e *examiner) checkManifests(context.Context) Finding {
 }
 
 // checkEditor warns of a schema for editors that another version wrote.
-func (e *examiner) checkEditor(context.Context) Finding {
+func (e *examiner) checkEditor() Finding {
 	const name, most = kind.EditorSchemaFile, 1 << 20
 	if !e.Project.Exists() {
 		return follow("no trueup.yaml")
@@ -228,7 +223,7 @@ func (e *examiner) checkEditor(context.Context) Finding {
 	return skip(name + " was edited by hand")
 }
 
-func (e *examiner) checkSettings(context.Context) Finding {
+func (e *examiner) checkSettings() Finding {
 	switch {
 	case e.sandboxErr != nil:
 		return fail(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
@@ -280,7 +275,7 @@ func (e *examiner) hasManifests(area kind.Area) bool {
 func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
 
 // checkHistory says whether this machine would notice a ledger that was rolled back.
-func (e *examiner) checkHistory(context.Context) Finding {
+func (e *examiner) checkHistory() Finding {
 	switch {
 	case !e.hasLedger():
 		return follow("needs the ledger")
