@@ -53,7 +53,10 @@ func newComment(a *app) *cobra.Command {
 	f.StringVar(&opts.issue, "issue", "", "instead of a comment, keep one open issue with this `TITLE`")
 	f.StringVar(&opts.result, "result", "", "with --issue: the `RESULT` in FILE, or its exit code. ok closes the issue, changes opens or updates it, others leave it")
 	f.BoolVar(&opts.required, "required", false, "exit with 1 if the host does not accept it")
-	_ = cmd.RegisterFlagCompletionFunc("result", completeWords(exit.Names()...)) // the flag exists
+	completeResults := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return offers(exit.Codes(), func(c exit.Code) (string, string) { return c.Name, c.Meaning }), noFiles
+	}
+	_ = cmd.RegisterFlagCompletionFunc("result", completeResults) // the flag exists
 	return cmd
 }
 

@@ -251,7 +251,7 @@ func (a *app) convertURLs(ctx context.Context, opts convertOptions, paths []stri
 	}
 	if err := a.findingsBeside(l.Findings, paths).Refuse("the manifests are invalid, and nothing was written"); err != nil {
 		if !l.Project.Exists() {
-			err = exit.With(exit.Invalid, fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err))
+			err = fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err)
 		}
 		return doc, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
@@ -43,7 +44,7 @@ func (a *app) ledgerCommand(
 		if err != nil {
 			return doc, err
 		}
-		err = a.withLedger(ctx, p, &manifest.Set{}, func(l *ledger.Ledger) error {
+		err = a.withLedger(ctx, p, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
 			doc, err = do(ctx, l, args)
 			return err
 		})
@@ -51,8 +52,8 @@ func (a *app) ledgerCommand(
 	})
 }
 
-// withLedger calls do with the opened ledger of a project, or of the sandbox.
-func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.Set, do func(*ledger.Ledger) error) error {
+// withLedger calls do with the opened platform and ledger of a project, or of the sandbox.
+func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.Set, do func(*config.Platform, *ledger.Ledger) error) error {
 	w, err := a.openPlatform(ctx, p, set)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.S
 	if err != nil {
 		return err
 	}
-	return ledgerError(do(l))
+	return ledgerError(do(w, l))
 }
 
 // ledgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
@@ -303,7 +304,7 @@ func newLedgerAdopt(a *app) *cobra.Command {
 			return doc, fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
 		}
 		spec := plan.NewPlanner(plan.Inputs{Set: l.Set, Options: plan.Options{Overrides: l.Project.Overrides}}).Managed(o)
-		err = a.withLedger(ctx, l.Project, l.Set, func(l *ledger.Ledger) error {
+		err = a.withLedger(ctx, l.Project, l.Set, func(_ *config.Platform, l *ledger.Ledger) error {
 			return l.Adopt(ctx, key, a.adoption(o, spec, reason))
 		})
 		if err == nil {

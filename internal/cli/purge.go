@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/compose"
+	"trueup/internal/config"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -100,20 +101,11 @@ func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options
 
 // requests reads what the ledger has about requests in git, about others that were sent lately,
 // and about more keys. It asks the platform nothing.
-func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (compose.Known, error) {
+func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (known compose.Known, err error) {
 	if !l.Project.Exists() && !a.global.sandbox {
 		return compose.Known{View: ledger.View{
 			Problem: "there is no trueup.yaml " + a.searched() + ", so trueup knows none", Fix: "run trueup init, or try --sandbox",
 		}}, nil
-	}
-	w, err := a.openPlatform(ctx, l.Project, l.Set)
-	if err != nil {
-		return compose.Known{}, err
-	}
-	defer w.Close()
-	book, err := w.OpenLedger(ctx)
-	if err != nil {
-		return compose.Known{}, err
 	}
 	keys := slices.Clone(more)
 	for _, o := range l.Set.Objects {
@@ -121,8 +113,12 @@ func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (
 			keys = append(keys, o.Key())
 		}
 	}
-	view, err := book.View(ctx, keys)
-	return compose.Known{View: view, At: w.API.Now()}, err
+	err = a.withLedger(ctx, l.Project, l.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
+		known.View, err = l.View(ctx, keys)
+		known.At = w.API.Now()
+		return err
+	})
+	return known, err
 }
 
 func newPurgeList(a *app) *cobra.Command {
@@ -138,7 +134,9 @@ func newPurgeList(a *app) *cobra.Command {
 			known.View = ledger.Unreadable(err)
 		}
 		if all && known.View.Problem == "" {
-			err := a.withLedger(ctx, l.Project, &manifest.Set{}, func(l *ledger.Ledger) error { return addAllRequests(ctx, l, known.View) })
+			err := a.withLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
+				return addAllRequests(ctx, l, known.View)
+			})
 			if err != nil {
 				return doc, err
 			}

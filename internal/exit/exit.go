@@ -55,15 +55,6 @@ func Name(number int) string {
 	return ""
 }
 
-// Names returns the names of all exit codes.
-func Names() []string {
-	var names []string
-	for _, code := range Codes() {
-		names = append(names, code.Name)
-	}
-	return names
-}
-
 // Parse returns the exit code with this number or name, -1 if there is none.
 func Parse(text string) int {
 	for _, code := range Codes() {
