@@ -63,24 +63,24 @@ type decoder struct {
 	kind *kind.Kind
 	ws   kind.Workspace
 	each func(kind.Object) error
-	// seen has the fields of the envelope; found is the one that contains the list.
-	seen            map[string]bool
-	found, listKind string
-	page            page
+	// envelope has the fields of the page, with the values of those beside the list, which
+	// is in found.
+	envelope map[string]any
+	found    string
 }
 
 // decodeList decodes the forms of lists that similar services use (docs/platform.md
 // 10): {"items": […] or null}, a bare array, {"data": […]}, {"results": […]}. Anything
 // else is an error, never an empty list.
 func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
-	d := &decoder{src: src, kind: k, ws: ws, each: each, seen: map[string]bool{}}
+	d := &decoder{src: src, kind: k, ws: ws, each: each, envelope: map[string]any{}}
 	if err := d.document(); err != nil {
 		return page{}, err
 	}
 	if _, err := d.next(); !errors.Is(err, io.EOF) {
 		return page{}, errors.New("unreadable list: content after the JSON value")
 	}
-	return d.page, nil
+	return d.page()
 }
 
 func (d *decoder) document() error {
@@ -89,21 +89,33 @@ func (d *decoder) document() error {
 	case err != nil:
 		return d.unreadable(err)
 	case first == '[':
+		d.found = "the array"
 		return d.members(']', "array element", d.item)
-	case first != '{':
-		_, err := d.value()
-		return cmp.Or(err, errNoList)
+	case first == '{':
+		return d.members('}', "object key:value pair", d.field)
 	}
-	if err := d.members('}', "object key:value pair", d.field); err != nil {
-		return err
-	}
+	_, err = d.value()
+	return cmp.Or(err, errNoList)
+}
+
+// page checks what the page says besides its items.
+func (d *decoder) page() (page, error) {
+	meta, isObject := d.envelope["metadata"].(map[string]any)
+	next, isText := meta["continue"].(string)
+	listKind, isName := d.envelope["kind"].(string)
+	token, isToken := d.envelope["nextPageToken"].(string)
 	switch {
-	case d.listKind != "" && d.listKind != "List" && d.listKind != d.kind.Name+"List":
-		return mismatchf("the answer is of kind %s, not a list of %s", d.listKind, d.kind.Name)
-	case d.found == "" && d.listKind == "":
-		return errNoList
+	case !isObject && d.envelope["metadata"] != nil, !isText && meta["continue"] != nil:
+		return page{}, errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
+	case !isName && d.envelope["kind"] != nil, !isToken && d.envelope["nextPageToken"] != nil:
+		return page{}, errors.New("unreadable list: a field of its envelope is not text")
+	case listKind != "" && listKind != "List" && listKind != d.kind.Name+"List":
+		return page{}, mismatchf("the answer is of kind %s, not a list of %s", listKind, d.kind.Name)
+	case d.found == "" && listKind == "":
+		return page{}, errNoList
 	}
-	return nil
+	remaining, _ := meta["remainingItemCount"].(json.Number)
+	return page{next, token, strings.Trim(string(remaining), "0") != ""}, nil
 }
 
 func (d *decoder) field() error {
@@ -111,47 +123,21 @@ func (d *decoder) field() error {
 	if err != nil {
 		return err
 	}
-	if d.seen[name] {
+	if _, twice := d.envelope[name]; twice {
 		return fmt.Errorf("unreadable list: it has the key %.100q twice", name)
 	}
-	d.seen[name] = true
+	d.envelope[name] = nil
 	switch name {
 	case "items", "data", "results":
 		return d.collection(name)
 	case "metadata", "kind", "nextPageToken":
-		return d.envelope(name)
+		d.envelope[name], err = d.tree()
+		return err
 	}
 	// Other fields only have to be JSON.
 	d.begin()
 	_, err = d.raw()
 	return err
-}
-
-func (d *decoder) envelope(name string) error {
-	v, err := d.tree()
-	if err != nil {
-		return err
-	}
-	if name == "metadata" {
-		meta, ok := v.(map[string]any)
-		next, isText := meta["continue"].(string)
-		if !ok && v != nil || !isText && meta["continue"] != nil {
-			return errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
-		}
-		remaining, _ := meta["remainingItemCount"].(json.Number)
-		d.page.next, d.page.remaining = next, strings.Trim(string(remaining), "0") != ""
-		return nil
-	}
-	text, ok := v.(string)
-	if !ok && v != nil {
-		return errors.New("unreadable list: a field of its envelope is not text")
-	}
-	if name == "kind" {
-		d.listKind = text
-	} else {
-		d.page.token = text
-	}
-	return nil
 }
 
 func (d *decoder) collection(name string) error {

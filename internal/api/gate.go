@@ -126,7 +126,7 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 		e.Hopeless = false
 		return e
 	case attempt == 1 && s.failures >= r.patience:
-		e := c.unsent("not asked, because the last %d answers of the %s area were server errors: try again later: %v", s.failures, c.kind.Area, s.last)
+		e := c.unsent("not sent, because the last %d answers of the %s area were server errors: try again later: %v", s.failures, c.kind.Area, s.last)
 		e.Class, e.err = Unavailable, s.last
 		return e
 	}

@@ -343,7 +343,7 @@ func TestManyServerErrorsEndTheReading(t *testing.T) {
 			switch e := asError(t, err); {
 			case e.Status == 502:
 				failed++
-			case e.Class == api.Unavailable && strings.Contains(err.Error(), "not asked, because the last 5 answers of the delivery area were server errors: try again later: get CDN/0: 502 Bad Gateway: bad gateway (GET"):
+			case e.Class == api.Unavailable && strings.Contains(err.Error(), "not sent, because the last 5 answers of the delivery area were server errors: try again later: get CDN/0: 502 Bad Gateway: bad gateway (GET"):
 				refused++
 			default:
 				t.Fatal(err)

@@ -238,7 +238,7 @@ func (r *run) readClock(ctx context.Context, k *kind.Kind) (at clockReading) {
 
 func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
 	if s.Journal == nil {
-		return failed(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger", "")
+		return failed(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger", "run trueup doctor to check the ledger")
 	}
 	if at.err != nil {
 		return failedUnsent(ctx, at.err, "nothing was sent: the platform's time: ")
@@ -332,7 +332,7 @@ func (w *work) endByRecord(ctx context.Context, i int, rec ledger.Record) *Outco
 	end.Message, end.Fix = ledger.Explain(rec)
 	if w.hasOtherSpec(rec) {
 		end.Status, end.Verdict, end.Fix = Blocked, NeedsPerson, "give this one another name"
-		end.Message += "; that was another spec, and this one was not sent"
+		end.Message += "; its record has another spec, so this one was not sent"
 		return end
 	}
 	switch rec.State {

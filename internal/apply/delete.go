@@ -77,7 +77,7 @@ func (r *run) failedBefore() *Outcome {
 // recordIntent records the deletion in the ledger before trueup sends it.
 func (d *deletion) recordIntent() *Outcome {
 	if d.Journal == nil {
-		return failed(NeedsPerson, "nothing was sent, because a deletion needs the ledger", "")
+		return failed(NeedsPerson, "nothing was sent, because a deletion needs the ledger", "run trueup doctor to check the ledger")
 	}
 	err := d.Journal.Deleting(d.ledgerCtx, d.item.Key, d.item.Live.UID, d.item.Made)
 	switch {
@@ -86,7 +86,7 @@ func (d *deletion) recordIntent() *Outcome {
 	case errors.Is(err, ledger.ErrConflict):
 		return stale("another run changed its record after the plan was made")
 	}
-	return failed(NeedsPerson, "nothing was sent: "+err.Error(), "")
+	return failed(NeedsPerson, "nothing was sent: "+err.Error(), "run plan again and review the deletion")
 }
 
 // try checks the object, sends one DELETE, and checks again. It returns nil to retry.

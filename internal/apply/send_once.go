@@ -153,7 +153,7 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 	case terms.MaySend(*s.hold.FirstClaimAt, now): // a later run may send it
 		return now, unsent, errors.New("it was not sent: this run was paused for too long, and another run may have claimed it")
 	}
-	return now, overdue, fmt.Errorf("it could be sent until %s: after that, the platform may have forgotten the name", stamp(terms.Until(*s.hold.FirstClaimAt, now)))
+	return now, overdue, fmt.Errorf("it could be sent until %s, because the platform may forget its name after that", stamp(terms.Until(*s.hold.FirstClaimAt, now)))
 }
 
 // classify returns what an answer means (docs/design.md A3).
@@ -166,7 +166,7 @@ func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) atte
 	switch {
 	case err == nil && madeBefore(obj, earliest.Add(-sentTolerance)):
 		a.result = s.ownerOf(obj, true)
-		a.err = fmt.Errorf("the platform answered with one that was created at %s, before this request", obj.CreationTimestamp)
+		a.err = fmt.Errorf("the platform answered with an object that was created at %s, before this request", obj.CreationTimestamp)
 	case err == nil:
 		a.result = executed
 	case said.NotSent():
