@@ -241,20 +241,21 @@ func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 // commit makes a commit with a random id in its message: if two runs made the same commit, the remote would accept both
 // pushes.
 func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
-	old := s.tip.files
-	c := git.Commit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
-	for _, one := range append([]Copy{{Blob: b}}, copies...) {
-		c.Files = append(c.Files, git.File{Path: one.Name, Content: one.Content})
-		c.Removed = append(c.Removed, one.Of...)
+	files, all := slices.Clone(s.tip.files), append([]Copy{{Blob: b}}, copies...)
+	var combined []string
+	for _, one := range all {
+		files, combined = append(files, one.Name), append(combined, one.Of...)
 	}
-	gone := func(name string) bool { return slices.Contains(c.Removed, name) }
-	c.Files = slices.DeleteFunc(c.Files, func(f git.File) bool { return gone(f.Path) })
-	files := slices.DeleteFunc(slices.Clone(old), gone)
-	for _, f := range c.Files {
-		files = append(files, f.Path)
-	}
+	gone := func(name string) bool { return slices.Contains(combined, name) }
+	files = slices.DeleteFunc(files, gone)
 	slices.Sort(files)
-	c.Removed = slices.DeleteFunc(c.Removed, func(name string) bool { return !slices.Contains(old, name) })
+	c := git.Commit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
+	for _, one := range all {
+		if !gone(one.Name) {
+			c.Files = append(c.Files, git.File{Path: one.Name, Content: one.Content})
+		}
+	}
+	c.Removed = slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return !gone(name) })
 	commit, err := m.Commit(ctx, c)
 	if err != nil {
 		return nil, s.unwritable(err)

@@ -181,11 +181,11 @@ func (l *Ledger) ended(ctx context.Context, key kind.Key, e event, o Outcome) er
 // UnrecordedError means that an outcome could not be stored. Ledger import can add Record later.
 type UnrecordedError struct {
 	Record Record
-	err    error
+	error
 }
 
-func (e *UnrecordedError) Error() string { return e.err.Error() }
-func (e *UnrecordedError) Unwrap() error { return e.err }
+// Unwrap returns why.
+func (e *UnrecordedError) Unwrap() error { return e.error }
 
 // end stores an outcome. It retries until ctx ends or outcomePatience is over, because a person must answer for a lost
 // outcome, and then returns an *UnrecordedError.
@@ -212,7 +212,7 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 	if terr != nil {
 		return err
 	}
-	return &UnrecordedError{Record: rec.withStep(l.step(left.rec, m)), err: err}
+	return &UnrecordedError{Record: rec.withStep(l.step(left.rec, m)), error: err}
 }
 
 func temporary(err error) bool {

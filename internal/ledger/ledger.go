@@ -32,9 +32,8 @@ type Config struct {
 	Store string
 	// StoreFromEnv means that the user named the store, not the repository. Only then may it have an endpoint, sign
 	// with the role of the machine, or be a folder outside Dir.
-	StoreFromEnv bool
-	// ID is the id that trueup.yaml expects.
-	ID               string
+	StoreFromEnv     bool
+	ID               string // the one that trueup.yaml expects
 	Workspace        kind.Workspace
 	WorkspaceFromEnv bool                 // the user named the workspace too
 	Origins          map[kind.Area]string // the configured base addresses, by area
@@ -49,15 +48,13 @@ type Config struct {
 	// InCI rejects a local store, which would not outlive a runner, unless EphemeralOK.
 	InCI        bool
 	EphemeralOK bool
-	// NewID makes ids and nonces; nil means random UUIDs.
-	Now   func() time.Time
-	NewID func() string
+	Now         func() time.Time
+	NewID       func() string // makes ids and nonces; nil means random UUIDs
 	// Sleep waits before a retry, or returns the context's error; nil means a timer. Delayed, if set, is called before
 	// each retry of an outcome's write. Both must be safe for concurrent use.
 	Sleep   func(ctx context.Context, d time.Duration) error
 	Delayed func(key kind.Key, err error)
-	// Claim identifies this run in records. It must not contain secrets.
-	Claim Claim
+	Claim   Claim // identifies this run in records; it must not contain secrets
 	// Rebind is called before Init changes an address, or the workspace's name; from may be empty. An error keeps the
 	// old one. If Rebind is nil, Init adds what is missing and replaces nothing.
 	Rebind func(what, from, to string) error
@@ -122,19 +119,19 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	batchDelay := remoteDelay
 	switch scheme, where, _ := strings.Cut(cfg.Store, ":"); {
 	case scheme == "s3":
-		blobs, err = blob.OpenBucket(ctx, cfg.Store, cfg.StoreFromEnv, cfg.Now)
-	case scheme == "git":
-		if blobs, err = blob.OpenRef(where, cfg.Dir, cfg.StoreFromEnv); err != nil {
-			err = fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
+		if blobs, err = blob.OpenBucket(ctx, cfg.Store, cfg.StoreFromEnv, cfg.Now); err != nil {
+			return nil, err
 		}
+	case scheme == "git":
+		blobs, err = blob.OpenRef(where, cfg.Dir, cfg.StoreFromEnv)
 	case scheme == "file" && where != "":
 		batchDelay = 0
 		blobs, err = openFolder(cfg, filepath.FromSlash(where))
 	default:
-		err = fmt.Errorf("store %q is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX", shownStore(cfg.Store))
+		err = errors.New("it is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX")
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
 	}
 	return newLogStore(blobs, cfg.Held, batchDelay), nil
 }
@@ -144,15 +141,15 @@ func openFolder(cfg Config, path string) (blob.Folder, error) {
 	const fix = "name a folder beside trueup.yaml or below, or set TRUEUP_LEDGER to another"
 	if !cfg.StoreFromEnv {
 		if !filepath.IsLocal(path) {
-			return "", fmt.Errorf("store %.200q: it is outside the folder of trueup.yaml: %s", cfg.Store, fix)
+			return "", errors.New("it is outside the folder of trueup.yaml: " + fix)
 		}
 		root, err := os.OpenRoot(cfg.Dir)
 		if err != nil {
-			return "", fmt.Errorf("store %.200q: %w", cfg.Store, err)
+			return "", err
 		}
 		defer func() { _ = root.Close() }()
 		if _, err := root.Stat(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("store %.200q: %w: %s", cfg.Store, err, fix)
+			return "", fmt.Errorf("%w: %s", err, fix)
 		}
 	}
 	if !filepath.IsAbs(path) {

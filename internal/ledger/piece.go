@@ -16,16 +16,12 @@ import (
 	"trueup/internal/kind"
 )
 
-// The layout of a log, below its folder: for each entry, counted from 1,
+// A log has a file for each entry, counted from 1, and a copy for each 4, 16, 64 … entries with their newest records:
 //
 //	<7 digits>/<10 digits>-<entry>.jsonl
-//
-// and where 4, 16, 64 … entries end with it, a copy with what they left of the records:
-//
 //	<7 digits>/<10 digits>-<entry>-last-<entries>.jsonl.gz
 //
-// which is not packed in git, and then has no .gz. The digits count down, so the newest entry is the first of a
-// listing.
+// A copy in git is not packed, and has no .gz. The digits count down, so the newest entry is the first of a listing.
 const (
 	logDir            = "log"
 	newestFirst int64 = 9_999_999_999

@@ -23,9 +23,7 @@ var (
 
 // Store has one genesis, and one record a key (docs/design.md A2). Compare-and-swap on seq replaces each as a whole.
 // Except for WriteGenesis, Forget and Prove, calls return ErrNoGenesis without a genesis. Damage is an error, never an
-// absent record.
-// A write is durable when it returns nil, and was not done if it returns ErrConflict. After any other error it may have
-// been done.
+// absent record. A write is durable when it returns nil; after an error other than ErrConflict it may have been done.
 type Store interface {
 	ReadGenesis(ctx context.Context) (Genesis, error)
 	// WriteGenesis replaces the genesis that has seq expectSeq; 0 creates it.
@@ -36,8 +34,7 @@ type Store interface {
 	Put(ctx context.Context, expectSeq int, rec Record) error
 	// Recent returns at least the keys of requests that are open, or were claimed or accepted since.
 	Recent(ctx context.Context, since time.Time) ([]kind.Key, error)
-	// All calls each for every record, in no order, and with an error for a damaged one. It ends when each returns an
-	// error.
+	// All calls each for every record, in no order and until it returns an error, and with an error for a damaged one.
 	All(ctx context.Context, each func(Record, error) error) error
 	// Forget makes the next call look for new writes.
 	Forget()
