@@ -115,9 +115,11 @@ func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	case e.IsDir():
 	case IsFile(name):
 		l.file(s, name, e.Type())
-	case e.Type()&fs.ModeSymlink != 0 && isFolderLink(s, name):
-		l.report(shown, ruleNotRegular, diag.Warning, "trueup does not follow symbolic links to folders",
-			"move the manifests into a real folder, or name the folder on the command line")
+	case e.Type()&fs.ModeSymlink != 0:
+		if info, err := fs.Stat(s.FS, name); err != nil || info.IsDir() {
+			l.report(shown, ruleNotRegular, diag.Warning, "trueup does not follow symbolic links to folders",
+				"move the manifests into a real folder, or name the folder on the command line")
+		}
 	}
 	return nil
 }
@@ -132,12 +134,6 @@ func (l *lister) checkCase(shown string, cases map[string]string) {
 			fmt.Sprintf("the name differs from %s only in case", quoteName(other)), "rename one of them")
 	}
 	cases[folded] = name
-}
-
-// isFolderLink reports whether a link leads to a directory, or trueup can't tell.
-func isFolderLink(s Source, name string) bool {
-	info, err := fs.Stat(s.FS, name)
-	return err != nil || info.IsDir()
 }
 
 // IsFile reports whether a file name has the extension of a manifest.

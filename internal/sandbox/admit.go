@@ -170,7 +170,6 @@ func admitPurge(a *admission) error {
 	return a.checkLimits(host)
 }
 
-// checkPaths validates the paths of a purge.
 func (a *admission) checkPaths() {
 	paths := fault.List(a.spec["paths"])
 	if len(paths) == 0 {

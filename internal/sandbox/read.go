@@ -64,7 +64,6 @@ func (s *Server) get(c *call) (*fault.Answer, error) {
 	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, append(shown, '\n')), err
 }
 
-// pageToken is the content of a continue token.
 type pageToken struct {
 	After string    `json:"after"`
 	Made  time.Time `json:"made"`

@@ -165,7 +165,6 @@ func (s *Server) authorize(c *call) error {
 	return nil
 }
 
-// requireMedia checks the content type of the request.
 func (c *call) requireMedia(want string) error {
 	media, _, _ := strings.Cut(c.header.Get("Content-Type"), ";")
 	if strings.ToLower(strings.TrimSpace(media)) == want {

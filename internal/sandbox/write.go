@@ -192,7 +192,6 @@ func (s *Server) patch(c *call) (*fault.Answer, error) {
 	return s.written(c, http.StatusOK, obj, warnings), nil
 }
 
-// checkPatch checks the metadata of a merge patch against the object.
 func (c *call) checkPatch(old, change object) error {
 	if err := c.checkKind(change); err != nil {
 		return err

@@ -181,7 +181,6 @@ func (a *Answer) pad(w http.ResponseWriter, size int64, packed bool) {
 // filler reads as endless text.
 type filler struct{}
 
-// Read fills p.
 func (filler) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = 'a'
@@ -266,7 +265,10 @@ func shapeError(a *Answer, path string, on Set) {
 	case on["error-message-object"]:
 		status = map[string]any{"message": map[string]any{"detail": message}}
 	case on["error-nil-cause"]:
-		addNilCause(Map(status["details"]))
+		if details := Map(status["details"]); details["causes"] != nil {
+			noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
+			details["causes"] = append([]any{noise}, List(details["causes"])...)
+		}
 	}
 	for name, member := range map[string]string{"error-reason": "reason", "error-string": "error", "error-details": "details"} {
 		if on[name] {
@@ -274,11 +276,4 @@ func shapeError(a *Answer, path string, on Set) {
 		}
 	}
 	a.Body = []byte(Encode(status) + "\n")
-}
-
-func addNilCause(details map[string]any) {
-	if causes := List(details["causes"]); len(causes) > 0 {
-		noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
-		details["causes"] = append([]any{noise}, causes...)
-	}
 }

@@ -160,51 +160,55 @@ func parse(text string) (*rule, error) {
 	return r, nil
 }
 
+// modify parses the modifiers after the effect.
 func (r *rule) modify(w *reader) error {
 	given := map[string]bool{}
 	for len(w.left) > 0 {
 		at := w.take()
 		what, err := r.modifier(at.text)
 		if err == nil && given[what] {
-			err = fmt.Errorf("%s was given before", what)
+			err = fmt.Errorf("this rule has %s already", what)
 		}
 		if err != nil {
 			return w.wrong(at, "%v", err)
 		}
 		given[what] = true
 	}
-	if r.percent < 100 && !given["the number of times"] {
+	if r.percent < 100 && !given["xN or x*"] {
 		r.times = forever
 	}
 	return nil
 }
 
-// modifier parses one modifier and returns what it sets.
-func (r *rule) modifier(text string) (what string, err error) {
+// modifier parses one modifier and returns its form.
+func (r *rule) modifier(text string) (form string, err error) {
 	switch {
 	case text == "before-commit" || text == "after-commit":
 		if !r.effect.Either {
-			return "", errors.New("this effect always comes after the commit, because it changes the platform's answer: leave this out")
+			return "", errors.New("this effect always comes after the commit, because it changes the platform's answer: remove this word")
 		}
 		r.after = text == "after-commit"
 		return "before-commit or after-commit", nil
 	case text == "x*":
 		r.times = forever
-		return "the number of times", nil
+		return "xN or x*", nil
 	case strings.HasPrefix(text, "x"):
 		r.times, err = positive(text[1:])
-		return "the number of times", err
+		return "xN or x*", err
 	case strings.HasPrefix(text, "@"):
 		r.from, err = positive(text[1:])
-		return "the first request", err
+		return "@N", err
 	case strings.HasSuffix(text, "%"):
-		r.percent, err = parsePercent(strings.TrimSuffix(text, "%"))
-		return "the probability", err
+		r.percent, err = strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+		if err != nil || !(r.percent > 0 && r.percent <= 100) {
+			err = errors.New("a probability is above 0 and at most 100%")
+		}
+		return "N%", err
 	case strings.HasPrefix(text, "seed="):
 		if r.seed, err = strconv.ParseUint(strings.TrimPrefix(text, "seed="), 10, 64); err != nil {
 			err = errors.New("a seed is a number without a sign")
 		}
-		return "the seed", err
+		return "seed=N", err
 	}
 	return "", errors.New("only before-commit or after-commit, xN, x*, N%, @N and seed=N may follow the effect")
 }
@@ -212,17 +216,9 @@ func (r *rule) modifier(text string) (what string, err error) {
 func positive(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, errors.New("write a number from 1 on")
+		return 0, errors.New("write a number, at least 1")
 	}
 	return n, nil
-}
-
-func parsePercent(text string) (float64, error) {
-	p, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(p > 0 && p <= 100) {
-		return 0, errors.New("a probability is above 0 and at most 100%")
-	}
-	return p, nil
 }
 
 // parseSize reads a number of bytes, such as 10, 10B, 64KiB, 3MiB or 1GiB.
