@@ -17,12 +17,11 @@ type ordering struct {
 }
 
 // entry is a field: the line and name of its key, and its lines from head, with the comments above it, to
-// end (exclusive). loose reports that a comment after it may belong to no field.
+// end (exclusive).
 type entry struct {
 	line      int
 	name      string
 	head, end int
-	loose     bool
 }
 
 // sort sorts the fields of each paragraph of a mapping by the schema, if each comment clearly belongs to
@@ -33,14 +32,14 @@ func (l *sheet) sort(m ordering) {
 	}
 	l.extend(m)
 	from := 0
-	for i := range m.entries {
-		last := i+1 == len(m.entries)
-		if last || m.entries[i].end != m.entries[i+1].head {
-			if !m.entries[i].loose {
-				l.sortParagraph(m, from, i+1)
-			}
-			from = i + 1
+	for i, e := range m.entries {
+		if i+1 < len(m.entries) && e.end == m.entries[i+1].head {
+			continue
 		}
+		if !l.isComment(e.end) || l.lines[e.end].level != m.column { // it may belong to no field
+			l.sortParagraph(m, from, i+1)
+		}
+		from = i + 1
 	}
 }
 
@@ -77,10 +76,9 @@ func (l *sheet) close(e *entry, column, limit int) {
 	for e.end < limit && l.isComment(e.end) && l.lines[e.end].level > column {
 		e.end++
 	}
-	e.loose = e.end < limit && l.isComment(e.end) && l.lines[e.end].level == column
 }
 
-func (l *sheet) isComment(at int) bool { return l.lines[at].kind == commentLine }
+func (l *sheet) isComment(at int) bool { return at < len(l.lines) && l.lines[at].kind == commentLine }
 
 // isInline reports whether a key is on the line of its hyphen.
 func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to != column }
