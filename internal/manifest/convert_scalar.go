@@ -24,15 +24,13 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 		return c.emit(n, nil)
 	}
 	switch what := resolve(n.Value); what {
-	case plainNull:
-		return c.emit(n, nil)
+	case plainText:
+		return c.text(n, f)
 	case plainEmpty:
 		return c.empty(n, at)
-	case plainBool, plainNumber, looseBool, looseNumber:
+	default:
 		return c.literal(n, f, what)
-	case plainText:
 	}
-	return c.text(n, f)
 }
 
 func (c *converter) text(n *yaml.Node, f *kind.Field) any {
@@ -48,6 +46,8 @@ func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
 	}
 	boolean, isBool := booleanWord(n.Value)
 	switch {
+	case what == plainNull:
+		return c.emit(n, nil)
 	case want == kind.Text:
 		if isBool && sees(f, "true") {
 			value = strconv.FormatBool(boolean)
@@ -92,20 +92,17 @@ func (c *converter) empty(n, at *yaml.Node) any {
 // tagged converts a scalar with a tag; it accepts only tags that change nothing.
 func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 	what := resolve(n.Value)
+	same := map[string]plain{"!!int": plainNumber, "!!float": plainNumber, "!!bool": plainBool, "!!null": plainNull}
 	switch {
 	case n.Tag == "!!str":
 		return c.text(n, f)
-	case (n.Tag == "!!int" || n.Tag == "!!float") && what == plainNumber:
-		return c.number(n, n.Value)
-	case n.Tag == "!!bool" && what == plainBool:
-		return c.emit(n, n.Value == "true")
-	case n.Tag == "!!null" && what == plainNull:
-		return c.emit(n, nil)
 	case n.Tag == "!!null" && n.Value == "":
 		return c.empty(n, at)
+	case what == plainText || what != same[n.Tag]:
+		c.fail(n, ruleTag, fmt.Sprintf("the tag %s changes what the value means", quoteName(n.Tag)), "remove the tag and write the value as plain YAML")
+		return c.emit(n, nil)
 	}
-	c.fail(n, ruleTag, fmt.Sprintf("the tag %s changes what the value means", quoteName(n.Tag)), "remove the tag and write the value as plain YAML")
-	return c.emit(n, nil)
+	return c.literal(n, nil, what)
 }
 
 // line returns the current field with another value as a line of YAML. For a list element it returns

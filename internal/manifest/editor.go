@@ -37,15 +37,9 @@ func fileOf(path string, data []byte) *file {
 	return &file{path: path, lines: lines{data: data}, maxValues: Limits{}.orDefault().Values}
 }
 
-// read returns the documents of the file that are not empty.
-func (f *file) read() []*yaml.Node {
-	var docs []*yaml.Node
-	f.documents(func(doc *yaml.Node) {
-		f.start()
-		if root := rootOf(doc); root != nil {
-			docs = append(docs, root)
-		}
-	})
+// read returns the documents of the file.
+func (f *file) read() (docs []*yaml.Node) {
+	f.documents(func(doc *yaml.Node) { docs = append(docs, doc) })
 	return docs
 }
 

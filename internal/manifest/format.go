@@ -77,9 +77,9 @@ func (s source) broken(text []byte) []byte {
 }
 
 // documents parses the file. It rejects one whose line breaks differ.
-func (s source) documents() (docs []*yaml.Node, err error) {
+func (s source) documents() ([]*yaml.Node, error) {
 	f := fileOf("", s.data)
-	f.documents(func(doc *yaml.Node) { docs = append(docs, doc) })
+	docs := f.read()
 	for _, x := range f.findings {
 		if x.Severity == diag.Error {
 			return nil, &LeftError{x.Line, x.Message, f.findings}
@@ -96,12 +96,6 @@ func isJSON(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && json.Valid(text)
 }
 
-func parse(text []byte) ([]*yaml.Node, error) {
-	var all []*yaml.Node
-	err := decode(text, func(doc *yaml.Node) { all = append(all, doc) })
-	return all, err
-}
-
 // errDiffers reports a bug of this program, before it changes a file.
 var errDiffers = left(0, "the result would have another meaning")
 
@@ -112,7 +106,7 @@ func checkedLayout(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	after, err := parse(laid)
+	after, err := newSource(laid).documents()
 	sameNode := func(was, is *yaml.Node) bool { return same(was, is, nil) }
 	switch {
 	case err != nil, !slices.EqualFunc(docs, after, sameNode), !isJSON(text) && !slices.Equal(words(text), words(laid)):

@@ -40,7 +40,9 @@ func (r Route) Convert(t Text) ([]byte, []Rerouted, diag.List) {
 	for _, remove := range []bool{true, false} { // of metadata.namespace
 		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}
 		for _, doc := range e.docs {
-			e.document(doc)
+			if root := rootOf(doc); root != nil && root.Kind == yaml.MappingNode {
+				e.document(root)
+			}
 		}
 		if e.file.findings.HasErrors() {
 			return nil, nil, e.file.findings
@@ -69,7 +71,7 @@ func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
 // document edits one document, if its kind has another envelope.
 func (e *rerouter) document(root *yaml.Node) {
 	from, name := peekText(peek(root, "apiVersion")), peekText(peek(root, "kind"))
-	if root.Kind != yaml.MappingNode || from == projectVersion && name == projectKind {
+	if from == projectVersion && name == projectKind {
 		return
 	}
 	metadata := peek(root, "metadata")

@@ -106,7 +106,7 @@ func fixAll(ctx context.Context, list []Tidied, opts Options) error {
 func countManifests(data []byte) (n int, sound bool) {
 	f := fileOf("", data)
 	for _, doc := range f.read() {
-		if nearKind(peekText(peek(doc, "kind"))) != nil {
+		if nearKind(peekText(peek(rootOf(doc), "kind"))) != nil {
 			n++
 		}
 	}
