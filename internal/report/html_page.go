@@ -144,21 +144,15 @@ func inSync(pl *plan.Plan) (names []safe) {
 // facts returns the inputs of the plan and of the run.
 func facts(doc Document) []fact {
 	var all []fact
-	names := func(names ...string) []safe {
-		var out []safe
-		for _, n := range names {
-			out = append(out, safetext.Filled(clean(n).Cut(maxPath))...)
-		}
-		return out
-	}
+	cut := func(s string) safe { return clean(s).Cut(maxPath) }
 	if b := doc.Plan.Blame; b != nil {
-		head := fact{Name: "Head", Values: names(b.Head)}
+		head := fact{Name: "Head", Values: safetext.Filled(cut(b.Head))}
 		if b.Merge {
 			head.Words = safetext.F("(%s)", mergeByCodeHost)
 		}
-		all = append(all, fact{Name: "Base", Values: names(b.Ref, b.Base)}, head)
+		all = append(all, fact{Name: "Base", Values: safetext.Filled(cut(b.Ref), cut(b.Base))}, head)
 	}
-	all = append(append(all, target(doc)...), fact{Name: "Run", Values: names(doc.RunURL)})
+	all = append(append(all, target(doc)...), fact{Name: "Run", Values: safetext.Filled(cut(doc.RunURL))})
 	if doc.Objects > 0 {
 		all = append(all, fact{Name: "Manifests", Words: safetext.Count(doc.Objects, "object")})
 	}
@@ -251,12 +245,7 @@ func addressable(s string) bool {
 func (i htmlItem) View() htmlView {
 	item, rows := *i.Item, itemRows(*i.Item, i.opts)
 	leads := opRows(item)
-	v := htmlView{Mark: markSame, Headline: headline(item, rows), Leads: leads}
-	if len(leads) > 0 {
-		v.Mark = leads[0].Mark
-	} else if item.Op == plan.Patch {
-		v.Mark = markChange
-	}
+	v := htmlView{Mark: tableOfOps[item.Op].mark, Headline: headline(item, rows), Leads: leads}
 	if mentioned(item) {
 		v.Leads = []row{{reason: reason{Mark: markSame}, Path: mention(item)}}
 	} else {
@@ -278,7 +267,7 @@ func (p *htmlPage) filters() {
 	filters := []htmlFilter{{"Cause", "why", p.Causes}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		kind := clean(i.Kind).Cut(maxPath).String()
-		filters[1].count(clean(string(i.Op)).String(), headlines()[i.Op])
+		filters[1].count(clean(string(i.Op)).String(), tableOfOps[i.Op].headline)
 		filters[2].count(kind, kind)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })

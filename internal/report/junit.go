@@ -107,20 +107,12 @@ func (s testSuite) number() {
 
 // Count counts the cases with an end, or all for "".
 func (all testSuites) Count(end string) int {
-	n := 0
-	for _, s := range all {
-		n += s.Count(end)
-	}
-	return n
+	return sum(all, func(s testSuite) int { return s.Count(end) })
 }
 
 // Count counts the cases with an end, or all for "".
 func (s testSuite) Count(end string) int {
-	n := 0
-	for _, c := range s.Cases {
-		n += oneIf(end == "" || c.End == end)
-	}
-	return n
+	return sum(s.Cases, func(c testCase) int { return oneIf(end == "" || c.End == end) })
 }
 
 // manifestSuite has the findings and errors, or one case that passed.

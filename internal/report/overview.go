@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -135,6 +136,8 @@ func advices(n int) safe { return clean(diag.Plural(n, "piece of advice", "piece
 type tally struct {
 	Value, Short, Name, Class string
 	N                         int
+	// asks names it in the sentence that says what a plan asks for; empty for what it does not.
+	asks string
 }
 
 // causes counts the causes of the objects and changes that a report shows.
@@ -202,20 +205,27 @@ func causesLine(pl *plan.Plan, opts Options) safe {
 }
 
 func planCounts(s plan.Summary) []tally {
+	change, purges := "to change", "purges to post"
+	if s.Removed > 0 {
+		change = fmt.Sprintf("to change (%d removed)", s.Removed)
+	}
+	if s.Purge == 1 {
+		purges = "purge to post"
+	}
 	return []tally{
-		{"serves", "serves", "may serve other content", "alarm", s.Serves},
-		{"security", "security", "may expose protected content", "alarm", s.Security},
-		{"create", "create", "create", "add", s.Create},
-		{"change", "change", "change", "edit", s.Change},
-		{"removed", "remove", "values removed", "cut", s.Removed},
-		{"purge", "purge", "purges", "once", s.Purge},
-		{"delete", "delete", "delete", "cut", s.Delete},
-		{"deferred", "deferred", "deferred", "edit", s.Deferred},
-		{"in-flight", "in flight", "in flight", "once", s.InFlight},
-		{"blocked", "blocked", "blocked", "cut", s.Blocked},
-		{"drifted", "drift", "drifted fields", "alarm", s.Drifted},
-		{"", "kept", "kept", "plain", s.Kept},
-		{"", "in sync", "in sync", "plain", s.Unchanged},
-		{"", "not in git", "not in git", "plain", s.Unmanaged},
+		{"serves", "serves", "may serve other content", "alarm", s.Serves, ""},
+		{"security", "security", "may expose protected content", "alarm", s.Security, ""},
+		{"create", "create", "create", "add", s.Create, "to create"},
+		{"change", "change", "change", "edit", s.Change, change},
+		{"removed", "remove", "values removed", "cut", s.Removed, ""},
+		{"purge", "purge", "purges", "once", s.Purge, purges},
+		{"delete", "delete", "delete", "cut", s.Delete, "to delete"},
+		{"deferred", "deferred", "deferred", "edit", s.Deferred, "deferred"},
+		{"in-flight", "in flight", "in flight", "once", s.InFlight, "in flight elsewhere"},
+		{"blocked", "blocked", "blocked", "cut", s.Blocked, "blocked"},
+		{"drifted", "drift", "drifted fields", "alarm", s.Drifted, ""},
+		{"", "kept", "kept", "plain", s.Kept, ""},
+		{"", "in sync", "in sync", "plain", s.Unchanged, ""},
+		{"", "not in git", "not in git", "plain", s.Unmanaged, ""},
 	}
 }

@@ -323,27 +323,18 @@ func opRemarks(item plan.Item, at Place) []remark {
 
 // opRule returns the rule of an object as a whole; empty if it needs no remark.
 func opRule(item plan.Item) string {
+	rule := tableOfOps[item.Op].rule
 	switch {
-	case item.Op == plan.Blocked:
-		return "plan/blocked"
-	case item.Op == plan.Delete:
-		return "plan/delete"
+	case item.Op == plan.Blocked || item.Op == plan.Delete:
+		return rule
 	case item.Resend:
 		return "plan/resent"
 	case item.Deleted || item.Recreate:
 		return "plan/gone"
 	case item.Op == plan.Create && item.Risk.Grave():
 		return ruleOf(item.Risk)
-	case item.Op == plan.Post:
-		return "plan/purge"
-	case item.Op == plan.Deferred:
-		return "plan/deferred"
-	case item.Op == plan.InFlight:
-		return "plan/in-flight"
-	case item.Op == plan.Kept:
-		return "plan/kept"
 	}
-	return ""
+	return rule
 }
 
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit

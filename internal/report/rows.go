@@ -167,28 +167,23 @@ func riskAt(kindName, path string, v any) kind.Risk {
 
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item) []row {
-	r := row{Why: item.Cause}
-	reason := message(item.Reason)
+	op, reason := tableOfOps[item.Op], message(item.Reason)
+	r := row{Why: item.Cause, Path: clean(op.title)}
+	r.Mark = op.mark
 	switch item.Op {
 	case plan.Create:
-		r.Mark, r.Path, r.After, r.Cause = markAdd, clean("create"), making(item), clean(again(item))
-		r.Alarm = again(item) != causeOf(item)
+		r.After, r.Cause, r.Alarm = making(item), clean(again(item)), again(item) != causeOf(item)
 	case plan.Post:
-		r.Mark, r.Path, r.After, r.Cause, r.Alarm = markOnce, clean("post once"), invalidated(item.Purge), afterwards(item), item.Resend
+		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item), item.Resend
 	case plan.Delete:
-		r.Mark, r.Path, r.Before, r.Alarm = markRemove, clean("delete"), making(item), true
-		r.Cause = safetext.F("removed from git%s; this can't be undone", by(item.By))
-	case plan.Blocked:
-		r.Mark, r.Path, r.Alarm = markBlocked, safetext.F("blocked: %s", reason), true
-	case plan.InFlight:
-		r.Mark, r.Path = markLater, reason
+		r.Before, r.Cause, r.Alarm = making(item), safetext.F("removed from git%s; this can't be undone", by(item.By)), true
 	case plan.Deferred:
-		r.Mark, r.Path, r.After, r.Cause = markLater, clean("deferred"), invalidated(item.Purge), reason
-	case plan.Kept:
+		r.After, r.Cause = invalidated(item.Purge), reason
+	case plan.Blocked, plan.InFlight, plan.Kept:
 		if mentioned(item) {
 			return nil
 		}
-		r.Mark, r.Path, r.Alarm = markSame, safetext.F("kept: %s", reason), true
+		r.Path, r.Alarm = safetext.F("%s%s", op.title, reason), item.Op != plan.InFlight
 	case plan.None, plan.Patch:
 		return nil
 	}

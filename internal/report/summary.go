@@ -52,26 +52,10 @@ func driftSummary(s plan.Summary) safe {
 
 // requestSummary counts what the plan sends, defers and blocks.
 func requestSummary(doc Document) safe {
-	s := doc.Plan.Summary
-	change := "to change"
-	if s.Removed > 0 {
-		change = safetext.F("to change (%d removed)", s.Removed).String()
-	}
 	var parts []safe
-	for _, c := range []struct {
-		n    int
-		text string
-	}{
-		{s.Create, "to create"},
-		{s.Change, change},
-		{s.Purge, [...]string{"purges to post", "purge to post"}[oneIf(s.Purge == 1)]},
-		{s.Delete, "to delete"},
-		{s.Deferred, "deferred"},
-		{s.InFlight, "in flight elsewhere"},
-		{s.Blocked, "blocked"},
-	} {
-		if c.n > 0 {
-			parts = append(parts, safetext.F("%d %s", c.n, c.text))
+	for _, c := range planCounts(doc.Plan.Summary) {
+		if c.asks != "" && c.N > 0 {
+			parts = append(parts, safetext.F("%d %s", c.N, c.asks))
 		}
 	}
 	switch {
@@ -232,17 +216,26 @@ func keyWidth(r *apply.Result) int {
 	return column
 }
 
-func headlines() map[plan.Op]string {
-	return map[plan.Op]string{
-		plan.Create: "to create", plan.Post: "to post once", plan.Delete: "to delete", plan.Blocked: "blocked",
-		plan.InFlight: "in flight elsewhere", plan.Deferred: "deferred", plan.Kept: "kept", plan.Patch: "to change", plan.None: "in sync",
-	}
+// tableOfOps has the mark, the title of the row about the object, the headline and the rule of each operation.
+var tableOfOps = map[plan.Op]struct {
+	mark                  mark
+	title, headline, rule string
+}{
+	plan.Create:   {markAdd, "create", "to create", ""},
+	plan.Post:     {markOnce, "post once", "to post once", "plan/purge"},
+	plan.Delete:   {markRemove, "delete", "to delete", "plan/delete"},
+	plan.Blocked:  {markBlocked, "blocked: ", "blocked", "plan/blocked"},
+	plan.InFlight: {markLater, "", "in flight elsewhere", "plan/in-flight"},
+	plan.Deferred: {markLater, "deferred", "deferred", "plan/deferred"},
+	plan.Kept:     {markSame, "kept: ", "kept", "plan/kept"},
+	plan.Patch:    {markChange, "", "to change", ""},
+	plan.None:     {markSame, "", "in sync", ""},
 }
 
 func headline(item plan.Item, rows []row) safe {
 	switch {
 	case item.Op != plan.Patch && item.Op != plan.None:
-		return safetext.Join(safetext.Filled(clean(headlines()[item.Op]), clean(causeOf(item))), ", ")
+		return safetext.Join(safetext.Filled(clean(tableOfOps[item.Op].headline), clean(causeOf(item))), ", ")
 	case len(rows) == 0:
 		return clean("in sync")
 	}

@@ -17,14 +17,13 @@ const Banner = safetext.SandboxBanner
 const offlineBanner = "OFFLINE: git is compared with git, and not with what is live"
 
 func writeText(w io.Writer, doc Document, opts Options) error {
-	hasOwnText := doc.HasOwnText()
-	if hasOwnText {
+	if doc.HasOwnText() {
 		if _, err := w.Write(commandText(doc, opts)); err != nil {
 			return err
 		}
 	}
 	p := newPrinter(w, opts)
-	textBanners(p, doc, hasOwnText)
+	textBanners(p, doc)
 	textFindings(p, doc, opts)
 	if doc.Plan != nil {
 		textPlan(p, doc, opts)
@@ -48,8 +47,8 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 	return p.flush()
 }
 
-func textBanners(p *printer, doc Document, hasOwnText bool) {
-	if doc.Sandbox && (doc.Plan != nil || !hasOwnText) {
+func textBanners(p *printer, doc Document) {
+	if doc.Sandbox && (doc.Plan != nil || !doc.HasOwnText()) {
 		p.wrapped(0, span{clean(Banner), once})
 	}
 	if doc.Plan != nil && doc.Plan.Offline {
