@@ -97,6 +97,9 @@ func offers[T any](list []T, describe func(T) (word, about string)) (out []strin
 	return out
 }
 
+// mostEntries limits how many entries of a folder are offered.
+const mostEntries = 1000
+
 // completePaths offers manifests and folders. Without -C it lets the shell find them, because the shell
 // quotes them correctly.
 func (a *app) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -104,9 +107,11 @@ func (a *app) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]
 		return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 	}
 	var out []string
-	for _, e := range a.entries(toComplete) {
+	entries, _ := os.ReadDir(a.full(path.Dir(toComplete))) // no folder has no files
+	for _, e := range entries[:min(len(entries), mostEntries)] {
 		name := path.Join(path.Dir(toComplete), e.Name())
 		switch ending := path.Ext(e.Name()); {
+		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
 			out = offer(out, name+"/", "folder")
 		case ending == ".yaml" || ending == ".yml" || ending == ".json":
@@ -114,22 +119,6 @@ func (a *app) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]
 		}
 	}
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
-}
-
-// entries returns what is in the folder of a path below -C, except for hidden files.
-func (a *app) entries(begun string) []os.DirEntry {
-	const most = 1000
-	folder, err := os.Open(a.full(path.Dir(begun)))
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = folder.Close() }()
-	entries, err := folder.ReadDir(most)
-	if err != nil {
-		return nil
-	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return slices.DeleteFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
 }
 
 // completeFiles offers any file, as the shell does.

@@ -55,19 +55,17 @@ func (a *app) doctor(ctx context.Context) report.Document {
 
 // terminal describes standard output.
 func (a *app) terminal() string {
-	says := "standard output is not a terminal"
+	says, color := "standard output is not a terminal", ", without colour"
 	if a.env.Width > 0 {
 		says = fmt.Sprintf("%d columns", a.env.Width)
 	}
 	if a.useColor(a.env.Width > 0) {
-		says += ", in colour"
-	} else {
-		says += ", without colour"
+		color = ", in colour"
 	}
 	if a.inCI() {
-		says += ", in CI"
+		color += ", in CI"
 	}
-	return says
+	return says + color
 }
 
 // flagSettings returns the limits of a run, which only flags change.

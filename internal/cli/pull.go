@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/adopt"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -153,13 +154,8 @@ func unknownFields(r *adopt.Result) string {
 		return ""
 	}
 	const most = 12
-	fields, more := slices.Sorted(maps.Keys(found)), ""
-	if len(fields) > most {
-		more = fmt.Sprintf(", and %d more", len(fields)-most)
-		fields = fields[:most]
-	}
-	return fmt.Sprintf("Left out, because the schema does not know them (apply leaves them alone): %s%s. --all-fields writes them.",
-		strings.Join(fields, ", "), more)
+	return fmt.Sprintf("Left out, because the schema does not know them (apply leaves them alone): %s. --all-fields writes them.",
+		diag.First(slices.Sorted(maps.Keys(found)), most))
 }
 
 // pullSummary counts the verdicts.
