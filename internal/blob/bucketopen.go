@@ -76,7 +76,7 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 
 func parseBucket(store string, trusted bool) (place, error) {
 	// The error omits the store's text, which may contain a password.
-	errForm := fmt.Errorf("the store is not of the form %s", bucketForm)
+	errForm := errors.New("the store is not of the form " + bucketForm)
 	u, err := url.Parse(store)
 	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {
 		return place{}, errForm
@@ -162,10 +162,8 @@ type noRole struct{}
 
 var errNoRole = errors.New("trueup does not use the machine's role for a store that trueup.yaml names")
 
-// GetToken returns an error.
 func (noRole) GetToken() (string, error) { return "", errNoRole }
 
-// GetIdentityToken returns an error.
 func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
 
 // address returns the bucket's address and region. A setting of the environment precedes that of the profile.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,8 +17,6 @@ import (
 
 // Schema is the version of genesis and records. trueup rejects other versions and never rewrites them.
 const Schema = "trueup.ledger/v1"
-
-const schemaFamily = "trueup.ledger/"
 
 // maxFile bounds a file, in bytes.
 const maxFile = 256 << 20
@@ -71,20 +70,16 @@ func decode(b []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(into)
-	if err == nil {
-		if _, end := dec.Token(); errors.Is(end, io.EOF) {
-			return nil
-		}
-		err = errors.New("content after the JSON value")
+	if _, end := dec.Token(); err == nil && errors.Is(end, io.EOF) {
+		return nil
 	}
+	err = cmp.Or(err, errors.New("content after the JSON value"))
 	// Another schema explains the error.
 	var head struct {
 		Schema string `json:"schema"`
 	}
-	if json.Unmarshal(b, &head) == nil {
-		if serr := checkSchema(head.Schema); serr != nil {
-			return serr
-		}
+	if json.Unmarshal(b, &head) == nil && checkSchema(head.Schema) != nil {
+		return checkSchema(head.Schema)
 	}
 	return fmt.Errorf("truncated or damaged: %w", err)
 }
@@ -93,7 +88,7 @@ func checkSchema(schema string) error {
 	switch {
 	case schema == Schema:
 		return nil
-	case strings.HasPrefix(schema, schemaFamily):
+	case strings.HasPrefix(schema, "trueup.ledger/"):
 		return fmt.Errorf("schema %q: %w", schema, ErrNewer)
 	default:
 		return fmt.Errorf("schema %q is not %s", schema, Schema)

@@ -126,7 +126,8 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, requires prec
 	return l.end(ctx, key, move{event: evPost, requires: requires, detail: string(o.How), to: func(r Record) (Record, error) {
 		if r.State == "" && requires == sameIntent {
 			// A person has answered meanwhile that it was not executed.
-			r = r.reopened(claimed.rec)
+			r = r.withIntent(claimed.rec)
+			r.State, r.Claim = Claimed, claimed.rec.Claim
 		}
 		r, err := r.ended(evPost, o)
 		r.AcceptedAt = &at

@@ -151,7 +151,7 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	o.Message = cut(o.Message, maxMessage)
 	r.Outcome = &o
 	if e == evRelease {
-		return r.released(), nil
+		return r.withIntent(Record{}), nil
 	}
 	if e == evPost {
 		r.RepostedFrom, r.Before = nil, nil
@@ -161,18 +161,12 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	return r, nil
 }
 
-// released removes the intent. The record stays, because seq counts on.
-func (r Record) released() Record {
-	r.State, r.Spec, r.SpecDigest, r.Before = "", nil, nil, nil
-	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = nil, nil, nil
+// withIntent returns the record with the intent of another one: an empty one releases it. The record stays, because seq
+// counts on.
+func (r Record) withIntent(of Record) Record {
+	r.State, r.Spec, r.SpecDigest, r.Before = of.State, of.Spec, of.SpecDigest, of.Before
+	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = of.FirstClaimAt, of.ClaimedAt, of.AcceptedAt
 	r.Uncertain, r.Left = false, false
-	return r
-}
-
-// reopened returns a released record with its old intent.
-func (r Record) reopened(claimed Record) Record {
-	r.State, r.Spec, r.SpecDigest, r.Before = Claimed, claimed.Spec, claimed.SpecDigest, claimed.Before
-	r.FirstClaimAt, r.ClaimedAt, r.Claim = claimed.FirstClaimAt, claimed.ClaimedAt, claimed.Claim
 	return r
 }
 
@@ -210,7 +204,7 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 		r.AcceptedAt = r.ClaimedAt
 	case ResolveRepost:
 		from := cmp.Or(r.RepostedFrom, r.FirstClaimAt)
-		r = r.released()
+		r = r.withIntent(Record{})
 		r.RepostedFrom = from
 		r.Applied = nil // a person wants it made, whatever was made before
 	case ResolveAbandon:

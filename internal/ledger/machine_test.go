@@ -27,7 +27,7 @@ func inState(s State) Record {
 	rec.Claim = &Claim{RunID: "run-1"}
 	rec.State = s
 	if s == "" {
-		rec = rec.released()
+		rec = rec.withIntent(Record{})
 	}
 	return rec
 }
