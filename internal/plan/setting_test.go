@@ -68,7 +68,8 @@ func TestOverridesShowWhatTheyHide(t *testing.T) {
 	w := one(t)
 	w.in.Project = plan.Project{Path: "trueup.yaml"}
 	w.in.Options.Overrides = []plan.Override{
-		{Kind: "CDN", Path: "spec.tls", Ignore: true}, {Kind: "CDN", Path: "spec.hostname", Type: "text"},
+		{Kind: "CDN", Path: "spec.tls", Ignore: true},
+		{Kind: "CDN", Path: "spec.hostname", Type: "text"},
 		{Kind: "CDN", Path: "spec.hostname", Order: "set"},
 	}
 	past := since(t, cdn("a", oneHave))
