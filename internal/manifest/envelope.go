@@ -128,7 +128,7 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []Silence) {
 	o := w.reduce(k, root, doc)
 	w.checkSchema(doc, k)
 	tree, _ := doc["spec"].(map[string]any)
-	s := &subject{Object: o, Doc: doc, Tree: tree, Options: w.options, reporter: &reporter{file: w.file}}
+	s := &subject{Object: o, Doc: doc, Tree: tree, Options: w.options, file: w.file}
 	for i := range Rules() {
 		if rule := &Rules()[i]; rule.Severity != diag.Advice {
 			s.run(rule)

@@ -3,7 +3,6 @@ package manifest
 import (
 	"embed"
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -48,27 +47,22 @@ type Rule struct {
 
 // check is the function of a rule. Rules of the loader and of the plan have none here.
 type check struct {
-	// object checks one object.
+	// object checks one object; kind is the only kind to check, whose spec is a mapping then, or "" for all.
 	object func(*subject)
+	kind   string
 	// set checks all objects together.
-	set func(*Set, *reporter)
+	set func(*Set, reportOn)
 	// idle reports whether the options leave nothing to check; nil for never.
 	idle func(Options) bool
 }
 
+// reportOn adds a finding at a field of an object.
+type reportOn func(o *Object, field, message, fix string)
+
 // checks returns the checks by the names of their rules.
 func checks() map[string]check {
-	const inUnit = ", and the unit in ttlTimeUnit"
-	of := func(kindName string) func(...func(*subject)) check {
-		return func(checks ...func(*subject)) check {
-			return check{object: func(s *subject) {
-				for _, check := range checks {
-					if s.Kind.Name == kindName && s.Tree != nil {
-						check(s)
-					}
-				}
-			}}
-		}
+	of := func(kindName string) func(func(*subject)) check {
+		return func(object func(*subject)) check { return check{kind: kindName, object: object} }
 	}
 	ofCDN, ofPurge, ofSnapshot := of(cdn), of(purging), of(snapshot)
 	return map[string]check{
@@ -86,7 +80,7 @@ func checks() map[string]check {
 		"name-odd":             {object: checkNameOdd},
 		"name-shape":           {object: checkNameShape},
 		"namespace":            {object: checkNamespace},
-		"port-range":           ofCDN(inRange("upstreams[].servers[]", "port", "")),
+		"port-range":           ofCDN(inRange("upstreams[].servers[]", "", "port")),
 		"purge-hostname-case":  {set: checkPurgeHostnameCase},
 		"purge-limits":         ofPurge(checkPurgeLimits),
 		"purge-limits-set":     {set: checkPurgeLimitsSet},
@@ -101,13 +95,13 @@ func checks() map[string]check {
 		"server-owned":         {object: checkServerOwned},
 		"snapshot-class":       ofSnapshot(checkSnapshotClass),
 		"snapshot-source":      ofSnapshot(checkSnapshotSource),
-		"status-code":          ofCDN(inRange(ratelimits, "statusCode", ""), inRange(ratelimits, "validationStatusCode", "")),
+		"status-code":          ofCDN(inRange(ratelimits, "", "statusCode", "validationStatusCode")),
 		"tls-not-forced":       ofCDN(checkTLSNotForced),
-		"ttl-number":           ofCDN(inRange("locations[].cache", "edgeTTL", inUnit), inRange("locations[].cache", "browserTTL", inUnit)),
+		"ttl-number":           ofCDN(inRange("locations[].cache", ", and the unit in ttlTimeUnit", "edgeTTL", "browserTTL")),
 		"type-settings":        ofCDN(checkTypeSettings),
 		"upstream-unknown":     ofCDN(checkUpstreamUnknown),
 		"upstream-unused":      ofCDN(checkUpstreamUnused),
-		"weight-number":        ofCDN(inRange("upstreams[].servers[]", "weight", "")),
+		"weight-number":        ofCDN(inRange("upstreams[].servers[]", "", "weight")),
 	}
 }
 
@@ -183,14 +177,9 @@ type subject struct {
 	Tree    map[string]any
 	Options Options
 	hosts   []host // the result of unusual
-	*reporter
-}
-
-// reporter collects the findings of the running rule.
-type reporter struct {
-	rule     *Rule
-	file     *file
-	silenced diag.List
+	// rule is the running rule, and file collects its findings.
+	rule *Rule
+	file *file
 }
 
 // report adds a finding of the running rule at a field such as spec.locations[2].cache.edgeTTL (see
@@ -201,37 +190,22 @@ func (s *subject) report(field, message, fix string) {
 }
 
 // full does what file.full does, for a rule whose message is expensive to compose.
-func (r *reporter) full() bool { return r.file.full(r.rule.Severity) }
-
-// reportOn adds a finding of a rule for sets at a field of an object.
-func (r *reporter) reportOn(o *Object, field, message, fix string) {
-	x := r.file.add(0, 0, r.rule.Name, r.rule.Severity, field, message, fix)
-	x.Path = o.Path
-	x.Line, x.Column = o.Place(field)
-	shown, silenced := o.Sift(diag.List{*x})
-	r.file.findings = append(r.file.findings[:len(r.file.findings)-1], shown...)
-	r.silenced = append(r.silenced, silenced...)
-}
+func (s *subject) full() bool { return s.file.full(s.rule.Severity) }
 
 // place sets the line and column of the findings of the current document that have none.
 func (f *file) place(o *Object) {
-	own := f.findings[f.from:]
+	var found []*diag.Finding
 	var fields []string
-	for _, x := range own {
-		if x.Line == 0 {
-			fields = append(fields, x.Field)
+	for i := range f.findings[f.from:] {
+		if x := &f.findings[f.from+i]; x.Line == 0 {
+			found, fields = append(found, x), append(fields, x.Field)
 		}
 	}
 	if fields == nil {
 		return
 	}
-	places := o.Places(fields)
-	for i := range own {
-		if x := &own[i]; x.Line == 0 {
-			x.Line, x.Column = places[0][0], places[0][1]
-			x.Source = f.lines.text(x.Line)
-			places = places[1:]
-		}
+	for i, at := range o.Places(fields) {
+		found[i].Line, found[i].Column, found[i].Source = at[0], at[1], f.lines.text(at[0])
 	}
 }
 
@@ -250,22 +224,27 @@ func child(path, name string) string {
 func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // Check runs the rules that need every object of the set. It adds what comments silence to the set.
-func Check(set *Set, opts Options) diag.List {
-	r := &reporter{file: &file{maxFindings: math.MaxInt}}
+func Check(set *Set, opts Options) (findings diag.List) {
 	for i := range Rules() {
-		if r.rule = &Rules()[i]; r.rule.set != nil {
-			r.rule.set(set, r)
+		rule := &Rules()[i]
+		if rule.set == nil {
+			continue
 		}
+		rule.set(set, func(o *Object, field, message, fix string) {
+			x := diag.Finding{Path: o.Path, Field: clip(field), Rule: rule.Name, Severity: rule.Severity, Message: clip(message), Fix: clip(fix)}
+			x.Line, x.Column = o.Place(field)
+			shown, silenced := o.Sift(diag.List{x})
+			findings, set.Silenced = append(findings, shown...), append(set.Silenced, silenced...)
+		})
 	}
-	set.Silenced = append(set.Silenced, r.silenced...)
-	return opts.judge(r.file.findings)
+	return opts.judge(findings)
 }
 
 // Advise returns the advice that needs only the manifest, separated by whether a comment silences it.
 // Advice never stops a run.
 func Advise(o *Object) (advice, silenced diag.List) {
 	f := &file{path: o.Path}
-	s := &subject{Object: o, Tree: o.Tree(), reporter: &reporter{file: f}}
+	s := &subject{Object: o, Tree: o.Tree(), file: f}
 	for i := range Rules() {
 		if rule := &Rules()[i]; rule.Severity == diag.Advice {
 			f.start() // each rule has room of its own
@@ -278,7 +257,7 @@ func Advise(o *Object) (advice, silenced diag.List) {
 }
 
 func (s *subject) run(rule *Rule) {
-	if s.rule = rule; rule.object != nil {
+	if s.rule = rule; rule.object != nil && (rule.kind == "" || rule.kind == s.Kind.Name && s.Tree != nil) {
 		rule.object(s)
 	}
 }

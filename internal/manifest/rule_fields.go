@@ -84,21 +84,27 @@ func cdnField(place string) *kind.Field {
 	return f
 }
 
-// inRange returns the check that a text field of the mappings at a place is a whole number in the range
+// inRange returns the check that text fields of the mappings at a place are whole numbers in the range
 // of the schema. The fix ends with more.
-func inRange(place, name, more string) func(*subject) {
-	f := cdnField(place + "." + name)
-	limits := fmt.Sprintf("from %d", f.Range[0])
-	if len(f.Range) > 1 {
-		limits += fmt.Sprintf(" to %d", f.Range[1])
+func inRange(place, more string, names ...string) func(*subject) {
+	var fields []*kind.Field
+	for _, name := range names {
+		fields = append(fields, cdnField(place+"."+name))
 	}
-	fix := fmt.Sprintf("write digits in quotes, such as %s: %q", name, f.Examples[0]) + more
 	return func(s *subject) {
 		for at, owner := range s.each(place) {
-			value, ok := owner[name].(string)
-			n, err := strconv.ParseUint(value, 10, 63)
-			if ok && (err != nil || n < f.Range[0] || len(f.Range) > 1 && n > f.Range[1]) {
-				s.report(child(at, name), fmt.Sprintf("%s is %q, which is not a whole number %s", name, value, limits), fix)
+			for _, f := range fields {
+				value, ok := owner[f.Name].(string)
+				n, err := strconv.ParseUint(value, 10, 63)
+				if !ok || err == nil && n >= f.Range[0] && (len(f.Range) == 1 || n <= f.Range[1]) {
+					continue
+				}
+				limits := fmt.Sprintf("from %d", f.Range[0])
+				if len(f.Range) > 1 {
+					limits += fmt.Sprintf(" to %d", f.Range[1])
+				}
+				s.report(child(at, f.Name), fmt.Sprintf("%s is %q, which is not a whole number %s", f.Name, value, limits),
+					fmt.Sprintf("write digits in quotes, such as %s: %q", f.Name, f.Examples[0])+more)
 			}
 		}
 	}

@@ -101,12 +101,12 @@ func (h host) oddities() []string {
 	return odd
 }
 
-func checkHostnameTaken(set *Set, r *reporter) {
+func checkHostnameTaken(set *Set, report reportOn) {
 	first := firstByHost(set)
 	for _, o := range set.Objects {
 		if before := first[kind.HostKey(o.Host)]; o.Kind.Name == cdn && o.Host != "" && before != o {
 			line, _ := before.Place("spec.hostname")
-			r.reportOn(o, "spec.hostname",
+			report(o, "spec.hostname",
 				fmt.Sprintf("%[2]s has the hostname %[1]s too (%[3]s:%[4]d)", o.Host, before.Key(), before.Path, line),
 				"give one of them another hostname")
 		}

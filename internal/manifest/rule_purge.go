@@ -74,7 +74,7 @@ func generic(name string) bool {
 	return true
 }
 
-func checkPurgeHostnameCase(set *Set, r *reporter) {
+func checkPurgeHostnameCase(set *Set, report reportOn) {
 	first, exact := firstByHost(set), map[string]bool{}
 	for _, o := range set.Objects {
 		exact[o.Host] = exact[o.Host] || o.Kind.Name == cdn
@@ -82,7 +82,7 @@ func checkPurgeHostnameCase(set *Set, r *reporter) {
 	for _, o := range set.Objects {
 		if of := first[kind.HostKey(o.Host)]; o.Kind.Name == purging && !exact[o.Host] && of != nil {
 			line, _ := of.Place("spec.hostname")
-			r.reportOn(o, "spec.hostname",
+			report(o, "spec.hostname",
 				fmt.Sprintf("the hostname %s must equal that of %s, %s (%s:%d)", o.Host, of.Key(), of.Host, of.Path, line),
 				"write "+of.Host)
 		}
@@ -127,7 +127,7 @@ func checkPurgeLimits(s *subject) {
 
 // checkPurgeLimitsSet reports the first purge with which a hostname exceeds its limits. It ignores purges
 // that are too large alone, which purge-limits reports.
-func checkPurgeLimitsSet(set *Set, r *reporter) {
+func checkPurgeLimitsSet(set *Set, report reportOn) {
 	limits := purge.Limits()
 	total := map[string]purge.Usage{}
 	over := map[string]*Object{}
@@ -147,7 +147,7 @@ func checkPurgeLimitsSet(set *Set, r *reporter) {
 		}
 	}
 	for _, host := range hosts {
-		r.reportOn(over[host], "spec.paths", fmt.Sprintf("the purges of %s have in total %s",
+		report(over[host], "spec.paths", fmt.Sprintf("the purges of %s have in total %s",
 			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted; apply defers what does not fit")
 	}
 }
