@@ -127,8 +127,7 @@ func (r *run) reread(ctx context.Context, i *Item, text []byte) (*manifest.Set, 
 	return set, err
 }
 
-// changesOnly reports whether a file has the same objects after an edit, and only the item changed, to
-// what is live.
+// changesOnly reports whether a file has the same objects after an edit, and only the item changed, to what is live.
 func (r *run) changesOnly(i *Item, before, after *manifest.Set) bool {
 	isRight := func(o *manifest.Object) bool {
 		was := before.Find(o.Key())
@@ -175,10 +174,9 @@ func (r *run) record(ctx context.Context) error {
 	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", err)
 }
 
-// adopts reports whether to record an object: one without a record, whose manifest has what was pulled,
-// where plans read it. An object with a record may be in other branches too, whose next apply would
-// remove what only this branch has. For the same reason it records no manifest that it replaced: apply
-// does that once the change is merged.
+// adopts reports whether to record an object: one without a record, whose manifest has what was pulled, where plans
+// read it. An object with a record may be in other branches too, whose next apply would remove what only this branch
+// has. For the same reason it records no manifest that it replaced: apply does that once the change is merged.
 func (r *run) adopts(i *Item) bool {
 	isWritten := i.Verdict == Written || i.Verdict == InGit && slices.Equal(i.manifest.Spec, i.draft.Spec)
 	return isWritten && !r.opts.Diff && r.view.Problem == "" && r.view.Records[i.Key()].Blank() && r.reads(i.File)

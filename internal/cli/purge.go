@@ -193,7 +193,7 @@ func writePurges(out report.Lines, l compose.Listing, opts report.Options) {
 		out.Printf("\n")
 		out.Table("", usageRows(l.Hosts))
 		for _, h := range l.Hosts {
-			if text := h.OverLimits(); text != "" {
+			if text := compose.OverLimits(h.HostUsage); text != "" {
 				out.Printf("  %s\n", text)
 			}
 		}

@@ -54,8 +54,7 @@ type SpecSummary struct {
 
 type droppedPath struct {
 	Hostname string `json:"hostname"`
-	Path     string `json:"path"`
-	By       string `json:"coveredBy"`
+	purge.Dropped
 }
 
 type widerPath struct {
@@ -111,10 +110,9 @@ func countOthers(hostname string, c purge.Collapsed, served []purge.Wanted) int 
 	for _, path := range c.Paths {
 		wanted[path] = true
 	}
-	all := func(int, string) bool { return true }
 	for _, w := range served {
-		_, _, below := inside.By(w.Path, all)
-		_, _, covered := named.By(w.Path, all)
+		_, _, below := inside.By(w.Path, nil)
+		_, _, covered := named.By(w.Path, nil)
 		if w.Hostname == hostname && below && !covered && !wanted[w.Path] {
 			others[w.Path] = true
 		}
@@ -153,7 +151,7 @@ func (m *maker) note(c purge.Composed) {
 	var prefixes []string
 	covered := map[string][]string{}
 	for _, d := range c.Dropped {
-		m.Dropped = append(m.Dropped, droppedPath{c.Hostname, d.Path, d.By})
+		m.Dropped = append(m.Dropped, droppedPath{c.Hostname, d})
 		if covered[d.By] == nil {
 			prefixes = append(prefixes, d.By)
 		}
@@ -181,14 +179,15 @@ func (m *maker) warnOfLimits(hosts []plan.HostUsage) {
 		return
 	}
 	for _, h := range hosts {
-		text := overLimits(h)
+		text := OverLimits(h)
 		if text != "" && slices.ContainsFunc(m.made, func(r *request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
 			m.warn("%s", text)
 		}
 	}
 }
 
-func overLimits(h plan.HostUsage) string {
+// OverLimits says which limits the due purges of a hostname exceed, or nothing.
+func OverLimits(h plan.HostUsage) string {
 	if over := h.WithDue.Exceeds(purge.Limits()); over != nil {
 		return fmt.Sprintf("%s would have %s active at once: later runs of apply send what does not fit", h.Hostname, strings.Join(over, " and "))
 	}
@@ -331,6 +330,3 @@ func (l Listing) Where(p ListedPurge) string {
 	}
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
-
-// OverLimits says which limits the due purges of a hostname exceed, or nothing.
-func (h ListedHost) OverLimits() string { return overLimits(h.HostUsage) }

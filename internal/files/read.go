@@ -15,8 +15,7 @@ import (
 // NoWait opens a pipe without waiting for its other end.
 const NoWait = syscall.O_NONBLOCK
 
-// tree is a directory that no link leads out of. Open never waits: what was listed as a file may have
-// become a pipe.
+// tree is a directory that no link leads out of. Open never waits: what was listed as a file may have become a pipe.
 type tree struct {
 	rootFS
 	root *os.Root

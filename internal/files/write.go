@@ -142,8 +142,7 @@ func WriteManifest(root *os.Root, f File) (string, error) {
 	return WriteNew(root, f)
 }
 
-// noLink rejects a directory behind a link, because trueup would not read files there, and a path through
-// a file.
+// noLink rejects a directory behind a link, because trueup would not read files there, and a path through a file.
 func noLink(root *os.Root, folder string) error {
 	at := ""
 	for part := range strings.SplitSeq(folder, "/") {

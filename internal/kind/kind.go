@@ -56,8 +56,7 @@ type Kind struct {
 	Alias     *regexp.Regexp
 	AliasForm string
 	Area      Area
-	// Collection is the path of the list from the area's base address, with {namespace} or
-	// {workspace_uuid} in it.
+	// Collection is the path of the list from the area's base address, with {namespace} or {workspace_uuid} in it.
 	Collection string
 	Verbs      []Verb
 	Policy     Policy

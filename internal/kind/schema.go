@@ -106,21 +106,16 @@ type properties struct {
 func (p *properties) UnmarshalJSON(data []byte) error {
 	*p = properties{}
 	dec := json.NewDecoder(bytes.NewReader(data))
-	if _, err := dec.Token(); err != nil {
-		return err
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return err
-		}
+	_, err := dec.Token()
+	for err == nil && dec.More() {
+		var name json.Token
 		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return err
+		if name, err = dec.Token(); err == nil {
+			err = dec.Decode(&raw)
 		}
 		p.names, p.raw = append(p.names, fmt.Sprint(name)), append(p.raw, raw)
 	}
-	return nil
+	return err
 }
 
 // definitions are the $defs of a schema.
@@ -155,12 +150,17 @@ func (d definitions) decode(raw json.RawMessage, into *node) error {
 	return json.Unmarshal(raw, into)
 }
 
-func (d definitions) field(name string, raw json.RawMessage, above inherited) (*Field, error) {
+func (d definitions) field(name string, raw json.RawMessage, above inherited) (f *Field, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("field %q: %w", name, err)
+		}
+	}()
 	n := node{Field: Field{Name: name, inherited: above}}
 	if err := d.decode(raw, &n); err != nil {
-		return nil, fmt.Errorf("field %q: %w", name, err)
+		return nil, err
 	}
-	f := &n.Field
+	f = &n.Field
 	if n.Const != "" {
 		f.Enum = []string{n.Const}
 	}
@@ -168,16 +168,14 @@ func (d definitions) field(name string, raw json.RawMessage, above inherited) (*
 		f.List = &n.List.ListRule
 		f.List.Ordered = n.List.Order != "set"
 	}
-	var err error
 	if n.Items != nil {
-		if f.Item, err = d.field("", n.Items, f.inherited); err != nil {
-			return nil, fmt.Errorf("field %q: %w", name, err)
-		}
+		f.Item, err = d.field("", n.Items, f.inherited)
 	}
-	if bytes.HasPrefix(n.Additional, []byte("{")) {
-		if f.Any, err = d.field("", n.Additional, f.inherited); err != nil {
-			return nil, fmt.Errorf("field %q: %w", name, err)
-		}
+	if err == nil && bytes.HasPrefix(n.Additional, []byte("{")) {
+		f.Any, err = d.field("", n.Additional, f.inherited)
+	}
+	if err != nil {
+		return nil, err
 	}
 	f.Names = n.Properties.names
 	for i, child := range f.Names {

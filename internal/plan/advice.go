@@ -164,7 +164,7 @@ func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string
 func widest(paths []string, locations []manifest.Location) int {
 	cover, at := purge.NewCover(paths), -1
 	for _, l := range locations {
-		_, by, ok := cover.By(l.Purged(), anyPrefix)
+		_, by, ok := cover.By(l.Purged(), nil)
 		if !ok {
 			return -1
 		}
@@ -174,8 +174,6 @@ func widest(paths []string, locations []manifest.Location) int {
 	}
 	return at
 }
-
-func anyPrefix(int, string) bool { return true }
 
 // unmatched advises on paths that no location serves, live or in git.
 func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
@@ -220,7 +218,7 @@ func newReach(locations []manifest.Location, hosts map[string]bool) reach {
 
 // any reports whether a location serves the path, or a part of what is below it.
 func (r reach) any(path string) bool {
-	if _, _, ok := r.cover.By(path, anyPrefix); ok {
+	if _, _, ok := r.cover.By(path, nil); ok {
 		return true
 	}
 	stem := strings.TrimSuffix(path, "*")

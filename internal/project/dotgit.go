@@ -19,8 +19,7 @@ func notInGit(full, shown string) error {
 	return nil
 }
 
-// isWithinGit reports whether an absolute path is git's own folder, or in it. A work tree is never
-// in it.
+// isWithinGit reports whether an absolute path is git's own folder, or in it. A work tree is never in it.
 func isWithinGit(full string) bool {
 	for at := full; ; at = filepath.Dir(at) {
 		if isDotGit(filepath.Base(at)) {

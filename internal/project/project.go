@@ -37,8 +37,7 @@ type Project struct {
 	Text []byte
 }
 
-// Near reads the project file in dir or in the nearest folder above it. Without one it returns
-// an empty project.
+// Near reads the project file in dir or in the nearest folder above it. Without one it returns an empty project.
 func Near(dir string) (Project, error) {
 	for {
 		p, err := In(dir)
@@ -85,8 +84,7 @@ func readFile(dir string) ([]byte, error) {
 	return io.ReadAll(files.AtMost(f, maxSize))
 }
 
-// Parse reads the text of a project file, and refuses fields and values that its schema does not
-// have.
+// Parse reads the text of a project file, and refuses fields and values that its schema does not have.
 func Parse(text []byte) (Project, error) {
 	if line := manifest.FirstAlias(text); line > 0 {
 		return Project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
@@ -168,8 +166,7 @@ func (p Project) Load(ctx context.Context, list []manifest.Source, opts manifest
 // IsEmpty reports whether there is neither a manifest nor a finding.
 func (l Loaded) IsEmpty() bool { return len(l.Set.Objects) == 0 && len(l.Findings) == 0 }
 
-// Refuse returns an error if the manifests are invalid. nothing says what the command therefore did not
-// do.
+// Refuse returns an error if the manifests are invalid. nothing says what the command therefore did not do.
 func (l Loaded) Refuse(nothing string) error {
 	if err := l.Findings.Refuse("the manifests are invalid, and " + nothing); err != nil {
 		return fmt.Errorf("%w; trueup validate shows all of them", err)
@@ -177,8 +174,7 @@ func (l Loaded) Refuse(nothing string) error {
 	return nil
 }
 
-// maxEntries limits the lists of the project file. maxSegment is the longest name of a
-// Kubernetes-style resource.
+// maxEntries limits the lists of the project file. maxSegment is the longest name of a Kubernetes-style resource.
 const (
 	maxEntries = 1000
 	maxSegment = 253

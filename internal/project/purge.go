@@ -16,8 +16,7 @@ import (
 
 const usualWait = time.Minute
 
-// Window returns how long after its first attempt a request without an answer may be sent again
-// (docs/design.md A1).
+// Window returns how long after its first attempt a request without an answer may be sent again (docs/design.md A1).
 func (p Project) Window() time.Duration { return Duration(p.Purge.Window, ledger.DefaultWindow) }
 
 // Wait returns how long apply waits for requests that another run has claimed.
@@ -91,6 +90,5 @@ func checkDuplicate(d plan.DuplicateSettings) error {
 	return nil
 }
 
-// maxPattern limits the steps of a pattern: matching takes that many for each character of an
-// answer.
+// maxPattern limits the steps of a pattern: matching takes that many for each character of an answer.
 const maxPattern = 1000

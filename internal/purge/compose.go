@@ -22,7 +22,10 @@ type Composed struct {
 }
 
 // Dropped is a path and the prefix path, in this or another request, that covers it.
-type Dropped struct{ Path, By string }
+type Dropped struct {
+	Path string `json:"path"`
+	By   string `json:"coveredBy"`
+}
 
 // Collapsed is a prefix path, and the paths that it replaces.
 type Collapsed struct {
@@ -102,7 +105,7 @@ func (c *Composed) dropBeside(groups []Composed) {
 	}
 	cover := NewCover(wider...)
 	c.Paths = slices.DeleteFunc(c.Paths, func(path string) bool {
-		_, by, ok := cover.By(path, func(int, string) bool { return true })
+		_, by, ok := cover.By(path, nil)
 		if ok {
 			c.Dropped = append(c.Dropped, Dropped{path, by})
 		}

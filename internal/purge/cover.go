@@ -83,13 +83,13 @@ func NewCover(lists ...[]string) Cover {
 	return c
 }
 
-// By returns the narrowest prefix path that covers path and for which counts is true, and its list; of
+// By returns the narrowest prefix path that covers path and for which counts is true (nil: any), and its list; of
 // equal ones that of the last list. It takes O(log m), and a step for each prefix inside another.
 func (c Cover) By(path string, counts func(list int, prefix string) bool) (list int, by string, ok bool) {
 	s := stem(path)
 	for at := c.floor(s); at >= 0; at = c.sorted[at].up {
 		p := &c.sorted[at]
-		if strings.HasPrefix(s, p.stem) && counts(p.list, p.path) {
+		if strings.HasPrefix(s, p.stem) && (counts == nil || counts(p.list, p.path)) {
 			return p.list, p.path, true
 		}
 	}

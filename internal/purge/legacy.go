@@ -108,7 +108,11 @@ func (l Legacy) address(text string) (w Wanted, err error) {
 	a, err := ParseAddress(text)
 	switch {
 	case errors.Is(err, errInnerStar):
-		return w, fmt.Errorf("%w: %s", err, fixStar(a.Path))
+		fix := "write each path: /* would purge the whole hostname"
+		if before, _, _ := strings.Cut(a.Path, "*"); before != "/" {
+			fix = "write " + before + "*, which purges more, or write each path"
+		}
+		return w, fmt.Errorf("%w: %s", err, fix)
 	case err != nil:
 		return w, fmt.Errorf("%w: write https://HOST/PATH", err)
 	case hasDots(a.Path):
@@ -154,15 +158,6 @@ func (l Legacy) asked(path, query string) (string, error) {
 		return path + "?" + encode(query, inQuery), nil
 	}
 	return "", errors.New("has a query, and the platform does not document how a purge treats queries: choose with --query: drop, prefix or keep")
-}
-
-// fixStar suggests a prefix path that covers what was meant.
-func fixStar(path string) string {
-	before, _, _ := strings.Cut(path, "*")
-	if before == "/" {
-		return "write each path: /* would purge the whole hostname"
-	}
-	return "write " + before + "*, which purges more, or write each path"
 }
 
 func hasDots(path string) bool {

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// ReadLegacyList reads a list of addresses, one a line or as JSON. In JSON, it takes every text of a list,
-// and the texts in objects that look like an address or a path. Other values of a list are entries, too, which
-// have no place.
+// ReadLegacyList reads a list of addresses, one a line or as JSON. In JSON, it takes every text of a list, and the
+// texts in objects that look like an address or a path. Other values of a list are entries, too, which have no place.
 func ReadLegacyList(data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {

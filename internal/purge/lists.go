@@ -19,8 +19,7 @@ type Line struct {
 // maxLine limits a line of a list, in bytes: no server accepts a longer address.
 const maxLine = 64 << 10
 
-// ReadLines reads a list with one entry a line. It skips blank lines and those that start with #, and
-// trims entries.
+// ReadLines reads a list with one entry a line. It skips blank lines and those that start with #, and trims entries.
 func ReadLines(r io.Reader) ([]Line, error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 4096), maxLine)

@@ -14,8 +14,7 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Probe returns a harmless purge of a kind for a hostname: its path does not exist. Session.Prove sends it
-// again.
+// Probe returns a harmless purge of a kind for a hostname: its path does not exist. Session.Prove sends it again.
 func Probe(k *kind.Kind, hostname string) (kind.Key, manifest.Source, error) {
 	name := "trueup-probe-" + uuid.NewString()[:8]
 	text, err := json.Marshal(map[string]any{

@@ -180,8 +180,7 @@ func (s *Setup) newProject(o Options) error {
 	return err
 }
 
-// completeProject adds to an existing project what the options ask for, and what an earlier run did not
-// finish.
+// completeProject adds to an existing project what the options ask for, and what an earlier run did not finish.
 func (s *Setup) completeProject(o Options) error {
 	p := &s.Project
 	file := filepath.Join(p.Dir, project.File)
