@@ -18,17 +18,14 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Selection is what a run reads.
-type Selection struct {
-	patterns []pattern
-	all      bool // true if the user named nothing
-}
+// Selection is what a run reads. Empty, it is all that the configured areas have.
+type Selection []pattern
 
 // pattern is one KIND or KIND/NAME.
 type pattern struct {
 	text string
 	kind *kind.Kind
-	name string // name may have the wildcards of path.Match. It is empty for all objects of the kind.
+	name string // may have the wildcards of path.Match, and is empty for all objects of the kind
 }
 
 func (p pattern) has(key kind.Key) bool {
@@ -51,12 +48,8 @@ func plurals() []string {
 	return names
 }
 
-// Select reads KIND and KIND/NAME. Without any, it selects all objects of all Kinds.
-func Select(args []string) (Selection, error) {
-	s := Selection{all: len(args) == 0}
-	if s.all {
-		args = plurals()
-	}
+// Select reads KIND and KIND/NAME.
+func Select(args []string) (s Selection, err error) {
 	for _, arg := range args {
 		name, object, named := strings.Cut(arg, "/")
 		k, ok := kind.Named(name)
@@ -70,29 +63,29 @@ func Select(args []string) (Selection, error) {
 		if _, err := path.Match(object, ""); err != nil {
 			return s, fmt.Errorf("%q is not a pattern of names: write one such as cdn/shop-*", arg)
 		}
-		s.patterns = append(s.patterns, pattern{text: arg, kind: k, name: object})
+		s = append(s, pattern{text: arg, kind: k, name: object})
 	}
 	return s, nil
 }
 
 func (s Selection) has(key kind.Key) bool {
-	return slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.has(key) })
+	return slices.ContainsFunc(s, func(p pattern) bool { return p.has(key) })
 }
 
-// skipUnconfigured removes kinds of areas without an address, if the user named nothing: who has only
-// CDNs needs no address for snapshots.
-func (r *run) skipUnconfigured(s Selection) (Selection, error) {
-	if !s.all {
+// orConfigured replaces an empty selection by all kinds of areas with an address: who has only CDNs needs no address
+// for snapshots.
+func (r *run) orConfigured(s Selection) (Selection, error) {
+	if len(s) > 0 {
 		return s, nil
 	}
-	s.patterns = slices.DeleteFunc(slices.Clone(s.patterns), func(p pattern) bool {
-		if r.platform.API.Endpoints[p.kind.Area].Base != nil {
-			return false
+	for _, k := range Kinds() {
+		if r.platform.API.Endpoints[k.Area].Base != nil {
+			s = append(s, pattern{kind: k})
+			continue
 		}
-		r.Log(slog.LevelInfo, fmt.Sprintf("%s are left out, because no address of the %s area is configured", p.kind.Plural(), p.kind.Area))
-		return true
-	})
-	if len(s.patterns) == 0 {
+		r.Log(slog.LevelInfo, fmt.Sprintf("%s are left out, because no address of the %s area is configured", k.Plural(), k.Area))
+	}
+	if len(s) == 0 {
 		return s, errors.New("no address of the platform is configured: set TRUEUP_DELIVERY_URL and TRUEUP_COMPUTE_URL, " +
 			"or choose a profile (docs/configuration.md), or try --sandbox")
 	}
@@ -100,7 +93,7 @@ func (r *run) skipUnconfigured(s Selection) (Selection, error) {
 }
 
 func (r *run) readLive(ctx context.Context, asked Selection) error {
-	asked, err := r.skipUnconfigured(asked)
+	asked, err := r.orConfigured(asked)
 	if err != nil {
 		return err
 	}
@@ -146,7 +139,7 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 	}
 	named := &manifest.Set{} // to be read even if a list lacks them
 	var listed []*kind.Kind
-	for _, p := range asked.patterns {
+	for _, p := range asked {
 		if !slices.Contains(opts.Also, p.kind) {
 			opts.Also = append(opts.Also, p.kind)
 		}
@@ -204,7 +197,7 @@ func (r *run) choose(state live.State, asked Selection) {
 // check refuses names and patterns that no live object matches.
 func (s Selection) check(items []*Item) error {
 	var missing []error
-	for _, p := range s.patterns {
+	for _, p := range s {
 		found := slices.ContainsFunc(items, func(i *Item) bool { return p.has(i.Key()) || p.has(i.live.Key()) })
 		switch {
 		case found || p.name == "":
