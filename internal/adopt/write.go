@@ -140,7 +140,7 @@ func (r *run) changesOnly(i *Item, before, after *manifest.Set) bool {
 		!slices.ContainsFunc(after.Objects, func(o *manifest.Object) bool { return !isRight(o) })
 }
 
-// record tells the ledger what was written, so that git owns its lists whole (docs/design.md 0.1). It
+// record writes what was adopted to the ledger, so that git owns its lists whole (docs/design.md 0.1). It
 // also records what an earlier run wrote and could not record.
 func (r *run) record(ctx context.Context) error {
 	all := map[kind.Key]ledger.Adoption{}

@@ -276,7 +276,7 @@ func (a *app) convertURLs(ctx context.Context, opts convertOptions, paths []stri
 	if doc, err = a.compose(ctx, env, into, src); err != nil {
 		return doc, err
 	}
-	src.TellPlaces(env)
+	src.LogPlaces(env)
 	if n := len(src.Unplaced); n > 0 {
 		err = exit.With(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", n, total))
 	}

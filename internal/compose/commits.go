@@ -88,8 +88,8 @@ func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings 
 	return nil
 }
 
-// addChanges adds the changed files that are served. It tells which names it leaves out, and which
-// symbolic links of HEAD lead to changed files.
+// addChanges adds the changed files that are served. It logs the names that it leaves out, and the symbolic links of
+// HEAD that lead to changed files.
 func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, links map[string]string) {
 	var changed, unmapped, changedLinks, leadingLinks, submodules []string
 	for _, c := range changes {
@@ -117,20 +117,20 @@ func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, lin
 			leadingLinks = append(leadingLinks, link)
 		}
 	}
-	g.tellLeftOut(g.info, unmapped, "changed file matches no --map", "changed files match no --map")
-	g.tellLeftOut(g.warn, changedLinks, "symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
+	g.logLeftOut(g.info, unmapped, "changed file matches no --map", "changed files match no --map")
+	g.logLeftOut(g.warn, changedLinks, "symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
 		"symbolic links changed, and trueup can't tell which paths they serve: name them yourself")
-	g.tellLeftOut(g.warn, leadingLinks, "symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
+	g.logLeftOut(g.warn, leadingLinks, "symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
 		"symbolic links lead to changed files, and trueup can't tell which paths they serve: name them yourself")
-	g.tellLeftOut(g.warn, submodules, "submodule changed: run this in it too", "submodules changed: run this in them too")
+	g.logLeftOut(g.warn, submodules, "submodule changed: run this in it too", "submodules changed: run this in them too")
 }
 
-func (g *gatherer) tellLeftOut(tell func(string, ...any), names []string, one, many string) {
+func (g *gatherer) logLeftOut(log func(string, ...any), names []string, one, many string) {
 	if len(names) > 0 {
 		for i, name := range names {
 			names[i] = oneLine(name)
 		}
-		tell("%s: %s", diag.Plural(len(names), one, many), diag.First(names, 5))
+		log("%s: %s", diag.Plural(len(names), one, many), diag.First(names, 5))
 	}
 }
 
@@ -146,7 +146,7 @@ func (g *gatherer) addFile(mappings purge.Mappings, name string) {
 	}
 }
 
-// readServed finds all paths that HEAD serves, to tell what a collapsed folder has besides.
+// readServed finds all paths that HEAD serves, so that note can count what else a collapsed folder has.
 func (g *gatherer) readServed(ctx context.Context, r git.Repository, mappings purge.Mappings) error {
 	names, err := r.Names(ctx, g.commits.Head)
 	if err != nil {
@@ -161,7 +161,7 @@ func (g *gatherer) readServed(ctx context.Context, r git.Repository, mappings pu
 		}
 		for _, a := range served {
 			if g.want(a) != nil {
-				break // a changed file has told that it has no place
+				break // addFile reports it if it changed
 			}
 		}
 	}

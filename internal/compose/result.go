@@ -146,7 +146,7 @@ func (m *maker) finish() {
 	}
 }
 
-// note tells what the requests of a hostname leave out, and what they purge besides.
+// note logs what the requests of a hostname leave out, and what else they purge.
 func (m *maker) note(c purge.Composed) {
 	var prefixes []string
 	covered := map[string][]string{}
@@ -198,21 +198,21 @@ func OverLimits(h plan.HostUsage) string {
 	return ""
 }
 
-// warnOfSent tells what the ledger has about requests with these names. That nothing is purged is
-// expected only if the name is that of a commit.
+// warnOfSent logs what the ledger has about requests with these names. If a name is not that of a commit, the user
+// may not expect that nothing is purged.
 func (m *maker) warnOfSent() {
-	tell := m.warn
+	log := m.warn
 	if m.Name == "" && m.commits.Head != "" {
-		tell = m.info
+		log = m.info
 	}
 	for _, r := range m.made {
 		switch {
 		case r.sent.Open():
 			m.warn("%s: apply says what to do", r.Says)
 		case r.Status == files.Unchanged && r.sent.State != "":
-			tell("not sent again: %s; to purge it again, use another --name", r.Says)
+			log("not sent again: %s; to purge it again, use another --name", r.Says)
 		case r.Status == sentAlready:
-			tell("not written again: %s; to purge it again, use another --name", r.Says)
+			log("not written again: %s; to purge it again, use another --name", r.Says)
 		}
 	}
 }

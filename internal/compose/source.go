@@ -59,7 +59,7 @@ type Env struct {
 	Cwd     string
 	Now     time.Time
 	Sandbox bool
-	Log     func(slog.Level, string) // tells the user something beside the result
+	Log     func(slog.Level, string) // shows the user a message beside the result
 	// Requests reads what the ledger has about the purges in git and about more.
 	Requests func(ctx context.Context, more []kind.Key) (Known, error)
 	// Load reads the manifests of the project with more beside them.
@@ -351,8 +351,8 @@ func FromLists(legacy purge.Legacy, lists []manifest.Text) (src Source, total in
 	return src, total, nil
 }
 
-// TellPlaces tells which entries of lists have no place, and what is purged besides the others.
-func (s Source) TellPlaces(env Env) {
+// LogPlaces logs which entries of lists have no place, and what else is purged with the others.
+func (s Source) LogPlaces(env Env) {
 	withSubdomains := map[string]bool{}
 	for _, w := range s.Wanted {
 		if w.Subdomain != "" {

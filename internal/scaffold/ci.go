@@ -14,7 +14,7 @@ import (
 )
 
 // ciFiles are the files with which a repository calls trueup in CI. In them, OWNER/trueup, COMMIT, the folder "."
-// and the branch "main" stand for what init writes. next.txt tells a person what to do when the files are there.
+// and the branch "main" stand for what init writes. next.txt says what to do when the files are there.
 //
 //go:embed ci/github ci/gitlab ci/gitlab/.gitlab-ci.yml
 var ciFiles embed.FS
