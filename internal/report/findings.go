@@ -87,16 +87,10 @@ const (
 // shownFindings returns the findings of a document. Without a plan, or with Verbose, it
 // merges none.
 func shownFindings(doc Document, opts Options) []alike {
-	items, quiet := map[string][]*plan.Item{}, map[string][]diag.Finding{}
-	if doc.Plan != nil {
-		items = itemsByFile(doc.Plan)
-	}
-	isQuiet := func(f diag.Finding) bool {
-		if doc.Plan == nil || opts.Verbose || f.Severity != diag.Warning || f.Line < 1 {
-			return false
-		}
-		item := itemAt(items[f.Path], f.Line)
-		return item == nil || !item.Touches(f.Field)
+	quiet := map[string][]diag.Finding{}
+	isQuiet := func(diag.Finding) bool { return false }
+	if doc.Plan != nil && !opts.Verbose {
+		isQuiet = untouchedBy(doc.Plan)
 	}
 	for _, f := range doc.Findings {
 		if isQuiet(f) {
@@ -113,6 +107,15 @@ func shownFindings(doc Document, opts Options) []alike {
 		}
 	}
 	return all
+}
+
+// untouchedBy returns a function that reports whether a finding is a warning about what a plan does not change.
+func untouchedBy(pl *plan.Plan) func(diag.Finding) bool {
+	items := itemsByFile(pl)
+	return func(f diag.Finding) bool {
+		item := itemAt(items[f.Path], f.Line)
+		return f.Severity == diag.Warning && f.Line > 0 && (item == nil || !item.Touches(f.Field))
+	}
 }
 
 func manyAsOne(same []diag.Finding) diag.Finding {
@@ -167,12 +170,7 @@ func excerpt(line string, column, columns int) (safe, int) {
 	at := min(max(column-1, 0), len(runes))
 	before, after := shownSource(runes[:at]), shownSource(runes[at:])
 	if before.Width() > columns-columns/3 {
-		keep := []rune(before.String())
-		keep = keep[max(0, len(keep)-4*columns):] // more than that has no width
-		for len(keep) > 0 && clean(string(keep)).Width() > columns/2 {
-			keep = keep[1:]
-		}
-		before = safetext.F("…%s", string(keep))
+		before = before.CutLeft(columns/2 + 1)
 	}
 	return safetext.F("%s%s", before, after).Cut(columns), before.Width()
 }

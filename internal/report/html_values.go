@@ -108,14 +108,13 @@ func breakable(path safe) []safe {
 func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 	words, rest, ok := summed(kindName, path, v)
 	c := htmlCell{Words: words.String()}
-	switch {
-	case ok && rest == nil:
-		return c
-	case !tall(rest) || literal(rest).Width() <= maxInline:
-		c.Lines = []htmlLine{{Class: "diff", Text: shorten(literal(rest), room.text)}}
+	if ok && rest == nil {
 		return c
 	}
 	lines := valueLines(rest)
+	if !tall(rest) || literal(rest).Width() <= maxInline {
+		lines = []textLine{{text: literal(rest)}}
+	}
 	for _, line := range lines[:min(len(lines), room.lines)] {
 		c.Lines = append(c.Lines, htmlLine{Class: "diff", Text: shorten(line.text, room.text)})
 	}

@@ -222,7 +222,7 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 	return items
 }
 
-var outcomeRules = map[apply.Status]string{
+var tableOfOutcomeRules = map[apply.Status]string{
 	apply.Failed: "apply/failed", apply.Blocked: "apply/blocked", apply.Skipped: "apply/skipped", apply.Deferred: "apply/deferred",
 }
 
@@ -231,7 +231,7 @@ func outcomeRule(o apply.Outcome) string {
 	if o.Status == apply.Done && o.Verdict == apply.NotConverged {
 		return "apply/not-kept"
 	}
-	return outcomeRules[o.Status]
+	return tableOfOutcomeRules[o.Status]
 }
 
 // settingRemarks returns a remark for each setting that differs from the base.
@@ -389,7 +389,7 @@ func (l *lineRemarks) add(rule string, text safe, c plan.Change) {
 	}
 }
 
-var changeRules = map[merge.Class]string{
+var tableOfChangeRules = map[merge.Class]string{
 	merge.DriftOverwrite: "plan/drift", merge.Conflict: "plan/conflict", merge.RemovedConflict: "plan/conflict",
 	plan.ServerNormalised: "plan/not-kept", merge.Removed: "plan/removed", merge.UnknownBase: "plan/unknown",
 }
@@ -399,7 +399,7 @@ func changeRule(c plan.Change) string {
 	if c.Cause == plan.FromPending && (c.Class == merge.Changed || c.Class == merge.TakeOver) {
 		return "plan/pending"
 	}
-	return changeRules[c.Class]
+	return tableOfChangeRules[c.Class]
 }
 
 // riskRule returns the rule of a change. If the change is grave and is sent, that is the rule of its

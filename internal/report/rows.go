@@ -236,12 +236,8 @@ func afterwards(item plan.Item) safe {
 	for i, k := range item.After {
 		names[i] = titled(k)
 	}
-	switch len(names) {
-	case 0:
-	case 1:
-		parts = append(parts, safetext.F("after %s is verified", names[0]))
-	default:
-		parts = append(parts, safetext.F("after %s are verified", safetext.Join(names, ", ")))
+	if n := len(names); n > 0 {
+		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[oneIf(n == 1)]))
 	}
 	return safetext.Join(parts, ", ")
 }

@@ -109,13 +109,11 @@ func F(format constant, args ...any) Text {
 func Args(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
-		switch v := arg.(type) {
+		switch arg.(type) {
 		case Text, int, int64, uint64:
-			out[i] = v
-		case string:
-			out[i] = Clean(v)
+			out[i] = arg
 		default:
-			out[i] = Clean(fmt.Sprint(v))
+			out[i] = Clean(fmt.Sprint(arg))
 		}
 	}
 	return out
