@@ -24,13 +24,15 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 		return c.emit(n, nil)
 	}
 	switch what := resolve(n.Value); what {
-	case plainText:
-		return c.text(n, f)
+	case plainNull:
+		return c.emit(n, nil)
 	case plainEmpty:
 		return c.empty(n, at)
-	default:
+	case plainBool, plainNumber, looseBool, looseNumber:
 		return c.literal(n, f, what)
+	case plainText:
 	}
+	return c.text(n, f)
 }
 
 func (c *converter) text(n *yaml.Node, f *kind.Field) any {
@@ -46,8 +48,6 @@ func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
 	}
 	boolean, isBool := booleanWord(n.Value)
 	switch {
-	case what == plainNull:
-		return c.emit(n, nil)
 	case want == kind.Text:
 		if isBool && sees(f, "true") {
 			value = strconv.FormatBool(boolean)
@@ -92,17 +92,20 @@ func (c *converter) empty(n, at *yaml.Node) any {
 // tagged converts a scalar with a tag; it accepts only tags that change nothing.
 func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 	what := resolve(n.Value)
-	same := map[string]plain{"!!int": plainNumber, "!!float": plainNumber, "!!bool": plainBool, "!!null": plainNull}
 	switch {
 	case n.Tag == "!!str":
 		return c.text(n, f)
+	case (n.Tag == "!!int" || n.Tag == "!!float") && what == plainNumber:
+		return c.number(n, n.Value)
+	case n.Tag == "!!bool" && what == plainBool:
+		return c.emit(n, n.Value == "true")
+	case n.Tag == "!!null" && what == plainNull:
+		return c.emit(n, nil)
 	case n.Tag == "!!null" && n.Value == "":
 		return c.empty(n, at)
-	case what == plainText || what != same[n.Tag]:
-		c.fail(n, ruleTag, fmt.Sprintf("the tag %s changes what the value means", quoteName(n.Tag)), "remove the tag and write the value as plain YAML")
-		return c.emit(n, nil)
 	}
-	return c.literal(n, nil, what)
+	c.fail(n, ruleTag, fmt.Sprintf("the tag %s changes what the value means", quoteName(n.Tag)), "remove the tag and write the value as plain YAML")
+	return c.emit(n, nil)
 }
 
 // line returns the current field with another value as a line of YAML. For a list element it returns

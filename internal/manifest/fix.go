@@ -44,9 +44,9 @@ func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
 	}
 	var changes [][]edit
 	var done diag.List
-	used := map[place]bool{}
+	used := map[[2]int]bool{}
 	for _, x := range findings {
-		at := newPlace(x.Line, x.Column)
+		at := [2]int{x.Line, x.Column}
 		edits, how := f.resolve(x, at)
 		if edits == nil || used[at] {
 			continue // a finding about too many findings has the place of the last one
@@ -71,15 +71,15 @@ func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
 type fixedFile struct {
 	*editor
 	// scalars are the scalars by place, and parents what contains each node.
-	scalars map[place]*yaml.Node
+	scalars map[[2]int]*yaml.Node
 	parents map[*yaml.Node]*yaml.Node
 	// drops are the edits that drop covered paths of purges, by the place of the first.
-	drops map[place][]edit
+	drops map[[2]int][]edit
 }
 
 func newFixedFile(text []byte, set *Set) *fixedFile {
 	f := &fixedFile{
-		editor: newEditor("", text), scalars: map[place]*yaml.Node{}, parents: map[*yaml.Node]*yaml.Node{}, drops: map[place][]edit{},
+		editor: newEditor("", text), scalars: map[[2]int]*yaml.Node{}, parents: map[*yaml.Node]*yaml.Node{}, drops: map[[2]int][]edit{},
 	}
 	for _, doc := range f.docs {
 		f.note(doc)
@@ -99,7 +99,7 @@ func (f *fixedFile) note(n *yaml.Node) {
 		return
 	}
 	if n.Kind == yaml.ScalarNode {
-		f.scalars[newPlace(n.Line, n.Column)] = n
+		f.scalars[[2]int{n.Line, n.Column}] = n
 	}
 	for _, below := range n.Content {
 		f.parents[below] = n
@@ -112,7 +112,6 @@ func (f *fixedFile) note(n *yaml.Node) {
 func (f *fixedFile) noteCovered(o *Object) {
 	_, fields, covered := coveredPaths(o.Tree())
 	places := o.Places(fields)
-	at := func(i int) place { return newPlace(places[i][0], places[i][1]) }
 	gone := map[int]bool{}
 	for _, i := range slices.Concat(covered...) {
 		gone[i] = true
@@ -124,13 +123,13 @@ func (f *fixedFile) noteCovered(o *Object) {
 	for _, indices := range covered {
 		var drop []edit
 		for _, i := range indices {
-			n := f.scalars[at(i)]
+			n := f.scalars[places[i]]
 			if cut, ok := f.drop(n, i < leading); ok {
 				drop = append(drop, cut)
 			}
 		}
 		if len(drop) > 0 && len(drop) == len(indices) {
-			f.drops[at(indices[0])] = drop
+			f.drops[places[indices[0]]] = drop
 		}
 	}
 }
@@ -148,7 +147,7 @@ func (f *fixedFile) drop(n *yaml.Node, leads bool) (edit, bool) {
 }
 
 // resolve returns the edits that resolve a finding, and says what they do.
-func (f *fixedFile) resolve(x diag.Finding, at place) (edits []edit, how string) {
+func (f *fixedFile) resolve(x diag.Finding, at [2]int) (edits []edit, how string) {
 	if x.Rule == coveredRule {
 		return f.drops[at], x.Fix + "; a purge that was posted must not change: undo this there"
 	}
