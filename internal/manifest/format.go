@@ -17,7 +17,7 @@ type LeftError struct {
 	// Line is where, from 1, or 0 for the whole file.
 	Line   int
 	Reason string
-	// Findings, without the path, say why the file can't be read. They are empty if it can.
+	// Findings say why the file can't be read. They are empty if it can.
 	Findings diag.List
 }
 
@@ -38,9 +38,12 @@ func left(line int, reason string) error { return &LeftError{Line: line, Reason:
 // Format edits the text, so comments, quotes, anchors, brackets, byte order mark and line breaks stay. It
 // compares the values and comments of the result with the file. An error is always a *LeftError: leave
 // the file as it is.
-func Format(data []byte) ([]byte, error) {
+func Format(data []byte) ([]byte, error) { return format("", data) }
+
+// format formats a file. The path is that of findings.
+func format(path string, data []byte) ([]byte, error) {
 	text := newSource(data)
-	docs, err := text.documents()
+	docs, err := text.documents(path)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +80,8 @@ func (s source) broken(text []byte) []byte {
 }
 
 // documents parses the file. It rejects one whose line breaks differ.
-func (s source) documents() ([]*yaml.Node, error) {
-	f := fileOf("", s.data)
+func (s source) documents(path string) ([]*yaml.Node, error) {
+	f := fileOf(path, s.data)
 	docs := f.read()
 	for _, x := range f.findings {
 		if x.Severity == diag.Error {
@@ -106,7 +109,7 @@ func checkedLayout(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	after, err := newSource(laid).documents()
+	after, err := newSource(laid).documents("")
 	sameNode := func(was, is *yaml.Node) bool { return same(was, is, nil) }
 	switch {
 	case err != nil, !slices.EqualFunc(docs, after, sameNode), !isJSON(text) && !slices.Equal(words(text), words(laid)):

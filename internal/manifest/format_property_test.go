@@ -151,7 +151,7 @@ var noteForm = regexp.MustCompile(`# \d+ (above|behind) .*`)
 // standing are the comments of a text that untidy wrote, each with the field that
 // the text has at the comment: the one in its line, or the next below.
 func standing(t *rapid.T, text []byte) map[string]string {
-	docs, err := newSource(text).documents()
+	docs, err := newSource(text).documents("")
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

@@ -56,21 +56,17 @@ func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tid
 }
 
 // format formats the file, or returns why it can't be read.
-func (t *Tidied) format() (findings diag.List) {
-	text, err := Format(t.To)
+func (t *Tidied) format() diag.List {
+	text, err := format(t.Path, t.To)
 	left, refused := errors.AsType[*LeftError](err)
-	switch {
-	case !refused:
+	if !refused {
 		t.To = text
-	case len(left.Findings) == 0:
-		t.Left = left
-	default:
-		findings = slices.Clone(left.Findings)
-		for i := range findings {
-			findings[i].Path = t.Path
-		}
+		return nil
 	}
-	return findings
+	if len(left.Findings) == 0 {
+		t.Left = left
+	}
+	return left.Findings
 }
 
 func newContent(list []Tidied) []Source {
