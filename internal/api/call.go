@@ -43,21 +43,19 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	}
 	switch {
 	case !k.Can(verb):
-		return nil, c.unsent("the platform documents no %s of a %s", c.op(), k.Name)
+		return nil, c.errorf(Unsent, "the platform documents no %s of a %s", c.op(), k.Name)
 	case byName && slices.Contains([]string{"", ".", ".."}, name):
-		return nil, c.unsent("%q can't be the name of an object", name)
+		return nil, c.errorf(Unsent, "%q can't be the name of an object", name)
 	case !fitsPath(r.cfg.Workspace):
-		return nil, c.unsent("the workspace's name or uuid is not one segment of a path")
+		return nil, c.errorf(Unsent, "the workspace's name or uuid is not one segment of a path")
 	case c.endpoint.Base == nil:
-		return nil, c.unsent("no address of the %s area: set %s", k.Area, variable(k.Area, "URL"))
+		return nil, c.errorf(Unsent, "no address of the %s area: set %s", k.Area, variable(k.Area, "URL"))
 	case c.endpoint.Token.IsZero() && c.endpoint.Ask == nil:
-		e := c.unsent("no token for the %s area: set %s", k.Area, variable(k.Area, "TOKEN"))
-		e.Class = Denied
-		return nil, e
+		return nil, c.errorf(Denied, "no token for the %s area: set %s", k.Area, variable(k.Area, "TOKEN"))
 	}
 	u, err := c.endpoint.join(path)
 	if err != nil {
-		return nil, c.unsent("%v", err)
+		return nil, c.errorf(Unsent, "%v", err)
 	}
 	c.url = u
 	return c, nil
@@ -178,7 +176,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 		GotConn: func(info httptrace.GotConnInfo) { watch.gotConn(info.Conn) },
 	}), r.cfg.UserAgent)
 	if err != nil {
-		return c.unsent("%v", err)
+		return c.errorf(Unsent, "%v", err)
 	}
 	start := r.cfg.Now()
 	if a.Response, err = client.Do(req); err != nil { //nolint:bodyclose // close, which is deferred, closes it
@@ -210,8 +208,8 @@ func (c *call) authorise(ctx context.Context) (err error) {
 	if err == nil {
 		return nil
 	}
-	e := c.unsent("no token for the %s area: %v", c.kind.Area, err)
-	e.Class, e.err, e.Method, e.Path = Denied, err, "", ""
+	e := c.errorf(Denied, "no token for the %s area: %w", c.kind.Area, err)
+	e.Method, e.Path = "", ""
 	return e
 }
 

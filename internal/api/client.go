@@ -185,9 +185,7 @@ func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 		return err
 	}
 	if err := c.limit.Wait(ctx); err != nil {
-		e := w.unsent("waiting for the rate limit: %v", err)
-		e.err = err
-		return e
+		return w.errorf(Unsent, "waiting for the rate limit: %w", err)
 	}
 	return c.await(ctx, w)
 }

@@ -141,11 +141,11 @@ func (c *call) newError(class Class, a *answer) *Error {
 	return e
 }
 
-// unsent returns the error for a call that was rejected before any request.
-func (c *call) unsent(format string, args ...any) *Error {
-	e := c.newError(Unsent, nil)
-	e.Hopeless = true
-	e.Message = oneLine(fmt.Sprintf(format, args...), messageSize)
+// errorf returns the error for a call that trueup ends without an answer, and that no retry mends.
+func (c *call) errorf(class Class, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	e := c.newError(class, nil)
+	e.Hopeless, e.err, e.Message = true, errors.Unwrap(err), oneLine(err.Error(), messageSize)
 	return e
 }
 

@@ -108,9 +108,7 @@ func (r *Reader) look(c *call) (gateState, error) {
 	if s.refused == nil {
 		return s, nil
 	}
-	e := c.unsent("not sent, because the token of the %s area was refused before: %v", c.kind.Area, s.refused)
-	e.Class, e.err = Denied, s.refused
-	return s, e
+	return s, c.errorf(Denied, "not sent, because the token of the %s area was refused before: %w", c.kind.Area, s.refused)
 }
 
 // admit returns nil when an attempt may be sent. A read waits for the platform's pause. A
@@ -126,9 +124,8 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 		e.Hopeless = false
 		return e
 	case attempt == 1 && s.failures >= r.patience:
-		e := c.unsent("not sent, because the last %d answers of the %s area were server errors: try again later: %v", s.failures, c.kind.Area, s.last)
-		e.Class, e.err = Unavailable, s.last
-		return e
+		return c.errorf(Unavailable, "not sent, because the last %d answers of the %s area were server errors: try again later: %w",
+			s.failures, c.kind.Area, s.last)
 	}
 	return r.await(ctx, c)
 }
@@ -169,7 +166,7 @@ func sleep(ctx, pause context.Context, longer time.Duration) error {
 }
 
 func (c *call) paused(pause context.Context, why string) *Error {
-	e := c.unsent("not sent, because the platform asks to wait until %s%s", stamp(pause), why)
+	e := c.errorf(Unsent, "not sent, because the platform asks to wait until %s%s", stamp(pause), why)
 	e.RetryAfter = max(time.Until(deadline(pause)), time.Nanosecond) // never 0, which means no pause
 	return e
 }

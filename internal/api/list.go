@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -66,9 +65,9 @@ func (r *Reader) pages(ctx context.Context, l *listing) error {
 		}
 		switch {
 		case l.seen[next.String()]:
-			return l.endless("the list never ends: a page links to one that was already read")
+			return l.errorf(Unreadable, "the list never ends: a page links to one that was already read")
 		case len(l.seen) >= r.cfg.MaxPages:
-			return l.endless("the list has more than %d pages", r.cfg.MaxPages)
+			return l.errorf(Unreadable, "the list has more than %d pages", r.cfg.MaxPages)
 		}
 		l.seen[next.String()] = true
 		l.url = next
@@ -89,14 +88,6 @@ func (l *listing) restart(err error) (*url.URL, error) {
 	}
 	l.restarted = true
 	return l.withQuery("continue", e.restart), nil
-}
-
-// endless returns the error for a list that has too many pages or objects, or links back to an
-// earlier page.
-func (l *listing) endless(format string, args ...any) *Error {
-	e := l.newError(Unreadable, nil)
-	e.Message = fmt.Sprintf(format, args...)
-	return e
 }
 
 // page reads one page, with retries, and returns the URL of the next page or nil.
@@ -135,7 +126,7 @@ func (l *listing) pass(o kind.Object) error {
 	case l.earlier[o.Name]:
 		return nil
 	case l.info.Items >= l.most:
-		l.stopped = l.endless("the list has more than %d objects", l.most)
+		l.stopped = l.errorf(Unreadable, "the list has more than %d objects", l.most)
 	default:
 		l.current[o.Name] = true
 		l.info.Items++

@@ -108,7 +108,7 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 		report(e)
 	}
 	r := &run{
-		Deps: d, items: p.Items, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{},
+		Deps: d, target: p.Target, items: p.Items, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{},
 		full: map[string]string{}, clocks: map[kind.Area]clockReading{},
 	}
 	for i, it := range p.Items {
@@ -122,19 +122,13 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	r.postAll(ctx)
 	r.awaitOthers(ctx)
 	r.deleteAll(ctx)
-	for _, o := range r.outcomes {
-		for i := range o.Mismatches {
-			m := &o.Mismatches[i]
-			m.Sent = plan.Conceal(p.Target.Workspace, o.Key, m.Path, m.Sent)
-			m.Returned = plan.Conceal(p.Target.Workspace, o.Key, m.Path, m.Returned)
-		}
-	}
 	return Result{Outcomes: r.outcomes}
 }
 
 // run is the state of one Run. The ctx of its functions ends when nothing new may start.
 type run struct {
 	Deps
+	target   plan.Target
 	items    []plan.Item
 	outcomes []Outcome
 	index    map[kind.Key]int

@@ -355,8 +355,11 @@ func (w *work) mismatches(wrote write, got kind.Object) (found []Mismatch, fille
 		found = merge.Mismatches(rules, merge.StripNulls(canon.MustDecode(w.spec)), live)
 		filled = len(found) == 0 && len(merge.Mismatches(rules, canon.MustDecode(w.spec), live)) > 0
 	}
-	for i, m := range found { // the comparison does not know the kind
-		found[i].Hint = "{kind: " + w.kind.Name + ", " + strings.TrimPrefix(m.Hint, "{")
+	for i := range found {
+		m := &found[i]
+		m.Hint = "{kind: " + w.kind.Name + ", " + strings.TrimPrefix(m.Hint, "{") // the comparison does not know the kind
+		m.Sent = plan.Conceal(w.target.Workspace, w.item.Key, m.Path, m.Sent)
+		m.Returned = plan.Conceal(w.target.Workspace, w.item.Key, m.Path, m.Returned)
 	}
 	return found, filled
 }
