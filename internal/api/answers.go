@@ -38,9 +38,8 @@ const (
 // exists, besides those that say so themselves. The platform documents that these names
 // are unique, but not how it rejects a second one (docs/design.md A3).
 type Duplicate struct {
-	Status []int // the status codes; none means 409
-	// Body matches the answer's body or message; nil matches every answer.
-	Body *regexp.Regexp
+	Status []int          // the status codes; none means 409
+	Body   *regexp.Regexp // Body matches the answer's body or message; nil matches every answer
 }
 
 // matches reports whether an answer means that the name exists. A zero Duplicate

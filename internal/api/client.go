@@ -115,8 +115,7 @@ func (r *Reader) readBody(a *answer) ([]byte, error) {
 
 // Reading is the time according to one uncached GET (docs/design.md 0.8).
 type Reading struct {
-	// Server is the Date of the answer plus its Age; zero without a valid Date.
-	Server time.Time
+	Server time.Time // the Date of the answer plus its Age; zero without a valid Date
 	// Wall is this machine's time when the answer arrived, without the monotonic
 	// part, which stops while a machine sleeps.
 	Wall time.Time

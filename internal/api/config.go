@@ -65,8 +65,7 @@ type Retry struct {
 	// MaxRetryAfter is the longest pause to wait for if the platform asks for one; a
 	// longer one is an error. Default 15 minutes.
 	MaxRetryAfter time.Duration
-	// Second is the length of a second of Retry-After; tests make it shorter.
-	Second time.Duration
+	Second        time.Duration // the length of a second of Retry-After; tests make it shorter
 }
 
 // Warning is a Warning header of an answer: a server says in it that it dropped a field.

@@ -161,11 +161,9 @@ func (c *Client) explained(err error) error {
 	return err
 }
 
-// These limits, in bytes, keep what is added to a text below the 512 bytes that reports leave free.
-const (
-	maxKey    = 150
-	maxRunURL = 150
-)
+// maxAdded limits the key, and the address of the run, in bytes: what is added to a text stays
+// below the 512 bytes that reports leave free.
+const maxAdded = 150
 
 // Limit returns how many characters a comment or an issue may have, as the hosts document it.
 func (h Host) Limit() int {
@@ -185,8 +183,8 @@ func (c *Client) newText(use string, in store, p Post) (*text, error) {
 	t.whole = t.mark.String() + body
 	n, most := utf8.RuneCountInString(t.whole), c.context.Host.Limit()
 	switch {
-	case len(escaped(p.Key)) > maxKey:
-		return nil, fmt.Errorf("%w: its key is longer than %d characters; name a shorter one with --key", ErrText, maxKey)
+	case len(escaped(p.Key)) > maxAdded:
+		return nil, fmt.Errorf("%w: its key is longer than %d characters; name a shorter one with --key", ErrText, maxAdded)
 	case !utf8.ValidString(body) || strings.ContainsRune(body, 0):
 		return nil, fmt.Errorf("%w: it is not UTF-8 text", ErrText)
 	case n > most:
@@ -201,7 +199,7 @@ func (c *Client) origin() string {
 		text += fmt.Sprintf(", attempt %d", c.context.Attempt)
 	}
 	u, err := url.Parse(c.context.RunURL)
-	if err == nil && u.Host != "" && len(c.context.RunURL) <= maxRunURL && (u.Scheme == "https" || api.IsLoopback(u)) {
+	if err == nil && u.Host != "" && len(c.context.RunURL) <= maxAdded && (u.Scheme == "https" || api.IsLoopback(u)) {
 		text = "[" + text + "](<" + strings.NewReplacer("<", "%3C", ">", "%3E", `\`, "%5C").Replace(u.String()) + ">)"
 	}
 	if c.context.HeadCommit != "" {

@@ -415,8 +415,8 @@ func TestATextThatDoesNotFit(t *testing.T) {
 			return // no report is that long
 		}
 		// Reports leave 512 bytes for what is added; all of it at its longest.
-		s.context.RunURL = "https://ci.example/" + strings.Repeat("x", maxRunURL-len("https://ci.example/"))
-		post := Post{Key: strings.Repeat("k", maxKey), Pull: 7, Body: strings.Repeat("ä", limit-512)}
+		s.context.RunURL = "https://ci.example/" + strings.Repeat("x", maxAdded-len("https://ci.example/"))
+		post := Post{Key: strings.Repeat("k", maxAdded), Pull: 7, Body: strings.Repeat("ä", limit-512)}
 		if _, err := s.client("999999999999999999.999999999").Comment(s.t.Context(), post); err != nil {
 			s.t.Error(err)
 		}

@@ -30,7 +30,7 @@ var mutations = []mutation{
 	{"null sent for absent", "walk.go", "case n.have != nil:\n\t\treturn w.differs(n)", "default:\n\t\treturn w.differs(n)"},
 	{"no wildcard keys", "pair.go", "if xKeys.wild || yKeys.wild {", "if false {"},
 	{"elements dropped at first contact", "verdict.go", "if w.takeOver || l.takenOver() {", "if true {"},
-	{"overrides not heard", "rules.go", "r != nil && (r.Ignore || r.ReadOnly || r.Omit)", "r != nil && (r.ReadOnly || r.Omit)"},
+	{"overrides not heard", "merge.go", "r != nil && (r.Ignore || r.ReadOnly || r.Omit)", "r != nil && (r.ReadOnly || r.Omit)"},
 	{"documented types not used", "form.go", "return typed(r.scalarType(), v)", "return v"},
 	{"pending not judged", "node.go", "c.begin(fieldOf(p, name))", "_ = p"},
 	{

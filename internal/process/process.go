@@ -13,8 +13,7 @@ import (
 	"trueup/internal/cli"
 )
 
-// Env returns the environment of this process: its streams, variables, folder
-// and clock.
+// Env returns the streams, variables, folder and clock of this process.
 func Env() (cli.Env, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -35,8 +34,7 @@ func Env() (cli.Env, error) {
 	}, nil
 }
 
-// Run runs the command line of this process, and returns the exit code. It ends
-// early when the process is signalled.
+// Run runs the command line of this process until a signal ends it, and returns the exit code.
 func Run(env cli.Env) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -44,9 +42,9 @@ func Run(env cli.Env) int {
 	return cli.Main(ctx, os.Args[1:], env)
 }
 
-// HandleSignals listens to the signals that end a process. The first one calls
-// cancel, after which a run starts nothing new; the second closes the channel that
-// is returned, which gives up requests in flight; the third ends the process.
+// HandleSignals handles the signals that end a process. The first one calls cancel, after which
+// a run starts nothing new. The second closes the returned channel, which gives up requests in
+// flight. The third ends the process.
 func HandleSignals(cancel func()) <-chan struct{} {
 	hurry, told := make(chan struct{}), make(chan os.Signal, 3)
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
