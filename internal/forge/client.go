@@ -111,10 +111,7 @@ func (c *Client) put(ctx context.Context, use string, in store, p Post) (Result,
 		if err == nil || try == tries || !isTemporary(ctx, err) {
 			return res, c.explained(err)
 		}
-		wait := pause
-		if r, ok := errors.AsType[*refusal](err); ok {
-			wait = max(wait, r.wait)
-		}
+		wait := max(pause, refusalOf(err).wait)
 		if wait > longestWait {
 			return res, fmt.Errorf("%w (the host asks to wait for %s)", err, wait.Round(time.Second))
 		}
@@ -126,8 +123,8 @@ func (c *Client) put(ctx context.Context, use string, in store, p Post) (Result,
 }
 
 func isTemporary(ctx context.Context, err error) bool {
-	r, isRefusal := errors.AsType[*refusal](err)
-	return ctx.Err() == nil && (errors.Is(err, errGone) || !isRefusal || r.status >= 500 || r.limited)
+	r := refusalOf(err)
+	return ctx.Err() == nil && (errors.Is(err, errGone) || r.status == 0 || r.status >= 500 || r.limited)
 }
 
 // viewer returns the user of the token, or "" if the host does not name it.
@@ -147,7 +144,7 @@ func (c *Client) viewer(ctx context.Context) (string, error) {
 }
 
 func (c *Client) explained(err error) error {
-	switch status(err) {
+	switch refusalOf(err).status {
 	case http.StatusUnauthorized:
 		return fmt.Errorf("%w: the host does not accept the token: store a new one", err)
 	case http.StatusForbidden:

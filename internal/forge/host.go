@@ -306,9 +306,10 @@ func complaint(body []byte) string {
 	return text
 }
 
-func status(err error) int {
+// refusalOf returns the refusal that err is, or an empty one.
+func refusalOf(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
-		return r.status
+		return r
 	}
-	return 0
+	return new(refusal)
 }

@@ -184,7 +184,7 @@ func (t *text) settle(ctx context.Context, ours []note) (Result, error) {
 		}
 	}
 	for _, extra := range ours[1:] {
-		if err := t.remove(ctx, t.store, extra.id); err != nil && status(err) != http.StatusNotFound {
+		if err := t.remove(ctx, t.store, extra.id); err != nil && refusalOf(err).status != http.StatusNotFound {
 			return res, fmt.Errorf("delete an older copy: %w", err)
 		}
 		res.Removed++
@@ -199,7 +199,7 @@ func isSame(a, b string) bool {
 }
 
 func gone(err error) error {
-	if status(err) == http.StatusNotFound {
+	if refusalOf(err).status == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}
 	return err

@@ -225,7 +225,7 @@ func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, 
 		wg.Go(func() {
 			defer func() {
 				if value := recover(); value != nil {
-					failures[i] = &panicError{value: value, stack: debug.Stack()}
+					failures[i] = &panicError{fmt.Errorf("internal error: %.300v; this is a bug", value), debug.Stack()}
 				}
 				if failures[i] != nil {
 					cancel()
@@ -248,12 +248,8 @@ func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, 
 
 // panicError is a panic; Stack returns where it happened.
 type panicError struct {
-	value any
+	error
 	stack []byte
-}
-
-func (e *panicError) Error() string {
-	return fmt.Sprintf("internal error: %.300v; this is a bug", e.value)
 }
 
 func (e *panicError) Stack() []byte { return e.stack }
