@@ -26,7 +26,7 @@ func newFmt(a *app) *cobra.Command {
 		piped := slices.Contains(paths, onStdout)
 		if err := cmp.Or(
 			refuse(piped && len(paths) > 1, "- goes to standard output, so it can't be combined with other names"),
-			refuse(piped && !opts.check && a.global.output != "text", "-o json: standard output is the manifest itself; add --check"),
+			refuse(piped && !opts.check && a.global.output != "text", "standard output is the manifest itself: remove -o, or add --check"),
 		); err != nil {
 			return doc, err
 		}

@@ -69,7 +69,7 @@ func newPurgeNew(a *app) *cobra.Command {
 
 func (a *app) checkCompose(opts compose.Options) error {
 	if opts.Dir == compose.ToStdout && a.global.output != "text" {
-		return errors.New("--dir - writes manifests to standard output, and -o what was written: leave out one of them")
+		return errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
 	}
 	return opts.Check()
 }

@@ -173,15 +173,28 @@ func newSandboxFault(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		switch {
-		case forget:
-			_, err = config.AskServed(ctx, dir, http.MethodDelete, "fault", "")
-			return doc, err
-		case len(rules) > 0:
-			_, err = config.AskServed(ctx, dir, http.MethodPost, "fault", strings.Join(rules, "\n"))
+		method := http.MethodGet
+		if forget {
+			method = http.MethodDelete
+		} else if len(rules) > 0 {
+			method = http.MethodPost
+		}
+		answer, err := config.AskServed(ctx, dir, method, "fault", strings.Join(rules, "\n"))
+		if err != nil || method != http.MethodGet {
 			return doc, err
 		}
-		return waitingFaults(ctx, dir)
+		waiting := []fault.Pending{}
+		if err := json.Unmarshal(answer, &waiting); err != nil {
+			return doc, fmt.Errorf("faults of the sandbox: %w", err)
+		}
+		rows := make([][]string, len(waiting))
+		for i, f := range waiting {
+			rows[i] = []string{f.Rule, fmt.Sprintf("seen %d, met %d", f.Seen, f.Done)}
+		}
+		if doc = table("trueup.faults/v1", "faults", waiting, rows); len(rows) == 0 {
+			say(&doc, "no fault waits")
+		}
+		return doc, nil
 	})
 	cmd.Long = faultHelp()
 	cmd.Flags().BoolVar(&forget, "clear", false, "remove the faults that are waiting")
@@ -199,32 +212,10 @@ func faultHelp() string {
 	return b.String() + "\ndocs/sandbox.md explains them."
 }
 
-func waitingFaults(ctx context.Context, dir string) (doc report.Document, err error) {
-	answer, err := config.AskServed(ctx, dir, http.MethodGet, "fault", "")
-	if err != nil {
-		return doc, err
-	}
-	waiting := []fault.Pending{}
-	if err := json.Unmarshal(answer, &waiting); err != nil {
-		return doc, fmt.Errorf("faults of the sandbox: %w", err)
-	}
-	rows := make([][]string, len(waiting))
-	for i, f := range waiting {
-		rows[i] = []string{f.Rule, fmt.Sprintf("seen %d, met %d", f.Seen, f.Done)}
-	}
-	if doc = table("trueup.faults/v1", "faults", waiting, rows); len(rows) == 0 {
-		say(&doc, "no fault waits")
-	}
-	return doc, nil
-}
-
 func newSandboxSeed(a *app) *cobra.Command {
 	return a.command("seed PATH...", func(ctx context.Context, paths []string) (doc report.Document, err error) {
-		l, err := a.load(ctx, paths, false)
+		l, err := a.loadValid(ctx, paths, "nothing was put on the sandbox")
 		if err != nil {
-			return doc, err
-		}
-		if err := l.Refuse("nothing was put on the sandbox"); err != nil {
 			return doc, err
 		}
 		ws, err := config.SandboxWorkspace(l.Project, l.Set)
