@@ -481,12 +481,13 @@ func (s *stage) certain(ctx context.Context, call string, k kind.Key, to func(*l
 }
 
 func (s *stage) End(ctx context.Context, k kind.Key, o ledger.Outcome) error {
-	switch o.How {
-	case ledger.Refused:
+	if o.How == ledger.Refused {
 		return s.certain(ctx, "rejected", k, func(r *ledger.Record) { r.State, r.Outcome = ledger.Rejected, &o })
-	case ledger.Released:
+	}
+	if o.How == ledger.Released {
 		return s.certain(ctx, "release", k, func(r *ledger.Record) { r.State, r.Spec, r.SpecDigest = "", nil, nil })
-	case ledger.Removed:
+	}
+	if o.How == ledger.Removed {
 		return s.move(ctx, "deleted", k, []ledger.State{ledger.Posted}, func(r *ledger.Record) { r.Outcome = &o })
 	}
 	return s.move(ctx, "unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State, r.Outcome = ledger.Unknown, &o })

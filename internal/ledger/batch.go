@@ -39,27 +39,20 @@ func (c *change) note() string {
 	if c.rec.Claim != nil {
 		line += ", sent by " + sender(c.rec.Claim)
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, line)
+	return strings.Join(strings.FieldsFunc(line, unicode.IsControl), " ")
 }
 
 // encode sets text. It rejects a change that readers could not read, or whose seq does not follow.
 func (c *change) encode() (err error) {
+	var v interface{ validate() error } = c.rec
 	seq := c.rec.Seq
-	c.done = make(chan error, 1)
 	if c.genesis != nil {
-		seq = c.genesis.Seq
-		c.text, err = encode(*c.genesis)
-	} else {
-		c.text, err = encode(c.rec)
+		v, seq = *c.genesis, c.genesis.Seq
 	}
-	if err == nil && seq <= c.expectSeq {
+	if c.text, err = encode(v); err == nil && seq <= c.expectSeq {
 		err = fmt.Errorf("seq %d does not follow %d", seq, c.expectSeq)
 	}
+	c.done = make(chan error, 1)
 	return err
 }
 

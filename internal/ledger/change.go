@@ -143,11 +143,15 @@ func (l *Ledger) entitled(m move, old Record) bool {
 		}
 		return !looked || seen == old.Seq || old.hasOnly(m.spec)
 	case sameIntent:
-		// The claim may have been released since.
-		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
+		return ours && left.rec.claims(old)
 	case anyone:
 	}
 	return true
+}
+
+// claims reports whether a later record has the same claim, or was released since.
+func (r Record) claims(later Record) bool {
+	return later.sameIntent(r) || later.State == "" && later.follows(r)
 }
 
 // hasOnly reports whether the platform can only have this spec: each pending one, or else the applied one, equals it.

@@ -154,7 +154,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 			// Objects that converge keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
 			changes = append(changes, change{rec: rec, expectSeq: stored.Seq})
-		case rec.State == Posted && stored.State == Posted && rec.sameIntent(stored):
+		case rec.samePost(stored):
 			done.Left++
 		default:
 			conflicts = append(conflicts, ImportConflict{Given: rec, Stored: stored})
@@ -164,6 +164,11 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		return nil, &ConflictsError{Conflicts: conflicts}
 	}
 	return changes, nil
+}
+
+// samePost reports whether both records say that the same request was executed.
+func (r Record) samePost(o Record) bool {
+	return r.State == Posted && o.State == Posted && r.sameIntent(o)
 }
 
 // latest returns the last record of each object. A log may have records of several runs.

@@ -237,8 +237,7 @@ func (s *logStore) get(ctx context.Context, at span) (p piece, err error) {
 	b, err := s.blobs.Get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
-	}
-	if err == nil {
+	} else if err == nil {
 		p, err = decodePiece(b, at)
 	}
 	if err != nil {
@@ -344,14 +343,13 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 	found, pieces := make([]error, len(names)), make([]piece, len(names))
 	err = eachParallel(ctx, len(names), func(ctx context.Context, i int) error {
 		at, err := spanOf(names[i])
-		pieces[i].span = at
 		if err == nil {
-			var p piece
-			if p, err = s.get(ctx, at); err == nil {
-				err = p.inspect()
-				pieces[i], pieces[i].lines = p, nil
-			}
+			pieces[i], err = s.get(ctx, at)
 		}
+		if err == nil {
+			err = pieces[i].inspect()
+		}
+		pieces[i].span, pieces[i].lines = at, nil
 		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
 			return err
 		}
