@@ -75,11 +75,8 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(f.Fields))
-	fix := "remove it if it is a mistake; the known fields here are " + strings.Join(names, ", ")
 	unused := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, used := tree[name]; return used })
-	if meant := Nearest(p.name, unused); meant != "" {
-		fix = fmt.Sprintf("did you mean %s?", meant)
-	}
+	fix := suggestion(p.name, unused, "did you mean %s?", "remove it if it is a mistake; the known fields here are "+strings.Join(names, ", "))
 	c.atMember(p, ruleUnknownField, diag.Warning, "the platform's document shows no field "+quoteName(p.name)+" here", fix)
 }
 
@@ -132,10 +129,7 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if c.file.full(diag.Warning) {
 		return
 	}
-	fix := "check it: the document shows " + strings.Join(quoted(f.Seen), ", ")
-	if near := Nearest(value, f.Seen); near != "" {
-		fix = fmt.Sprintf("did you mean %s?", quoteText(near))
-	}
+	fix := suggestion(value, f.Seen, "did you mean %q?", "check it: the document shows "+strings.Join(quoted(f.Seen), ", "))
 	c.file.add(n.Line, n.Column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
 		fmt.Sprintf("the platform's document shows no value %s for %s", quoteName(value), f.Name), fix)
 }

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"sort"
@@ -95,10 +94,7 @@ func (m Silence) problem() (message, fix string) {
 				names = append(names, r.Name)
 			}
 		}
-		fix = "see the list in docs/rules, or trueup explain NAME"
-		if meant := Nearest(m.Rule, names); meant != "" {
-			fix = fmt.Sprintf("did you mean %s?", meant)
-		}
+		fix = suggestion(m.Rule, names, "did you mean %s?", "see the list in docs/rules, or trueup explain NAME")
 		return "there is no rule " + quoteName(m.Rule), fix
 	case rule.Severity == diag.Error:
 		return m.Rule + " is an error, and errors can't be silenced", "fix what it finds, and remove the comment"

@@ -140,8 +140,13 @@ func (s spelling) wrong(letter, by rune) int {
 
 // DidYouMean ends a message with the known word that was probably meant, if there is one.
 func DidYouMean(word string, known []string) string {
+	return suggestion(word, known, ": did you mean %s?", "")
+}
+
+// suggestion puts the known word that was probably meant into format; without one it returns other.
+func suggestion(word string, known []string, format, other string) string {
 	if meant := Nearest(word, known); meant != "" {
-		return fmt.Sprintf(": did you mean %s?", meant)
+		return fmt.Sprintf(format, meant)
 	}
-	return ""
+	return other
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"trueup/internal/canon"
@@ -75,13 +76,9 @@ func asText(v any) string {
 
 // ServersOf counts the servers behind locations.
 func (r Routes) ServersOf(locations []Location) int {
-	used := map[string]bool{}
-	for _, l := range locations {
-		used[l.Upstream] = true
-	}
 	servers := map[string]bool{}
 	for _, u := range r.Upstreams {
-		if used[u.Name] {
+		if slices.ContainsFunc(locations, func(l Location) bool { return l.Upstream == u.Name }) {
 			for _, s := range u.Servers {
 				servers[s] = true
 			}

@@ -158,10 +158,7 @@ func checkUpstreamUnknown(s *subject) {
 		if !ok || has[name] || s.full() {
 			continue
 		}
-		fix := "add it to spec.upstreams, or use a name from there"
-		if meant := Nearest(name, known); meant != "" {
-			fix = fmt.Sprintf("did you mean %q?", meant)
-		}
+		fix := suggestion(name, known, "did you mean %q?", "add it to spec.upstreams, or use a name from there")
 		s.report(child(at, "upstream"), fmt.Sprintf("spec.upstreams has no entry with the name %q", name), fix)
 	}
 }

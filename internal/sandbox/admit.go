@@ -201,17 +201,9 @@ func sizeOf(spec map[string]any) purgeSize {
 func (a *admission) checkLimits(host string) error {
 	total, purges := sizeOf(a.spec), 1
 	var expired []string
-	prefix := string(storeKey(a.c.ws.Name, host, ""))
-	cursor := a.o.bucket(bucketActive).Cursor()
-	for k, v := cursor.Seek([]byte(prefix)); ; k, v = cursor.Next() {
-		name, ofHost := strings.CutPrefix(string(k), prefix)
-		if !ofHost {
-			break
-		}
+	err := a.o.each(bucketActive, storeKey(a.c.ws.Name, host, ""), "", func(name string, raw []byte) error {
 		var size purgeSize
-		if err := json.Unmarshal(v, &size); err != nil {
-			return fmt.Errorf("active purges of %s: %w", host, err)
-		}
+		err := json.Unmarshal(raw, &size)
 		switch {
 		case name == a.obj.name(): // the new purge replaces it
 		case !a.c.now.Before(size.Expires):
@@ -221,6 +213,10 @@ func (a *admission) checkLimits(host string) error {
 			total.Absolute += size.Absolute
 			total.Prefixes += size.Prefixes
 		}
+		return wrap(err, "active purges of %s", host)
+	})
+	if err != nil {
+		return err
 	}
 	for _, name := range expired {
 		if err := a.o.remove(a.c.res, a.c.ws.Name, name); err != nil {

@@ -252,7 +252,7 @@ func (s *Server) Objects() ([]map[string]any, error) {
 	err := s.store.view(func(o objects) (err error) {
 		for _, c.res = range resources {
 			for _, ws := range s.opts.Workspaces {
-				err = errors.Join(err, o.each(c.res, ws.Name, "", func(_ string, raw []byte) error {
+				err = errors.Join(err, o.each(bucketObjects, storeKey(c.res.plural, ws.Name, ""), "", func(_ string, raw []byte) error {
 					obj, err := decodeObject(raw)
 					if err == nil && !c.gone(obj) {
 						out = append(out, obj)

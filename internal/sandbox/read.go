@@ -88,7 +88,7 @@ func (s *Server) list(c *call) (*fault.Answer, error) {
 			return nil
 		}
 		last, position, remain := "", 0, 0
-		return o.each(c.res, c.ws.Name, after, func(name string, raw []byte) error {
+		return o.each(bucketObjects, storeKey(c.res.plural, c.ws.Name, ""), after, func(name string, raw []byte) error {
 			position++
 			item, err := s.shown(c, raw)
 			switch {

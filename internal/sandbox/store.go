@@ -137,10 +137,11 @@ func (o objects) get(res *resource, ws, name string) (object, error) {
 	return decodeObject(raw)
 }
 
-// each calls f with the objects of a workspace whose names come after the given one.
-func (o objects) each(res *resource, ws, after string, f func(name string, raw []byte) error) error {
-	prefix, start := storeKey(res.plural, ws, ""), storeKey(res.plural, ws, after)
-	cursor := o.bucket(bucketObjects).Cursor()
+// each calls f with the values of a bucket whose keys begin with prefix, and with what follows it in the
+// key, after the given one.
+func (o objects) each(bucket string, prefix []byte, after string, f func(name string, raw []byte) error) error {
+	start := append(bytes.Clone(prefix), after...)
+	cursor := o.bucket(bucket).Cursor()
 	for k, v := cursor.Seek(start); bytes.HasPrefix(k, prefix); k, v = cursor.Next() {
 		if after != "" && bytes.Equal(k, start) {
 			continue
