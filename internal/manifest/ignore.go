@@ -26,8 +26,8 @@ type Silence struct {
 }
 
 // Governs reports whether the comment silences a finding of the same file.
-func (s Silence) Governs(f diag.Finding) bool {
-	return s.Rule == f.Rule && s.from <= f.Line && f.Line <= s.to
+func (m Silence) Governs(f diag.Finding) bool {
+	return m.Rule == f.Rule && m.from <= f.Line && f.Line <= m.to
 }
 
 // Silences returns the comments of the manifest that silence rules.

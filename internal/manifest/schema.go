@@ -106,18 +106,16 @@ func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
 func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
 	path, v, f := s.resolve(e.InstanceLocation)
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	if isMember := !strings.HasSuffix(path, "]"); isMember && v == nil { // null means "must be absent"
-		if f.Required {
-			s.report(path, path+" is missing", exampleFix(name, f))
-		}
+	if v == nil && !strings.HasSuffix(path, "]") { // a member that is null "must be absent"
+		s.missing(path, name, f)
 		return
 	}
 	switch e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:] {
 	case "required":
 		members, _ := v.(map[string]any)
 		for _, name := range f.Names {
-			if below := f.Fields[name]; below.Required && members[name] == nil {
-				s.report(child(path, name), child(path, name)+" is missing", exampleFix(name, below))
+			if members[name] == nil {
+				s.missing(child(path, name), name, f.Fields[name])
 			}
 		}
 	case "type":
@@ -130,6 +128,12 @@ func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
 		s.report(path, name+" has no element", exampleFix(name, f))
 	default:
 		s.report(path, name+": "+e.Message, exampleFix(name, f))
+	}
+}
+
+func (s *schemaErrors) missing(path, name string, f *kind.Field) {
+	if f.Required {
+		s.report(path, path+" is missing", exampleFix(name, f))
 	}
 }
 

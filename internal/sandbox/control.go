@@ -250,7 +250,7 @@ func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
 	c := &call{now: s.Now(), on: s.On()}
 	err := s.store.view(func(o objects) (err error) {
-		for _, c.res = range resources {
+		for _, c.res = range resources() {
 			for _, ws := range s.opts.Workspaces {
 				err = errors.Join(err, o.each(bucketObjects, storeKey(c.res.plural, ws.Name, ""), "", func(_ string, raw []byte) error {
 					obj, err := decodeObject(raw)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/sandbox/fault"
@@ -28,29 +29,31 @@ type verbs map[string]func(*Server, *call) (*fault.Answer, error)
 
 const workspaces = DeliveryBase + "/global/workspaces/"
 
-var resources = []*resource{
-	{
-		plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
-		collection: verbs{"GET": (*Server).list, "POST": (*Server).create},
-		single:     verbs{"GET": (*Server).get, "PATCH": (*Server).patch},
-		role:       RoleCDNAdmin, admit: admitCDN,
-	},
-	{
-		plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
-		collection: verbs{"POST": (*Server).create},
-		role:       RolePurger, admit: admitPurge,
-	},
-	{
-		plural: "volumesnapshots", kind: "VolumeSnapshot", apiVersion: snapshotGroup + "/v1", group: snapshotGroup,
-		base:       ComputeBase + "/apis/" + snapshotGroup + "/v1/namespaces/",
-		collection: verbs{"GET": (*Server).list, "POST": (*Server).create},
-		single:     verbs{"GET": (*Server).get, "DELETE": (*Server).delete},
-		role:       RoleComputeAdmin, admit: admitSnapshot,
-	},
-}
+var resources = sync.OnceValue(func() []*resource {
+	return []*resource{
+		{
+			plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
+			collection: verbs{"GET": (*Server).list, "POST": (*Server).create},
+			single:     verbs{"GET": (*Server).get, "PATCH": (*Server).patch},
+			role:       RoleCDNAdmin, admit: admitCDN,
+		},
+		{
+			plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
+			collection: verbs{"POST": (*Server).create},
+			role:       RolePurger, admit: admitPurge,
+		},
+		{
+			plural: "volumesnapshots", kind: "VolumeSnapshot", apiVersion: snapshotGroup + "/v1", group: snapshotGroup,
+			base:       ComputeBase + "/apis/" + snapshotGroup + "/v1/namespaces/",
+			collection: verbs{"GET": (*Server).list, "POST": (*Server).create},
+			single:     verbs{"GET": (*Server).get, "DELETE": (*Server).delete},
+			role:       RoleComputeAdmin, admit: admitSnapshot,
+		},
+	}
+})
 
 func resourceOf(kind string) (*resource, error) {
-	for _, res := range resources {
+	for _, res := range resources() {
 		if res.kind == kind {
 			return res, nil
 		}
@@ -118,7 +121,7 @@ func (s *Server) route(c *call) bool {
 	for _, slash := range []string{"%2F", "%2f"} {
 		path = strings.Replace(path, snapshotGroup+slash, snapshotGroup+"/", 1)
 	}
-	for _, res := range resources {
+	for _, res := range resources() {
 		rest, below := strings.CutPrefix(path, res.base)
 		space, rest, _ := strings.Cut(rest, "/")
 		plural, name, byName := strings.Cut(rest, "/")

@@ -265,10 +265,7 @@ func shapeError(a *Answer, path string, on Set) {
 	case on["error-message-object"]:
 		status = map[string]any{"message": map[string]any{"detail": message}}
 	case on["error-nil-cause"]:
-		if details := Map(status["details"]); details["causes"] != nil {
-			noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
-			details["causes"] = append([]any{noise}, List(details["causes"])...)
-		}
+		addNilCause(Map(status["details"]))
 	}
 	for name, member := range map[string]string{"error-reason": "reason", "error-string": "error", "error-details": "details"} {
 		if on[name] {
@@ -276,4 +273,11 @@ func shapeError(a *Answer, path string, on Set) {
 		}
 	}
 	a.Body = []byte(Encode(status) + "\n")
+}
+
+func addNilCause(details map[string]any) {
+	if causes := List(details["causes"]); len(causes) > 0 {
+		noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
+		details["causes"] = append([]any{noise}, causes...)
+	}
 }

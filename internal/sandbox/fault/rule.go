@@ -199,10 +199,7 @@ func (r *rule) modifier(text string) (form string, err error) {
 		r.from, err = positive(text[1:])
 		return "@N", err
 	case strings.HasSuffix(text, "%"):
-		r.percent, err = strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-		if err != nil || !(r.percent > 0 && r.percent <= 100) {
-			err = errors.New("a probability is above 0 and at most 100%")
-		}
+		r.percent, err = parsePercent(strings.TrimSuffix(text, "%"))
 		return "N%", err
 	case strings.HasPrefix(text, "seed="):
 		if r.seed, err = strconv.ParseUint(strings.TrimPrefix(text, "seed="), 10, 64); err != nil {
@@ -219,6 +216,14 @@ func positive(text string) (int, error) {
 		return 0, errors.New("write a number, at least 1")
 	}
 	return n, nil
+}
+
+func parsePercent(text string) (float64, error) {
+	p, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(p > 0 && p <= 100) {
+		return 0, errors.New("a probability is above 0 and at most 100%")
+	}
+	return p, nil
 }
 
 // parseSize reads a number of bytes, such as 10, 10B, 64KiB, 3MiB or 1GiB.
