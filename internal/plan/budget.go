@@ -229,28 +229,19 @@ func includes(all, names []string) bool {
 
 // hint names the requests that cover paths of this one.
 func (b *budget) hint(own use, by, paths []int, example []string) {
-	rest := 0
+	rest, all := 0, len(own.spec.Paths)
 	for n, i := range by {
-		u := b.uses[i]
-		switch part := share(paths[i], len(own.spec.Paths)); {
+		switch u := b.uses[i]; {
 		case n >= maxCovering:
 			rest += paths[i]
 		case u.item != nil:
-			own.item.hint(fmt.Sprintf("%s covered by %s of this plan (%s)", part, u.key, example[i]))
+			own.item.hint(fmt.Sprintf("%s of this plan also covers %d of %d paths (%s)", u.key, paths[i], all, example[i]))
 		default:
-			own.item.hint(fmt.Sprintf("%s covered by the active %s (%s), accepted at %s; the content may have changed since",
-				part, u.key, example[i], u.since.UTC().Format(minutes)))
+			own.item.hint(fmt.Sprintf("the active %s also covers %d of %d paths (%s); the platform accepted it at %s, and the content may have changed since",
+				u.key, paths[i], all, example[i], u.since.UTC().Format(minutes)))
 		}
 	}
 	if rest > 0 {
-		own.item.hint(fmt.Sprintf("%s covered by %d other purges too", share(rest, len(own.spec.Paths)), len(by)-maxCovering))
+		own.item.hint(fmt.Sprintf("%d other purges also cover %d of %d paths", len(by)-maxCovering, rest, all))
 	}
-}
-
-// share is a number of paths as the beginning of a sentence.
-func share(n, of int) string {
-	if n == 1 {
-		return fmt.Sprintf("1 of %d paths is", of)
-	}
-	return fmt.Sprintf("%d of %d paths are", n, of)
 }

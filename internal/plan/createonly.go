@@ -24,7 +24,7 @@ func (d *decision) createOnly() {
 	case d.unsettled():
 		d.showCandidates()
 	case d.item.Live.Exists && !d.live.Terminating:
-		d.compareMoment()
+		d.compareCreated()
 	default:
 		d.createOnce()
 	}
@@ -68,8 +68,8 @@ func (d *decision) gone() {
 	d.item.Deleted = true
 }
 
-// compareMoment compares a live object that can't change with its manifest.
-func (d *decision) compareMoment() {
+// compareCreated compares a live object that can't change with its manifest.
+func (d *decision) compareCreated() {
 	if d.replaced() {
 		d.item.block("another object has this name now: it has other data than the one that was created",
 			"to keep the live object, remove this manifest from git; to create your own, write a manifest with another name")
@@ -79,7 +79,7 @@ func (d *decision) compareMoment() {
 	if d.live.Digest != d.manifest.Digest {
 		in, _ := d.comparison()
 		if !merge.Covers(in.Rules, in.Desired, in.Live) {
-			d.momentChanged(in)
+			d.reportChanged(in)
 			return
 		}
 	}
@@ -89,9 +89,9 @@ func (d *decision) compareMoment() {
 	d.progress()
 }
 
-// momentChanged reports how git differs from a live object. Nothing can change such an object, so
+// reportChanged reports how git differs from a live object. Nothing can change such an object, so
 // without a record of another spec, git changed.
-func (d *decision) momentChanged(in merge.Input) {
+func (d *decision) reportChanged(in merge.Input) {
 	switch {
 	case in.Applied != nil:
 	case d.made() && d.rec.Spec != nil:
@@ -154,17 +154,17 @@ func (d *decision) open() bool {
 	case !d.item.Live.Exists:
 		return d.foundElsewhere()
 	case d.fits(d.rec, d.live):
-		d.foundAs("it is live")
+		d.foundAs("its object is live")
 	default:
-		d.item.block("a live object has that name, but is not what trueup sent: it was there before, or is of another disk",
-			fmt.Sprintf("give yours another name, and resolve this one: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
+		d.item.block("the live object of this name is not what trueup sent: it is older, or of another disk",
+			fmt.Sprintf("give your object another name, and give this request up: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
 	}
 	return true
 }
 
 func (d *decision) foundAs(where string) {
 	d.item.Found = true
-	d.item.hint("its request got no answer, and " + where + ": apply records that it was executed")
+	d.item.hint("the request got no answer, but " + where + ": apply records that it was executed")
 	d.progress()
 }
 
@@ -189,7 +189,7 @@ func (d *decision) foundElsewhere() bool {
 	d.item.RemoteName = obj.Name
 	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: &obj.Digest}
 	d.live = obj
-	d.foundAs("it is live as " + obj.Name)
+	d.foundAs("its object is live as " + obj.Name)
 	return true
 }
 

@@ -225,7 +225,7 @@ func TestASnapshotIsFound(t *testing.T) {
 				blocked(t, it, true)
 			}
 		case "db":
-			if it.RemoteName != "" || !strings.Contains(it.Hints[0], "it is live: apply records") {
+			if it.RemoteName != "" || !strings.Contains(it.Hints[0], "its object is live: apply records") {
 				t.Errorf("%s: %+v", name, it)
 			}
 		default:

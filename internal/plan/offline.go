@@ -45,7 +45,7 @@ func Offline(in Inputs, past Past) *Plan {
 		}
 	}
 	if n := len(unclear); n > 0 {
-		out.note("some manifests of the base have errors: %s may be new, or may have been there", counted(n, "object"))
+		out.note("some manifests of the base have errors, so trueup can't tell whether %s existed before", counted(n, "object"))
 	}
 	p.goneSinceBase(out, past)
 	p.arrange(out, ops, nil)
@@ -140,7 +140,7 @@ func (p *Planner) goneSinceBase(out *Plan, past Past) {
 		gone = append(gone, item)
 	}
 	if (p.in.Options.PartOfTree || past.Partial) && len(gone) > 0 {
-		out.note("only part of the project was read: the plan does not show %s that git had before", counted(len(gone), "more object"))
+		out.note("trueup read only part of the project, so the plan does not show %s that git had before", counted(len(gone), "more object"))
 		return
 	}
 	out.Items = append(out.Items, gone...)

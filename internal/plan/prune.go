@@ -167,7 +167,7 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 		}
 	}
 	if elsewhere > 0 {
-		out.note("only part of the project was read: the plan does not show %s that the ledger knows", counted(elsewhere, "more live object"))
+		out.note("trueup read only part of the project, so the plan does not show %s that the ledger knows", counted(elsewhere, "more live object"))
 	}
 	p.unlisted(out, unsure)
 	p.fewDeletes(out)
@@ -191,7 +191,7 @@ func (p *Planner) unlisted(out *Plan, unsure map[string]int) {
 			}
 			out.note("the list of %s is incomplete, so trueup can't detect removed objects and deletes none%s", k.Name, counts)
 		case p.in.Options.Prune && !listed && k.Can(kind.Delete):
-			out.note("trueup deletes no %s, because it has no address or no token of the %s area", k.Name, k.Area)
+			out.note("trueup deletes no %s, because the %s area has no address or token", k.Name, k.Area)
 		}
 	}
 }

@@ -150,9 +150,9 @@ func TestNotEvenMentioned(t *testing.T) {
 		remove func(*world)
 		note   string
 	}{
-		"a part of the project": {func(w *world) { w.in.Options.PartOfTree = true }, "only part of the project was read: the plan does not show 1 more"},
+		"a part of the project": {func(w *world) { w.in.Options.PartOfTree = true }, "trueup read only part of the project, so the plan does not show 1 more"},
 		"an incomplete list":    {func(w *world) { w.in.Live.Lists["VolumeSnapshot"] = kind.ListInfo{} }, "the list of VolumeSnapshot is incomplete"},
-		"no list":               {func(w *world) { delete(w.in.Live.Lists, "VolumeSnapshot"); w.in.Live.Unmanaged = nil }, "no address or no token of the compute area"},
+		"no list":               {func(w *world) { delete(w.in.Live.Lists, "VolumeSnapshot"); w.in.Live.Unmanaged = nil }, "because the compute area has no address or token"},
 		"no ledger":             {func(w *world) { w.in.Ledger = ledger.View{Problem: "gone", Fix: "look"} }, "the ledger can't be used"},
 		"another object since": {func(w *world) {
 			w.record(old, func(r *ledger.Record) { r.Outcome, r.UID = &ledger.Outcome{How: ledger.Removed}, "uid-of-ours" })

@@ -86,14 +86,14 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 		found := []Setting{{Path: now.Path, Field: "project", Now: "new", Consequence: "the base has no trueup.yaml"}}
 		return append(found, p.compareOverrides(nil)...)
 	}
-	store := "trueup looks here for what was sent before, and not in another store"
+	store := "trueup looks only here for what it sent before"
 	switch {
 	case now.Ledger.Store == "":
 		store, now.Ledger.ID = "trueup keeps no record, so it sends no purges or snapshots and detects no removals", was.Ledger.ID
 	case was.Ledger.Store == "":
-		store = "trueup keeps its record of what was sent here"
+		store = "trueup records here what it sends"
 	}
-	const purges = "it decides when trueup sends a purge again, or counts it as executed"
+	const purges = "this decides when trueup sends a purge again, or counts it as executed"
 	var found []Setting
 	for _, s := range []struct{ field, was, now, consequence string }{
 		{"workspace.uuid", was.Workspace.UUID, now.Workspace.UUID, "every request goes to this workspace"},

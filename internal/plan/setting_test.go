@@ -36,12 +36,12 @@ func TestSettingsThatDifferFromTheBase(t *testing.T) {
 		"workspace.uuid: 5a1d → other: every request goes to this workspace": func(_, now *plan.Project) { now.Workspace.UUID = "other" },
 		"workspace.name: acme → other: manifests without a namespace":        func(_, now *plan.Project) { now.Workspace.Name = "other" },
 		"ledger.store: file:l → <nil>: trueup keeps no record":               func(_, now *plan.Project) { now.Ledger = plan.LedgerSettings{} },
-		"ledger.store: <nil> → file:l: trueup keeps its record":              func(was, _ *plan.Project) { was.Ledger.Store = "" },
-		"ledger.store: file:l → file:m: trueup looks here":                   func(_, now *plan.Project) { now.Ledger.Store = "file:m" },
+		"ledger.store: <nil> → file:l: trueup records here what it sends":    func(was, _ *plan.Project) { was.Ledger.Store = "" },
+		"ledger.store: file:l → file:m: trueup looks only here":              func(_, now *plan.Project) { now.Ledger.Store = "file:m" },
 		"ledger.id: one → two: trueup does not know":                         func(_, now *plan.Project) { now.Ledger.ID = "two" },
 		"manifests: a → a, b: trueup reads other files":                      func(_, now *plan.Project) { now.Manifests = []string{"a", "b"} },
-		"purge.window: <nil> → 2h: it decides when":                          func(_, now *plan.Project) { now.Purge.Window = "2h" },
-		`purge.duplicate: <nil> → status [409], bodyRegex "x": it decides when`: func(_, now *plan.Project) {
+		"purge.window: <nil> → 2h: this decides when":                        func(_, now *plan.Project) { now.Purge.Window = "2h" },
+		`purge.duplicate: <nil> → status [409], bodyRegex "x": this decides when`: func(_, now *plan.Project) {
 			now.Purge.Duplicate = plan.DuplicateSettings{Status: []int{409}, BodyRegex: "x"}
 		},
 		"project: <nil> → new: the base has no trueup.yaml": nil,
