@@ -222,16 +222,12 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 	return items
 }
 
-var tableOfOutcomeRules = map[apply.Status]string{
-	apply.Failed: "apply/failed", apply.Blocked: "apply/blocked", apply.Skipped: "apply/skipped", apply.Deferred: "apply/deferred",
-}
-
 // outcomeRule returns the rule of an outcome; empty if it needs no remark.
 func outcomeRule(o apply.Outcome) string {
 	if o.Status == apply.Done && o.Verdict == apply.NotConverged {
 		return "apply/not-kept"
 	}
-	return tableOfOutcomeRules[o.Status]
+	return statusStyles[o.Status].rule
 }
 
 // settingRemarks returns a remark for each setting that differs from the base.

@@ -142,16 +142,16 @@ func byUrgency() []apply.Status {
 	return []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done}
 }
 
-// statusStyles has the look of each status, and the CSS class of its count in HTML.
+// statusStyles has the look of each status, the CSS class of its count in HTML, and the rule of its outcomes.
 var statusStyles = map[apply.Status]struct {
 	look
-	countClass string
+	countClass, rule string
 }{
-	apply.Done:     {look{added, "good", "✓", ""}, "add"},
-	apply.Failed:   {look{alarm, "bad", "✗", ""}, "cut"},
-	apply.Blocked:  {look{changed, "bad", "✗", ""}, "cut"},
-	apply.Skipped:  {look{faint, "wait", "●", ""}, "edit"},
-	apply.Deferred: {look{changed, "wait", "●", ""}, "edit"},
+	apply.Done:     {look{added, "good", "✓", ""}, "add", ""},
+	apply.Failed:   {look{alarm, "bad", "✗", ""}, "cut", "apply/failed"},
+	apply.Blocked:  {look{changed, "bad", "✗", ""}, "cut", "apply/blocked"},
+	apply.Skipped:  {look{faint, "wait", "●", ""}, "edit", "apply/skipped"},
+	apply.Deferred: {look{changed, "wait", "●", ""}, "edit", "apply/deferred"},
 }
 
 func applySummary(r *apply.Result) safe {
@@ -298,10 +298,7 @@ func settingsOf(pl *plan.Plan) []setting {
 		} else if s.Was != nil {
 			r.Mark = markRemove
 		}
-		where := clean(s.Path)
-		if s.Line > 0 {
-			where = safetext.F("%s:%d", where, s.Line)
-		}
+		where := location(diag.Finding{Path: s.Path, Line: s.Line})
 		effect := note{Text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}
 		all[i] = setting{s, r, append([]note{effect}, hiddenBy(pl, s)...)}
 	}

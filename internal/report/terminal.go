@@ -240,13 +240,7 @@ func textHeading(p *printer, g group, column int) {
 	p.line(span{safetext.F("    %s", place.CutLeft(p.width-indent)), faint})
 }
 
-func source(item plan.Item) safe {
-	path := clean(item.Path).Cut(maxPath)
-	if item.Path == "" || item.Line == 0 {
-		return path
-	}
-	return safetext.F("%s:%d", path, item.Line)
-}
+func source(item plan.Item) safe { return location(diag.Finding{Path: item.Path, Line: item.Line}) }
 
 // textFindings writes the findings and their count. A plan without findings has no count.
 func textFindings(p *printer, doc Document, opts Options) {
