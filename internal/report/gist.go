@@ -23,7 +23,7 @@ const (
 func gist(kindName, path string, v any, whole bool) (words safe, details []safe) {
 	words, rest, ok := summed(kindName, path, v)
 	if ok && rest != nil {
-		return words, bare(rest, limit(whole))
+		return words, bare(rest, limit(whole, maxText))
 	}
 	if ok {
 		return words, nil
@@ -33,7 +33,7 @@ func gist(kindName, path string, v any, whole bool) (words safe, details []safe)
 	}
 	switch v.(type) {
 	case map[string]any, []any:
-		tokens := bare(v, limit(whole))
+		tokens := bare(v, limit(whole, maxText))
 		return safetext.F("%s:", safetext.Count(len(tokens), "value")), tokens
 	}
 	return value(v, whole), nil

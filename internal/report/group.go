@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,33 +50,23 @@ func placeOf(op plan.Op, r rank) rank {
 	return r
 }
 
-// together merges objects with equal changes. It compares cheap glances before contents,
-// for speed.
+// together merges objects with equal changes. It compares cheap glances before contents, for speed.
 func together(all []group) []group {
-	glances, alike := make([]string, len(all)), map[string]int{}
+	var patches []int
 	for i, g := range all {
 		if g.item.Op == plan.Patch {
-			glances[i] = glance(g.rows)
-			alike[glances[i]]++
-		}
-	}
-	same := map[string][]int{}
-	for i, g := range all {
-		if g.item.Op == plan.Patch && alike[glances[i]] >= minGroup {
-			text := content(forMany(g.item), g.rows)
-			same[text] = append(same[text], i)
+			patches = append(patches, i)
 		}
 	}
 	joined := make([]bool, len(all))
-	for _, of := range same {
-		if len(of) < minGroup {
-			continue
+	for _, similar := range buckets(patches, func(i int) string { return glance(all[i].rows) }) {
+		for _, same := range buckets(similar, func(i int) string { return content(forMany(all[i].item), all[i].rows) }) {
+			first := &all[same[0]]
+			for _, i := range same[1:] {
+				first.others, joined[i] = append(first.others, all[i].item), true
+			}
+			first.item = forMany(first.item)
 		}
-		first := &all[of[0]]
-		for _, i := range of[1:] {
-			first.others, joined[i] = append(first.others, all[i].item), true
-		}
-		first.item = forMany(first.item)
 	}
 	out := all[:0]
 	for i, g := range all {
@@ -84,6 +75,17 @@ func together(all []group) []group {
 		}
 	}
 	return out
+}
+
+// buckets returns the indices with equal keys, if they are enough for a group.
+func buckets(indices []int, key func(int) string) map[string][]int {
+	same := map[string][]int{}
+	for _, i := range indices {
+		k := key(i)
+		same[k] = append(same[k], i)
+	}
+	maps.DeleteFunc(same, func(_ string, of []int) bool { return len(of) < minGroup })
+	return same
 }
 
 // glance returns the short text of the rows, which is equal for equal contents.

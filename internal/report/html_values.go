@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strings"
 
 	"trueup/internal/apply"
@@ -19,17 +18,6 @@ const (
 	maxHTMLLines = 200
 	maxHTMLBody  = 400
 )
-
-// htmlRoom limits a value: columns of a text, and lines.
-type htmlRoom struct{ text, lines int }
-
-// room returns the limits for a row's values; grave ones have none.
-func (r row) room() htmlRoom {
-	if r.whole() {
-		return htmlRoom{math.MaxInt, math.MaxInt}
-	}
-	return htmlRoom{maxHTMLText, maxHTMLLines}
-}
 
 // htmlDiff is a table of changes, with two values side by side. Class names the sides: live, offline or sent.
 type htmlDiff struct {
@@ -70,11 +58,11 @@ func (r row) At() string {
 func (r row) Cells() (c struct{ Before, After htmlCell }) {
 	switch {
 	case r.live != nil && r.desired != nil:
-		c.Before, c.After = sides(r.live, r.desired, r.room())
+		c.Before, c.After = sides(r.live, r.desired, r.whole())
 	case r.live != nil:
-		c.Before = alone(r.kind, r.Path.String(), r.live, r.room())
+		c.Before = alone(r.kind, r.Path.String(), r.live, r.whole())
 	case r.desired != nil:
-		c.After = alone(r.kind, r.Path.String(), r.desired, r.room())
+		c.After = alone(r.kind, r.Path.String(), r.desired, r.whole())
 	}
 	return c
 }
@@ -105,7 +93,7 @@ func breakable(path safe) []safe {
 }
 
 // alone returns a value without another side: in the words of its schema, then the rest.
-func alone(kindName, path string, v any, room htmlRoom) htmlCell {
+func alone(kindName, path string, v any, whole bool) htmlCell {
 	words, rest, ok := summed(kindName, path, v)
 	c := htmlCell{Words: words.String()}
 	if ok && rest == nil {
@@ -115,10 +103,11 @@ func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 	if !tall(rest) || literal(rest).Width() <= maxInline {
 		lines = []textLine{{text: literal(rest)}}
 	}
-	for _, line := range lines[:min(len(lines), room.lines)] {
-		c.Lines = append(c.Lines, htmlLine{Class: "diff", Text: shorten(line.text, room.text)})
+	most := limit(whole, maxHTMLLines)
+	for _, line := range lines[:min(len(lines), most)] {
+		c.Lines = append(c.Lines, htmlLine{Class: "diff", Text: shorten(line.text, limit(whole, maxHTMLText))})
 	}
-	c.Rest = moreLines(len(lines) - room.lines)
+	c.Rest = moreLines(len(lines) - most)
 	return c
 }
 
@@ -136,17 +125,18 @@ func tall(v any) bool {
 }
 
 // sides returns two values with their different words or lines marked.
-func sides(before, after any, room htmlRoom) (a, b htmlCell) {
+func sides(before, after any, whole bool) (a, b htmlCell) {
+	columns, most := limit(whole, maxHTMLText), limit(whole, maxHTMLLines)
 	if !tall(before) && !tall(after) {
-		left, right := wordsOf(apart(literal(before), literal(after), room.text))
+		left, right := wordsOf(apart(literal(before), literal(after), columns))
 		return htmlCell{Lines: []htmlLine{left}}, htmlCell{Lines: []htmlLine{right}}
 	}
 	changes := compareLines(valueLines(before), valueLines(after))
-	for _, c := range changes[:min(len(changes), room.lines)] {
-		left, right := besideLine(c, room.text)
+	for _, c := range changes[:min(len(changes), most)] {
+		left, right := besideLine(c, columns)
 		a.Lines, b.Lines = append(a.Lines, left), append(b.Lines, right)
 	}
-	a.Rest = moreLines(len(changes) - room.lines)
+	a.Rest = moreLines(len(changes) - most)
 	b.Rest = a.Rest
 	return a, b
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -31,10 +30,8 @@ func textDiff(p *printer, pl *plan.Plan, item plan.Item, opts Options) {
 	if len(parts) == 0 {
 		return
 	}
-	w := diffWriter{printer: p, left: maxDiffLines, columns: maxDiffText}
-	if item.Risk.Grave() {
-		w.left, w.columns = math.MaxInt, math.MaxInt
-	}
+	whole := item.Risk.Grave()
+	w := diffWriter{printer: p, left: limit(whole, maxDiffLines), columns: limit(whole, maxDiffText)}
 	before, after := sidesOf(pl)
 	if opts.Diff == DiffSides {
 		w.sides(parts, before, after)

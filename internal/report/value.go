@@ -47,14 +47,15 @@ func value(v any, whole bool) safe {
 	if v == nil {
 		return clean("(absent)")
 	}
-	return shorten(literal(v), limit(whole))
+	return shorten(literal(v), limit(whole, maxText))
 }
 
-func limit(whole bool) int {
+// limit returns most, and no limit if whole is set.
+func limit(whole bool, most int) int {
 	if whole {
 		return math.MaxInt
 	}
-	return maxText
+	return most
 }
 
 // shorten cuts a text and adds its size in bytes.
@@ -70,7 +71,7 @@ const leadIn = 16
 
 // pair returns two values that differ on one line each, shortened unless whole is set.
 func pair(before, after any, whole bool) (safe, safe) {
-	return apart(literal(before), literal(after), limit(whole))
+	return apart(literal(before), literal(after), limit(whole, maxText))
 }
 
 // apart shortens two texts that differ to about columns: first their equal ends, then the
