@@ -130,7 +130,7 @@ func sampleAt(f *kind.Field, parts []string) any {
 	case f.Type == kind.ListType:
 		return []any{withRequired(sampleAt(f.Item, parts), f.Item)}
 	case len(parts) == 0 || parts[0] == "" && len(parts) == 1:
-		return sampleOf(f)
+		return f.Example(false)
 	}
 	name, _, indexed := strings.Cut(parts[0], "[")
 	child := f.Fields[name]
@@ -141,7 +141,7 @@ func sampleAt(f *kind.Field, parts []string) any {
 	case child == nil: // an index: the element is here
 		return sampleAt(f, parts[1:])
 	case len(parts) == 1 && !indexed:
-		return map[string]any{name: sampleOf(child)}
+		return map[string]any{name: child.Example(false)}
 	}
 	return map[string]any{name: sampleAt(child, parts[1:])}
 }
@@ -151,39 +151,9 @@ func withRequired(e any, f *kind.Field) any {
 	if object, ok := e.(map[string]any); ok {
 		for _, name := range f.Names {
 			if _, there := object[name]; !there && f.Fields[name].Required {
-				object[name] = sampleOf(f.Fields[name])
+				object[name] = f.Fields[name].Example(false)
 			}
 		}
 	}
 	return e
-}
-
-// sampleOf returns an example of a field: its own, or one of its required fields, or of all its fields.
-func sampleOf(f *kind.Field) any {
-	switch {
-	case len(f.Examples) > 0:
-		return f.Examples[0]
-	case len(f.Enum) > 0 && f.Type == kind.Text:
-		return f.Enum[0]
-	case f.Item != nil:
-		return []any{sampleOf(f.Item)}
-	case f.Type == kind.Bool:
-		return true
-	case f.Type != kind.ObjectType:
-		return "..."
-	}
-	all, required := map[string]any{}, map[string]any{}
-	for name, child := range f.Fields {
-		if child.ReadOnly {
-			continue
-		}
-		all[name] = sampleOf(child)
-		if child.Required {
-			required[name] = all[name]
-		}
-	}
-	if len(required) > 0 {
-		return required
-	}
-	return all
 }

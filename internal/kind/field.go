@@ -79,17 +79,32 @@ type Field struct {
 	unknown bool     // the schema does not have the field
 }
 
-// Example returns an example of the field. That of an object without its own has the required fields. With lists, every
-// object has its required fields and its lists.
+// Example returns an example of the field. That of an object without its own has the required fields, or all fields if
+// none is required. With lists, every object has its required fields and its lists.
 func (f *Field) Example(lists bool) any {
-	if len(f.Examples) > 0 && (!lists || f.Type != ObjectType) {
+	switch {
+	case len(f.Examples) > 0 && (!lists || f.Type != ObjectType):
 		return f.Examples[0]
+	case len(f.Enum) > 0 && f.Type == Text:
+		return f.Enum[0]
+	case f.Item != nil:
+		return []any{f.Item.Example(lists)}
+	case f.Type == Bool:
+		return true
+	case f.Type != ObjectType:
+		return "..."
 	}
-	out := map[string]any{}
+	out, optional := map[string]any{}, map[string]any{}
 	for _, name := range f.Names {
-		if below := f.Fields[name]; below.Required || lists && below.Type == ListType {
+		switch below := f.Fields[name]; {
+		case below.Required || lists && below.Type == ListType:
 			out[name] = below.Example(lists)
+		case !below.ReadOnly && !lists:
+			optional[name] = below.Example(lists)
 		}
+	}
+	if len(out) == 0 {
+		return optional
 	}
 	return out
 }
