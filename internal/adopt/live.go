@@ -21,7 +21,6 @@ import (
 // Selection is what a run reads. Empty, it is all that the configured areas have.
 type Selection []pattern
 
-// pattern is one KIND or KIND/NAME.
 type pattern struct {
 	text string
 	kind *kind.Kind
@@ -194,7 +193,6 @@ func (r *run) choose(state live.State, asked Selection) {
 	}
 }
 
-// check refuses names and patterns that no live object matches.
 func (s Selection) check(items []*Item) error {
 	var missing []error
 	for _, p := range s {

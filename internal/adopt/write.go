@@ -31,7 +31,6 @@ func (r *run) write(ctx context.Context) error {
 	return nil
 }
 
-// writeNew writes a file for each object that git lacks, or one for all.
 func (r *run) writeNew() error {
 	items := r.newItems()
 	if len(items) == 0 {

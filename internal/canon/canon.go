@@ -218,7 +218,6 @@ func tree(b []byte, at int) (v any, end int) {
 	}
 }
 
-// unquote returns the text of valid JSON.
 func unquote(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])

@@ -157,7 +157,6 @@ func (s *Scanner) object(depth int) {
 	s.members = s.members[:first]
 }
 
-// key reads a key and its colon.
 func (s *Scanner) key() {
 	from := len(s.out)
 	if s.peek() != '"' {

@@ -31,7 +31,6 @@ type Known struct {
 // usualFolder has the purges of a project that has no folder of them yet.
 const usualFolder = "purges"
 
-// request is a purge that is to be a manifest.
 type request struct {
 	purge.Spec
 	spec   []byte
@@ -45,7 +44,6 @@ type request struct {
 // sentAlready is the status of a request for which no manifest is written.
 const sentAlready = "sent already"
 
-// maker makes the manifests of a Source.
 type maker struct {
 	Env
 	Options

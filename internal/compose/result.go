@@ -173,7 +173,6 @@ func (m *maker) note(c purge.Composed) {
 	}
 }
 
-// warnOfLimits names the hostnames that can't have all due purges at once.
 func (m *maker) warnOfLimits(hosts []plan.HostUsage) {
 	if !slices.ContainsFunc(m.made, func(r *request) bool { return r.Status == files.Written || r.Status == "" }) {
 		return
@@ -217,7 +216,6 @@ func (m *maker) warnOfSent() {
 	}
 }
 
-// warnOfNeedless names purges that wait for the next apply and that a new manifest covers.
 func (m *maker) warnOfNeedless(requests []plan.RequestStatus) {
 	for _, r := range m.made {
 		for _, w := range requests {

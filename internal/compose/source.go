@@ -140,7 +140,6 @@ func Gather(ctx context.Context, env Env, o Options, args []string, stdin func()
 	return g.Source, g.check()
 }
 
-// checkNamed refuses arguments and options that name nothing to purge.
 func (o Options) checkNamed(args []string) error {
 	switch {
 	case len(args) == 0 && o.FromGit == "" && len(o.Sitemaps) == 0:
@@ -151,7 +150,6 @@ func (o Options) checkNamed(args []string) error {
 	return nil
 }
 
-// chooseUsual finds where paths without a host are purged.
 func (g *gatherer) chooseUsual() error {
 	hostnames := g.Hostnames
 	if len(hostnames) == 0 && len(g.known) == 1 {

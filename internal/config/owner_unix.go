@@ -9,7 +9,6 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the user that a file belongs to.
 func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -200,7 +200,6 @@ func OnLoopback(address string) bool {
 
 var errNotServed = errors.New("no sandbox is served here: start trueup sandbox in this folder, or use --sandbox-fault in a run with --sandbox")
 
-// addressFile is where a served sandbox says where it listens.
 func addressFile(dir string) string { return filepath.Join(dir, "address") }
 
 // AnnounceSandbox tells other runs in the folder where the sandbox listens, until the function that it

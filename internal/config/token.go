@@ -198,7 +198,6 @@ const (
 	execWait = 2 * time.Second
 )
 
-// capped keeps the first bytes of what is written.
 type capped struct {
 	kept  []byte
 	limit int
@@ -259,7 +258,6 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 	return text, nil
 }
 
-// holdsToken reports whether a variable has a token or says where one is.
 func (p Profile) holdsToken(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	isToken := strings.HasPrefix(name, "TRUEUP_") && strings.Contains(name, "TOKEN")

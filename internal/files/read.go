@@ -21,7 +21,6 @@ type tree struct {
 	root *os.Root
 }
 
-// rootFS is what package manifest needs.
 type rootFS interface {
 	fs.StatFS
 	fs.ReadDirFS

@@ -92,7 +92,6 @@ func (r *Reader) submodule(ctx context.Context) string {
 	return ""
 }
 
-// open finds the repository that has all names.
 func (r *Reader) open(ctx context.Context) plan.Blame {
 	if slices.Contains(r.names, "-") {
 		return plan.Blame{Problem: "standard input is not in git", Fix: "name files that are in git"}
@@ -132,7 +131,6 @@ func (r *Reader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
 	return plan.Blame{}
 }
 
-// read reads the project of a commit, and its manifests if they are asked for.
 func (r *Reader) read(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
 	then, movedFrom, err := r.project(ctx, commit)
 	past := plan.Past{}
@@ -180,7 +178,6 @@ func (r *Reader) manifests(ctx context.Context, commit string, then *plan.Projec
 	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
-// namesIn returns the names of a project's manifests in its folder.
 func namesIn(folder string, manifests []string) (at names) {
 	if len(manifests) == 0 {
 		return names{folder}

@@ -206,10 +206,8 @@ func Removed(base plan.Base, set *manifest.Set) []kind.Key {
 	return slices.Compact(keys)
 }
 
-// names are files and folders to read, with slashes.
 type names []string
 
-// parse reads the manifests that a tree has under these names.
 func (n names) parse(ctx context.Context, tree manifest.Source, options manifest.Options) (*manifest.Set, diag.List, error) {
 	var list []manifest.Source
 	for _, tree.Path = range n {

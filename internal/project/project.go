@@ -269,7 +269,6 @@ func inWords(err error) string {
 	return text
 }
 
-// unknownKey returns a key of the tree that the schema does not have, or "".
 func unknownKey(tree any, f *kind.Field) string {
 	if f == nil {
 		return ""

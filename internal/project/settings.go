@@ -150,7 +150,6 @@ func checkUndocumented(k *kind.Kind, o plan.Override) error {
 	return nil
 }
 
-// undocumented returns the names that the platform has and its document does not, by kind and path.
 func (p Project) undocumented() map[string]map[string][]string {
 	all := map[string]map[string][]string{}
 	for _, o := range p.Overrides {

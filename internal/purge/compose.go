@@ -52,7 +52,6 @@ func Compose(wanted []Wanted, pays int) []Composed {
 	return slices.DeleteFunc(groups, func(c Composed) bool { return len(c.Paths) == 0 })
 }
 
-// grouped returns a request for each hostname and set of subdomains.
 func grouped(wanted []Wanted) []Composed {
 	subdomains := map[[2]string][]string{}
 	for _, w := range wanted {
@@ -188,7 +187,6 @@ func folderOf(path string) string {
 	return path[:max(strings.LastIndexByte(path, '/'), 0)] + "/"
 }
 
-// above returns the directory that a directory is in.
 func above(folder string) string {
 	return folder[:strings.LastIndexByte(strings.TrimSuffix(folder, "/"), '/')+1]
 }

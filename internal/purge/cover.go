@@ -127,7 +127,6 @@ func (c Cover) floor(s string) int {
 	return after - 1
 }
 
-// shared returns the common beginning of two texts.
 func shared(a, b string) string {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

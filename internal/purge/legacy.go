@@ -95,7 +95,6 @@ func isAddress(text string) bool {
 	return ok && (scheme == "" || scheme == "http:" || scheme == "https:")
 }
 
-// address places one address.
 func (l Legacy) address(text string) (w Wanted, err error) {
 	text, _, _ = strings.Cut(text, "#")
 	text, query, asks := strings.Cut(text, "?")
@@ -130,7 +129,6 @@ func (l Legacy) address(text string) (w Wanted, err error) {
 	return w, err
 }
 
-// on returns what to purge on a host, without the path.
 func (l Legacy) on(host string) (Wanted, error) {
 	hostname, subdomain, ok := l.Hosts.Place(host)
 	switch {
@@ -146,7 +144,6 @@ func (l Legacy) on(host string) (Wanted, error) {
 	return Wanted{Hostname: hostname, Subdomain: subdomain}, nil
 }
 
-// asked returns the path to purge for one with a query.
 func (l Legacy) asked(path, query string) (string, error) {
 	switch {
 	case l.Query == QueryDropped:
@@ -207,7 +204,6 @@ func unquoted(text string) string {
 	return text
 }
 
-// jsonList reads JSON token by token.
 type jsonList struct {
 	*json.Decoder
 	data     []byte
@@ -245,7 +241,6 @@ func (l *jsonList) lineAt(offset int) int {
 	return l.line
 }
 
-// value reads the value that begins with a token.
 func (l *jsonList) value(token json.Token, inObject bool, depth int) error {
 	if delim, isDelim := token.(json.Delim); isDelim {
 		return l.values(delim == '{', depth)
@@ -257,7 +252,6 @@ func (l *jsonList) value(token json.Token, inObject bool, depth int) error {
 	return nil
 }
 
-// values reads the rest of a list or an object.
 func (l *jsonList) values(ofObject bool, depth int) error {
 	if depth == 0 {
 		return fmt.Errorf("it is nested more than %d deep", maxNested)

@@ -108,7 +108,6 @@ func (s *Session) HidesLedger() bool {
 	return config.InCI(s.env.Getenv) && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
 }
 
-// compare reads ledger and platform, and makes the plan.
 func (s *Session) compare(ctx context.Context) error {
 	if err := s.readLedger(ctx); err != nil {
 		return err
@@ -135,7 +134,6 @@ func (s *Session) compare(ctx context.Context) error {
 	return nil
 }
 
-// readLedger reads the records of the objects in git, and of removed ones.
 func (s *Session) readLedger(ctx context.Context) (err error) {
 	_, end := s.env.Begin("reading the ledger")
 	defer end()
@@ -177,7 +175,6 @@ func Areas(set *manifest.Set) []kind.Area {
 	})
 }
 
-// readLive reads the objects that manifests name.
 func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) {
 	progress, end := s.env.Begin("reading what is live")
 	defer end()
