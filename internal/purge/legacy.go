@@ -69,7 +69,9 @@ func (l Legacy) named(text string) (named []string, isRequest bool) {
 	if err != nil || u.Host == "" {
 		return nil, false
 	}
-	isRequest = l.isRequest(text)
+	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
+	rest, found := strings.CutPrefix(strings.ToLower(text), service)
+	isRequest = service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
 	if !isRequest && (l.Service != "" || l.Hosts.has(u.Hostname())) {
 		return nil, false
 	}
@@ -80,13 +82,6 @@ func (l Legacy) named(text string) (named []string, isRequest bool) {
 		}
 	}
 	return named, isRequest || len(named) > 0
-}
-
-// isRequest reports whether an address is one of the older service, if known.
-func (l Legacy) isRequest(text string) bool {
-	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
-	rest, found := strings.CutPrefix(strings.ToLower(text), service)
-	return service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
 }
 
 // isAddress reports whether a text begins like the address of a page.
