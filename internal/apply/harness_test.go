@@ -37,14 +37,17 @@ func (e *said) Unwrap() error { return &e.answer }
 // The failures of a platform.
 func missing() error { return &said{"404 not found", api.Error{Class: api.Absent, Status: 404}} }
 func taken() error   { return &said{"409 exists", api.Error{Class: api.Taken, Status: 409}} }
+
 func contended() error {
 	return &said{"409 conflict", api.Error{Class: api.Contended, Status: 409}}
 }
+
 func full() error    { return &said{"403 exceeded quota", api.Error{Class: api.Limited, Status: 403}} }
 func denied() error  { return &said{"403 forbidden", api.Error{Class: api.Denied, Status: 403}} }
 func refused() error { return &said{"422 no", api.Error{Class: api.Rejected, Status: 422}} }
 func unclear() error { return &said{"connection reset", api.Error{Class: api.Unclear}} }
 func unsent() error  { return &said{"connection refused", api.Error{Class: api.Unsent}} }
+
 func broken() error {
 	return &said{"certificate not trusted", api.Error{Class: api.Unsent, Hopeless: true}}
 }
