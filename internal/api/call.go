@@ -53,9 +53,11 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	case c.endpoint.Token.IsZero() && c.endpoint.Ask == nil:
 		return nil, c.errorf(Denied, "no token for the %s area: set %s", k.Area, variable(k.Area, "TOKEN"))
 	}
-	u, err := c.endpoint.join(path)
+	// No escape in either part may change: some bases contain an encoded slash (apis/GROUP%2FVERSION).
+	base := c.endpoint.Base
+	u, err := url.Parse(base.Scheme + "://" + base.Host + strings.TrimRight(base.EscapedPath(), "/") + path)
 	if err != nil {
-		return nil, c.errorf(Unsent, "%v", err)
+		return nil, c.errorf(Unsent, "path %q does not fit a URL", path)
 	}
 	c.url = u
 	return c, nil

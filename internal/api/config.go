@@ -182,16 +182,6 @@ func IsLoopback(u *url.URL) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// join appends an escaped path to the base without changing an escape in either:
-// some bases contain an encoded slash (apis/GROUP%2FVERSION).
-func (e Endpoint) join(escaped string) (*url.URL, error) {
-	u, err := url.Parse(e.Base.Scheme + "://" + e.Base.Host + strings.TrimRight(e.Base.EscapedPath(), "/") + escaped)
-	if err != nil {
-		return nil, fmt.Errorf("path %q does not fit a URL", escaped)
-	}
-	return u, nil
-}
-
 // sameOrigin reports whether the token may go to u.
 func (e Endpoint) sameOrigin(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, e.Base.Scheme) && strings.EqualFold(u.Host, e.Base.Host) && u.User == nil

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -25,13 +24,13 @@ type listing struct {
 	info    kind.ListInfo
 	each    func(kind.Object) error
 	stopped error // what ended the list: an error of each, or too many objects
-	// earlier has the objects of this page that earlier attempts passed to each, and
-	// current those of this attempt.
-	earlier, current map[string]bool
-	left             int64           // how many bytes the rest of the list may have
-	most             int             // how many objects the list may have
-	seen             map[string]bool // the URLs of the pages
-	restarted        bool
+	// passed has the objects of this page that were passed to each, and in which attempt.
+	passed    map[string]int
+	attempt   int
+	left      int64           // how many bytes the rest of the list may have
+	most      int             // how many objects the list may have
+	seen      map[string]bool // the URLs of the pages
+	restarted bool
 }
 
 // List calls each with every object of the collection (docs/platform.md 4 rows 1 and
@@ -92,10 +91,9 @@ func (l *listing) restart(err error) (*url.URL, error) {
 
 // page reads one page, with retries, and returns the URL of the next page or nil.
 func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error) {
-	l.earlier, l.current = map[string]bool{}, map[string]bool{}
+	l.passed, l.attempt = map[string]int{}, 0
 	err = r.read(ctx, l.call, func(a *answer) error {
-		maps.Copy(l.earlier, l.current)
-		clear(l.current)
+		l.attempt++
 		buffered := bufio.NewReaderSize(a, 64<<10)
 		// The decoder will see the same error.
 		peeked, _ := buffered.Peek(pageHead)
@@ -122,13 +120,13 @@ func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error
 
 // pass calls each with o, unless an earlier attempt at this page did.
 func (l *listing) pass(o kind.Object) error {
-	switch {
-	case l.earlier[o.Name]:
+	switch attempt, passed := l.passed[o.Name]; {
+	case passed && attempt < l.attempt:
 		return nil
 	case l.info.Items >= l.most:
 		l.stopped = l.errorf(Unreadable, "the list has more than %d objects", l.most)
 	default:
-		l.current[o.Name] = true
+		l.passed[o.Name] = l.attempt
 		l.info.Items++
 		l.stopped = l.each(o)
 	}
