@@ -86,7 +86,6 @@ type placeWalk struct {
 	places places
 	last   place
 	found  map[string]place
-	buffer []byte
 }
 
 // value reads the places of a value and of all below it. It builds paths only below those in found,
@@ -114,25 +113,16 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 			w.value(at, named, v)
 		}
 	case '[':
-		i := int64(0)
+		i := 0
 		for v := range canon.Elements(json) {
 			at := ""
 			if named {
-				at = w.wanted(path, i)
+				at = element(path, i)
 			}
-			w.value(at, at != "", v)
+			w.value(at, named, v)
 			i++
 		}
 	}
-}
-
-// wanted returns the path of an element if it is in found, or "". It builds no other string.
-func (w *placeWalk) wanted(list string, i int64) string {
-	w.buffer = append(strconv.AppendInt(append(append(w.buffer[:0], list...), '['), i, 10), ']')
-	if _, ok := w.found[string(w.buffer)]; ok {
-		return string(w.buffer)
-	}
-	return ""
 }
 
 // unescaped reads a name as JSON has it between quotes.
