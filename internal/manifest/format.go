@@ -102,8 +102,8 @@ func isJSON(text []byte) bool {
 // errDiffers reports a bug of this program, before it changes a file.
 var errDiffers = left(0, "the result would have another meaning")
 
-// checkedLayout lays out a text. It checks that the result has the same words, the same values and styles,
-// and trueup: comments at the same fields, and that its layout is final.
+// checkedLayout lays out a text. It checks that the result has the same lines, apart from white space and
+// order, the same values and styles, and trueup: comments at the same fields, and that its layout is final.
 func checkedLayout(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error) {
 	laid, err := lay(text, docs, ordered)
 	if err != nil {
@@ -112,7 +112,8 @@ func checkedLayout(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error)
 	after, err := newSource(laid).documents("")
 	sameNode := func(was, is *yaml.Node) bool { return same(was, is, nil) }
 	switch {
-	case err != nil, !slices.EqualFunc(docs, after, sameNode), !isJSON(text) && !slices.Equal(words(text), words(laid)):
+	case err != nil, !slices.EqualFunc(docs, after, sameNode),
+		!isJSON(text) && !slices.Equal(significantLines(text), significantLines(laid)):
 		return nil, errDiffers
 	case !slices.Equal(marked(text, docs), marked(laid, after)):
 		return nil, left(0, "a trueup:ignore comment would move to another field")
@@ -123,9 +124,13 @@ func checkedLayout(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error)
 	return laid, nil
 }
 
-// words returns the words of a text, sorted.
-func words(text []byte) []string {
-	all := strings.Fields(string(text))
+// significantLines returns the lines of a text without white space and leading hyphens, sorted.
+func significantLines(text []byte) (all []string) {
+	for line := range strings.Lines(string(text)) {
+		if line = strings.Join(strings.Fields(strings.TrimLeft(line, " -")), ""); line != "" {
+			all = append(all, line)
+		}
+	}
 	slices.Sort(all)
 	return all
 }

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// same reports whether two nodes have the same values, styles and anchors, in any order of members, once
-// the nodes in becomes are others. A node without a tag is the same in any style.
+// same reports whether two nodes have the same values, styles and anchors, in any order of members.
+// becomes replaces nodes below the first. A node without a tag is the same in any style.
 func same(was, is *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) bool {
 	if was.Kind != is.Kind || was.Value != is.Value || was.Anchor != is.Anchor ||
 		was.Tag != "" && (was.Tag != is.Tag || was.Style != is.Style) {
