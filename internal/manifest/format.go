@@ -158,12 +158,14 @@ func lay(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error) {
 	return l.joined(), nil
 }
 
-// joined joins the lines, without empty lines at both ends or two of them in a row.
+// joined joins the lines, without white space at their ends, empty lines at both ends or two of them in a
+// row.
 func (l *sheet) joined() []byte {
 	var b strings.Builder
 	empty := false
 	for _, at := range l.order {
-		if l.lines[at].kind == emptyLine {
+		line := l.lines[at]
+		if line.kind == emptyLine {
 			empty = b.Len() > 0
 			continue
 		}
@@ -171,8 +173,10 @@ func (l *sheet) joined() []byte {
 			b.WriteByte('\n')
 			empty = false
 		}
-		b.WriteString(l.lines[at].out)
-		b.WriteByte('\n')
+		if !line.open {
+			line.out = strings.TrimRight(line.out, " \t")
+		}
+		b.WriteString(line.out + "\n")
 	}
 	text := b.String()
 	if l.unended {

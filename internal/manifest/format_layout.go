@@ -109,12 +109,9 @@ func (l *sheet) keepLines(root *yaml.Node) error {
 		}
 		end = last + 1
 	}
-	for at := root.Line - 1; at < end; at++ {
-		line := &l.lines[at]
-		if line.kind != markerLine {
+	for at := root.Line - 1; at < end && (at < root.Line || l.lines[at].kind != markerLine); at++ {
+		if line := &l.lines[at]; line.kind != markerLine {
 			line.kind, line.open = innerLine, true
-		} else if at > root.Line-1 {
-			break
 		}
 	}
 	return nil
@@ -235,9 +232,6 @@ func (l *sheet) layOut() error {
 			return left(at+1, "trueup does not know how to format a line")
 		case markerLine:
 			open, line.out = nil, line.in
-			if !line.open {
-				line.out = strings.TrimRight(line.in, " \t")
-			}
 		case commentLine:
 			spare = spareHyphen(line.in, at > 0 && l.isComment(at-1), spare)
 			line.level = commentLevel(line.in, spare >= 0, below[at], open)
@@ -295,22 +289,15 @@ func (line *sheetLine) layOutTokens() {
 	}
 	b.WriteString(in[rest:])
 	line.out = b.String()
-	if !line.open {
-		line.out = strings.TrimRight(line.out, " \t")
-	}
 }
 
 // shifted returns an inner line, moved by its shift.
 func (line *sheetLine) shifted() string {
-	text := line.in
-	if !line.open {
-		text = strings.TrimRight(text, " \t")
+	if line.shift >= 0 {
+		return strings.Repeat(" ", line.shift) + line.in
 	}
-	if line.shift >= 0 && text != "" {
-		return strings.Repeat(" ", line.shift) + text
-	}
-	spaces := len(text) - len(strings.TrimLeft(text, " "))
-	return text[min(spaces, max(0, -line.shift)):]
+	spaces := len(line.in) - len(strings.TrimLeft(line.in, " "))
+	return line.in[min(spaces, -line.shift):]
 }
 
 // commentLevel returns the new column of a comment: that of the field below or of an open one above,
