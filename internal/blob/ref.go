@@ -19,13 +19,9 @@ import (
 )
 
 const (
-	refFolder = "log"
-	// refTries limits how often Create pushes while the ref has not moved. refPause is roughly the first pause.
-	refTries = 3
-	refPause = 40 * time.Millisecond
-	// refDepth is how many commits Create searches for its own after a push without a clear result. Other runs
-	// can't add that many in between.
-	refDepth = 256
+	refTries = 3                     // how often Create pushes while the ref has not moved
+	refPause = 40 * time.Millisecond // roughly the first pause between pushes
+	refDepth = 256                   // where Create finds its commit after an unclear push: others can't add so many
 )
 
 var (
@@ -156,7 +152,7 @@ func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
 		var odd []string
 		t.files, odd, err = m.Files(ctx, commit)
 		for _, name := range t.files {
-			if !strings.HasPrefix(name, refFolder+"/") {
+			if !strings.HasPrefix(name, "log/") {
 				odd = append(odd, name)
 			}
 		}

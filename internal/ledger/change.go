@@ -40,15 +40,11 @@ type move struct {
 }
 
 const (
-	writeTries = 8 // bounds the attempts of a write that other runs win
-	// racePause is the first pause after a lost race, outcomePause after a failed write of an outcome; longestPause
-	// bounds both.
-	racePause    = 20 * time.Millisecond
-	outcomePause = 250 * time.Millisecond
-	longestPause = 15 * time.Second
-	// outcomePatience bounds the retries of an outcome's write. After a lease, another run may take over the request
-	// anyway.
-	outcomePatience = Lease
+	writeTries      = 8                      // bounds the attempts of a write that other runs win
+	racePause       = 20 * time.Millisecond  // the first pause after a lost race
+	outcomePause    = 250 * time.Millisecond // the first pause after a failed write of an outcome
+	longestPause    = 15 * time.Second       // bounds every pause
+	outcomePatience = Lease                  // bounds the retries of an outcome's write: then another run may take over
 )
 
 // change makes a move by compare-and-swap. After a conflict it retries if the move allows the new record. With an error,

@@ -15,18 +15,16 @@ import (
 type event string
 
 const (
-	evClaim   event = "claimed"
-	evReclaim event = "claimed again"
-	// evTakeOver claims a request of a run that died.
-	evTakeOver event = "taken over"
+	evClaim    event = "claimed"
+	evReclaim  event = "claimed again"
+	evTakeOver event = "taken over" // claimed after its run died
 	evPost     event = "posted"
 	evReject   event = "rejected"
 	evRelease  event = "released"
-	// evLeave ends a run without an outcome; a later one may continue.
-	evLeave  event = "left open"
-	evDoubt  event = "made unknown"
-	evSettle event = "resolved by a person"
-	evAdopt  event = "adopted"
+	evLeave    event = "left open" // the run ended without an outcome; a later one may continue
+	evDoubt    event = "made unknown"
+	evSettle   event = "resolved by a person"
+	evAdopt    event = "adopted"
 
 	// The record of a deleted object stays posted, because the request was executed.
 	evDelete     event = "being deleted"
@@ -250,12 +248,10 @@ func (r Record) withRemote(name, uid, created string) Record {
 }
 
 const (
-	// maxSteps bounds a record's history, maxSpecSteps that of objects that converge, which may change daily.
-	maxSteps     = 50
-	maxSpecSteps = 8
-	// maxMessage and maxDetail bound texts from outside in a record and in a step, in bytes.
-	maxMessage = 2000
-	maxDetail  = 200
+	maxSteps     = 50   // bounds a record's history
+	maxSpecSteps = 8    // bounds that of objects that converge, which may change daily
+	maxMessage   = 2000 // bounds a text from outside in a record, in bytes
+	maxDetail    = 200  // bounds that in a step
 )
 
 func (r Record) withStep(s Step) Record {

@@ -106,22 +106,16 @@ type How string
 
 // The ways in which a request ends.
 const (
-	// Created is a 2xx answer, Refused a 4xx that proves that nothing was done.
-	Created How = "created"
-	Refused How = "refused"
-	// Duplicate means that the platform rejected the name as a duplicate of our request that got no answer, so that one
-	// was executed. Found means that the object is live.
-	Duplicate How = "conflict-after-ambiguous"
-	Found     How = "found"
-	// Released means that nothing was sent, Unclear that nobody can know, NotOurs that the name belongs to an object
-	// that this ledger did not make.
-	Released How = "released"
-	Unclear  How = "unclear"
-	NotOurs  How = "not-ours"
-	// Operator is a person's answer, AdoptedByOperator a request that a person recorded as done.
-	Operator          How = "operator"
-	AdoptedByOperator How = "adopted"
-	Removed           How = "deleted" // trueup deleted the object
+	Created           How = "created"                  // a 2xx answer
+	Refused           How = "refused"                  // a 4xx that proves that nothing was done
+	Duplicate         How = "conflict-after-ambiguous" // the name is refused as that of an earlier send without an answer
+	Found             How = "found"                    // the object is live
+	Released          How = "released"                 // nothing was sent
+	Unclear           How = "unclear"                  // nobody can know
+	NotOurs           How = "not-ours"                 // the name belongs to an object that this ledger did not make
+	Operator          How = "operator"                 // a person's answer
+	AdoptedByOperator How = "adopted"                  // a person recorded the request as done
+	Removed           How = "deleted"                  // trueup deleted the object
 )
 
 // Outcome says how a request ended.
