@@ -71,32 +71,28 @@ func (a *app) send(ctx context.Context, s *reconcile.Session, opts reconcile.App
 	doc.Apply, doc.ExitCode = &result, exit.OrInterrupted(ctx, reconcile.ExitCode(result))
 }
 
-// approve asks whether to send what the plan shows, unless it sends nothing or the user approved it.
+// approve shows the plan on standard error and asks whether to send it, unless it sends nothing or the user
+// approved it. It refuses if there is no terminal.
 func (a *app) approve(doc report.Document, expected reconcile.Expectation, approved bool) (asked bool, err error) {
-	if expected.Digest != "" && !a.global.quiet {
-		a.log(slog.LevelInfo, "this is the expected plan, "+expected.Digest)
+	which := "Apply"
+	if expected.Digest != "" {
+		which = "Apply the expected plan"
+		if !a.global.quiet {
+			a.log(slog.LevelInfo, "this is the expected plan, "+expected.Digest)
+		}
 	}
-	if approved || !doc.Plan.Sends() {
+	switch {
+	case approved || !doc.Plan.Sends():
 		return false, nil
-	}
-	return true, a.confirm(doc, expected.Digest != "")
-}
-
-// confirm shows the plan on standard error and asks. It refuses if there is no terminal.
-func (a *app) confirm(doc report.Document, isExpected bool) error {
-	if !a.env.StdinIsTTY {
-		return errors.New("there is no terminal to ask on: add --auto-approve")
+	case !a.env.StdinIsTTY:
+		return false, errors.New("there is no terminal to ask on: add --auto-approve")
 	}
 	doc.Sandbox = a.global.sandbox
 	opts := report.Options{Color: a.useColor(a.env.StderrIsTTY), Width: a.env.Width, Diff: a.global.diff}
 	if err := report.Write(a.env.Stderr, "text", doc, opts); err != nil {
-		return fmt.Errorf("not applied, because the plan could not be shown: %w", err)
+		return false, fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}
-	which := "Apply"
-	if isExpected {
-		which = "Apply the expected plan"
-	}
-	return a.wantYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, destination(doc.Plan))
+	return true, a.wantYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, destination(doc.Plan))
 }
 
 // destination names the workspace and the addresses that a plan's requests go to.

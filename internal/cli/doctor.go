@@ -179,10 +179,8 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 		}
 		s.Plan = s.Plan.Only(key)
 		doc.Plan = s.Plan
-		if s.Plan.Sends() && !autoApprove {
-			if err := a.confirm(*doc, false); err != nil {
-				return err
-			}
+		if _, err := a.approve(*doc, reconcile.Expectation{}, autoApprove); err != nil {
+			return err
 		}
 		if a.send(ctx, s, reconcile.ApplyOptions{}, doc); doc.ExitCode != exit.OK {
 			return nil

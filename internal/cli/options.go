@@ -16,22 +16,14 @@ import (
 
 // globalOptions are the flags that mean the same everywhere.
 type globalOptions struct {
-	dir            string
-	profile        string
-	sandbox        bool
-	sandboxFaults  []string
-	output         string
-	reports        []string
-	color          string
-	diff           string
-	quiet          bool
-	verbose        bool
-	parallelism    int
-	timeout        time.Duration
-	requestTimeout time.Duration
-	caFile         string
-	ephemeralOK    bool
-	logFormat      string
+	dir, profile, caFile           string
+	sandbox, ephemeralOK           bool
+	sandboxFaults                  []string
+	output, color, diff, logFormat string
+	reports                        []string
+	quiet, verbose                 bool
+	parallelism                    int
+	timeout, requestTimeout        time.Duration
 }
 
 func (g *globalOptions) register(f *pflag.FlagSet) {
