@@ -106,7 +106,7 @@ func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
 func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
 	path, v, f := s.resolve(e.InstanceLocation)
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	if v == nil && !strings.HasSuffix(path, "]") { // a member that is null "must be absent"
+	if v == nil && !strings.HasSuffix(path, "]") { // null means that a member must be absent
 		s.missing(path, name, f)
 		return
 	}
