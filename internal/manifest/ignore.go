@@ -38,8 +38,7 @@ func (s *Set) HasSilences() bool {
 	return slices.ContainsFunc(s.Objects, func(o *Object) bool { return len(o.silences) > 0 })
 }
 
-// Sift separates findings of the object from those that its comments silence. No comment silences an
-// error.
+// Sift separates findings of the object from those that its comments silence. No comment silences an error.
 func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 	if len(o.silences) == 0 {
 		return found, nil

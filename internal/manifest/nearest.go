@@ -40,10 +40,9 @@ func distance(a, b string) int {
 	return spelling{letters: []rune(a)}.edits(spelling{letters: []rune(b), slips: maxMeant, letter: 1, other: 1})
 }
 
-// misspelt returns the known words that a word is a misspelling of, usually one. It makes errors where
-// Nearest makes suggestions, so it accepts less: another case, other hyphens, underscores and spaces,
-// and letters that are swapped, missing, extra or wrong. Numbers are never a slip: hc and hc2 are two
-// versions of a field.
+// misspelt returns the known words that a word is a misspelling of, usually one. It makes errors where Nearest
+// makes suggestions, so it accepts less: another case, other hyphens, underscores and spaces, and letters that
+// are swapped, missing, extra or wrong. Numbers are never a slip: hc and hc2 are two versions of a field.
 func misspelt(word string, known []string) []string {
 	if len(word) > maxMeant {
 		return nil

@@ -182,9 +182,8 @@ type subject struct {
 	file *file
 }
 
-// report adds a finding of the running rule at a field such as spec.locations[2].cache.edgeTTL (see
-// child and element). file.place adds the lines of all findings at once, because finding one reads the
-// whole object.
+// report adds a finding of the running rule at a field such as spec.locations[2].cache.edgeTTL (see child and
+// element). file.place adds the lines of all findings at once, because finding one reads the whole object.
 func (s *subject) report(field, message, fix string) {
 	s.file.add(0, 0, s.rule.Name, s.rule.Severity, field, message, fix)
 }

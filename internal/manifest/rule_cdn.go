@@ -87,8 +87,7 @@ func hiddenBy(groups map[string]*hostGroup, i int, l Location) (by int, ok bool)
 	}
 }
 
-// widerHost returns the next wildcard that includes the host: *.b.c for a.b.c, then *.c, then "" for
-// any.
+// widerHost returns the next wildcard that includes the host: *.b.c for a.b.c, then *.c, then "" for any.
 func widerHost(host string) string {
 	_, parent, ok := strings.Cut(strings.TrimPrefix(host, "*."), ".")
 	if !ok || len(host) > maxHostname {
@@ -199,8 +198,7 @@ func checkRatelimitOdd(s *subject) {
 // sharedIdentifiers are the platform's constraints for which many visitors have the same value.
 const sharedIdentifiers = " asn country host http_version method path tls uri "
 
-// lowRate is the rate below which a few visitors can use up a shared limit, in requests per unit of the
-// period.
+// lowRate is the rate below which a few visitors can use up a shared limit, in requests per unit of the period.
 const lowRate = 10
 
 func checkRatelimitLocksOut(s *subject) {

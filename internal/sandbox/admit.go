@@ -238,8 +238,7 @@ func (a *admission) checkLimits(host string) error {
 	return nil
 }
 
-// admitSnapshot validates a snapshot (docs/platform.md 2.1). A missing disk shows
-// only later, in the status.
+// admitSnapshot validates a snapshot (docs/platform.md 2.1). A missing disk shows only later, in the status.
 func admitSnapshot(a *admission) error {
 	if fault.Text(a.obj.meta()["namespace"]) == "" {
 		a.required("metadata.namespace")

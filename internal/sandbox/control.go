@@ -16,8 +16,7 @@ import (
 	"trueup/internal/sandbox/fault"
 )
 
-// ControlBase is the path prefix of the requests with which scripts control the sandbox. They need no
-// token.
+// ControlBase is the path prefix of the requests with which scripts control the sandbox. They need no token.
 const ControlBase = "/_sandbox/"
 
 // controls returns the handler of the requests below ControlBase:

@@ -184,8 +184,7 @@ func (in *Injector) ask(r *http.Request, platform Platform, on Set) *Answer {
 	return a
 }
 
-// lag answers the first read after a patch with the object as it was before, if the
-// quirk lagging-reads is on.
+// lag answers the first read after a patch with the object as it was before, if the quirk lagging-reads is on.
 func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
 	if !on["lagging-reads"] {
 		return platform(r, on)
@@ -210,8 +209,7 @@ func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
 	return a
 }
 
-// wait waits for d, or forever if d is negative. It returns false if the context or
-// the Injector ends first.
+// wait waits for d, or forever if d is negative. It returns false if the context or the Injector ends first.
 func (in *Injector) wait(ctx context.Context, d time.Duration) bool {
 	var rings <-chan time.Time
 	if d >= 0 {
