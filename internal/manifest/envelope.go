@@ -136,7 +136,7 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []Silence) {
 	}
 	w.file.place(o)
 	if len(marks) > 0 {
-		o.silences = w.silences(root, marks)
+		o.Silences = w.silences(root, marks)
 		w.silence(o)
 	}
 	w.file.settle()

@@ -30,26 +30,23 @@ func (m Silence) Governs(f diag.Finding) bool {
 	return m.Rule == f.Rule && m.from <= f.Line && f.Line <= m.to
 }
 
-// Silences returns the comments of the manifest that silence rules.
-func (o *Object) Silences() []Silence { return o.silences }
-
 // HasSilences reports whether a comment of any manifest silences a rule.
 func (s *Set) HasSilences() bool {
-	return slices.ContainsFunc(s.Objects, func(o *Object) bool { return len(o.silences) > 0 })
+	return slices.ContainsFunc(s.Objects, func(o *Object) bool { return len(o.Silences) > 0 })
 }
 
 // Sift separates findings of the object from those that its comments silence. No comment silences an error.
 func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
-	if len(o.silences) == 0 {
+	if len(o.Silences) == 0 {
 		return found, nil
 	}
 	for _, f := range found {
-		at := slices.IndexFunc(o.silences, func(s Silence) bool { return s.Governs(f) })
+		at := slices.IndexFunc(o.Silences, func(s Silence) bool { return s.Governs(f) })
 		if at < 0 || f.Severity == diag.Error {
 			shown = append(shown, f)
 			continue
 		}
-		f.Silenced = o.silences[at].Reason
+		f.Silenced = o.Silences[at].Reason
 		silenced = append(silenced, f)
 	}
 	return shown, silenced
@@ -124,7 +121,7 @@ func (w *worker) silence(o *Object) {
 	}
 	advice, hidden := Advise(o)
 	found := slices.Concat(shown, silenced, advice, hidden)
-	for _, silence := range o.silences {
+	for _, silence := range o.Silences {
 		rule := rulesByName()[silence.Rule]
 		needsMore := rule.set != nil || rule.NeedsLive || rule.idle != nil && rule.idle(w.options)
 		if !needsMore && !slices.ContainsFunc(found, silence.Governs) {

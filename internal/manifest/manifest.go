@@ -30,7 +30,8 @@ type Object struct {
 	// Keep is whether the manifest has kind.KeepAnnotation.
 	Keep      bool
 	positions positions
-	silences  []Silence
+	// Silences are its comments that silence rules.
+	Silences []Silence
 }
 
 // Key returns the kind and name of the object.

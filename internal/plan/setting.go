@@ -216,11 +216,11 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 		}
 		had := map[[2]string]int{}
 		if was != nil {
-			for _, s := range was.Silences() {
+			for _, s := range was.Silences {
 				had[[2]string{s.Rule, s.Reason}]++
 			}
 		}
-		for _, s := range o.Silences() {
+		for _, s := range o.Silences {
 			same := [2]string{s.Rule, s.Reason}
 			if had[same]--; had[same] < 0 {
 				found = append(found, Setting{

@@ -26,13 +26,12 @@ const (
 
 // Answer is the platform's response to a request.
 type Answer struct {
-	Status int
+	Status int // 0 if nothing is sent
 	Header http.Header
 	Body   []byte
 
-	delay  time.Duration                            // to wait before answering
-	send   func(w http.ResponseWriter, wait waiter) // replaces write
-	silent bool                                     // nothing is sent
+	delay time.Duration                            // to wait before answering
+	send  func(w http.ResponseWriter, wait waiter) // replaces write
 }
 
 // waiter waits for a time, or forever if it is negative. It returns false if the
@@ -109,7 +108,7 @@ func (a *Answer) head(w http.ResponseWriter, size int64) {
 
 // endBy breaks the connection after end, without an answer.
 func (a *Answer) endBy(end func(w http.ResponseWriter, wait waiter)) {
-	a.silent = true
+	a.Status = 0
 	a.send = func(w http.ResponseWriter, wait waiter) {
 		end(w, wait)
 		panic(http.ErrAbortHandler)

@@ -151,11 +151,7 @@ func (in *Injector) Serve(w http.ResponseWriter, r *http.Request, platform Platf
 	at := in.now().Add(in.dateOff)
 	in.mu.Unlock()
 	date(r.Method, a, at, on)
-	if a.silent {
-		log(0)
-	} else {
-		log(a.Status)
-	}
+	log(a.Status)
 	a.write(w, func(d time.Duration) bool { return in.wait(r.Context(), d) })
 }
 
