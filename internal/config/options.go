@@ -239,15 +239,3 @@ func (w *Platform) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	}
 	return l, err
 }
-
-// Deletable returns the kinds that can be deleted and whose list can be read.
-func (w *Platform) Deletable() []*kind.Kind {
-	var kinds []*kind.Kind
-	for _, k := range kind.All() {
-		e := w.API.Endpoints[k.Area]
-		if k.Can(kind.Delete) && e.Base != nil && (!e.Token.IsZero() || e.Ask != nil) {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
-}

@@ -134,18 +134,14 @@ func (u Usage) Pessimistic(subdomains int) Usage {
 // Exceeds returns the exceeded limits in words, such as "1001 prefix paths (at most 1000)", or nil.
 func (u Usage) Exceeds(limits Usage) []string {
 	var over []string
-	for _, c := range []struct {
-		have, most int
-		noun       string
-	}{
-		{u.Requests, limits.Requests, "purge requests"},
-		{u.Paths, limits.Paths, "absolute paths"},
-		{u.Prefixes, limits.Prefixes, "prefix paths"},
-	} {
-		if c.have > c.most {
-			over = append(over, fmt.Sprintf("%d %s (at most %d)", c.have, c.noun, c.most))
+	add := func(have, most int, noun string) {
+		if have > most {
+			over = append(over, fmt.Sprintf("%d %s (at most %d)", have, noun, most))
 		}
 	}
+	add(u.Requests, limits.Requests, "purge requests")
+	add(u.Paths, limits.Paths, "absolute paths")
+	add(u.Prefixes, limits.Prefixes, "prefix paths")
 	return over
 }
 

@@ -189,7 +189,11 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		Progress: func(done int) { progress(done, wanted) },
 	}
 	if s.inputs.Options.Prune {
-		opts.Also = s.Platform.Deletable()
+		// The kinds that can be deleted and whose list can be read.
+		opts.Also = slices.DeleteFunc(slices.Clone(kind.All()), func(k *kind.Kind) bool {
+			e := s.Platform.API.Endpoints[k.Area]
+			return !k.Can(kind.Delete) || e.Base == nil || e.Token.IsZero() && e.Ask == nil
+		})
 	}
 	s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
 	return err
