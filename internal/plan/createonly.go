@@ -175,15 +175,9 @@ func (d *decision) foundElsewhere() bool {
 	if len(candidates) != 1 || d.rec.Before == nil || d.incomplete(d.manifest.Kind) {
 		return false
 	}
-	obj, renames := candidates[0], false
-	for key, rec := range d.records() {
-		if key != d.item.Key && rec.Open() && d.fits(rec, obj) {
-			return false
-		}
-		renames = renames || rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name
-	}
+	obj := candidates[0]
 	made, err := madeAt(obj)
-	if !renames || err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
+	if !d.renamed(obj) || err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
 		return false // the view does not hold all that was made before activeFor
 	}
 	d.item.RemoteName = obj.Name
@@ -191,6 +185,17 @@ func (d *decision) foundElsewhere() bool {
 	d.live = obj
 	d.foundAs("its object is live as " + obj.Name)
 	return true
+}
+
+// renamed reports whether the server renamed another object, and no other open request fits this one.
+func (d *decision) renamed(obj kind.Object) (renames bool) {
+	for key, rec := range d.records() {
+		if key != d.item.Key && rec.Open() && d.fits(rec, obj) {
+			return false
+		}
+		renames = renames || rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name
+	}
+	return renames
 }
 
 // candidates are the live objects that the open request may have made: they fit, no other record is of

@@ -39,17 +39,22 @@ func newAreas(in Inputs) map[kind.Area]*area {
 		a.objects++
 		if knows(rec) && !rec.Gone() && !in.Options.AllowRecreate[o.Key()] {
 			_, live := in.Live.Objects[o.Key()]
-			a.known++
-			a.present = a.present || live
+			if a.known++; live {
+				a.present = true
+			}
 		}
 	}
 	for key, rec := range in.Ledger.Records {
-		// The sandbox begins with objects that nobody applied.
-		if k, ok := kind.Named(key.Kind); ok && !k.RequestOnly() && knows(rec) && (!in.Sandbox || in.Set.Find(key) != nil) {
+		if k, ok := kind.Named(key.Kind); ok && !k.RequestOnly() && in.applied(key, rec) {
 			areas[k.Area].applied = true
 		}
 	}
 	return areas
+}
+
+// applied reports whether trueup applied an object. The sandbox begins with some that nobody applied.
+func (in Inputs) applied(key kind.Key, rec ledger.Record) bool {
+	return knows(rec) && (!in.Sandbox || in.Set.Find(key) != nil)
 }
 
 // knows reports whether the ledger says that an object was live.

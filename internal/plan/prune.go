@@ -65,7 +65,7 @@ func (d *departed) decide() Item {
 // kept returns what a deletion lacks, beside a whole list and a whole project, and what to do; or
 // nothing (docs/design.md C6).
 func (d *departed) kept() (why, fix string) {
-	const mark, unproven = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
+	const mark, noBase = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
 	o, base, elsewhere, foreign := d.in.Options, d.in.Base, d.in.Base.Elsewhere[d.key], d.foreign()
 	byHand := "DELETE " + d.live.Kind.ShortObjectPath(d.live.Name)
 	unneeded := "delete it by hand if you don't need it: " + byHand
@@ -91,9 +91,9 @@ func (d *departed) kept() (why, fix string) {
 			elsewhere != "", "it stays: its manifest is in " + elsewhere + ", which is not read here",
 			"remove it there too, or name its folder in trueup.yaml",
 		},
-		{inGit == nil && base.Problem != "", unproven + base.Problem, base.Fix},
+		{inGit == nil && base.Problem != "", noBase + base.Problem, base.Fix},
 		{
-			inGit == nil, unproven + "its manifest is not in " + strings.Join(refs, ", nor in "),
+			inGit == nil, noBase + "its manifest is not in " + strings.Join(refs, ", nor in "),
 			"name a commit that has it with --base-ref REF",
 		},
 		{
@@ -111,17 +111,24 @@ func (d *departed) kept() (why, fix string) {
 
 // foreign returns why no record shows that a request of trueup created the live object, or nothing.
 func (d *departed) foreign() string {
-	rec, how := d.rec, ledger.How("")
+	rec := d.rec
+	switch {
+	case !rec.Ours():
+		return unproven(rec)
+	case rec.UID == "" || rec.CreationTimestamp == "":
+		return "the platform did not say which object it created (no uid or creationTimestamp in its answer)"
+	case rec.UID != d.live.UID || rec.CreationTimestamp != d.live.CreationTimestamp:
+		return "live is another object of that name, not the one that trueup created"
+	}
+	return ""
+}
+
+func unproven(rec ledger.Record) string {
+	how := ledger.How("")
 	if rec.State == ledger.Posted && rec.Outcome != nil {
 		how = rec.Outcome.How
 	}
 	switch {
-	case rec.Ours() && (rec.UID == "" || rec.CreationTimestamp == ""):
-		return "the platform did not say which object it created (no uid or creationTimestamp in its answer)"
-	case rec.Ours() && (rec.UID != d.live.UID || rec.CreationTimestamp != d.live.CreationTimestamp):
-		return "live is another object of that name, not the one that trueup created"
-	case rec.Ours():
-		return ""
 	case rec.Gone():
 		return rec.Unmade() + " before, and it is still live"
 	case rec.State == ledger.Adopted:

@@ -101,17 +101,25 @@ func said(v any) string {
 	return text
 }
 
-// itemDifferences returns what differs in one object: in git, live or the ledger.
-func itemDifferences(then, now *Item) (d []string) {
+// listedOnce returns what differs in an object that only one plan lists; empty if both do.
+func listedOnce(then, now *Item) string {
 	switch {
 	case then == nil && now.DesiredDigest != nil:
-		return []string{"git: its manifest was added"}
+		return "git: its manifest was added"
 	case then == nil:
-		return []string{"apply would now " + now.doing() + "; the plan does not list it"}
+		return "apply would now " + now.doing() + "; the plan does not list it"
 	case now == nil && then.DesiredDigest != nil:
-		return []string{"git: its manifest is gone, or trueup did not read it; the plan would " + then.doing()}
+		return "git: its manifest is gone, or trueup did not read it; the plan would " + then.doing()
 	case now == nil:
-		return []string{"the plan would " + then.doing() + "; now there is nothing to do"}
+		return "the plan would " + then.doing() + "; now there is nothing to do"
+	}
+	return ""
+}
+
+// itemDifferences returns what differs in one object: in git, live or the ledger.
+func itemDifferences(then, now *Item) (d []string) {
+	if text := listedOnce(then, now); text != "" {
+		return []string{text}
 	}
 	a, b := then.asserted(), now.asserted()
 	fields := slices.DeleteFunc(keysOfBoth(a, b), func(name string) bool {
@@ -120,12 +128,19 @@ func itemDifferences(then, now *Item) (d []string) {
 	if len(fields) == 0 {
 		return nil
 	}
+	source := "live: "
+	if sum(then.DesiredDigest) != sum(now.DesiredDigest) {
+		source = "git: "
+	}
 	if then.Live.Exists == now.Live.Exists {
-		d = valueDifferences(then, now)
+		d = atMost(maxPaths, valueDifferences(then, now, source))
 	} else {
 		d = append(d, "live: it was "+map[bool]string{true: "created", false: "deleted"}[now.Live.Exists])
 	}
-	if len(d) == 0 && sum(then.DesiredDigest) != sum(now.DesiredDigest) {
+	if len(d) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
+		d = append(d, "live: a list changed that the request sends in full")
+	}
+	if len(d) == 0 && source == "git: " {
 		d = append(d, "git: its manifest changed")
 	}
 	if was, is := recordOf(then), recordOf(now); was != is {
@@ -157,32 +172,32 @@ func (it *Item) values() map[string]string {
 }
 
 // valueDifferences returns which values changed. A path that only one plan lists needs no change in
-// the other one: because of git if the manifest changed, else because of live.
-func valueDifferences(then, now *Item) (d []string) {
-	before, after, source := then.values(), now.values(), "live: "
-	if sum(then.DesiredDigest) != sum(now.DesiredDigest) {
-		source = "git: "
+// the other one because of source: git if the manifest changed, else live.
+func valueDifferences(then, now *Item, source string) (d []string) {
+	before, after := then.values(), now.values()
+	if now.Op == None || len(after) == 0 { // the operation says why it needs nothing
+		maps.DeleteFunc(before, func(what, _ string) bool { return now.Op != None || strings.HasSuffix(what, notInGit) })
 	}
-	if then.Live.UID != now.Live.UID {
-		d = append(d, changed("live: another object has this name: its uid", then.Live.UID, now.Live.UID))
-	}
+	const uid = "live: another object has this name: its uid"
+	before[uid], after[uid] = then.Live.UID, now.Live.UID
 	for _, what := range keysOfBoth(before, after) {
 		was, had := before[what]
 		is, has := after[what]
-		switch listed := strings.HasPrefix(what, source) && (now.Op == None || len(after) > 0); {
+		switch {
 		case had && has && was != is:
 			d = append(d, changed(what, was, is))
-		case listed && !had:
+		case !had && strings.HasPrefix(what, source):
 			d = append(d, fmt.Sprintf("%s is now %s; the plan does not list it", what, cmp.Or(is, "none")))
-		case listed && !has && (now.Op != None || !strings.HasSuffix(what, notInGit)):
+		case !has && strings.HasPrefix(what, source):
 			d = append(d, fmt.Sprintf("%s was %s; now it needs no change", what, cmp.Or(was, "none")))
 		}
 	}
-	if len(d) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
-		d = append(d, "live: a list changed that the request sends in full")
-	}
-	if more := len(d) - maxPaths; more > 0 {
-		d = append(d[:maxPaths], fmt.Sprintf("and %d more of its values", more))
+	return d
+}
+
+func atMost(n int, d []string) []string {
+	if more := len(d) - n; more > 0 {
+		return append(d[:n], fmt.Sprintf("and %d more of its values", more))
 	}
 	return d
 }
