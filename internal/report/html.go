@@ -2,17 +2,21 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // Text from outside enters the page only through html/template.
@@ -83,4 +87,280 @@ func policy(style, script string) string {
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// htmlPage is a Document and what its page shows beyond it.
+type htmlPage struct {
+	Document
+	Style   template.CSS
+	Script  template.JS
+	Policy  string
+	Heading string
+	// Lede follows the heading and Sub is below it. Context is the workspace.
+	Lede, Sub, Context safe
+	// CountsOf is the caption of Counts.
+	CountsOf       string
+	Counts, Causes []tally
+	Notices        []notice
+	Facts          []fact
+	Settings       []setting
+	FoundOf        safe
+	Output         []safe
+	Found, Advice  []alike
+	// Outcomes has those that need a person first, without Untouched ones.
+	Outcomes  []apply.Outcome
+	Untouched int
+	// Base is why the plan was compared with no commit.
+	Base                       safe
+	Notes                      []safe
+	ItemsOf                    safe
+	Items                      []htmlItem
+	Filters                    []htmlFilter
+	Lists                      []htmlList
+	MaxText, MaxLines, MaxBody int
+	// links maps objects to their anchors.
+	links map[kind.Key]safe
+}
+
+// htmlList is a list of names and their number.
+type htmlList struct {
+	Name  string
+	Of    safe
+	Lines []safe
+}
+
+func newHTMLPage(doc Document, opts Options) *htmlPage {
+	p := &htmlPage{
+		Document: doc, Settings: settingsOf(doc.Plan), links: map[kind.Key]safe{},
+		Found: shownFindings(doc, Options{Verbose: true}), FoundOf: findingsSummary(doc),
+		MaxText: maxHTMLText, MaxLines: maxHTMLLines, MaxBody: maxHTMLBody,
+	}
+	p.Heading, p.Lede, p.Sub = summaryOf(doc)
+	if doc.Plan != nil {
+		p.plan(doc.Plan, opts)
+	}
+	if doc.Apply != nil {
+		p.outcomes()
+	} else if doc.Plan == nil {
+		p.manifests()
+	}
+	var texts []safe
+	for _, f := range silenced(doc) {
+		text := safetext.F("%s%s", place(f), clean(f.Rule).Cut(maxPath))
+		texts = append(texts, safetext.Join(safetext.Filled(text, message(f.Silenced)), " - "))
+	}
+	p.list("Silenced by comments", "finding", texts)
+	return p
+}
+
+func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
+	p.Context = clean(pl.Target.Workspace.Name).Cut(maxPath)
+	p.CountsOf, p.Counts, p.Causes = "Objects and fields", planCounts(pl.Summary), causes(pl, opts)
+	p.Notices, p.Facts, p.Notes = notices(pl), facts(p.Document), messages(pl.Notes)
+	if _, problem, fix := blame(pl.Blame); !problem.Empty() {
+		p.Base = safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))
+	}
+	p.items(pl, opts)
+	files := itemsByFile(pl)
+	p.Advice = alikeFindings(pl.Advice)
+	for i, a := range p.Advice {
+		if item := itemAt(files[a.Path], a.Line); item != nil {
+			p.Advice[i].Link = p.links[item.Key]
+		}
+	}
+	p.list("Equal to git", "object", inSync(pl))
+	p.list("Not in git", "object", namesOf(pl.Unmanaged))
+}
+
+// manifests adds the summary of a run without a plan.
+func (p *htmlPage) manifests() {
+	p.Heading, p.Output = "Manifests", ownLines(p.Document)
+	if p.Output != nil {
+		p.Heading = "Result"
+	}
+	if len(p.Errors) > 0 && len(p.Findings) == 0 && p.Objects == 0 {
+		p.Heading, p.Lede = "Stopped", safetext.F("%s.", safetext.Count(len(p.Errors), "error"))
+	}
+	p.CountsOf, p.Counts = "Findings", []tally{
+		{Class: "cut", Name: "errors", N: p.Findings.Count(diag.Error) + len(p.Errors)},
+		{Class: "edit", Name: "warnings", N: p.Findings.Count(diag.Warning)},
+		{Class: "plain", Name: "objects", N: p.Objects},
+	}
+}
+
+func (p *htmlPage) outcomes() {
+	counts := map[apply.Status]int{}
+	for _, o := range p.Apply.Outcomes {
+		counts[o.Status]++
+		if untouched(o) {
+			p.Untouched++
+		} else {
+			p.Outcomes = append(p.Outcomes, o)
+		}
+	}
+	order := byUrgency()
+	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int {
+		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
+	})
+	p.CountsOf, p.Counts = "Outcomes", nil
+	for _, s := range statuses() {
+		p.Counts = append(p.Counts, tally{Class: statusStyles[s].countClass, Name: string(s), N: counts[s]})
+	}
+}
+
+func inSync(pl *plan.Plan) (names []safe) {
+	for _, item := range pl.Items {
+		if hidden(item, Options{}) {
+			names = append(names, named(item.Key))
+		}
+	}
+	return names
+}
+
+// facts returns the inputs of the plan and of the run.
+func facts(doc Document) []fact {
+	var all []fact
+	cut := func(s string) safe { return clean(s).Cut(maxPath) }
+	if b := doc.Plan.Blame; b != nil {
+		head := fact{Name: "Head", Values: safetext.Filled(cut(b.Head))}
+		if b.Merge {
+			head.Words = safetext.F("(%s)", mergeByCodeHost)
+		}
+		all = append(all, fact{Name: "Base", Values: safetext.Filled(cut(b.Ref), cut(b.Base))}, head)
+	}
+	all = append(append(all, target(doc)...), fact{Name: "Run", Values: safetext.Filled(cut(doc.RunURL))})
+	if doc.Objects > 0 {
+		all = append(all, fact{Name: "Manifests", Words: safetext.Count(doc.Objects, "object")})
+	}
+	return slices.DeleteFunc(all, fact.empty)
+}
+
+// htmlSource is a line of a file; At is the word at the finding's column.
+type htmlSource struct{ Before, At, After safe }
+
+// Limits of the columns of a source line before and after the start of the marked word.
+const (
+	sourceBefore = 80
+	sourceAfter  = 160
+)
+
+func sourceView(f diag.Finding) *htmlSource {
+	if f.Source == "" {
+		return nil
+	}
+	runes := []rune(f.Source)
+	at := min(max(f.Column-1, 0), len(runes))
+	end := at
+	if f.Column > 0 {
+		for end < len(runes) && end < at+sourceBefore && isWord(runes[end]) {
+			end++
+		}
+		end = min(max(end, at+1), len(runes))
+	}
+	return &htmlSource{shownSource(runes[:at]).CutLeft(sourceBefore), shownSource(runes[at:end]), shownSource(runes[end:]).Cut(sourceAfter)}
+}
+
+// htmlItem is an object in the page. The template calls View for each, to save memory.
+type htmlItem struct {
+	*plan.Item
+	ID          safe
+	opts        Options
+	offline     bool
+	place, rank rank
+}
+
+// htmlView is all that the page shows about an object.
+type htmlView struct {
+	Mark     mark
+	Headline safe
+	// Leads are rows about the object as a whole.
+	Leads []row
+	Diff  *htmlDiff
+	Notes []note
+}
+
+type htmlFilter struct {
+	Name, By string
+	Choices  []tally
+}
+
+// items adds the visible objects and their anchors.
+func (p *htmlPage) items(pl *plan.Plan, opts Options) {
+	taken := map[safe]bool{}
+	for i := range pl.Items {
+		item := &pl.Items[i]
+		if hidden(*item, opts) {
+			continue
+		}
+		id := named(item.Key)
+		if taken[id] || !addressable(item.Kind) || !addressable(item.Name) {
+			id = safetext.F("object-%d", i+1)
+		}
+		taken[id] = true
+		if p.links[item.Key].Empty() {
+			p.links[item.Key] = safetext.F("#%s", id)
+		}
+		rank := priority(*item, itemRows(*item, opts))
+		p.Items = append(p.Items, htmlItem{item, id, opts, pl.Offline, placeOf(item.Op, rank), rank})
+	}
+	slices.SortStableFunc(p.Items, func(a, b htmlItem) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.rank, b.rank)) })
+	p.ItemsOf = safetext.Count(len(p.Items), "object")
+	if len(p.Items) < len(pl.Items) {
+		p.ItemsOf = safetext.F("%d of %s", len(p.Items), safetext.Count(len(pl.Items), "object"))
+	}
+	p.filters()
+}
+
+// addressable reports whether a text needs no escape in a URL.
+func addressable(s string) bool {
+	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
+	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""
+}
+
+// View makes the view of an object.
+func (i htmlItem) View() htmlView {
+	item, rows := *i.Item, itemRows(*i.Item, i.opts)
+	leads := opRows(item)
+	v := htmlView{Mark: tableOfOps[item.Op].mark, Headline: headline(item, rows), Leads: leads}
+	if mentioned(item) {
+		v.Leads = []row{{reason: reason{Mark: markSame}, Path: mention(item)}}
+	} else {
+		v.Notes = itemNotes(item)
+	}
+	if rows = rows[len(leads):]; len(rows) > 0 {
+		v.Diff = &htmlDiff{"live", safetext.F("What differs in %s", titled(item.Key)), rows}
+		if i.offline {
+			v.Diff.Class = "offline"
+		}
+		if i := slices.IndexFunc(rows, func(r row) bool { return r.Alarm }); i >= 0 && item.Op == plan.Patch {
+			v.Mark = rows[i].Mark
+		}
+	}
+	return v
+}
+
+func (p *htmlPage) filters() {
+	filters := []htmlFilter{{"Cause", "why", p.Causes}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
+	for _, i := range p.Items {
+		kind := clean(i.Kind).Cut(maxPath).String()
+		filters[1].count(clean(string(i.Op)).String(), tableOfOps[i.Op].headline)
+		filters[2].count(kind, kind)
+	}
+	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
+}
+
+// count counts a value; choices are in the order of their first one.
+func (f *htmlFilter) count(value, name string) {
+	i := slices.IndexFunc(f.Choices, func(t tally) bool { return t.Value == value })
+	if i < 0 {
+		i = len(f.Choices)
+		f.Choices = append(f.Choices, tally{Class: "plain", Value: value, Name: name})
+	}
+	f.Choices[i].N++
+}
+
+func (p *htmlPage) list(name, noun string, lines []safe) {
+	if len(lines) > 0 {
+		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
+	}
 }
