@@ -34,11 +34,9 @@ type Config struct {
 	// WritesPerSecond is the rate of Turns, default 5 (docs/design.md 0.15). There is
 	// no limit if all endpoints are on loopback.
 	WritesPerSecond float64
-	// Duplicate is how the platform rejects a send-once request whose name exists.
-	Duplicate Duplicate
-	// Parallelism is how many idle connections to keep; default 4.
-	Parallelism int
-	UserAgent   string
+	Duplicate       Duplicate // how the platform rejects a send-once request whose name exists
+	Parallelism     int       // how many idle connections to keep; default 4
+	UserAgent       string
 	// Warn gets each Warning header and each pause that the platform asks for; Trace
 	// gets each request after its answer. Both may be nil, and may be called from
 	// several goroutines.
@@ -46,11 +44,10 @@ type Config struct {
 	Trace func(TraceEvent)
 	// Now is the clock for TraceEvent.Took, and for Retry-After dates in answers
 	// without a Date. If nil, neither is computed.
-	Now func() time.Time
-	// Proxy works as http.Transport.Proxy; nil means none.
-	Proxy   func(*http.Request) (*url.URL, error)
-	RootCAs *x509.CertPool // nil means the system's
-	Listed  *Listed        // shared by all clients of a run; nil means a new one
+	Now     func() time.Time
+	Proxy   func(*http.Request) (*url.URL, error) // Proxy works as http.Transport.Proxy; nil means none
+	RootCAs *x509.CertPool                        // nil means the system's
+	Listed  *Listed                               // shared by all clients of a run; nil means a new one
 	// Transport replaces the network in tests. It can't prove that a failed write was
 	// not sent.
 	Transport http.RoundTripper

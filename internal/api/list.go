@@ -21,11 +21,10 @@ type Listed struct{ kinds sync.Map }
 // listing is the state of one List, over its pages and attempts.
 type listing struct {
 	*call
-	info    kind.ListInfo
-	each    func(kind.Object) error
-	stopped error // what ended the list: an error of each, or too many objects
-	// passed has the objects of this page that were passed to each, and in which attempt.
-	passed    map[string]int
+	info      kind.ListInfo
+	each      func(kind.Object) error
+	stopped   error          // what ended the list: an error of each, or too many objects
+	passed    map[string]int // the objects of this page that were passed to each, and in which attempt
 	attempt   int
 	left      int64           // how many bytes the rest of the list may have
 	most      int             // how many objects the list may have

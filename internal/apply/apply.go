@@ -72,10 +72,9 @@ type Deps struct {
 	Report   func(Event)
 	Progress func(done, of int)
 	// Hurry, if set, is closed to cancel requests in flight at once.
-	Hurry <-chan struct{}
-	Now   func() time.Time // this machine's clock; if nil, every claim asks Clock
-	// Sleep waits, or returns the context's error.
-	Sleep   func(ctx context.Context, d time.Duration) error
+	Hurry   <-chan struct{}
+	Now     func() time.Time                                 // this machine's clock; if nil, every claim asks Clock
+	Sleep   func(ctx context.Context, d time.Duration) error // Sleep waits, or returns the context's error
 	Options Options
 }
 
@@ -85,9 +84,8 @@ type Options struct {
 	// AcceptNormalised sends a purge even if the server changed the values that were sent for the object that it
 	// waits for.
 	AcceptNormalised bool
-	// Wait waits until created objects are ready, and deleted ones gone, at most WaitTimeout.
-	Wait        bool
-	WaitTimeout time.Duration
+	Wait             bool // Wait waits until created objects are ready, and deleted ones gone, at most WaitTimeout
+	WaitTimeout      time.Duration
 	// Batch limits how many objects may wait for a slow ledger at once. Less than 2 means that the
 	// ledger is fast. Run claims at most Parallelism send-once requests at once.
 	Batch      int

@@ -37,12 +37,11 @@ type Outcome struct {
 	Fix     string `json:"fix,omitempty"`
 	// Field is the path of the field that the platform rejected. Line and Column are its position
 	// in the manifest, from 1; the caller of Run sets them.
-	Field   string  `json:"field,omitempty"`
-	Line    int     `json:"line,omitempty"`
-	Column  int     `json:"column,omitempty"`
-	Verdict Verdict `json:"verdict"` // the name of the exit code for this outcome
-	// Mismatches are the paths that the server did not keep.
-	Mismatches []Mismatch `json:"mismatches,omitempty"`
+	Field      string     `json:"field,omitempty"`
+	Line       int        `json:"line,omitempty"`
+	Column     int        `json:"column,omitempty"`
+	Verdict    Verdict    `json:"verdict"`              // the name of the exit code for this outcome
+	Mismatches []Mismatch `json:"mismatches,omitempty"` // the paths that the server did not keep
 
 	cause    error // the answer of the platform that ended the item, or nil
 	toRecord bool  // toRecord: the ledger must still record that live is in sync
@@ -74,8 +73,7 @@ type Result struct {
 // Event reports progress of one item.
 type Event struct {
 	kind.Key
-	// Phase is start, sent, verify, wait, end, PhaseRescue or PhaseStack.
-	Phase   string
+	Phase   string // start, sent, verify, wait, end, PhaseRescue or PhaseStack
 	Message string
 }
 

@@ -26,13 +26,10 @@ const (
 // onceSend is a claimed request that must be executed at most once.
 type onceSend struct {
 	*work
-	// digest is that of the spec, as the ledger has it.
-	digest canon.Sum
-	hold   ledger.Hold
-	// before lists the live objects that looked like the one to send before the claim.
-	before *ledger.Listing
-	// certain reports whether certainly no send under this claim, or an earlier one, was executed.
-	certain bool
+	digest  canon.Sum // of the spec, as the ledger has it
+	hold    ledger.Hold
+	before  *ledger.Listing // before lists the live objects that looked like the one to send before the claim
+	certain bool            // certain reports whether certainly no send under this claim, or an earlier one, was executed
 }
 
 // sendResult is the result of one send.

@@ -36,15 +36,13 @@ const (
 // work is the state of one item over its retries.
 type work struct {
 	*run
-	kind *kind.Kind
-	item *plan.Item
-	spec []byte // the canonical JSON to send, set before the first request
-	// failed counts the tries that failed; each pause before a retry is random within interval.
-	failed   int
+	kind     *kind.Kind
+	item     *plan.Item
+	spec     []byte // the canonical JSON to send, set before the first request
+	failed   int    // failed counts the tries that failed; each pause before a retry is random within interval
 	interval time.Duration
-	// sent reports whether a request was sent. sends counts those that may have been executed.
-	sent  bool
-	sends int
+	sent     bool // sent reports whether a request was sent
+	sends    int  // how many requests may have been executed
 	// isPending: the ledger has the spec as pending. mayBeWritten: it must stay so,
 	// because the server accepted it or may have.
 	isPending, mayBeWritten bool

@@ -38,11 +38,10 @@ type Client struct {
 
 // Post is a text that the host shows once: a comment or an issue.
 type Post struct {
-	Key  string // Key distinguishes the texts of one repository, such as an environment or a folder
-	Pull int    // the number of the pull request, for a comment
-	// Title is that of an issue. Resolved closes the issue.
-	Title    string
-	Resolved bool
+	Key      string // Key distinguishes the texts of one repository, such as an environment or a folder
+	Pull     int    // the number of the pull request, for a comment
+	Title    string // of an issue
+	Resolved bool   // Resolved closes the issue
 	Body     string // Markdown
 }
 

@@ -29,9 +29,8 @@ type Context struct {
 	// API is the address of the host's API, and Repository the name of the project with
 	// the pull request: OWNER/NAME, or groups and a name.
 	API, Repository string
-	// Event is the host's name for what started the run: pull_request, push, schedule.
-	Event       string
-	PullRequest int // the number of the pull or merge request, or 0
+	Event           string // the host's name for what started the run: pull_request, push, schedule
+	PullRequest     int    // the number of the pull or merge request, or 0
 	// Fork says that the commits come from another repository, so the run has no secrets and may not comment.
 	Fork bool
 	// BaseRef is the branch to merge into. BaseCommit is the base that the host names; for

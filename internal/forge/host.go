@@ -108,8 +108,7 @@ func (c *Client) newest(ctx context.Context, pull int) (string, error) {
 type note struct {
 	id                       int64
 	author, title, body, url string
-	// isOther is true for what GitLab wrote itself, and for pull requests, which GitHub lists as issues.
-	isOther bool
+	isOther                  bool // true for what GitLab wrote itself, and for pull requests, which GitHub lists as issues
 }
 
 // UnmarshalJSON reads the form of either host.
@@ -238,9 +237,8 @@ func parseAPI(address string) (*url.URL, error) {
 type refusal struct {
 	op, text string
 	status   int
-	// limited is true if the host limits the rate of requests. wait is how long it asks to wait.
-	limited bool
-	wait    time.Duration
+	limited  bool          // the host limits the rate of requests
+	wait     time.Duration // how long it asks to wait
 }
 
 func (r *refusal) Error() string {

@@ -223,12 +223,10 @@ type File struct {
 
 // Commit is a new commit.
 type Commit struct {
-	// Parent is the commit whose tree it changes; empty makes a first commit.
-	Parent  string
+	Parent  string // the commit whose tree it changes; empty makes a first commit
 	Message string
-	// Files are added or replaced, the paths of Removed are deleted.
-	Files   []File
-	Removed []string
+	Files   []File   // added or replaced
+	Removed []string // the paths to delete
 }
 
 const author = "trueup <trueup@localhost> now"

@@ -256,8 +256,7 @@ func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 
 // Change is a name that differs between two commits. A renamed file is two changes.
 type Change struct {
-	// Name starts from the repository's top; it may not be UTF-8.
-	Name    string
+	Name    string // Name starts from the repository's top; it may not be UTF-8
 	Was, Is FileKind
 	Same    bool // Same means that only other properties differ, such as permissions
 }
@@ -294,9 +293,8 @@ const (
 // Error is a git command that failed.
 type Error struct {
 	Command string // the subcommand
-	// Said is git's message without passwords. Never parse it.
-	Said string
-	Err  error
+	Said    string // git's message without passwords. Never parse it.
+	Err     error
 }
 
 func (e *Error) Error() string {
@@ -310,10 +308,9 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 type call struct {
-	dir string
-	env []string
-	// offline disables fetching for a partial clone.
-	offline bool
+	dir     string
+	env     []string
+	offline bool // offline disables fetching for a partial clone
 	in      io.Reader
 	args    []string
 }

@@ -25,9 +25,8 @@ type Reader interface {
 
 // State is what was live when Fetch read it. Do not change it.
 type State struct {
-	// Objects are the live objects of manifests, by the manifest's key.
-	Objects map[kind.Key]kind.Object
-	Absent  map[kind.Key]bool // the keys for which a GET returned 404
+	Objects map[kind.Key]kind.Object // the live objects of manifests, by the manifest's key
+	Absent  map[kind.Key]bool        // the keys for which a GET returned 404
 	// Unmanaged are listed objects that no manifest names, without status. Unless Options.Whole, only
 	// those of create-only kinds have a spec: an unknown request may have created one of them.
 	Unmanaged []kind.Object
@@ -88,14 +87,11 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 type fetch struct {
 	reader Reader
 	opts   Options
-	// wanted are the manifests of kinds that can be listed and read.
-	wanted map[kind.Key]*manifest.Object
-	// inGit maps the server's key of an object to the manifest's, if they differ.
-	inGit map[kind.Key]kind.Key
+	wanted map[kind.Key]*manifest.Object // the manifests of kinds that can be listed and read
+	inGit  map[kind.Key]kind.Key         // inGit maps the server's key of an object to the manifest's, if they differ
 
-	mu sync.Mutex
-	// done counts the objects that were read.
-	done  int
+	mu    sync.Mutex
+	done  int // done counts the objects that were read
 	state State
 	// listed are the keys in lists; open those to read by name: items without spec, and wanted
 	// objects that no list has.

@@ -68,12 +68,11 @@ type versions struct {
 	byPlace, same bool
 	// gone are elements of was that live may have and now lacks. If they are known by
 	// their position these are all: one that moved goes from where it was.
-	gone  []any
-	keys  keys
-	keyed bool
-	// live is the last argument of moves, and moving its result.
-	live   []int
-	moving []bool
+	gone   []any
+	keys   keys
+	keyed  bool
+	live   []int  // the last argument of moves
+	moving []bool // its result
 }
 
 // list returns the versions of the list at a place of now.

@@ -40,26 +40,22 @@ const (
 
 // Change is one path whose live value differs from git's.
 type Change struct {
-	Path string `json:"path"` // shown to people: locations[/static/*].cache.edgeTTL
-	// At is the same place in the spec.
-	At    []Step `json:"-"`
+	Path  string `json:"path"` // shown to people: locations[/static/*].cache.edgeTTL
+	At    []Step `json:"-"`    // the same place in the spec
 	Class Class  `json:"class"`
 	// Base, Live and Desired are nil where the value is absent or null, which
 	// mean the same here.
-	Base    any `json:"base,omitempty"`
-	Live    any `json:"live,omitempty"`
-	Desired any `json:"desired,omitempty"`
-	// Moved says that only the element's place in an ordered list differs.
-	Moved bool  `json:"moved,omitempty"`
-	live  []int // for each element of that list, its index in live, or -1
-	// Left says that the request leaves live as it is (Input.LeaveDrift).
-	Left bool `json:"left,omitempty"`
+	Base    any   `json:"base,omitempty"`
+	Live    any   `json:"live,omitempty"`
+	Desired any   `json:"desired,omitempty"`
+	Moved   bool  `json:"moved,omitempty"` // Moved says that only the element's place in an ordered list differs
+	live    []int // for each element of that list, its index in live, or -1
+	Left    bool  `json:"left,omitempty"` // Left says that the request leaves live as it is (Input.LeaveDrift)
 }
 
 // Value is a path and its value.
 type Value struct {
-	// Path is shown to people, as that of a Change.
-	Path  string `json:"path"`
+	Path  string `json:"path"` // shown to people, as that of a Change
 	Value any    `json:"value"`
 	At    []Step `json:"-"` // the same place in the spec
 }
@@ -160,10 +156,9 @@ type Rules struct {
 	Discriminator string
 	// Key names the fields that pair the elements of a list; empty pairs by
 	// position. An absent part is a wildcard.
-	Key []string
-	Set bool // Set says that the order of elements means nothing
-	// Join separates the parts of a key where it is shown.
-	Join   string
+	Key    []string
+	Set    bool   // Set says that the order of elements means nothing
+	Join   string // Join separates the parts of a key where it is shown
 	Fields map[string]*Rules
 	Item   *Rules
 }

@@ -172,8 +172,7 @@ type list struct {
 	node
 	git, live []any
 	pairing
-	// back has the index in git of each element of live, or -1.
-	back  []int
+	back  []int // the index in git of each element of live, or -1
 	names namer
 	bases bases
 }

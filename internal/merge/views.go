@@ -9,10 +9,9 @@ import (
 
 // Mismatch is a path that a server did not keep as it was sent.
 type Mismatch struct {
-	Path string `json:"path"`
-	// Sent and Returned are nil where the value is absent.
-	Sent     any `json:"sent"`
-	Returned any `json:"returned"`
+	Path     string `json:"path"`
+	Sent     any    `json:"sent"` // Sent and Returned are nil where the value is absent
+	Returned any    `json:"returned"`
 	// Hint is the override to write if the server is right, in the form that
 	// the project file has: {path: spec.locations, order: set}.
 	Hint string `json:"hint,omitempty"`
