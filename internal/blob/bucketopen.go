@@ -235,8 +235,8 @@ func parseEndpoint(endpoint string) (*url.URL, error) {
 	return u, nil
 }
 
-// bucketAddress returns the address of a bucket. It puts the bucket into the host name, unless pathStyle is set, that is
-// impossible, or no certificate would cover the name.
+// bucketAddress returns the address of a bucket. It puts the bucket into the host name, unless pathStyle is set, that
+// is impossible, or no certificate would cover the name.
 func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
 	u, err := parseEndpoint(endpoint)
 	if err != nil {

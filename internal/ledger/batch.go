@@ -14,11 +14,10 @@ import (
 )
 
 const (
-	// batchTime bounds one write with its retries, batchMost its changes. A batch ends once it has batchSize bytes.
-	batchTime = 3 * time.Minute
-	batchMost = 1000
-	batchSize = maxFile / 4
-	parallel  = 32 // bounds the goroutines of one call
+	batchTime = 3 * time.Minute // bounds one write with its retries
+	batchMost = 1000            // bounds the changes of a batch
+	batchSize = maxFile / 4     // ends a batch that has so many bytes
+	parallel  = 32              // bounds the goroutines of one call
 )
 
 // change replaces the record, or the genesis, that has seq expectSeq.

@@ -44,11 +44,11 @@ const (
 	racePause       = 20 * time.Millisecond  // the first pause after a lost race
 	outcomePause    = 250 * time.Millisecond // the first pause after a failed write of an outcome
 	longestPause    = 15 * time.Second       // bounds every pause
-	outcomePatience = Lease                  // bounds the retries of an outcome's write: then another run may take over
+	outcomePatience = Lease                  // bounds its retries: then another run may take over
 )
 
-// change makes a move by compare-and-swap. After a conflict it retries if the move allows the new record. With an error,
-// it returns the record whose write failed, if it got that far.
+// change makes a move by compare-and-swap. After a conflict it retries if the move allows the new record. With an
+// error, it returns the record whose write failed, if it got that far.
 func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, error) {
 	m = l.withNonce(m)
 	pause := racePause

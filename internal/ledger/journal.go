@@ -13,8 +13,7 @@ import (
 
 // Made is the platform's answer that it accepted a request.
 type Made struct {
-	// How defaults to Created.
-	How               How
+	How               How // defaults to Created
 	HTTP              int
 	AcceptedAt        time.Time // defaults to now
 	RemoteName, UID   string    // RemoteName may differ from the requested name
@@ -34,9 +33,8 @@ func (a AppliedSpec) move() move {
 
 // Adoption is a person's statement that a request was executed, or that git owns an object.
 type Adoption struct {
-	// Spec is canonical JSON, Digest its digest as plan computes it.
-	Spec                               []byte
-	Digest                             canon.Sum
+	Spec                               []byte    // canonical JSON
+	Digest                             canon.Sum // of Spec, as plan computes it
 	Reason, By                         string
 	RemoteName, UID, CreationTimestamp string // as in Made
 }

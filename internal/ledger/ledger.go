@@ -105,11 +105,10 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// remoteBatch is how many requests a run claims together in a remote store (docs/design.md A7), remoteDelay how long a first
-// write there waits for others.
+// In a remote store (docs/design.md A7):
 const (
-	remoteBatch = 20
-	remoteDelay = 10 * time.Millisecond
+	remoteBatch = 20                    // how many requests a run claims together
+	remoteDelay = 10 * time.Millisecond // how long a first write waits for others
 )
 
 // OpenStore opens the store that cfg names, as Open does.

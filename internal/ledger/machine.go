@@ -93,9 +93,8 @@ func (r Record) taken() error {
 
 // Intent is what a run is about to send, and when.
 type Intent struct {
-	// Spec is canonical JSON, Digest its digest as plan computes it.
-	Spec   []byte
-	Digest canon.Sum
+	Spec   []byte    // canonical JSON
+	Digest canon.Sum // of Spec, as plan computes it
 	At     Instant
 	Before *Listing // the live objects that look like the new one; nil means unknown
 	// TakeOver claims a request of a run that died. It keeps its name and the time of its first claim.

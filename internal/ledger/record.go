@@ -140,7 +140,7 @@ type Genesis struct {
 	Workspace     string              `json:"workspace"`
 	WorkspaceName string              `json:"workspaceName,omitempty"`
 	Proofs        map[kind.Area]Proof `json:"proofs,omitempty"`
-	Finished      *Finished           `json:"finished,omitempty"` // the last complete apply that changed the set of requests
+	Finished      *Finished           `json:"finished,omitempty"` // the last that changed the set of requests
 }
 
 // Finished is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the

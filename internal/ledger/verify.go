@@ -11,9 +11,8 @@ import (
 
 // Verified is the result of Verify.
 type Verified struct {
-	Records int `json:"records"`
-	// Records counts the readable records; Damage has a message for each damaged record or file.
-	Damage []string `json:"damage,omitempty"`
+	Records int      `json:"records"`          // how many are readable
+	Damage  []string `json:"damage,omitempty"` // a message for each damaged record or file
 }
 
 func (v *Verified) damaged(format string, args ...any) {
