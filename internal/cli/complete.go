@@ -121,11 +121,6 @@ func (a *app) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeFiles offers any file, as the shell does.
-func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveDefault
-}
-
 // completeReports offers FORMAT=, and then lets the shell complete the file.
 func completeReports(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if strings.Contains(toComplete, "=") {
@@ -142,7 +137,7 @@ func completeWords(words ...string) cobra.CompletionFunc {
 func (a *app) byPlaceholder(of string) cobra.CompletionFunc {
 	switch of {
 	case "FILE":
-		return completeFiles
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	case "DIR":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	case "PATH":

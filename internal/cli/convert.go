@@ -55,7 +55,7 @@ func newConvert(a *app) *cobra.Command {
 	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if opts.urls {
-			return completeFiles(cmd, args, toComplete)
+			return a.byPlaceholder("FILE")(cmd, args, toComplete)
 		}
 		return a.completePaths(cmd, args, toComplete)
 	}

@@ -86,36 +86,18 @@ func (a *app) flagSettings() (list []doctor.Setting) {
 // writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
 // do below each that needs it. -v also shows what follows from other lines.
 func writeChecks(out report.Lines, r doctor.Report, opts report.Options) {
-	if rows := settingRows(r.Settings, opts.Verbose, opts.Width); len(rows) > 0 {
+	var rows [][]string
+	for _, s := range r.Settings {
+		if s.Value != "" || !s.Optional || opts.Verbose {
+			rows = append(rows, []string{s.Name, cmp.Or(s.Value, "none"), s.Origin})
+		}
+	}
+	if len(rows) > 0 {
 		out.Marked(rows, opts)
 		out.Printf("\n")
 	}
 	out.Marked(checkRows(r.Checks, opts.Verbose), opts)
 	out.Printf("\n%s\n", summaryOf(r.Checks))
-}
-
-// settingRows shows who chose a setting in a column of its own, or behind the value if the terminal is
-// too narrow.
-func settingRows(settings []doctor.Setting, all bool, width int) [][]string {
-	var rows [][]string
-	var widest [3]int
-	for _, s := range settings {
-		if s.Value == "" && s.Optional && !all {
-			continue
-		}
-		row := []string{s.Name, cmp.Or(s.Value, "none"), s.Origin}
-		rows = append(rows, row)
-		for i, cell := range row {
-			widest[i] = max(widest[i], len(cell))
-		}
-	}
-	if width == 0 || widest[0]+2+widest[1]+2+widest[2] <= width {
-		return rows
-	}
-	for i, row := range rows {
-		rows[i] = []string{row[0], row[1] + " (" + row[2] + ")"}
-	}
-	return rows
 }
 
 func checkRows(checks []doctor.Finding, all bool) [][]string {

@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ import (
 
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
+	"trueup/internal/report"
 	"trueup/internal/sandbox"
 )
 
@@ -374,15 +374,17 @@ func matches(text, pattern string) bool { return regexp.MustCompile(pattern).Mat
 // TestDoctorsSettingsFitTheTerminal: who chose a value stands in a column of its
 // own only where there is room for it.
 func TestDoctorsSettingsFitTheTerminal(t *testing.T) {
-	settings := []doctor.Setting{
+	r := doctor.Report{Settings: []doctor.Setting{
 		{Name: "compute.url", Value: "https://api.example.com/machine/v1/region-1", Origin: "TRUEUP_COMPUTE_URL"},
 		{Name: "proxy", Origin: "default", Optional: true},
-	}
-	columns := [][]string{{"compute.url", "https://api.example.com/machine/v1/region-1", "TRUEUP_COMPUTE_URL"}}
-	for width, want := range map[int][][]string{
-		0: columns, 76: columns, 75: {{"compute.url", "https://api.example.com/machine/v1/region-1 (TRUEUP_COMPUTE_URL)"}},
+	}}
+	wide := "compute.url  https://api.example.com/machine/v1/region-1  TRUEUP_COMPUTE_URL\n"
+	for width, want := range map[int]string{
+		0: wide, 76: wide, 75: "compute.url  https://api.example.com/machine/v1/region-1\n             TRUEUP_COMPUTE_URL\n",
 	} {
-		if got := settingRows(settings, false, width); !reflect.DeepEqual(got, want) {
+		var out strings.Builder
+		writeChecks(report.NewLines(&out), r, report.Options{Width: width})
+		if got, _, _ := strings.Cut(out.String(), "\n\n"); got+"\n" != want {
 			t.Errorf("in %d columns: %q", width, got)
 		}
 	}
