@@ -161,6 +161,7 @@ func (s *subject) unique(noun, fix string) func(at, key string) {
 func oddities(path string) []string {
 	before, _, _ := strings.Cut(path, "?")
 	before, _, _ = strings.Cut(before, "#")
+	segments := "/" + before + "/"
 	_, badEscape := url.PathUnescape(path)
 	var odd []string
 	for _, o := range []struct {
@@ -168,7 +169,8 @@ func oddities(path string) []string {
 		what  string
 	}{
 		{strings.Contains(before, "//"), "an empty segment"},
-		{hasDotSegment(before), ". or .. as a segment"},
+		// clients resolve these before they request a path (RFC 3986, 5.2.4)
+		{strings.Contains(segments, "/./") || strings.Contains(segments, "/../"), ". or .. as a segment"},
 		{strings.Contains(path, "?"), "a query"},
 		{strings.Contains(path, "#"), "a fragment"},
 		{strings.ContainsFunc(path, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), "white space or a control character"},
@@ -189,13 +191,6 @@ func oddities(path string) []string {
 		odd = append(odd, noun+strings.Join(raw, " ")+", which clients encode")
 	}
 	return odd
-}
-
-// hasDotSegment reports whether a segment is . or .., which clients resolve before they request a path
-// (RFC 3986, 5.2.4).
-func hasDotSegment(path string) bool {
-	return strings.Contains(path, "/.") && // false for most paths, at no cost
-		(strings.Contains("/"+path+"/", "/./") || strings.Contains("/"+path+"/", "/../"))
 }
 
 func oddPath(path string, odd []string) string {

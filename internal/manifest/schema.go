@@ -79,8 +79,7 @@ func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 			s.failed[x.Field] = true
 		}
 	}
-	var invalid *jsonschema.ValidationError
-	if errors.As(validators()[k]().Validate(s.doc), &invalid) {
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](validators()[k]().Validate(s.doc)); ok {
 		s.leaves(invalid)
 	}
 }

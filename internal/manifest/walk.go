@@ -169,9 +169,6 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	}
 }
 
-// errChanged prevents a plan from half a file, where the other half would look removed.
-var errChanged = errors.New("it changed while trueup read it: run trueup again when nothing writes to it")
-
 // read reads the file into the buffer, at most one byte more than the limit.
 func (t Text) read(limit int64, buffer *bytes.Buffer) ([]byte, error) {
 	if t.FS == nil {
@@ -209,7 +206,7 @@ func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]
 		return nil, err
 	}
 	if size := min(before.Size(), limit+1); int64(buffer.Len()) != size || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
-		return nil, errChanged
+		return nil, errors.New("it changed while trueup read it: run trueup again when nothing writes to it") // the rest would look removed
 	}
 	return buffer.Bytes(), nil
 }

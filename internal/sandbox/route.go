@@ -107,8 +107,8 @@ func (s *Server) answer(c *call, unread error) (*fault.Answer, error) {
 
 // unreadable is the error for a body that could not be read.
 func unreadable(err error) error {
-	var large *http.MaxBytesError
-	if !errors.As(err, &large) {
+	large, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	if !tooLarge {
 		return badRequest("the body could not be read: %v", err)
 	}
 	return failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
@@ -186,8 +186,8 @@ func badRequest(format string, args ...any) error {
 }
 
 func (c *call) failed(err error) *fault.Answer {
-	var f *fault.Failure
-	if !errors.As(err, &f) {
+	f, ok := errors.AsType[*fault.Failure](err)
+	if !ok {
 		f = failure(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)
 	}
 	f.Details.Name = c.name
