@@ -94,6 +94,10 @@ func (f *Field) Example(lists bool) any {
 	case f.Type != ObjectType:
 		return "..."
 	}
+	return f.exampleObject(lists)
+}
+
+func (f *Field) exampleObject(lists bool) any {
 	out, optional := map[string]any{}, map[string]any{}
 	for _, name := range f.Names {
 		switch below := f.Fields[name]; {

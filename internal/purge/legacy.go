@@ -71,7 +71,7 @@ func (l Legacy) named(text string) (named []string, isRequest bool) {
 	}
 	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
 	rest, found := strings.CutPrefix(strings.ToLower(text), service)
-	isRequest = service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
+	isRequest = service != "" && found && strings.IndexAny(rest+"/", "/?#") == 0
 	if !isRequest && (l.Service != "" || l.Hosts.has(u.Hostname())) {
 		return nil, false
 	}
