@@ -29,8 +29,10 @@ func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
 		git:  sync.OnceValue(func() routeIndex { return newRouteIndex(routesOf(o.Spec)) }),
 		kept: map[string][]manifest.Location{},
 	}
-	is := routesOf(o.Spec)
-	if it.Request != nil {
+	var is manifest.Routes
+	if it.Request == nil {
+		is = routesOf(o.Spec)
+	} else {
 		is = manifest.RoutesOf(effect.Apply(patch, before))
 	}
 	return append(r.locations(is.Locations), r.upstreams(is)...)
@@ -160,32 +162,32 @@ func differing(a, b map[string]string) []string {
 // routeIndex finds upstreams by their names, and locations by their paths, with and without a host.
 type routeIndex struct {
 	upstreams map[string]manifest.Upstream
-	locations map[string][]manifest.Location
+	locations map[[2]string][]manifest.Location
 }
 
 func newRouteIndex(r manifest.Routes) routeIndex {
-	x := routeIndex{map[string]manifest.Upstream{}, map[string][]manifest.Location{}}
+	x := routeIndex{map[string]manifest.Upstream{}, map[[2]string][]manifest.Location{}}
 	for _, u := range r.Upstreams {
 		x.upstreams[u.Name] = u
 	}
 	for _, l := range r.Locations {
-		for _, key := range []string{l.Path, hostAndPath(l)} {
+		for _, key := range [][2]string{{anyHost, l.Path}, {kind.HostKey(l.Host), l.Path}} {
 			x.locations[key] = append(x.locations[key], l)
 		}
 	}
 	return x
 }
 
-// hostAndPath is unlike any path, which begins with a slash.
-func hostAndPath(l manifest.Location) string { return kind.HostKey(l.Host) + " " + l.Path }
+// anyHost is unlike any host.
+const anyHost = "/"
 
 // location returns the location of the same path and host. A missing host matches the only location of
 // the path (docs/design.md 0.16).
 func (x routeIndex) location(l manifest.Location) (manifest.Location, bool) {
-	if same := x.locations[hostAndPath(l)]; len(same) > 0 {
+	if same := x.locations[[2]string{kind.HostKey(l.Host), l.Path}]; len(same) > 0 {
 		return same[len(same)-1], true
 	}
-	if all := x.locations[l.Path]; len(all) == 1 && (l.Host == "" || all[0].Host == "") {
+	if all := x.locations[[2]string{anyHost, l.Path}]; len(all) == 1 && (l.Host == "" || all[0].Host == "") {
 		return all[0], true
 	}
 	return manifest.Location{}, false
@@ -205,8 +207,8 @@ func purged(requests []purge.Spec, hostname string) func(manifest.Location) bool
 	}
 	cover := purge.NewCover(lists...)
 	return func(l manifest.Location) bool {
-		path, anyHost := l.Purged(), !canName(l.Host, hostname)
-		fits := func(i int, _ string) bool { return anyHost || l.HostIn(hosts[i]) }
+		path, unnamed := l.Purged(), !canName(l.Host, hostname)
+		fits := func(i int, _ string) bool { return unnamed || l.HostIn(hosts[i]) }
 		_, _, ok := cover.By(path, fits)
 		return ok || slices.ContainsFunc(files[path], func(i int) bool { return fits(i, path) })
 	}

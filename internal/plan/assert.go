@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"io"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -63,27 +62,34 @@ func (it *Item) asserted() map[string]any {
 	values := func(list []merge.Value) []any {
 		return each(list, func(v merge.Value) any { return []any{v.Path, v.Value} })
 	}
-	o := map[string]any{
-		"after":        each(it.After, func(key kind.Key) any { return key.String() }),
-		"lists":        each(it.Lists, func(l merge.SentList) any { return []any{l.Path, l.Elements} }),
-		"changes":      each(it.Changes, func(c Change) any { return c.asserted() }),
-		"preserved":    values(it.Preserved),
-		"collateral":   values(it.Collateral),
-		"firstContact": values(it.FirstContact),
-		"uid":          it.Live.UID,
-		"replaced":     sum(it.Live.Replaced),
-		"remoteName":   it.RemoteName,
-		"desired":      sum(it.DesiredDigest),
-		"deleted":      it.Deleted,
-		"recreate":     it.Recreate,
-		"resend":       it.Resend,
-		"lost":         it.Lost,
-		"found":        it.Found,
-		"record":       it.Record,
-		"failed":       it.Failed,
-		"needsPerson":  it.NeedsPerson,
+	o := make(map[string]any)
+	for _, f := range []struct {
+		name  string
+		value any
+	}{
+		{"after", each(it.After, func(key kind.Key) any { return key.String() })},
+		{"lists", each(it.Lists, func(l merge.SentList) any { return []any{l.Path, l.Elements} })},
+		{"changes", each(it.Changes, func(c Change) any { return c.asserted() })},
+		{"preserved", values(it.Preserved)},
+		{"collateral", values(it.Collateral)},
+		{"firstContact", values(it.FirstContact)},
+		{"uid", it.Live.UID},
+		{"replaced", sum(it.Live.Replaced)},
+		{"remoteName", it.RemoteName},
+		{"desired", sum(it.DesiredDigest)},
+		{"deleted", it.Deleted},
+		{"recreate", it.Recreate},
+		{"resend", it.Resend},
+		{"lost", it.Lost},
+		{"found", it.Found},
+		{"record", it.Record},
+		{"failed", it.Failed},
+		{"needsPerson", it.NeedsPerson},
+	} {
+		if !reflect.ValueOf(f.value).IsZero() {
+			o[f.name] = f.value
+		}
 	}
-	maps.DeleteFunc(o, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
 	o["kind"], o["name"], o["op"], o["exists"] = it.Kind, it.Name, string(it.Op), it.Live.Exists
 	if r := it.Request; r != nil {
 		o["request"] = []any{r.Method, r.Path, r.ContentType, canon.Digest(r.Body).String()}
