@@ -203,15 +203,12 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 		_, err = l.change(ctx, key, m)
 		pause = min(2*pause, longestPause)
 	}
-	left, ours := l.lastWrite(key)
-	if err == nil || !ours || errors.Is(err, ErrConflict) {
-		return err
+	if left, ours := l.lastWrite(key); err != nil && ours && !errors.Is(err, ErrConflict) {
+		if rec, toErr := m.to(left.rec); toErr == nil {
+			return &UnrecordedError{Record: rec.withStep(l.step(left.rec, m)), error: err}
+		}
 	}
-	rec, terr := m.to(left.rec)
-	if terr != nil {
-		return err
-	}
-	return &UnrecordedError{Record: rec.withStep(l.step(left.rec, m)), error: err}
+	return err
 }
 
 func temporary(err error) bool {
