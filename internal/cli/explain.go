@@ -99,7 +99,7 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete strin
 		if err != nil {
 			return nil, noFiles
 		}
-		out = append(out, offers(t.Below(), func(f [2]string) (string, string) { return toComplete[:at+1] + f[0], f[1] })...)
+		out = append(out, offers(t.Below(), func(f explain.Below) (string, string) { return toComplete[:at+1] + f.Name, f.Title })...)
 	}
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }

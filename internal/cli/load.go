@@ -39,8 +39,6 @@ func (a *app) config() config.Options {
 	return o
 }
 
-func userAgent() string { return strings.ReplaceAll(toolName(), " ", "/") }
-
 func (a *app) inCI() bool { return config.InCI(a.env.Getenv) }
 
 func (a *app) warn(w api.Warning) {

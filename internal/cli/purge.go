@@ -135,7 +135,13 @@ func newPurgeList(a *app) *cobra.Command {
 		}
 		if all && known.View.Problem == "" {
 			err := a.withLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
-				return addAllRequests(ctx, l, known.View)
+				records, err := l.List(ctx)
+				for _, rec := range records {
+					if _, there := known.View.Records[rec.Key]; !there && rec.State != "" {
+						known.View.Records[rec.Key] = rec
+					}
+				}
+				return err
 			})
 			if err != nil {
 				return doc, err
@@ -150,20 +156,6 @@ func newPurgeList(a *app) *cobra.Command {
 	f.StringArrayVar(&only, "only", nil, "list only purges of `STATUS`; repeatable")
 	oneOfFlag(f, "only", compose.Statuses()...)
 	return cmd
-}
-
-// addAllRequests adds the requests of the ledger that a view does not have.
-func addAllRequests(ctx context.Context, l *ledger.Ledger, view ledger.View) error {
-	records, err := l.List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, rec := range records {
-		if _, there := view.Records[rec.Key]; !there && rec.State != "" {
-			view.Records[rec.Key] = rec
-		}
-	}
-	return nil
 }
 
 // writePurges writes a list as tables, and below them what a person must do.

@@ -65,3 +65,5 @@ func toolName() string {
 	info, _ := debug.ReadBuildInfo()
 	return "trueup " + buildOf(info).Version
 }
+
+func userAgent() string { return strings.ReplaceAll(toolName(), " ", "/") }

@@ -82,18 +82,14 @@ func Roots() (names []string) {
 	return append(names, kind.OwnFiles()...)
 }
 
-// Below returns the names of the fields below a topic, with their titles.
-func (t Topic) Below() [][2]string {
+// Below returns the fields below a topic, but not those with names that users choose.
+func (t Topic) Below() []Below {
 	f, _, ok := t.field()
 	if !ok {
 		return nil
 	}
-	var list [][2]string
-	f = element(f)
-	for _, name := range f.Names {
-		list = append(list, [2]string{name, f.Fields[name].Title})
-	}
-	return list
+	fields := FactsOf(f).Fields
+	return fields[:len(element(f).Names)]
 }
 
 // IsWhole reports whether the topic is a whole object, and no field of it.
