@@ -12,8 +12,7 @@ import (
 	"trueup/internal/purge"
 )
 
-// shownNames limits the names in a message.
-const shownNames = 5
+const shownNames = 5 // in a message
 
 // checkLocationUnreachable reports each location that hides others once.
 func checkLocationUnreachable(s *subject) {

@@ -14,8 +14,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// maxName is the longest name of a Kubernetes-style resource.
-const maxName = 253
+const maxName = 253 // of a Kubernetes-style resource
 
 func checkNameShape(s *subject) {
 	name := text(mapping(s.Doc, "metadata"), "name") // without one, the schema reports it

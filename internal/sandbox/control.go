@@ -131,8 +131,7 @@ func refusal(r *http.Request) string {
 	return ""
 }
 
-// seededBefore is the default age of a seeded object: old enough to be ready.
-const seededBefore = time.Hour
+const seededBefore = time.Hour // the default age of a seeded object: old enough to be ready
 
 // LoadSeed stores every document of a YAML or JSON stream, as Put does.
 func (s *Server) LoadSeed(raw []byte) error {

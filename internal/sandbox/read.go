@@ -13,8 +13,7 @@ import (
 	"trueup/internal/sandbox/fault"
 )
 
-// tokenLife is how long a continue token is valid.
-const tokenLife = 5 * time.Minute
+const tokenLife = 5 * time.Minute // of a continue token
 
 // The age at which a new snapshot gets a status, and at which it becomes ready or,
 // without its disk, failed; and how long lists still show a deleted snapshot.
@@ -24,8 +23,7 @@ const (
 	TerminatingFor = 30 * time.Second
 )
 
-// missingDisk is the prefix of disks that don't exist.
-const missingDisk = "missing-"
+const missingDisk = "missing-" // begins the names of disks that don't exist
 
 // gone reports whether a stored object no longer exists: an expired purge
 // (docs/platform.md 3), or a snapshot whose deletion is complete.

@@ -124,8 +124,7 @@ func (s *Server) OnRequest(f func(method, path string)) {
 	s.hook = f
 }
 
-// maxBody is the largest body of a request, in bytes.
-const maxBody = 16 << 20
+const maxBody = 16 << 20 // bytes of a request
 
 // ServeHTTP answers requests to the platform, and those below ControlBase. It
 // panics with http.ErrAbortHandler to break a connection.

@@ -233,8 +233,7 @@ func (s *Server) Executed() (map[string]int, error) {
 	return out, wrap(err, "executed purges")
 }
 
-// keptRequests is how many requests the log keeps.
-const keptRequests = 20000
+const keptRequests = 20000 // in the request log
 
 // Request is an entry of the request log. It has no headers, so no token. Path is
 // escaped; Status is 0 if no answer was sent; Time is the platform's.
