@@ -3,11 +3,17 @@ package purge
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Line is an entry of a list, and its line number from 1.
@@ -94,4 +100,254 @@ func (l *Line) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	l.Text = strings.TrimSpace(l.Text)
 	l.Line, _ = d.InputPos()
 	return err
+}
+
+// Legacy converts lists of the older purge service (docs/platform.md 9).
+type Legacy struct {
+	Hosts Hosts // the hostnames that a purge may name
+	// Service is the address of the older service, or empty if unknown. The query of a request to it
+	// names what to purge.
+	Service string
+	Host    string // Host is that of entries without one. If it is empty, they are unplaced.
+	// Query says what to do with the query of an address: no document says whether the path of a purge has
+	// one (docs/platform.md 2.3). QueryDropped purges the path alone, QueryPrefix everything that begins with
+	// the path, and QueryKept the path with its query. Place refuses a query if it is empty.
+	Query string
+}
+
+// The values of Legacy.Query.
+const (
+	QueryDropped = "drop"
+	QueryPrefix  = "prefix"
+	QueryKept    = "keep"
+)
+
+// notAlone matches text beside an address in a line, which must not become part of its path: a comment,
+// another column, another address.
+var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\t|\s#|[\s,;]https?://`) })
+
+// Place returns what an entry of a list asks to purge: an address, or all that a request to the older service
+// names. It guesses nothing, because a purge is sent once. Its errors say what to write instead.
+func (l Legacy) Place(text string) (wanted []Wanted, err error) {
+	if notAlone().MatchString(text) {
+		return nil, errors.New("has more than one address: write one address a line, and comments on their own line")
+	}
+	named, isRequest := l.named(text)
+	switch {
+	case !isRequest:
+		w, err := l.address(text)
+		return []Wanted{w}, err
+	case len(named) == 0:
+		return nil, errors.New("is a request to the older service without an address in its query: write the address that it purges: https://HOST/PATH")
+	}
+	for _, each := range named {
+		w, err := l.address(each)
+		if err != nil {
+			return nil, fmt.Errorf("names %q, which %w", each, err)
+		}
+		wanted = append(wanted, w)
+	}
+	return wanted, nil
+}
+
+// named returns the addresses in the query of a request to the older service. If that service is unknown, a
+// request is any address with such a query on another host than Hosts.
+func (l Legacy) named(text string) (named []string, isRequest bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return nil, false
+	}
+	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
+	rest, found := strings.CutPrefix(strings.ToLower(text), service)
+	isRequest = service != "" && found && strings.IndexAny(rest+"/", "/?#") == 0
+	if !isRequest && (l.Service != "" || l.Hosts.has(u.Hostname())) {
+		return nil, false
+	}
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		_, value, _ := strings.Cut(part, "=")
+		if value, err := url.QueryUnescape(value); err == nil && isAddress(value) {
+			named = append(named, value)
+		}
+	}
+	return named, isRequest || len(named) > 0
+}
+
+// isAddress reports whether a text begins like the address of a page.
+func isAddress(text string) bool {
+	scheme, _, ok := strings.Cut(strings.ToLower(text), "//")
+	return ok && (scheme == "" || scheme == "http:" || scheme == "https:")
+}
+
+func (l Legacy) address(text string) (w Wanted, err error) {
+	text, _, _ = strings.Cut(text, "#")
+	text, query, asks := strings.Cut(text, "?")
+	if strings.HasSuffix(text, "**") {
+		text = strings.TrimRight(text, "*") + "*"
+	}
+	if host, _, _ := strings.Cut(text, "/"); l.Hosts.has(host) {
+		text = "//" + text
+	}
+	if strings.HasPrefix(text, "//") {
+		text = "https:" + text
+	}
+	a, err := ParseAddress(text)
+	switch {
+	case errors.Is(err, errInnerStar):
+		fix := "write each path: /* would purge the whole hostname"
+		if before, _, _ := strings.Cut(a.Path, "*"); before != "/" {
+			fix = "write " + before + "*, which purges more, or write each path"
+		}
+		return w, fmt.Errorf("%w: %s", err, fix)
+	case err != nil:
+		return w, fmt.Errorf("%w: write https://HOST/PATH", err)
+	case hasDots(a.Path):
+		return w, errors.New("has the segment . or .., which browsers resolve before a request: write the path that they request")
+	}
+	if w, err = l.on(cmp.Or(a.Host, l.Host)); err != nil {
+		return w, err
+	}
+	if w.Path = a.Path; asks {
+		w.Path, err = l.asked(a.Path, query)
+	}
+	return w, err
+}
+
+func (l Legacy) on(host string) (Wanted, error) {
+	hostname, subdomain, ok := l.Hosts.Place(host)
+	switch {
+	case host == "":
+		return Wanted{}, errors.New("names no host: write https://HOST/PATH, or name the host with --hostname HOST")
+	case strings.Contains(host, "*"):
+		return Wanted{}, errors.New("has a * in its host, but a purge must name each subdomain: write one address for each subdomain")
+	case !ok:
+		return Wanted{}, fmt.Errorf("has the host %s, which no known CDN serves: check the host, or name the hostname of its CDN: --cdn HOSTNAME", host)
+	case !isSubdomain(subdomain, hostname):
+		return Wanted{}, fmt.Errorf("has the host %s, and the part before %s is not a subdomain: check the host", host, hostname)
+	}
+	return Wanted{Hostname: hostname, Subdomain: subdomain}, nil
+}
+
+func (l Legacy) asked(path, query string) (string, error) {
+	switch {
+	case l.Query == QueryDropped:
+		return path, nil
+	case l.Query == QueryPrefix && path == "/":
+		return "", errors.New("has a query and no path, so --query prefix would purge everything: write each path")
+	case l.Query == QueryPrefix:
+		return strings.TrimSuffix(path, "*") + "*", nil
+	case l.Query == QueryKept && strings.Contains(path+query, "*"):
+		return "", errors.New("has a query and a *: write each address")
+	case l.Query == QueryKept:
+		return path + "?" + encode(query, inQuery), nil
+	}
+	return "", errors.New("has a query, and the platform does not document how a purge treats queries: choose with --query: drop, prefix or keep")
+}
+
+func hasDots(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool {
+		s = strings.ReplaceAll(strings.ToLower(s), "%2e", ".")
+		return s == "." || s == ".."
+	})
+}
+
+// labels matches a host (RFC 1123).
+var labels = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`)
+})
+
+// isSubdomain reports whether a text may precede a hostname, which it must not contain (docs/platform.md 2.3).
+// Empty is the hostname itself.
+func isSubdomain(subdomain, hostname string) bool {
+	return subdomain == "" || labels().MatchString(subdomain) && !strings.Contains(subdomain, hostKey(hostname))
+}
+
+// ReadLegacyList reads a list of addresses, one a line or as JSON. In JSON, it takes every text of a list, and the
+// texts in objects that look like an address or a path. Other values of a list are entries, too, which have no place.
+func ReadLegacyList(data []byte) ([]Line, error) {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {
+		return readJSON(data)
+	}
+	list, err := ReadLines(bytes.NewReader(data))
+	for i := range list {
+		list[i].Text = unquoted(list[i].Text)
+	}
+	return list, err
+}
+
+// unquoted removes quotes and a comma around a line, such as one copied from source code.
+func unquoted(text string) string {
+	for _, quote := range []string{`"`, `'`} {
+		inner, quoted := strings.CutPrefix(text, quote)
+		if inner, closed := strings.CutSuffix(strings.TrimSuffix(inner, ","), quote); quoted && closed {
+			return inner
+		}
+	}
+	return text
+}
+
+type jsonList struct {
+	*json.Decoder
+	data     []byte
+	at, line int // line is the line of offset at
+	entries  []Line
+}
+
+// maxNested limits nested lists and objects.
+const maxNested = 1000
+
+func readJSON(data []byte) ([]Line, error) {
+	l := &jsonList{Decoder: json.NewDecoder(bytes.NewReader(data)), data: data, line: 1}
+	l.UseNumber()
+	for {
+		token, err := l.Token()
+		if errors.Is(err, io.EOF) {
+			return l.entries, nil
+		}
+		if err == nil {
+			err = l.value(token, false, maxNested)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("line %d: the JSON ends too early", l.lineAt(len(data)))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: it is not JSON: %w", l.lineAt(int(l.InputOffset())), err)
+		}
+	}
+}
+
+// lineAt returns the line of an offset, which must not be before an earlier one.
+func (l *jsonList) lineAt(offset int) int {
+	l.line += bytes.Count(l.data[l.at:offset], []byte("\n"))
+	l.at = offset
+	return l.line
+}
+
+func (l *jsonList) value(token json.Token, inObject bool, depth int) error {
+	if delim, isDelim := token.(json.Delim); isDelim {
+		return l.values(delim == '{', depth)
+	}
+	text, isText := token.(string)
+	if !inObject || isText && (isAddress(text) || strings.HasPrefix(text, "/")) {
+		l.entries = append(l.entries, Line{strings.TrimSpace(fmt.Sprint(token)), l.lineAt(int(l.InputOffset()))})
+	}
+	return nil
+}
+
+func (l *jsonList) values(ofObject bool, depth int) error {
+	if depth == 0 {
+		return fmt.Errorf("it is nested more than %d deep", maxNested)
+	}
+	for isKey := ofObject; ; isKey = ofObject && !isKey {
+		token, err := l.Token()
+		if err != nil || token == json.Delim(']') || token == json.Delim('}') {
+			return err
+		}
+		if !isKey {
+			if err := l.value(token, ofObject, depth-1); err != nil {
+				return err
+			}
+		}
+	}
 }
