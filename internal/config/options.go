@@ -156,7 +156,7 @@ func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
 		return nil, err
 	}
 	w, wrong := o.Platform(s, p)
-	if err := cmp.Or(w.CheckPin(), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
+	if err := cmp.Or(CheckPin(w.Pin, w.Workspace), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
 		return nil, err
 	}
 	w.API.RootCAs = roots
@@ -196,9 +196,6 @@ func (o Options) apiConfig(ws kind.Workspace) api.Config {
 	return cfg
 }
 
-// CheckPin refuses another workspace than the one that the environment allows.
-func (w *Platform) CheckPin() error { return CheckPin(w.Pin, w.Workspace) }
-
 // CheckPin refuses another workspace than the one whose UUID is the pin; an empty pin allows any.
 func CheckPin(pin string, ws kind.Workspace) error {
 	if pin == "" || pin == ws.UUID {
@@ -210,7 +207,7 @@ func CheckPin(pin string, ws kind.Workspace) error {
 
 // Admit refuses to send tokens elsewhere than the environment allows and the ledger was made for.
 func (w *Platform) Admit(ctx context.Context, areas ...kind.Area) error {
-	if err := w.CheckPin(); err != nil {
+	if err := CheckPin(w.Pin, w.Workspace); err != nil {
 		return err
 	}
 	l, err := w.OpenLedger(ctx)

@@ -180,8 +180,8 @@ func (e *examiner) checkProject() Finding {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
 		return fail(exit.Error, e.ProjectErr.Error(), "see docs/configuration.md")
-	case exists && e.platform != nil && e.platform.CheckPin() != nil:
-		return fail(exit.Error, e.platform.CheckPin().Error(), "")
+	case exists && e.platform != nil && config.CheckPin(e.platform.Pin, e.platform.Workspace) != nil:
+		return fail(exit.Error, config.CheckPin(e.platform.Pin, e.platform.Workspace).Error(), "")
 	case exists:
 		return ok(filepath.Join(e.Project.Dir, project.File))
 	case e.Sandbox:
