@@ -2,10 +2,19 @@ package adopt
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"trueup/internal/diag"
 	"trueup/internal/exit"
@@ -16,6 +25,210 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/project"
 )
+
+// makeDrafts makes the manifest of each object, and refuses those that would be wrong.
+func (r *run) makeDrafts(ctx context.Context) error {
+	progress, end := r.Begin("making manifests")
+	defer end()
+	for n, i := range r.Items {
+		progress(n, len(r.Items))
+		if i.live.Terminating {
+			i.Verdict, i.Reason = LeftOut, "it is being deleted"
+			continue
+		}
+		r.judge(i)
+		if err := r.draftText(i); err != nil {
+			return err
+		}
+	}
+	for {
+		// What is refused may have made others invalid.
+		if again, err := r.refuseInvalid(ctx); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// draftText makes the text of a manifest, and chooses the file of a new one.
+func (r *run) draftText(i *Item) (err error) {
+	if i.Verdict == New && !r.opts.Stdout {
+		if r.target == (files.Folder{}) {
+			if r.target, err = r.findTarget(); err != nil {
+				return err
+			}
+		}
+		i.File = r.target.Shown(r.fileOf(i))
+	}
+	if i.File != "" {
+		i.draft.Schema = r.project.SchemaAt(r.full(i.File))
+	}
+	if i.Verdict == Differs && r.opts.Diff {
+		git := i.draft
+		git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
+		if i.Before, err = manifest.Write(git); err != nil {
+			return err
+		}
+	}
+	i.After, err = manifest.Write(i.draft)
+	return err
+}
+
+func (r *run) newItems() []*Item {
+	return slices.DeleteFunc(slices.Clone(r.Items), func(i *Item) bool { return i.Verdict != New })
+}
+
+func draftsOf(items []*Item) []manifest.Draft {
+	drafts := make([]manifest.Draft, len(items))
+	for n, i := range items {
+		drafts[n] = i.draft
+	}
+	return drafts
+}
+
+func (r *run) judge(i *Item) {
+	k := i.live.Kind
+	taken := plan.Take(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
+	if !r.settled(i, taken.Spec) {
+		// What git has managed until now can't be left out: apply would remove it.
+		taken = plan.Take(k, r.project.Overrides, i.live.Spec, true)
+	}
+	i.Unknown = taken.Left
+	i.draft = manifest.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.head(i), Silence: "live has it"}
+	if !r.project.Exists() {
+		i.draft.Namespace = r.platform.Workspace.Name
+	}
+	switch {
+	case i.manifest == nil:
+		i.Verdict = New
+	case r.settled(i, i.manifest.Spec):
+		i.Verdict = InGit
+	default:
+		i.Verdict = Differs
+	}
+}
+
+// head returns the lines above a manifest: where it came from, without any text of the server.
+func (r *run) head(i *Item) []string {
+	origin := "the sandbox"
+	if base := r.platform.API.Endpoints[i.live.Kind.Area].Base; base != nil && !r.Sandbox {
+		origin = base.Scheme + "://" + base.Host
+	}
+	lines := []string{r.Clean(fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
+		r.platform.API.Now().UTC().Format(time.DateOnly), r.platform.Workspace.Name, origin))}
+	readsLedger := r.ledger != nil && r.view.Problem == ""
+	if readsLedger && i.live.Kind.CreateOnly() && r.view.Records[i.Key()].State != ledger.Posted {
+		lines = append(lines, "Created outside trueup, for example in the console, so trueup never deletes it.")
+	}
+	return lines
+}
+
+// findTarget returns the folder for new files: the one that the user named, or the project's first that
+// holds manifests or does not exist yet, or manifests in the current one.
+func (r *run) findTarget() (files.Folder, error) {
+	switch {
+	case r.opts.File != "":
+		return files.FolderAt(r.Dir, filepath.Dir(r.opts.File)), nil
+	case r.opts.Dir != "":
+		return files.FolderAt(r.Dir, r.opts.Dir), nil
+	case len(r.project.Manifests) == 0:
+		return files.FolderAt(r.Dir, project.Manifests), nil
+	}
+	for _, name := range r.project.Manifests {
+		info, err := os.Stat(filepath.Join(r.project.Dir, name))
+		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !manifest.IsYAML(name) && path.Ext(name) != ".json" {
+			return r.project.Folder(r.Dir, name), nil
+		}
+	}
+	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
+}
+
+func (r *run) fileOf(i *Item) string {
+	if r.opts.File != "" {
+		return filepath.Base(r.opts.File)
+	}
+	return path.Join(i.live.Kind.Plural(), fileNameOf(i.Name)+".yaml")
+}
+
+// refuseInvalid refuses new manifests that would be invalid beside those in git, or whose plan would
+// not be empty. It reports whether it refused one as invalid.
+func (r *run) refuseInvalid(ctx context.Context) (bool, error) {
+	sources := slices.Clone(r.sources)
+	byPath := map[string]*Item{}
+	for n, i := range r.newItems() {
+		path := fmt.Sprintf("\x00%d", n) // no file has that name
+		byPath[path] = i
+		sources = append(sources, manifest.Source{Data: i.After, Display: path})
+	}
+	if len(byPath) == 0 {
+		return false, nil
+	}
+	l, err := r.project.Load(ctx, sources, r.manifestOptions())
+	if err != nil {
+		return false, err
+	}
+	refused := false
+	for _, f := range l.Findings {
+		i := byPath[f.Path]
+		switch {
+		case f.Severity != diag.Error:
+		case i == nil: // for example that there are too many
+			return false, project.Loaded{Findings: diag.List{f}}.Refuse("nothing was written")
+		case i.Verdict == New:
+			i.refuseFor(f)
+			refused = true
+		}
+	}
+	for _, i := range byPath {
+		if i.Verdict != New {
+			continue
+		}
+		if o := l.Set.Find(i.Key()); o == nil || !r.settled(i, o.Spec) {
+			i.refuse("the manifest would not describe what is live", "this is a bug in trueup: report it with the platform's answer (-v)")
+		}
+	}
+	return refused, nil
+}
+
+func (i *Item) refuseFor(f diag.Finding) {
+	text := f.Message
+	if !strings.Contains(text, f.Field) {
+		text = f.Field + ": " + text
+	}
+	i.refuse(fmt.Sprintf("%s [%s]", text, f.Rule), "fix it where it was created and pull again, or keep it out of git; see trueup explain "+f.Rule)
+}
+
+// maxFileName bounds the name of an object's file, in bytes, without its ending: some file systems that
+// encrypt take 143.
+const maxFileName = 120
+
+// oddCharacter is what not every file system has, in one case. A name that begins with a dot would not be read,
+// with a hyphen taken for a flag. deviceName is what Windows takes for a device, whatever follows a dot.
+var (
+	oddCharacter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.-]|[^a-z0-9._-]`) })
+	deviceName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`) })
+)
+
+// fileNameOf returns the name of an object's file, without its ending: safe on every file system, and
+// another for each name.
+func fileNameOf(name string) string {
+	escape := func(text string) (out string) {
+		for _, c := range []byte(text) {
+			out += fmt.Sprintf("%%%02x", c)
+		}
+		return out
+	}
+	safe := oddCharacter().ReplaceAllStringFunc(name, escape)
+	if deviceName().MatchString(safe) {
+		safe = escape(safe[:1]) + safe[1:]
+	}
+	if len(safe) > maxFileName {
+		sum := sha256.Sum256([]byte(name))
+		// No name that is written out has a hyphen behind a percent sign.
+		tail := "%-" + hex.EncodeToString(sum[:8])
+		safe = safe[:maxFileName-len(tail)] + tail
+	}
+	return safe
+}
 
 func (r *run) write(ctx context.Context) error {
 	if err := r.writeNew(); err != nil || !r.opts.Replace {
