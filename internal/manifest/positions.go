@@ -86,6 +86,7 @@ type placeWalk struct {
 	places places
 	last   place
 	found  map[string]place
+	buffer []byte
 }
 
 // value reads the places of a value and of all below it. It builds paths only below those in found,
@@ -117,12 +118,21 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 		for v := range canon.Elements(json) {
 			at := ""
 			if named {
-				at = element(path, i)
+				at = w.wanted(path, i)
 			}
-			w.value(at, named, v)
+			w.value(at, at != "", v)
 			i++
 		}
 	}
+}
+
+// wanted returns the path of an element if it is in found, or "". It builds no other string.
+func (w *placeWalk) wanted(list string, i int) string {
+	w.buffer = append(strconv.AppendInt(append(append(w.buffer[:0], list...), '['), int64(i), 10), ']')
+	if _, ok := w.found[string(w.buffer)]; ok {
+		return string(w.buffer)
+	}
+	return ""
 }
 
 // unescaped reads a name as JSON has it between quotes.
