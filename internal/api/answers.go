@@ -42,8 +42,7 @@ type Duplicate struct {
 	Body   *regexp.Regexp // Body matches the answer's body or message; nil matches every answer
 }
 
-// matches reports whether an answer means that the name exists. A zero Duplicate
-// matches none.
+// matches reports whether an answer means that the name exists. A zero Duplicate matches none.
 func (d Duplicate) matches(status int, body []byte, message string) bool {
 	switch {
 	case len(d.Status) == 0 && d.Body == nil:
@@ -82,8 +81,7 @@ func (r reply) exists() bool {
 	return r.shows || r.reason == "AlreadyExists" || !word && strings.Contains(r.message+r.reason, "already exists")
 }
 
-// limitReached matches messages about quotas and limits, except conflicts about a
-// quota object.
+// limitReached matches messages about quotas and limits, except conflicts about a quota object.
 var limitReached = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)exceeded quota|\b(quota|limit)\b.{0,100}\b(exceeded|reached)\b|exceeds the (quota|limit)|maximum number of`)
 })
@@ -99,9 +97,8 @@ type row struct {
 	class    Class            // empty means Unclear for a write, Unavailable for a read
 }
 
-// answers returns the table that gives the class of each unsuccessful answer. The
-// platform documents only 401 and 403 (docs/platform.md 7); the rest follows HTTP and
-// the reasons of Kubernetes, which similar services use.
+// answers returns the table that gives the class of each unsuccessful answer. The platform documents only 401 and 403
+// (docs/platform.md 7); the rest follows HTTP and the reasons of Kubernetes, which similar services use.
 func answers() []row {
 	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}
 	writes, create := []kind.Verb{kind.Create, kind.Patch, kind.Delete}, []kind.Verb{kind.Create}
@@ -139,8 +136,7 @@ func unknownOutcome(verb kind.Verb) Class {
 	return Unavailable
 }
 
-// judge returns the class of an unsuccessful answer, and the object that already has
-// the name if the answer shows it.
+// judge returns the class of an unsuccessful answer, and the object that already has the name if the answer shows it.
 func (r *Reader) judge(c *call, status int, body []byte, said errorBody) (Class, *kind.Object) {
 	_, listed := r.cfg.Listed.kinds.Load(c.kind.Name)
 	re := reply{errorBody: said, verb: c.verb, status: status, listed: listed}

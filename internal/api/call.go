@@ -122,8 +122,7 @@ type answer struct {
 	*http.Response
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// timer limits the whole answer. For a list, whole does, and timer limits each wait for
-	// more data to stall.
+	// timer limits the whole answer. For a list, whole does, and timer limits each wait for more data to stall.
 	timer, whole *time.Timer
 	stall        time.Duration
 	cut          bool // the connection ended before the body did

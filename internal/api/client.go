@@ -1,6 +1,5 @@
-// Package api is an HTTP client for the platform: the documented operations of each
-// kind, with typed errors. It accepts several forms of lists and errors, never follows
-// a redirect, and never retries a write.
+// Package api is an HTTP client for the platform: the documented operations of each kind, with typed errors. It
+// accepts several forms of lists and errors, never follows a redirect, and never retries a write.
 package api
 
 import (
@@ -31,9 +30,8 @@ type Reader struct {
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
 	gates     map[kind.Area]*gate
-	// patience is how many consecutive reads of an area may end in a server error before
-	// the Reader starts no new ones. A Client has no limit: its caller counts failures
-	// (docs/design.md C3).
+	// patience is how many consecutive reads of an area may end in a server error before the Reader starts no new
+	// ones. A Client has no limit: its caller counts failures (docs/design.md C3).
 	patience int
 }
 
@@ -204,8 +202,7 @@ func (c *Client) Patch(ctx context.Context, k *kind.Kind, name string, body []by
 	return c.write(ctx, kind.Patch, k, name, body)
 }
 
-// Delete deletes an object (docs/platform.md 4 row 4). After success, the object may
-// still exist for a while.
+// Delete deletes an object (docs/platform.md 4 row 4). After success, the object may still exist for a while.
 func (c *Client) Delete(ctx context.Context, k *kind.Kind, name string) error {
 	_, err := c.write(ctx, kind.Delete, k, name, nil)
 	return err

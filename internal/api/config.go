@@ -37,9 +37,8 @@ type Config struct {
 	Duplicate       Duplicate // how the platform rejects a send-once request whose name exists
 	Parallelism     int       // how many idle connections to keep; default 4
 	UserAgent       string
-	// Warn gets each Warning header and each pause that the platform asks for; Trace
-	// gets each request after its answer. Both may be nil, and may be called from
-	// several goroutines.
+	// Warn gets each Warning header and each pause that the platform asks for; Trace gets each request after its
+	// answer. Both may be nil, and may be called from several goroutines.
 	Warn  func(Warning)
 	Trace func(TraceEvent)
 	// Now is the clock for TraceEvent.Took, and for Retry-After dates in answers
@@ -48,16 +47,14 @@ type Config struct {
 	Proxy   func(*http.Request) (*url.URL, error) // Proxy works as http.Transport.Proxy; nil means none
 	RootCAs *x509.CertPool                        // nil means the system's
 	Listed  *Listed                               // shared by all clients of a run; nil means a new one
-	// Transport replaces the network in tests. It can't prove that a failed write was
-	// not sent.
+	// Transport replaces the network in tests. It can't prove that a failed write was not sent.
 	Transport http.RoundTripper
 }
 
 // Retry configures the retries of reads. Writes are never retried.
 type Retry struct {
 	Tries uint // including the first; default 5
-	// Each delay is random, from zero to a bound that doubles from Initial to Max;
-	// default 0.5 s and 20 s.
+	// Each delay is random, from zero to a bound that doubles from Initial to Max; default 0.5 s and 20 s.
 	Initial, Max time.Duration
 	// MaxRetryAfter is the longest pause to wait for if the platform asks for one; a
 	// longer one is an error. Default 15 minutes.
@@ -123,18 +120,15 @@ const (
 type Endpoint struct {
 	Base  *url.URL // from ParseBase
 	Token Token
-	// Ask returns the token when it is first needed, if Token is zero. Several
-	// goroutines may call it.
+	// Ask returns the token when it is first needed, if Token is zero. Several goroutines may call it.
 	Ask func(context.Context) (Token, error) `json:"-"`
-	// BaseFrom and TokenFrom name the settings in messages. By default they are the
-	// environment variables.
+	// BaseFrom and TokenFrom name the settings in messages. By default they are the environment variables.
 	BaseFrom, TokenFrom string
 }
 
-// ParseBase parses the base address of an area: https, or http on loopback, without
-// user, query, fragment or dot segments, and not at or below deprecatedPurge
-// (docs/platform.md 9), unless that is empty. Errors never quote the address, which
-// might contain a password.
+// ParseBase parses the base address of an area: https, or http on loopback, without user, query, fragment or dot
+// segments, and not at or below deprecatedPurge (docs/platform.md 9), unless that is empty. Errors never quote the
+// address, which might contain a password.
 func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || strings.ContainsAny(raw, " \t\r\n") {
@@ -225,9 +219,8 @@ const hidden = "***"
 // "***": a closure hides the value even from printers of unexported fields.
 type Token struct{ reveal func() string }
 
-// NewToken returns a token from the text of a file or a variable. It drops one
-// newline at the end, and rejects other white space, control characters and an empty
-// text. Errors never quote the text.
+// NewToken returns a token from the text of a file or a variable. It drops one newline at the end, and rejects other
+// white space, control characters and an empty text. Errors never quote the text.
 func NewToken(text string) (Token, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if text == "" {

@@ -63,15 +63,13 @@ type decoder struct {
 	kind *kind.Kind
 	ws   kind.Workspace
 	each func(kind.Object) error
-	// envelope has the fields of the page, with the values of those beside the list, which
-	// is in found.
+	// envelope has the fields of the page, with the values of those beside the list, which is in found.
 	envelope map[string]any
 	found    string
 }
 
-// decodeList decodes the forms of lists that similar services use (docs/platform.md
-// 10): {"items": […] or null}, a bare array, {"data": […]}, {"results": […]}. Anything
-// else is an error, never an empty list.
+// decodeList decodes the forms of lists that similar services use (docs/platform.md 10): {"items": […] or null}, a
+// bare array, {"data": […]}, {"results": […]}. Anything else is an error, never an empty list.
 func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
 	d := &decoder{src: src, kind: k, ws: ws, each: each, envelope: map[string]any{}}
 	if err := d.document(); err != nil {

@@ -95,8 +95,7 @@ func (e *Error) Auth() bool { return e.Class == Denied }
 // NotSent reports whether a write was certainly not done, so that it may be sent again.
 func (e *Error) NotSent() bool { return e.Class == Unsent || e.Class == Denied && e.Status == 0 }
 
-// Field returns the path of the field that the platform rejected, from the top of the
-// object, or "".
+// Field returns the path of the field that the platform rejected, from the top of the object, or "".
 func (e *Error) Field() string {
 	if e.Class != Rejected {
 		return ""
@@ -165,8 +164,7 @@ func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
 	return e
 }
 
-// innerError removes the URL that net/http puts before an error, and names a proxy that
-// can't be reached.
+// innerError removes the URL that net/http puts before an error, and names a proxy that can't be reached.
 func innerError(err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
@@ -255,8 +253,7 @@ func (c *call) holder() string {
 // pageHead is how many bytes of a body show that it is an HTML page.
 const pageHead = 1024
 
-// unreadable returns the error for a successful answer with an invalid body, which may be only
-// the start of it.
+// unreadable returns the error for a successful answer with an invalid body, which may be only the start of it.
 func (c *call) unreadable(a *answer, err error, body []byte) *Error {
 	e := c.newError(Unreadable, a)
 	e.err = err

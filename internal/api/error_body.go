@@ -26,10 +26,9 @@ type errorBody struct {
 	body            map[string]any // the decoded object
 }
 
-// readErrorBody parses the forms that the platform and its gateways send: a Status,
-// {"message"} as text or object, {"reason"}, {"error"}, {"errors"}, {"detail"},
-// {"details"}, RFC 9457, plain text and HTML. It ignores the content type, because
-// time-outs come as JSON in text/plain.
+// readErrorBody parses the forms that the platform and its gateways send: a Status, {"message"} as text or object,
+// {"reason"}, {"error"}, {"errors"}, {"detail"}, {"details"}, RFC 9457, plain text and HTML. It ignores the content
+// type, because time-outs come as JSON in text/plain.
 func readErrorBody(body []byte, redact func(string) string) errorBody {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return errorBody{empty: true}
@@ -118,8 +117,7 @@ func sentence(v any, depth int) string {
 	return ""
 }
 
-// seconds parses a number of seconds and returns at most the given time, or 0 if the
-// number is invalid or negative.
+// seconds parses a number of seconds and returns at most the given time, or 0 if the number is invalid or negative.
 func seconds(text string, most time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(n > 0) || math.IsInf(n, 0) {

@@ -25,8 +25,7 @@ type gateState struct {
 	pause   context.Context
 	waited  bool
 	refused *Error // the first answer that rejected the token
-	// failures counts consecutive reads that ended in a server error. last is the newest
-	// of these errors.
+	// failures counts consecutive reads that ended in a server error. last is the newest of these errors.
 	failures int
 	last     *Error
 }
@@ -111,9 +110,8 @@ func (r *Reader) look(c *call) (gateState, error) {
 	return s, c.errorf(Denied, "not sent, because the token of the %s area was refused before: %w", c.kind.Area, s.refused)
 }
 
-// admit returns nil when an attempt may be sent. A read waits for the platform's pause. A
-// write never waits here: Turn did, and waiting now would separate the write from the read
-// that it depends on.
+// admit returns nil when an attempt may be sent. A read waits for the platform's pause. A write never waits here:
+// Turn did, and waiting now would separate the write from the read that it depends on.
 func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 	s, err := r.look(c)
 	switch {
@@ -130,8 +128,7 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 	return r.await(ctx, c)
 }
 
-// await waits for the end of the area's pause and then a random time, unless the token
-// is rejected meanwhile.
+// await waits for the end of the area's pause and then a random time, unless the token is rejected meanwhile.
 func (r *Reader) await(ctx context.Context, c *call) error {
 	limit, bounded := ctx.Deadline()
 	for {
@@ -193,8 +190,7 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 	return last
 }
 
-// retryable reports whether another try may succeed: after network errors, 408, 429
-// and 5xx (docs/design.md C4).
+// retryable reports whether another try may succeed: after network errors, 408, 429 and 5xx (docs/design.md C4).
 func retryable(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Hopeless {

@@ -32,9 +32,8 @@ type listing struct {
 	restarted bool
 }
 
-// List calls each with every object of the collection (docs/platform.md 4 rows 1 and
-// 5), as it is decoded, in the server's order. After an error the list is incomplete.
-// List returns an error of each unchanged.
+// List calls each with every object of the collection (docs/platform.md 4 rows 1 and 5), as it is decoded, in the
+// server's order. After an error the list is incomplete. List returns an error of each unchanged.
 func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
 	c, err := r.newCall(kind.List, k, "")
 	if err != nil {
@@ -72,9 +71,8 @@ func (r *Reader) pages(ctx context.Context, l *listing) error {
 	}
 }
 
-// restart returns the URL of the next page if err says that the continue token has expired. It
-// uses the fresh token in the answer once. The second time it returns nil, and the list is
-// incomplete.
+// restart returns the URL of the next page if err says that the continue token has expired. It uses the fresh token
+// in the answer once. The second time it returns nil, and the list is incomplete.
 func (l *listing) restart(err error) (*url.URL, error) {
 	var e *Error
 	switch {

@@ -60,8 +60,7 @@ func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *
 	}
 }
 
-// countedConn counts the bytes that were or are being written: a server may answer
-// before the write returns.
+// countedConn counts the bytes that were or are being written: a server may answer before the write returns.
 type countedConn struct {
 	net.Conn
 	written atomic.Int64

@@ -63,8 +63,7 @@ func (h *History) down(s spot, c Change, i int) spot {
 type versions struct {
 	was, now []any
 	of       []int // the index in was of each element of now, -1 for none
-	// byPlace says that elements are known by their position only, and same that such
-	// lists are equal.
+	// byPlace says that elements are known by their position only, and same that such lists are equal.
 	byPlace, same bool
 	// gone are elements of was that live may have and now lacks. If they are known by
 	// their position these are all: one that moved goes from where it was.

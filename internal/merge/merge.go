@@ -1,6 +1,5 @@
-// Package merge compares three JSON values (base, desired, live) and makes the
-// smallest RFC 7386 merge patch that brings live to desired; it knows no kind,
-// no file and no server.
+// Package merge compares three JSON values (base, desired, live) and makes the smallest RFC 7386 merge patch that
+// brings live to desired; it knows no kind, no file and no server.
 package merge
 
 import (
@@ -17,8 +16,7 @@ type Input struct {
 	Pending       []any
 	Desired, Live any
 	TakeOver      bool // TakeOver allows list elements to be dropped at first contact
-	// LeaveDrift keeps what was changed outside git, or may have been, out of the
-	// patch.
+	// LeaveDrift keeps what was changed outside git, or may have been, out of the patch.
 	LeaveDrift bool
 }
 
@@ -43,8 +41,7 @@ type Change struct {
 	Path  string `json:"path"` // shown to people: locations[/static/*].cache.edgeTTL
 	At    []Step `json:"-"`    // the same place in the spec
 	Class Class  `json:"class"`
-	// Base, Live and Desired are nil where the value is absent or null, which
-	// mean the same here.
+	// Base, Live and Desired are nil where the value is absent or null, which mean the same here.
 	Base    any   `json:"base,omitempty"`
 	Live    any   `json:"live,omitempty"`
 	Desired any   `json:"desired,omitempty"`
@@ -63,30 +60,24 @@ type Value struct {
 // Result is the outcome of a comparison. It may share subtrees with the input: change neither.
 type Result struct {
 	Patch map[string]any // the merge patch of the spec; nil where nothing needs sending
-	// Changes are the differing paths, in the order of their paths. A change
-	// that needs nothing sent (Converged) is in Notes, which are empty without any
-	// record.
+	// Changes are the differing paths, in the order of their paths. A change that needs nothing sent (Converged) is
+	// in Notes, which are empty without any record.
 	Changes []Change
 	Notes   []Change
-	// Preserved are live-only fields of paired list elements that a list that is sent
-	// whole takes along.
+	// Preserved are live-only fields of paired list elements that a list that is sent whole takes along.
 	Preserved []Value
-	// Collateral are live values that are lost with their parent, with a list
-	// without a key that is sent whole, with a discriminator's old value, or because a
-	// rule omits them.
+	// Collateral are live values that are lost with their parent, with a list without a key that is sent whole, with
+	// a discriminator's old value, or because a rule omits them.
 	Collateral []Value
 	Lists      []SentList // the lists that the patch sends whole
-	// FirstContact are live list elements that the patch would drop although
-	// neither record shows that git ever had them and their list was never
-	// taken over. While there are any, the patch must not be sent.
+	// FirstContact are live list elements that the patch would drop although neither record shows that git ever had
+	// them and their list was never taken over. While there are any, the patch must not be sent.
 	FirstContact []Value
-	// Unplaced are live values that the rules exclude from the comparison, in list
-	// elements that may or may not be elements of desired. While there are any, the
-	// patch must not be sent.
+	// Unplaced are live values that the rules exclude from the comparison, in list elements that may or may not be
+	// elements of desired. While there are any, the patch must not be sent.
 	Unplaced []Value
-	// Mixed are the lists in which both git and another client changed something: with
-	// Input.LeaveDrift they can be neither sent nor left. While there are any, the
-	// patch must not be sent.
+	// Mixed are the lists in which both git and another client changed something: with Input.LeaveDrift they can be
+	// neither sent nor left. While there are any, the patch must not be sent.
 	Mixed []string
 }
 
@@ -154,8 +145,7 @@ type Rules struct {
 	// Discriminator names the field of this object whose value names the one
 	// sibling that belongs to it (action.type = ratelimit, action.ratelimit).
 	Discriminator string
-	// Key names the fields that pair the elements of a list; empty pairs by
-	// position. An absent part is a wildcard.
+	// Key names the fields that pair the elements of a list; empty pairs by position. An absent part is a wildcard.
 	Key    []string
 	Set    bool   // Set says that the order of elements means nothing
 	Join   string // Join separates the parts of a key where it is shown

@@ -206,8 +206,7 @@ func (l list) ofLive(j int, b base) node {
 	return c
 }
 
-// origins returns what the records of n have of each live element: by key, and without keys if
-// live has all of it.
+// origins returns what the records of n have of each live element: by key, and without keys if live has all of it.
 func origins(n node, have []any) bases {
 	return n.base.elements(len(have), func(list []any) []int {
 		p, keyed := pairByKey(n.rules.key(), list, have)
@@ -299,8 +298,7 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// elements returns the list v without nulls, which say nothing and may not be sent
-// (docs/design.md B2.4), or nil.
+// elements returns the list v without nulls, which say nothing and may not be sent (docs/design.md B2.4), or nil.
 func elements(v any) []any {
 	list, _ := v.([]any)
 	if !slices.Contains(list, nil) {

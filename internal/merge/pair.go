@@ -27,8 +27,7 @@ func pair(r *Rules, xs, ys []any) pairing {
 	return p
 }
 
-// byPosition pairs lists of one length by index, others from the start and from the end as far as
-// they are the same.
+// byPosition pairs lists of one length by index, others from the start and from the end as far as they are the same.
 func byPosition(r *Rules, xs, ys []any) []int {
 	of := unpaired(len(xs))
 	short, shift := min(len(xs), len(ys)), len(ys)-len(xs)
@@ -64,8 +63,7 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 	return p, true
 }
 
-// maxTries bounds how many pairs are tried in one list, far above real lists. Beyond it, elements
-// pair by position.
+// maxTries bounds how many pairs are tried in one list, far above real lists. Beyond it, elements pair by position.
 const maxTries = 1_000_000
 
 func (p pairing) pairWild(xs, ys [][]string, taken []bool) {

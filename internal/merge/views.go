@@ -73,9 +73,8 @@ func (n node) mismatch(override string) Mismatch {
 	return Mismatch{Path: n.path, Sent: n.want, Returned: n.have, Hint: hint}
 }
 
-// Refilled returns desired without the nulls that were applied and that live has a value for, and
-// these values. If the server did not keep what was sent, they are its own, and another null would
-// change nothing. It never mutates.
+// Refilled returns desired without the nulls that were applied and that live has a value for, and these values. If
+// the server did not keep what was sent, they are its own, and another null would change nothing. It never mutates.
 func Refilled(in Input) (desired any, back []Value) {
 	in.Pending = nil
 	desired = refilled(in.root(), &back)

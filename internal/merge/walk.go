@@ -11,8 +11,7 @@ type walker struct {
 	res             Result
 	takeOver, leave bool
 	recorded        bool // recorded says that there is any record to judge by
-	// whole says that the walk is in a list that is sent whole: all of its value is
-	// sent, and not only what differs.
+	// whole says that the walk is in a list that is sent whole: all of its value is sent, and not only what differs.
 	whole bool
 }
 
@@ -119,8 +118,7 @@ func (w *walker) stays(c Class) bool {
 	return c == DriftOverwrite || c == UnknownBase && !w.takeOver
 }
 
-// keep returns live's value of n as a list that is sent takes it along, or nil, and lists what a
-// rule omits from it.
+// keep returns live's value of n as a list that is sent takes it along, or nil, and lists what a rule omits from it.
 func (w *walker) keep(n node) any {
 	if !w.whole || n.have == nil {
 		return nil
