@@ -20,7 +20,7 @@ func TestAnIncompleteListSaysNothingOfWhatLeftGit(t *testing.T) {
 	if p.Summary.Kept != 1 || p.Summary.Unmanaged != 0 || find(t, p, db).Op != plan.Kept {
 		t.Errorf("summary %+v", p.Summary)
 	}
-	same(t, "notes", p.Notes, []string{"the list of CDN is incomplete, so trueup can't detect removed objects and deletes none; live objects in the ledger without a manifest: 1"})
+	same(t, "notes", p.Notes, []string{"the list of CDN is incomplete, so trueup can't detect removed objects and deletes none (1 live object in the ledger without a manifest)"})
 }
 
 // TestAHostnameThatAnIncompleteListMayHide is no mistake in the manifest.

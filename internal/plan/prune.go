@@ -194,7 +194,7 @@ func (p *Planner) unlisted(out *Plan, unsure map[string]int) {
 		case p.incomplete(k):
 			counts := ""
 			if n := unsure[k.Name]; n > 0 {
-				counts = fmt.Sprintf("; live objects in the ledger without a manifest: %d", n)
+				counts = fmt.Sprintf(" (%s in the ledger without a manifest)", counted(n, "live object"))
 			}
 			out.note("the list of %s is incomplete, so trueup can't detect removed objects and deletes none%s", k.Name, counts)
 		case p.in.Options.Prune && !listed && k.Can(kind.Delete):
