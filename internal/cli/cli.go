@@ -107,6 +107,7 @@ func newRoot(a *app) *cobra.Command {
 		}
 	}
 	root.AddCommand(newMan(a))
+	a.helpOrVersion(root)
 	root.SetIn(a.env.Stdin)
 	root.SetOut(report.Help(a.stdout))
 	root.SetErr(report.Help(a.env.Stderr))

@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/files"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
@@ -73,10 +74,16 @@ func (a *app) withPlan(
 	return doc, err
 }
 
-// loadFor checks the options and loads the manifests.
+// loadFor checks the options and loads the manifests. It rejects a saved plan among the paths.
 func (a *app) loadFor(ctx context.Context, opts planOptions, paths []string) (project.Loaded, error) {
 	if err := opts.Check(); err != nil {
 		return project.Loaded{}, err
+	}
+	for _, path := range paths {
+		if _, err := reconcile.ReadPlan(a.full(path)); err == nil && !manifest.IsYAML(path) {
+			name := ledger.ShellWord(path)
+			return project.Loaded{}, fmt.Errorf("%s is a saved plan, not a manifest: trueup apply --expect %s applies it if it is still right, and trueup show %s shows it", path, name, name)
+		}
 	}
 	return a.load(ctx, paths, opts.strict, opts.more...)
 }
@@ -120,6 +127,7 @@ func newPlan(a *app) *cobra.Command {
 		}
 		return doc, err
 	})
+	cmd.Aliases = []string{"diff"}
 	opts.register(cmd.Flags())
 	a.global.registerDiff(cmd)
 	f := cmd.Flags()

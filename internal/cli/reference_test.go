@@ -133,7 +133,7 @@ func commandsPage(root *cobra.Command) string {
 			flagsTable(&b, cmd.LocalNonPersistentFlags())
 		} else {
 			b.WriteString("\nThese flags mean the same everywhere:\n")
-			flagsTable(&b, cmd.PersistentFlags())
+			flagsTable(&b, cmd.LocalFlags())
 		}
 	}
 	return b.String()

@@ -32,6 +32,17 @@ func newVersion(a *app) *cobra.Command {
 	})
 }
 
+// helpOrVersion makes trueup without a command show its help, or its version with --version.
+func (a *app) helpOrVersion(root *cobra.Command) {
+	version := root.Flags().Bool("version", false, "print the version, as trueup version does")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*version {
+			return cmd.Help()
+		}
+		return newVersion(a).RunE(cmd, args)
+	}
+}
+
 // buildOf reads what Go left in the program, which may be nil.
 func buildOf(info *debug.BuildInfo) build {
 	if info == nil {
