@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -14,6 +15,7 @@ import (
 // must clean them for printing.
 func Explain(rec Record) (message, fix string) {
 	key := rec.String()
+	forgotten := key + " was forgotten" + answered(rec.Outcome)
 	switch rec.State {
 	case Claimed, Unknown:
 		return explainOpen(rec)
@@ -28,6 +30,9 @@ func Explain(rec Record) (message, fix string) {
 	case Adopted:
 		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, answered(rec.Outcome)), ""
 	case Abandoned:
+		if rec.Forgotten() {
+			return forgotten + "; trueup never creates it again", ""
+		}
 		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, answered(rec.Outcome)),
 			"to send it after all, give the manifest another name"
 	}
@@ -38,6 +43,8 @@ func Explain(rec Record) (message, fix string) {
 		return key + " was applied, but the server did not keep all that was sent", ""
 	case rec.Applied != nil:
 		return key + " was applied", ""
+	case rec.Forgotten():
+		return forgotten + "; git manages it again if a manifest of it is applied", ""
 	case rec.Outcome != nil && rec.Outcome.How == Operator:
 		return fmt.Sprintf("trueup will send %s again%s", key, answered(rec.Outcome)), ""
 	}
@@ -144,7 +151,7 @@ func said(o *Outcome) string {
 // answered returns who gave an answer, and why.
 func answered(o *Outcome) string {
 	var text string
-	if o == nil || o.How != Operator && o.How != AdoptedByOperator {
+	if o == nil || !slices.Contains([]How{Operator, AdoptedByOperator, Forgotten}, o.How) {
 		return text
 	}
 	if o.By != "" {

@@ -315,6 +315,21 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	return err
 }
 
+// Forget records that git no longer manages an object. The record must not have changed since View. It rejects what is
+// open, and purges, because their records keep trueup from sending them again.
+func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason, by string) error {
+	_, err := l.change(ctx, key, move{event: evForget, requires: asSeen, by: by, detail: reason, to: func(r Record) (Record, error) {
+		switch k, _ := kind.Named(key.Kind); {
+		case k.RequestOnly():
+			return r, errors.New("trueup remembers every purge, so that it never sends one again")
+		case r.Seq == 0:
+			return r, errors.New("the ledger has no record of it")
+		}
+		return r.forgotten(reason, by)
+	}})
+	return err
+}
+
 // Deleting records that trueup is about to delete an object that it made. The record must not have changed since View,
 // and must have this uid and creation time. After an error, don't delete it.
 func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string) error {

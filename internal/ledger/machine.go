@@ -25,6 +25,7 @@ const (
 	evDoubt    event = "made unknown"
 	evSettle   event = "resolved by a person"
 	evAdopt    event = "adopted"
+	evForget   event = "forgotten"
 
 	// The record of a deleted object stays posted, because the request was executed.
 	evDelete     event = "being deleted"
@@ -55,6 +56,7 @@ var transitions = sync.OnceValue(func() map[event]transition {
 		evDoubt:      {from: []State{Claimed}, to: Unknown},
 		evSettle:     {from: []State{Claimed, Unknown}},
 		evAdopt:      {from: []State{"", Rejected, Unknown}},
+		evForget:     {from: []State{"", Rejected, Posted, Adopted, Abandoned}},
 		evDelete:     {from: []State{Posted}},
 		evDeleted:    {from: []State{Posted}, to: Posted},
 		evNotDeleted: {from: []State{Posted}},
@@ -221,6 +223,21 @@ func (r Record) adopted(a Adoption) (Record, error) {
 		return r, err
 	}
 	r.State, r.Spec, r.SpecDigest = Adopted, a.Spec, &a.Digest
+	return r, nil
+}
+
+// forgotten returns the record of an object that git no longer manages. A send-once object becomes abandoned, because a
+// manifest that comes back must not make it again; of all others, nothing is left.
+func (r Record) forgotten(reason, by string) (Record, error) {
+	if err := r.in(evForget); err != nil {
+		return r, err
+	}
+	r.Applied, r.Pending, r.NotConverged = nil, nil, false
+	r.Outcome = personal(Forgotten, reason, by)
+	if r.State == "" {
+		return r.withRemote("", "", ""), nil
+	}
+	r.State = Abandoned
 	return r, nil
 }
 

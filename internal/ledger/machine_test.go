@@ -54,6 +54,10 @@ func TestTransitions(t *testing.T) {
 			"adopt", func(r Record) (Record, error) { return r.adopted(Adoption{Spec: []byte(`{}`), Digest: digest}) },
 			map[State]State{"": Adopted, Rejected: Adopted, Unknown: Adopted},
 		},
+		{
+			"forget", func(r Record) (Record, error) { return r.forgotten("", "me") },
+			map[State]State{"": "", Rejected: Abandoned, Posted: Abandoned, Adopted: Abandoned, Abandoned: Abandoned},
+		},
 		{"delete", func(r Record) (Record, error) { return r, r.in(evDelete) }, map[State]State{Posted: Posted}},
 		{"deleted", func(r Record) (Record, error) { return r.ended(evDeleted, Outcome{How: Removed}) }, map[State]State{Posted: Posted}},
 		{"not deleted", func(r Record) (Record, error) { return r, r.in(evNotDeleted) }, map[State]State{Posted: Posted}},
@@ -186,7 +190,7 @@ func TestNoPathSendsTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rec := inState("")
 		proof := true
-		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"claim", "post", "reject", "release", "doubt", "adopt", "posted", "repost", "abandon"}), 1, 30).Draw(t, "steps")
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"claim", "post", "reject", "release", "doubt", "adopt", "posted", "repost", "abandon", "forget"}), 1, 30).Draw(t, "steps")
 		for i, step := range steps {
 			next, err := walk(rec, step)
 			if err != nil {
@@ -221,6 +225,8 @@ func walk(r Record, step string) (Record, error) {
 		return r.ended(evDoubt, Outcome{How: Unclear})
 	case "adopt":
 		return r.adopted(Adoption{Spec: []byte(`{}`)})
+	case "forget":
+		return r.forgotten("", "me")
 	case "posted", "repost", "abandon":
 		return r.settled(Resolution(step), "because", "me")
 	}

@@ -116,6 +116,7 @@ const (
 	Operator          How = "operator"                 // a person's answer
 	AdoptedByOperator How = "adopted"                  // a person recorded the request as done
 	Removed           How = "deleted"                  // trueup deleted the object
+	Forgotten         How = "forgotten"                // a person took the object out of git's care
 )
 
 // Outcome says how a request ended.
@@ -209,6 +210,11 @@ func (r Record) Ours() bool {
 
 // Blank reports whether there is no record, or an empty one.
 func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
+
+// Forgotten reports whether a person took the object out of git's care, and it was not managed again since.
+func (r Record) Forgotten() bool {
+	return (r.Blank() || r.State == Abandoned) && r.Outcome != nil && r.Outcome.How == Forgotten
+}
 
 // Gone reports whether trueup deleted the object.
 func (r Record) Gone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }

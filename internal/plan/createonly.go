@@ -35,7 +35,7 @@ func (d *decision) createOnce() {
 	known := d.made() || d.rec.Applied != nil
 	switch {
 	case d.rec.State == ledger.Abandoned:
-		d.item.Op, d.item.Reason = Kept, "a person abandoned it; trueup does not create it"
+		d.item.Op, d.item.Reason = Kept, "a person abandoned or forgot it; trueup does not create it"
 	case known && !d.in.Options.AllowRecreate[o.Key()]:
 		d.gone()
 	case d.live.Terminating:

@@ -162,7 +162,7 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 		rec := p.in.Ledger.Records[key]
 		switch {
 		case rec.Open(): // openLeft asks about it
-		case rec.Blank() || rec.Gone() && rec.UID != obj.UID:
+		case rec.Blank() || rec.Forgotten() || rec.Gone() && rec.UID != obj.UID:
 			out.Unmanaged = append(out.Unmanaged, obj.Key())
 		case p.incomplete(obj.Kind):
 			unsure[key.Kind]++
