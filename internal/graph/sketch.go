@@ -94,11 +94,11 @@ var tableOfMarks = [...]struct {
 }{
 	Unmarked: {"", "", lookPlain},
 	Changed:  {"~ changed", "changed", lookChanged},
-	Drifted:  {"!~ drifted", "drifted", lookDrifted},
-	Conflict: {"!! changed and drifted", "changed and drifted", lookDrifted},
+	Drifted:  {"~ drifted", "drifted", lookDrifted},
+	Conflict: {"~ changed and drifted", "changed and drifted", lookDrifted},
 	New:      {"+ new", "new", lookNew},
 	Removed:  {"- removed", "removed", lookRemoved},
-	Lost:     {"!- drifted, not in git", "drifted, not in git", lookRemoved},
+	Lost:     {"- drifted, not in git", "drifted, not in git", lookRemoved},
 }
 
 func (m Mark) words() text { return clean(tableOfMarks[m].label) }

@@ -43,7 +43,7 @@ func (d *decision) explained(found []merge.Change) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
 	for i, c := range found {
-		changes[i] = Change{Change: c, Cause: causeOf(c.Class)}
+		changes[i] = Change{Change: c, Cause: causeOf(c.Class), Position: positionOf(c)}
 		fields[i] = "spec." + merge.Place(c.At)
 	}
 	for i, place := range d.manifest.Places(fields) {

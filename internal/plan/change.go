@@ -15,9 +15,26 @@ type Change struct {
 	By    By    `json:"by,omitempty"`
 	// Risk is the gravest of anything in the two values.
 	Risk kind.Risk `json:"risk,omitempty"`
+	// Position is set if the change is Moved.
+	Position *Position `json:"position,omitempty"`
 	// Line and Column are the place in the manifest, from 1; 0 where there is none.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
+}
+
+// Position is where a list has an element, in live and in git, from 1.
+type Position struct {
+	Live    int `json:"live"`
+	Desired int `json:"desired"`
+}
+
+// positionOf returns the position of a moved element, or nil.
+func positionOf(c merge.Change) *Position {
+	if !c.Moved {
+		return nil
+	}
+	last := c.At[len(c.At)-1]
+	return &Position{Live: last.Live + 1, Desired: last.Index + 1}
 }
 
 // Cause is why a line of a plan is there.
@@ -131,9 +148,9 @@ func (it *Item) risks(sent bool) []kind.Risk {
 	return risks
 }
 
-// AtStake counts the lines of that risk that are sent.
+// AtStake counts the lines of that risk that are sent, or that happened.
 func (it Item) AtStake(risk kind.Risk) int {
-	if it.Risk < risk || !it.Op.sends() {
+	if it.Risk < risk || !it.Happened && !it.Op.sends() {
 		return 0
 	}
 	return len(slices.DeleteFunc(it.risks(true), func(r kind.Risk) bool { return r != risk }))

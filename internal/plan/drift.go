@@ -21,7 +21,7 @@ func driftOf(it Item) []Change {
 	return drift
 }
 
-// Drift narrows a plan to what was changed outside git.
+// Drift narrows a plan to what was changed outside git, and says that it happened.
 func Drift(p *Plan) *Plan {
 	d := *p
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
@@ -33,7 +33,8 @@ func Drift(p *Plan) *Plan {
 		if !it.Deleted && !it.Failed {
 			it.Changes = drift
 		}
-		it.Request, it.Lists, it.Preserved, it.Collateral = nil, nil, nil, nil
+		it.Happened = true
+		it.Request, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil
 		d.Items = append(d.Items, it)
 	}
 	if !d.isExplained() {

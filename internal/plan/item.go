@@ -49,7 +49,7 @@ func summarize(p *Plan) Summary {
 		InFlight: &s.InFlight, Blocked: &s.Blocked, Kept: &s.Kept, None: &s.Unchanged,
 	}
 	for _, it := range p.Items {
-		if n := counts[it.Op]; n != nil {
+		if n := counts[it.Op]; n != nil && !it.Happened {
 			*n++
 		}
 		s.Removed += it.Removals()
@@ -64,7 +64,7 @@ func summarize(p *Plan) Summary {
 func (it Item) Removals() int {
 	n := 0
 	for _, c := range it.Changes {
-		if it.Op == Patch && !c.Left && c.Desired == nil && c.Live != nil {
+		if it.Op == Patch && !it.Happened && !c.Left && c.Desired == nil && c.Live != nil {
 			n++
 		}
 	}
@@ -78,7 +78,7 @@ func (p *Plan) Differs() bool {
 	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
 		k, ok := kind.Named(it.Kind)
 		missing := ok && k.CanPatch() && !it.Live.Exists // of other kinds, only a person knows
-		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || missing || len(it.Changes)+len(it.FirstContact) > 0)
+		return it.Happened || it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || missing || len(it.Changes)+len(it.FirstContact) > 0)
 	})
 }
 

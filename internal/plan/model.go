@@ -116,6 +116,9 @@ type Item struct {
 	// and Fix what a person can do.
 	Reason string `json:"reason,omitempty"`
 	Fix    string `json:"fix,omitempty"`
+	// Happened says that the item is what happened outside git, from git to live, and not
+	// what apply does about it, from live to git.
+	Happened bool `json:"happened,omitempty"`
 	// Deleted says that live lacks an object that the ledger knows: drift.
 	Deleted bool `json:"deleted,omitempty"`
 	// Recreate says that a person allowed to create it again.

@@ -193,9 +193,8 @@ func (p *Planner) hide(settings []Setting, was []Override) {
 				continue
 			}
 			h := Hidden{Key: o.Key(), Path: c.Path, Git: c.Desired, Live: c.Live}
-			if c.Moved {
-				last := c.At[len(c.At)-1]
-				h.Git, h.Live = fmt.Sprintf("position %d", last.Index+1), fmt.Sprintf("position %d", last.Live+1)
+			if at := positionOf(c); at != nil {
+				h.Git, h.Live = fmt.Sprintf("position %d", at.Desired), fmt.Sprintf("position %d", at.Live)
 			}
 			place := "overrides: " + h.Kind + " spec." + merge.FieldPath(c.At)
 			at := slices.IndexFunc(settings, func(s Setting) bool { return related(s.Field, place) })

@@ -22,6 +22,9 @@ func changes(found []merge.Change) []plan.Change {
 	out := make([]plan.Change, len(found))
 	for i, c := range found {
 		out[i] = plan.Change{Change: c, Cause: causes[c.Class]}
+		if c.Moved {
+			out[i].Position = &plan.Position{Live: 3, Desired: 1}
+		}
 		if out[i].Cause == "" {
 			out[i].Cause = plan.FromUnknown
 		}
@@ -45,7 +48,7 @@ func explainedItem() plan.Item {
 		{Cause: plan.FromRemoval, By: plan.ByEarlier, Change: merge.Change{Path: "locations[/b]", Class: merge.Removed, Live: map[string]any{"path": "/b"}}},
 		{Cause: plan.FromRefusal, Change: merge.Change{Path: "locations[/c].cors.maxAge", Class: plan.ServerNormalised, Live: json.Number("600"), Desired: "600s"}},
 		{Cause: plan.FromUnknown, By: plan.ByThisChange, Change: merge.Change{Path: "imgsvc.enabled", Class: merge.UnknownBase, Live: "false", Desired: "true"}},
-		{Cause: plan.FromDrift, Change: merge.Change{Path: "locations[/d]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/d"}, Desired: map[string]any{"path": "/d"}, Moved: true}},
+		{Cause: plan.FromDrift, Change: merge.Change{Path: "locations[/d]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/d"}, Desired: map[string]any{"path": "/d"}, Moved: true}, Position: &plan.Position{Live: 1, Desired: 7}},
 		{Cause: plan.FromDrift, Change: merge.Change{Path: "locations[/e].upstream", Class: merge.DriftOverwrite, Base: "a", Live: "b", Desired: "a", Left: true}},
 	}
 	item.Request = &plan.Request{Method: "PATCH", Path: "/cdns/blog", ContentType: "application/merge-patch+json", Body: json.RawMessage(`{"spec":{"tls":{"forced":"true"}}}`)}

@@ -192,7 +192,7 @@ func TestGraphWithoutAHostname(t *testing.T) {
 		"without a hostname<br/>x blocked":      {Blocked: true},
 		"removed from git<br/>#45; removed":     {Mark: graph.Removed},
 		"removed from git, stays live":          {Mark: graph.Removed, Blocked: true},
-		"web.example.com<br/>#33;#126; drifted": {Hostname: "web.example.com", Mark: graph.Drifted},
+		"web.example.com<br/>#126; drifted": {Hostname: "web.example.com", Mark: graph.Drifted},
 	} {
 		if got := drawnAs(t, graph.Graph{Hosts: []graph.Host{h}}, graph.Options{Direction: "LR"}); !strings.Contains(got, `(["`+want+`"])`) {
 			t.Errorf("want %q, got %s", want, got)

@@ -122,7 +122,7 @@ func content(item plan.Item, rows []row) string {
 	put(clean(item.Kind), clean(string(item.Cause)))
 	for _, r := range rows {
 		b.WriteString(string(r.Mark) + " ")
-		put(r.Path, r.Cause, literal(r.live), literal(r.desired), r.Before, r.After)
+		put(r.Path, r.Cause, literal(r.from), literal(r.to), r.Before, r.After)
 	}
 	for _, v := range slices.Concat(item.Preserved, item.Collateral) {
 		put(clean(v.Path), literal(v.Value))
@@ -200,7 +200,7 @@ func priority(item plan.Item, rows []row) rank {
 		return rankBlocked
 	case item.Op == plan.Post || item.Op == plan.Deferred:
 		return rankPurge
-	case item.Op == plan.Delete || has(func(r row) bool { return slices.Contains([]mark{markRemove, markLost}, r.Mark) }):
+	case item.Op == plan.Delete || has(func(r row) bool { return r.Mark == markRemove }):
 		return rankRemoval
 	case has(func(r row) bool { return r.Alarm }):
 		return rankDrift

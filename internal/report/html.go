@@ -321,7 +321,7 @@ func addressable(s string) bool {
 func (i htmlItem) View() htmlView {
 	item, rows := *i.Item, itemRows(*i.Item, i.opts)
 	leads := opRows(item)
-	v := htmlView{Mark: tableOfOps[item.Op].mark, Headline: headline(item, rows), Leads: leads}
+	v := htmlView{Mark: opOf(item).mark, Headline: headline(item, rows), Leads: leads}
 	if mentioned(item) {
 		v.Leads = []row{{reason: reason{Mark: markSame}, Path: mention(item)}}
 	} else {
@@ -329,11 +329,11 @@ func (i htmlItem) View() htmlView {
 	}
 	if rows = rows[len(leads):]; len(rows) > 0 {
 		v.Diff = &htmlDiff{"live", safetext.F("What differs in %s", titled(item.Key)), rows}
-		if i.offline {
+		switch {
+		case item.Happened:
+			v.Diff.Class = "happened"
+		case i.offline:
 			v.Diff.Class = "offline"
-		}
-		if i := slices.IndexFunc(rows, func(r row) bool { return r.Alarm }); i >= 0 && item.Op == plan.Patch {
-			v.Mark = rows[i].Mark
 		}
 	}
 	return v
@@ -343,7 +343,7 @@ func (p *htmlPage) filters() {
 	filters := []htmlFilter{{"Cause", "why", p.Causes}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		kind := clean(i.Kind).Cut(maxPath).String()
-		filters[1].count(clean(string(i.Op)).String(), tableOfOps[i.Op].headline)
+		filters[1].count(clean(string(i.Op)).String(), opOf(*i.Item).headline)
 		filters[2].count(kind, kind)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })

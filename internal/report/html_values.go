@@ -19,7 +19,8 @@ const (
 	maxHTMLBody  = 400
 )
 
-// htmlDiff is a table of changes, with two values side by side. Class names the sides: live, offline or sent.
+// htmlDiff is a table of changes, with two values side by side. Class names the sides: live, happened,
+// offline or sent.
 type htmlDiff struct {
 	Class   string
 	Caption safe
@@ -57,12 +58,12 @@ func (r row) At() string {
 // Cells returns the two sides of a change.
 func (r row) Cells() (c struct{ Before, After htmlCell }) {
 	switch {
-	case r.live != nil && r.desired != nil:
-		c.Before, c.After = sides(r.live, r.desired, r.whole())
-	case r.live != nil:
-		c.Before = alone(r.kind, r.Path.String(), r.live, r.whole())
-	case r.desired != nil:
-		c.After = alone(r.kind, r.Path.String(), r.desired, r.whole())
+	case r.from != nil && r.to != nil:
+		c.Before, c.After = sides(r.from, r.to, r.whole())
+	case r.from != nil:
+		c.Before = alone(r.kind, r.Path.String(), r.from, r.whole())
+	case r.to != nil:
+		c.After = alone(r.kind, r.Path.String(), r.to, r.whole())
 	}
 	return c
 }
@@ -75,7 +76,7 @@ func mismatchView(o apply.Outcome) *htmlDiff {
 	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", named(o.Key))}
 	for _, m := range o.Mismatches {
 		d.Rows = append(d.Rows, row{
-			reason: reason{Mark: markDrift, Cause: message(m.Hint)}, Path: clean(m.Path).Cut(maxPath), live: m.Sent, desired: m.Returned,
+			reason: reason{Mark: markChange, Cause: message(m.Hint)}, Path: clean(m.Path).Cut(maxPath), from: m.Sent, to: m.Returned,
 		})
 	}
 	return d

@@ -148,13 +148,13 @@ func planCases(doc Document) (cases []testCase) {
 		c := objectCase(item.Key)
 		c.Lines = objectLines(item, rows)
 		switch {
-		case item.Op == plan.Blocked:
-			c.End, c.Message, c.Type = "failure", safetext.F("blocked: %s", message(item.Reason)), "blocked"
-		case doc.Command == "drift":
+		case item.Happened:
 			c.End, c.Message, c.Type = "failure", headline(item, rows), "drift"
 			if len(rows) == 1 {
 				c.Message = sentence(rows[0])
 			}
+		case item.Op == plan.Blocked:
+			c.End, c.Message, c.Type = "failure", safetext.F("blocked: %s", message(item.Reason)), "blocked"
 		case item.Op == plan.Deferred || item.Op == plan.InFlight:
 			c.End, c.Message = "skipped", message(item.Reason)
 		}

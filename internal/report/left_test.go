@@ -21,7 +21,7 @@ func TestWhatIsLeftSaysSo(t *testing.T) {
 	}}}
 	for _, format := range []string{"text", "markdown", "html"} {
 		text := string(render(t, format, doc, Options{}))
-		if n := strings.Count(text, "unchanged (--drift report)"); n != 3 {
+		if n := strings.Count(text, "left as it is (--drift report)"); n != 3 {
 			t.Errorf("%s says it %d times: %s", format, n, text)
 		}
 		for _, want := range []string{"it was changed outside git", "take it into git", "it was deleted outside git", "make it again"} {

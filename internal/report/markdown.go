@@ -211,22 +211,14 @@ func outcomeBlocks(r *apply.Result) []section {
 	return blocks
 }
 
-// diffRow returns a line for each value of a row, after a line for what is not a change of git.
+// diffRow returns a line for each value of a row, or one for what has no value.
 func diffRow(r row) []safe {
-	said := safetext.Join(safetext.Filled(r.Path, r.After), ": ")
-	switch {
-	case r.Mark == markOnce || r.Mark == markLater:
-		return commented(safetext.F("! %s", said), r.Cause)
-	case r.Mark == markSame:
-		return commented(safetext.F("  %s", said), r.Cause)
-	case r.Moved:
-		return commented(safetext.F("! %s: moved", r.Path), r.Cause)
-	case r.Alarm:
-		head := safetext.F("! %s", safetext.Join(safetext.Filled(r.Path, r.Cause), ": "))
-		r.Cause = safe{}
-		return append([]safe{head}, changedLines(r)...)
+	said := safetext.F("%s %s", string(r.Mark), safetext.Join(safetext.Filled(r.Path, r.After), ": "))
+	both := !r.Before.Empty() && !r.After.Empty()
+	if r.Mark == markAdd || r.Mark == markRemove || both {
+		return changedLines(r)
 	}
-	return changedLines(r)
+	return commented(said, r.Cause)
 }
 
 // changedLines returns the values of a row and their details.
@@ -239,10 +231,8 @@ func changedLines(r row) []safe {
 		return append(commented(before, r.Cause), detailLines("-", r)...)
 	case !r.After.Empty():
 		return append(commented(after, r.Cause), detailLines("+", r)...)
-	case r.Alarm:
-		return nil
 	}
-	return commented(safetext.F("+ %s", r.Path), r.Cause)
+	return commented(safetext.F("%s %s", string(r.Mark), r.Path), r.Cause)
 }
 
 func detailLines(sign string, r row) []safe {

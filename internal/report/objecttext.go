@@ -22,8 +22,8 @@ type textLine struct {
 type side uint8
 
 const (
-	live side = iota
-	git
+	fromSide side = iota
+	toSide
 )
 
 // branch is a node in the tree of the fields that a plan has for an object.
@@ -105,14 +105,14 @@ func objectTree(item plan.Item, opts Options) *branch {
 	root := &branch{}
 	if item.Op == plan.Create || item.Op == plan.Post {
 		if spec := item.BodySpec(); spec != nil {
-			root.put(git, spec)
+			root.put(toSide, spec)
 		}
 		return root
 	}
 	add := func(path string, before, after any, why reason) *branch {
 		b := root.at(bracketed(path)...)
-		b.put(live, before)
-		b.put(git, after)
+		b.put(fromSide, before)
+		b.put(toSide, after)
 		b.reason = why
 		return b
 	}
@@ -130,7 +130,11 @@ func objectTree(item plan.Item, opts Options) *branch {
 		if c.Class == merge.Unmanaged && after == nil {
 			after = c.Live
 		}
-		add(c.Path, c.Live, after, changeRow(item.Kind, c).reason).moved = c.Moved
+		before := c.Live
+		if item.Happened {
+			before, after = after, before
+		}
+		add(c.Path, before, after, changeRow(item, c).reason).moved = c.Moved
 	}
 	for _, v := range item.FirstContact {
 		add(v.Path, v.Value, nil, lostReason())
@@ -198,7 +202,7 @@ func (t *objectText) branch(b *branch, depth int, below safe) {
 	}
 	t.next = textLine{below: below, reason: b.reason}
 	switch v := b.value[t.side]; {
-	case b.moved && t.side == live:
+	case b.moved && t.side == fromSide:
 		t.line(depth, safetext.F("%s: (elsewhere in the list)", name))
 	case b.moved:
 		t.line(depth, safetext.F("%s: (moved here)", name))

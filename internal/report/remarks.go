@@ -306,7 +306,7 @@ func opRemarks(item plan.Item, at Place) []remark {
 	}
 	for _, c := range item.Added() {
 		if c.Risk.Grave() {
-			r.more, r.named = append(r.more, wholeSentence(addedRow(item.Kind, c))), true
+			r.more, r.named = append(r.more, wholeSentence(addedRow(item, c))), true
 		}
 	}
 	for _, n := range effects(item) {
@@ -319,9 +319,9 @@ func opRemarks(item plan.Item, at Place) []remark {
 
 // opRule returns the rule of an object as a whole; empty if it needs no remark.
 func opRule(item plan.Item) string {
-	rule := tableOfOps[item.Op].rule
+	rule := opOf(item).rule
 	switch {
-	case item.Op == plan.Blocked || item.Op == plan.Delete:
+	case item.Op == plan.Blocked && !item.Happened || item.Op == plan.Delete:
 		return rule
 	case item.Resend:
 		return "plan/resent"
@@ -340,7 +340,7 @@ func changeRemarks(item plan.Item, at Place) []remark {
 	lost := lossesOf(item)
 	for _, c := range item.Changes {
 		if rule := riskRule(item, c, changeRule(c)); rule != "" && (c.Desired != nil || !lost[c.Path]) {
-			list.add(rule, wholeSentence(changeRow(item.Kind, c)), c)
+			list.add(rule, wholeSentence(changeRow(item, c)), c)
 		}
 	}
 	for _, v := range item.Collateral {

@@ -152,7 +152,7 @@ func TestSmallCases(t *testing.T) {
 		},
 		"moved by somebody": {
 			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.DriftOverwrite, Live: "1", Desired: "1", Moved: true}})}),
-			"drift: live was moved outside git",
+			"~ a                                 moves back from 3 to 1  undoes a change outside git",
 		},
 		"conflict with an absent base": {
 			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}})}),

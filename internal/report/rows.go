@@ -13,18 +13,14 @@ import (
 // mark is the sign in front of a path.
 type mark string
 
-// ! marks a change outside git, and !! a change both in git and outside.
 const (
-	markAdd      mark = "+"
-	markChange   mark = "~"
-	markRemove   mark = "-"
-	markDrift    mark = "!~"
-	markLost     mark = "!-"
-	markConflict mark = "!!"
-	markOnce     mark = "!"
-	markBlocked  mark = "x"
-	markLater    mark = ">"
-	markSame     mark = "="
+	markAdd     mark = "+"
+	markChange  mark = "~"
+	markRemove  mark = "-"
+	markOnce    mark = "!"
+	markBlocked mark = "x"
+	markLater   mark = ">"
+	markSame    mark = "="
 )
 
 // look is the style of a mark in a terminal; in HTML its class and sign, and its name for
@@ -35,16 +31,13 @@ type look struct {
 }
 
 var tableOfMarks = map[mark]look{
-	markAdd:      {added, "add", "+", "added"},
-	markChange:   {changed, "edit", "~", "changed"},
-	markRemove:   {removed, "cut", "−", "removed"},
-	markDrift:    {alarm, "alarm", "!~", "drift"},
-	markLost:     {alarm, "alarm", "!−", "live only"},
-	markConflict: {alarm, "alarm", "!!", "conflict"},
-	markOnce:     {once, "once", "!", "once"},
-	markBlocked:  {alarm, "stop", "×", "blocked"},
-	markLater:    {once, "once", ">", "later"},
-	markSame:     {faint, "plain", "=", "unchanged"},
+	markAdd:     {added, "add", "+", "added"},
+	markChange:  {changed, "edit", "~", "changed"},
+	markRemove:  {removed, "cut", "−", "removed"},
+	markOnce:    {once, "once", "!", "once"},
+	markBlocked: {alarm, "stop", "×", "blocked"},
+	markLater:   {once, "once", ">", "later"},
+	markSame:    {faint, "plain", "=", "unchanged"},
 }
 
 // reason says why a value differs.
@@ -63,7 +56,8 @@ type row struct {
 	Path safe
 	// Before and After are the values in short; empty for none.
 	Before, After safe
-	live, desired any
+	// from and to are the whole values.
+	from, to any
 	// details are the YAML flow tokens that Before or After leaves out.
 	details []safe
 	Why     plan.Cause
@@ -77,26 +71,36 @@ type row struct {
 // whole reports whether the values of the row are never shortened.
 func (r row) whole() bool { return r.risk.Grave() }
 
-func changeRow(kindName string, c plan.Change) row {
+// changeRow returns the row of a change, from live to git as apply sends it. What happened outside
+// git goes from git to live.
+func changeRow(item plan.Item, c plan.Change) row {
 	r := row{
-		reason: reason{Mark: markRemove, Cause: label(c)}, kind: kindName, Path: clean(c.Path), risk: c.Risk, Moved: c.Moved,
-		Why: c.Cause, line: c.Line, live: c.Live, desired: c.Desired,
+		reason: reason{Mark: markRemove, Cause: label(item, c), Alarm: alarming(c.Class)}, kind: item.Kind, Path: clean(c.Path), risk: c.Risk,
+		Moved: c.Moved, Why: c.Cause, line: c.Line, from: c.Live, to: c.Desired,
+	}
+	if item.Happened {
+		r.from, r.to = r.to, r.from
 	}
 	switch {
 	case c.Moved:
-		r.Mark, r.After = markChange, clean("moved")
-	case c.Live != nil && c.Desired != nil:
+		r.Mark, r.After = markChange, moved(item, c)
+	case r.from != nil && r.to != nil:
 		r.Mark = markChange
-		r.Before, r.After = pair(c.Live, c.Desired, r.whole())
-	case c.Desired != nil:
+		r.Before, r.After = pair(r.from, r.to, r.whole())
+	case r.to != nil:
 		r.Mark = markAdd
-		r.After, r.details = gist(kindName, c.Path, c.Desired, r.whole())
-	case c.Live != nil:
-		r.Before, r.details = gist(kindName, c.Path, c.Live, r.whole())
+		r.After, r.details = gist(item.Kind, c.Path, r.to, r.whole())
+	case r.from != nil:
+		r.Before, r.details = gist(item.Kind, c.Path, r.from, r.whole())
 	}
-	r.classify(c)
+	switch {
+	case c.Class == merge.Converged:
+		r.Mark, r.Cause = markSame, clean("already so")
+	case c.Class == merge.Unmanaged:
+		r.Mark = markSame
+	}
 	if c.Left {
-		r.Mark, r.Cause = markSame, safetext.F("%s, unchanged (--drift report)", r.Cause)
+		r.Mark, r.Cause = markSame, safetext.F("%s, left as it is (--drift report)", r.Cause)
 		if !r.Moved {
 			absent := clean("absent")
 			r.Before, r.After = safe{}, safetext.F("%s (git: %s)", cmp.Or(r.Before, absent), cmp.Or(r.After, absent))
@@ -105,23 +109,30 @@ func changeRow(kindName string, c plan.Change) row {
 	return r
 }
 
-// classify sets the mark and the alarm for the class of a change.
-func (r *row) classify(c plan.Change) {
-	switch c.Class {
-	case merge.DriftOverwrite, plan.ServerNormalised:
-		r.Mark, r.Alarm = markDrift, true
-		if c.Class == merge.DriftOverwrite && c.Desired == nil && !c.Moved {
-			r.Mark = markLost
-		}
-	case merge.Conflict:
-		r.Mark, r.Alarm = markConflict, true
-	case merge.RemovedConflict:
-		r.Mark, r.Alarm = markLost, true
-	case merge.Converged:
-		r.Mark, r.Cause = markSame, clean("already so")
-	case merge.Unmanaged:
-		r.Mark = markSame
-	case merge.Changed, merge.TakeOver, merge.Removed, merge.UnknownBase:
+// alarming reports whether git alone does not explain a change.
+func alarming(c merge.Class) bool {
+	return slices.Contains([]merge.Class{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict}, c)
+}
+
+// moved says how an element moves in its list, or how another client moved it.
+func moved(item plan.Item, c plan.Change) safe {
+	drift, happened := c.Class == merge.DriftOverwrite, item.Happened || c.Left
+	verb := "moves"
+	switch {
+	case drift && happened:
+		verb = "moved"
+	case drift:
+		verb = "moves back"
+	}
+	switch p := c.Position; {
+	case p == nil || p.Live == p.Desired: // its neighbors are others
+		return clean(verb)
+	case happened && !drift: // nobody knows from where
+		return safetext.F("at %d (git: %d)", p.Live, p.Desired)
+	case happened:
+		return safetext.F("%s from %d to %d", verb, p.Desired, p.Live)
+	default:
+		return safetext.F("%s from %d to %d", verb, p.Live, p.Desired)
 	}
 }
 
@@ -134,14 +145,14 @@ func itemRows(item plan.Item, opts Options) []row {
 	rows, lost := opRows(item), lossesOf(item)
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if visible(c.Class, opts) && (c.Desired != nil || !lost[c.Path]) {
-			rows = append(rows, changeRow(item.Kind, c))
+			rows = append(rows, changeRow(item, c))
 		}
 	}
 	for _, c := range item.Added() {
-		rows = append(rows, addedRow(item.Kind, c))
+		rows = append(rows, addedRow(item, c))
 	}
 	for _, v := range item.FirstContact {
-		r := row{reason: lostReason(), kind: item.Kind, Path: clean(v.Path), live: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
+		r := row{reason: lostReason(), kind: item.Kind, Path: clean(v.Path), from: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
 		r.Before, r.details = gist(item.Kind, v.Path, v.Value, r.whole())
 		rows = append(rows, r)
 	}
@@ -149,9 +160,9 @@ func itemRows(item plan.Item, opts Options) []row {
 }
 
 // addedRow returns a row for a field of a new object. Only the object's row has the cause.
-func addedRow(kindName string, c plan.Change) row {
+func addedRow(item plan.Item, c plan.Change) row {
 	c.Cause = ""
-	r := changeRow(kindName, c)
+	r := changeRow(item, c)
 	r.Cause = safe{}
 	return r
 }
@@ -167,9 +178,13 @@ func riskAt(kindName, path string, v any) kind.Risk {
 
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item) []row {
-	op, reason := tableOfOps[item.Op], message(item.Reason)
+	op, reason := opOf(item), message(item.Reason)
 	r := row{Why: item.Cause, Path: clean(op.title)}
 	r.Mark = op.mark
+	if item.Happened && !item.Failed {
+		r.Alarm = true
+		return []row{r}[:oneIf(item.Deleted)]
+	}
 	switch item.Op {
 	case plan.Create:
 		r.After, r.Cause, r.Alarm = making(item), clean(again(item)), again(item) != causeOf(item)
@@ -191,7 +206,7 @@ func opRows(item plan.Item) []row {
 }
 
 // lostReason is for a live list element that only --take-over drops.
-func lostReason() reason { return reason{markLost, clean("live only: would be lost"), true} }
+func lostReason() reason { return reason{markRemove, clean("live only: would be lost"), true} }
 
 // mentioned reports whether an item is kept without changes.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
@@ -223,7 +238,7 @@ func again(item plan.Item) string {
 	case item.Recreate:
 		return "created again, as you allowed: it has other data"
 	case item.Deleted:
-		return "drift: live was deleted outside git"
+		return "adds back what was deleted outside git"
 	}
 	return causeOf(item)
 }
@@ -247,15 +262,19 @@ func hidden(item plan.Item, opts Options) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }
 
-// label describes the cause of a change.
-func label(c plan.Change) safe {
+// label describes the cause of a change, or what happened to the value outside git.
+func label(item plan.Item, c plan.Change) safe {
+	happened := item.Happened || c.Left
 	switch c.Cause {
 	case plan.FromThisChange, plan.FromPending, plan.FromGit:
 		return clean(author(c.Cause))
 	case plan.FromDrift:
-		return safetext.F("drift: live was %s outside git%s", driftedHow(c), touches(c.By))
+		if !happened {
+			return safetext.F("%s%s", undoing(c), touches(c.By))
+		}
+		return safetext.F("%s outside git%s", driftedHow(c), touches(c.By))
 	case plan.FromBoth:
-		return conflict(c)
+		return conflict(c, happened)
 	case plan.FromTakeOver:
 		return safetext.F("newly managed%s%s", by(c.By), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
@@ -310,22 +329,38 @@ func touches(b plan.By) string {
 
 func driftedHow(c plan.Change) string {
 	switch {
-	case c.Moved:
-		return "moved"
-	case c.Desired == nil:
+	case c.Desired == nil && !c.Moved:
 		return "added"
-	case c.Live == nil:
+	case c.Live == nil && !c.Moved:
 		return "removed"
 	}
 	return "changed"
 }
 
-func conflict(c plan.Change) safe {
+// undoing says what sending git's value does to a change outside git.
+func undoing(c plan.Change) string {
+	switch driftedHow(c) {
+	case "added":
+		return "removes what was added outside git"
+	case "removed":
+		return "adds back what was removed outside git"
+	}
+	return "undoes a change outside git"
+}
+
+func conflict(c plan.Change, happened bool) safe {
 	was := quoted(" (was ", c.Base, ")")
+	gone, missing := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved
 	switch {
-	case c.Desired == nil && !c.Moved:
+	case happened && gone:
+		return safetext.F("changed outside git%s, and git removed it", was)
+	case happened && missing:
+		return safetext.F("removed outside git%s, and git changed it", was)
+	case happened:
+		return safetext.F("changed outside git%s, and git changed it too", was)
+	case gone:
 		return safetext.F("conflict: removed from git%s, changed in live%s", by(c.By), was)
-	case c.Live == nil && !c.Moved:
+	case missing:
 		return safetext.F("conflict: %s changed it, and live lacks it%s", changer(c.By), was)
 	default:
 		return safetext.F("conflict: %s and live both changed it%s", changer(c.By), was)

@@ -216,11 +216,25 @@ func keyWidth(r *apply.Result) int {
 	return column
 }
 
-// tableOfOps has the mark, the title of the row about the object, the headline and the rule of each operation.
-var tableOfOps = map[plan.Op]struct {
+// opLook is how reports show an object as a whole: its mark, the title of its row, its headline and
+// its rule.
+type opLook struct {
 	mark                  mark
 	title, headline, rule string
-}{
+}
+
+// opOf returns the look of what apply does with an object, or of what happened to it outside git.
+func opOf(item plan.Item) opLook {
+	switch {
+	case !item.Happened || item.Failed:
+		return tableOfOps[item.Op]
+	case item.Deleted:
+		return opLook{markRemove, "deleted outside git", "deleted outside git", "plan/gone"}
+	}
+	return opLook{markChange, "", "changed outside git", ""}
+}
+
+var tableOfOps = map[plan.Op]opLook{
 	plan.Create:   {markAdd, "create", "to create", ""},
 	plan.Post:     {markOnce, "post once", "to post once", "plan/purge"},
 	plan.Delete:   {markRemove, "delete", "to delete", "plan/delete"},
@@ -234,8 +248,8 @@ var tableOfOps = map[plan.Op]struct {
 
 func headline(item plan.Item, rows []row) safe {
 	switch {
-	case item.Op != plan.Patch && item.Op != plan.None:
-		return safetext.Join(safetext.Filled(clean(tableOfOps[item.Op].headline), clean(causeOf(item))), ", ")
+	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
+		return safetext.Join(safetext.Filled(clean(opOf(item).headline), clean(causeOf(item))), ", ")
 	case len(rows) == 0:
 		return clean("in sync")
 	}

@@ -26,13 +26,16 @@ type diffWriter struct {
 // dropped.
 func textDiff(p *printer, pl *plan.Plan, item plan.Item, opts Options) {
 	tree := objectTree(item, opts)
-	parts := hunks(compareLines(textOf(tree, live), textOf(tree, git)))
+	parts := hunks(compareLines(textOf(tree, fromSide), textOf(tree, toSide)))
 	if len(parts) == 0 {
 		return
 	}
 	whole := item.Risk.Grave()
 	w := diffWriter{printer: p, left: limit(whole, maxDiffLines), columns: limit(whole, maxDiffText)}
 	before, after := sidesOf(pl)
+	if item.Happened {
+		before, after = after, before
+	}
 	if opts.Diff == DiffSides {
 		w.sides(parts, before, after)
 	} else {

@@ -56,7 +56,7 @@ func TestUnifiedIsAPatch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		item := anyItem().Draw(rt, "item")
 		tree := objectTree(item, Options{})
-		before, after := textOf(tree, live), textOf(tree, git)
+		before, after := textOf(tree, fromSide), textOf(tree, toSide)
 		out := printed(func(p *printer) { textDiff(p, &plan.Plan{}, item, Options{Diff: DiffUnified}) })
 		i, j := 0, 0
 		skip := func(to int) {

@@ -42,7 +42,7 @@ func valueSpans(r row) []span {
 		return slices.Concat(before, []span{arrow()}, after)
 	case !r.Before.Empty():
 		return []span{{r.Before, removed}}
-	case !r.After.Empty() && (r.Mark == markAdd || r.Mark == markDrift):
+	case !r.After.Empty() && r.Mark == markAdd:
 		return []span{{r.After, added}}
 	case !r.After.Empty():
 		return []span{{r.After, plain}}
