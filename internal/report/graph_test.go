@@ -188,10 +188,10 @@ func TestGraphOfTheSandbox(t *testing.T) {
 // TestGraphWithoutAHostname: only what the plan says has left git is said to have.
 func TestGraphWithoutAHostname(t *testing.T) {
 	for want, h := range map[string]graph.Host{
-		"without a hostname":                    {},
-		"without a hostname<br/>x blocked":      {Blocked: true},
-		"removed from git<br/>#45; removed":     {Mark: graph.Removed},
-		"removed from git, stays live":          {Mark: graph.Removed, Blocked: true},
+		"without a hostname":                {},
+		"without a hostname<br/>x blocked":  {Blocked: true},
+		"removed from git<br/>#45; removed": {Mark: graph.Removed},
+		"removed from git, stays live":      {Mark: graph.Removed, Blocked: true},
 		"web.example.com<br/>#126; drifted": {Hostname: "web.example.com", Mark: graph.Drifted},
 	} {
 		if got := drawnAs(t, graph.Graph{Hosts: []graph.Host{h}}, graph.Options{Direction: "LR"}); !strings.Contains(got, `(["`+want+`"])`) {
