@@ -222,6 +222,19 @@ func newDrift(a *app) *cobra.Command {
 	return cmd
 }
 
+func newStatus(a *app) *cobra.Command {
+	var opts planOptions
+	opts.ReadOnly = true
+	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+		doc, err = a.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
+		if err != nil || doc.ExitCode != exit.OK {
+			doc.Plan = nil // findings say what is wrong
+			return doc, err
+		}
+		return report.Status(doc), nil
+	})
+}
+
 func newShow(a *app) *cobra.Command {
 	cmd := a.command("show FILE", func(_ context.Context, args []string) (report.Document, error) {
 		p, err := reconcile.ReadPlan(a.full(args[0]))

@@ -113,6 +113,9 @@ func (d *decision) reportChanged(in merge.Input) {
 		"restore the old spec, and give the new one another name")
 }
 
+// notReady is the hint of an object that the platform still makes.
+const notReady = "not ready yet"
+
 // progress adds whether a live object is ready. One that failed may recover, so it asks no person.
 func (d *decision) progress() {
 	ready, failure := d.manifest.Kind.Ready(d.live.Status)
@@ -122,7 +125,7 @@ func (d *decision) progress() {
 			"fix the cause; if the platform does not recover it, give the manifest another name to create a new one")
 		d.item.Failed = true
 	case !ready:
-		d.item.hint("not ready yet")
+		d.item.hint(notReady)
 	}
 }
 

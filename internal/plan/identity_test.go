@@ -95,7 +95,7 @@ func TestAPartOfTheProject(t *testing.T) {
 	}
 	w.with(func(o *plan.Options) { o.PartOfTree = true })
 	p := w.make()
-	if p.Summary.Kept != 0 || p.Summary.Unmanaged != 1 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "1 more live object") {
+	if p.Summary.Kept != 0 || p.Summary.Unmanaged != 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "1 more live object") {
 		t.Errorf("a part of it: %+v, %q", p.Summary, p.Notes)
 	}
 }

@@ -163,7 +163,9 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 		switch {
 		case rec.Open(): // openLeft asks about it
 		case rec.Blank() || rec.Forgotten() || rec.Gone() && rec.UID != obj.UID:
-			out.Unmanaged = append(out.Unmanaged, obj.Key())
+			if !p.in.Options.PartOfTree { // otherwise a manifest that was not read may name it
+				out.Unmanaged = append(out.Unmanaged, obj.Key())
+			}
 		case p.incomplete(obj.Kind):
 			unsure[key.Kind]++
 		case p.in.Options.PartOfTree:

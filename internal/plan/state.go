@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"trueup/internal/kind"
+)
+
+// State says in a few words how an object of git and the live one compare.
+type State string
+
+// The values of State.
+const (
+	InSync       State = "in sync"
+	ToCreate     State = "to create"
+	ToChange     State = "to change"
+	ToPost       State = "to post"
+	ToDelete     State = "to delete"
+	Drifted      State = "drifted" // only another client changed it
+	Posted       State = "posted"
+	NotReady     State = "not ready"
+	Failed       State = "failed"
+	Stopped      State = "blocked"
+	Claimed      State = "in flight"
+	Later        State = "deferred"
+	LeftAlone    State = "kept"
+	RemovedInGit State = "removed from git"
+	NotInGit     State = "not in git"
+)
+
+// ObjectState is the state of one object of git or live.
+type ObjectState struct {
+	kind.Key
+	State State `json:"state"`
+	// Path and Line are where the manifest is; empty where there is none.
+	Path string `json:"path,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// Changes counts the fields that differ, and Outside those of them that another client changed.
+	Changes int `json:"changes"`
+	Outside int `json:"changedOutsideGit"`
+	// Reason and Fix are those of the item.
+	Reason string `json:"reason,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+}
+
+// States returns the state of each object of a plan, by kind and name.
+func States(p *Plan) []ObjectState {
+	all := make([]ObjectState, 0, len(p.Items)+len(p.Unmanaged))
+	for _, it := range p.Items {
+		s := ObjectState{Key: it.Key, State: it.state(), Path: it.Path, Line: it.Line, Reason: it.Reason, Fix: it.Fix, Changes: len(it.Changes)}
+		if !unsure(it.Changes) {
+			s.Outside = len(driftOf(it))
+		}
+		if s.State == ToChange && s.Outside == s.Changes {
+			s.State = Drifted
+		}
+		all = append(all, s)
+	}
+	for _, key := range p.Unmanaged {
+		all = append(all, ObjectState{Key: key, State: NotInGit})
+	}
+	slices.SortFunc(all, func(a, b ObjectState) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+func (it Item) state() State {
+	k, _ := kind.Named(it.Kind)
+	switch {
+	case it.Failed:
+		return Failed
+	case it.Op == Kept && it.Cause == FromRemoval:
+		return RemovedInGit
+	case it.Op == None && k.RequestOnly():
+		return Posted
+	case it.Op == None && slices.Contains(it.Hints, notReady):
+		return NotReady
+	}
+	return map[Op]State{
+		None: InSync, Create: ToCreate, Patch: ToChange, Post: ToPost, Delete: ToDelete,
+		Blocked: Stopped, InFlight: Claimed, Deferred: Later, Kept: LeftAlone,
+	}[it.Op]
+}
