@@ -98,15 +98,15 @@ type htmlPage struct {
 	Heading string
 	// Lede follows the heading and Sub is below it. Context is the workspace.
 	Lede, Sub, Context safe
-	// CountsOf is the caption of Counts.
-	CountsOf       string
-	Counts, Causes []tally
-	Notices        []notice
-	Facts          []fact
-	Settings       []setting
-	FoundOf        safe
-	Output         []safe
-	Found, Advice  []alike
+	Notices            []notice
+	// Below has the links to what follows the objects. FoundBelow is set if Found is there.
+	Below         []htmlLink
+	FoundBelow    bool
+	Facts         []fact
+	Settings      []setting
+	FoundOf       safe
+	Output        []safe
+	Found, Advice []alike
 	// Outcomes has those that need a person first, without Untouched ones.
 	Outcomes  []apply.Outcome
 	Untouched int
@@ -120,6 +120,12 @@ type htmlPage struct {
 	MaxText, MaxLines, MaxBody int
 	// links maps objects to their anchors.
 	links map[kind.Key]safe
+}
+
+// htmlLink leads to a section of the page.
+type htmlLink struct {
+	ID    string
+	Title safe
 }
 
 // htmlList is a list of names and their number.
@@ -155,7 +161,6 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 
 func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 	p.Context = clean(pl.Target.Workspace.Name).Cut(maxPath)
-	p.CountsOf, p.Counts, p.Causes = "Objects and fields", planCounts(pl.Summary), causes(pl, opts)
 	p.Notices, p.Facts, p.Notes = notices(pl), facts(p.Document), messages(pl.Notes)
 	if _, problem, fix := blame(pl.Blame); !problem.Empty() {
 		p.Base = safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))
@@ -167,6 +172,17 @@ func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 		if item := itemAt(files[a.Path], a.Line); item != nil {
 			p.Advice[i].Link = p.links[item.Key]
 		}
+	}
+	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
+	if p.FoundBelow {
+		p.Below = append(p.Below, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")})
+	}
+	notes := len(p.Notes) + oneIf(!p.Base.Empty())
+	if notes > 0 {
+		p.Below = append(p.Below, htmlLink{"notes", safetext.Count(notes, "note")})
+	}
+	if len(p.Advice) > 0 {
+		p.Below = append(p.Below, htmlLink{"advice", advices(len(pl.Advice))})
 	}
 	p.list("Equal to git", "object", inSync(pl))
 	p.list("Not in git", "object", namesOf(pl.Unmanaged))
@@ -181,17 +197,10 @@ func (p *htmlPage) manifests() {
 	if len(p.Errors) > 0 && len(p.Findings) == 0 && p.Objects == 0 {
 		p.Heading, p.Lede = "Stopped", safetext.F("%s.", safetext.Count(len(p.Errors), "error"))
 	}
-	p.CountsOf, p.Counts = "Findings", []tally{
-		{Class: "cut", Name: "errors", N: p.Findings.Count(diag.Error) + len(p.Errors)},
-		{Class: "edit", Name: "warnings", N: p.Findings.Count(diag.Warning)},
-		{Class: "plain", Name: "objects", N: p.Objects},
-	}
 }
 
 func (p *htmlPage) outcomes() {
-	counts := map[apply.Status]int{}
 	for _, o := range p.Apply.Outcomes {
-		counts[o.Status]++
 		if untouched(o) {
 			p.Untouched++
 		} else {
@@ -202,10 +211,6 @@ func (p *htmlPage) outcomes() {
 	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int {
 		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
 	})
-	p.CountsOf, p.Counts = "Outcomes", nil
-	for _, s := range statuses() {
-		p.Counts = append(p.Counts, tally{Class: statusStyles[s].countClass, Name: string(s), N: counts[s]})
-	}
 }
 
 func inSync(pl *plan.Plan) (names []safe) {
@@ -219,16 +224,16 @@ func inSync(pl *plan.Plan) (names []safe) {
 
 // facts returns the inputs of the plan and of the run.
 func facts(doc Document) []fact {
-	var all []fact
-	cut := func(s string) safe { return clean(s).Cut(maxPath) }
+	cut := func(s string) []safe { return safetext.Filled(clean(s).Cut(maxPath)) }
+	all := target(doc)
 	if b := doc.Plan.Blame; b != nil {
-		head := fact{Name: "Head", Values: safetext.Filled(cut(b.Head))}
+		head := fact{Name: "Head", Values: cut(b.Head)}
 		if b.Merge {
 			head.Words = safetext.F("(%s)", mergeByCodeHost)
 		}
-		all = append(all, fact{Name: "Base", Values: safetext.Filled(cut(b.Ref), cut(b.Base))}, head)
+		all = append(all, fact{Name: "Base", Values: append(cut(b.Ref), cut(b.Base)...)}, head)
 	}
-	all = append(append(all, target(doc)...), fact{Name: "Run", Values: safetext.Filled(cut(doc.RunURL))})
+	all = append(all, fact{Name: "Digest", Values: cut(doc.Plan.Digest)}, fact{Name: "Run", Values: cut(doc.RunURL)})
 	if doc.Objects > 0 {
 		all = append(all, fact{Name: "Manifests", Words: safetext.Count(doc.Objects, "object")})
 	}
@@ -308,7 +313,7 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 	if len(p.Items) < len(pl.Items) {
 		p.ItemsOf = safetext.F("%d of %s", len(p.Items), safetext.Count(len(pl.Items), "object"))
 	}
-	p.filters()
+	p.filters(pl, opts)
 }
 
 // addressable reports whether a text needs no escape in a URL.
@@ -328,7 +333,7 @@ func (i htmlItem) View() htmlView {
 		v.Notes = itemNotes(item)
 	}
 	if rows = rows[len(leads):]; len(rows) > 0 {
-		v.Diff = &htmlDiff{"live", safetext.F("What differs in %s", titled(item.Key)), rows}
+		v.Diff = &htmlDiff{"live", safetext.F("What differs in %s", titled(item.Key)), rows, item.Op == plan.Create && !item.Happened}
 		switch {
 		case item.Happened:
 			v.Diff.Class = "happened"
@@ -339,8 +344,8 @@ func (i htmlItem) View() htmlView {
 	return v
 }
 
-func (p *htmlPage) filters() {
-	filters := []htmlFilter{{"Cause", "why", p.Causes}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
+func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
+	filters := []htmlFilter{{"Cause", "why", causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		kind := clean(i.Kind).Cut(maxPath).String()
 		filters[1].count(clean(string(i.Op)).String(), opOf(*i.Item).headline)

@@ -21,10 +21,12 @@ const (
 
 // htmlDiff is a table of changes, with two values side by side. Class names the sides: live, happened,
 // offline or sent.
+// New is set for a new object, which has no live side.
 type htmlDiff struct {
 	Class   string
 	Caption safe
 	Rows    []row
+	New     bool
 }
 
 // htmlCell is one side of a change.

@@ -142,16 +142,16 @@ func byUrgency() []apply.Status {
 	return []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done}
 }
 
-// statusStyles has the look of each status, the CSS class of its count in HTML, and the rule of its outcomes.
+// statusStyles has the look of each status and the rule of its outcomes.
 var statusStyles = map[apply.Status]struct {
 	look
-	countClass, rule string
+	rule string
 }{
-	apply.Done:     {look{added, "good", "✓", ""}, "add", ""},
-	apply.Failed:   {look{alarm, "bad", "✗", ""}, "cut", "apply/failed"},
-	apply.Blocked:  {look{changed, "bad", "✗", ""}, "cut", "apply/blocked"},
-	apply.Skipped:  {look{faint, "wait", "●", ""}, "edit", "apply/skipped"},
-	apply.Deferred: {look{changed, "wait", "●", ""}, "edit", "apply/deferred"},
+	apply.Done:     {look{added, "good", "✓", ""}, ""},
+	apply.Failed:   {look{alarm, "bad", "✗", ""}, "apply/failed"},
+	apply.Blocked:  {look{changed, "bad", "✗", ""}, "apply/blocked"},
+	apply.Skipped:  {look{faint, "wait", "●", ""}, "apply/skipped"},
+	apply.Deferred: {look{changed, "wait", "●", ""}, "apply/deferred"},
 }
 
 func applySummary(r *apply.Result) safe {

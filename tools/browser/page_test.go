@@ -127,7 +127,7 @@ func withoutScript(t *testing.T, file string) {
 	if eval[bool](p, `document.querySelector('.object details').open`) {
 		t.Error("a click does not fold")
 	}
-	p.run(chromedp.Click(chromedp.CSS(".object summary")))
+	p.run(chromedp.Click(chromedp.CSS(".object summary")), chromedp.Click(chromedp.CSS(".about summary")))
 	text := eval[string](p, `document.body.innerText`)
 	for _, want := range []string{"locations[/static/*].cache.edgeTTL", "drift", "sha256:", "rel-43"} {
 		if !strings.Contains(text, want) {
@@ -334,10 +334,11 @@ func tree(t *testing.T, files map[string]string) {
 			{"button", "Collapse all"},
 			{"status", ""},
 			{"region", "Objects"},
-			{"table", "Lines by cause"},
 			{"table", "What differs in CDN shop"},
+			{"group", "Cause"},
 			{"group", "Kind"},
-			{"rowheader", "create"},
+			{"rowheader", "locations[/static/*]"},
+			{"DisclosureTriangle", "Workspace, Ledger, Base, Head, Digest, Manifests"},
 		} {
 			if !slices.ContainsFunc(all, func(n node) bool { return n.role == want.role && strings.HasPrefix(n.name, want.name) }) {
 				t.Errorf("%d px: no %s %q", l.width, want.role, want.name)
