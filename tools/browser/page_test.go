@@ -352,8 +352,8 @@ func tree(t *testing.T, files map[string]string) {
 		if n := len(slices.DeleteFunc(slices.Clone(all), func(n node) bool { return n.role != "cell" })); n < 30 {
 			t.Errorf("%d px: only %d cells", l.width, n)
 		}
-		for _, word := range []string{"drift", "conflict", "added"} {
-			if !slices.ContainsFunc(all, func(n node) bool { return n.role == "StaticText" && n.name == word }) {
+		for _, word := range []string{"changed", "added", "removed", "conflict: "} {
+			if !slices.ContainsFunc(all, func(n node) bool { return n.role == "StaticText" && strings.HasPrefix(n.name, word) }) {
 				t.Errorf("%d px: no text says %q", l.width, word)
 			}
 		}
