@@ -129,9 +129,9 @@ func (it *Item) risks(sent bool) []kind.Risk {
 		return nil
 	}
 	var risks []kind.Risk
-	for _, c := range it.Changes {
-		if !sent || !c.Left {
-			risks = append(risks, c.Risk)
+	for _, l := range it.Lines() {
+		if !sent || !l.Left {
+			risks = append(risks, l.Risk)
 		}
 	}
 	for _, v := range slices.Concat(it.Collateral, it.FirstContact) {

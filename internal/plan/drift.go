@@ -21,6 +21,19 @@ func driftOf(it Item) []Change {
 	return drift
 }
 
+// drifted counts the lines about what was changed outside git.
+func (it Item) drifted() (n int) {
+	for _, l := range it.Lines() {
+		if tableOfClasses[l.Class].drift {
+			n++
+		}
+	}
+	if it.Deleted || it.Failed {
+		n++
+	}
+	return n
+}
+
 // Drift narrows a plan to what was changed outside git, and says that it happened.
 func Drift(p *Plan) *Plan {
 	d := *p

@@ -53,18 +53,18 @@ func summarize(p *Plan) Summary {
 			*n++
 		}
 		s.Removed += it.Removals()
-		s.Drifted += len(driftOf(it))
+		s.Drifted += it.drifted()
 		s.Serves += it.AtStake(kind.RiskServes)
 		s.Security += it.AtStake(kind.RiskSecurity)
 	}
 	return s
 }
 
-// Removals counts the values that a patch takes out of live.
+// Removals counts the values that a patch takes out of live. What is renamed stays.
 func (it Item) Removals() int {
 	n := 0
-	for _, c := range it.Changes {
-		if it.Op == Patch && !it.Happened && !c.Left && c.Desired == nil && c.Live != nil {
+	for _, l := range it.Lines() {
+		if it.Op == Patch && !it.Happened && !l.Left && l.Desired == nil && l.Live != nil {
 			n++
 		}
 	}

@@ -168,6 +168,7 @@ const (
 	rankNext
 	rankOutcomes
 	rankNotes
+	rankStops
 	rankServes
 	rankSecurity
 	rankBlocked
@@ -183,7 +184,7 @@ const (
 // tableOfRanks describes the parts of each rank, for the count of omitted parts.
 func tableOfRanks() [rankRest + 1]string {
 	return [...]string{
-		"with settings", "with errors", "with next steps", "with outcomes", "with notes", "that " + kind.RiskServes.Meaning(),
+		"with settings", "with errors", "with next steps", "with outcomes", "with notes", "that stop serving something", "that " + kind.RiskServes.Meaning(),
 		"that " + kind.RiskSecurity.Meaning(), "blocked", "with purges", "with removals",
 		"with drift or conflicts", "with advice", "with changes", "to create", "unchanged",
 	}
@@ -192,6 +193,8 @@ func tableOfRanks() [rankRest + 1]string {
 func priority(item plan.Item, rows []row) rank {
 	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
 	switch {
+	case has(func(r row) bool { return r.stops }):
+		return rankStops
 	case item.AtStake(kind.RiskServes) > 0:
 		return rankServes
 	case item.AtStake(kind.RiskSecurity) > 0:

@@ -44,12 +44,28 @@ func anyChange() *rapid.Generator[plan.Change] {
 	})
 }
 
+// rename adds to an item the rename of elements that have another name too.
+func rename(item *plan.Item, list, field, from, to string, names ...string) {
+	r := plan.Rename{List: list, Field: field, From: from, To: to}
+	for _, name := range names {
+		e := plan.Renamed{Removed: list + "[" + from + name + "]", Added: list + "[" + to + name + "]", Name: name}
+		r.Elements = append(r.Elements, e)
+		item.Changes = append(item.Changes,
+			plan.Change{Change: merge.Change{Path: e.Removed, Class: merge.Removed, Live: map[string]any{field: from, "path": name}}, Cause: plan.FromRemoval},
+			plan.Change{Change: merge.Change{Path: e.Added, Class: merge.Changed, Desired: map[string]any{field: to, "path": name}}, Cause: plan.FromPending})
+	}
+	item.Renames = append(item.Renames, r)
+}
+
 func anyItem() *rapid.Generator[plan.Item] {
 	return rapid.Custom(func(t *rapid.T) plan.Item {
 		item := plan.Item{
 			Key: kind.Key{Kind: rapid.SampledFrom([]string{"CDN", "Purge", "x"}).Draw(t, "kind"), Name: anyText().Draw(t, "name")},
 			Op:  rapid.SampledFrom(ops).Draw(t, "op"), Path: anyText().Draw(t, "file"), Line: 1, Reason: anyText().Draw(t, "reason"), Fix: anyText().Draw(t, "fix"),
 			Changes: rapid.SliceOfN(anyChange(), 0, 12).Draw(t, "changes"),
+		}
+		if rapid.Bool().Draw(t, "renamed") {
+			rename(&item, "locations", "host", anyText().Draw(t, "from"), anyText().Draw(t, "to"), anyText().Draw(t, "element"), "/b")
 		}
 		if item.Op == plan.Post {
 			item.Purge = &plan.PurgeInfo{Hostname: anyText().Draw(t, "host"), Paths: 3, Sample: []string{anyText().Draw(t, "sample")}}

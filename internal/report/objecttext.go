@@ -122,19 +122,19 @@ func objectTree(item plan.Item, opts Options) *branch {
 	for _, v := range item.Collateral {
 		add(v.Path, v.Value, nil, reason{Cause: clean("dropped: removed with its parent")})
 	}
-	for _, c := range slices.Concat(item.Changes, item.Notes) {
-		if !visible(c.Class, opts) {
+	for _, l := range linesOfItem(item) {
+		if !visible(l.Class, opts) {
 			continue
 		}
-		after := c.Desired
-		if c.Class == merge.Unmanaged && after == nil {
-			after = c.Live
+		after := l.Desired
+		if l.Class == merge.Unmanaged && after == nil {
+			after = l.Live
 		}
-		before := c.Live
+		before := l.Live
 		if item.Happened {
 			before, after = after, before
 		}
-		add(c.Path, before, after, changeRow(item, c).reason).moved = c.Moved
+		add(l.Path, before, after, lineRow(item, l).reason).moved = l.Moved
 	}
 	for _, v := range item.FirstContact {
 		add(v.Path, v.Value, nil, lostReason())

@@ -67,14 +67,21 @@ func notices(pl *plan.Plan) []notice {
 			}
 			total += here
 			name := titled(item.Key)
-			if noun == "purge" {
+			switch noun {
+			case "purge":
 				name = safetext.Join(safetext.Filled(name, invalidated(item.Purge)), ": ")
+			case "address":
+				name = safetext.F("%s: %s", name, limited(cleanAll(unservedBy(item)), ", "))
 			}
 			n.Keys, n.Names = append(n.Keys, item.Key), append(n.Names, name)
 		}
-		n.Title = safetext.F("%s%s", safetext.Count(total, noun), rest)
-		if noun == "" {
+		switch noun {
+		case "":
 			n.Title = safetext.F("%d%s", total, rest)
+		case "address":
+			n.Title = safetext.F("%s%s", clean(diag.Plural(total, noun, "addresses")), rest)
+		default:
+			n.Title = safetext.F("%s%s", safetext.Count(total, noun), rest)
 		}
 		if total > 0 {
 			out = append(out, n)
@@ -83,6 +90,7 @@ func notices(pl *plan.Plan) []notice {
 	is := func(op plan.Op) func(plan.Item) int {
 		return func(item plan.Item) int { return oneIf(item.Op == op) }
 	}
+	add("address", " that a CDN stops serving", true, func(item plan.Item) int { return len(unservedBy(item)) })
 	for _, r := range kind.Risks() {
 		if r.Grave() {
 			add("change", " that "+r.Meaning(), true, func(item plan.Item) int { return item.AtStake(r) })
@@ -98,6 +106,14 @@ func notices(pl *plan.Plan) []notice {
 	return out
 }
 
+// unservedBy returns what a CDN stops serving.
+func unservedBy(item plan.Item) (names []string) {
+	for _, l := range item.Lines() {
+		names = append(names, l.Unserved...)
+	}
+	return names
+}
+
 func oneIf(is bool) int {
 	if is {
 		return 1
@@ -109,8 +125,8 @@ func oneIf(is bool) int {
 func caused(why plan.Cause) func(plan.Item) int {
 	return func(item plan.Item) int {
 		n := oneIf(item.Cause == why)
-		for _, c := range item.Changes {
-			n += oneIf(c.Cause == why)
+		for _, l := range item.Lines() {
+			n += oneIf(l.Cause == why)
 		}
 		return n
 	}
@@ -148,9 +164,9 @@ func causes(pl *plan.Plan, opts Options) []tally {
 			continue
 		}
 		whys = append(whys, item.Cause)
-		for _, c := range item.Changes {
-			if visible(c.Class, opts) {
-				whys = append(whys, c.Cause)
+		for _, l := range item.Lines() {
+			if visible(l.Class, opts) {
+				whys = append(whys, l.Cause)
 			}
 		}
 	}

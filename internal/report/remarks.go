@@ -49,6 +49,7 @@ var remarkRules = []remarkRule{
 	{"apply/blocked", errorLevel, "trueup sent nothing for an object, because a person must decide first."},
 	{"plan/blocked", errorLevel, "trueup sends nothing for this object until you decide."},
 	{"plan/setting", warningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},
+	{"plan/stops", warningLevel, "A CDN stops serving a hostname or a path."},
 	{"plan/serves", warningLevel, "A change may serve other content, or none."},
 	{"plan/security", warningLevel, "A change may expose protected content."},
 	{"plan/delete", warningLevel, "An object that was removed from git is deleted, which can't be undone."},
@@ -338,9 +339,13 @@ func opRule(item plan.Item) string {
 func changeRemarks(item plan.Item, at Place) []remark {
 	list := lineRemarks{item: item, at: at, together: map[string]int{}}
 	lost := lossesOf(item)
-	for _, c := range item.Changes {
-		if rule := riskRule(item, c, changeRule(c)); rule != "" && (c.Desired != nil || !lost[c.Path]) {
-			list.add(rule, wholeSentence(changeRow(item, c)), c)
+	for _, l := range item.Lines() {
+		rule := riskRule(item, l.Change, changeRule(l.Change))
+		if len(l.Unserved) > 0 {
+			rule = "plan/stops"
+		}
+		if rule != "" && (l.Desired != nil || !lost[l.Path]) {
+			list.add(rule, wholeSentence(lineRow(item, l)), l.Change)
 		}
 	}
 	for _, v := range item.Collateral {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -64,12 +65,71 @@ type row struct {
 	// line is in the manifest; 0 is unknown.
 	line int
 	risk kind.Risk
-	// Moved is set if only the position in a list changes.
-	Moved bool
+	// Moved is set if only the position in a list changes, and stops if something is served no longer.
+	Moved, stops bool
 }
 
 // whole reports whether the values of the row are never shortened.
 func (r row) whole() bool { return r.risk.Grave() }
+
+// lineRow returns the row of a line, with what a rename and the request do.
+func lineRow(item plan.Item, l plan.Line) row {
+	r := changeRow(item, l.Change)
+	r.stops = len(l.Unserved) > 0
+	r.Alarm = r.Alarm || r.stops
+	r.Cause = safetext.Join(safetext.Filled(unserved(l), r.Cause, renamed(l), rerouted(l)), "; ")
+	return r
+}
+
+// unserved names what is served no longer; empty for nothing.
+func unserved(l plan.Line) safe {
+	if len(l.Unserved) == 0 {
+		return safe{}
+	}
+	return safetext.F("stops serving %s", limited(cleanAll(l.Unserved), ", "))
+}
+
+// renamed names the elements of a rename, if there are several.
+func renamed(l plan.Line) safe {
+	if l.Rename == nil {
+		return safe{}
+	}
+	var names []string
+	for _, e := range l.Rename.Elements {
+		names = append(names, e.Name)
+	}
+	switch {
+	case len(names) == 1 && l.Rename.Field == "name":
+		return clean("renamed")
+	case len(names) == 1:
+		return safe{} // the path and the values say it
+	}
+	list := l.Rename.List[strings.LastIndexByte(l.Rename.List, '.')+1:]
+	return safetext.F("in %d %s: %s", len(names), clean(list), limited(cleanAll(names), ", "))
+}
+
+// rerouted says what serves requests instead; empty if that is not certain.
+func rerouted(l plan.Line) safe {
+	target := clean("other locations")
+	switch len(l.By) {
+	case 0:
+		return safe{}
+	case 1:
+		target = clean(l.By[0]).Cut(maxPath)
+	}
+	if l.Rename != nil {
+		return safetext.F("requests for %s go to %s", clean(l.Rename.From).Cut(maxPath), target)
+	}
+	return safetext.F("its requests go to %s", target)
+}
+
+func cleanAll(texts []string) []safe {
+	out := make([]safe, len(texts))
+	for i, text := range texts {
+		out[i] = clean(text).Cut(maxPath)
+	}
+	return out
+}
 
 // changeRow returns the row of a change, from live to git as apply sends it. What happened outside
 // git goes from git to live.
@@ -140,14 +200,17 @@ func visible(c merge.Class, opts Options) bool {
 	return plan.IsShown(c) || c == merge.Converged && opts.Verbose || c == merge.Unmanaged && opts.ShowUnmanaged
 }
 
-// itemRows returns the rows of an item that opts make visible.
+// itemRows returns the rows of an item that opts make visible. What is served no longer comes first.
 func itemRows(item plan.Item, opts Options) []row {
-	rows, lost := opRows(item), lossesOf(item)
-	for _, c := range slices.Concat(item.Changes, item.Notes) {
-		if visible(c.Class, opts) && (c.Desired != nil || !lost[c.Path]) {
-			rows = append(rows, changeRow(item, c))
+	var rows []row
+	lost := lossesOf(item)
+	for _, l := range linesOfItem(item) {
+		if visible(l.Class, opts) && (l.Desired != nil || !lost[l.Path]) {
+			rows = append(rows, lineRow(item, l))
 		}
 	}
+	slices.SortStableFunc(rows, func(a, b row) int { return oneIf(b.stops) - oneIf(a.stops) })
+	rows = append(opRows(item), rows...)
 	for _, c := range item.Added() {
 		rows = append(rows, addedRow(item, c))
 	}
@@ -157,6 +220,15 @@ func itemRows(item plan.Item, opts Options) []row {
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// linesOfItem returns the lines of an item, and its notes as lines.
+func linesOfItem(item plan.Item) []plan.Line {
+	lines := item.Lines()
+	for _, c := range item.Notes {
+		lines = append(lines, plan.Line{Change: c})
+	}
+	return lines
 }
 
 // addedRow returns a row for a field of a new object. Only the object's row has the cause.

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// TestARenameIsOneLine: a text has a line for each rename and for each other change, and no format has
+// more rows.
+func TestARenameIsOneLine(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		item := plan.Item{Key: key("CDN", "shop"), Op: plan.Patch}
+		want := 0
+		for i := range rapid.IntRange(0, 4).Draw(rt, "renames") {
+			var names []string
+			for j := range rapid.IntRange(1, 20).Draw(rt, "elements") {
+				names = append(names, fmt.Sprintf("/%d", j))
+			}
+			rename(&item, "locations", "host", fmt.Sprintf("a%d.example.com", i), fmt.Sprintf("b%d.example.com", i), names...)
+			want++
+		}
+		for i := range rapid.IntRange(0, 5).Draw(rt, "others") {
+			item.Changes = append(item.Changes, changes([]merge.Change{{Path: fmt.Sprintf("tls.t%d", i), Class: merge.Changed, Live: "1", Desired: "2"}})...)
+			want++
+		}
+		if rows := itemRows(item, Options{}); len(rows) != want {
+			rt.Fatalf("%d rows, want %d", len(rows), want)
+		}
+		opts := Options{Width: 1000}
+		out := printed(func(p *printer) {
+			p.width = opts.Width
+			textRows(p, itemRows(item, opts))
+		})
+		if len(out) != want {
+			rt.Fatalf("%d lines, want %d: %s", len(out), want, out)
+		}
+	})
+}
+
+// TestAFileCantClaimARename: changes that differ in more than the field have lines of their own, whatever
+// the plan says, and none is hidden twice.
+func TestAFileCantClaimARename(t *testing.T) {
+	for name, spoil := range map[string]func(*plan.Item){
+		"another value":   func(item *plan.Item) { item.Changes[1].Desired.(map[string]any)["upstream"] = "evil" },
+		"another name":    func(item *plan.Item) { item.Renames[0].To = "c.example.com" },
+		"another cause":   func(item *plan.Item) { item.Changes[1].By = plan.ByThisChange },
+		"no such change":  func(item *plan.Item) { item.Renames[0].Elements[0].Added = "locations[/x]" },
+		"not an addition": func(item *plan.Item) { item.Changes[1].Live = "x" },
+	} {
+		item := plan.Item{Key: key("CDN", "shop"), Op: plan.Patch}
+		rename(&item, "locations", "host", "a.example.com", "b.example.com", "/a")
+		item.Renames = append(item.Renames, item.Renames...)
+		if rows := itemRows(item, Options{}); len(rows) != 1 {
+			t.Fatalf("%d rows", len(rows))
+		}
+		item.Renames = item.Renames[:1]
+		if spoil(&item); len(itemRows(item, Options{})) != 2 {
+			t.Errorf("%s: hidden in %s", name, strings.TrimSpace(fmt.Sprint(itemRows(item, Options{}))))
+		}
+	}
+}
