@@ -60,6 +60,7 @@ type app struct {
 	// running is the command, such as purge new, and code the exit code if it has no error.
 	running string
 	code    int
+	helpAll helpAll
 	stdout  *output
 	out     report.Lines
 	// answers may have read a part of the next answer.
@@ -99,6 +100,8 @@ func newRoot(a *app) *cobra.Command {
 	}
 	a.root = root
 	a.global.register(root.PersistentFlags())
+	root.PersistentFlags().Var(&a.helpAll, "help-all", "show help with every flag")
+	root.PersistentFlags().Lookup("help-all").NoOptDefVal = "true"
 	for _, g := range a.groups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, cmd := range g.commands {
@@ -116,6 +119,7 @@ func newRoot(a *app) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd() // it keeps the writer of SetOut
 	root.SetFlagErrorFunc(suggestFlag)
+	root.SetUsageFunc(a.usage)
 	for _, cmd := range everyCommand(root) {
 		if !cmd.Runnable() {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

@@ -126,7 +126,9 @@ func oneOfFlag(f *pflag.FlagSet, name string, allowed ...string) {
 func (a *app) start(cmd *cobra.Command) error {
 	a.running = strings.TrimPrefix(cmd.CommandPath(), "trueup ")
 	var wrong []error
-	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, a.checkFlag(f)) })
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		wrong = append(wrong, a.checkFlag(f), refuse(!useful(cmd, f), "--%s does nothing in %s: remove it", f.Name, cmd.CommandPath()))
+	})
 	wrong = append(wrong, refuse(len(a.global.sandboxFaults) > 0 && !a.global.sandbox, "--sandbox-fault needs --sandbox"))
 	if err := cmp.Or(errors.Join(wrong...), a.checkFormats()); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -58,12 +57,13 @@ func describe(cmd *cobra.Command) {
 		long, examples, _ := strings.Cut(rest, "\nExamples:\n")
 		cmd.Short, cmd.Example = short, examples
 		cmd.Long = strings.Trim(strings.TrimSpace(long)+"\n\n"+cmd.Long, "\n")
+	} else {
+		cmd.Example = "  " + cmd.CommandPath()
 	}
 }
 
 // fitHelp makes help fit a terminal.
 func fitHelp(root *cobra.Command, columns int) {
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
 	for _, cmd := range everyCommand(root) {
 		cmd.Long = fitted(cmp.Or(cmd.Long, cmd.Short), columns)
 		// The list of commands has it behind the name.
@@ -143,10 +143,10 @@ func page(cmd *cobra.Command) report.Page {
 	p.Parts = []report.PagePart{
 		{Title: "DESCRIPTION", Text: longOf(cmd)},
 		{Title: "COMMANDS", Terms: below},
-		{Title: "OPTIONS", Terms: flagTerms(cmd.LocalFlags())},
+		{Title: "OPTIONS", Terms: flagTerms(cmd, cmd.LocalFlags())},
 	}
 	if cmd.HasParent() {
-		p.Parts = append(p.Parts, report.PagePart{Title: "OPTIONS OF EVERY COMMAND", Terms: flagTerms(cmd.InheritedFlags())})
+		p.Parts = append(p.Parts, report.PagePart{Title: "OPTIONS OF MANY COMMANDS", Terms: flagTerms(cmd, cmd.InheritedFlags())})
 		p.See = append([]string{pageName(cmd.Parent())}, p.See...)
 	} else {
 		p.Parts = append(p.Parts, report.PagePart{Title: "EXIT STATUS", Terms: exitTerms()}, report.PagePart{Title: "ENVIRONMENT", Terms: variables()})
@@ -165,9 +165,9 @@ func longOf(cmd *cobra.Command) string {
 
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-func flagTerms(flags *pflag.FlagSet) (terms []report.Term) {
+func flagTerms(cmd *cobra.Command, flags *pflag.FlagSet) (terms []report.Term) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
+		if f.Hidden || !useful(cmd, f) {
 			return
 		}
 		_, meaning := pflag.UnquoteUsage(f)

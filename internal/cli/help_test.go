@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"trueup/internal/exit"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // TestHelpFitsTheTerminal: no line of any command's help is broken by the
@@ -77,6 +79,9 @@ func TestTextsHaveLines(t *testing.T) {
 			t.Errorf("%s: exit codes stand in another paragraph", cmd.CommandPath())
 		}
 		delete(texts, strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "trueup "), " ", "-")+".txt")
+		if !strings.Contains(cmd.Example, cmd.CommandPath()) {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
 		if cmd.Short == "" {
 			t.Errorf("%s has no text", cmd.CommandPath())
 		}
@@ -89,5 +94,58 @@ func TestTextsHaveLines(t *testing.T) {
 	delete(texts, "man.txt") // a hidden command
 	if len(texts) > 0 {
 		t.Errorf("texts of no command: %v", slices.Sorted(maps.Keys(texts)))
+	}
+}
+
+// TestFlagsAreInGroups: help shows what is used often and what CI uses, --help-all the rest, and neither shows a flag
+// that does nothing in the command. Each name in the table of flags is that of a flag.
+func TestFlagsAreInGroups(t *testing.T) {
+	for line, want := range map[string]string{
+		"plan --help":          "Flags=diff drift help out prune target; Flags for CI=base-ref detailed-exitcode ledger-ephemeral-ok log-format offline report strict; Global Flags=chdir output profile quiet sandbox verbose",
+		"version --help":       "Flags=help; Flags for CI=log-format report; Global Flags=output quiet verbose",
+		"validate --help-all":  "Flags=help; Flags for CI=log-format report strict; Flags for rare cases=color help-all parallelism timeout; Global Flags=chdir output quiet verbose",
+		"ledger show --help":   "Flags=help; Flags for CI=ledger-ephemeral-ok log-format report; Global Flags=chdir output profile quiet sandbox verbose",
+		"show --help-all":      "Flags=diff help; Flags for CI=log-format report; Flags for rare cases=color help-all parallelism timeout; Global Flags=chdir output quiet verbose",
+		"ledger settle --help": "Flags=help target; Flags for CI=ledger-ephemeral-ok log-format report; Global Flags=chdir output profile quiet sandbox verbose",
+	} {
+		code, text, _ := ran(t, t.TempDir(), strings.Fields(line)...)
+		var parts []string
+		for _, part := range []string{oftenPart, ciPart, rarePart, globalPart} {
+			_, section, has := strings.Cut(text, "\n"+part+":\n")
+			section, _, _ = strings.Cut(section, "\n\n")
+			var names []string
+			for _, m := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`).FindAllStringSubmatch(section, -1) {
+				names = append(names, m[1])
+			}
+			if has {
+				parts = append(parts, part+"="+strings.Join(names, " "))
+			}
+		}
+		if got := strings.Join(parts, "; "); got != want || code != exit.OK {
+			t.Errorf("%s: exit %d\n%s, want\n%s", line, code, got, want)
+		}
+	}
+	all := map[string]bool{}
+	for _, cmd := range everyCommand(newRoot(newApp(Env{}))) {
+		for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+			flags.VisitAll(func(f *pflag.Flag) { all[f.Name] = true })
+		}
+	}
+	for part, names := range tableOfFlags() {
+		for _, name := range names {
+			if !all[name] {
+				t.Errorf("%s has --%s, which no command has", part, name)
+			}
+		}
+	}
+}
+
+// TestFlagsThatDoNothingAreRefused.
+func TestFlagsThatDoNothingAreRefused(t *testing.T) {
+	for _, line := range []string{"version --sandbox", "version --sandbox --sandbox-fault x", "show x --profile p", "validate --ca-file x", "comment x --sandbox"} {
+		code, _, said := ran(t, t.TempDir(), strings.Fields(line)...)
+		if code != exit.Error || !strings.Contains(said, " does nothing in trueup ") {
+			t.Errorf("%s: exit %d, %s", line, code, said)
+		}
 	}
 }

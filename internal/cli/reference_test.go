@@ -118,7 +118,7 @@ func blocks(text string) string {
 
 func commandsPage(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString("# Commands\n\n" + generated + "\nEvery command and flag, as `--help` tells of them. [Exit codes](../exit-codes.md) are the same everywhere.\n\n")
+	b.WriteString("# Commands\n\n" + generated + "\nEvery command and flag, as `--help-all` shows them. [Exit codes](../exit-codes.md) are the same everywhere.\n\n")
 	all := shownCommands(root)
 	for _, cmd := range all {
 		fmt.Fprintf(&b, "- [%s](#%s): %s\n", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), prose(cmd.Short))
@@ -132,7 +132,7 @@ func commandsPage(root *cobra.Command) string {
 		if cmd.HasParent() {
 			flagsTable(&b, cmd.LocalNonPersistentFlags())
 		} else {
-			b.WriteString("\nThese flags mean the same everywhere:\n")
+			b.WriteString("\nThese flags mean the same in every command where they do something:\n")
 			flagsTable(&b, cmd.LocalFlags())
 		}
 	}
@@ -297,16 +297,19 @@ type helped struct {
 // helpOf reads the help of every command.
 func helpOf(t *testing.T) (all []helped) {
 	t.Helper()
+	globals := map[string]bool{}
+	newRoot(newApp(Env{})).PersistentFlags().VisitAll(func(f *pflag.Flag) { globals["--"+f.Name] = true })
 	var each func(args []string)
 	each = func(args []string) {
-		_, text, _ := ran(t, t.TempDir(), append(slices.Clone(args), "--help")...)
-		own, _, _ := strings.Cut(text, "\nGlobal Flags:")
+		_, text, _ := ran(t, t.TempDir(), append(slices.Clone(args), "--help-all")...)
 		h := helped{command: strings.Join(append([]string{""}, args...), " ")}
 		if !strings.Contains(text, "\n  trueup"+h.command) {
 			return // a row of a table in a text: what it is the help of is another command
 		}
-		for _, m := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[\w-]+)`).FindAllStringSubmatch(own, -1) {
-			h.flags = append(h.flags, m[1])
+		for _, m := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[\w-]+)`).FindAllStringSubmatch(text, -1) {
+			if !globals[m[1]] {
+				h.flags = append(h.flags, m[1])
+			}
 		}
 		all = append(all, h)
 		list, _, _ := strings.Cut(text, "\nFlags:")

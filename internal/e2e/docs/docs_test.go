@@ -204,7 +204,7 @@ func TestNamedCommandsExist(t *testing.T) {
 	dir, helps := t.TempDir(), map[string]string{}
 	help := func(command string) string {
 		if _, known := helps[command]; !known {
-			_, helps[command] = harness.RunIn(t, dir, append(strings.Fields(command), "--help")...)
+			_, helps[command] = harness.RunIn(t, dir, append(strings.Fields(command), "--help-all")...)
 		}
 		return helps[command]
 	}
@@ -223,7 +223,7 @@ func TestNamedCommandsExist(t *testing.T) {
 				command = strings.TrimSpace(command + " " + word)
 			}
 			rest := strings.TrimSpace(strings.TrimPrefix(m[1], command))
-			if command == "" && !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "COMMAND") || strings.Contains(help(command), "[command]") && regexp.MustCompile(`^[a-z]+\b`).MatchString(rest) {
+			if command == "" && !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "COMMAND") || strings.Contains(help(command), " COMMAND\n") && regexp.MustCompile(`^[a-z]+\b`).MatchString(rest) {
 				t.Errorf("%s: the program has no %q", page, m[0])
 			}
 			for _, flag := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(rest, -1) {
