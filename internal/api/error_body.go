@@ -63,8 +63,9 @@ func readErrorObject(o map[string]any, redact func(string) string) errorBody {
 		cause, _ := each.(map[string]any)
 		field := textOf(cause, "field")
 		message := oneLine(redact(cmp.Or(textOf(cause, "message"), textOf(cause, "reason"))), excerptSize)
+		told := strings.Contains(c.message, message) && strings.Contains(c.message, field)
 		// The field "<nil>" is noise.
-		if field != "<nil>" && message != "" && !strings.Contains(c.message, message) {
+		if field != "<nil>" && message != "" && !told {
 			c.causes = append(c.causes, Cause{Field: oneLine(redact(field), excerptSize), Message: message})
 		}
 	}

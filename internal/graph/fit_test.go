@@ -13,8 +13,8 @@ func TestNoHostIsSmaller(t *testing.T) {
 
 func TestTTL(t *testing.T) {
 	for in, want := range map[[2]string]string{
-		{"", ""}: "", {"0", "second"}: "0 s", {"59", ""}: "59 s", {"60", "second"}: "1 min", {"90", "second"}: "90 s", {"7200", "second"}: "2 h",
-		{"86400", "second"}: "1 d", {"5", "minute"}: "5 minute", {"5x", "second"}: "5x second", {"007", "second"}: "007 second", {"", "second"}: "",
+		{"", ""}: "", {"0", "second"}: "0 s", {"59", ""}: "59 s", {"60", "second"}: "1 min", {"90", "second"}: "1 min 30 s", {"7200", "second"}: "2 h",
+		{"86400", "second"}: "1 d", {"5", "minute"}: "5 min", {"5x", "second"}: "5x second", {"007", "second"}: "007 second", {"", "second"}: "",
 		{"99999999999999999999", "second"}: "99999999999999999999 second",
 	} {
 		if got := (Path{EdgeTTL: in[0], TTLUnit: in[1]}).ttl().String(); got != want {

@@ -1,10 +1,11 @@
 package graph
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
+	"trueup/internal/kind"
 	"trueup/internal/safetext"
 )
 
@@ -307,20 +308,11 @@ func bundle(marks []Mark) text {
 
 // ttl returns EdgeTTL in words.
 func (p Path) ttl() text {
-	var seconds int
 	if p.EdgeTTL == "" {
 		return text{}
 	}
-	if _, err := fmt.Sscanf(p.EdgeTTL, "%d", &seconds); err != nil || fmt.Sprint(seconds) != p.EdgeTTL || p.TTLUnit != "second" && p.TTLUnit != "" {
-		return label(strings.TrimSpace(p.EdgeTTL+" "+p.TTLUnit), "")
+	if d, ok := kind.Duration(p.EdgeTTL, cmp.Or(p.TTLUnit, "second")); ok {
+		return label(kind.DurationText(d), "")
 	}
-	for _, unit := range []struct {
-		seconds int
-		name    string
-	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
-		if seconds != 0 && seconds%unit.seconds == 0 {
-			return safetext.F("%d %s", seconds/unit.seconds, unit.name)
-		}
-	}
-	return safetext.F("%d s", seconds)
+	return label(strings.TrimSpace(p.EdgeTTL+" "+p.TTLUnit), "")
 }

@@ -66,7 +66,8 @@ type Field struct {
 	// Discriminator is the field of this object whose value names the only sibling that may be present, or "".
 	Discriminator string `json:"x-trueup-discriminator"`
 	// Summary is a short text for an object of this field, with paths of its fields in braces, such as
-	// "{host}:{port}", or "". A path through a list stands for that field of all elements.
+	// "{host}:{port}", or "". A path through a list stands for that field of all elements. Two paths in
+	// a pair of braces are a number and its unit of time.
 	Summary string `json:"x-trueup-summary"`
 	// Open reports that unknown fields of this object need no warning.
 	Open   bool              `json:"x-trueup-open"`

@@ -51,9 +51,37 @@ type rerouting struct {
 }
 
 // missing is the finding at a field.
-func (r rerouting) missing(field, what string, of []manifest.Location) diag.Finding {
-	return advice(r.object, manifest.RulePurgeMissing, field,
-		what+": cached copies stay until they expire, and this plan does not purge them", r.fix(of))
+func (r rerouting) missing(field, what, stay string, of []manifest.Location) diag.Finding {
+	message := fmt.Sprintf("%s: copies cached now stay %s, and this plan does not purge them", what, stay)
+	return advice(r.object, manifest.RulePurgeMissing, field, message, r.fix(of))
+}
+
+// untilExpired is how long cached copies stay if no TTL is known.
+const untilExpired = "until they expire"
+
+// stay returns how long copies stay that were cached under these settings.
+func stay(handling map[string]string) string {
+	if d, ok := kind.Duration(handling[edgeTTL], handling[ttlUnit]); ok {
+		return "up to " + kind.DurationText(d)
+	}
+	return untilExpired
+}
+
+// The settings of a location that say how long copies stay.
+const edgeTTL, ttlUnit = "cache.edgeTTL", "cache.ttlTimeUnit"
+
+// longer reports whether only the TTL changes, and copies cached before expire no later than new ones.
+func longer(was, is map[string]string, changed []string) bool {
+	if slices.ContainsFunc(changed, func(field string) bool { return field != edgeTTL && field != ttlUnit }) {
+		return false
+	}
+	before, after := was[ttlUnit], is[ttlUnit]
+	if before == after { // whatever it is
+		before, after = "second", "second"
+	}
+	old, known := kind.Duration(was[edgeTTL], before)
+	now, plain := kind.Duration(is[edgeTTL], after)
+	return known && plain && old <= now
 }
 
 // locations advises on locations that handle requests in another way, and collects the others.
@@ -63,15 +91,15 @@ func (r rerouting) locations(is []manifest.Location) (found diag.List) {
 		if !ok {
 			continue
 		}
-		before := was.Handling()
-		changed := differing(before, l.Handling())
-		if before["cache.edgeTTL"] == "0" || r.purged(l) {
+		before, after := was.Handling(), l.Handling()
+		changed := differing(before, after)
+		if before[edgeTTL] == "0" || r.purged(l) {
 			continue
 		}
 		if was.Upstream == l.Upstream {
 			r.kept[l.Upstream] = append(r.kept[l.Upstream], l)
 		}
-		if len(changed) == 0 || len(found) == maxPlaced {
+		if len(changed) == 0 || longer(before, after, changed) || len(found) == maxPlaced {
 			continue
 		}
 		field := "spec.locations"
@@ -80,7 +108,8 @@ func (r rerouting) locations(is []manifest.Location) (found diag.List) {
 				field += "." + changed[0]
 			}
 		}
-		found = append(found, r.missing(field, fmt.Sprintf("%s of %s changes", strings.Join(changed, ", "), l.Path), []manifest.Location{l}))
+		what := fmt.Sprintf("%s of %s changes", strings.Join(changed, ", "), l.Path)
+		found = append(found, r.missing(field, what, stay(before), []manifest.Location{l}))
 	}
 	return found
 }
@@ -102,7 +131,7 @@ func (r rerouting) upstreams(is manifest.Routes) (found diag.List) {
 		if g, ok := r.git().upstreams[u.Name]; ok {
 			field = g.Field + "." + field
 		}
-		found = append(found, r.missing(field, fmt.Sprintf("upstream %s has %s", u.Name, what), of))
+		found = append(found, r.missing(field, fmt.Sprintf("upstream %s has %s", u.Name, what), untilExpired, of))
 	}
 	return found
 }

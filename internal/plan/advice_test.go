@@ -70,7 +70,18 @@ func TestPurgeMissing(t *testing.T) {
 		want           []string
 	}{
 		{"another TTL", `edgeTTL: "60"`, `edgeTTL: "30"`, nil, []string{"spec.locations[0].cache.edgeTTL: trueup purge new --hostname shop.example.com '/static/*' writes"}},
-		{"another unit", "second", "hour", nil, []string{"spec.locations[0].cache.ttlTimeUnit"}},
+		{"a longer TTL", `edgeTTL: "60"`, `edgeTTL: "61"`, nil, nil},
+		{"a longer unit", "second", "hour", nil, nil},
+		{"the same in another unit", `"60", ttlTimeUnit: second`, `"1", ttlTimeUnit: minute`, nil, nil},
+		{"less in a longer unit", `"60", ttlTimeUnit: second`, `"0", ttlTimeUnit: hour`, nil, []string{"spec.locations[0]: copies cached now stay up to 1 min, and"}},
+		{"an unknown unit", "second", "fortnight", nil, []string{"spec.locations[0].cache.ttlTimeUnit: copies cached now stay up to 1 min, and"}},
+		{"a longer TTL and a rewrite", `edgeTTL: "60", ttlTimeUnit: second}`, `edgeTTL: "90", ttlTimeUnit: second}, rewrite: {to: /b}`, nil, []string{"spec.locations[0]: copies cached now stay up to 1 min, and"}},
+		{"a header without a known TTL", "x: v1", "x: v3", nil, []string{"spec.locations[1].headers: copies cached now stay until they expire, and"}},
+		{
+			"a longer TTL and other servers", `upstream: a, cache: {edgeTTL: "60", ttlTimeUnit: second}}, {path: /a.js, upstream: b, headers: {x: v1}}, {path: /none/*, upstream: b, cache: {edgeTTL: "0"}}], upstreams: [{name: a, scheme: https, servers: [{host: s,`,
+			`upstream: a, cache: {edgeTTL: "90", ttlTimeUnit: second}}, {path: /a.js, upstream: b, headers: {x: v1}}, {path: /none/*, upstream: b, cache: {edgeTTL: "0"}}], upstreams: [{name: a, scheme: https, servers: [{host: v,`, nil,
+			[]string{"spec.upstreams[0].servers"},
+		},
 		{"another upstream of a location", "upstream: b, headers", "upstream: a, headers", nil, []string{"spec.locations[1].upstream: shop.example.com /a.js writes"}},
 		{"another header", "x: v1", "x: v2", nil, []string{"spec.locations[1].headers"}},
 		{"a rewrite", "headers:", "rewrite: {to: /b}, headers:", nil, []string{"spec.locations[1].rewrite"}},
@@ -257,7 +268,7 @@ func TestAdviceOffline(t *testing.T) {
 
 // TestDriftGivesNoAdvice: whoever asks what drifted does not review a change.
 func TestDriftGivesNoAdvice(t *testing.T) {
-	p := git(t, cdn("shop", wasServed)).has(shop, strings.Replace(wasServed, `"60"`, `"30"`, 1)).applied(shop, wasServed).make()
+	p := git(t, cdn("shop", wasServed)).has(shop, strings.Replace(wasServed, `"60"`, `"90"`, 1)).applied(shop, wasServed).make()
 	if d := plan.Drift(p); len(p.Advice) == 0 || len(d.Items) == 0 || len(d.Advice) > 0 {
 		t.Errorf("%v, %v", p.Advice, d)
 	}

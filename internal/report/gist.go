@@ -89,18 +89,31 @@ func fill(summary string, object map[string]any) (words safe, said [][]string, o
 		if !more {
 			return words, said, true
 		}
-		var field string
-		field, summary, _ = strings.Cut(after, "}")
-		path := strings.Split(field, ".")
-		values, ok := scalars(object, path)
-		if !ok {
-			return safe{}, nil, false
+		var fields string
+		fields, summary, _ = strings.Cut(after, "}")
+		var texts []safe
+		for field := range strings.FieldsSeq(fields) {
+			path := strings.Split(field, ".")
+			values, ok := scalars(object, path)
+			if !ok {
+				return safe{}, nil, false
+			}
+			if texts = append(texts, limited(values, ", ")); len(values) <= maxParts {
+				said = append(said, path)
+			}
 		}
-		words = safetext.F("%s%s", words, limited(values, ", "))
-		if len(values) <= maxParts {
-			said = append(said, path)
+		words = safetext.F("%s%s", words, measured(texts))
+	}
+}
+
+// measured joins texts, and writes a number and its unit of time as a duration.
+func measured(texts []safe) safe {
+	if len(texts) == 2 {
+		if d, ok := kind.Duration(texts[0].String(), texts[1].String()); ok {
+			return clean(kind.DurationText(d))
 		}
 	}
+	return safetext.Join(texts, " ")
 }
 
 // scalars returns the values of a path, several if it passes a list.

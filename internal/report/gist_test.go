@@ -44,7 +44,17 @@ func TestGist(t *testing.T) {
 		"a location": {
 			"CDN", "locations[shop.example.com/a.b[1]/*]",
 			`{"host":"shop.example.com","path":"/a.b[1]/*","action":"proxy_http","upstream":"o","cache":{"level":"standard","edgeTTL":"10","ttlTimeUnit":"second","browserTTL":"5"}}`,
-			"proxy_http to o, standard for 10 second", `cache: {browserTTL: "5"}`,
+			"proxy_http to o, cached 10 s (standard)", `cache: {browserTTL: "5"}`,
+		},
+		"a location with a long TTL": {
+			"CDN", "locations[/*]",
+			`{"path":"/*","action":"proxy_http","upstream":"o","cache":{"level":"standard","edgeTTL":10530,"ttlTimeUnit":"second"}}`,
+			"proxy_http to o, cached 2 h 55 min 30 s (standard)", "",
+		},
+		"a location with a TTL that is not plain": {
+			"CDN", "locations[/*]",
+			`{"path":"/*","action":"proxy_http","upstream":"o","cache":{"level":"standard","edgeTTL":"1.5","ttlTimeUnit":"fortnight"}}`,
+			"proxy_http to o, cached 1.5 fortnight (standard)", "",
 		},
 		"a location without all that": {
 			"CDN", "locations[/*]",
@@ -101,9 +111,11 @@ func TestSummariesNameFields(t *testing.T) {
 	var walk func(f *kind.Field)
 	walk = func(f *kind.Field) {
 		for _, after := range strings.Split(f.Summary, "{")[1:] {
-			path, _, closed := strings.Cut(after, "}")
-			if _, ok := f.At(strings.Split(path, ".")); !ok || !closed {
-				t.Errorf("%q of %q is no field", path, f.Summary)
+			paths, _, closed := strings.Cut(after, "}")
+			for path := range strings.FieldsSeq(paths) {
+				if _, ok := f.At(strings.Split(path, ".")); !ok || !closed {
+					t.Errorf("%q of %q is no field", path, f.Summary)
+				}
 			}
 		}
 		for _, below := range f.Fields {

@@ -127,7 +127,7 @@ func content(item plan.Item, rows []row) string {
 	for _, v := range slices.Concat(item.Preserved, item.Collateral) {
 		put(clean(v.Path), literal(v.Value))
 	}
-	for _, n := range itemNotes(item) {
+	for _, n := range itemNotes(item, Options{}) {
 		put(n.Text)
 	}
 	return b.String()
@@ -150,8 +150,8 @@ func (g group) names() safe {
 	return safetext.Join(names, ", ")
 }
 
-func (g group) notes(of func(plan.Item) []note) []note {
-	notes := of(g.item)
+func (g group) notes(of func(plan.Item, Options) []note, opts Options) []note {
+	notes := of(g.item, opts)
 	if g.many() {
 		notes = append(notes, note{Text: safetext.F("in %s: %s", g.title(), g.names()), list: true})
 	}

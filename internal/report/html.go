@@ -330,7 +330,7 @@ func (i htmlItem) View() htmlView {
 	if mentioned(item) {
 		v.Leads = []row{{reason: reason{Mark: markSame}, Path: mention(item)}}
 	} else {
-		v.Notes = itemNotes(item)
+		v.Notes = itemNotes(item, i.opts)
 	}
 	if rows = rows[len(leads):]; len(rows) > 0 {
 		v.Diff = &htmlDiff{"live", safetext.F("What differs in %s", titled(item.Key)), rows, item.Op == plan.Create && !item.Happened}

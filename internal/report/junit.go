@@ -175,7 +175,7 @@ const maxItem = 12000
 
 func objectLines(item plan.Item, rows []row) []safe {
 	head := safetext.Join(safetext.Filled(source(item), headline(item, rows)), ": ")
-	lines, _ := within(diffPieces(group{item: item, rows: rows}), maxItem)
+	lines, _ := within(diffPieces(group{item: item, rows: rows}, Options{}), maxItem)
 	return append([]safe{head}, lines...)
 }
 

@@ -136,7 +136,7 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 		if g.many() {
 			name = safetext.F("%s (%s)", name, g.names())
 		}
-		blocks = append(blocks, section{rank: g.rank, name: name, summary: summary, diff: true, pieces: diffPieces(g)})
+		blocks = append(blocks, section{rank: g.rank, name: name, summary: summary, diff: true, pieces: diffPieces(g, opts)})
 	}
 	if opts.ShowUnmanaged {
 		blocks = append(blocks, section{rank: rankRest, summary: safetext.M("Not in git"), pieces: pieced(namesOf(pl.Unmanaged))})
@@ -155,7 +155,7 @@ func settingPieces(pl *plan.Plan) []piece {
 	return out
 }
 
-func diffPieces(g group) []piece {
+func diffPieces(g group, opts Options) []piece {
 	if mentioned(g.item) {
 		return pieced([]safe{safetext.F("  %s", mention(g.item))})
 	}
@@ -167,7 +167,7 @@ func diffPieces(g group) []piece {
 		}
 		out = append(out, p)
 	}
-	for _, n := range g.notes(itemNotes) {
+	for _, n := range g.notes(itemNotes, opts) {
 		if n.list {
 			out = append(out, pieced(noteLines(n))...)
 			continue

@@ -32,7 +32,7 @@ func (n note) gravePath() safe {
 }
 
 // itemNotes returns kept and dropped values, and the effects.
-func itemNotes(item plan.Item) []note {
+func itemNotes(item plan.Item, opts Options) []note {
 	var notes []note
 	for _, v := range item.Preserved {
 		notes = append(notes, note{Text: safetext.F("kept: %s = %s (not managed here)", clean(v.Path).Cut(maxPath), value(v.Value, false))})
@@ -42,12 +42,12 @@ func itemNotes(item plan.Item) []note {
 		text := safetext.F("dropped: %s = %s (removed with its parent)", v.Path, value(v.Value, risk.Grave()))
 		notes = append(notes, note{Text: text, path: clean(v.Path), risk: risk})
 	}
-	return append(notes, effects(item)...)
+	return append(notes, effects(item, opts)...)
 }
 
 // effects returns the request, its purges and quota, and hints.
-func effects(item plan.Item) []note {
-	notes := purgeNotes(item)
+func effects(item plan.Item, opts Options) []note {
+	notes := purgeNotes(item, opts)
 	if item.Request != nil {
 		notes = append(notes, note{Text: requestLine(item)})
 	}
@@ -138,8 +138,8 @@ func invalidated(p *plan.PurgeInfo) safe {
 	return safetext.F("%s on %s", text, limited(hosts, ", "))
 }
 
-// purgeNotes lists the first paths, and the hostname's quota if the purge uses some.
-func purgeNotes(item plan.Item) []note {
+// purgeNotes lists the first paths, and the hostname's budget if it matters or opts ask for it.
+func purgeNotes(item plan.Item, opts Options) []note {
 	p := item.Purge
 	if p == nil {
 		return nil
@@ -156,13 +156,18 @@ func purgeNotes(item plan.Item) []note {
 		}
 		notes = append(notes, note{Text: line})
 	}
-	if item.Op != plan.Post && item.Op != plan.Deferred {
+	if item.Op != plan.Deferred && (item.Op != plan.Post || !opts.Verbose && !scarce(p.Budget, p.Limits)) {
 		return notes
 	}
 	return append(notes, note{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(maxPath),
 		used(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
 		used(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
 		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
+}
+
+// scarce reports whether more than half of any limit is used.
+func scarce(used, limits plan.Budget) bool {
+	return 2*used.Requests > limits.Requests || 2*used.Paths > limits.Paths || 2*used.Prefixes > limits.Prefixes
 }
 
 // used counts the used quota, and how much was used before this plan.

@@ -310,7 +310,7 @@ func opRemarks(item plan.Item, at Place) []remark {
 			r.more, r.named = append(r.more, wholeSentence(addedRow(item, c))), true
 		}
 	}
-	for _, n := range effects(item) {
+	for _, n := range effects(item, Options{}) {
 		if n.Fix && item.Op != plan.Kept {
 			r.more = append(r.more, n.Text)
 		}

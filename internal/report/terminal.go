@@ -183,10 +183,10 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 		if opts.Diff == DiffUnified || opts.Diff == DiffSides {
 			textRows(p, opRows(g.item))
 			textDiff(p, pl, g.item, opts)
-			textNotes(p, g.notes(effects))
+			textNotes(p, g.notes(effects, opts))
 		} else {
 			textRows(p, g.rows)
-			textNotes(p, g.notes(itemNotes))
+			textNotes(p, g.notes(itemNotes, opts))
 		}
 	}
 }

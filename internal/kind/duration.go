@@ -1,0 +1,45 @@
+package kind
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tableOfUnits has the units of time, the longest first.
+var tableOfUnits = []struct {
+	name, short string
+	is          time.Duration
+}{{"day", "d", 24 * time.Hour}, {"hour", "h", time.Hour}, {"minute", "min", time.Minute}, {"second", "s", time.Second}}
+
+// Duration returns a number of units of time, such as "90" and "second". ok is false unless both
+// are plain.
+func Duration(number, unit string) (d time.Duration, ok bool) {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != number {
+		return 0, false
+	}
+	for _, u := range tableOfUnits {
+		if u.name == unit && n <= math.MaxInt64/int64(u.is) {
+			return time.Duration(n) * u.is, true
+		}
+	}
+	return 0, false
+}
+
+// DurationText returns a duration of whole seconds in words, such as "2 h 55 min".
+func DurationText(d time.Duration) string {
+	var parts []string
+	for _, u := range tableOfUnits {
+		if n := d / u.is; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, u.short))
+			d -= n * u.is
+		}
+	}
+	if parts == nil {
+		return "0 s"
+	}
+	return strings.Join(parts, " ")
+}
