@@ -159,7 +159,7 @@ func (g group) notes(of func(plan.Item, Options) []note, opts Options) []note {
 }
 
 // rank orders the parts of a report, the most important first: settings, errors and next
-// steps, grave risks, what needs a person, what can't be undone, drift, and changes of git.
+// steps, grave risks, what needs a person, what can't be undone, drift, changes of git, and advice.
 type rank int
 
 const (
@@ -167,7 +167,6 @@ const (
 	rankErrors
 	rankNext
 	rankOutcomes
-	rankNotes
 	rankStops
 	rankServes
 	rankSecurity
@@ -175,18 +174,19 @@ const (
 	rankPurge
 	rankRemoval
 	rankDrift
-	rankAdvice
 	rankChange
 	rankCreate
+	rankNotes
+	rankAdvice
 	rankRest
 )
 
 // tableOfRanks describes the parts of each rank, for the count of omitted parts.
 func tableOfRanks() [rankRest + 1]string {
 	return [...]string{
-		"with settings", "with errors", "with next steps", "with outcomes", "with notes", "that stop serving something", "that " + kind.RiskServes.Meaning(),
+		"with settings", "with errors", "with next steps", "with outcomes", "that stop serving something", "that " + kind.RiskServes.Meaning(),
 		"that " + kind.RiskSecurity.Meaning(), "blocked", "with purges", "with removals",
-		"with drift or conflicts", "with advice", "with changes", "to create", "unchanged",
+		"with drift or conflicts", "with changes", "to create", "with notes", "with advice", "unchanged",
 	}
 }
 

@@ -39,14 +39,18 @@ func writeMarkdown(most int) writer {
 }
 
 // markdown returns the report in at most budget bytes: the summary, then what fits, the most
-// important first, then what it omits and where that is. It is empty if the summary does
-// not fit; 2,000 bytes are enough. Text from outside is only inside fences and code tags.
+// important first, then what it omits and where that is, then what the plan was made from. It is
+// empty if the summary does not fit; 2,000 bytes are enough. Text from outside is only inside
+// fences and code tags.
 func markdown(doc Document, opts Options, budget int) markup {
-	head := markdownHead(doc, opts, budget/3)
+	head, tail := markdownHead(doc, budget/3), markdownTail(doc, opts)
 	if head.Len() > budget-maxRest {
 		return markup{}
 	}
-	return head.Add(fitBlocks(markdownBlocks(doc, opts), everythingIn(doc, budget/8), budget-head.Len()))
+	if head.Len()+tail.Len() > budget-maxRest {
+		tail = markup{}
+	}
+	return head.Add(fitBlocks(markdownBlocks(doc, opts), everythingIn(doc, budget/8), budget-head.Len()-tail.Len()), tail)
 }
 
 // section is a part of the report: lines in a fence, folded below its summary.
@@ -85,10 +89,14 @@ const maxUnfolded = 60
 
 // markdownBlocks returns all parts below the head, the most important first, which are open.
 func markdownBlocks(doc Document, opts Options) []section {
+	findings := rankErrors
+	if doc.Plan != nil && !doc.Findings.HasErrors() {
+		findings = rankAdvice // warnings stop nothing
+	}
 	blocks := []section{
 		{rank: rankErrors, summary: safetext.M("Output"), pieces: pieced(ownLines(doc))},
 		{rank: rankErrors, pieces: pieced(messages(doc.Errors))},
-		{rank: rankErrors, pieces: findingPieces(shownFindings(doc, opts))},
+		{rank: findings, pieces: findingPieces(shownFindings(doc, opts))},
 	}
 	if doc.Apply != nil {
 		blocks = append(blocks, section{rank: rankNext, pieces: pieced(nextSteps(doc.Apply))})
@@ -272,9 +280,12 @@ func noteLines(n note) []safe {
 
 // markdownHead returns the part that a reader sees first. It always has the title and the
 // counts; it omits names that would make it longer than most.
-func markdownHead(doc Document, opts Options, most int) markup {
-	title, lede, _ := summaryOf(doc)
+func markdownHead(doc Document, most int) markup {
+	title, lede, sub := summaryOf(doc)
 	text := safetext.M("## %s\n", safetext.Constant(headed(title, lede)))
+	if !sub.Empty() {
+		text = safetext.M("%s\n%s\n", text, safetext.Constant(sub))
+	}
 	if doc.Sandbox {
 		text = safetext.M("%s\n> **%s**\n", text, safetext.Constant(clean(Banner)))
 	}
@@ -284,27 +295,21 @@ func markdownHead(doc Document, opts Options, most int) markup {
 	if doc.Plan == nil {
 		return text
 	}
-	table, made := summaryTable(doc.Plan.Summary), madeFrom(doc)
-	if text.Len()+table.Len()+lookAt(doc.Plan, opts, 0).Len()+made.Len() > 2*most {
-		made = markup{}
+	if name := doc.Plan.Target.Workspace.Name; name != "" {
+		text = safetext.M("%s\nWorkspace %s\n", text, safetext.Code(clean(name).Cut(maxNameInHead)))
 	}
-	text = text.Add(made, table)
-	return text.Add(lookAt(doc.Plan, opts, most-text.Len()))
+	return text.Add(lookAt(doc.Plan, most-text.Len()))
 }
 
-func summaryTable(s plan.Summary) markup {
-	var head, rule, body []markup
-	for _, c := range planCounts(s) {
-		if c.N > 0 {
-			head = append(head, safetext.M(" %s |", safetext.Constant(clean(c.Short))))
-			rule = append(rule, safetext.M("---:|"))
-			body = append(body, safetext.M(" %s |", safetext.Constant(safetext.Number(c.N))))
-		}
+// markdownTail returns the causes and inputs of the plan.
+func markdownTail(doc Document, opts Options) (text markup) {
+	if doc.Plan == nil {
+		return text
 	}
-	if len(body) == 0 {
-		return markup{}
+	if causes := causesLine(doc.Plan, opts); !causes.Empty() {
+		text = safetext.M("\nCauses: %s\n", safetext.Constant(causes))
 	}
-	return safetext.M("\n|%s\n|%s\n|%s\n", markup{}.Add(head...), markup{}.Add(rule...), markup{}.Add(body...))
+	return text.Add(madeFrom(doc))
 }
 
 // madeFrom lists the inputs of the plan: workspace, platform, ledger, base and digest.
@@ -342,8 +347,8 @@ const (
 	maxNameInHead = 80
 )
 
-// lookAt returns a line for each notice and one for the causes, with names in at most most bytes.
-func lookAt(pl *plan.Plan, opts Options, most int) markup {
+// lookAt returns a line for each notice and one for the advice, with names in at most most bytes.
+func lookAt(pl *plan.Plan, most int) markup {
 	var text markup
 	for _, n := range notices(pl) {
 		text = listed(text, n.Title, n.Names, most)
@@ -356,9 +361,6 @@ func lookAt(pl *plan.Plan, opts Options, most int) markup {
 			}
 		}
 		text = listed(text, advices(len(pl.Advice)), rules, most)
-	}
-	if causes := causesLine(pl, opts); !causes.Empty() {
-		text = text.Add(safetext.M("- Causes: %s\n", safetext.Constant(causes)))
 	}
 	if text.Empty() {
 		return text

@@ -177,3 +177,18 @@ func TestMarkdownWithoutRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkdownOrder: counts, risks and objects come before what the plan was made from.
+func TestMarkdownOrder(t *testing.T) {
+	doc := goldenCases()[0].doc
+	doc.Plan.Digest = "sha256:9b1c"
+	out := string(render(t, "markdown", doc, Options{}))
+	at := 0
+	for _, want := range []string{"## Plan: ", "\n- **", " that may serve other content", "<summary><code>CDN shop", "<summary><code>Purge", "\nCauses: ", "Ledger <code>", "Digest <code>sha256"} {
+		i := strings.Index(out[at:], want)
+		if i < 0 {
+			t.Fatalf("%q is not below %q in\n%s", want, out[:at], out)
+		}
+		at += i
+	}
+}

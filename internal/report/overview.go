@@ -148,10 +148,10 @@ func risksLine(pl *plan.Plan) safe {
 
 func advices(n int) safe { return clean(diag.Plural(n, "piece of advice", "pieces of advice")) }
 
-// tally is a number and what it counts: Value for filters and CI, Short for a column head, Class for CSS.
+// tally is a number and what it counts: Value for filters and CI, Name for readers, Class for CSS.
 type tally struct {
-	Value, Short, Name, Class string
-	N                         int
+	Value, Name, Class string
+	N                  int
 	// asks names it in the sentence that says what a plan asks for; empty for what it does not.
 	asks string
 }
@@ -229,19 +229,16 @@ func planCounts(s plan.Summary) []tally {
 		purges = "purge to post"
 	}
 	return []tally{
-		{"serves", "serves", "may serve other content", "alarm", s.Serves, ""},
-		{"security", "security", "may expose protected content", "alarm", s.Security, ""},
-		{"create", "create", "create", "add", s.Create, "to create"},
-		{"change", "change", "change", "edit", s.Change, change},
-		{"removed", "remove", "values removed", "cut", s.Removed, ""},
-		{"purge", "purge", "purges", "once", s.Purge, purges},
-		{"delete", "delete", "delete", "cut", s.Delete, "to delete"},
-		{"deferred", "deferred", "deferred", "edit", s.Deferred, "deferred"},
-		{"in-flight", "in flight", "in flight", "once", s.InFlight, "in flight elsewhere"},
-		{"blocked", "blocked", "blocked", "cut", s.Blocked, "blocked"},
-		{"drifted", "drift", "drifted fields", "alarm", s.Drifted, ""},
-		{"", "kept", "kept", "plain", s.Kept, ""},
-		{"", "in sync", "in sync", "plain", s.Unchanged, ""},
-		{"", "not in git", "not in git", "plain", s.Unmanaged, ""},
+		{Value: "serves", N: s.Serves},
+		{Value: "security", N: s.Security},
+		{Value: "create", N: s.Create, asks: "to create"},
+		{Value: "change", N: s.Change, asks: change},
+		{Value: "removed", N: s.Removed},
+		{Value: "purge", N: s.Purge, asks: purges},
+		{Value: "delete", N: s.Delete, asks: "to delete"},
+		{Value: "deferred", N: s.Deferred, asks: "deferred"},
+		{Value: "in-flight", N: s.InFlight, asks: "in flight elsewhere"},
+		{Value: "blocked", N: s.Blocked, asks: "blocked"},
+		{Value: "drifted", N: s.Drifted},
 	}
 }
