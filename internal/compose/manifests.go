@@ -28,14 +28,18 @@ type Known struct {
 	At   time.Time
 }
 
-// usualFolder has the purges of a project that has no folder of them yet.
-const usualFolder = "purges"
+// These folders have the purges and the snapshots of a project that has no folder of them yet.
+const (
+	purgesFolder    = "purges"
+	snapshotsFolder = "snapshots"
+)
 
 type request struct {
 	purge.Spec
-	spec   []byte
-	digest canon.Sum
-	file   files.File
+	spec      []byte
+	digest    canon.Sum
+	namespace string // empty if the project's is sent
+	file      files.File
 	// sent is what the ledger has about a request of this name, if it may have been sent.
 	sent ledger.Record
 	Manifest
@@ -51,6 +55,7 @@ type maker struct {
 	Result
 	by       string // the command, for a comment in the manifest
 	kind     *kind.Kind
+	fallback string // the folder, if the project has none of the kind
 	folder   files.Folder
 	known    Known
 	unknown  string // says why the ledger could not be read
@@ -62,7 +67,7 @@ type maker struct {
 func Write(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
 	kinds := kind.All()
 	isPurge := func(k *kind.Kind) bool { return k.RequestOnly() && k.HostField != "" }
-	m := &maker{Env: env, Options: o, Source: src, by: by, kind: kinds[slices.IndexFunc(kinds, isPurge)], Result: Result{
+	m := &maker{Env: env, Options: o, Source: src, by: by, kind: kinds[slices.IndexFunc(kinds, isPurge)], fallback: purgesFolder, Result: Result{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
@@ -80,7 +85,8 @@ func Write(ctx context.Context, env Env, o Options, by string, src Source) (Resu
 	return m.Result, nil
 }
 
-// findFolder finds the folder to write to: Dir, or the one with most purges, or one beside the other manifests.
+// findFolder finds the folder to write to: Dir, or the one with most objects of the kind, or one beside the other
+// manifests.
 func (m *maker) findFolder() error {
 	switch m.Dir {
 	case ToStdout:
@@ -100,7 +106,7 @@ func (m *maker) usual() files.Folder {
 	counts := map[string]int{}
 	for _, o := range m.Set.Objects {
 		folder := path.Dir(o.Path)
-		if o.Kind.RequestOnly() && filepath.IsLocal(filepath.FromSlash(folder)) {
+		if o.Kind == m.kind && filepath.IsLocal(filepath.FromSlash(folder)) {
 			counts[folder]++
 		}
 	}
@@ -108,14 +114,14 @@ func (m *maker) usual() files.Folder {
 	case len(folders) > 0:
 		return files.FolderAt(m.Cwd, slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
 	case !m.Project.Exists():
-		return files.FolderAt(m.Cwd, usualFolder)
+		return files.FolderAt(m.Cwd, m.fallback)
 	}
 	for _, name := range m.Project.Manifests {
 		if info, err := os.Stat(filepath.Join(m.Project.Dir, name)); err == nil && info.IsDir() {
-			return m.Project.Folder(m.Cwd, filepath.Join(name, usualFolder))
+			return m.Project.Folder(m.Cwd, filepath.Join(name, m.fallback))
 		}
 	}
-	return m.Project.Folder(m.Cwd, usualFolder)
+	return m.Project.Folder(m.Cwd, m.fallback)
 }
 
 func (m *maker) compose() {
@@ -274,7 +280,7 @@ func (m *maker) draft(ctx context.Context) (err error) {
 		if r.Status != "" {
 			continue
 		}
-		d := manifest.Draft{Kind: m.kind, Name: r.Name, Spec: r.spec, Head: head}
+		d := manifest.Draft{Kind: m.kind, Name: r.Name, Namespace: r.namespace, Spec: r.spec, Head: head}
 		if m.Dir != ToStdout {
 			d.Schema = m.Project.SchemaAt(m.folder.Full(r.fileName()))
 		}
@@ -298,7 +304,7 @@ func (m *maker) draft(ctx context.Context) (err error) {
 		m.warn("%s", text)
 	}
 	m.Set = l.Set
-	return shown.Refuse("these paths make an invalid manifest, and nothing was written")
+	return shown.Refuse("the manifest would be invalid, so nothing was written")
 }
 
 // write writes the manifests, or none if one of them would overwrite a file.

@@ -40,10 +40,13 @@ type Options struct {
 // ToStdout is the Dir of manifests that are not written to a file.
 const ToStdout = "-"
 
+// nameRunes are the characters of names.
+const nameRunes = "abcdefghijklmnopqrstuvwxyz0123456789-."
+
 // Check refuses values that no run could use.
 func (o Options) Check() error {
 	const most = 150
-	odd := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.", r) }
+	odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }
 	switch n := o.Name; {
 	case len(n) > most || strings.ContainsFunc(n, odd) || strings.Trim(n, "-.") != n || strings.Contains(n, ".."):
 		return fmt.Errorf("--name is %q: write at most 150 lower-case letters, digits, hyphens and dots, such as rel-42", n)

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/compose"
+	"trueup/internal/report"
+)
+
+func newSnapshot(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "snapshot"}
+	cmd.AddCommand(newSnapshotNew(a))
+	return cmd
+}
+
+func newSnapshotNew(a *app) *cobra.Command {
+	var opts compose.Options
+	cmd := a.command("new DISK", func(ctx context.Context, args []string) (doc report.Document, err error) {
+		if err := a.checkCompose(opts); err != nil {
+			return doc, err
+		}
+		l, err := a.loadValid(ctx, nil, "nothing was written")
+		if err != nil {
+			return doc, err
+		}
+		if a.global.sandbox {
+			a.log(slog.LevelInfo, report.Banner)
+		}
+		s, err := compose.WriteSnapshot(ctx, a.composeEnv(l), opts, a.running, args[0])
+		switch {
+		case err != nil:
+			return doc, err
+		case opts.Dir == compose.ToStdout:
+			return sourceText(s.Text), nil
+		}
+		return report.Document{Data: s, Messages: []string{fmt.Sprintf("%s %s: %s of the disk %s", s.Status, s.File, s.Key, s.Disk)}}, nil
+	})
+	cmd.Flags().StringVar(&opts.Name, "name", "", "the `NAME` of the snapshot (default the disk and the date)")
+	cmd.Flags().StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most snapshots, or snapshots/)")
+	return cmd
+}
