@@ -56,10 +56,7 @@ type refTip struct {
 // OpenRef opens REF or REF@REMOTE of the repository that has dir. Unless trusted, the ref must be below refs/trueup/ or
 // refs/heads/. It does not contact the remote. Call Close.
 func OpenRef(where, dir string, trusted bool) (*Ref, error) {
-	ref, remote, named := strings.Cut(where, "@")
-	if !named {
-		remote = "origin"
-	}
+	ref, remote := CutRemote(where)
 	odd := strings.Contains(ref, "..") || strings.Contains(ref+"/", ".lock/") || strings.Contains(ref+"/", "./")
 	if odd || !refForm().MatchString(ref) || !remoteForm().MatchString(remote) {
 		return nil, errors.New("it is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE")
@@ -68,6 +65,20 @@ func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 		return nil, errors.New("trueup.yaml may only name refs below refs/trueup/ and refs/heads/: name one of those, or set TRUEUP_LEDGER to another")
 	}
 	return newRef(dir, ref, remote), nil
+}
+
+// CutRemote splits REF or REF@REMOTE. The remote is origin by default.
+func CutRemote(where string) (ref, remote string) {
+	ref, remote, named := strings.Cut(where, "@")
+	if !named {
+		remote = "origin"
+	}
+	return ref, remote
+}
+
+// LacksRemote reports whether an error means that there is no repository here, or that it has no such remote.
+func LacksRemote(err error) bool {
+	return errors.Is(err, git.ErrNoRepository) || errors.Is(err, git.ErrNoRemote)
 }
 
 func newRef(dir, ref, remote string) *Ref {

@@ -11,6 +11,7 @@ import (
 
 	"trueup/internal/adopt"
 	"trueup/internal/files"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
 	"trueup/internal/scaffold"
@@ -26,6 +27,7 @@ func newInit(a *app) *cobra.Command {
 	var o initOptions
 	cmd := a.command("init", func(ctx context.Context, _ []string) (report.Document, error) { return a.init(ctx, o) })
 	f := cmd.Flags()
+	f.SortFlags = false // they are in the order of the questions
 	f.StringVar(&o.Workspace, "workspace", "", "`NAME` of the workspace, from your profile in the web console")
 	f.StringVar(&o.UUID, "uuid", "", "`UUID` of the workspace, from the same place")
 	f.StringVar(&o.Ledger, "ledger", "", "`STORE` of the ledger: git:REF, file:PATH, s3://BUCKET/PREFIX or none (docs/ledger.md)")
@@ -64,7 +66,11 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 	defer s.Close()
 	if !s.HasChanges() {
 		if err = a.saySetup(&doc, s); err == nil {
-			say(&doc, "nothing to do: everything is there")
+			everything := "everything"
+			if s.Waits {
+				everything = "everything else"
+			}
+			say(&doc, "nothing to do: %s is there", everything)
 		}
 		return doc, err
 	}
@@ -75,7 +81,7 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 	}
 	var id string
 	notReady := func() error { return nil }
-	if s.Store != "" {
+	if s.CreatesLedger() {
 		w, err := a.openPlatform(ctx, s.Project, &manifest.Set{})
 		if err != nil {
 			return doc, err
@@ -147,6 +153,8 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	}
 	if err == nil && o.adopt != "" && s.Store == "" {
 		err = errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
+	} else if err == nil && o.adopt != "" && s.Waits {
+		err = fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.RemoteOf(s.Store), addRemote(s))
 	}
 	if err != nil {
 		s.Close()
@@ -154,10 +162,20 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	return s, err
 }
 
+// addRemote says how the ledger that waits for its remote is created.
+func addRemote(s *scaffold.Setup) string {
+	return fmt.Sprintf("add it (git remote add %s URL), then run trueup init again", ledger.RemoteOf(s.Store))
+}
+
 // confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.
 func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 	say(&doc, "In %s:", s.Top.Name())
-	if s.Store != "" {
+	switch {
+	case s.Waits:
+		say(&doc, "  name the ledger %s, which waits for the git remote %s", s.Store, ledger.RemoteOf(s.Store))
+	case strings.HasPrefix(s.Store, "file:"):
+		say(&doc, "  create the ledger %s, which works on this machine only, and test its store", s.Store)
+	case s.Store != "":
 		say(&doc, "  create the ledger %s, and test its store", s.Store)
 	}
 	for _, e := range s.Edits {
@@ -175,7 +193,7 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --yes")
 	}
 	writeLines(report.NewLines(a.env.Stderr), doc.Messages)
-	return report.Document{}, a.wantYes("nothing was written", "\nType yes to do this: ")
+	return report.Document{}, a.wantYes("nothing was written", "\nType yes to do this [no]: ")
 }
 
 // saySetup lists the files with what init did, and shows what to add to files that it left alone.
@@ -194,6 +212,9 @@ func (a *app) saySetup(doc *report.Document, s *scaffold.Setup) error {
 		if wanted := e.Wanted(); wanted != nil {
 			sayLines(doc, "\n"+string(wanted)+"\n")
 		}
+	}
+	if s.Waits {
+		say(doc, "the ledger %s waits for the git remote %s: %s, which creates the ledger", s.Store, ledger.RemoteOf(s.Store), addRemote(s))
 	}
 	if s.NeedsID() {
 		say(doc, "now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:")

@@ -4,38 +4,94 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/project"
+	"trueup/internal/report"
 	"trueup/internal/sandbox"
 	"trueup/internal/scaffold"
 )
 
-// interview completes the options of a new project, or names the flags that are missing.
+// question is a question of init.
+type question struct {
+	about    string // says what each answer leads to
+	prompt   string
+	proposed string // the answer of Enter; if empty, Enter asks again
+	check    func(string) error
+}
+
+const (
+	aboutName   = "The name of your workspace, from your profile in the web console. trueup looks\nfor snapshots under it."
+	aboutUUID   = "Its UUID, from the same place. trueup changes CDNs of this workspace only."
+	aboutLedger = `The ledger records what trueup sent, so that nothing is sent twice.
+  git:refs/trueup/ledger  a ref on the remote origin, for all who can push%s
+  s3://BUCKET/PREFIX      a bucket, for all who have its credentials
+  file:.trueup/ledger     a folder: works on this machine only, and not in CI
+  none                    trueup sends no purges and no snapshots`
+	noRemoteYet    = ";\n                          waits until you add that remote"
+	aboutManifests = `The first manifests. None of these changes the platform.
+  pull      a file for each live object, so that the first plan is empty
+  examples  a file for each kind, to edit
+  none      an empty folder`
+	aboutCI = `Files for CI, which plans each pull request and applies what is merged.
+  github  writes .github/workflows
+  gitlab  writes .gitlab-ci.yml
+  none    writes nothing; trueup init --ci adds them later`
+	aboutSource = "CI builds trueup from one commit of a repository on that host, and runs it\n" +
+		"with your tokens. Type none to write no files for CI."
+)
+
+// interview completes the options of a new project, or names the flags that are missing. It asks for nothing that is
+// known.
 func (a *app) interview(s *scaffold.Setup, o *initOptions) (err error) {
-	ask := func(value *string, proposed, text string, check func(string) error) {
+	ask := func(value *string, q question) {
 		if err == nil {
-			err = a.settle(o.yes, value, proposed, text, check)
+			err = a.settle(o.yes, value, q)
 		}
 	}
 	segment := func(answer string) error { return project.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
-	name, id := "", ""
+	name := ""
 	if a.global.sandbox {
 		name, o.Ledger = sandbox.WorkspaceName, scaffold.None
-	} else if err := s.CheckStore(s.UsualLedger()); err != nil {
-		return err // the environment's, which is not shown unless it is a store
+	} else {
+		if err := s.CheckStore(s.UsualLedger()); err != nil {
+			return err // the environment's, which is not shown unless it is a store
+		}
+		if s.StoreFromEnv {
+			o.Ledger = cmp.Or(o.Ledger, s.UsualLedger())
+		}
+		o.UUID = cmp.Or(o.UUID, a.env.Getenv(config.WorkspacePin))
 	}
-	ask(&o.Workspace, name, "Name of the workspace, from your profile in the web console", segment)
-	if a.global.sandbox {
-		id = config.SandboxUUID(o.Workspace)
+	ask(&o.Workspace, question{aboutName, "workspace", name, segment})
+	if a.global.sandbox && err == nil {
+		o.UUID = cmp.Or(o.UUID, config.SandboxUUID(o.Workspace))
 	}
-	ask(&o.UUID, id, "UUID of the workspace, from the same place", segment)
-	ask(&o.Ledger, s.UsualLedger(), "Ledger, the record of what was sent: git:REF, file:PATH, s3://BUCKET/PREFIX or none", s.CheckStore)
-	ask(&o.Manifests, s.UsualManifests(), "Manifests to start with: pull (what is live), examples or none",
-		func(answer string) error { return oneOf("--manifests", answer, manifestChoices()) })
+	ask(&o.UUID, question{aboutUUID, "uuid", "", segment})
+	ledger := question{fmt.Sprintf(aboutLedger, ""), "ledger", s.UsualLedger(), s.CheckStore}
+	if s.Remote == "" {
+		ledger.about = fmt.Sprintf(aboutLedger, noRemoteYet)
+	}
+	ask(&o.Ledger, ledger)
+	manifests := s.UsualManifests()
+	if manifests == scaffold.None { // there are some
+		o.Manifests = cmp.Or(o.Manifests, manifests)
+	}
+	ask(&o.Manifests, question{aboutManifests, "manifests", manifests, oneOfChoices("--manifests", manifestChoices())})
+	if err == nil {
+		err = missingWorkspace(o)
+	}
+	if err == nil && o.CI == "" && s.InGit && !o.yes && a.env.StdinIsTTY {
+		err = a.chooseCI(s, o)
+	}
+	return err
+}
+
+// missingWorkspace returns an error that names the flags for what could not be asked.
+func missingWorkspace(o *initOptions) error {
 	var missing []string
 	if o.Workspace == "" {
 		missing = append(missing, "--workspace NAME")
@@ -43,42 +99,46 @@ func (a *app) interview(s *scaffold.Setup, o *initOptions) (err error) {
 	if o.UUID == "" {
 		missing = append(missing, "--uuid UUID")
 	}
-	err = cmp.Or(err, refuse(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
-		strings.Join(missing, " and ")))
-	if err == nil && o.CI == "" && s.InGit && !o.yes && a.env.StdinIsTTY {
-		err = a.chooseCI(s, o)
-	}
-	return err
+	return refuse(len(missing) > 0, "there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
+		strings.Join(missing, " and "))
 }
 
-// chooseCI asks for a CI service, and for the repository to build trueup from. Without a repository, init
-// writes no files for CI.
+func oneOfChoices(flag string, choices []string) func(string) error {
+	return func(answer string) error { return oneOf(flag, answer, choices) }
+}
+
+// chooseCI asks for a CI service, and for the repository to build trueup from.
 func (a *app) chooseCI(s *scaffold.Setup, o *initOptions) error {
-	words := ciChoices()
-	err := a.settle(false, &o.CI, usualCI(s.Remote), "CI service to write files for: "+strings.Join(words, ", "),
-		func(answer string) error { return oneOf("--ci", answer, words) })
+	err := a.settle(false, &o.CI, question{aboutCI, "ci", usualCI(s.Remote), oneOfChoices("--ci", ciChoices())})
 	if err != nil || o.CI == scaffold.None || o.Source != "" {
 		return err
 	}
 	service := scaffold.ServiceNamed(o.CI)
-	err = a.settle(false, &o.Source, scaffold.None,
-		"Repository of trueup on that host, and the whole commit to build it from, "+service.Example+" (it runs with your tokens)",
-		func(answer string) error {
-			if answer == scaffold.None {
-				return nil
-			}
-			return service.CheckSource(answer)
-		})
+	err = a.settle(false, &o.Source, question{aboutSource, service.Example, "", func(answer string) error {
+		if answer == scaffold.None {
+			return nil
+		}
+		return service.CheckSource(answer)
+	}})
 	if o.Source == scaffold.None {
 		o.CI, o.Source = scaffold.None, ""
 	}
 	return err
 }
 
-// usualCI returns the CI service of a remote.
+// usualCI returns the CI service of the host of a remote.
 func usualCI(remote string) string {
+	host, _, _ := strings.Cut(remote, ":") // user@host:path
+	if strings.Contains(remote, "://") {
+		u, err := url.Parse(remote)
+		if err != nil {
+			return scaffold.None
+		}
+		host = u.Hostname()
+	}
+	host = host[strings.LastIndex(host, "@")+1:]
 	for _, s := range scaffold.Services() {
-		if strings.Contains(remote, s.Name) {
+		if !strings.Contains(host, "/") && strings.Contains(strings.ToLower(host), s.Name) {
 			return s.Name
 		}
 	}
@@ -87,24 +147,27 @@ func usualCI(remote string) string {
 
 // settle fills in a value that no flag sets, from the proposal or an answer. Without a terminal, a value
 // that has no proposal stays empty.
-func (a *app) settle(yes bool, value *string, proposed, text string, check func(string) error) error {
-	if *value == "" && (yes && proposed != "" || !a.env.StdinIsTTY) {
-		*value = proposed
+func (a *app) settle(yes bool, value *string, q question) error {
+	if *value == "" && (yes && q.proposed != "" || !a.env.StdinIsTTY) {
+		*value = q.proposed
+	}
+	if *value != "" || !a.env.StdinIsTTY {
 		return nil
 	}
-	shown := ""
-	if proposed != "" {
-		shown = " [" + proposed + "]"
+	writeLines(report.NewLines(a.env.Stderr), strings.Split("\n"+q.about, "\n"))
+	shown := " (no default)"
+	if q.proposed != "" {
+		shown = " [" + q.proposed + "]"
 	}
 	for *value == "" {
-		answer, err := a.ask("%s%s: ", text, shown)
+		answer, err := a.ask("%s%s: ", q.prompt, shown)
 		if err != nil {
 			return fmt.Errorf("nothing was written: %w", err)
 		}
-		if answer = cmp.Or(answer, proposed); answer == "" {
+		if answer = cmp.Or(answer, q.proposed); answer == "" {
 			continue
 		}
-		if err := check(answer); err != nil {
+		if err := q.check(answer); err != nil {
 			a.log(slog.LevelWarn, diag.OneLine(err))
 			continue
 		}

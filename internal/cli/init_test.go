@@ -52,13 +52,13 @@ func content(t *testing.T, dir, name string) string {
 // and again where an answer can't be one.
 func TestInitAsks(t *testing.T) {
 	dir := t.TempDir()
-	code, stdout, stderr := initIn(t, dir, []string{"", "a b", "acme", "5a1d", "ledger", "", "live", "examples", "yes"})
+	code, stdout, stderr := initIn(t, dir, []string{"", "a b", "acme", "5a1d", "ledger", "file:.trueup/ledger", "live", "examples", "yes"})
 	if code != exit.OK {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	for _, want := range []string{
-		"name and uuid have letters, digits", "[file:.trueup/ledger]: ", `--manifests is "live": write pull, examples or none`, "[pull]: ",
-		"  write trueup.yaml\n", "Type yes to do this: ",
+		"name and uuid have letters, digits", "ledger [git:refs/trueup/ledger]: ", "works on this machine only", "waits until you add that remote",
+		`--manifests is "live": write pull, examples or none`, "manifests [pull]: ", "  write trueup.yaml\n", "Type yes to do this [no]: ",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is not in\n%s", want, stderr)
@@ -72,6 +72,28 @@ func TestInitAsks(t *testing.T) {
 	}
 	if code, stdout, _ := initIn(t, dir, []string{}); code != exit.OK || !strings.Contains(stdout, "nothing to do: everything is there") {
 		t.Errorf("again: exit %d\n%s", code, stdout)
+	}
+}
+
+// TestInitAsksOnlyWhatItCannotKnow: what the environment pins, a remote shows or a folder has is not asked.
+func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "manifests/.gitkeep", "")
+	var out bytes.Buffer
+	code := Main(t.Context(), []string{"init"}, Env{
+		Stdin: strings.NewReader("acme\nno\n"), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: true,
+		Getenv: addressed(map[string]string{"TRUEUP_WORKSPACE": "5a1d", "TRUEUP_LEDGER": "file:" + t.TempDir()}),
+	})
+	if code != exit.Error || strings.Count(out.String(), "]: ")+strings.Count(out.String(), "(no default): ") != 2 {
+		t.Errorf("exit %d\n%s", code, out.String())
+	}
+	for remote, want := range map[string]string{
+		"": "none", "/home/github/x.git": "none", "file:///github/x": "none", "../github.git": "none", "https://user:gitlab@host.example.com/x": "none",
+		"git@github.com:acme/x.git": "github", "https://gitlab.example.com/github/x": "gitlab", "ssh://git@GitHub.com:22/a/b": "github", "https://%zz": "none",
+	} {
+		if got := usualCI(remote); got != want {
+			t.Errorf("%s: %s, want %s", remote, got, want)
+		}
 	}
 }
 

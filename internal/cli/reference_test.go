@@ -130,7 +130,9 @@ func commandsPage(root *cobra.Command) string {
 			b.WriteString("\n" + "```text\n" + cmd.Example + "\n```\n")
 		}
 		if cmd.HasParent() {
-			flagsTable(&b, cmd.LocalNonPersistentFlags())
+			own := cmd.LocalNonPersistentFlags()
+			own.SortFlags = cmd.Flags().SortFlags
+			flagsTable(&b, own)
 		} else {
 			b.WriteString("\nThese flags mean the same in every command where they do something:\n")
 			flagsTable(&b, cmd.LocalFlags())

@@ -61,7 +61,7 @@ func TestAdmit(t *testing.T) {
 		"no id and another workspace":     {func(c *Config) { c.ID, c.Workspace.UUID = "", "w2" }, "names acme (w2)", "names acme (w2)"},
 		"none yet":                        {func(c *Config) { c.Store, c.ID = "file:other", "" }, "", ""},
 		"none yet, and it is to be there": {func(c *Config) { c.Store, c.ID, c.StoreFromEnv = "file:other", "", true }, "there is no ledger at file:other", ""},
-		"missing":                         {func(c *Config) { c.Store = "file:other" }, "is missing at file:other", ""},
+		"missing":                         {func(c *Config) { c.Store = "file:other" }, "folder on another machine, or was removed here: file:other", ""},
 		"damaged":                         {damaged, "damaged", ""},
 		"refused in CI":                   {func(c *Config) { c.InCI = true }, "", ""},
 	} {

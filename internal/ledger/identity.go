@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"trueup/internal/blob"
 	"trueup/internal/kind"
 )
 
@@ -56,9 +57,9 @@ func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error
 	if p := l.refusedHere(); p != nil {
 		return Genesis{}, p
 	}
-	g, err := l.store.ReadGenesis(ctx)
+	g, err := l.genesis(ctx)
 	if errors.Is(err, ErrNoGenesis) {
-		err = l.missing()
+		err = l.missing(err)
 	}
 	if err != nil {
 		return Genesis{}, err
@@ -94,9 +95,27 @@ func notExpected(g Genesis) *ProblemError {
 	return problem("write id: "+g.LedgerID+" below ledger: in trueup.yaml", "trueup.yaml does not say which ledger is expected")
 }
 
-func (l *Ledger) missing() *ProblemError {
-	if l.cfg.ID == "" {
+// genesis reads the genesis. It returns ErrNoGenesis, too, if the ledger waits for its remote: nothing can be there yet.
+func (l *Ledger) genesis(ctx context.Context) (Genesis, error) {
+	g, err := l.store.ReadGenesis(ctx)
+	if l.cfg.ID == "" && blob.LacksRemote(err) {
+		err = fmt.Errorf("%w: %w", ErrNoGenesis, err)
+	}
+	return g, err
+}
+
+// missing explains err, an ErrNoGenesis.
+func (l *Ledger) missing(err error) *ProblemError {
+	switch {
+	case blob.LacksRemote(err):
+		remote := RemoteOf(l.cfg.Store)
+		return problem(fmt.Sprintf("add it (git remote add %s URL), then run trueup init, which creates the ledger", remote),
+			"the ledger %s waits for the git remote %s, which is not here yet", l.cfg.Store, remote)
+	case l.cfg.ID == "":
 		return problem("run trueup ledger init", "there is no ledger at %s", l.cfg.Store)
+	case l.local && !l.cfg.StoreFromEnv && !l.Remembers():
+		return problem("on the machine that has it, move it to a store that everybody can reach (docs/howto/move-the-ledger.md); if it is lost, restore it: trueup ledger import FILE",
+			"this project's ledger is a folder on another machine, or was removed here: %s does not exist, so trueup does not know what was sent", l.cfg.Store)
 	}
 	return problem("restore it: trueup ledger import FILE; or start a new one: remove its id from trueup.yaml, "+
 		"and run trueup ledger init, which asks what was sent before",
@@ -173,7 +192,7 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	if l.store == nil {
 		return nil
 	}
-	g, err := l.store.ReadGenesis(ctx)
+	g, err := l.genesis(ctx)
 	noneYet := errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !l.cfg.StoreFromEnv
 	p := cmp.Or(l.otherWorkspace(g), l.otherOrigin(g, area))
 	switch {
@@ -187,7 +206,7 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	const none = "trueup sends no token, because only the ledger knows where tokens may go"
 	const pin = "set TRUEUP_WORKSPACE to the UUID of the right workspace"
 	if errors.Is(err, ErrNoGenesis) {
-		err = l.missing()
+		err = l.missing(err)
 	}
 	if p = cmp.Or(l.refusedHere(), Problem(err)); p == nil {
 		return fmt.Errorf("%w; %s: allow this run to read the ledger, or %s", err, none, pin)

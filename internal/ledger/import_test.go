@@ -263,7 +263,7 @@ func TestImportRefusesWhatIsNotOurs(t *testing.T) {
 		"another workspace": {func(_ *Config, b *Backup) { b.Records[1].Workspace = "other" }, "belongs to workspace other"},
 		"twice":             {func(_ *Config, b *Backup) { b.Records = append(b.Records, b.Records[0]) }, "two records of"},
 		"none configured":   {func(c *Config, _ *Backup) { c.Store = "" }, "no ledger is configured"},
-		"no such ledger":    {func(c *Config, b *Backup) { c.Store, b.Genesis = "file:else", nil }, "is missing"},
+		"no such ledger":    {func(c *Config, b *Backup) { c.Store, b.Genesis = "file:else", nil }, "file:else does not exist"},
 		"contradicting":     {func(_ *Config, b *Backup) { b.Genesis, b.Records = nil, contradicting(b.Records[1]) }, "contradict each other"},
 	} {
 		other, b := cfg, exported(t, l)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"trueup/internal/blob"
 	"trueup/internal/kind"
 )
 
@@ -30,8 +31,8 @@ func (l *Ledger) init(ctx context.Context) (Genesis, error) {
 	if p := l.refusedHere(); p != nil {
 		return Genesis{}, p
 	}
-	g, err := l.store.ReadGenesis(ctx)
-	if errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" {
+	g, err := l.genesis(ctx)
+	if errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !blob.LacksRemote(err) {
 		if err := l.store.Prove(ctx); err != nil {
 			return Genesis{}, err
 		}
@@ -47,7 +48,7 @@ func (l *Ledger) init(ctx context.Context) (Genesis, error) {
 		g, err = l.store.ReadGenesis(ctx)
 	}
 	if errors.Is(err, ErrNoGenesis) {
-		err = l.missing()
+		err = l.missing(err)
 	}
 	if err != nil {
 		return Genesis{}, err

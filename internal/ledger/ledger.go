@@ -157,6 +157,16 @@ func openFolder(cfg Config, path string) (blob.Folder, error) {
 	return blob.Folder(path), nil
 }
 
+// RemoteOf returns the git remote that a store is on, or "".
+func RemoteOf(store string) string {
+	where, isGit := strings.CutPrefix(store, "git:")
+	if !isGit {
+		return ""
+	}
+	_, remote := blob.CutRemote(where)
+	return remote
+}
+
 var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//\S*@`) })
 
 // shownStore removes user and password.

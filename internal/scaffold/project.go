@@ -24,7 +24,9 @@ type ProjectFile struct {
 	Store, ID string
 	// StoreFromEnv is true if the environment names the store, which then stays out of the file.
 	StoreFromEnv bool
-	IsNew        bool
+	// Waits is true if the store is on a git remote that does not exist yet. The file then gets no ID.
+	Waits bool
+	IsNew bool
 }
 
 // edit makes the file with the id of its ledger, or adds the ledger to it.
@@ -39,7 +41,7 @@ func (p *ProjectFile) edit(was []byte) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case p.Store == "" || before.Ledger.ID != "":
+	case p.Store == "" || before.Ledger.ID != "", p.Waits && before.Ledger.Store == p.Store:
 		return was, nil
 	case before.Ledger.Store == p.Store:
 		return p.withID(was, before), nil
@@ -99,7 +101,10 @@ func (p *ProjectFile) ledger() string {
 	if store := p.shownStore(); store != "" {
 		text += "  store: " + jsonText(store) + "\n"
 	}
-	return text + "  id: " + jsonText(p.ID) + "\n"
+	if !p.Waits {
+		text += "  id: " + jsonText(p.ID) + "\n"
+	}
+	return text
 }
 
 func (p *ProjectFile) shownStore() string {

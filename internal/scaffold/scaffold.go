@@ -105,14 +105,13 @@ func (s *Setup) Close() {
 	}
 }
 
-// UsualLedger returns the store to propose: TRUEUP_LEDGER if set, or else a git ref, which all runs can
-// share, if there is a remote, or else a directory.
-func (s *Setup) UsualLedger() string {
-	store := FileLedger
-	if s.Remote != "" {
-		store = GitLedger
-	}
-	return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), store)
+// UsualLedger returns the store to propose: TRUEUP_LEDGER if set, or else a git ref, which all runs can share.
+func (s *Setup) UsualLedger() string { return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), GitLedger) }
+
+// waits reports whether the store is on a git remote that does not exist yet.
+func (s *Setup) waits(ctx context.Context) bool {
+	remote := ledger.RemoteOf(s.Store)
+	return remote != "" && !s.StoreFromEnv && (!s.InGit || s.repository.Remote(ctx, remote) == "")
 }
 
 // UsualManifests returns the choice to propose: None if project.Manifests exists, FromLive if trueup knows an
@@ -162,7 +161,7 @@ func (s *Setup) Choose(ctx context.Context, o Options) error {
 	if err := s.CheckStore(s.Store); err != nil {
 		return err
 	}
-	s.Workspace, s.FromLive = s.Project.Workspace, o.Manifests == FromLive
+	s.Workspace, s.FromLive, s.Waits = s.Project.Workspace, o.Manifests == FromLive, s.waits(ctx)
 	return s.plan(ctx, o)
 }
 
@@ -204,9 +203,12 @@ func (s *Setup) completeProject(o Options) error {
 	return nil
 }
 
+// CreatesLedger reports whether there is a ledger to create now.
+func (s *Setup) CreatesLedger() bool { return s.Store != "" && !s.Waits }
+
 // HasChanges reports whether there is anything to do.
 func (s *Setup) HasChanges() bool {
-	return s.Store != "" || s.FromLive || slices.ContainsFunc(s.Edits, (*Edit).isPlanned)
+	return s.CreatesLedger() || s.FromLive || slices.ContainsFunc(s.Edits, (*Edit).isPlanned)
 }
 
 // Write makes the edits. It writes id, that of the new ledger, to the project file.
@@ -223,6 +225,8 @@ func (s *Setup) Write(id string) error {
 // Next returns the next steps of the user, to show after Write.
 func (s *Setup) Next() string {
 	switch {
+	case !s.IsNew && s.ID != "" && !s.FromLive:
+		return "Next: git commit trueup.yaml, and run trueup pull: it records in the new ledger that git owns what is live.\n" + s.next
 	case !s.IsNew:
 		return s.next
 	case s.cfg.Sandbox:
