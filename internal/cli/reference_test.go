@@ -37,7 +37,7 @@ func referenceFolder() string { return filepath.Join("..", "..", "docs", "refere
 func TestReference(t *testing.T) {
 	root := newRoot(newApp(Env{}))
 	want := map[string]string{
-		"README.md": referenceIndex(), "commands.md": commandsPage(root), "environment.md": environmentPage(),
+		"README.md": referenceIndex(root), "commands.md": commandsPage(root), "environment.md": environmentPage(),
 	}
 	for _, k := range kind.All() {
 		want[strings.ToLower(k.Name)+".md"] = fieldsPage(k.Name, "Manifests of the kind "+k.Name+".", k.Root())
@@ -223,7 +223,17 @@ func meaningOf(f *kind.Field) string {
 	return strings.Join(parts, " ")
 }
 
-func referenceIndex() string {
+// exitCodesOf returns the codes that the help of a command lists.
+func exitCodesOf(cmd *cobra.Command) (codes []string) {
+	_, list, _ := strings.Cut(longOf(cmd), "Exit codes:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, m := range regexp.MustCompile(`(?m)^  (\d+) `).FindAllStringSubmatch(list, -1) {
+		codes = append(codes, m[1])
+	}
+	return codes
+}
+
+func referenceIndex(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("# Reference\n\n" + generated + "\n- [Commands](commands.md) and their flags\n- [Environment](environment.md)\n- Fields of manifests:")
 	for _, k := range kind.All() {
@@ -234,7 +244,13 @@ func referenceIndex() string {
 	for _, code := range exit.Codes() {
 		fmt.Fprintf(&b, "| %d | `%s` | %s |\n", code.Number, code.Name, prose(code.Meaning))
 	}
-	b.WriteString("\n## Rules\n\n| rule | severity | what it checks |\n|---|---|---|\n")
+	b.WriteString("\n| command | codes |\n|---|---|\n")
+	for _, cmd := range shownCommands(root) {
+		if codes := exitCodesOf(cmd); codes != nil {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", cmd.CommandPath(), strings.Join(codes, ", "))
+		}
+	}
+	b.WriteString("\nAll others give 0 or 1. A signal ends every command with 130.\n\n## Rules\n\n| rule | severity | what it checks |\n|---|---|---|\n")
 	for _, r := range manifest.Rules() {
 		fmt.Fprintf(&b, "| [%s](../rules/%s.md) | %s | %s |\n", r.Name, r.Name, r.Severity, prose(r.Summary))
 	}
