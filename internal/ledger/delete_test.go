@@ -107,3 +107,36 @@ func TestOneRunDeletes(t *testing.T) {
 	wantErr(t, two.End(t.Context(), diskKey, Outcome{How: Removed, Message: ""}), ErrConflict)
 	must(t, one.End(t.Context(), diskKey, Outcome{How: Removed, Message: ""}))
 }
+
+// TestForget: git no longer manages what a person forgets, unless the record changed since it was looked at, is open,
+// or is needed so that nothing is sent twice.
+func TestForget(t *testing.T) {
+	_, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
+	if err := l.Forget(t.Context(), diskKey, "", "mina"); err == nil {
+		t.Error("forgotten without having been looked at")
+	}
+	view(t, l, diskKey)
+	must(t, l.Forget(t.Context(), diskKey, "not ours", "mina"))
+	rec := view(t, l, diskKey)
+	if message, _ := Explain(rec); !rec.Forgotten() || rec.Ours() || rec.State != Abandoned || !strings.Contains(message, "was forgotten, according to mina: not ours") {
+		t.Errorf("forgotten: %q %+v", message, rec)
+	}
+	if err := tryClaim(t.Context(), l, diskKey); err == nil {
+		t.Error("what was forgotten is claimed")
+	}
+	must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true, UID: "u"}))
+	view(t, l, cdnKey)
+	must(t, l.Forget(t.Context(), cdnKey, "", "mina"))
+	if rec := view(t, l, cdnKey); !rec.Forgotten() || !rec.Blank() || rec.UID != "" {
+		t.Errorf("forgotten: %+v", rec)
+	}
+	must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}))
+	if rec := view(t, l, cdnKey); rec.Forgotten() || rec.Blank() {
+		t.Errorf("managed again: %+v", rec)
+	}
+	must(t, tryClaim(t.Context(), l, purgeKey))
+	view(t, l, purgeKey)
+	if err := l.Forget(t.Context(), purgeKey, "", "mina"); err == nil || !strings.Contains(err.Error(), "remembers every purge") {
+		t.Errorf("a purge: %v", err)
+	}
+}

@@ -15,7 +15,6 @@ import (
 // must clean them for printing.
 func Explain(rec Record) (message, fix string) {
 	key := rec.String()
-	forgotten := key + " was forgotten" + answered(rec.Outcome)
 	switch rec.State {
 	case Claimed, Unknown:
 		return explainOpen(rec)
@@ -31,24 +30,30 @@ func Explain(rec Record) (message, fix string) {
 		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, answered(rec.Outcome)), ""
 	case Abandoned:
 		if rec.Forgotten() {
-			return forgotten + "; trueup never creates it again", ""
+			return fmt.Sprintf("%s was forgotten%s; trueup never creates it again", key, answered(rec.Outcome)), ""
 		}
 		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, answered(rec.Outcome)),
 			"to send it after all, give the manifest another name"
 	}
+	return explainFree(rec), ""
+}
+
+// explainFree is Explain for a record without a state.
+func explainFree(rec Record) string {
+	key := rec.String()
 	switch {
 	case rec.Pending != nil:
-		return key + " was being written, and no outcome was recorded; the next apply compares it again", ""
+		return key + " was being written, and no outcome was recorded; the next apply compares it again"
 	case rec.NotConverged:
-		return key + " was applied, but the server did not keep all that was sent", ""
+		return key + " was applied, but the server did not keep all that was sent"
 	case rec.Applied != nil:
-		return key + " was applied", ""
+		return key + " was applied"
 	case rec.Forgotten():
-		return forgotten + "; git manages it again if a manifest of it is applied", ""
+		return fmt.Sprintf("%s was forgotten%s; git manages it again if a manifest of it is applied", key, answered(rec.Outcome))
 	case rec.Outcome != nil && rec.Outcome.How == Operator:
-		return fmt.Sprintf("trueup will send %s again%s", key, answered(rec.Outcome)), ""
+		return fmt.Sprintf("trueup will send %s again%s", key, answered(rec.Outcome))
 	}
-	return fmt.Sprintf("%s was not sent%s", key, said(rec.Outcome)), ""
+	return fmt.Sprintf("%s was not sent%s", key, said(rec.Outcome))
 }
 
 // explainOpen is Explain for a request whose outcome is unknown.
