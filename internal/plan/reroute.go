@@ -8,10 +8,11 @@ import (
 	"trueup/internal/manifest"
 )
 
-// reroute adds to lines what the object no longer serves once the request is sent.
+// reroute adds to lines what the object no longer serves once the request is sent. Of what happened outside
+// git, it knows that of the hostname alone.
 func (it Item) reroute(lines []Line) {
 	k, ok := kind.Named(it.Kind)
-	if !ok || it.Op != Patch || it.Request == nil || k.HostField == "" {
+	if !ok || it.Op != Patch || it.Request == nil && !it.Happened || k.HostField == "" {
 		return
 	}
 	gone := ""
@@ -19,9 +20,15 @@ func (it Item) reroute(lines []Line) {
 		l := &lines[i]
 		from, _ := l.Live.(string)
 		to, _ := l.Desired.(string)
+		if it.Happened {
+			from, to = to, from
+		}
 		if l.Path == k.HostField && !l.Left && kind.HostKey(from) != kind.HostKey(to) && from != "" {
 			l.Unserved, gone = []string{from}, kind.HostKey(from)
 		}
+	}
+	if it.Happened {
+		return
 	}
 	var spec map[string]any
 	for i := range lines {

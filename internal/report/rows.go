@@ -77,16 +77,20 @@ func lineRow(item plan.Item, l plan.Line) row {
 	r := changeRow(item, l.Change)
 	r.stops = len(l.Unserved) > 0
 	r.Alarm = r.Alarm || r.stops
-	r.Cause = safetext.Join(safetext.Filled(unserved(l), r.Cause, renamed(l), rerouted(l)), "; ")
+	r.Cause = safetext.Join(safetext.Filled(unserved(item, l), r.Cause, renamed(l), rerouted(l)), "; ")
 	return r
 }
 
 // unserved names what is served no longer; empty for nothing.
-func unserved(l plan.Line) safe {
+func unserved(item plan.Item, l plan.Line) safe {
 	if len(l.Unserved) == 0 {
 		return safe{}
 	}
-	return safetext.F("stops serving %s", limited(cleanAll(l.Unserved), ", "))
+	verb := "stops"
+	if item.Happened {
+		verb = "stopped"
+	}
+	return safetext.F("%s serving %s", verb, limited(cleanAll(l.Unserved), ", "))
 }
 
 // renamed names the elements of a rename, if there are several.
