@@ -15,18 +15,7 @@ func (it Item) reroute(lines []Line) {
 	if !ok || it.Op != Patch || it.Request == nil && !it.Happened || k.HostField == "" {
 		return
 	}
-	gone := ""
-	for i := range lines {
-		l := &lines[i]
-		from, _ := l.Live.(string)
-		to, _ := l.Desired.(string)
-		if it.Happened {
-			from, to = to, from
-		}
-		if l.Path == k.HostField && !l.Left && kind.HostKey(from) != kind.HostKey(to) && from != "" {
-			l.Unserved, gone = []string{from}, kind.HostKey(from)
-		}
-	}
+	gone := it.leaveHost(lines, k.HostField)
 	if it.Happened {
 		return
 	}
@@ -45,6 +34,22 @@ func (it Item) reroute(lines []Line) {
 			l.goesTo(was, manifest.RoutesOf(spec).Locations)
 		}
 	}
+}
+
+// leaveHost adds the old hostname to the line that changes it, and returns its kind.HostKey, or "".
+func (it Item) leaveHost(lines []Line, field string) (gone string) {
+	for i := range lines {
+		l := &lines[i]
+		from, _ := l.Live.(string)
+		to, _ := l.Desired.(string)
+		if it.Happened {
+			from, to = to, from
+		}
+		if l.Path == field && !l.Left && kind.HostKey(from) != kind.HostKey(to) && from != "" {
+			l.Unserved, gone = []string{from}, kind.HostKey(from)
+		}
+	}
+	return gone
 }
 
 // locations is the list of a CDN's locations.

@@ -157,11 +157,11 @@ func changeRow(item plan.Item, c plan.Change) row {
 	case r.from != nil:
 		r.Before, r.details = gist(item.Kind, c.Path, r.from, r.whole())
 	}
-	switch {
-	case c.Class == merge.Converged:
-		r.Mark, r.Cause = markSame, clean("already so")
-	case c.Class == merge.Unmanaged:
+	if c.Class == merge.Converged || c.Class == merge.Unmanaged {
 		r.Mark = markSame
+	}
+	if c.Class == merge.Converged {
+		r.Cause = clean("already so")
 	}
 	if c.Left {
 		r.Mark, r.Cause = markSame, safetext.F("%s, left as it is (--drift report)", r.Cause)
