@@ -26,7 +26,11 @@ func Status(doc Document) Document {
 	all := plan.States(&pl)
 	rows := make([][]string, len(all))
 	for i, o := range all {
-		rows[i] = []string{o.String(), string(o.State), statusText(o)}
+		state := string(o.State)
+		if o.State == plan.Drifted {
+			state = string(plan.ToChange) + ", drifted" // the sentence counts it so
+		}
+		rows[i] = []string{o.String(), state, statusText(o)}
 	}
 	_, lede, sub := summaryOf(doc)
 	counts := sentences(lede, sub)

@@ -1,0 +1,78 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+	"trueup/schemas"
+)
+
+// TestStates: each item of a plan, and each live object that is not in git, has one line, in order, with a state that
+// the published schema knows.
+func TestStates(t *testing.T) {
+	text, err := schemas.FS.ReadFile("status.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties struct {
+			Objects struct {
+				Items struct {
+					Properties struct{ State struct{ Enum []plan.State } }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	changes := func(classes ...merge.Class) (all []plan.Change) {
+		for _, c := range classes {
+			all = append(all, plan.Change{Change: merge.Change{Class: c}})
+		}
+		return all
+	}
+	p := plan.Plan{Unmanaged: []kind.Key{{Kind: "CDN", Name: "a"}}}
+	want := []plan.State{plan.NotInGit}
+	for _, it := range []struct {
+		plan.Item
+		state plan.State
+	}{
+		{plan.Item{Op: plan.None}, plan.InSync},
+		{plan.Item{Op: plan.Create, Deleted: true}, plan.ToCreate},
+		{plan.Item{Op: plan.Patch, Changes: changes(merge.Changed, merge.DriftOverwrite)}, plan.ToChange},
+		{plan.Item{Op: plan.Patch, Changes: changes(merge.DriftOverwrite, merge.DriftOverwrite)}, plan.Drifted},
+		{plan.Item{Op: plan.Patch, Changes: changes(merge.UnknownBase)}, plan.ToChange},
+		{plan.Item{Op: plan.Delete}, plan.ToDelete},
+		{plan.Item{Op: plan.Blocked}, plan.Stopped},
+		{plan.Item{Op: plan.Blocked, Failed: true}, plan.Failed},
+		{plan.Item{Op: plan.InFlight}, plan.Claimed},
+		{plan.Item{Op: plan.Kept}, plan.LeftAlone},
+		{plan.Item{Op: plan.Kept, Cause: plan.FromRemoval}, plan.RemovedInGit},
+		{plan.Item{Op: plan.None, Hints: []string{"not ready yet"}}, plan.NotReady},
+		{plan.Item{Op: plan.None, Key: kind.Key{Kind: "Purge"}}, plan.Posted},
+		{plan.Item{Op: plan.Post, Key: kind.Key{Kind: "Purge"}}, plan.ToPost},
+		{plan.Item{Op: plan.Deferred, Key: kind.Key{Kind: "Purge"}}, plan.Later},
+	} {
+		if it.Kind == "" {
+			it.Kind = "CDN"
+		}
+		it.Name = string(rune('a' + len(want)))
+		p.Items, want = append(p.Items, it.Item), append(want, it.state)
+	}
+	slices.Reverse(p.Items)
+	var got []plan.State
+	for _, s := range plan.States(&p) {
+		got = append(got, s.State)
+		if !slices.Contains(schema.Properties.Objects.Items.Properties.State.Enum, s.State) {
+			t.Errorf("the schema does not know %q", s.State)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
