@@ -66,8 +66,11 @@ type Field struct {
 	// Discriminator is the field of this object whose value names the only sibling that may be present, or "".
 	Discriminator string `json:"x-trueup-discriminator"`
 	// Summary is a short text for an object of this field, with paths of its fields in braces, such as
-	// "{host}:{port}", or "". A path through a list stands for that field of all elements. Two paths in
-	// a pair of braces are a number and its unit of time.
+	// "{host}:{port}[ weight {weight}]", or "". A path through a list stands for that field of all elements,
+	// and one to a list for their summaries. Two paths in a pair of braces are a number and its unit of
+	// time. What stands in brackets is left out if a field is absent; | is between choices. {enabled=true}
+	// says nothing and requires the value. {upstream@upstreams.name.servers} is the servers of the element
+	// of the spec's upstreams that upstream names.
 	Summary string `json:"x-trueup-summary"`
 	// Open reports that unknown fields of this object need no warning.
 	Open   bool              `json:"x-trueup-open"`

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"trueup/internal/canon"
@@ -8,39 +9,60 @@ import (
 	"trueup/internal/merge"
 )
 
-// Added returns what a creation brings: each field of the spec, and each element of a list of
+// Added returns what a creation brings: each field of its BodySpec, and each element of a list of
 // objects, as a change. Fields with a single value come first. Other operations add nothing.
-func (it Item) Added() []Change {
+func (it Item) Added(spec map[string]any) []Change {
 	k, ok := kind.Named(it.Kind)
 	if !ok || it.Op != Create {
 		return nil
 	}
-	spec, rules := it.BodySpec(), Rules(k, nil)
+	rules := Rules(k, nil)
 	var scalars, others []Change
-	change := func(path string, value any) Change {
-		c := Change{Change: merge.Change{Path: path, Class: merge.Changed, Desired: value}, Cause: it.Cause, By: it.By}
-		c.Risk = k.Spec().Places(path).RiskIn(value)
-		return c
-	}
 	for _, name := range canon.SortedKeys(spec) {
 		if isDisk(k.DiskField, name, spec[name]) {
 			continue // the item has it
 		}
-		path := merge.FieldPath([]merge.Step{{Field: name}})
-		list, isList := spec[name].([]any)
-		field := rules.Fields[name]
-		switch {
-		case len(list) > 0 && field != nil && !slices.ContainsFunc(list, isNoObject):
-			for i, n := range merge.Names(field, list) {
-				others = append(others, change(path+"["+n[0]+"]", list[i]))
-			}
-		case isList || !isNoObject(spec[name]):
-			others = append(others, change(path, spec[name]))
-		default:
-			scalars = append(scalars, change(path, spec[name]))
+		at := []merge.Step{{Field: name}}
+		if _, isList := spec[name].([]any); !isList && isNoObject(spec[name]) {
+			scalars = append(scalars, it.addition(merge.FieldPath(at), spec[name]))
+		} else {
+			others = it.additions(others, rules.Fields[name], at, spec[name])
 		}
 	}
 	return append(scalars, others...)
+}
+
+// additions appends a value, or what it consists of if there is a list of objects in it.
+func (it Item) additions(found []Change, rules *merge.Rules, at []merge.Step, value any) []Change {
+	path := merge.FieldPath(at)
+	list, _ := value.([]any)
+	object, _ := value.(map[string]any)
+	switch {
+	case rules != nil && isListOfObjects(value):
+		for i, n := range merge.Names(rules, list) {
+			found = append(found, it.addition(path+"["+n[0]+"]", list[i]))
+		}
+	case rules != nil && slices.ContainsFunc(slices.Collect(maps.Values(object)), isListOfObjects):
+		for _, name := range canon.SortedKeys(object) {
+			found = it.additions(found, rules.Fields[name], append(slices.Clone(at), merge.Step{Field: name}), object[name])
+		}
+	default:
+		found = append(found, it.addition(path, value))
+	}
+	return found
+}
+
+func (it Item) addition(path string, value any) Change {
+	c := Change{Change: merge.Change{Path: path, Class: merge.Changed, Desired: value}, Cause: it.Cause, By: it.By}
+	if k, ok := kind.Named(it.Kind); ok {
+		c.Risk = k.Spec().Places(path).RiskIn(value)
+	}
+	return c
+}
+
+func isListOfObjects(v any) bool {
+	list, _ := v.([]any)
+	return len(list) > 0 && !slices.ContainsFunc(list, isNoObject)
 }
 
 func isNoObject(v any) bool {

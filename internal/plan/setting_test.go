@@ -149,7 +149,7 @@ func TestANullThatTheServerReplaced(t *testing.T) {
 // TestAdded: each field of a new object, and each element of a list of objects; fields first.
 func TestAdded(t *testing.T) {
 	added := func(it plan.Item) (paths []string) {
-		for _, c := range it.Added() {
+		for _, c := range it.Added(it.BodySpec()) {
 			paths = append(paths, c.Path)
 		}
 		return paths

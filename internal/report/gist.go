@@ -17,11 +17,18 @@ const (
 	maxDetails = 4
 )
 
+// subject is what a value is the value of.
+type subject struct {
+	kind, path string
+	// spec is that of a new object, which may have what the value refers to; nil for others.
+	spec map[string]any
+}
+
 // gist describes a value in the words of its schema, and returns the YAML flow tokens of
 // everything else in it. Without such words it returns the whole flow, or if that is long,
 // the number of values.
-func gist(kindName, path string, v any, whole bool) (words safe, details []safe) {
-	words, rest, ok := summed(kindName, path, v)
+func gist(of subject, v any, whole bool) (words safe, details []safe) {
+	words, rest, ok := summed(of, v)
 	if ok && rest != nil {
 		return words, bare(rest, limit(whole, maxText))
 	}
@@ -41,110 +48,48 @@ func gist(kindName, path string, v any, whole bool) (words safe, details []safe)
 
 // summed describes a value in the words of its schema, and returns what neither the words
 // nor the path have. ok is false without such words.
-func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
-	object, ok := v.(map[string]any)
-	if !ok {
+func summed(of subject, v any) (words safe, rest any, ok bool) {
+	object, isObject := v.(map[string]any)
+	k, known := kind.Named(of.kind)
+	if !isObject || !known {
 		return safe{}, v, false
 	}
-	field, keys := fieldAt(kindName, path)
+	field, _ := k.Spec().At(kind.PathParts(of.path))
 	if field == nil || field.Summary == "" {
 		return safe{}, v, false
 	}
-	words, said, ok := fill(field.Summary, object)
-	if !ok {
+	f := filler{root: k.Spec(), field: field, spec: of.spec, object: object, shown: shownKeys(k, of, object)}
+	if words, ok = f.fill(field.Summary); !ok {
 		return safe{}, v, false
 	}
-	for _, k := range keys {
-		said = append(said, []string{k})
-	}
-	rest = object
-	for _, s := range said {
-		rest = without(rest, s)
-	}
-	return words, rest, true
+	return words, f.rest(), true
 }
 
-// fieldAt returns the field of a path, and the key fields of its last brackets.
-func fieldAt(kindName, path string) (field *kind.Field, keys []string) {
-	k, ok := kind.Named(kindName)
-	if !ok {
-		return nil, nil
-	}
-	parts := kind.PathParts(path)
-	field, _ = k.Spec().At(parts)
+// shownKeys returns the fields of an element's key that the brackets of its path or the hostname of the
+// new object show.
+func shownKeys(k *kind.Kind, of subject, element map[string]any) (shown []string) {
+	parts := kind.PathParts(of.path)
 	last := len(parts) - 1
-	name, _, indexed := strings.Cut(parts[last], "[")
-	if list, ok := k.Spec().At(append(slices.Clone(parts[:last]), name)); ok && indexed && list.List != nil {
-		keys = list.List.Key
+	name, in, _ := strings.Cut(parts[last], "[")
+	list, ok := k.Spec().At(append(slices.Clone(parts[:last]), name))
+	if !ok || list.List == nil || in == "" {
+		return nil
 	}
-	return field, keys
-}
-
-// fill puts an object's fields into a summary (kind.Field.Summary) and returns their
-// paths. ok is false if a field is absent or not a scalar.
-func fill(summary string, object map[string]any) (words safe, said [][]string, ok bool) {
-	for {
-		before, after, more := strings.Cut(summary, "{")
-		words = safetext.F("%s%s", words, before)
-		if !more {
-			return words, said, true
-		}
-		var fields string
-		fields, summary, _ = strings.Cut(after, "}")
-		var texts []safe
-		for field := range strings.FieldsSeq(fields) {
-			path := strings.Split(field, ".")
-			values, ok := scalars(object, path)
-			if !ok {
-				return safe{}, nil, false
-			}
-			if texts = append(texts, limited(values, ", ")); len(values) <= maxParts {
-				said = append(said, path)
-			}
-		}
-		words = safetext.F("%s%s", words, measured(texts))
-	}
-}
-
-// measured joins texts, and writes a number and its unit of time as a duration.
-func measured(texts []safe) safe {
-	if len(texts) == 2 {
-		if d, ok := kind.Duration(texts[0].String(), texts[1].String()); ok {
-			return clean(kind.DurationText(d))
+	var values []string
+	for _, key := range list.List.Key {
+		if text, _ := element[key].(string); text != "" {
+			values = append(values, text)
 		}
 	}
-	return safetext.Join(texts, " ")
-}
-
-// scalars returns the values of a path, several if it passes a list.
-func scalars(v any, path []string) (values []safe, ok bool) {
-	switch t := v.(type) {
-	case nil:
-		return nil, false
-	case map[string]any:
-		if len(path) == 0 {
-			return nil, false
+	in = strings.TrimSuffix(in, "]")
+	whole := strings.Join(values, list.List.Join) == in
+	for _, key := range list.List.Key {
+		text, _ := element[key].(string)
+		if whole || text == in || text != "" && k.HostField != "" && of.spec[k.HostField] == any(text) {
+			shown = append(shown, key)
 		}
-		return scalars(t[path[0]], path[1:])
-	case []any:
-		for _, e := range t {
-			one, ok := scalars(e, path)
-			if !ok {
-				return nil, false
-			}
-			values = append(values, one...)
-		}
-		return values, len(values) > 0 && len(path) > 0
 	}
-	return []safe{said(v)}, len(path) == 0
-}
-
-// said returns a scalar for a sentence, quoted only if needed.
-func said(v any) safe {
-	if s, ok := v.(string); ok && s != "" && unquotable(s) {
-		return clean(s)
-	}
-	return literal(v)
+	return shown
 }
 
 // without returns an object without a field and its empty parents; nil if nothing is

@@ -63,9 +63,9 @@ func (r row) Cells() (c struct{ Before, After htmlCell }) {
 	case r.from != nil && r.to != nil:
 		c.Before, c.After = sides(r.from, r.to, r.whole())
 	case r.from != nil:
-		c.Before = alone(r.kind, r.Path.String(), r.from, r.whole())
+		c.Before = alone(r.of, r.from, r.whole())
 	case r.to != nil:
-		c.After = alone(r.kind, r.Path.String(), r.to, r.whole())
+		c.After = alone(r.of, r.to, r.whole())
 	}
 	return c
 }
@@ -96,8 +96,8 @@ func breakable(path safe) []safe {
 }
 
 // alone returns a value without another side: in the words of its schema, then the rest.
-func alone(kindName, path string, v any, whole bool) htmlCell {
-	words, rest, ok := summed(kindName, path, v)
+func alone(of subject, v any, whole bool) htmlCell {
+	words, rest, ok := summed(of, v)
 	c := htmlCell{Words: words.String()}
 	if ok && rest == nil {
 		return c

@@ -305,9 +305,9 @@ func opRemarks(item plan.Item, at Place) []remark {
 	if rule == "plan/blocked" && !item.NeedsPerson {
 		r.Level = warningLevel
 	}
-	for _, c := range item.Added() {
-		if c.Risk.Grave() {
-			r.more, r.named = append(r.more, wholeSentence(addedRow(item, c))), true
+	for _, added := range addedRows(item) {
+		if added.risk.Grave() {
+			r.more, r.named = append(r.more, wholeSentence(added)), true
 		}
 	}
 	for _, n := range effects(item, Options{}) {

@@ -151,7 +151,7 @@ func gravesOf(pl *plan.Plan) []grave {
 		found = append(found, grave{"settings", s.Field, append(textsIn(s.Now), s.Hides[0].Path, s.Hides[0].Git.(string)), false})
 	}
 	for _, item := range pl.Items {
-		for _, c := range append(item.Added(), item.Changes...) {
+		for _, c := range append(item.Added(item.BodySpec()), item.Changes...) {
 			if !c.Risk.Grave() {
 				continue
 			}

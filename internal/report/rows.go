@@ -53,7 +53,7 @@ type reason struct {
 // row is a line about an object: a path, the change of its value, and the cause.
 type row struct {
 	reason
-	kind string
+	of   subject
 	Path safe
 	// Before and After are the values in short; empty for none.
 	Before, After safe
@@ -138,8 +138,13 @@ func cleanAll(texts []string) []safe {
 // changeRow returns the row of a change, from live to git as apply sends it. What happened outside
 // git goes from git to live.
 func changeRow(item plan.Item, c plan.Change) row {
+	return rowOf(item, c, nil)
+}
+
+// rowOf returns the row of a change, perhaps in the spec of a new object.
+func rowOf(item plan.Item, c plan.Change, spec map[string]any) row {
 	r := row{
-		reason: reason{Mark: markRemove, Cause: label(item, c), Alarm: alarming(c.Class)}, kind: item.Kind, Path: clean(c.Path), risk: c.Risk,
+		reason: reason{Mark: markRemove, Cause: label(item, c), Alarm: alarming(c.Class)}, of: subject{item.Kind, c.Path, spec}, Path: clean(c.Path), risk: c.Risk,
 		Moved: c.Moved, Why: c.Cause, line: c.Line, from: c.Live, to: c.Desired,
 	}
 	if item.Happened {
@@ -153,9 +158,9 @@ func changeRow(item plan.Item, c plan.Change) row {
 		r.Before, r.After = pair(r.from, r.to, r.whole())
 	case r.to != nil:
 		r.Mark = markAdd
-		r.After, r.details = gist(item.Kind, c.Path, r.to, r.whole())
+		r.After, r.details = gist(r.of, r.to, r.whole())
 	case r.from != nil:
-		r.Before, r.details = gist(item.Kind, c.Path, r.from, r.whole())
+		r.Before, r.details = gist(r.of, r.from, r.whole())
 	}
 	if c.Class == merge.Converged || c.Class == merge.Unmanaged {
 		r.Mark = markSame
@@ -215,12 +220,10 @@ func itemRows(item plan.Item, opts Options) []row {
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return oneIf(b.stops) - oneIf(a.stops) })
 	rows = append(opRows(item), rows...)
-	for _, c := range item.Added() {
-		rows = append(rows, addedRow(item, c))
-	}
+	rows = append(rows, addedRows(item)...)
 	for _, v := range item.FirstContact {
-		r := row{reason: lostReason(), kind: item.Kind, Path: clean(v.Path), from: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
-		r.Before, r.details = gist(item.Kind, v.Path, v.Value, r.whole())
+		r := row{reason: lostReason(), of: subject{item.Kind, v.Path, nil}, Path: clean(v.Path), from: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
+		r.Before, r.details = gist(r.of, v.Value, r.whole())
 		rows = append(rows, r)
 	}
 	return rows
@@ -235,12 +238,16 @@ func linesOfItem(item plan.Item) []plan.Line {
 	return lines
 }
 
-// addedRow returns a row for a field of a new object. Only the object's row has the cause.
-func addedRow(item plan.Item, c plan.Change) row {
-	c.Cause = ""
-	r := changeRow(item, c)
-	r.Cause = safe{}
-	return r
+// addedRows returns a row for each field of a new object. Only the object's row has the cause.
+func addedRows(item plan.Item) (rows []row) {
+	spec := item.BodySpec()
+	for _, c := range item.Added(spec) {
+		c.Cause = ""
+		r := rowOf(item, c, spec)
+		r.Cause = safe{}
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // riskAt returns the risk of changing a value.
