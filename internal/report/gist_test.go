@@ -56,6 +56,23 @@ func TestGist(t *testing.T) {
 			`{"path":"/*","action":"proxy_http","upstream":"o","cache":{"level":"standard","edgeTTL":"1.5","ttlTimeUnit":"fortnight"}}`,
 			"proxy_http to o, cached 1.5 fortnight (standard)", "",
 		},
+		"a location with CORS": {
+			"CDN", "locations[/*]",
+			`{"path":"/*","host":"www.example.com","action":"proxy_http","upstream":"o","cors":{"enabled":"true","allowOrigins":"*","allowMethods":"GET"}}`,
+			"proxy_http to o, CORS *, host www.example.com", "cors: {allowMethods: GET}",
+		},
+		"a location with CORS that is off": {
+			"CDN", "locations[www.example.com/*]",
+			`{"path":"/*","host":"www.example.com","action":"proxy_http","upstream":"o","cors":{"enabled":"false","allowOrigins":"*"}}`,
+			"proxy_http to o, no CORS", `cors: {allowOrigins: "*"}`,
+		},
+		"a location with CORS that may be off": {
+			"CDN", "locations[/*]", `{"path":"/*","action":"proxy_http","upstream":"o","cors":{"allowOrigins":"*"}}`,
+			"proxy_http to o", `cors: {allowOrigins: "*"}`,
+		},
+		"TLS":               {"CDN", "tls", `{"enabled":"true","auto":"true","forced":"false"}`, "TLS, automatic certificate, plain HTTP not sent on to TLS", ""},
+		"a part of TLS":     {"CDN", "tls", `{"auto":"true","more":"1"}`, "automatic certificate", `more: "1"`},
+		"TLS of other text": {"CDN", "tls", `{"enabled":"yes"}`, `{enabled: "yes"}`, ""},
 		"a location without all that": {
 			"CDN", "locations[/*]",
 			`{"path":"/*","action":"proxy_http","cache":{"edgeTTL":"10","level":"standard","ttlTimeUnit":"a very long unit"}}`,
@@ -91,6 +108,22 @@ func TestGist(t *testing.T) {
 		words, details := gist(subject{c.kind, c.path, nil}, decoded(t, c.value), false)
 		if words.String() != c.words || safetext.Join(details, " ").String() != c.details {
 			t.Errorf("%s: %s / %s, want %s / %s", name, words, safetext.Join(details, " "), c.words, c.details)
+		}
+	}
+}
+
+// TestANewLocationNamesItsServers: a new object has the servers of a location's upstream, and a host that
+// is the hostname needs no words.
+func TestANewLocationNamesItsServers(t *testing.T) {
+	spec, _ := decoded(t, `{"hostname":"shop.example.com","upstreams":[{"name":"a","servers":[{"host":"a.example.net","port":"443","weight":"1"},{"host":"b.example.net","port":"80"}]},{"name":"odd","servers":[{"host":"c.example.net"}]}]}`).(map[string]any)
+	for location, want := range map[string]string{
+		`{"path":"/*","action":"proxy_http","upstream":"a","host":"shop.example.com"}`:  "proxy_http to a (a.example.net:443, b.example.net:80)",
+		`{"path":"/*","action":"proxy_http","upstream":"a","host":"other.example.com"}`: "proxy_http to a (a.example.net:443, b.example.net:80), host other.example.com",
+		`{"path":"/*","action":"proxy_http","upstream":"odd"}`:                          "proxy_http to odd",
+		`{"path":"/*","action":"proxy_http","upstream":"none"}`:                         "proxy_http to none",
+	} {
+		if words, details := gist(subject{"CDN", "locations[/*]", spec}, decoded(t, location), false); words.String() != want || details != nil {
+			t.Errorf("%s: %s %v, want %s", location, words, details, want)
 		}
 	}
 }
