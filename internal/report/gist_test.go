@@ -64,11 +64,11 @@ func TestGist(t *testing.T) {
 		"a location with CORS that is off": {
 			"CDN", "locations[www.example.com/*]",
 			`{"path":"/*","host":"www.example.com","action":"proxy_http","upstream":"o","cors":{"enabled":"false","allowOrigins":"*"}}`,
-			"proxy_http to o, no CORS", `cors: {allowOrigins: "*"}`,
+			"proxy_http to o, no CORS", `cors: {allowOrigins: *}`,
 		},
 		"a location with CORS that may be off": {
 			"CDN", "locations[/*]", `{"path":"/*","action":"proxy_http","upstream":"o","cors":{"allowOrigins":"*"}}`,
-			"proxy_http to o", `cors: {allowOrigins: "*"}`,
+			"proxy_http to o", `cors: {allowOrigins: *}`,
 		},
 		"TLS":               {"CDN", "tls", `{"enabled":"true","auto":"true","forced":"false"}`, "TLS, automatic certificate, plain HTTP not sent on to TLS", ""},
 		"a part of TLS":     {"CDN", "tls", `{"auto":"true","more":"1"}`, "automatic certificate", `more: "1"`},

@@ -192,4 +192,3 @@ func said(v any) safe {
 	}
 	return literal(v)
 }
-
