@@ -2,6 +2,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -183,7 +184,7 @@ func (p *tab) looks(l look) {
 		scheme = "dark"
 	}
 	call(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: int64(l.width), Height: int64(l.height), DeviceScaleFactor: max(l.scale, 1), Mobile: l.width < 500,
+		Width: int64(l.width), Height: int64(l.height), DeviceScaleFactor: cmp.Or(l.scale, 1), Mobile: l.width < 500,
 	})
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: l.media, Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},

@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -25,41 +26,63 @@ var pictures = flag.Bool("pictures", false, "write the pictures of docs/ anew")
 // maxPicture is how many bytes a picture of the documentation may have.
 const maxPicture = 200_000
 
-// TestPictures: the pictures of docs/ can be made, from what the program really
-// writes, and are small; with -pictures they are written.
+// TestPictures: the pictures of docs/ show what the program writes today. With
+// -pictures they are made anew.
 func TestPictures(t *testing.T) {
 	start(t)
 	w := newWorld(t)
 	plan := []string{"plan", "manifests", "--sandbox", "--base-ref", "main"}
 	file := w.report("html", plan...)
 	w.write("report.html", steady(w.read("report.html")))
-	w.report("markdown", plan...)
-	w.write("comment.html", commentPage(t, steady(w.read("report.markdown"))))
+	markdown := steady(w.read(filepath.Base(w.report("markdown", plan...))))
+	w.write("comment.html", commentPage(t, markdown))
+	words := eval[string](open(t, file, desk), `document.body.innerText`)
+	sameText(t, filepath.Join("docs", "pictures", "plan.txt"), "== HTML\n"+words+"\n== Markdown\n"+markdown)
 	const shop = `scrollTo(0, document.getElementById('CDN/shop').offsetTop - `
-	for _, shot := range []struct {
-		name, file, before string
-		look               look
-	}{
-		{"plan-light.png", file, "", look{width: 1120, height: 1240, scale: 1.25}},
-		{"plan-dark.png", file, shop + `64)`, look{width: 1120, height: 800, scale: 1.25, dark: true}},
-		{"plan-phone.png", file, shop + `12)`, look{width: 360, height: 780, scale: 1.5}},
-		{"comment.png", w.path("comment.html"), "", look{width: 960, height: 1120, scale: 1.25}},
+	for _, s := range []shot{
+		{"plan-light.png", file, "", "", look{width: 1120, height: 1240, scale: 1.25}},
+		{"plan-dark.png", file, shop + `64)`, "", look{width: 1120, height: 800, scale: 1.25, dark: true}},
+		{"plan-phone.png", file, shop + `12)`, "", look{width: 360, height: 780, scale: 1.5}},
+		{"comment.png", w.path("comment.html"), "", "", look{width: 960, height: 1120, scale: 1.25}},
 	} {
-		p := open(t, shot.file, shot.look)
-		if shot.before != "" {
-			eval[any](p, "("+shot.before+", null)")
-		}
-		small := smaller(t, call(p, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}).Data)
-		if len(small) > maxPicture {
-			t.Errorf("%s has %d bytes", shot.name, len(small))
-		}
-		t.Logf("%s: %d bytes", shot.name, len(small))
-		if !*pictures {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(root(t), "docs", shot.name), small, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		s.take(t, 256, maxPicture)
+	}
+}
+
+// shot is a picture of docs/.
+type shot struct {
+	name, file string
+	// before runs in the page first.
+	before string
+	// part selects the element that is shown; empty is the window.
+	part string
+	look look
+}
+
+// take writes the picture, in so many colours and at most most bytes.
+func (s shot) take(t testing.TB, colours, most int) {
+	t.Helper()
+	if !*pictures && *before == "" {
+		return
+	}
+	p := open(t, s.file, s.look)
+	if s.before != "" {
+		eval[any](p, "("+s.before+", null)")
+	}
+	params := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
+	if s.part != "" {
+		box := eval[[]float64](p, fmt.Sprintf(`(() => { const b = document.querySelector(%q).getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()`, s.part))
+		params.Clip = &page.Viewport{X: box[0], Y: box[1], Width: min(box[2], float64(s.look.width)), Height: min(box[3], 1.5*float64(s.look.height)), Scale: 1}
+		beyond := true
+		params.CaptureBeyondViewport = &beyond
+	}
+	small := smaller(t, call(p, page.CaptureScreenshot, params).Data, colours)
+	if len(small) > most {
+		t.Errorf("%s has %d bytes", s.name, len(small))
+	}
+	t.Logf("%s: %d bytes", s.name, len(small))
+	if err := os.WriteFile(filepath.Join(root(t), "docs", s.name), small, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -75,9 +98,9 @@ func steady(text string) string {
 	return text
 }
 
-// smaller is a picture with 256 colours: those that it has most of and that are
+// smaller is a picture with at most so many colours: those that it has most of and that are
 // not too like each other. The rest are edges of letters.
-func smaller(t *testing.T, data []byte) []byte {
+func smaller(t testing.TB, data []byte, most int) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -99,9 +122,13 @@ func smaller(t *testing.T, data []byte) []byte {
 		}
 		return bytes.Compare([]byte{a.R, a.G, a.B}, []byte{b.R, b.G, b.B})
 	})
-	palette := make(color.Palette, 0, 256)
+	palette := make(color.Palette, 0, most)
 	for _, c := range colours {
-		if len(palette) < cap(palette) && !slices.ContainsFunc(palette, func(p color.Color) bool { return alike(c, p.(color.RGBA)) }) {
+		distance := 120 * 256 / most
+		if counts[c] > len(pixels.Pix)/4/300 {
+			distance = 20 // a ground, which may be like another
+		}
+		if len(palette) < cap(palette) && !slices.ContainsFunc(palette, func(p color.Color) bool { return alike(c, p.(color.RGBA), distance) }) {
 			palette = append(palette, c)
 		}
 	}
@@ -120,14 +147,14 @@ func smaller(t *testing.T, data []byte) []byte {
 	return b.Bytes()
 }
 
-// alike reports whether nobody would tell two colours apart.
-func alike(a, b color.RGBA) bool {
+// alike reports whether two colours are closer than that.
+func alike(a, b color.RGBA, distance int) bool {
 	square := func(x, y uint8) int { return (int(x) - int(y)) * (int(x) - int(y)) }
-	return square(a.R, b.R)+square(a.G, b.G)+square(a.B, b.B) < 120
+	return square(a.R, b.R)+square(a.G, b.G)+square(a.B, b.B) < distance
 }
 
 // commentPage shows Markdown as code hosts do, in the frame of a comment.
-func commentPage(t *testing.T, markdown string) string {
+func commentPage(t testing.TB, markdown string) string {
 	t.Helper()
 	var b bytes.Buffer
 	convert := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))
@@ -135,7 +162,7 @@ func commentPage(t *testing.T, markdown string) string {
 		t.Fatal(err)
 	}
 	return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Comment</title><style>` + commentStyle + `</style>
-<div class="comment"><div class="who"><span class="face"></span><b>trueup</b> commented on <b>Launch of the documentation</b></div><div class="text">` +
+<div class="comment"><div class="who"><span class="face"></span><b>trueup</b> commented</div><div class="text">` +
 		colouredDiffs(b.String()) + `</div></div></html>`
 }
 
