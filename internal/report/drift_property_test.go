@@ -1,0 +1,55 @@
+package report
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// TestDriftIsThePlanTurned: drift shows each change as the plan does in the other direction, with
+// what happened in place of what undoes it.
+func TestDriftIsThePlanTurned(t *testing.T) {
+	turned := map[mark]mark{markAdd: markRemove, markRemove: markAdd, markChange: markChange, markSame: markSame}
+	undoing := []string{"undoes", "adds back", "removes", "moves"}
+	rapid.Check(t, func(t *rapid.T) {
+		values := []any{nil, "60", "3600", map[string]any{"path": "/a"}, []any{"x"}}
+		c := plan.Change{
+			Change: merge.Change{
+				Path: "locations[/a]", Class: merge.DriftOverwrite, Live: rapid.SampledFrom(values).Draw(t, "live"),
+				Desired: rapid.SampledFrom(values).Draw(t, "desired"), Moved: rapid.IntRange(0, 4).Draw(t, "moved") == 0,
+			},
+			Cause: plan.FromDrift,
+		}
+		if c.Live == nil && c.Desired == nil {
+			c.Live = "60"
+		}
+		if c.Moved {
+			c.Position = &plan.Position{Live: rapid.IntRange(1, 3).Draw(t, "at"), Desired: rapid.IntRange(4, 6).Draw(t, "in git")}
+		}
+		item := plan.Item{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Patch, Changes: []plan.Change{c}}
+		now := changeRow(item, c)
+		item.Happened = true
+		then := changeRow(item, c)
+		if then.Mark != turned[now.Mark] || !reflect.DeepEqual(then.from, now.to) || !reflect.DeepEqual(then.to, now.from) {
+			t.Fatalf("%+v, %+v", now, then)
+		}
+		if !c.Moved && (then.Before != now.After || then.After != now.Before) {
+			t.Fatalf("%v → %v, %v → %v", now.Before, now.After, then.Before, then.After)
+		}
+		said, undone := sentence(then).String(), sentence(now).String()
+		for _, word := range undoing {
+			if strings.Contains(said, word) {
+				t.Fatalf("drift says %s", said)
+			}
+		}
+		if !strings.HasSuffix(said, " outside git)") || !strings.HasSuffix(undone, " outside git)") || said == undone {
+			t.Fatalf("%s, %s", said, undone)
+		}
+	})
+}
