@@ -52,7 +52,7 @@ func everyOutput(p *place) {
 		p.run(append(args, "--log-format", "json")...)
 	}
 	for _, args := range [][]string{
-		{"validate"}, {"plan", "-v"}, {"drift", "-v"}, {"apply", "--auto-approve", "-v"}, {"ledger", "ls"}, {"doctor"},
+		{"validate"}, {"plan", "-v"}, {"drift", "-v"}, {"status"}, {"apply", "--auto-approve", "-v"}, {"ledger", "ls"}, {"doctor"},
 	} {
 		p.run(args...)
 		p.run(append(args, "--log-format", "json")...)
