@@ -323,7 +323,7 @@ func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason, by string) er
 		case k.RequestOnly():
 			return r, errors.New("trueup remembers every purge, so that it never sends one again")
 		case r.Seq == 0:
-			return r, errors.New("the ledger has no record of it")
+			return r, errors.New("the ledger has no record of it, so there is nothing to forget")
 		}
 		return r.forgotten(reason, by)
 	}})
