@@ -91,7 +91,9 @@ type Result struct {
 	Partial      bool   // true if the platform did not list all objects
 	Adopted      int    // counts the items that the ledger learnt about
 	Problem, Fix string // Problem says why the ledger was not read, and Fix what to do; empty if it was
-	Unread       string // Unread names the folder or file that was written to, if plans do not read it
+	// Doubts ask whether the workspace is right, and say how to find out.
+	Doubts []string
+	Unread string // Unread names the folder or file that was written to, if plans do not read it
 }
 
 // Count returns how many items have one of the verdicts.

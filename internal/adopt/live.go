@@ -156,9 +156,14 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 		return state, err
 	}
 	for _, k := range listed {
-		if !state.Lists[k.Name].Complete {
+		list := state.Lists[k.Name]
+		question, fix := r.platform.Workspace.NoneFound(k)
+		switch {
+		case !list.Complete:
 			r.Partial = true
 			r.Log(slog.LevelWarn, fmt.Sprintf("the list of %s is incomplete: run pull again", k.Name))
+		case question != "" && list.Items == 0 && !r.Sandbox:
+			r.Doubts = append(r.Doubts, question+" If not, "+fix+".")
 		}
 	}
 	return state, nil

@@ -51,6 +51,16 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 	return l.info, err
 }
 
+// HasAny reports whether the list of a kind has an object. It reads no further than the first one.
+func (r *Reader) HasAny(ctx context.Context, k *kind.Kind) (bool, error) {
+	enough := errors.New("one is enough")
+	_, err := r.List(ctx, k, func(kind.Object) error { return enough })
+	if errors.Is(err, enough) {
+		return true, nil
+	}
+	return false, err
+}
+
 func (r *Reader) pages(ctx context.Context, l *listing) error {
 	for {
 		next, err := r.page(ctx, l)

@@ -80,7 +80,7 @@ func TestDoctorSaysWhatWorks(t *testing.T) {
 		"project trueup.yaml: ok trueup.yaml", "project manifests: ok 1 object", "project configuration: ok no profile",
 		"delivery token: ok there is one, from variable TRUEUP_DELIVERY_TOKEN", "delivery connection: ok answered in",
 		"delivery certificate: skipped plain http", "delivery clock: ok apart",
-		"delivery CDN: ok may list (the list is empty) and get; not tried: create, patch",
+		"delivery CDN: warn 0 CDNs found in workspace web-platform (3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90): is the UUID right?",
 		"delivery Purge: skipped not tried: create, which needs the role cdn-purger",
 		"compute VolumeSnapshot: ok may list (the list is empty) and get; not tried: create, delete",
 		"ledger store: ok readable, with the id", "ledger duplicates, delivery: skipped unknown",
@@ -114,7 +114,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"a token of the other area": {
 			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-delivery" }, exit.Auth,
-			[]string{"compute VolumeSnapshot: fail use the token of a user who may manage VolumeSnapshot objects", "delivery CDN: ok may"},
+			[]string{"compute VolumeSnapshot: fail use the token of a user who may manage VolumeSnapshot objects", "delivery CDN: warn 0 CDNs found"},
 		},
 		"an unreadable token": {
 			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + " x" }, exit.Auth,
@@ -126,19 +126,19 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"nobody listens": {
 			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://127.0.0.1:1/compute" }, exit.NeedsPerson,
-			[]string{"compute connection: fail connection refused", "compute VolumeSnapshot: skipped", "delivery CDN: ok may", "ledger store: fail"},
+			[]string{"compute connection: fail connection refused", "compute VolumeSnapshot: skipped", "delivery CDN: warn 0 CDNs found", "ledger store: fail"},
 		},
 		"no such host": {
 			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "https://platform.invalid/compute" }, exit.NeedsPerson,
-			[]string{"compute connection: fail check the address; if you use a proxy", "delivery CDN: ok may"},
+			[]string{"compute connection: fail check the address; if you use a proxy", "delivery CDN: warn 0 CDNs found"},
 		},
 		"http": {
 			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://platform.example.com/compute" }, exit.Error,
-			[]string{"compute connection: fail TRUEUP_COMPUTE_URL: base address is http", "delivery CDN: ok may"},
+			[]string{"compute connection: fail TRUEUP_COMPUTE_URL: base address is http", "delivery CDN: warn 0 CDNs found"},
 		},
 		"one area alone": {
 			func(s *stage) { delete(s.vars, "TRUEUP_COMPUTE_URL"); delete(s.vars, "TRUEUP_COMPUTE_TOKEN") }, exit.OK,
-			[]string{"compute connection: skipped no manifest needs it", "delivery CDN: ok may"},
+			[]string{"compute connection: skipped no manifest needs it", "delivery CDN: warn 0 CDNs found"},
 		},
 		"another workspace": {
 			func(s *stage) {
@@ -160,11 +160,11 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"broken manifests": {
 			func(s *stage) { s.write("manifests/shop.yaml", shopManifest+"  nonsense\n") }, exit.Error,
-			[]string{"project manifests: fail trueup validate shows them", "delivery CDN: ok may"},
+			[]string{"project manifests: fail trueup validate shows them", "delivery CDN: warn 0 CDNs found"},
 		},
 		"no such profile": {
 			func(s *stage) { s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir }, exit.Error,
-			[]string{"project configuration: fail TRUEUP_PROFILE is prod, but the file ", "delivery CDN: ok may"},
+			[]string{"project configuration: fail TRUEUP_PROFILE is prod, but the file ", "delivery CDN: warn 0 CDNs found"},
 		},
 		"a profile's token and another address": {
 			func(s *stage) {
@@ -186,7 +186,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 			func(s *stage) {
 				s.vars["TRUEUP_LEDGER"], s.vars["TRUEUP_WORKSPACE"] = "file:elsewhere", workspace.UUID
 			}, exit.NeedsPerson,
-			[]string{"ledger store: fail missing at file:elsewhere", "delivery CDN: ok may"},
+			[]string{"ledger store: fail missing at file:elsewhere", "delivery CDN: warn 0 CDNs found"},
 		},
 		"another workspace than is pinned": {
 			func(s *stage) { s.vars["TRUEUP_WORKSPACE"] = "5a1d" }, exit.Error,
@@ -208,7 +208,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"clocks apart": {
 			func(s *stage) { s.passed = -time.Hour }, exit.OK,
-			[]string{"delivery clock: warn the platform's is 1h0m0s ahead of this machine's", "delivery CDN: ok may"},
+			[]string{"delivery clock: warn the platform's is 1h0m0s ahead of this machine's", "delivery CDN: warn 0 CDNs found"},
 		},
 	} {
 		s := newStage(t)
@@ -319,7 +319,7 @@ func TestDoctorSeesTheCertificate(t *testing.T) {
 	)
 	s.write("ca.pem", pemText)
 	doc := s.examined(exit.NeedsPerson, "--ca-file", "ca.pem")
-	finds(t, doc, "delivery connection: ok TLS 1.3", "delivery certificate: warn it expires in 5 days", "delivery CDN: ok may")
+	finds(t, doc, "delivery connection: ok TLS 1.3", "delivery certificate: warn it expires in 5 days", "delivery CDN: warn 0 CDNs found")
 	s.write("ca.pem", "nonsense")
 	finds(t, s.examined(exit.NeedsPerson, "--ca-file", "ca.pem"), "project configuration: fail has no PEM certificate")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/adopt"
+	"trueup/internal/api"
 	"trueup/internal/files"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -77,6 +78,11 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 	if !o.yes {
 		if doc, err := a.confirmSetup(s); err != nil {
 			return doc, err
+		}
+	}
+	if s.FromLive && !a.global.sandbox {
+		if err := a.confirmWorkspace(ctx, s, o.yes); err != nil {
+			return doc, fmt.Errorf("nothing was written: %w", err)
 		}
 	}
 	var id string
@@ -194,6 +200,33 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 	}
 	writeLines(report.NewLines(a.env.Stderr), doc.Messages)
 	return report.Document{}, a.wantYes("nothing was written", "\nType yes to do this [no]: ")
+}
+
+// confirmWorkspace asks before init goes on with a workspace that has none of the objects that most have: its UUID may
+// be wrong. It asks nothing if yes is true; pull then says it.
+func (a *app) confirmWorkspace(ctx context.Context, s *scaffold.Setup, yes bool) error {
+	w, err := a.openPlatform(ctx, s.Project, &manifest.Set{})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	reader := api.NewReader(w.API)
+	defer reader.Close()
+	for _, k := range adopt.Kinds() {
+		question, fix := w.Workspace.NoneFound(k)
+		// The ledger of the environment must be created before it admits a token.
+		if question == "" || w.API.Endpoints[k.Area].Base == nil || w.Admit(ctx, k.Area) != nil {
+			continue
+		}
+		hasAny, err := reader.HasAny(ctx, k)
+		if err == nil && !hasAny && !yes {
+			err = a.wantYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", question, fix)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // saySetup lists the files with what init did, and shows what to add to files that it left alone.

@@ -202,3 +202,23 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// TestInitDoubtsAnEmptyWorkspace: at a terminal, nothing is written unless somebody says that the UUID is right.
+func TestInitDoubtsAnEmptyWorkspace(t *testing.T) {
+	for answer, want := range map[string]int{"": exit.Error, "y": exit.Error, "yes": exit.OK} {
+		s := newStage(t)
+		dir := t.TempDir()
+		var out bytes.Buffer
+		code := Main(t.Context(), []string{"init", "--workspace", workspace.Name, "--uuid", workspace.UUID, "--ledger", "none", "--manifests", "pull"}, Env{
+			Stdin: strings.NewReader("yes\n" + answer + "\n"), Stdout: &out, Stderr: &out, Getenv: func(name string) string { return s.vars[name] }, Now: time.Now, Sleep: Sleep,
+			Dir: dir, StdinIsTTY: true,
+		})
+		if code != want || !strings.Contains(out.String(), ": is the UUID right?\nIf not, compare workspace: in trueup.yaml") ||
+			!strings.Contains(out.String(), "Type yes to go on [no]: ") {
+			t.Errorf("%q: exit %d\n%s", answer, code, out.String())
+		}
+		if entries, err := os.ReadDir(dir); err != nil || (len(entries) > 0) != (want == exit.OK) {
+			t.Errorf("%q: %v, %v", answer, entries, err)
+		}
+	}
+}

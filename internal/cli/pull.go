@@ -68,7 +68,7 @@ func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc 
 	doc.ExitCode = r.ExitCode(opts.Diff)
 	doc.Data = pullDocument{
 		Format: "trueup.pull/v1", Command: "pull", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: a.global.sandbox,
-		Objects: append([]*adopt.Item{}, r.Items...), Ledger: r.Problem,
+		Objects: append([]*adopt.Item{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
 	}
 	return doc, err
 }
@@ -82,6 +82,9 @@ func (a *app) tellPulled(r *adopt.Result) {
 	}
 	if text := unknownFields(r); text != "" {
 		a.log(slog.LevelInfo, text)
+	}
+	for _, text := range r.Doubts {
+		a.log(slog.LevelWarn, text)
 	}
 }
 
@@ -118,6 +121,7 @@ func writePull(out report.Lines, r *adopt.Result, diff, sandbox bool, shown repo
 		out.Printf("%s\n", text)
 	}
 	out.Printf("Pull: %s.\n", pullSummary(r))
+	writeLines(out, r.Doubts)
 	switch {
 	case r.Problem != "" && !diff:
 		out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
@@ -182,6 +186,8 @@ type pullDocument struct {
 	Objects  []*adopt.Item `json:"objects"`
 	// Ledger says why nothing was adopted, or is empty.
 	Ledger string `json:"ledger,omitempty"`
+	// Notes ask whether the workspace is right.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // completePull offers the kinds that can be pulled, and behind a slash the objects in git: completion

@@ -180,8 +180,11 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	cfg.Retry.Tries = 1
 	reader := api.NewReader(cfg)
 	defer reader.Close()
-	may, err := tryReads(ctx, reader, k)
+	may, isEmpty, err := tryReads(ctx, reader, k)
 	if err == nil {
+		if question, fix := c.report.Workspace.NoneFound(k); question != "" && isEmpty && !c.Sandbox {
+			return warn(question, fix)
+		}
 		return ok("may " + strings.Join(may, " and ") + "; " + untried(k))
 	}
 	f := fail(exit.Of(err), err.Error(), "")
@@ -196,27 +199,27 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	return f
 }
 
-func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []string, err error) {
+// tryReads returns the reads that succeed. isEmpty is true if the list has no object.
+func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []string, isEmpty bool, err error) {
 	if k.Can(kind.List) {
-		enough := errors.New("one is enough")
-		_, err := reader.List(ctx, k, func(kind.Object) error { return enough })
-		switch {
-		case err == nil:
+		hasAny, err := reader.HasAny(ctx, k)
+		if err != nil {
+			return nil, false, err
+		}
+		if isEmpty = !hasAny; isEmpty {
 			may = append(may, "list (the list is empty)")
-		case errors.Is(err, enough):
+		} else {
 			may = append(may, "list")
-		default:
-			return nil, err
 		}
 	}
 	if k.Can(kind.Get) {
 		_, err := reader.Get(ctx, k, "trueup-doctor-"+uuid.NewString()[:8])
 		if answer := new(api.Error); err != nil && (!errors.As(err, &answer) || !answer.NotFound()) {
-			return nil, err
+			return nil, false, err
 		}
 		may = append(may, "get")
 	}
-	return may, nil
+	return may, isEmpty, nil
 }
 
 // untried names the verbs that were not tried, and the role that they need.

@@ -110,6 +110,16 @@ type Workspace struct {
 	UUID string `json:"uuid"`
 }
 
+// NoneFound returns what to ask if the list of the kind is empty, and how to find out: a platform may answer like that
+// if the workspace does not exist. It returns "" for kinds of which a workspace often has none.
+func (w Workspace) NoneFound(k *Kind) (question, fix string) {
+	if !k.CanPatch() {
+		return "", ""
+	}
+	return fmt.Sprintf("0 %ss found in workspace %s (%s): is the UUID right?", k.Name, w.Name, w.UUID),
+		"compare workspace: in trueup.yaml with your profile in the web console"
+}
+
 // Can reports whether the platform documents the operation for the kind.
 func (k *Kind) Can(v Verb) bool { return slices.Contains(k.Verbs, v) }
 

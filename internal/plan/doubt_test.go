@@ -39,6 +39,27 @@ func TestAHostnameThatAnIncompleteListMayHide(t *testing.T) {
 	}
 }
 
+// TestAnEmptyWorkspaceIsDoubted only where a whole list is empty, and never the sandbox's.
+func TestAnEmptyWorkspaceIsDoubted(t *testing.T) {
+	for name, c := range map[string]struct {
+		list    kind.ListInfo
+		sandbox bool
+		want    bool
+	}{
+		"empty":             {kind.ListInfo{Complete: true}, false, true},
+		"empty, in sandbox": {kind.ListInfo{Complete: true}, true, false},
+		"not whole":         {kind.ListInfo{}, false, false},
+		"with an object":    {kind.ListInfo{Complete: true, Items: 1}, false, false},
+	} {
+		w := git(t, purge("rel", `{hostname: far.example.com, paths: [/]}`))
+		w.in.Sandbox, w.in.Live.Lists = c.sandbox, map[string]kind.ListInfo{"CDN": c.list, "VolumeSnapshot": {Complete: true}}
+		p, _ := plan.NewPlanner(w.in).Make()
+		if notes := strings.Join(p.Notes, "\n"); strings.Contains(notes, "is the UUID right?") != c.want {
+			t.Errorf("%s: %q", name, notes)
+		}
+	}
+}
+
 // TestWhatHistoryTheEmptyWorkspaceIsHeldAgainst: partial histories count, and a
 // flag that narrows the run takes nothing away; a creation that was only begun is
 // none.

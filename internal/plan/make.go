@@ -85,6 +85,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	}
 	p.manyCreates(out, ops)
 	p.lacksLedger(out)
+	p.doubtWorkspace(out)
 	p.leftGit(out, findings.HasErrors())
 	p.openLeft(out)
 	p.arrange(out, ops, unsettled)
@@ -125,6 +126,17 @@ func (p *Planner) lacksLedger(out *Plan) {
 		note += "; to fix it, " + view.Fix
 	}
 	out.note("%s", note)
+}
+
+// doubtWorkspace notes that none of the objects that git is about is in the workspace: its UUID may be wrong.
+func (p *Planner) doubtWorkspace(out *Plan) {
+	for _, k := range kind.All() {
+		question, fix := p.in.Target.Workspace.NoneFound(k)
+		list, wasRead := p.in.Live.Lists[k.Name]
+		if question != "" && wasRead && list.Complete && list.Items == 0 && !p.in.Sandbox {
+			out.note("%s If not, %s", question, fix)
+		}
+	}
 }
 
 // Remake plans one object again, as if live were the given object (nil: none).

@@ -19,7 +19,7 @@ func departed(t tester) *world {
 	w := git(t, snapshot("db", "data")).has(db, disked("data")).
 		leaves(old, "uid-old").
 		with(func(o *plan.Options) { o.Prune, o.MaxDeletes = true, 1 })
-	w.in.Live.Lists = map[string]kind.ListInfo{"VolumeSnapshot": {Complete: true}, "CDN": {Complete: true}}
+	w.in.Live.Lists = map[string]kind.ListInfo{"VolumeSnapshot": {Complete: true}, "CDN": {Complete: true, Items: 1}}
 	w.in.Base = stood(t, "HEAD", snapshot("old", "data"))
 	return w
 }
