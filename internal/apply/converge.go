@@ -268,13 +268,13 @@ func (w *work) afterPatch(ctx context.Context, now plan.Item, err error) *Outcom
 }
 
 func changed(it plan.Item) string {
-	left := 0
-	for _, c := range it.Changes {
-		if c.Left {
+	left, lines := 0, it.Lines()
+	for _, l := range lines {
+		if l.Left {
 			left++
 		}
 	}
-	text := fmt.Sprintf("%d changed", len(it.Changes)-left)
+	text := fmt.Sprintf("%d changed", len(lines)-left)
 	if left > 0 {
 		text += fmt.Sprintf(", %d left as another client changed it", left)
 	}

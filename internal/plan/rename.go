@@ -81,9 +81,7 @@ func (it Item) renamed(r Rename, halves map[string]half, hidden map[int]bool) (l
 	var fits []Renamed
 	for _, e := range r.Elements {
 		was, is := halves[e.Removed], halves[e.Added]
-		same := was.without(r.Field)
-		if same == "" || same != is.without(r.Field) || was.name(r.Field) != r.From || is.name(r.Field) != r.To ||
-			!isRemoval(it.Changes[was.index]) || !isAddition(it.Changes[is.index]) || hidden[was.index] || hidden[is.index] {
+		if !r.turns(was, is) || !isRemoval(it.Changes[was.index]) || !isAddition(it.Changes[is.index]) || hidden[was.index] || hidden[is.index] {
 			continue
 		}
 		hidden[was.index], hidden[is.index] = true, true
@@ -106,6 +104,12 @@ func (it Item) renamed(r Rename, halves map[string]half, hidden map[int]bool) (l
 	}
 	r.Elements = fits
 	return Line{Change: c, Rename: &r}, covered
+}
+
+// turns reports whether the rename makes one element of the other.
+func (r Rename) turns(was, is half) bool {
+	rest := was.without(r.Field)
+	return rest != "" && rest == is.without(r.Field) && was.name(r.Field) == r.From && is.name(r.Field) == r.To
 }
 
 // findRenames returns the renames in the changes of an item. An element that could have got two names was
@@ -290,41 +294,52 @@ func (h half) without(field string) string {
 	return h.why + " " + field + " " + string(canon.Bytes(rest))
 }
 
-// pairs returns the halves that have exactly one other half each, in the order of live.
-func (l *halves) pairs() []renamePair {
-	type same struct{ removed, added []int }
-	buckets := map[string]same{}
+// alike are the indices of halves that are equal without a field.
+type alike struct{ removed, added []int }
+
+// alike returns the halves by what they are without each field of the key.
+func (l *halves) alike() map[string]*alike {
+	all := map[string]*alike{}
+	of := func(text string) *alike {
+		if all[text] == nil {
+			all[text] = &alike{}
+		}
+		return all[text]
+	}
 	for _, field := range l.key {
 		for i, h := range l.removed {
-			if text := h.without(field); text != "" {
-				b := buckets[text]
-				buckets[text] = same{append(b.removed, i), b.added}
-			}
+			a := of(h.without(field))
+			a.removed = append(a.removed, i)
 		}
 		for i, h := range l.added {
-			if text := h.without(field); text != "" {
-				b := buckets[text]
-				buckets[text] = same{b.removed, append(b.added, i)}
-			}
+			a := of(h.without(field))
+			a.added = append(a.added, i)
 		}
 	}
+	delete(all, "")
+	return all
+}
+
+// pairs returns the halves that have exactly one other half each, in the order of live.
+func (l *halves) pairs() []renamePair {
+	all := l.alike()
 	fits, back := make([]int, len(l.removed)), make([]int, len(l.added))
-	for _, b := range buckets {
-		for _, i := range b.removed {
-			fits[i] += len(b.added)
+	for _, a := range all {
+		for _, i := range a.removed {
+			fits[i] += len(a.added)
 		}
-		for _, j := range b.added {
-			back[j] += len(b.removed)
+		for _, j := range a.added {
+			back[j] += len(a.removed)
 		}
 	}
 	var out []renamePair
 	for i, h := range l.removed {
 		for _, field := range l.key {
-			b := buckets[h.without(field)]
-			if fits[i] != 1 || len(b.removed) != 1 || len(b.added) != 1 || back[b.added[0]] != 1 {
+			a := all[h.without(field)]
+			if a == nil || fits[i] != 1 || len(a.added) != 1 || back[a.added[0]] != 1 {
 				continue
 			}
-			other := l.added[b.added[0]]
+			other := l.added[a.added[0]]
 			out = append(out, renamePair{field, h.name(field), other.name(field), h, other})
 		}
 	}

@@ -192,13 +192,15 @@ func tableOfRanks() [rankRest + 1]string {
 
 func priority(item plan.Item, rows []row) rank {
 	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
-	switch {
-	case has(func(r row) bool { return r.stops }):
+	if has(func(r row) bool { return r.stops }) {
 		return rankStops
-	case item.AtStake(kind.RiskServes) > 0:
-		return rankServes
-	case item.AtStake(kind.RiskSecurity) > 0:
-		return rankSecurity
+	}
+	for _, risk := range kind.Risks() {
+		if risk.Grave() && item.AtStake(risk) > 0 {
+			return rankServes + rank(kind.RiskServes-risk)
+		}
+	}
+	switch {
 	case item.Op == plan.Blocked:
 		return rankBlocked
 	case item.Op == plan.Post || item.Op == plan.Deferred:
