@@ -146,6 +146,7 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 		p.plan(doc.Plan, opts)
 	}
 	if doc.Apply != nil {
+		p.Notices = nil // the outcomes say what became of them
 		p.outcomes()
 	} else if doc.Plan == nil {
 		p.manifests()
@@ -322,6 +323,14 @@ func addressable(s string) bool {
 	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""
 }
 
+// What is the operation, or in drift what happened: several operations undo the same.
+func (i htmlItem) What() string {
+	if i.Happened && !i.Failed {
+		return opOf(*i.Item).headline
+	}
+	return clean(string(i.Op)).String()
+}
+
 // View makes the view of an object.
 func (i htmlItem) View() htmlView {
 	item, rows := *i.Item, itemRows(*i.Item, i.opts)
@@ -348,7 +357,7 @@ func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 	filters := []htmlFilter{{"Cause", "why", causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		kind := clean(i.Kind).Cut(maxPath).String()
-		filters[1].count(clean(string(i.Op)).String(), opOf(*i.Item).headline)
+		filters[1].count(i.What(), opOf(*i.Item).headline)
 		filters[2].count(kind, kind)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })

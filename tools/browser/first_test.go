@@ -51,6 +51,12 @@ func TestHead(t *testing.T) {
 			}
 		}
 	}
+	for name, file := range files {
+		p := open(t, file, desk)
+		if twice := eval[[]string](p, `[...document.querySelectorAll('#filter label')].map(l => l.textContent.replace(/\d+$/, '').trim()).filter((l, i, all) => all.indexOf(l) < i)`); len(twice) > 0 {
+			t.Errorf("%s: the filter offers %q twice", name, twice)
+		}
+	}
 	p := open(t, files["plan"], desk)
 	if got := eval[[]string](p, `[...document.querySelectorAll('input[name=why]')].map(i => i.closest('#filter') ? '' : i.outerHTML).filter(Boolean)`); len(got) > 0 {
 		t.Errorf("a cause is outside the filter: %q", got)
