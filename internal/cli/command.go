@@ -215,7 +215,9 @@ func (a *app) emit(doc report.Document, failed error) (err error) {
 	if failed == nil || !text || doc.HasOwnText() {
 		a.code, a.emitted = doc.ExitCode, true
 		opts := a.shown()
-		opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
+		if opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width; text && opts.Width > 0 {
+			opts.Now = a.env.Now()
+		}
 		err = report.Write(a.stdout, a.global.output, a.stamped(shown), opts)
 	}
 	if err != nil {

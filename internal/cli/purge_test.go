@@ -130,7 +130,7 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 	}
 
 	// Only of what is not in the whole project is said that it left git.
-	const left = "its manifest was removed from git, so trueup won't send it again"
+	const left = "its manifest is not in git now, so trueup won't send it again"
 	if text := s.must(exit.OK, "purge", "ls", "manifests/shop.yaml"); !strings.Contains(text, "(not in the manifests that were read)") || strings.Contains(text, left) {
 		t.Errorf("of a part: %s", text)
 	}

@@ -26,9 +26,8 @@ const timeout = time.Minute
 func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p := *r
-	p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
-	if problem := p.open(ctx); problem.Problem != "" {
+	p, problem := r.opened(ctx)
+	if problem.Problem != "" {
 		return plan.Past{Blame: problem}
 	}
 	b := baseFinder{Repository: p.repository, ci: r.cfg.CI, inCI: r.cfg.InCI, names: p.names}
@@ -90,6 +89,13 @@ func (r *Reader) submodule(ctx context.Context) string {
 		}
 	}
 	return ""
+}
+
+// opened returns a copy of the reader that knows the repository, or the problem.
+func (r *Reader) opened(ctx context.Context) (*Reader, plan.Blame) {
+	p := *r
+	p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
+	return &p, p.open(ctx)
 }
 
 func (r *Reader) open(ctx context.Context) plan.Blame {

@@ -95,7 +95,7 @@ func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message == 
 // ExplainLeft is Explain for an open request whose manifest was removed from git.
 func ExplainLeft(rec Record) (message, fix string) {
 	message, _ = Explain(rec)
-	return message + "; its manifest was removed from git, so trueup won't send it again",
+	return message + "; its manifest is not in git now, so trueup won't send it again",
 		resolve(rec.Key) + "--posted (it was executed) or --abandon (never send it)"
 }
 

@@ -77,7 +77,7 @@ func (d *decision) reasonOf() Cause {
 	case d.in.Ledger.Problem != "":
 		return FromUnknown // it may have been there before
 	}
-	return FromGit
+	return FromPending
 }
 
 // AsksGit reports whether what git said before may explain any line of a plan.
@@ -170,19 +170,13 @@ func (p *Planner) touched(was, now *manifest.Object) func(merge.Change) bool {
 	return merge.NewHistory(p.rules[now.Kind.Name], before, canon.MustDecode(now.Spec)).Touched
 }
 
-// blame adds to a cause whose change of git it is.
+// blame adds to a cause whether this change of git has a part in it.
 func blame(c Cause, touched bool) (Cause, By) {
-	by := ByEarlier
-	if touched {
-		by = ByThisChange
-	}
 	switch {
-	case c == FromGit && touched:
-		return FromThisChange, by
-	case c == FromGit:
-		return FromPending, by
-	case c == FromBoth || c == FromTakeOver || c == FromRemoval || touched && (c == FromUnknown || c == FromDrift):
-		return c, by
+	case !touched || c == "" || c == FromServer || c == FromRefusal:
+		return c, ""
+	case c == FromPending:
+		return FromThisChange, ByThisChange
 	}
-	return c, ""
+	return c, ByThisChange
 }

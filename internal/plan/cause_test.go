@@ -105,12 +105,12 @@ func TestCausesOfObjects(t *testing.T) {
 		by    plan.By
 	}{
 		"new in git":                  {git(t, host), since(t), shop, plan.FromThisChange, plan.ByThisChange},
-		"in git before, never made":   {git(t, host), since(t, host), shop, plan.FromPending, plan.ByEarlier},
-		"made later than it was said": {git(t, host), since(t, cdn("shop", `{hostname: other.example.com}`)), shop, plan.FromPending, plan.ByEarlier},
-		"no base":                     {git(t, host), plan.Past{}, shop, plan.FromGit, ""},
-		"a base with errors":          {git(t, host), plan.Past{Set: &manifest.Set{}, Unclear: true}, shop, plan.FromGit, ""},
+		"in git before, never made":   {git(t, host), since(t, host), shop, plan.FromPending, ""},
+		"made later than it was said": {git(t, host), since(t, cdn("shop", `{hostname: other.example.com}`)), shop, plan.FromPending, ""},
+		"no base":                     {git(t, host), plan.Past{}, shop, plan.FromPending, ""},
+		"a base with errors":          {git(t, host), plan.Past{Set: &manifest.Set{}, Unclear: true}, shop, plan.FromPending, ""},
 		"a file as it was": {
-			git(t, host), plan.Past{Set: &manifest.Set{}, Same: map[string]bool{"-": true}}, shop, plan.FromPending, plan.ByEarlier,
+			git(t, host), plan.Past{Set: &manifest.Set{}, Same: map[string]bool{"-": true}}, shop, plan.FromPending, "",
 		},
 		"made, and gone": {git(t, host).applied(shop, live), since(t), shop, plan.FromDrift, ""},
 		"no ledger": {
@@ -121,7 +121,7 @@ func TestCausesOfObjects(t *testing.T) {
 		"a purge":                   {git(t, host, rel).has(shop, live), since(t, host), "Purge/rel-1", plan.FromThisChange, plan.ByThisChange},
 		"a purge of an earlier merge": {
 			git(t, host, rel).has(shop, live), since(t, host, purge("rel-1", `{paths: [/a], hostname: shop.example.com}`)),
-			"Purge/rel-1", plan.FromPending, plan.ByEarlier,
+			"Purge/rel-1", plan.FromPending, "",
 		},
 		"a purge that was edited before it was sent": {
 			git(t, host, rel).has(shop, live), since(t, host, purge("rel-1", `{hostname: shop.example.com, paths: [/b]}`)),
@@ -136,11 +136,11 @@ func TestCausesOfObjects(t *testing.T) {
 		},
 		"left git before": {
 			git(t, rel, host).has(shop, live).foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`),
-			since(t, host), "CDN/old", plan.FromRemoval, plan.ByEarlier,
+			since(t, host), "CDN/old", plan.FromRemoval, "",
 		},
 		"left git with an open request": {
 			git(t, host).has(shop, live).sent("Purge/rel-0", ledger.Claimed, `{hostname: shop.example.com, paths: [/a]}`, ago()),
-			since(t, host), "Purge/rel-0", plan.FromRemoval, plan.ByEarlier,
+			since(t, host), "Purge/rel-0", plan.FromRemoval, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,10 +176,10 @@ func TestCausesOfFields(t *testing.T) {
 		base                 string
 		forced, weight, link plan.By
 	}{
-		"nothing before":   {"", plan.ByThisChange, plan.ByThisChange, plan.ByEarlier},
-		"all of it before": {spec("true", "3", ""), plan.ByEarlier, plan.ByEarlier, plan.ByEarlier},
+		"nothing before":   {"", plan.ByThisChange, plan.ByThisChange, ""},
+		"all of it before": {spec("true", "3", ""), "", "", ""},
 		"as applied":       {spec("false", "1", link), plan.ByThisChange, plan.ByThisChange, plan.ByThisChange},
-		"on the way":       {spec("true", "2", link), plan.ByEarlier, plan.ByThisChange, plan.ByThisChange},
+		"on the way":       {spec("true", "2", link), "", plan.ByThisChange, plan.ByThisChange},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var documents []string
@@ -194,7 +194,7 @@ func TestCausesOfFields(t *testing.T) {
 				cause plan.Cause
 				by    plan.By
 			}{
-				"tls.forced":                         {map[plan.By]plan.Cause{plan.ByThisChange: plan.FromThisChange, plan.ByEarlier: plan.FromPending}[tt.forced], tt.forced},
+				"tls.forced":                         {map[plan.By]plan.Cause{plan.ByThisChange: plan.FromThisChange, "": plan.FromPending}[tt.forced], tt.forced},
 				"upstreams[o].servers[s:443].weight": {plan.FromBoth, tt.weight},
 				"secureLink":                         {plan.FromRemoval, tt.link},
 			} {
@@ -366,7 +366,7 @@ func TestOfflineOfAPart(t *testing.T) {
 	past := since(t, cdn("old", `{hostname: old.example.com}`), cdn("hidden", `{hostname: hidden.example.com}`))
 	past.Unclear = true
 	p := plan.Offline(w.in, past)
-	if len(p.Items) != 1 || p.Items[0].Cause != plan.FromGit || p.Items[0].By != "" || len(p.Notes) != 3 {
+	if len(p.Items) != 1 || p.Items[0].Cause != plan.FromUnknown || p.Items[0].By != "" || len(p.Notes) != 3 {
 		t.Errorf("%+v %q", p.Items, p.Notes)
 	}
 }

@@ -10,9 +10,12 @@ import (
 // Change is one path whose live value differs from git's, and why it does.
 type Change struct {
 	merge.Change
-	// Cause is what made the line, By which change of git did where that is known.
+	// Cause is what made the line, By whether this change of git has a part in it.
 	Cause Cause `json:"cause,omitempty"`
 	By    By    `json:"by,omitempty"`
+	// Commit is the newest that gave the place its value in git, if that is proven and it is not of
+	// this change.
+	Commit *Commit `json:"commit,omitempty"`
 	// Risk is the gravest of anything in the two values.
 	Risk kind.Risk `json:"risk,omitempty"`
 	// Position is set if the change is Moved.
@@ -40,11 +43,11 @@ func positionOf(c merge.Change) *Position {
 // Cause is why a line of a plan is there.
 type Cause string
 
-// The causes. FromGit is this change of git or an earlier one: no base could be read.
+// The causes. FromPending is what git has and trueup did not apply last; of that, FromThisChange is what
+// git changed since the base.
 const (
 	FromThisChange Cause = "this-change"
 	FromPending    Cause = "pending"
-	FromGit        Cause = "git"
 	FromDrift      Cause = "drift"
 	FromBoth       Cause = "conflict"
 	FromTakeOver   Cause = "newly-managed"
@@ -54,15 +57,11 @@ const (
 	FromUnknown    Cause = "unknown"
 )
 
-// By is the change of git that a line belongs to: the commits since the base, or an earlier one that
-// was not applied. It is empty without a base or a change of git.
+// By names who changed git in the place of a line. It is empty if that is not known to be this change.
 type By string
 
-// The values of By.
-const (
-	ByThisChange By = "this-change"
-	ByEarlier    By = "earlier"
-)
+// ByThisChange is the commits since the base, and what is not committed.
+const ByThisChange By = "this-change"
 
 // Blame names the commits that were compared to find whose change a line is.
 type Blame struct {
@@ -88,8 +87,8 @@ var tableOfClasses = map[merge.Class]struct {
 	cause         Cause
 	drift, unsent bool
 }{
-	merge.Converged:       {cause: FromGit, unsent: true},
-	merge.Changed:         {cause: FromGit},
+	merge.Converged:       {cause: FromPending, unsent: true},
+	merge.Changed:         {cause: FromPending},
 	merge.DriftOverwrite:  {cause: FromDrift, drift: true},
 	merge.TakeOver:        {cause: FromTakeOver},
 	merge.Conflict:        {cause: FromBoth, drift: true},

@@ -66,7 +66,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 		if it.Op != plan.None || it.Request != nil || len(it.Changes) != 1 {
 			t.Fatalf("%s: item %+v", name, it)
 		}
-		if c := it.Changes[0]; c.Class != merge.Changed || c.Cause != plan.FromGit {
+		if c := it.Changes[0]; c.Class != merge.Changed || c.Cause != plan.FromPending {
 			t.Errorf("%s: %s by %s", name, c.Class, c.Cause)
 		}
 	}

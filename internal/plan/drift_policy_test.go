@@ -170,7 +170,7 @@ func TestALostWriteIsNoDrift(t *testing.T) {
 	w := git(t, cdn("a", said)).has("CDN/a", `{hostname: a.example.com}`).applied("CDN/a", `{hostname: a.example.com}`).
 		pending("CDN/a", said).with(policy(plan.ReportDrift))
 	it := w.item("CDN/a")
-	if it.Op != plan.Patch || it.Changes[0].Cause != plan.FromGit || it.Leaves() {
+	if it.Op != plan.Patch || it.Changes[0].Cause != plan.FromPending || it.Leaves() {
 		t.Errorf("%+v", it)
 	}
 }

@@ -91,7 +91,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 	for _, state := range []ledger.State{ledger.Claimed, ledger.Unknown} {
 		p := left(state, ago()).make()
 		it := find(t, p, old)
-		blocked(t, it, true, "removed from git", "won't send it again", "ledger resolve "+old)
+		blocked(t, it, true, "not in git now", "won't send it again", "ledger resolve "+old)
 		if it.Resend || it.Lost || p.Sends() || p.Differs() {
 			t.Errorf("%s: %+v", state, it)
 		}
@@ -123,7 +123,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 	// One that is live is no stray: it is asked about, and not kept as well.
 	w = git(t, snapshot("here", "data")).has("VolumeSnapshot/here", disked("data")).foreign(db, disked("data")).
 		sent(db, ledger.Unknown, disked("data"), ago())
-	blocked(t, w.item(db), true, "removed from git")
+	blocked(t, w.item(db), true, "not in git now")
 	w = left("", ago())
 	w.in.Ledger.Records[kind.Key{Kind: "Other", Name: "x"}] = ledger.Record{State: ledger.Unknown}
 	if p := w.make(); len(p.Items) != 1 {

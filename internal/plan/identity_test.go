@@ -116,7 +116,7 @@ func TestWhatTheServerDidNotKeep(t *testing.T) {
 	// What git changes beside it says nothing about that.
 	w.in.Set = load(t, cdn("shop", `{hostname: h.example.com, tls: {forced: "true", enabled: "true"}}`))
 	it = w.item("CDN/shop")
-	if it.Changes[0].Cause != plan.FromGit || it.Changes[1].Cause != plan.FromRefusal || len(it.Hints) != 1 {
+	if it.Changes[0].Cause != plan.FromPending || it.Changes[1].Cause != plan.FromRefusal || len(it.Hints) != 1 {
 		t.Errorf("item %+v", it.Changes)
 	}
 	w.has("CDN/shop", `{hostname: h.example.com, tls: {forced: "true"}}`)

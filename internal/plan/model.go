@@ -89,6 +89,8 @@ type Item struct {
 	// Cause and By are why the object as a whole is made, posted, deleted or kept.
 	Cause Cause `json:"cause,omitempty"`
 	By    By    `json:"by,omitempty"`
+	// Commit is the newest that gave it its manifest, or removed it, as in a Change.
+	Commit *Commit `json:"commit,omitempty"`
 	// Risk is the gravest of all lines.
 	Risk kind.Risk `json:"risk,omitempty"`
 	// Request is what apply sends; nil unless Op sends.

@@ -35,7 +35,7 @@ func Offline(in Inputs, past Past) *Plan {
 	for _, o := range in.Set.Objects {
 		item := p.sinceBase(o)
 		if unclear[o.Key()] {
-			item.Cause, item.By = FromGit, ""
+			item.Cause, item.By = FromUnknown, ""
 		} else {
 			p.takes(&item, o)
 		}
@@ -132,11 +132,11 @@ func (p *Planner) goneSinceBase(out *Plan, past Past) {
 		switch {
 		case o.Kind.RequestOnly():
 			item.Live = Fingerprint{}
-			item.Reason = "removed from git; if it was not sent before, trueup never sends it"
+			item.Reason = "if it was not sent before, trueup never sends it"
 		case o.Kind.Can(kind.Delete):
-			item.Reason = "removed from git; it stays live without --prune"
+			item.Reason = "it stays live without --prune"
 		default:
-			item.Reason = "removed from git; the platform documents no deletion, so it stays live"
+			item.Reason = "the platform documents no deletion, so it stays live"
 		}
 		gone = append(gone, item)
 	}

@@ -54,7 +54,7 @@ func (d *departed) decide() Item {
 		item.Disk = text(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
 	}
 	if why, fix := d.kept(); why != "" {
-		item.Op, item.Reason, item.Fix = Kept, "removed from git; "+why, fix
+		item.Op, item.Reason, item.Fix = Kept, why, fix
 		return item
 	}
 	item.Op = Delete

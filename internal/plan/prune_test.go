@@ -135,7 +135,7 @@ func TestWithoutOneProofNothingIsDeleted(t *testing.T) {
 		c.remove(w)
 		p := w.make()
 		it := find(t, p, old)
-		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || p.Summary.Delete != 0 || !strings.HasPrefix(it.Reason, "removed from git; ") {
+		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || p.Summary.Delete != 0 || it.Cause != plan.FromRemoval || it.Reason == "" {
 			t.Errorf("%s: %+v", c.name, it)
 		}
 		if !strings.Contains(it.Reason, c.reason) || !strings.Contains(it.Fix, c.fix) {

@@ -35,7 +35,7 @@ func TestWhatLeftGitIsKept(t *testing.T) {
 	p := w.make()
 	for name, fix := range map[string]string{"CDN/old": "web console", "CDN/begun": "web console", db: "plan --prune"} {
 		it := find(t, p, name)
-		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || !strings.Contains(it.Reason, "removed from git") {
+		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || it.Cause != plan.FromRemoval || !strings.Contains(it.Reason, "stays live") {
 			t.Errorf("%s: %s %q", name, it.Op, it.Reason)
 		}
 		if (it.Fix == "") != (fix == "") || !strings.Contains(it.Fix, fix) {

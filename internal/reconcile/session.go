@@ -131,6 +131,9 @@ func (s *Session) compare(ctx context.Context) error {
 	s.Plan, s.Loaded.Findings = made, append(s.Loaded.Findings, findings...)
 	past := s.env.History.Past(ctx, s.options.BaseRef, made.AsksGit() || s.Loaded.Set.HasSilences())
 	s.planner.Explain(made, past)
+	if keys := made.Unnamed(); len(keys) > 0 {
+		s.planner.Name(made, s.env.History.Trails(ctx, keys))
+	}
 	return nil
 }
 

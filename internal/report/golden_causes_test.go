@@ -35,17 +35,26 @@ func changes(found []merge.Change) []plan.Change {
 	return out
 }
 
+// raised is a commit that was not applied yet.
+func raised() *plan.Commit {
+	return &plan.Commit{
+		ID: "3f2c1abd5e6f708192a3b4c5d6e7f8091a2b3c4d", Subject: "Raise TTLs (#41)", Author: "Mina",
+		Time: time.Date(2026, 11, 19, 9, 0, 0, 0, time.UTC),
+	}
+}
+
 // explained has every cause, and whose change of git it is.
 func explainedItem() plan.Item {
 	item := plan.Item{Key: key("CDN", "blog"), Path: "manifests/blog.yaml", Line: 1, Op: plan.Patch, Live: plan.Fingerprint{Exists: true}}
 	item.Changes = []plan.Change{
 		{Cause: plan.FromThisChange, Change: merge.Change{Path: "tls.forced", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"}},
-		{Cause: plan.FromPending, By: plan.ByEarlier, Change: merge.Change{Path: "tls.auto", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"}},
-		{Cause: plan.FromGit, Change: merge.Change{Path: "tls.enabled", Class: merge.Changed, Desired: "true"}},
-		{Cause: plan.FromTakeOver, By: plan.ByEarlier, Change: merge.Change{Path: "secureLink.expireName", Class: merge.TakeOver, Live: "e", Desired: "expires"}},
-		{Cause: plan.FromBoth, By: plan.ByEarlier, Change: merge.Change{Path: "secureLink.tokenName", Class: merge.Conflict, Base: "t", Live: "tok", Desired: "token"}},
+		{Cause: plan.FromPending, Commit: raised(), Change: merge.Change{Path: "tls.auto", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"}},
+		{Cause: plan.FromPending, Change: merge.Change{Path: "tls.enabled", Class: merge.Changed, Desired: "true"}},
+		{Cause: plan.FromTakeOver, Commit: raised(), Change: merge.Change{Path: "secureLink.expireName", Class: merge.TakeOver, Live: "e", Desired: "expires"}},
+		{Cause: plan.FromBoth, Commit: raised(), Change: merge.Change{Path: "secureLink.tokenName", Class: merge.Conflict, Base: "t", Live: "tok", Desired: "token"}},
 		{Cause: plan.FromBoth, By: plan.ByThisChange, Change: merge.Change{Path: "locations[/a].cache.edgeTTL", Class: merge.RemovedConflict, Base: "1", Live: "2"}},
-		{Cause: plan.FromRemoval, By: plan.ByEarlier, Change: merge.Change{Path: "locations[/b]", Class: merge.Removed, Live: map[string]any{"path": "/b"}}},
+		{Cause: plan.FromRemoval, Commit: raised(), Change: merge.Change{Path: "locations[/b]", Class: merge.Removed, Live: map[string]any{"path": "/b"}}},
+		{Cause: plan.FromRemoval, Change: merge.Change{Path: "tls.ciphers", Class: merge.Removed, Live: "old"}},
 		{Cause: plan.FromRefusal, Change: merge.Change{Path: "locations[/c].cors.maxAge", Class: plan.ServerNormalised, Live: json.Number("600"), Desired: "600s"}},
 		{Cause: plan.FromUnknown, By: plan.ByThisChange, Change: merge.Change{Path: "imgsvc.enabled", Class: merge.UnknownBase, Live: "false", Desired: "true"}},
 		{Cause: plan.FromDrift, Change: merge.Change{Path: "locations[/d]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/d"}, Desired: map[string]any{"path": "/d"}, Moved: true}, Position: &plan.Position{Live: 1, Desired: 7}},
@@ -58,7 +67,7 @@ func explainedItem() plan.Item {
 // explainedPlan has everything that a plan says of itself.
 func explainedPlan() *plan.Plan {
 	made, purge := createdItem(), purgeItem()
-	made.Cause, made.By = plan.FromPending, plan.ByEarlier
+	made.Cause, made.Commit = plan.FromPending, raised()
 	purge.Cause, purge.By = plan.FromThisChange, plan.ByThisChange
 	gone := keptItem()
 	gone.Cause, gone.By = plan.FromRemoval, plan.ByThisChange

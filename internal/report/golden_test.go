@@ -167,7 +167,7 @@ func blockedItem() plan.Item {
 
 func keptItem() plan.Item {
 	return plan.Item{
-		Key: key("CDN", "summer"), Op: plan.Kept, Reason: "removed from git; the platform documents no deletion, so it stays live",
+		Key: key("CDN", "summer"), Op: plan.Kept, Cause: plan.FromRemoval, Reason: "the platform documents no deletion, so it stays live",
 		Fix: "delete it in the web console if you don't need it", Live: plan.Fingerprint{Exists: true},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,7 +26,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		k.Kind = kind.All()[n%3].Name
 	}
 	change := merge.Change{Path: s, At: []merge.Step{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
-	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), Position: &plan.Position{Live: 1, Desired: n}, Line: 3, Column: n}}
+	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.Position{Live: 1, Desired: n}, Line: 3, Column: n}}
 	values := []merge.Value{{Path: s, Value: v, At: change.At}}
 	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Silenced: s, Write: s}
 	advice := finding
@@ -35,7 +36,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	item := plan.Item{
 		Key: k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)}, Spec: body(s),
-		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s),
+		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Renames:   []plan.Rename{{List: s, Field: s, From: s, To: s, Elements: []plan.Renamed{{Removed: s, Added: s, Name: s}}}},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},

@@ -334,10 +334,10 @@ func (i htmlItem) What() string {
 // View makes the view of an object.
 func (i htmlItem) View() htmlView {
 	item, rows := *i.Item, itemRows(*i.Item, i.opts)
-	leads := opRows(item)
+	leads := opRows(item, Options{})
 	v := htmlView{Mark: opOf(item).mark, Headline: headline(item, rows), Leads: leads}
 	if mentioned(item) {
-		v.Leads = []row{{reason: reason{Mark: markSame}, Path: mention(item)}}
+		v.Leads = []row{{reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
 	} else {
 		v.Notes = itemNotes(item, i.opts)
 	}

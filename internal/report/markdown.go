@@ -165,7 +165,7 @@ func settingPieces(pl *plan.Plan) []piece {
 
 func diffPieces(g group, opts Options) []piece {
 	if mentioned(g.item) {
-		return pieced([]safe{safetext.F("  %s", mention(g.item))})
+		return pieced([]safe{safetext.F("  %s", mention(g.item, Options{}))})
 	}
 	var out []piece
 	for _, r := range g.rows {

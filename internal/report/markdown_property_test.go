@@ -22,7 +22,7 @@ func anyText() *rapid.Generator[string] {
 }
 
 func anyChange() *rapid.Generator[plan.Change] {
-	causes := []plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromGit, plan.FromDrift, plan.FromBoth, plan.FromTakeOver, plan.FromRemoval, plan.FromServer, plan.FromRefusal, plan.FromUnknown}
+	causes := []plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromDrift, plan.FromBoth, plan.FromTakeOver, plan.FromRemoval, plan.FromServer, plan.FromRefusal, plan.FromUnknown}
 	return rapid.Custom(func(t *rapid.T) plan.Change {
 		value := func(name string) any {
 			switch s := anyText().Draw(t, name); rapid.IntRange(0, 3).Draw(t, name+" form") {
@@ -39,7 +39,7 @@ func anyChange() *rapid.Generator[plan.Change] {
 				Path: rapid.SampledFrom([]string{"tls.forced", "locations[/a].cache", "a.b.c", ""}).Draw(t, "field") + anyText().Draw(t, "path"), Class: rapid.SampledFrom(classes).Draw(t, "class"),
 				Base: value("base"), Live: value("live"), Desired: value("desired"), Moved: rapid.IntRange(0, 9).Draw(t, "moved") == 0,
 			},
-			Cause: rapid.SampledFrom(causes).Draw(t, "cause"), By: rapid.SampledFrom([]plan.By{"", plan.ByThisChange, plan.ByEarlier}).Draw(t, "by"),
+			Cause: rapid.SampledFrom(causes).Draw(t, "cause"), By: rapid.SampledFrom([]plan.By{"", plan.ByThisChange}).Draw(t, "by"),
 		}
 	})
 }

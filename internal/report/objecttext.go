@@ -134,7 +134,7 @@ func objectTree(item plan.Item, opts Options) *branch {
 		if item.Happened {
 			before, after = after, before
 		}
-		add(l.Path, before, after, lineRow(item, l).reason).moved = l.Moved
+		add(l.Path, before, after, lineRow(item, l, opts).reason).moved = l.Moved
 	}
 	for _, v := range item.FirstContact {
 		add(v.Path, v.Value, nil, lostReason())

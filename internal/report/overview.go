@@ -179,10 +179,9 @@ var tableOfCauses = []struct {
 	name, class string
 }{
 	{plan.FromThisChange, "this change", "plain"},
-	{plan.FromPending, "pending from earlier", "plain"},
-	{plan.FromGit, "changed in git", "plain"},
+	{plan.FromPending, "not applied yet", "plain"},
 	{plan.FromTakeOver, "newly managed", "plain"},
-	{plan.FromRemoval, "removed from git", "plain"},
+	{plan.FromRemoval, "not in git now", "plain"},
 	{plan.FromDrift, "drift", "alarm"},
 	{plan.FromBoth, "in conflict", "alarm"},
 	{plan.FromRefusal, "not kept by the server", "alarm"},

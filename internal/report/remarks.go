@@ -60,14 +60,14 @@ var remarkRules = []remarkRule{
 	{"plan/not-kept", warningLevel, "The server did not keep a value when it was last sent, or it changed since."},
 	{"plan/resent", warningLevel, "A request that may have been sent before is sent again under the same name."},
 	{"apply/skipped", warningLevel, "Nothing was sent for an object, because something before it failed or the run ended."},
-	{"plan/removed", noteLevel, "A value is removed because it was removed from git."},
+	{"plan/removed", noteLevel, "A value is removed: it was applied before, and is not in git now."},
 	{"plan/purge", noteLevel, "A cache purge is posted, once."},
 	{"plan/unknown", noteLevel, "Git and live differ, and no record says which of them changed."},
-	{"plan/pending", noteLevel, "An earlier change in git was not applied yet, so apply sends it too."},
+	{"plan/pending", noteLevel, "git changed this before, and it was not applied yet, so apply sends it too."},
 	{"plan/deferred", noteLevel, "A limit of the platform defers a request."},
 	{"apply/deferred", noteLevel, "A limit of the platform deferred a request."},
 	{"plan/in-flight", noteLevel, "Another run is sending the request."},
-	{"plan/kept", noteLevel, "An object was removed from git and stays live."},
+	{"plan/kept", noteLevel, "An object was applied before, is not in git now, and stays live."},
 	{"run/note", noteLevel, "A note about the run."},
 }
 
@@ -295,11 +295,11 @@ func opRemarks(item plan.Item, at Place) []remark {
 	if rule == "" {
 		return nil
 	}
-	text := clean(again(item))
-	if rows := opRows(item); len(rows) > 0 {
+	text := again(item, Options{})
+	if rows := opRows(item, Options{}); len(rows) > 0 {
 		text = sentence(rows[0])
 	} else if item.Op == plan.Kept {
-		text = mention(item)
+		text = mention(item, Options{})
 	}
 	r := itemRemark(item, rule, at, text)
 	if rule == "plan/blocked" && !item.NeedsPerson {
@@ -345,7 +345,7 @@ func changeRemarks(item plan.Item, at Place) []remark {
 			rule = "plan/stops"
 		}
 		if rule != "" && (l.Desired != nil || !lost[l.Path]) {
-			list.add(rule, wholeSentence(lineRow(item, l)), l.Change)
+			list.add(rule, wholeSentence(lineRow(item, l, Options{})), l.Change)
 		}
 	}
 	for _, v := range item.Collateral {

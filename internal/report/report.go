@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -72,6 +73,8 @@ func Diffs() []string { return []string{DiffFields, DiffUnified, DiffSides} }
 type Options struct {
 	// Color allows colors and bold text, by ANSI escape sequences (SGR).
 	Color bool
+	// Now is when the report is read, for times like "2 days ago"; zero for a file, which is read later.
+	Now time.Time
 	// Width is the columns of the terminal; 0 means no terminal: sentences are not wrapped.
 	Width int
 	// Room limits the bytes of Markdown that is appended to a file; 0 sets no extra limit.

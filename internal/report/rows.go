@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -73,8 +74,8 @@ type row struct {
 func (r row) whole() bool { return r.risk.Grave() }
 
 // lineRow returns the row of a line, with what a rename and the request do.
-func lineRow(item plan.Item, l plan.Line) row {
-	r := changeRow(item, l.Change)
+func lineRow(item plan.Item, l plan.Line, opts Options) row {
+	r := changeRow(item, l.Change, opts)
 	r.stops = len(l.Unserved) > 0
 	r.Alarm = r.Alarm || r.stops
 	r.Cause = safetext.Join(safetext.Filled(unserved(item, l), r.Cause, renamed(l), rerouted(l)), "; ")
@@ -137,14 +138,14 @@ func cleanAll(texts []string) []safe {
 
 // changeRow returns the row of a change, from live to git as apply sends it. What happened outside
 // git goes from git to live.
-func changeRow(item plan.Item, c plan.Change) row {
-	return rowOf(item, c, nil)
+func changeRow(item plan.Item, c plan.Change, opts Options) row {
+	return rowOf(item, c, nil, opts)
 }
 
 // rowOf returns the row of a change, perhaps in the spec of a new object.
-func rowOf(item plan.Item, c plan.Change, spec map[string]any) row {
+func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row {
 	r := row{
-		reason: reason{Mark: markRemove, Cause: label(item, c), Alarm: alarming(c.Class)}, of: subject{item.Kind, c.Path, spec}, Path: clean(c.Path), risk: c.Risk,
+		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, of: subject{item.Kind, c.Path, spec}, Path: clean(c.Path), risk: c.Risk,
 		Moved: c.Moved, Why: c.Cause, line: c.Line, from: c.Live, to: c.Desired,
 	}
 	if item.Happened {
@@ -215,11 +216,11 @@ func itemRows(item plan.Item, opts Options) []row {
 	lost := lossesOf(item)
 	for _, l := range linesOfItem(item) {
 		if visible(l.Class, opts) && (l.Desired != nil || !lost[l.Path]) {
-			rows = append(rows, lineRow(item, l))
+			rows = append(rows, lineRow(item, l, opts))
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return oneIf(b.stops) - oneIf(a.stops) })
-	rows = append(opRows(item), rows...)
+	rows = append(opRows(item, opts), rows...)
 	rows = append(rows, addedRows(item)...)
 	for _, v := range item.FirstContact {
 		r := row{reason: lostReason(), of: subject{item.Kind, v.Path, nil}, Path: clean(v.Path), from: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
@@ -243,7 +244,7 @@ func addedRows(item plan.Item) (rows []row) {
 	spec := item.BodySpec()
 	for _, c := range item.Added(spec) {
 		c.Cause = ""
-		r := rowOf(item, c, spec)
+		r := rowOf(item, c, spec, Options{})
 		r.Cause = safe{}
 		rows = append(rows, r)
 	}
@@ -260,7 +261,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 }
 
 // opRows returns the row about the object as a whole, if there is one.
-func opRows(item plan.Item) []row {
+func opRows(item plan.Item, opts Options) []row {
 	op, reason := opOf(item), message(item.Reason)
 	r := row{Why: item.Cause, Path: clean(op.title)}
 	r.Mark = op.mark
@@ -270,11 +271,11 @@ func opRows(item plan.Item) []row {
 	}
 	switch item.Op {
 	case plan.Create:
-		r.After, r.Cause, r.Alarm = making(item), clean(again(item)), again(item) != causeOf(item)
+		r.After, r.Cause, r.Alarm = making(item), again(item, opts), isAgain(item)
 	case plan.Post:
-		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item), item.Resend
+		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
 	case plan.Delete:
-		r.Before, r.Cause, r.Alarm = making(item), safetext.F("removed from git%s; this can't be undone", by(item.By)), true
+		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", removal(item.By, item.Commit, opts)), true
 	case plan.Deferred:
 		r.After, r.Cause = invalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:
@@ -314,22 +315,25 @@ func lossesOf(item plan.Item) map[string]bool {
 	return lost
 }
 
-func again(item plan.Item) string {
+func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.Deleted }
+
+// again returns why an object is created or sent, perhaps once more.
+func again(item plan.Item, opts Options) safe {
 	switch {
 	case item.Resend:
-		return "sent again: the platform refuses the name if it was executed"
+		return clean("sent again: the platform refuses the name if it was executed")
 	case item.Recreate:
-		return "created again, as you allowed: it has other data"
+		return clean("created again, as you allowed: it has other data")
 	case item.Deleted:
-		return "adds back what was deleted outside git"
+		return clean("adds back what was deleted outside git")
 	}
-	return causeOf(item)
+	return causeOf(item, opts)
 }
 
 // afterwards returns the cause of a purge, and the objects that it waits for.
-func afterwards(item plan.Item) safe {
-	why := plan.Item{Cause: item.Cause, By: item.By, Resend: item.Resend}
-	parts := safetext.Filled(clean(again(why)))
+func afterwards(item plan.Item, opts Options) safe {
+	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
+	parts := safetext.Filled(again(why, opts))
 	names := make([]safe, len(item.After))
 	for i, k := range item.After {
 		names[i] = titled(k)
@@ -346,22 +350,24 @@ func hidden(item plan.Item, opts Options) bool {
 }
 
 // label describes the cause of a change, or what happened to the value outside git.
-func label(item plan.Item, c plan.Change) safe {
+func label(item plan.Item, c plan.Change, opts Options) safe {
 	happened := item.Happened || c.Left
 	switch c.Cause {
-	case plan.FromThisChange, plan.FromPending, plan.FromGit:
-		return clean(author(c.Cause))
+	case plan.FromThisChange:
+		return clean("this change")
+	case plan.FromPending:
+		return pending(c.Commit, opts)
 	case plan.FromDrift:
 		if !happened {
 			return safetext.F("%s%s", undoing(c), touches(c.By))
 		}
 		return safetext.F("%s outside git%s", driftedHow(c), touches(c.By))
 	case plan.FromBoth:
-		return conflict(c, happened)
+		return conflict(c, happened, opts)
 	case plan.FromTakeOver:
-		return safetext.F("newly managed%s%s", by(c.By), quoted(", live had ", c.Live, ""))
+		return safetext.F("newly managed%s%s%s", by(c.By), since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
-		return safetext.F("removed from git%s", by(c.By))
+		return removal(c.By, c.Commit, opts)
 	case plan.FromServer:
 		return clean("server default, not in git")
 	case plan.FromRefusal:
@@ -371,33 +377,58 @@ func label(item plan.Item, c plan.Change) safe {
 	return safetext.F("origin unknown (no record yet)%s", touches(c.By))
 }
 
-// author names who changed git, if nothing else happened.
-func author(c plan.Cause) string {
-	switch c { //nolint:exhaustive // the others are no changes of git
-	case plan.FromThisChange:
-		return "this change"
-	case plan.FromPending:
-		return "pending from an earlier merge"
-	}
-	return "changed in git"
+// pending is the cause of what git has and trueup did not apply.
+func pending(c *plan.Commit, opts Options) safe {
+	return safetext.F("not applied yet%s", since(c, opts))
 }
 
-// changer names who changed git, or "git" if unknown.
-func changer(b plan.By) string {
-	switch b {
-	case plan.ByThisChange:
-		return "this change"
-	case plan.ByEarlier:
-		return "an earlier merge"
-	default:
-		return "git"
+// removal is the cause of what trueup applied and git lacks. Git need not have had it in a commit.
+func removal(b plan.By, c *plan.Commit, opts Options) safe {
+	switch {
+	case b != "":
+		return safetext.F("removed from git%s", by(b))
+	case c != nil:
+		return safetext.F("removed from git in %s", commit(*c, opts))
 	}
+	return clean("applied before, and not in git now")
 }
 
-// by returns " by" and who changed git; empty if unknown.
+// since names the commit that gave git its value; empty for none.
+func since(c *plan.Commit, opts Options) safe {
+	if c == nil {
+		return safe{}
+	}
+	return safetext.F(", since %s", commit(*c, opts))
+}
+
+// commit names a commit as its author did, and says when that was: for files the day, because they are
+// read later.
+func commit(c plan.Commit, opts Options) safe {
+	when := clean(c.Time.UTC().Format(time.DateOnly))
+	if !opts.Now.IsZero() {
+		when = ago(opts.Now.Sub(c.Time))
+	}
+	return safetext.F("%s \"%s\", %s", short(c.ID), clean(c.Subject).Cut(maxSubject), when)
+}
+
+// ago says how long something was ago, in its largest unit.
+func ago(d time.Duration) safe {
+	const day = 24 * time.Hour
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{365 * day, "year"}, {30 * day, "month"}, {day, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := int(d / unit.length); n > 0 {
+			return safetext.F("%s ago", safetext.Count(n, unit.name))
+		}
+	}
+	return clean("just now")
+}
+
+// by returns " by this change", or nothing.
 func by(b plan.By) string {
-	if who := changer(b); who != "git" {
-		return " by " + who
+	if b == plan.ByThisChange {
+		return " by this change"
 	}
 	return ""
 }
@@ -431,22 +462,31 @@ func undoing(c plan.Change) string {
 	return "undoes a change outside git"
 }
 
-func conflict(c plan.Change, happened bool) safe {
-	was := quoted(" (was ", c.Base, ")")
+func conflict(c plan.Change, happened bool, opts Options) safe {
+	was, who := quoted(" (was ", c.Base, ")"), "git"
+	if c.By == plan.ByThisChange {
+		who = "this change"
+	}
+	in := safe{}
+	if c.Commit != nil {
+		in = safetext.F(", git in %s", commit(*c.Commit, opts))
+	}
 	gone, missing := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved
 	switch {
 	case happened && gone:
-		return safetext.F("changed outside git%s, and git removed it", was)
+		return safetext.F("changed outside git%s, and not in git now", was)
 	case happened && missing:
 		return safetext.F("removed outside git%s, and git changed it", was)
 	case happened:
 		return safetext.F("changed outside git%s, and git changed it too", was)
+	case gone && c.By == "" && c.Commit == nil:
+		return safetext.F("conflict: not in git now, changed in live%s", was)
 	case gone:
-		return safetext.F("conflict: removed from git%s, changed in live%s", by(c.By), was)
+		return safetext.F("conflict: %s, changed in live%s", removal(c.By, c.Commit, opts), was)
 	case missing:
-		return safetext.F("conflict: %s changed it, and live lacks it%s", changer(c.By), was)
+		return safetext.F("conflict: %s changed it, and live lacks it%s%s", who, was, in)
 	default:
-		return safetext.F("conflict: %s and live both changed it%s", changer(c.By), was)
+		return safetext.F("conflict: %s and live both changed it%s%s", who, was, in)
 	}
 }
 
@@ -458,14 +498,16 @@ func quoted(before string, v any, after string) safe {
 	return safetext.F("%s%s%s", before, literal(v).Cut(40), after)
 }
 
-// causeOf names who created, changed or removed the object in git; empty for other causes.
-func causeOf(item plan.Item) string {
+// causeOf says which change of git created, changed or removed the object; empty for other causes.
+func causeOf(item plan.Item, opts Options) safe {
 	switch item.Cause {
-	case plan.FromThisChange, plan.FromPending:
-		return author(item.Cause)
+	case plan.FromThisChange:
+		return clean("this change")
+	case plan.FromPending:
+		return pending(item.Commit, opts)
 	case plan.FromRemoval:
-		return "removed from git" + by(item.By)
-	case plan.FromGit, plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromServer, plan.FromRefusal, plan.FromUnknown:
+		return removal(item.By, item.Commit, opts)
+	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromServer, plan.FromRefusal, plan.FromUnknown:
 	}
-	return ""
+	return safe{}
 }

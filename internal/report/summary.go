@@ -249,7 +249,7 @@ var tableOfOps = map[plan.Op]opLook{
 func headline(item plan.Item, rows []row) safe {
 	switch {
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
-		return safetext.Join(safetext.Filled(clean(opOf(item).headline), clean(causeOf(item))), ", ")
+		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, Options{})), ", ")
 	case len(rows) == 0:
 		return clean("in sync")
 	}

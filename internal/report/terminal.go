@@ -176,12 +176,12 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 		}
 		short = single
 		if single {
-			textOneLine(p, g.item)
+			textOneLine(p, g.item, opts)
 			continue
 		}
 		textHeading(p, g, column)
 		if opts.Diff == DiffUnified || opts.Diff == DiffSides {
-			textRows(p, opRows(g.item))
+			textRows(p, opRows(g.item, opts))
 			textDiff(p, pl, g.item, opts)
 			textNotes(p, g.notes(effects, opts))
 		} else {
@@ -196,8 +196,8 @@ func oneLine(item plan.Item) bool {
 	return mentioned(item) || item.Op == plan.None && len(item.Changes) == 0
 }
 
-func textOneLine(p *printer, item plan.Item) {
-	p.wrapped(indent, span{safetext.F("%s  %s", titled(item.Key).Pad(minPath+indent), mention(item)), faint})
+func textOneLine(p *printer, item plan.Item, opts Options) {
+	p.wrapped(indent, span{safetext.F("%s  %s", titled(item.Key).Pad(minPath+indent), mention(item, opts)), faint})
 	if item.Op == plan.None {
 		for _, h := range item.Hints {
 			p.below(faint, safetext.F("note: %s", message(h)))
@@ -205,14 +205,15 @@ func textOneLine(p *printer, item plan.Item) {
 	}
 }
 
-func mention(item plan.Item) safe {
-	switch {
-	case item.Op == plan.None:
+func mention(item plan.Item, opts Options) safe {
+	if item.Op == plan.None {
 		return clean("in sync")
-	case item.Fix != "":
-		return safetext.F("kept: %s (%s)", message(item.Reason), message(item.Fix))
 	}
-	return safetext.F("kept: %s", message(item.Reason))
+	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason)), "; ")
+	if item.Fix != "" {
+		why = safetext.F("%s (%s)", why, message(item.Fix))
+	}
+	return safetext.F("kept: %s", why)
 }
 
 func textNotes(p *printer, notes []note) {

@@ -17,6 +17,7 @@ import (
 const (
 	maxText    = 160
 	maxName    = 80
+	maxSubject = 50
 	maxPath    = 200
 	maxMessage = 1000
 )
