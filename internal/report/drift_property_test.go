@@ -33,9 +33,9 @@ func TestDriftIsThePlanTurned(t *testing.T) {
 			c.Position = &plan.Position{Live: rapid.IntRange(1, 3).Draw(t, "at"), Desired: rapid.IntRange(4, 6).Draw(t, "in git")}
 		}
 		item := plan.Item{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Patch, Changes: []plan.Change{c}}
-		now := changeRow(item, c)
+		now := changeRow(item, c, Options{})
 		item.Happened = true
-		then := changeRow(item, c)
+		then := changeRow(item, c, Options{})
 		if then.Mark != turned[now.Mark] || !reflect.DeepEqual(then.from, now.to) || !reflect.DeepEqual(then.to, now.from) {
 			t.Fatalf("%+v, %+v", now, then)
 		}
