@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"trueup/internal/report"
 )
 
 // The parts of the flags in help. Those of tableOfFlags are in the part that it names; others are used often.
@@ -131,8 +129,8 @@ func (a *app) usage(cmd *cobra.Command) error {
 	if !a.helpAll {
 		fmt.Fprintf(&b, "\n%s --help-all shows every flag.\n", cmd.CommandPath())
 	}
-	_, err := fmt.Fprint(report.Help(a.stdout), strings.TrimPrefix(b.String(), "\n"))
-	return err
+	cmd.Print(strings.TrimPrefix(b.String(), "\n"))
+	return nil
 }
 
 // listed returns a line for each command of a group.
