@@ -3,7 +3,6 @@
 package docs
 
 import (
-	"bytes"
 	"fmt"
 	"html"
 	"os"
@@ -25,7 +24,7 @@ func TestPicture(t *testing.T) {
 	t.Parallel()
 	args := []string{"plan", "examples/manifests", "--sandbox"}
 	dir := ownSandbox(t)
-	asPullRequest(t, dir)
+	asClone(t, dir)
 	code, out := harness.RunIn(t, dir, append(args, "--color", "always")...)
 	if code != 0 {
 		t.Fatalf("plan exits %d:\n%s", code, out)
@@ -40,35 +39,20 @@ func TestPicture(t *testing.T) {
 	compareFile(t, filepath.Join("docs", "plan.svg"), []byte(svg))
 }
 
-// asPullRequest makes dir a clone in which the shop was there before, without TLS
-// being forced, and all else is new: the commits, and so the picture, are the same
-// each time.
-func asPullRequest(t *testing.T, dir string) {
+// asClone makes dir a fresh clone of a repository with the examples: the commit,
+// and so the picture, is the same each time.
+func asClone(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed, and the picture has causes")
 	}
-	shop := filepath.Join("examples", "manifests", "shop.yaml")
-	now, err := os.ReadFile(filepath.Join(dir, shop))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := bytes.Replace(now, []byte(`forced: "true"`), []byte(`forced: "false"`), 1)
-	write := func(text []byte) {
-		if err := os.WriteFile(filepath.Join(dir, shop), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(before)
 	gitAtOnce(t, dir, [][]string{
 		{"init", "-q", "-b", "main"},
-		{"add", shop},
-		{"commit", "-q", "-m", "before"},
+		{"add", "examples"},
+		{"commit", "-q", "-m", "Add the examples"},
 		{"update-ref", "refs/remotes/origin/main", "HEAD"},
 		{"symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"},
 	})
-	write(now)
-	gitAtOnce(t, dir, [][]string{{"add", "examples"}, {"commit", "-q", "-m", "the change"}})
 }
 
 // gitAtOnce runs commands of git, all at one moment.
