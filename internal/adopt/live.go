@@ -155,8 +155,14 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 		}
 		return state, err
 	}
+	r.judgeLists(listed, state.Lists)
+	return state, nil
+}
+
+// judgeLists warns of incomplete lists, and doubts the workspace if a list is empty.
+func (r *run) judgeLists(listed []*kind.Kind, lists map[string]kind.ListInfo) {
 	for _, k := range listed {
-		list := state.Lists[k.Name]
+		list := lists[k.Name]
 		question, fix := r.platform.Workspace.NoneFound(k)
 		switch {
 		case !list.Complete:
@@ -166,7 +172,6 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 			r.Doubts = append(r.Doubts, question+" If not, "+fix+".")
 		}
 	}
-	return state, nil
 }
 
 // choose makes an item of each selected live object, under the name that git has for it.

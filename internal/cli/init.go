@@ -66,24 +66,10 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 	}
 	defer s.Close()
 	if !s.HasChanges() {
-		if err = a.saySetup(&doc, s); err == nil {
-			everything := "everything"
-			if s.Waits {
-				everything = "everything else"
-			}
-			say(&doc, "nothing to do: %s is there", everything)
-		}
+		return a.nothingToSetUp(s)
+	}
+	if doc, err := a.confirm(ctx, s, o.yes); err != nil {
 		return doc, err
-	}
-	if !o.yes {
-		if doc, err := a.confirmSetup(s); err != nil {
-			return doc, err
-		}
-	}
-	if s.FromLive && !a.global.sandbox {
-		if err := a.confirmWorkspace(ctx, s, o.yes); err != nil {
-			return doc, fmt.Errorf("nothing was written: %w", err)
-		}
 	}
 	var id string
 	notReady := func() error { return nil }
@@ -109,6 +95,18 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 		return doc, notReady()
 	}
 	return a.initFromLive(ctx, s, doc.Messages, notReady)
+}
+
+// nothingToSetUp is the result of an init that has nothing to do.
+func (a *app) nothingToSetUp(s *scaffold.Setup) (doc report.Document, err error) {
+	if err = a.saySetup(&doc, s); err == nil {
+		everything := "everything"
+		if s.Waits {
+			everything = "everything else"
+		}
+		say(&doc, "nothing to do: %s is there", everything)
+	}
+	return doc, err
 }
 
 // initFromLive pulls manifests. Its result lists the setup files, the pulled objects and the next steps.
@@ -157,10 +155,8 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	if err == nil {
 		err = s.Choose(ctx, o.Options)
 	}
-	if err == nil && o.adopt != "" && s.Store == "" {
-		err = errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
-	} else if err == nil && o.adopt != "" && s.Waits {
-		err = fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.RemoteOf(s.Store), addRemote(s))
+	if err == nil && o.adopt != "" {
+		err = checkAdopt(s)
 	}
 	if err != nil {
 		s.Close()
@@ -168,9 +164,35 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	return s, err
 }
 
+// checkAdopt returns an error if init creates no ledger, for which --adopt would be.
+func checkAdopt(s *scaffold.Setup) error {
+	switch {
+	case s.Store == "":
+		return errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
+	case s.Waits:
+		return fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.RemoteOf(s.Store), addRemote(s))
+	}
+	return nil
+}
+
 // addRemote says how the ledger that waits for its remote is created.
 func addRemote(s *scaffold.Setup) string {
 	return fmt.Sprintf("add it (git remote add %s URL), then run trueup init again", ledger.RemoteOf(s.Store))
+}
+
+// confirm shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.
+func (a *app) confirm(ctx context.Context, s *scaffold.Setup, yes bool) (doc report.Document, err error) {
+	if !yes {
+		if doc, err = a.confirmSetup(s); err != nil {
+			return doc, err
+		}
+	}
+	if s.FromLive && !a.global.sandbox {
+		if err = a.confirmWorkspace(ctx, s, yes); err != nil {
+			err = fmt.Errorf("nothing was written: %w", err)
+		}
+	}
+	return doc, err
 }
 
 // confirmSetup shows what init will do, and asks. Without a terminal, the result shows it.

@@ -47,25 +47,14 @@ const (
 
 // interview completes the options of a new project, or names the flags that are missing. It asks for nothing that is
 // known.
-func (a *app) interview(s *scaffold.Setup, o *initOptions) (err error) {
+func (a *app) interview(s *scaffold.Setup, o *initOptions) error {
+	name, err := a.knownAnswers(s, o)
 	ask := func(value *string, q question) {
 		if err == nil {
 			err = a.settle(o.yes, value, q)
 		}
 	}
 	segment := func(answer string) error { return project.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
-	name := ""
-	if a.global.sandbox {
-		name, o.Ledger = sandbox.WorkspaceName, scaffold.None
-	} else {
-		if err := s.CheckStore(s.UsualLedger()); err != nil {
-			return err // the environment's, which is not shown unless it is a store
-		}
-		if s.StoreFromEnv {
-			o.Ledger = cmp.Or(o.Ledger, s.UsualLedger())
-		}
-		o.UUID = cmp.Or(o.UUID, a.env.Getenv(config.WorkspacePin))
-	}
 	ask(&o.Workspace, question{aboutName, "workspace", name, segment})
 	if a.global.sandbox && err == nil {
 		o.UUID = cmp.Or(o.UUID, config.SandboxUUID(o.Workspace))
@@ -76,11 +65,7 @@ func (a *app) interview(s *scaffold.Setup, o *initOptions) (err error) {
 		ledger.about = fmt.Sprintf(aboutLedger, noRemoteYet)
 	}
 	ask(&o.Ledger, ledger)
-	manifests := s.UsualManifests()
-	if manifests == scaffold.None { // there are some
-		o.Manifests = cmp.Or(o.Manifests, manifests)
-	}
-	ask(&o.Manifests, question{aboutManifests, "manifests", manifests, oneOfChoices("--manifests", manifestChoices())})
+	ask(&o.Manifests, question{aboutManifests, "manifests", s.UsualManifests(), oneOfChoices("--manifests", manifestChoices())})
 	if err == nil {
 		err = missingWorkspace(o)
 	}
@@ -88,6 +73,23 @@ func (a *app) interview(s *scaffold.Setup, o *initOptions) (err error) {
 		err = a.chooseCI(s, o)
 	}
 	return err
+}
+
+// knownAnswers fills in what the environment says or a folder shows, and returns the name to propose for the workspace.
+func (a *app) knownAnswers(s *scaffold.Setup, o *initOptions) (name string, err error) {
+	manifests := s.UsualManifests()
+	if manifests == scaffold.None { // there are some
+		o.Manifests = cmp.Or(o.Manifests, manifests)
+	}
+	if a.global.sandbox {
+		o.Ledger = scaffold.None
+		return sandbox.WorkspaceName, nil
+	}
+	if s.StoreFromEnv {
+		o.Ledger = cmp.Or(o.Ledger, s.UsualLedger())
+	}
+	o.UUID = cmp.Or(o.UUID, a.env.Getenv(config.WorkspacePin))
+	return "", s.CheckStore(s.UsualLedger()) // the environment's is not shown unless it is a store
 }
 
 // missingWorkspace returns an error that names the flags for what could not be asked.

@@ -182,10 +182,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	defer reader.Close()
 	may, isEmpty, err := tryReads(ctx, reader, k)
 	if err == nil {
-		if question, fix := c.report.Workspace.NoneFound(k); question != "" && isEmpty && !c.Sandbox {
-			return warn(question, fix)
-		}
-		return ok("may " + strings.Join(may, " and ") + "; " + untried(k))
+		return c.readable(k, may, isEmpty)
 	}
 	f := fail(exit.Of(err), err.Error(), "")
 	var answer *api.Error
@@ -197,6 +194,14 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 		f.Fix = "compare workspace: in trueup.yaml with the workspaces section of your profile in the web console, and the address with the platform's document"
 	}
 	return f
+}
+
+// readable is the finding for a kind that can be read. It doubts the workspace if that has none of the kind.
+func (c *areaChecks) readable(k *kind.Kind, may []string, isEmpty bool) Finding {
+	if question, fix := c.report.Workspace.NoneFound(k); question != "" && isEmpty && !c.Sandbox {
+		return warn(question, fix)
+	}
+	return ok("may " + strings.Join(may, " and ") + "; " + untried(k))
 }
 
 // tryReads returns the reads that succeed. isEmpty is true if the list has no object.
