@@ -370,7 +370,7 @@ func (s *story) merge() {
 					merged.TTL[p] = theirs.TTL[p]
 				}
 			}
-			if mine.clone(); s.now.files[name] == was.files[name] {
+			if s.now.files[name] == was.files[name] {
 				s.now.files[name] = they.files[name]
 			}
 			s.now.work[name] = merged
@@ -493,6 +493,7 @@ func patched(target, patch any) any {
 // check plans at each moment, in a repository with the whole history.
 func (s *story) check() {
 	s.dir = s.t.TempDir()
+	defer func() { _ = os.RemoveAll(s.dir) }()
 	s.publish()
 	for _, m := range s.moments {
 		s.plan(m)
@@ -642,7 +643,7 @@ func (t *truth) change(it plan.Item, c plan.Change, last any, recorded bool) {
 	same := at(last) == at(now)
 	if c.Moved {
 		t.lines++
-		return // the order of a list is compared in TestTouched
+		return // the order of a list is checked in merge
 	}
 	switch c.Cause {
 	case plan.FromThisChange, plan.FromPending, plan.FromTakeOver, plan.FromRemoval, plan.FromBoth:

@@ -85,32 +85,13 @@ func (p *Planner) name(it *Item, trail Trail) {
 // setter returns the newest commit that gave a place the value that it has now, or nil if nothing proves
 // it. same reports whether a manifest has that value there; it gets nil for none.
 func (t Trail) setter(same func(*manifest.Object) bool) *Commit {
-	reached, with := make([]bool, len(t)), make([]bool, len(t))
+	with := make([]bool, len(t))
 	for i := range t {
 		with[i] = same(t[i].Object)
 	}
-	var setters, merges []int
-	reached[0] = true
-	for i, v := range t {
-		switch {
-		case !reached[i]:
-			continue
-		case !with[i] || v.Open:
-			return nil // not committed, or out of sight
-		}
-		kept := 0
-		for _, parent := range v.Parents {
-			if with[parent] {
-				reached[parent] = true
-				kept++
-			}
-		}
-		switch {
-		case kept == 0 && (len(v.Parents) > 0 || !same(nil)):
-			setters = append(setters, i)
-		case 0 < kept && kept < len(v.Parents):
-			merges = append(merges, i)
-		}
+	setters, merges, proven := t.origins(with, same(nil))
+	if !proven {
+		return nil
 	}
 	// A merge set it if it undid what one side made of it.
 	for _, m := range merges {
@@ -122,6 +103,36 @@ func (t Trail) setter(same func(*manifest.Object) bool) *Commit {
 		return nil
 	}
 	return &t[slices.Min(setters)].Commit
+}
+
+// origins returns the commits that the value of HEAD comes from, and the merges on the way that one side has
+// another value in. proven is false if HEAD has another value, or not all is known. with has which versions have
+// the value; absent says that an object which is not there has it, too.
+func (t Trail) origins(with []bool, absent bool) (setters, merges []int, proven bool) {
+	reached := make([]bool, len(t))
+	reached[0] = true
+	for i, v := range t {
+		if !reached[i] {
+			continue
+		}
+		if !with[i] || v.Open {
+			return nil, nil, false
+		}
+		kept := 0
+		for _, parent := range v.Parents {
+			if with[parent] {
+				reached[parent] = true
+				kept++
+			}
+		}
+		switch root := len(v.Parents) == 0; {
+		case kept == 0 && !(root && absent):
+			setters = append(setters, i)
+		case kept < len(v.Parents):
+			merges = append(merges, i)
+		}
+	}
+	return setters, merges, true
 }
 
 // follows reports whether a commit comes after one of the others.
