@@ -120,7 +120,7 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	r.postAll(ctx)
 	r.awaitOthers(ctx)
 	r.deleteAll(ctx)
-	return Result{Outcomes: r.outcomes}
+	return NewResult(r.outcomes)
 }
 
 // run is the state of one Run. The ctx of its functions ends when nothing new may start.

@@ -209,7 +209,7 @@ func TestWhatAnotherRunHasClaimed(t *testing.T) {
 			2 * time.Second, "claim Purge/rel",
 		},
 		"claimed all the time": {
-			after(99, ""), apply.Skipped, apply.Partial,
+			after(99, ""), apply.InFlight, apply.Partial,
 			[]string{"in flight elsewhere: claimed by run https://ci.example.com/runs/7", "run apply again", "2026-11-21T09:10:00Z"},
 			time.Minute, "claim Purge/rel",
 		},
@@ -286,7 +286,7 @@ func TestWaitingForOthers(t *testing.T) {
 	never := func(int, *ledger.Record) {}
 	s := theirs(t, never)
 	s.options.WaitOthers = 0
-	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "runs/7")
+	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "runs/7")
 	if s.slept != 0 {
 		t.Errorf("slept %s, and nobody wants to wait", s.slept)
 	}
@@ -294,12 +294,12 @@ func TestWaitingForOthers(t *testing.T) {
 	s = theirs(t, never)
 	s.options.WaitOthers = 4 * time.Second
 	s.looked = func(kind.Key) error { return refused() }
-	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "in flight elsewhere", "could not be read again: 422")
+	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "in flight elsewhere", "could not be read again: 422")
 
 	s = theirs(t, never)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.looked = func(kind.Key) error { cancel(); return nil }
-	s.ends(s.apply(ctx, nil), rel, apply.Skipped, apply.Partial, "runs/7")
+	s.ends(s.apply(ctx, nil), rel, apply.InFlight, apply.Partial, "runs/7")
 	if s.slept > 2*time.Second {
 		t.Errorf("slept %s after the interruption", s.slept)
 	}
@@ -326,5 +326,5 @@ func TestASnapshotThatAnotherRunClaims(t *testing.T) {
 		s.records[key(db)] = ledger.Record{Key: key(db), State: ledger.Claimed, FirstClaimAt: &at, ClaimedAt: &at}
 	})
 	s.looked = func(k kind.Key) error { delete(s.records, k); return nil }
-	s.ends(s.run(), db, apply.Done, apply.OK, "created and ready")
+	s.ends(s.run(), db, apply.Done, apply.OK, "created ready")
 }

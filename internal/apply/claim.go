@@ -78,7 +78,7 @@ func (s *onceSend) sendClaimed(ctx context.Context) (record func() *Outcome) {
 	return func() *Outcome {
 		end := s.recordEnd(ctx, a)
 		if end.Status == Done {
-			end.Message = cmp.Or(end.Message, "accepted; the platform executes it later")
+			end.Message = cmp.Or(end.Message, "the platform executes it later")
 		}
 		return s.reportEnd(end)
 	}
@@ -172,9 +172,9 @@ func (w *work) ready(ctx context.Context, name string, obj kind.Object) *Outcome
 		case failure != "":
 			return failed(Partial, "the server created it and says: "+failure, "")
 		case ready:
-			return done("created and ready")
+			return done("ready")
 		case !w.Options.Wait:
-			return done("created; not ready yet (--wait waits)")
+			return done("not ready yet (--wait waits)")
 		}
 		return nil
 	})
@@ -264,7 +264,7 @@ func (r *run) leaveToOther(key kind.Key) *Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.elsewhere = append(r.elsewhere, key)
-	return skipped(Partial, "in flight elsewhere")
+	return &Outcome{Status: InFlight, Verdict: Partial, Message: "in flight elsewhere"}
 }
 
 // leaveIfClaimed leaves an object that appeared since the plan to the run that claimed it, if any.
@@ -328,7 +328,7 @@ func (r *run) lookAt(ctx context.Context, waiting []kind.Key) {
 }
 
 func (w *work) endByRecord(ctx context.Context, i int, rec ledger.Record) *Outcome {
-	end := skipped(Partial, "in flight elsewhere")
+	end := skipped(Partial, "")
 	end.Message, end.Fix = ledger.Explain(rec)
 	if w.hasOtherSpec(rec) {
 		end.Status, end.Verdict, end.Fix = Blocked, NeedsPerson, "give this one another name"

@@ -26,7 +26,7 @@ func due(t *testing.T) *stage {
 
 func TestAPurgeIsSentOnce(t *testing.T) {
 	s := due(t)
-	if o := s.ends(s.run(), rel, apply.Done, apply.OK, "accepted"); !o.Sent {
+	if o := s.ends(s.run(), rel, apply.Done, apply.OK, "posted"); !o.Sent {
 		t.Error("it does not say that it was sent")
 	}
 	s.wrote("claim Purge/rel, POST Purge/rel, posted Purge/rel")
@@ -92,7 +92,7 @@ func TestALedgerThatFailsAPurge(t *testing.T) {
 		s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "ledger could not record it:", "ledger resolve")
 		s.wrote("claim Purge/rel, POST Purge/rel, " + call + " Purge/rel")
 		// To another run it is in flight, until the lease is over.
-		s.ends(s.run(), rel, apply.Skipped, apply.Partial, "in flight elsewhere", "or after 2026-11-21T09:10:00Z if it died")
+		s.ends(s.run(), rel, apply.InFlight, apply.Partial, "in flight elsewhere", "or after 2026-11-21T09:10:00Z if it died")
 		s.wrote("")
 		s.now = s.now.Add(ledger.Lease)
 		s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson)
@@ -177,7 +177,7 @@ func TestAPurgeWaitsForItsCDN(t *testing.T) {
 
 func TestASnapshotIsMadeOnce(t *testing.T) {
 	s := begin(t, snapshot("db"))
-	if o := s.ends(s.run(), db, apply.Done, apply.OK, "created and ready"); !o.Sent {
+	if o := s.ends(s.run(), db, apply.Done, apply.OK, "created ready"); !o.Sent {
 		t.Error("it does not say that it was sent")
 	}
 	s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, posted VolumeSnapshot/db, GET VolumeSnapshot/db")
@@ -275,7 +275,7 @@ func TestReady(t *testing.T) {
 	}{
 		"at once":           {after(0, yes), true, time.Minute, apply.OK, "ready", 0},
 		"nobody waits":      {after(9, yes), false, 0, apply.OK, "not ready yet", 0},
-		"in time":           {after(5, yes), true, time.Minute, apply.OK, "created and ready", 6 * time.Second},
+		"in time":           {after(5, yes), true, time.Minute, apply.OK, "created ready", 6 * time.Second},
 		"too late":          {after(99, yes), true, 10 * time.Second, apply.Partial, "not ready within 10s", 10 * time.Second},
 		"failed":            {after(3, bad), true, time.Minute, apply.Partial, "no disk", 2 * time.Second},
 		"failed, no waiter": {after(0, bad), false, 0, apply.Partial, "no disk", 0},

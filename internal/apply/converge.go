@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
@@ -161,7 +162,7 @@ func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 	}
 	made := w.created()
 	if !w.mayBeWritten {
-		made.done = "another client created it meanwhile, equal to git"
+		made.did, made.done = Unchanged, "another client created it meanwhile, equal to git"
 	}
 	w.mayBeWritten = true
 	return w.applied(made, obj)
@@ -223,9 +224,9 @@ func (w *work) lookAndPlan(ctx context.Context) (obj kind.Object, now plan.Item,
 }
 
 func (w *work) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
-	wrote := write{now: now, sent: w.spec, done: "another client has already made this change"}
+	wrote := write{now: now, sent: w.spec, did: Unchanged, done: "another client has already made this change"}
 	if w.maybeDone != nil {
-		wrote.done = changed(*w.item)
+		wrote.did, wrote.done = Changed, changed(*w.item)
 	}
 	if now.Leaves() {
 		wrote.sent = []byte("{}")
@@ -264,7 +265,7 @@ func (w *work) afterPatch(ctx context.Context, now plan.Item, err error) *Outcom
 		w.maybeDone = nil // reading back shows it
 	}
 	sent := canon.Bytes(canon.MustDecode(now.Request.Body).(map[string]any)["spec"])
-	return w.settle(ctx, write{now: now, sent: sent, done: changed(*w.item)}, err)
+	return w.settle(ctx, write{now: now, sent: sent, did: Changed, done: changed(*w.item)}, err)
 }
 
 func changed(it plan.Item) string {
@@ -274,7 +275,7 @@ func changed(it plan.Item) string {
 			left++
 		}
 	}
-	text := fmt.Sprintf("%d changed", len(lines)-left)
+	text := diag.Plural(len(lines)-left, "field", "fields")
 	if left > 0 {
 		text += fmt.Sprintf(", %d left as another client changed it", left)
 	}
@@ -285,10 +286,11 @@ func changed(it plan.Item) string {
 type write struct {
 	now  plan.Item // the plan that the write carries out
 	sent []byte    // the part of the spec that the request changes; a null removes a field
-	done string    // the message of success
+	did  Effect
+	done string // the message of success
 }
 
-func (w *work) created() write { return write{now: *w.item, sent: w.spec, done: "created"} }
+func (w *work) created() write { return write{now: *w.item, sent: w.spec, did: Created} }
 
 // settle reads back what was written, and returns the outcome; err is the error of the write.
 func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
@@ -323,6 +325,7 @@ func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
 // and with what was sent (docs/design.md 0.17 and B8).
 func (w *work) applied(wrote write, got kind.Object) *Outcome {
 	end := done(wrote.done)
+	end.Did = wrote.did
 	mismatches, filled := w.mismatches(wrote, got)
 	switch {
 	case len(mismatches) > 0:

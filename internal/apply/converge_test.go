@@ -50,7 +50,7 @@ func phases(s *stage) string {
 
 func TestPatch(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose)
-	s.ends(s.run(), shop, apply.Done, apply.OK, "1 changed")
+	s.ends(s.run(), shop, apply.Done, apply.OK, "changed 1 field")
 	s.wrote("pending CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop")
 	if s.sent[0] != `{"spec":{"tls":{"forced":"true"}}}` || !strings.Contains(s.spec(shop), `"enabled":"true"`) {
 		t.Errorf("sent %s, live %s", s.sent, s.spec(shop))

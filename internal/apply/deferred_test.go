@@ -25,5 +25,5 @@ func TestWhatThereIsNoRoomForIsDeferred(t *testing.T) {
 		t.Error("it was claimed")
 	}
 	delete(s.records, key("Purge/old-7"))
-	s.ends(s.run(), rel, apply.Done, apply.OK, "accepted")
+	s.ends(s.run(), rel, apply.Done, apply.OK, "posted")
 }

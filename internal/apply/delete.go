@@ -55,7 +55,7 @@ func (d *deletion) all(ctx context.Context) *Outcome {
 	if d.state == deletePending && d.Options.Wait && end.Verdict == OK {
 		end = d.poll(ctx, "accepted", "gone", func(ctx context.Context) *Outcome {
 			if obj, err := d.Writer.Get(ctx, d.kind, d.name); notFound(err) || err == nil && !d.isPlanned(obj) {
-				return done("deleted")
+				return done("")
 			}
 			return nil
 		})
@@ -140,10 +140,12 @@ func (d *deletion) tookEffect(obj kind.Object, err error) *Outcome {
 	switch {
 	case notFound(err), err == nil && !d.isPlanned(obj):
 		d.state = deleteConfirmed
-		return done("deleted")
+		return done("")
 	case err == nil && obj.Terminating:
 		d.state = deletePending
-		return done("accepted; it is being deleted (--wait waits)")
+		end := done("accepted (--wait waits until it is gone)")
+		end.Did = Deleting
+		return end
 	}
 	return nil
 }
@@ -182,7 +184,7 @@ func (d *deletion) verify(ctx context.Context, err error) *Outcome {
 func (d *deletion) record(end *Outcome) *Outcome {
 	switch {
 	case d.state >= deletePending:
-		return d.rescue(d.Journal.End(d.ledgerCtx, d.item.Key, ledger.Outcome{How: ledger.Removed, Message: end.Message}), end)
+		return d.rescue(d.Journal.End(d.ledgerCtx, d.item.Key, ledger.Outcome{How: ledger.Removed, Message: cmp.Or(end.Message, "deleted")}), end)
 	case d.state == deleteUnknown:
 	case d.maybeDone != nil:
 		end.Message += "; it may already be deleted: " + d.maybeDone.Error()

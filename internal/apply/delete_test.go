@@ -93,7 +93,7 @@ func TestADeletionIsToldBeforeAndAfter(t *testing.T) {
 func TestADeletionThatTakesItsTime(t *testing.T) {
 	s := departed(t)
 	s.lingers = true
-	s.ends(s.run(), leftOver, apply.Done, apply.OK, "accepted; it is being deleted (--wait waits)")
+	s.ends(s.run(), leftOver, apply.Done, apply.OK, "deleting accepted (--wait waits")
 	s.wrote(wellDeleted)
 	if !s.records[key(leftOver)].Gone() {
 		t.Error("it is not recorded")

@@ -636,8 +636,8 @@ func (s *stage) ends(res apply.Result, name string, status apply.Status, verdict
 		s.t.Errorf("%s is %s, %s (%s), want %s, %s", name, o.Status, o.Verdict, o.Message, status, verdict)
 	}
 	for _, w := range words {
-		if !strings.Contains(o.Message+"\n"+o.Fix, w) {
-			s.t.Errorf("%s: neither %q nor %q says %q", name, o.Message, o.Fix, w)
+		if text := o.What() + " " + o.Message + "\n" + o.Fix; !strings.Contains(text, w) {
+			s.t.Errorf("%s: %q does not say %q", name, text, w)
 		}
 	}
 	return o

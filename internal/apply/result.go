@@ -26,12 +26,30 @@ const (
 	Blocked Status = "blocked"
 	// Deferred is a request that exceeds a limit for now.
 	Deferred Status = "deferred"
+	// InFlight is a request that another run has claimed.
+	InFlight Status = "in-flight"
+)
+
+// Effect is what a run did about an object that is done.
+type Effect string
+
+// The effects. Posted: the platform executes the request later. Deleting: the object is not gone yet.
+const (
+	Created   Effect = "created"
+	Changed   Effect = "changed"
+	Posted    Effect = "posted"
+	Deleted   Effect = "deleted"
+	Deleting  Effect = "deleting"
+	Kept      Effect = "kept"
+	Unchanged Effect = "unchanged"
 )
 
 // Outcome is how one item ended.
 type Outcome struct {
 	kind.Key
-	Status  Status `json:"status"`
+	Status Status `json:"status"`
+	// Did is empty unless the status is Done.
+	Did     Effect `json:"did,omitempty"`
 	Sent    bool   `json:"sent"`
 	Message string `json:"message,omitempty"`
 	Fix     string `json:"fix,omitempty"`
@@ -65,9 +83,23 @@ const (
 	Interrupted Verdict = "interrupted"
 )
 
+// What is the effect of an outcome, or its status if it is not done.
+func (o Outcome) What() string { return cmp.Or(string(o.Did), string(o.Status)) }
+
 // Result has the outcomes in the plan's order.
 type Result struct {
 	Outcomes []Outcome `json:"outcomes"`
+	// Summary counts the outcomes by What.
+	Summary map[string]int `json:"summary"`
+}
+
+// NewResult returns a result and counts its outcomes.
+func NewResult(outcomes []Outcome) Result {
+	r := Result{outcomes, map[string]int{}}
+	for _, o := range outcomes {
+		r.Summary[o.What()]++
+	}
+	return r
 }
 
 // Event reports progress of one item.
@@ -164,7 +196,7 @@ func (o *Outcome) unrecordedLive(what string, err error) {
 		o.unrecorded(err)
 		return
 	}
-	o.Status, o.Verdict, o.Message = Failed, Partial, what+", but the ledger could not record it: "+err.Error()
+	o.Status, o.Did, o.Verdict, o.Message = Failed, "", Partial, what+", but the ledger could not record it: "+err.Error()
 	o.Fix = "run apply again, which finds that live equals git and records it"
 }
 

@@ -33,7 +33,7 @@ func TestAPatchIsTriedAgain(t *testing.T) {
 	} {
 		begin := func() *stage { return begin(t, cdn("shop", forced)).has(shop, loose) }
 		s := begin().on("PATCH CDN/shop", 1, err, false).on("PATCH CDN/shop", 2, err, false).on("PATCH CDN/shop", 3, err, false)
-		if o := s.ends(s.run(), shop, apply.Done, apply.OK, "1 changed"); !o.Sent {
+		if o := s.ends(s.run(), shop, apply.Done, apply.OK, "changed 1 field"); !o.Sent {
 			t.Error("it was sent")
 		}
 		const try = "PATCH CDN/shop, GET CDN/shop, "
@@ -62,7 +62,7 @@ func TestAPatchIsTriedAgain(t *testing.T) {
 // what was shown (docs/design.md 0.23).
 func TestALostPatchIsComparedAgain(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, unclear(), true)
-	s.ends(s.run(), shop, apply.Done, apply.OK, "1 changed")
+	s.ends(s.run(), shop, apply.Done, apply.OK, "changed 1 field")
 	s.wrote("pending CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop")
 	if r := s.records[key(shop)]; r.Pending != nil || r.NotConverged {
 		t.Errorf("record %+v", r)
@@ -279,7 +279,7 @@ func TestWhatIsSentOnceAndWasNotWritten(t *testing.T) {
 
 			s = begin(t, snapshot("db")).on("POST "+db, 1, err, false)
 			s.proven = proven
-			s.ends(s.run(), db, apply.Done, apply.OK, "created and ready")
+			s.ends(s.run(), db, apply.Done, apply.OK, "created ready")
 			s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, POST VolumeSnapshot/db, " +
 				"posted VolumeSnapshot/db, GET VolumeSnapshot/db")
 

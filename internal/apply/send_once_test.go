@@ -64,8 +64,8 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		first, second want
 	}{
 		"accepted": {
-			first:  want{"posted", ledger.Posted, apply.OK, "accepted; the platform executes it later"},
-			second: want{"posted", ledger.Posted, apply.OK, "accepted; the platform executes it later"},
+			first:  want{"posted", ledger.Posted, apply.OK, "posted the platform executes it later"},
+			second: want{"posted", ledger.Posted, apply.OK, "posted the platform executes it later"},
 		},
 		"made half a minute ago": {
 			created: "2026-11-21T08:59:30Z",
@@ -206,7 +206,7 @@ func TestTheWindowIsCheckedBeforeEverySend(t *testing.T) {
 	// It was open when the plan was made, and is over when it is taken over, or sent.
 	s = sleepsAt(dead(t), 1)
 	s.at("clock", 1, func() { s.now = s.now.Add(ledger.DefaultWindow) })
-	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "in flight elsewhere")
+	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "in flight elsewhere")
 	s = sleepsAt(dead(t), 2)
 	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may have been executed")
 	s.wrote("take over Purge/rel, unknown Purge/rel")
@@ -245,7 +245,7 @@ func TestAClockThatCantBeAsked(t *testing.T) {
 func TestASnapshotWithoutAnAnswer(t *testing.T) {
 	s := begin(t, snapshot("db")).on("POST "+db, 1, unclear(), false)
 	s.proven = true
-	s.ends(s.run(), db, apply.Done, apply.OK, "created and ready")
+	s.ends(s.run(), db, apply.Done, apply.OK, "created ready")
 	if got := strings.Count(s.took(), "POST"); got != 2 {
 		t.Errorf("%d sends", got)
 	}
@@ -261,7 +261,7 @@ func TestASnapshotWithoutAnAnswer(t *testing.T) {
 
 	// A look that shows it does not prove that it was made by the request.
 	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true)
-	s.ends(s.run(), db, apply.Done, apply.OK, "created and ready")
+	s.ends(s.run(), db, apply.Done, apply.OK, "created ready")
 	if r := s.records[key(db)]; r.State != ledger.Posted || r.Outcome.How != ledger.Found || r.Ours() {
 		t.Errorf("record %+v", r)
 	}

@@ -250,7 +250,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"a patch that is answered in time": func(t *testing.T) stopping {
 			return stopping{
 				stage: patching(t), world: slow{patch: 3 * time.Second},
-				took: 3 * time.Second, ends: shop, status: apply.Done, verdict: apply.OK, words: []string{"1 changed"},
+				took: 3 * time.Second, ends: shop, status: apply.Done, verdict: apply.OK, words: []string{"changed 1 field"},
 			}
 		},
 		"a patch that is not": func(t *testing.T) stopping {
@@ -410,7 +410,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 			s.options.WaitOthers = time.Hour
 			return stopping{
 				stage: s, took: time.Second, state: ledger.Claimed,
-				ends: rel, status: apply.Skipped, verdict: apply.Partial, words: []string{"in flight elsewhere"},
+				ends: rel, status: apply.InFlight, verdict: apply.Partial, words: []string{"in flight elsewhere"},
 			}
 		},
 	} {
@@ -524,7 +524,7 @@ func TestAMistakeElsewhere(t *testing.T) {
 	s.ends(apply.Run(t.Context(), p, deps), shop, apply.Failed, apply.Partial, "internal error: struct")
 
 	s = theirs(t, func(int, *ledger.Record) { panic("a torn record") })
-	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "in flight elsewhere", "could not be read again: internal error: a torn record")
+	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "in flight elsewhere", "could not be read again: internal error: a torn record")
 
 	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true).on("GET "+db, 2, mistake("no spec"), false)
 	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "may have been executed")

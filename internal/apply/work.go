@@ -136,14 +136,32 @@ func (w *work) finish(do func() *Outcome) Outcome {
 			"run apply again, which checks first. This is a bug in trueup: report it with the output of -v"))
 	}
 	end.Key, end.Sent = w.item.Key, end.Sent || w.sent
+	if end.Status == Done {
+		end.Did = cmp.Or(end.Did, w.effect())
+	}
 	return *end
+}
+
+// effect returns what the run did about an item that is done.
+func (w *work) effect() Effect {
+	effects := map[plan.Op]Effect{plan.Create: Created, plan.Patch: Changed, plan.Post: Posted, plan.Delete: Deleted}
+	switch did := effects[w.item.Op]; {
+	case w.item.Op == plan.Kept:
+		return Kept
+	case w.sent && did != "":
+		return did
+	}
+	return Unchanged
 }
 
 func (w *work) reportEnd(end *Outcome) *Outcome {
 	if end.Verdict == Auth {
 		w.stop(stoppedByAuth)
 	}
-	w.report("end", end.Message)
+	if end.Status == Done {
+		end.Did = cmp.Or(end.Did, w.effect())
+	}
+	w.report("end", cmp.Or(end.Message, end.What()))
 	return end
 }
 
@@ -324,7 +342,7 @@ func (r *run) recordInSync(ctx context.Context) {
 		for _, i := range some {
 			o := &r.outcomes[i]
 			if late != nil {
-				o.Status, o.Verdict, o.Message = late.Status, late.Verdict, late.Message
+				o.Status, o.Did, o.Verdict, o.Message = late.Status, "", late.Verdict, late.Message
 			}
 			o.toRecord = false
 			r.countDone()
