@@ -55,7 +55,18 @@ func Drift(p *Plan) *Plan {
 	}
 	d.Weigh()
 	d.Summary = summarize(&d)
+	d.Summary.Unchanged = unchangedOutside(p)
 	return &d
+}
+
+// unchangedOutside counts the objects that git describes and that nobody changed outside git.
+func unchangedOutside(p *Plan) (n int) {
+	for _, it := range p.Items {
+		if it.Live.Exists && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // DriftPolicy is what a plan does about drift (docs/design.md B4); empty is OverwriteDrift.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"path"
-	"slices"
 	"strings"
 
 	"trueup/internal/safetext"
@@ -140,10 +139,24 @@ func outputs(doc Document) [][2]string {
 	}
 	yes := func(b bool) string { return [...]string{"false", "true"}[oneIf(b)] }
 	list = append(list, [2]string{"changes", yes(doc.Plan.Differs())}, [2]string{"digest", word(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)})
-	counts := planCounts(doc.Plan.Summary)
-	for _, key := range strings.Fields("create change removed purge delete drifted blocked serves security deferred in-flight") {
-		i := slices.IndexFunc(counts, func(t tally) bool { return t.Value == key })
-		list = append(list, [2]string{key, safetext.Number(counts[i].N).String()})
+	s := doc.Plan.Summary
+	for _, c := range []struct {
+		key string
+		n   int
+	}{
+		{"create", s.Create},
+		{"change", s.Change},
+		{"removed", s.Removed},
+		{"purge", s.Purge},
+		{"delete", s.Delete},
+		{"drifted", s.Drifted},
+		{"blocked", s.Blocked},
+		{"serves", s.Serves},
+		{"security", s.Security},
+		{"deferred", s.Deferred},
+		{"in-flight", s.InFlight},
+	} {
+		list = append(list, [2]string{c.key, safetext.Number(c.n).String()})
 	}
 	return list
 }

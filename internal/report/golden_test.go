@@ -262,10 +262,17 @@ func exampleFindings() diag.List {
 }
 
 func exampleResult() *apply.Result {
-	return &apply.Result{Outcomes: []apply.Outcome{
-		{Key: key("CDN", "news"), Status: apply.Done, Sent: true, Message: "created", Verdict: apply.OK},
+	r := apply.NewResult([]apply.Outcome{
+		{Key: key("CDN", "news"), Status: apply.Done, Did: apply.Created, Sent: true, Verdict: apply.OK},
+		{Key: key("CDN", "wiki"), Status: apply.Done, Did: apply.Changed, Sent: true, Message: "2 fields", Verdict: apply.OK},
+		{Key: key("Purge", "rel-41"), Status: apply.Done, Did: apply.Posted, Sent: true, Message: "the platform executes it later", Verdict: apply.OK},
+		{Key: key("VolumeSnapshot", "db-3"), Status: apply.Done, Did: apply.Created, Sent: true, Message: "not ready yet (--wait waits)", Verdict: apply.OK},
+		{Key: key("VolumeSnapshot", "db-4"), Status: apply.Done, Did: apply.Deleting, Sent: true, Message: "accepted (--wait waits until it is gone)", Verdict: apply.OK},
+		{Key: key("CDN", "docs"), Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK},
+		{Key: key("CDN", "summer"), Status: apply.Done, Did: apply.Kept, Verdict: apply.OK},
+		{Key: key("Purge", "rel-45"), Status: apply.InFlight, Message: "in flight elsewhere: claimed by run 7", Verdict: apply.Partial},
 		{
-			Key: key("CDN", "shop"), Status: apply.Done, Sent: true, Message: "patched; the server did not keep all of it", Verdict: apply.NotConverged,
+			Key: key("CDN", "shop"), Status: apply.Failed, Sent: true, Message: "the server did not keep what was sent", Verdict: apply.NotConverged,
 			Mismatches: []apply.Mismatch{
 				{Path: "tls.forced", Sent: "true", Returned: true, Hint: "overrides: {kind: CDN, path: spec.tls.forced, type: boolean}"},
 				{Path: "locations", Sent: []any{"a"}},
@@ -281,7 +288,8 @@ func exampleResult() *apply.Result {
 			Key: key("Purge", "rel-44"), Status: apply.Deferred, Verdict: apply.Partial, Fix: "run apply again from then on",
 			Message: "docs.example.com has 100 of 100 purge requests in use; it fits from 2026-11-22T09:13Z",
 		},
-	}}
+	})
+	return &r
 }
 
 type goldenCase struct {
@@ -298,7 +306,7 @@ func goldenCases() []goldenCase {
 		{"explained", Document{Command: "show", Result: "ok", Plan: explainedPlan(), Files: []File{{"html", "plan.html"}}, RunURL: "https://ci.example.com/runs/7"}, Options{Verbose: true}},
 		{"offline", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Offline: true, Items: []plan.Item{createdItem()}, Summary: plan.Summary{Create: 1}}}, Options{}},
 		{"plan-empty", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Sandbox: true, Summary: plan.Summary{Unchanged: 7}}}, Options{}},
-		{"drift", Document{Command: "drift", Result: "changes", ExitCode: 2, Plan: &plan.Plan{Format: plan.Format, Summary: plan.Summary{Drifted: 1, Unmanaged: 1}}}, Options{}},
+		{"drift", Document{Command: "drift", Result: "ok", Plan: &plan.Plan{Format: plan.Format, Summary: plan.Summary{Unchanged: 3, Unmanaged: 1}}}, Options{}},
 		{"validate", Document{Command: "validate", Result: "invalid", ExitCode: 4, Objects: 12, Findings: exampleFindings()}, Options{}},
 		{"validate-ok", Document{Command: "validate", Result: "ok", Objects: 1}, Options{}},
 		{"apply", Document{Command: "apply", Result: "auth", ExitCode: 8, Sandbox: true, Objects: 8, Apply: exampleResult()}, Options{}},

@@ -59,8 +59,8 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 			Settings: []plan.Setting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.Hidden{{Key: k, Path: s, Git: v, Live: v}}}},
 			Target:   plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
 		},
-		Apply: &apply.Result{Outcomes: []apply.Outcome{{
-			Key: k, Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
+		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.Outcome{{
+			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
 			Mismatches: []apply.Mismatch{{Path: s, Sent: v, Returned: s, Hint: s}},
 		}}},
 	}

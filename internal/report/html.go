@@ -39,7 +39,7 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 		"link":          func(k kind.Key) string { return page.links[k].String() },
 		"class":         func(s diag.Severity) string { return [...]string{"wait", "bad", "hint"}[s] },
 		"look":          func(m mark) look { return tableOfMarks[m] },
-		"status":        func(s apply.Status) look { return statusStyles[s].look },
+		"outcome":       outcomeKindOf,
 		"message":       message,
 		"location":      location,
 		"source":        sourceView,
@@ -47,7 +47,7 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 		"breakable":     breakable,
 		"sentence":      sentence,
 		"advices":       advices,
-		"isAre":         countIs,
+		"count":         safetext.Count,
 		"nextSteps":     nextSteps,
 		"mismatch":      mismatchView,
 		"body":          bodyView,
@@ -138,7 +138,7 @@ type htmlList struct {
 func newHTMLPage(doc Document, opts Options) *htmlPage {
 	p := &htmlPage{
 		Document: doc, Settings: settingsOf(doc.Plan), links: map[kind.Key]safe{},
-		Found: shownFindings(doc, Options{Verbose: true}), FoundOf: findingsSummary(doc),
+		Found: shownFindings(doc, Options{Verbose: true}), FoundOf: findingCounts(doc),
 		MaxText: maxHTMLText, MaxLines: maxHTMLLines, MaxBody: maxHTMLBody,
 	}
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
@@ -208,10 +208,7 @@ func (p *htmlPage) outcomes() {
 			p.Outcomes = append(p.Outcomes, o)
 		}
 	}
-	order := byUrgency()
-	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int {
-		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
-	})
+	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int { return cmp.Compare(outcomeRank(a), outcomeRank(b)) })
 }
 
 func inSync(pl *plan.Plan) (names []safe) {

@@ -137,7 +137,7 @@ func manifestSuite(doc Document) testSuite {
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 {
-		s.Cases = []testCase{{Class: class, Name: s.Name, Lines: []safe{findingsSummary(doc)}}}
+		s.Cases = []testCase{{Class: class, Name: s.Name, Lines: []safe{findingCounts(doc)}}}
 	}
 	return s
 }
@@ -194,7 +194,7 @@ func applyCases(doc Document) (cases []testCase) {
 		}
 		switch outcomeRule(o) {
 		case "":
-		case "apply/skipped", "apply/deferred":
+		case "apply/skipped", "apply/deferred", "apply/in-flight":
 			c.End, c.Message = "skipped", message(o.Message)
 		default:
 			c.End, c.Message, c.Type = "failure", message(o.Message), string(o.Verdict)

@@ -206,14 +206,17 @@ func findingPieces(found []alike) []piece {
 func outcomeBlocks(r *apply.Result) []section {
 	column := keyWidth(r)
 	var blocks []section
-	for _, s := range byUrgency() {
-		b := section{rank: rankOutcomes}
+	parts := outcomeParts(r.Outcomes)
+	for i, kind := range tableOfOutcomes {
+		b := section{rank: rankOutcomes, summary: safetext.Constant(parts[i].text())}
+		if parts[i].calm {
+			b.rank = rankRest
+		}
 		for _, o := range r.Outcomes {
-			if o.Status == s {
+			if o.What() == kind.what {
 				b.pieces = append(b.pieces, piece{lines: printed(func(p *printer) { textOutcome(p, o, column) })})
 			}
 		}
-		b.summary = safetext.Constant(safetext.F("%d %s", len(b.pieces), string(s)))
 		blocks = append(blocks, b)
 	}
 	return blocks

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -148,12 +147,10 @@ func risksLine(pl *plan.Plan) safe {
 
 func advices(n int) safe { return clean(diag.Plural(n, "piece of advice", "pieces of advice")) }
 
-// tally is a number and what it counts: Value for filters and CI, Name for readers, Class for CSS.
+// tally is a number and what it counts: Value for filters, Class for CSS.
 type tally struct {
 	Value, Name, Class string
 	N                  int
-	// asks names it in the sentence that says what a plan asks for; empty for what it does not.
-	asks string
 }
 
 // causes counts the causes of the objects and changes that a report shows.
@@ -217,27 +214,4 @@ func causesLine(pl *plan.Plan, opts Options) safe {
 		text = safetext.F("%s.", text)
 	}
 	return text
-}
-
-func planCounts(s plan.Summary) []tally {
-	change, purges := "to change", "purges to post"
-	if s.Removed > 0 {
-		change = fmt.Sprintf("to change (%d removed)", s.Removed)
-	}
-	if s.Purge == 1 {
-		purges = "purge to post"
-	}
-	return []tally{
-		{Value: "serves", N: s.Serves},
-		{Value: "security", N: s.Security},
-		{Value: "create", N: s.Create, asks: "to create"},
-		{Value: "change", N: s.Change, asks: change},
-		{Value: "removed", N: s.Removed},
-		{Value: "purge", N: s.Purge, asks: purges},
-		{Value: "delete", N: s.Delete, asks: "to delete"},
-		{Value: "deferred", N: s.Deferred, asks: "deferred"},
-		{Value: "in-flight", N: s.InFlight, asks: "in flight elsewhere"},
-		{Value: "blocked", N: s.Blocked, asks: "blocked"},
-		{Value: "drifted", N: s.Drifted},
-	}
 }

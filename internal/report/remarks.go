@@ -66,6 +66,7 @@ var remarkRules = []remarkRule{
 	{"plan/pending", noteLevel, "git changed this before, and it was not applied yet, so apply sends it too."},
 	{"plan/deferred", noteLevel, "A limit of the platform defers a request."},
 	{"apply/deferred", noteLevel, "A limit of the platform deferred a request."},
+	{"apply/in-flight", noteLevel, "Another run is sending the request."},
 	{"plan/in-flight", noteLevel, "Another run is sending the request."},
 	{"plan/kept", noteLevel, "An object was applied before, is not in git now, and stays live."},
 	{"run/note", noteLevel, "A note about the run."},
@@ -225,10 +226,10 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 
 // outcomeRule returns the rule of an outcome; empty if it needs no remark.
 func outcomeRule(o apply.Outcome) string {
-	if o.Status == apply.Done && o.Verdict == apply.NotConverged {
+	if o.Verdict == apply.NotConverged && len(o.Mismatches) > 0 {
 		return "apply/not-kept"
 	}
-	return statusStyles[o.Status].rule
+	return outcomeKindOf(o).rule
 }
 
 // settingRemarks returns a remark for each setting that differs from the base.

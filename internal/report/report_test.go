@@ -169,15 +169,15 @@ func TestSmallCases(t *testing.T) {
 		"no body": {itemDoc(plan.Item{Op: plan.Create}), "  + create\n"},
 		"no drift": {
 			Document{Command: "drift", Plan: &plan.Plan{}},
-			"Drift: none.\n",
+			"Drift: nothing changed outside git.\n",
 		},
 		"a finding without a file": {
 			Document{Findings: diag.List{{Rule: "r", Message: "m"}}},
-			"warning: m [r]\n\n0 objects: 1 warning.\n",
+			"warning: m [r]\n\n1 warning.\n",
 		},
 		"errors alone": {
 			Document{Objects: 2, Findings: diag.List{{Path: "f", Rule: "r", Message: "m", Severity: diag.Error}}},
-			"f: error: m [r]\n\n2 objects: 1 error.\n",
+			"f: error: m [r]\n\n1 error, 2 objects.\n",
 		},
 	} {
 		if got := string(render(t, "text", c.doc, Options{})); !strings.Contains(got, c.want) {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -10,106 +11,39 @@ import (
 	"trueup/internal/safetext"
 )
 
-func planTitle(doc Document) string {
-	if doc.Command == "drift" {
-		return "Drift"
-	}
-	return "Plan"
-}
-
-func applyTitle(doc Document) string {
-	if doc.Command == "settle" {
-		return "Settle"
-	}
-	return "Apply"
-}
-
-// planSummary counts what the plan asks for in lede, and the rest in sub.
-func planSummary(doc Document) (lede, sub safe) {
-	s := doc.Plan.Summary
-	if doc.Command == "drift" {
-		return driftSummary(s), restSummary(s)
-	}
-	if s.Drifted > 0 {
-		sub = driftSummary(s)
-	}
-	return requestSummary(doc), sentences(sub, restSummary(s))
-}
-
 // headed puts a title, which may be empty, before a sentence.
 func headed(title string, sentence safe) safe {
 	return safetext.Join(safetext.Filled(clean(title), sentence), ": ")
 }
 
+// titleOf returns the word before the sentence of counts: the command, or what show and status show.
+func titleOf(doc Document) string {
+	switch name := doc.Command; {
+	case doc.Plan != nil && doc.Apply == nil && name != "drift":
+		return "Plan"
+	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "":
+		return ""
+	default:
+		return strings.ToUpper(name[:1]) + name[1:]
+	}
+}
+
 func sentences(texts ...safe) safe { return safetext.Join(safetext.Filled(texts...), " ") }
 
-func driftSummary(s plan.Summary) safe {
-	if s.Drifted == 0 {
-		return clean("none.")
-	}
-	return safetext.F("%s.", safetext.Count(s.Drifted, "drifted field"))
-}
-
-// requestSummary counts what the plan sends, defers and blocks.
-func requestSummary(doc Document) safe {
-	var parts []safe
-	for _, c := range planCounts(doc.Plan.Summary) {
-		if c.asks != "" && c.N > 0 {
-			parts = append(parts, safetext.F("%d %s", c.N, c.asks))
-		}
-	}
-	switch {
-	case len(parts) > 0:
-		return safetext.F("%s.", safetext.Join(parts, ", "))
-	case doc.Findings.HasErrors():
-		return clean("trueup sends nothing while there are errors.")
-	}
-	return clean("nothing to do.")
-}
-
-// restSummary counts the objects that the plan leaves as they are.
-func restSummary(s plan.Summary) (text safe) {
-	for _, c := range []struct {
-		n        int
-		noun, is string
-	}{{s.Unmanaged, "live object", "not in git"}, {s.Kept, "object", "kept"}, {s.Unchanged, "object", "in sync"}} {
-		if c.n > 0 {
-			text = sentences(text, safetext.F("%s %s.", countIs(c.n, c.noun), c.is))
-		}
-	}
-	return text
-}
-
-// countIs returns, for example, "1 object is" or "2 objects are".
-func countIs(n int, noun string) safe { return clean(diag.Plural(n, noun+" is", noun+"s are")) }
-
-func findingsSummary(doc Document) safe {
-	if doc.HasOwnText() && len(doc.Findings) == 0 {
-		return safetext.F("%s: %s", clean(doc.Command), clean(doc.Result))
-	}
-	var counts []safe
-	if n := doc.Findings.Count(diag.Error); n > 0 {
-		counts = append(counts, safetext.Count(n, "error"))
-	}
-	if n := doc.Findings.Count(diag.Warning); n > 0 {
-		counts = append(counts, safetext.Count(n, "warning"))
-	}
-	if len(counts) == 0 {
-		counts = append(counts, clean("no findings"))
-	}
-	return safetext.F("%s: %s.", safetext.Count(doc.Objects, "object"), safetext.Join(counts, ", "))
-}
-
-// summaryOf returns the title of a document, its most important counts, and the others.
+// summaryOf returns the title of a document, its sentence of counts, and what a plan says of drift.
 func summaryOf(doc Document) (title string, lede, sub safe) {
 	switch {
 	case doc.Apply != nil:
-		return applyTitle(doc), applySummary(doc.Apply), safe{}
-	case doc.Plan != nil:
-		lede, sub = planSummary(doc)
-		return planTitle(doc), lede, sub
+		return titleOf(doc), countsOf(doc), sub
+	case doc.Plan == nil && doc.HasOwnText() && len(doc.Findings) == 0:
+		return titleOf(doc), clean(doc.Result), sub
+	case doc.Plan == nil:
+		return titleOf(doc), countsOf(doc), sub
 	}
-	return "", findingsSummary(doc), safe{}
+	if parts := driftParts(doc.Plan); doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
+		sub = counted("", parts)
+	}
+	return titleOf(doc), countsOf(doc), sub
 }
 
 // runSummary sums up the run in one line.
@@ -129,48 +63,6 @@ func runSummary(doc Document) safe {
 		text = safetext.F("%s %s.", text, Banner)
 	}
 	return text
-}
-
-// statuses returns the statuses in the order in which summaries count them.
-func statuses() []apply.Status {
-	return []apply.Status{apply.Done, apply.Failed, apply.Skipped, apply.Blocked, apply.Deferred}
-}
-
-// byUrgency returns the statuses in the order in which outcomes are listed: those that need a
-// person come first.
-func byUrgency() []apply.Status {
-	return []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done}
-}
-
-// statusStyles has the look of each status and the rule of its outcomes.
-var statusStyles = map[apply.Status]struct {
-	look
-	rule string
-}{
-	apply.Done:     {look{added, "good", "✓", ""}, ""},
-	apply.Failed:   {look{alarm, "bad", "✗", ""}, "apply/failed"},
-	apply.Blocked:  {look{changed, "bad", "✗", ""}, "apply/blocked"},
-	apply.Skipped:  {look{faint, "wait", "●", ""}, "apply/skipped"},
-	apply.Deferred: {look{changed, "wait", "●", ""}, "apply/deferred"},
-}
-
-func applySummary(r *apply.Result) safe {
-	counts := map[apply.Status]int{}
-	sent := 0
-	for _, o := range r.Outcomes {
-		counts[o.Status]++
-		sent += oneIf(o.Sent)
-	}
-	var parts []safe
-	for _, s := range statuses() {
-		if counts[s] > 0 {
-			parts = append(parts, safetext.F("%d %s", counts[s], string(s)))
-		}
-	}
-	if len(parts) == 0 {
-		return clean("nothing to do.")
-	}
-	return safetext.F("%s. %s sent.", safetext.Join(parts, ", "), safetext.Count(sent, "request"))
 }
 
 // nextSteps returns one line for each verdict that needs action.

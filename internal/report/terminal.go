@@ -130,8 +130,19 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.entry("Note", changed, message(n))
 	}
 	p.gap()
-	p.entry(planTitle(doc), strong, sentences(planSummary(doc)))
+	textCounts(p, doc)
 	textFoot(p, doc.Plan, opts)
+}
+
+// textCounts writes the sentence of counts.
+func textCounts(p *printer, doc Document) {
+	title, lede, sub := summaryOf(doc)
+	text := sentences(lede, sub)
+	if title == "" {
+		p.wrapped(indent, span{text, plain})
+		return
+	}
+	p.entry(title, strong, text)
 }
 
 func textFoot(p *printer, pl *plan.Plan, opts Options) {
@@ -243,15 +254,15 @@ func textHeading(p *printer, g group, column int) {
 
 func source(item plan.Item) safe { return location(diag.Finding{Path: item.Path, Line: item.Line}) }
 
-// textFindings writes the findings and their count. A plan without findings has no count.
+// textFindings writes the findings, and without a plan the sentence of counts.
 func textFindings(p *printer, doc Document, opts Options) {
 	for _, f := range shownFindings(doc, opts) {
 		p.gap()
 		textFinding(p, f)
 	}
-	if len(doc.Findings) > 0 || doc.Command == "validate" {
+	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate") {
 		p.gap()
-		p.line(span{findingsSummary(doc), strong})
+		textCounts(p, doc)
 	}
 }
 
@@ -291,7 +302,7 @@ func textApply(p *printer, doc Document, opts Options) {
 	if shown {
 		p.gap()
 	}
-	p.line(span{safetext.F("%s: ", applyTitle(doc)), strong}, span{applySummary(r), plain})
+	textCounts(p, doc)
 	for _, s := range nextSteps(r) {
 		p.entry("Next", changed, s)
 	}
@@ -302,15 +313,16 @@ func untouched(o apply.Outcome) bool {
 	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
 }
 
-// The columns of an outcome: its status, and the indent of its other lines.
+// The columns of an outcome: its kind, and the indent of its other lines.
 const (
-	statusWidth = len(apply.Deferred)
+	statusWidth = len(apply.Unchanged)
 	outcomeHang = statusWidth + 4
 )
 
 func textOutcome(p *printer, o apply.Outcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
-	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(string(o.Status)).Pad(statusWidth)), statusStyles[o.Status].style},
+	kind := outcomeKindOf(o)
+	p.wrapped(outcomeHang, span{safetext.F("%s  ", kind.Label.Pad(statusWidth)), kind.style},
 		span{safetext.F("%s  %s", named(o.Key).Pad(column), message(o.Message)), plain})
 	for _, m := range o.Mismatches {
 		sent, returned := sentAndReturned(m)

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"slices"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+	"trueup/internal/plan"
+	"trueup/internal/safetext"
+)
+
+// count is a number in the sentence of counts, and the words after it.
+type count struct {
+	n     int
+	words string
+	// calm is set if nothing happens to what is counted.
+	calm bool
+}
+
+func (p count) text() safe { return safetext.F("%d %s", p.n, clean(p.words)) }
+
+// counted returns the sentence of counts. It starts with idle if nothing happens.
+func counted(idle string, parts []count) safe {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p count) bool { return p.n == 0 })
+	var texts []safe
+	if !slices.ContainsFunc(parts, func(p count) bool { return !p.calm }) {
+		texts = append(texts, clean(idle))
+	}
+	for _, p := range parts {
+		texts = append(texts, p.text())
+	}
+	return safetext.F("%s.", safetext.Join(texts, ", "))
+}
+
+// countsOf returns the sentence that counts what a document shows, the same in every format.
+func countsOf(doc Document) safe {
+	switch {
+	case doc.Apply != nil:
+		return counted("nothing to do", outcomeParts(doc.Apply.Outcomes))
+	case doc.Plan == nil:
+		return findingCounts(doc)
+	case doc.Command == "drift":
+		return counted("nothing changed outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
+	}
+	text := counted("nothing to do", planParts(doc.Plan.Summary))
+	if doc.Findings.HasErrors() {
+		return safetext.F("%s trueup sends nothing while there are errors.", text)
+	}
+	return text
+}
+
+// planParts counts the objects of a plan by what apply would do with them.
+func planParts(s plan.Summary) []count {
+	change := "to change"
+	if s.Removed > 0 {
+		change += " (" + diag.Plural(s.Removed, "value", "values") + " removed)"
+	}
+	return append([]count{
+		{s.Create, "to create", false},
+		{s.Change, change, false},
+		{s.Purge, nouns(s.Purge, "purge") + " to post", false},
+		{s.Delete, "to delete", false},
+		{s.Deferred, "deferred", false},
+		{s.InFlight, "in flight elsewhere", false},
+		{s.Blocked, "blocked", false},
+		{s.Kept, "kept", true},
+	}, calmParts(s)...)
+}
+
+func calmParts(s plan.Summary) []count {
+	return []count{{s.Unchanged, "unchanged", true}, {s.Unmanaged, "not in git", true}}
+}
+
+// nouns returns the noun, with an s unless n is 1.
+func nouns(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// tableOfDrift has what may have happened outside git: to the fields of an object, or to it as a whole.
+var tableOfDrift = []struct {
+	ofFields bool
+	how      string
+	count    func(plan.Item) int
+}{
+	{true, "changed outside git", linesFrom(plan.FromDrift, plan.FromBoth)},
+	{true, "not kept by the server", linesFrom(plan.FromRefusal)},
+	{true, "of unknown origin", linesFrom(plan.FromUnknown)},
+	{false, "deleted outside git", func(it plan.Item) int { return oneIf(it.Deleted) }},
+	{false, "failed on the platform", func(it plan.Item) int { return oneIf(it.Failed && !it.Deleted) }},
+}
+
+// linesFrom counts the lines of an item with one of the causes.
+func linesFrom(causes ...plan.Cause) func(plan.Item) int {
+	return func(it plan.Item) (n int) {
+		for _, l := range it.Lines() {
+			n += oneIf(slices.Contains(causes, l.Cause))
+		}
+		return n
+	}
+}
+
+// driftParts counts what was changed outside git, or may have been.
+func driftParts(pl *plan.Plan) (parts []count) {
+	for _, d := range tableOfDrift {
+		fields, objects, noun := 0, 0, ""
+		for _, item := range pl.Items {
+			n := d.count(item)
+			if n == 0 {
+				continue
+			}
+			fields, objects = fields+n, objects+1
+			if name := clean(item.Kind).Cut(maxPath).String(); noun == "" || noun == name {
+				noun = name
+			} else {
+				noun = "object"
+			}
+		}
+		p := count{objects, nouns(objects, noun) + " " + d.how, false}
+		if d.ofFields {
+			p = count{fields, nouns(fields, "field") + " of " + p.text().String(), false}
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// outcomeKind is a kind of outcome: its effect, or its status if it is not done.
+type outcomeKind struct {
+	what string
+	// Label is the first column of its lines.
+	Label safe
+	look
+	rule string
+}
+
+// tableOfOutcomes has the kinds of outcomes that need a person first.
+var tableOfOutcomes = []outcomeKind{
+	{string(apply.Failed), clean("failed"), look{alarm, "bad", "✗", ""}, "apply/failed"},
+	{string(apply.Blocked), clean("blocked"), look{changed, "bad", "✗", ""}, "apply/blocked"},
+	{string(apply.Deferred), clean("deferred"), look{changed, "wait", "●", ""}, "apply/deferred"},
+	{string(apply.InFlight), clean("in flight"), look{changed, "wait", "●", ""}, "apply/in-flight"},
+	{string(apply.Skipped), clean("skipped"), look{faint, "wait", "●", ""}, "apply/skipped"},
+	{string(apply.Created), clean("created"), look{added, "good", "✓", ""}, ""},
+	{string(apply.Changed), clean("changed"), look{added, "good", "✓", ""}, ""},
+	{string(apply.Posted), clean("posted"), look{added, "good", "✓", ""}, ""},
+	{string(apply.Deleted), clean("deleted"), look{added, "good", "✓", ""}, ""},
+	{string(apply.Deleting), clean("deleting"), look{added, "good", "✓", ""}, ""},
+	{string(apply.Kept), clean("kept"), look{faint, "wait", "●", ""}, ""},
+	{string(apply.Unchanged), clean("unchanged"), look{faint, "good", "✓", ""}, ""},
+}
+
+// outcomeRank returns the place of an outcome in tableOfOutcomes, or its length for one that is unknown.
+func outcomeRank(o apply.Outcome) int {
+	i := slices.IndexFunc(tableOfOutcomes, func(k outcomeKind) bool { return k.what == o.What() })
+	if i < 0 {
+		return len(tableOfOutcomes)
+	}
+	return i
+}
+
+func outcomeKindOf(o apply.Outcome) outcomeKind {
+	if i := outcomeRank(o); i < len(tableOfOutcomes) {
+		return tableOfOutcomes[i]
+	}
+	return outcomeKind{Label: clean(o.What()).Cut(maxName)}
+}
+
+// outcomeParts counts the outcomes of each kind, in the order of tableOfOutcomes.
+func outcomeParts(outcomes []apply.Outcome) []count {
+	parts := make([]count, len(tableOfOutcomes))
+	for _, o := range outcomes {
+		if i := outcomeRank(o); i < len(parts) {
+			parts[i].n++
+		}
+	}
+	for i := range parts {
+		p := &parts[i]
+		switch what := tableOfOutcomes[i].what; what {
+		case string(apply.Posted):
+			p.words = nouns(p.n, "purge") + " posted"
+		case string(apply.InFlight):
+			p.words = "in flight elsewhere"
+		case string(apply.Deleting):
+			p.words = "being deleted"
+		default:
+			p.words, p.calm = what, what == string(apply.Kept) || what == string(apply.Unchanged)
+		}
+	}
+	return parts
+}
+
+// findingCounts returns the sentence that counts the findings and the manifests.
+func findingCounts(doc Document) safe {
+	errors, warnings := doc.Findings.Count(diag.Error), doc.Findings.Count(diag.Warning)
+	return counted("no findings", []count{
+		{errors, nouns(errors, "error"), false},
+		{warnings, nouns(warnings, "warning"), false},
+		{doc.Objects, nouns(doc.Objects, "object"), true},
+	})
+}
