@@ -42,11 +42,11 @@ func countsOf(doc Document) safe {
 	case doc.Command == "drift":
 		return counted("nothing changed outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
 	}
-	text := counted("nothing to do", planParts(doc.Plan.Summary))
+	idle := "nothing to do"
 	if doc.Findings.HasErrors() {
-		return safetext.F("%s trueup sends nothing while there are errors.", text)
+		idle = "trueup sends nothing while there are errors"
 	}
-	return text
+	return counted(idle, planParts(doc.Plan.Summary))
 }
 
 // planParts counts the objects of a plan by what apply would do with them.
@@ -192,10 +192,14 @@ func outcomeParts(outcomes []apply.Outcome) []count {
 	return parts
 }
 
-// findingCounts returns the sentence that counts the findings and the manifests.
+// findingCounts returns the sentence that counts the errors, the findings and the manifests.
 func findingCounts(doc Document) safe {
-	errors, warnings := doc.Findings.Count(diag.Error), doc.Findings.Count(diag.Warning)
-	return counted("no findings", []count{
+	errors, warnings := doc.Findings.Count(diag.Error)+len(doc.Errors), doc.Findings.Count(diag.Warning)
+	idle := "no findings"
+	if doc.Objects == 0 {
+		idle += ", 0 objects"
+	}
+	return counted(idle, []count{
 		{errors, nouns(errors, "error"), false},
 		{warnings, nouns(warnings, "warning"), false},
 		{doc.Objects, nouns(doc.Objects, "object"), true},

@@ -130,6 +130,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.entry("Note", changed, message(n))
 	}
 	p.gap()
+	doc.Apply = nil // its counts follow
 	textCounts(p, doc)
 	textFoot(p, doc.Plan, opts)
 }
