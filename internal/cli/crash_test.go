@@ -103,7 +103,7 @@ func TestAPanicAfterRequestsSaysSo(t *testing.T) {
 	if writes := s.writes(); len(writes) != 1 {
 		t.Errorf("%d writes, want the one of the first run", len(writes))
 	}
-	if out := s.must(exit.OK, "apply", "--auto-approve"); !strings.Contains(out, "0 requests sent") {
+	if out := s.must(exit.OK, "apply", "--auto-approve"); !strings.Contains(out, "Apply: nothing to do") {
 		t.Errorf("the run after it: %s", out)
 	}
 }

@@ -99,7 +99,7 @@ func TestPurgeList(t *testing.T) {
 	if code, _, errs := s.run("purge", "ls", "--only", "acitve"); code != exit.Error || !strings.Contains(errs, "did you mean active?") {
 		t.Errorf("a slip: %d, %s", code, errs)
 	}
-	if code, out, _ := s.run("purge", "ls", "-o", "markdown"); code != exit.OK || !strings.HasPrefix(out, "## purge ls: ok\n") {
+	if code, out, _ := s.run("purge", "ls", "-o", "markdown"); code != exit.OK || !strings.HasPrefix(out, "## Purge ls: ok\n") {
 		t.Errorf("another format: %d, %s", code, out)
 	}
 	s.write("manifests/broken.yaml", "kind: [")

@@ -21,7 +21,7 @@ func titleOf(doc Document) string {
 	switch name := doc.Command; {
 	case doc.Plan != nil && doc.Apply == nil && name != "drift":
 		return "Plan"
-	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "":
+	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz ") != "":
 		return ""
 	default:
 		return strings.ToUpper(name[:1]) + name[1:]

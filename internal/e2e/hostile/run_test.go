@@ -159,7 +159,7 @@ func partialFailure(p *place) {
 	begin(p)
 	p.write("manifests/shop.yaml", cdnOf("shop", "  tls: {forced: \"true\"}\n"))
 	p.fault("PATCH /cdns: 400 x*")
-	p.says(5, applied, "failed    CDN/shop", "done      VolumeSnapshot/db-1", "Purge/rel-42")
+	p.says(5, applied, "failed     CDN/shop", "created    VolumeSnapshot/db-1", "Purge/rel-42")
 	p.executed("rel-42", 0)
 	p.server.ClearFaults()
 	p.must(0, applied...)
