@@ -207,8 +207,8 @@ func (t *tracker) removals(ctx context.Context, keys []kind.Key) error {
 	}
 	for _, key := range keys {
 		for _, e := range log {
-			was, is, clear := t.around(deltas[e.ID], key)
-			if is != nil || !clear {
+			was, is, known := t.around(deltas[e.ID], key)
+			if is != nil || !known {
 				break // it is not clear when it left
 			}
 			if was != nil {
@@ -222,19 +222,19 @@ func (t *tracker) removals(ctx context.Context, keys []kind.Key) error {
 }
 
 // around returns an object before and after a commit, as far as the commit changed its file.
-func (t *tracker) around(deltas []git.Delta, key kind.Key) (was, is *manifest.Object, clear bool) {
-	clear = true
+func (t *tracker) around(deltas []git.Delta, key kind.Key) (was, is *manifest.Object, known bool) {
+	known = true
 	for _, d := range deltas {
 		before, _ := t.find(d.Was, key)
-		after, known := t.find(d.Is, key)
-		if clear = clear && known; before != nil {
+		after, sure := t.find(d.Is, key)
+		if known = known && sure; before != nil {
 			was = before
 		}
 		if after != nil {
 			is = after
 		}
 	}
-	return was, is, clear
+	return was, is, known
 }
 
 // deltas returns and reads the manifests that commits changed.

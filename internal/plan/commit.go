@@ -126,7 +126,7 @@ func (t Trail) origins(with []bool, absent bool) (setters, merges []int, proven 
 			}
 		}
 		switch root := len(v.Parents) == 0; {
-		case kept == 0 && !(root && absent):
+		case kept == 0 && (!root || !absent):
 			setters = append(setters, i)
 		case kept < len(v.Parents):
 			merges = append(merges, i)

@@ -463,31 +463,38 @@ func undoing(c plan.Change) string {
 }
 
 func conflict(c plan.Change, happened bool, opts Options) safe {
-	was, who := quoted(" (was ", c.Base, ")"), "git"
+	was := quoted(" (was ", c.Base, ")")
+	gone, missing := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved
+	if !happened {
+		return clash(c, gone, missing, was, opts)
+	}
+	switch {
+	case gone:
+		return safetext.F("changed outside git%s, and not in git now", was)
+	case missing:
+		return safetext.F("removed outside git%s, and git changed it", was)
+	}
+	return safetext.F("changed outside git%s, and git changed it too", was)
+}
+
+// clash says what git and live made of a value.
+func clash(c plan.Change, gone, missing bool, was safe, opts Options) safe {
+	who, in := "git", safe{}
 	if c.By == plan.ByThisChange {
 		who = "this change"
 	}
-	in := safe{}
 	if c.Commit != nil {
 		in = safetext.F(", git in %s", commit(*c.Commit, opts))
 	}
-	gone, missing := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved
 	switch {
-	case happened && gone:
-		return safetext.F("changed outside git%s, and not in git now", was)
-	case happened && missing:
-		return safetext.F("removed outside git%s, and git changed it", was)
-	case happened:
-		return safetext.F("changed outside git%s, and git changed it too", was)
 	case gone && c.By == "" && c.Commit == nil:
 		return safetext.F("conflict: not in git now, changed in live%s", was)
 	case gone:
 		return safetext.F("conflict: %s, changed in live%s", removal(c.By, c.Commit, opts), was)
 	case missing:
 		return safetext.F("conflict: %s changed it, and live lacks it%s%s", who, was, in)
-	default:
-		return safetext.F("conflict: %s and live both changed it%s%s", who, was, in)
 	}
+	return safetext.F("conflict: %s and live both changed it%s%s", who, was, in)
 }
 
 // quoted returns the first characters of a value for a cause.
