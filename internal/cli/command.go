@@ -214,11 +214,7 @@ func (a *app) emit(doc report.Document, failed error) (err error) {
 	}
 	if failed == nil || !text || doc.HasOwnText() {
 		a.code, a.emitted = doc.ExitCode, true
-		opts := a.shown()
-		if opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width; text && opts.Width > 0 {
-			opts.Now = a.env.Now()
-		}
-		err = report.Write(a.stdout, a.global.output, a.stamped(shown), opts)
+		err = report.Write(a.stdout, a.global.output, a.stamped(shown), a.onTerminal())
 	}
 	if err != nil {
 		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
@@ -228,6 +224,16 @@ func (a *app) emit(doc report.Document, failed error) (err error) {
 		err = exit.With(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
 	}
 	return errors.Join(failed, err)
+}
+
+// onTerminal returns the options of what standard output shows.
+func (a *app) onTerminal() report.Options {
+	opts := a.shown()
+	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
+	if a.global.output == "text" && opts.Width > 0 {
+		opts.Now = a.env.Now()
+	}
+	return opts
 }
 
 // stamped adds what all commands report: the name of the exit code, the project's place, the page of the

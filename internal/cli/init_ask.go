@@ -34,9 +34,9 @@ const (
   none                    trueup sends no purges and no snapshots`
 	noRemoteYet    = ";\n                          waits until you add that remote"
 	aboutManifests = `The first manifests. None of these changes the platform.
-  pull      a file for each live object, so that the first plan is empty
-  examples  a file for each kind, to edit
-  none      an empty folder`
+  pull      a file for each live object, so that the first plan is empty.
+  examples  a file for each kind, to edit.
+  none      an empty folder.`
 	aboutCI = `Files for CI, which plans each pull request and applies what is merged.
   github  writes .github/workflows
   gitlab  writes .gitlab-ci.yml

@@ -610,7 +610,7 @@ func in(w world, name string) map[string]any {
 func (t *truth) item(it plan.Item) {
 	applied, recorded := t.applied[it.Name]
 	has := func(w world) bool { return w[it.Name] != nil }
-	switch it.Cause {
+	switch it.Cause { //nolint:exhaustive // an object as a whole has no other cause
 	case plan.FromThisChange, plan.FromPending:
 		t.line(it, "", it.Cause, it.By, it.Commit, has, true)
 		if recorded {
@@ -645,7 +645,7 @@ func (t *truth) change(it plan.Item, c plan.Change, last any, recorded bool) {
 		t.lines++
 		return // the order of a list is checked in merge
 	}
-	switch c.Cause {
+	switch c.Cause { //nolint:exhaustive // the server of this test keeps all, and adds nothing
 	case plan.FromThisChange, plan.FromPending, plan.FromTakeOver, plan.FromRemoval, plan.FromBoth:
 		if same || !recorded {
 			t.wrong(it, c.Path, "%s, and git has what was applied", c.Cause)

@@ -200,20 +200,21 @@ func priority(item plan.Item, rows []row) rank {
 			return rankServes + rank(kind.RiskServes-risk)
 		}
 	}
+	byOp := map[plan.Op]rank{
+		plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
+		plan.Patch: rankChange, plan.Create: rankCreate,
+	}
+	of, known := byOp[item.Op]
+	if !known {
+		of = rankRest
+	}
 	switch {
-	case item.Op == plan.Blocked:
-		return rankBlocked
-	case item.Op == plan.Post || item.Op == plan.Deferred:
-		return rankPurge
-	case item.Op == plan.Delete || has(func(r row) bool { return r.Mark == markRemove }):
+	case of <= rankRemoval:
+		return of
+	case has(func(r row) bool { return r.Mark == markRemove }):
 		return rankRemoval
 	case has(func(r row) bool { return r.Alarm }):
 		return rankDrift
-	case item.Op == plan.Patch:
-		return rankChange
-	case item.Op == plan.Create:
-		return rankCreate
-	default:
-		return rankRest
 	}
+	return of
 }
