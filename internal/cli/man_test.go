@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"trueup/internal/exit"
 	"trueup/internal/report"
@@ -62,7 +63,7 @@ func TestManWritesPagesTwice(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		var out bytes.Buffer
-		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Dir: dir, Width: 40}
+		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Dir: dir, Width: 40, Now: time.Now}
 		if code := Main(t.Context(), []string{"man", "share/man1"}, env); code != exit.OK {
 			t.Fatalf("exit %d: %s", code, out.String())
 		}

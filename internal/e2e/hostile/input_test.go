@@ -98,7 +98,7 @@ func norwayAndNumbers(p *place) {
 
 func trailingDocuments(p *place) {
 	p.write("manifests/a.yaml", cdnOf("shop", "")+"---\n"+cdnOf("blog", "")+"...\n---\n"+cdnOf("docs", ""))
-	p.says(0, []string{"validate"}, "3 objects: no findings")
+	p.says(0, []string{"validate"}, "Validate: no findings, 3 objects.")
 	for _, trailing := range []string{"...\nkind: CDN\n", "...\n}\n", "--- {}\n{}\n"} {
 		p.write("manifests/a.yaml", cdnOf("shop", "")+trailing)
 		p.must(4, "validate")
@@ -109,7 +109,7 @@ func trailingDocuments(p *place) {
 
 func encodings(p *place) {
 	p.write("manifests/a.yaml", "\ufeff"+strings.ReplaceAll(cdnOf("shop", ""), "\n", "\r\n"))
-	p.says(0, []string{"validate"}, "1 object: no findings")
+	p.says(0, []string{"validate"}, "Validate: no findings, 1 object.")
 	for text, says := range map[string]string{
 		"\xff\xfea\x00:\x00":              "the file is UTF-16",
 		cdnOf("shop", "  x: \xff\n"):      "the byte 0xFF is not UTF-8",
@@ -129,7 +129,7 @@ func encodings(p *place) {
 		said = append(said, fmt.Sprintf("U+%04X", r))
 	}
 	p.write("manifests/a.yaml", text)
-	p.says(4, []string{"validate"}, append(said, "1 object: 51 errors")...)
+	p.says(4, []string{"validate"}, append(said, "Validate: 51 errors, 1 warning, 1 object.")...)
 }
 
 func linksAndPipes(p *place) {
