@@ -154,6 +154,7 @@ func (a *app) flagParts(cmd *cobra.Command) map[string]*pflag.FlagSet {
 			}
 			if parts[part] == nil {
 				parts[part] = pflag.NewFlagSet(part, pflag.ContinueOnError)
+				parts[part].SortFlags = flags.SortFlags
 			}
 			parts[part].AddFlag(f)
 		})

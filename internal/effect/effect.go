@@ -55,7 +55,7 @@ func (s Step) at(index int) any {
 }
 
 // Unshown returns a sentence for each place that the request would change although no line shows it, and
-// for each line that shows something else. body is a merge patch (RFC 7386) of an object with spec live.
+// for each line that shows something else. body is a merge patch (RFC 7396) of an object with spec live.
 func Unshown(body []byte, live any, lines []Line) []string {
 	var patch map[string]any
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -80,7 +80,7 @@ func Unshown(body []byte, live any, lines []Line) []string {
 	return c.found
 }
 
-// Apply returns target with a merge patch applied (RFC 7386, section 2). It changes neither; the result
+// Apply returns target with a merge patch applied (RFC 7396, section 2). It changes neither; the result
 // may share parts with both.
 func Apply(patch, target any) any {
 	fields, ok := patch.(map[string]any)

@@ -1,4 +1,4 @@
-// Package merge compares three JSON values (base, desired, live) and makes the smallest RFC 7386 merge patch that
+// Package merge compares three JSON values (base, desired, live) and makes the smallest RFC 7396 merge patch that
 // brings live to desired; it knows no kind, no file and no server.
 package merge
 

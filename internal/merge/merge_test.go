@@ -214,8 +214,8 @@ func TestComposeCorpus(t *testing.T) {
 	}
 }
 
-// TestApplyRFC7386 is the table of RFC 7386, appendix A.
-func TestApplyRFC7386(t *testing.T) {
+// TestApplyRFC7396 is the table of RFC 7396, appendix A.
+func TestApplyRFC7396(t *testing.T) {
 	for _, c := range [][3]string{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
 		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
