@@ -34,14 +34,16 @@ type Renamed struct {
 type Line struct {
 	Change
 	Rename *Rename
-	// Unserved are the hostnames and locations of which the object serves nothing, or less than before, once
-	// the request is sent. If it is empty, By are the paths of the locations that serve instead of those
-	// which the line takes away.
-	Unserved, By []string
+	// Unserved are the hostnames and locations that the object no longer serves, or only in part, once the
+	// request is sent. If it is empty, ServedBy are the paths of the locations that take over the requests of
+	// those that the line removes or renames. ServedLines sets both.
+	Unserved, ServedBy []string
+	// removed are the live elements that a Rename removes.
+	removed []any
 }
 
 // Lines returns the changes of an item in their order. Each of its Renames is one line, where its first
-// change is.
+// change is. ServedLines also says what is no longer served.
 func (it Item) Lines() []Line {
 	at, hidden := map[int]Line{}, map[int]bool{}
 	if len(it.Renames) > 0 {
@@ -60,7 +62,6 @@ func (it Item) Lines() []Line {
 			lines = append(lines, Line{Change: c})
 		}
 	}
-	it.reroute(lines)
 	return lines
 }
 
@@ -79,6 +80,7 @@ func (it Item) wholeElements() map[string]half {
 // different causes, and a file may say anything, so only elements that fit are part of it.
 func (it Item) renamed(r Rename, halves map[string]half, hidden map[int]bool) (l Line, covered []int) {
 	var fits []Renamed
+	var removed []any
 	for _, e := range r.Elements {
 		was, is := halves[e.Removed], halves[e.Added]
 		if !r.turns(was, is) || !isRemoval(it.Changes[was.index]) || !isAddition(it.Changes[is.index]) || hidden[was.index] || hidden[is.index] {
@@ -86,6 +88,7 @@ func (it Item) renamed(r Rename, halves map[string]half, hidden map[int]bool) (l
 		}
 		hidden[was.index], hidden[is.index] = true, true
 		fits, covered = append(fits, e), append(covered, was.index, is.index)
+		removed = append(removed, it.Changes[was.index].Live)
 	}
 	if len(fits) == 0 {
 		return l, nil
@@ -103,7 +106,7 @@ func (it Item) renamed(r Rename, halves map[string]half, hidden map[int]bool) (l
 		c.Risk = max(c.Risk, it.Changes[i].Risk)
 	}
 	r.Elements = fits
-	return Line{Change: c, Rename: &r}, covered
+	return Line{Change: c, Rename: &r, removed: removed}, covered
 }
 
 // turns reports whether the rename makes one element of the other.

@@ -3,13 +3,20 @@ package plan
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
 
-// reroute adds to lines what the object no longer serves once the request is sent. Of what happened outside
-// git, it knows that of the hostname alone.
+// ServedLines returns the Lines of an item with what the object no longer serves once the request is sent. Of
+// what happened outside git, it knows that of the hostname alone.
+func (it Item) ServedLines() []Line {
+	lines := it.Lines()
+	it.reroute(lines)
+	return lines
+}
+
 func (it Item) reroute(lines []Line) {
 	k, ok := kind.Named(it.Kind)
 	if !ok || it.Op != Patch || it.Request == nil && !it.Happened || k.HostField == "" {
@@ -19,19 +26,16 @@ func (it Item) reroute(lines []Line) {
 	if it.Happened {
 		return
 	}
-	var spec map[string]any
+	kept := sync.OnceValue(it.serving) // few plans need it
 	for i := range lines {
 		l := &lines[i]
-		was := it.takenAway(*l)
+		was := l.takenAway()
 		was = slices.DeleteFunc(was, func(w manifest.Location) bool { return gone != "" && kind.HostKey(w.Host) == gone })
 		if len(was) == 0 {
 			continue
 		}
-		if spec == nil {
-			spec = it.BodySpec()
-		}
-		if _, ok := spec[locations].([]any); ok {
-			l.goesTo(was, manifest.RoutesOf(spec).Locations)
+		if s := kept(); s != nil {
+			l.goesTo(was, s)
 		}
 	}
 }
@@ -56,15 +60,12 @@ func (it Item) leaveHost(lines []Line, field string) (gone string) {
 const locations = "locations"
 
 // takenAway returns the locations that a line removes or renames.
-func (it Item) takenAway(l Line) []manifest.Location {
+func (l Line) takenAway() []manifest.Location {
 	var elements []any
 	switch list, ok := listOf(l.Change); {
 	case l.Left:
 	case l.Rename != nil && l.Rename.List == locations:
-		for _, e := range l.Rename.Elements {
-			i := slices.IndexFunc(it.Changes, func(c Change) bool { return c.Path == e.Removed && isRemoval(c) })
-			elements = append(elements, it.Changes[i].Live)
-		}
+		elements = l.removed
 	case ok && list == locations && isRemoval(l.Change):
 		elements = []any{l.Live}
 	}
@@ -72,15 +73,10 @@ func (it Item) takenAway(l Line) []manifest.Location {
 }
 
 // goesTo finds what serves the requests of locations that are taken away, if that is certain.
-func (l *Line) goesTo(was, now []manifest.Location) {
+func (l *Line) goesTo(was []manifest.Location, kept *serving) {
 	var by, unserved []string
 	for _, w := range was {
-		shares := map[share][]string{}
-		for _, n := range now {
-			s := min(hostShare(w, n), pathShare(w.Path, n.Path))
-			shares[s] = append(shares[s], n.Path)
-		}
-		switch {
+		switch shares := kept.of(w); {
 		case len(shares[all]) > 0:
 			by = append(by, slices.Concat(shares[all], shares[some], shares[unclear])...)
 		case len(shares[unclear]) > 0:
@@ -91,13 +87,57 @@ func (l *Line) goesTo(was, now []manifest.Location) {
 			unserved = append(unserved, w.Host+w.Path)
 		}
 	}
-	if l.Rename != nil && l.Rename.Field == "host" && !slices.ContainsFunc(now, func(n manifest.Location) bool { return hostShare(was[0], n) != none }) {
+	if l.Rename != nil && l.Rename.Field == "host" && len(kept.neighbors(was[0].Host)) == 0 {
 		unserved = []string{l.Rename.From}
 	}
 	if l.Unserved = unserved; unserved == nil {
 		slices.Sort(by)
-		l.By = slices.Compact(by)
+		l.ServedBy = slices.Compact(by)
 	}
+}
+
+// serving are the locations of an object once the request is sent.
+type serving struct {
+	locations []manifest.Location
+	near      map[string][]neighbor // those of neighbors, by host
+}
+
+// serving returns nil if the request does not send the locations.
+func (it Item) serving() *serving {
+	spec := it.BodySpec()
+	if _, sent := spec[locations].([]any); !sent {
+		return nil
+	}
+	return &serving{manifest.RoutesOf(spec).Locations, map[string][]neighbor{}}
+}
+
+// neighbor is a location that may serve requests of a host, and how much of them if the paths are equal.
+type neighbor struct {
+	path  string
+	share share
+}
+
+func (s *serving) neighbors(host string) []neighbor {
+	near, known := s.near[host]
+	if !known {
+		for _, n := range s.locations {
+			if share := hostShare(host, n.Host); share != none {
+				near = append(near, neighbor{n.Path, share})
+			}
+		}
+		s.near[host] = near
+	}
+	return near
+}
+
+// of returns the paths that match requests of a location, by how much of them.
+func (s *serving) of(w manifest.Location) (shares [all + 1][]string) {
+	for _, n := range s.neighbors(w.Host) {
+		if share := min(n.share, pathShare(w.Path, n.path)); share != none {
+			shares[share] = append(shares[share], n.path)
+		}
+	}
+	return shares
 }
 
 // share is how much of the requests of one location another one matches.
@@ -110,14 +150,14 @@ const (
 	all
 )
 
-func hostShare(of, by manifest.Location) share {
+func hostShare(of, by string) share {
 	wild := func(host string) bool { return host == "" || host == "*" }
 	switch {
-	case wild(by.Host) || kind.HostKey(of.Host) == kind.HostKey(by.Host):
+	case wild(by) || kind.HostKey(of) == kind.HostKey(by):
 		return all
-	case wild(of.Host):
+	case wild(of):
 		return some
-	case strings.Contains(of.Host+by.Host, "*"):
+	case strings.Contains(of+by, "*"):
 		return unclear
 	}
 	return none
@@ -128,7 +168,7 @@ func pathShare(of, by string) share {
 	stem, below := strings.CutSuffix(of, "*")
 	other, otherBelow := strings.CutSuffix(by, "*")
 	switch {
-	case strings.Contains(stem+other, "*"):
+	case strings.Contains(stem, "*") || strings.Contains(other, "*"):
 		return unclear
 	case stem == other && below == otherBelow, otherBelow && strings.HasPrefix(stem, other):
 		return all

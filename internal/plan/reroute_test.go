@@ -51,7 +51,7 @@ func TestWhatIsServedNoLonger(t *testing.T) {
 func notServed(t *testing.T, live, want string) string {
 	t.Helper()
 	var lines []string
-	for _, l := range git(t, cdn("shop", want)).has(shop, live).applied(shop, live).item(shop).Lines() {
+	for _, l := range git(t, cdn("shop", want)).has(shop, live).applied(shop, live).item(shop).ServedLines() {
 		path := l.Path
 		if name, is := strings.CutSuffix(path, "]"); is {
 			path = strings.TrimPrefix(name, "locations[")
@@ -59,8 +59,8 @@ func notServed(t *testing.T, live, want string) string {
 		switch {
 		case len(l.Unserved) > 0:
 			lines = append(lines, path+": not "+strings.Join(l.Unserved, " "))
-		case len(l.By) > 0:
-			lines = append(lines, path+": by "+strings.Join(l.By, " "))
+		case len(l.ServedBy) > 0:
+			lines = append(lines, path+": by "+strings.Join(l.ServedBy, " "))
 		}
 	}
 	return strings.Join(lines, "\n")

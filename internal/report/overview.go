@@ -107,7 +107,7 @@ func notices(pl *plan.Plan) []notice {
 
 // unservedBy returns what a CDN stops serving.
 func unservedBy(item plan.Item) (names []string) {
-	for _, l := range item.Lines() {
+	for _, l := range item.ServedLines() {
 		names = append(names, l.Unserved...)
 	}
 	return names

@@ -340,7 +340,7 @@ func opRule(item plan.Item) string {
 func changeRemarks(item plan.Item, at Place) []remark {
 	list := lineRemarks{item: item, at: at, together: map[string]int{}}
 	lost := lossesOf(item)
-	for _, l := range item.Lines() {
+	for _, l := range item.ServedLines() {
 		rule := riskRule(item, l.Change, changeRule(l.Change))
 		if len(l.Unserved) > 0 {
 			rule = "plan/stops"

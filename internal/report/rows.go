@@ -116,11 +116,11 @@ func renamed(l plan.Line) safe {
 // rerouted says what serves requests instead; empty if that is not certain.
 func rerouted(l plan.Line) safe {
 	target := clean("other locations")
-	switch len(l.By) {
+	switch len(l.ServedBy) {
 	case 0:
 		return safe{}
 	case 1:
-		target = clean(l.By[0]).Cut(maxPath)
+		target = clean(l.ServedBy[0]).Cut(maxPath)
 	}
 	if l.Rename != nil {
 		return safetext.F("requests for %s go to %s", clean(l.Rename.From).Cut(maxPath), target)
@@ -232,7 +232,7 @@ func itemRows(item plan.Item, opts Options) []row {
 
 // linesOfItem returns the lines of an item, and its notes as lines.
 func linesOfItem(item plan.Item) []plan.Line {
-	lines := item.Lines()
+	lines := item.ServedLines()
 	for _, c := range item.Notes {
 		lines = append(lines, plan.Line{Change: c})
 	}
