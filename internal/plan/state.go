@@ -76,8 +76,11 @@ func (it Item) state() State {
 	case it.Op == None && slices.Contains(it.Hints, notReady):
 		return NotReady
 	}
-	return map[Op]State{
-		None: InSync, Create: ToCreate, Patch: ToChange, Post: ToPost, Delete: ToDelete,
-		Blocked: Stopped, InFlight: Claimed, Deferred: Later, Kept: LeftAlone,
-	}[it.Op]
+	return tableOfStates[it.Op]
+}
+
+// tableOfStates has the state of an operation, where nothing else tells more.
+var tableOfStates = map[Op]State{
+	None: InSync, Create: ToCreate, Patch: ToChange, Post: ToPost, Delete: ToDelete,
+	Blocked: Stopped, InFlight: Claimed, Deferred: Later, Kept: LeftAlone,
 }

@@ -190,6 +190,12 @@ func tableOfRanks() [rankRest + 1]string {
 	}
 }
 
+// tableOfOpRanks has the rank of each operation whose rows tell no graver one. The others need nothing.
+var tableOfOpRanks = map[plan.Op]rank{
+	plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
+	plan.Patch: rankChange, plan.Create: rankCreate,
+}
+
 func priority(item plan.Item, rows []row) rank {
 	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
 	if has(func(r row) bool { return r.stops }) {
@@ -200,16 +206,12 @@ func priority(item plan.Item, rows []row) rank {
 			return rankServes + rank(kind.RiskServes-risk)
 		}
 	}
-	byOp := map[plan.Op]rank{
-		plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
-		plan.Patch: rankChange, plan.Create: rankCreate,
-	}
-	of, known := byOp[item.Op]
+	of, known := tableOfOpRanks[item.Op]
 	if !known {
 		of = rankRest
 	}
 	switch {
-	case of <= rankRemoval:
+	case of <= rankRemoval: // graver than any row
 		return of
 	case has(func(r row) bool { return r.Mark == markRemove }):
 		return rankRemoval
