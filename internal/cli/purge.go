@@ -30,17 +30,10 @@ func newPurge(a *app) *cobra.Command {
 func newPurgeNew(a *app) *cobra.Command {
 	var opts compose.Options
 	cmd := a.command("new [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
-		if err := a.checkCompose(opts); err != nil {
-			return doc, err
-		}
-		l, err := a.loadValid(ctx, nil, "nothing was written")
+		env, err := a.beginCompose(ctx, opts)
 		if err != nil {
 			return doc, err
 		}
-		if a.global.sandbox {
-			a.log(slog.LevelInfo, report.Banner)
-		}
-		env := a.composeEnv(l)
 		src, err := compose.Gather(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
 		if err != nil {
 			return doc, err
@@ -65,6 +58,21 @@ func newPurgeNew(a *app) *cobra.Command {
 	}
 	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
 	return cmd
+}
+
+// beginCompose checks the options, and reads the manifests beside which a command writes a new one.
+func (a *app) beginCompose(ctx context.Context, opts compose.Options) (env compose.Env, err error) {
+	if err := a.checkCompose(opts); err != nil {
+		return env, err
+	}
+	l, err := a.loadValid(ctx, nil, "nothing was written")
+	if err != nil {
+		return env, err
+	}
+	if a.global.sandbox {
+		a.log(slog.LevelInfo, report.Banner)
+	}
+	return a.composeEnv(l), nil
 }
 
 func (a *app) checkCompose(opts compose.Options) error {

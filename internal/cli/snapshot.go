@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -20,17 +19,11 @@ func newSnapshot(a *app) *cobra.Command {
 func newSnapshotNew(a *app) *cobra.Command {
 	var opts compose.Options
 	cmd := a.command("new DISK", func(ctx context.Context, args []string) (doc report.Document, err error) {
-		if err := a.checkCompose(opts); err != nil {
-			return doc, err
-		}
-		l, err := a.loadValid(ctx, nil, "nothing was written")
+		env, err := a.beginCompose(ctx, opts)
 		if err != nil {
 			return doc, err
 		}
-		if a.global.sandbox {
-			a.log(slog.LevelInfo, report.Banner)
-		}
-		s, err := compose.WriteSnapshot(ctx, a.composeEnv(l), opts, a.running, args[0])
+		s, err := compose.WriteSnapshot(ctx, env, opts, a.running, args[0])
 		switch {
 		case err != nil:
 			return doc, err
