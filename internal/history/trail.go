@@ -129,12 +129,16 @@ func (t *tracker) follow(ctx context.Context, files map[string][]kind.Key) error
 	return t.prove(ctx)
 }
 
+func commitOf(e git.Entry) plan.Commit {
+	return plan.Commit{ID: e.ID, Subject: e.Subject, Author: e.Author, Time: e.Time}
+}
+
 // trail returns the versions of an object by the ids of the contents of its file.
 func (t *tracker) trail(key kind.Key, log []git.Entry, at map[string]int, ids []string) plan.Trail {
 	trail := make(plan.Trail, len(log))
 	for i, e := range log {
 		v := &trail[i]
-		v.Commit = plan.Commit{ID: e.ID, Subject: e.Subject, Author: e.Author, Time: e.Time}
+		v.Commit = commitOf(e)
 		object, known := t.find(ids[i], key)
 		v.Object, v.Open = object, !known
 		begins := object != nil && len(e.Parents) == 0
@@ -212,8 +216,7 @@ func (t *tracker) removals(ctx context.Context, keys []kind.Key) error {
 				break // it is not clear when it left
 			}
 			if was != nil {
-				removal := plan.Commit{ID: e.ID, Subject: e.Subject, Author: e.Author, Time: e.Time}
-				t.trails[key] = plan.Trail{{Commit: removal, Parents: []int{1}}, {Object: was}}
+				t.trails[key] = plan.Trail{{Commit: commitOf(e), Parents: []int{1}}, {Object: was}}
 				break
 			}
 		}
