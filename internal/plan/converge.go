@@ -156,8 +156,7 @@ func (d *decision) judge(res merge.Result) {
 		}
 	}
 	if len(res.Mixed) > 0 {
-		d.item.block(fmt.Sprintf("git and another client both changed %s: --drift report keeps the other change, but trueup sends lists in full", res.Mixed[0]),
-			"add their change to git, or overwrite it with apply --drift overwrite")
+		d.item.block(fmt.Sprintf("git and another client both changed %s: --drift report keeps the other change, but trueup sends lists in full", res.Mixed[0]), d.item.undoOrKeep())
 	}
 	if len(res.Unplaced) > 0 {
 		lost := res.Unplaced[0]

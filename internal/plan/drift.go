@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -43,7 +44,12 @@ func Drift(p *Plan) *Plan {
 		if len(drift) == 0 {
 			continue
 		}
-		if !it.Deleted && !it.Failed {
+		switch {
+		case it.Failed:
+		case it.Deleted:
+			it.Fix = cmp.Or(it.Fix, fmt.Sprintf("create it again with trueup apply --target %s, or remove its manifest from git", it.Key))
+		default:
+			it.Fix = cmp.Or(it.Fix, it.undoOrKeep())
 			it.Changes = drift
 		}
 		it.Happened = true
@@ -98,16 +104,26 @@ func (it Item) orRecreate() string {
 	return fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", it.Key)
 }
 
+// undoOrKeep is what to do about what was changed outside git. Replacing the manifest would lose what git
+// changed.
+func (it Item) undoOrKeep() string {
+	keep := "keep it with trueup pull %[1]s --replace"
+	if slices.ContainsFunc(it.Changes, func(c Change) bool { return !tableOfClasses[c.Class].drift || causeOf(c.Class) == FromBoth }) {
+		keep = "put it into the manifest: trueup pull %[1]s --diff shows it"
+	}
+	return fmt.Sprintf("undo it with trueup apply --target %[1]s, or "+keep, it.Key)
+}
+
 // leaveAll keeps an object that nothing is sent for, because everything that
 // differs was changed outside git, or may have been.
 func (d *decision) leaveAll() {
 	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and trueup leaves it so (--drift report)"
-	d.item.Fix = "add the change to git, or restore git's value with apply --drift overwrite"
+	d.item.Fix = d.item.undoOrKeep()
 	if unsure(d.item.Changes) {
 		d.item.Reason = "trueup can't tell who changed it, and leaves it as it is (--drift report)"
 	}
 	if d.item.Changes[0].Class == merge.UnknownBase {
-		d.item.Fix = fmt.Sprintf("add what is live to git, or let git own the object with apply --take-over %s", d.item.Key)
+		d.item.Fix = fmt.Sprintf("add what is live to git with trueup pull %[1]s --replace, or let git own the object with apply --take-over %[1]s", d.item.Key)
 	}
 	// What git changed meanwhile is live already, and what a write without an
 	// answer was to do is not: the ledger learns of that.
@@ -135,7 +151,7 @@ func (p *Planner) failOnDrift(out *Plan) {
 	for i := range out.Items {
 		it := &out.Items[i]
 		send := it.Op.sends()
-		what, fix := "live was changed outside git", "add the change to git, or overwrite it with apply --drift overwrite"
+		what, fix := "live was changed outside git", it.undoOrKeep()
 		switch {
 		case !p.drifted(*it) || !send && it.Op != None:
 			what = ""

@@ -74,7 +74,7 @@ func TestAListThatBothChangedIsNotHalfSent(t *testing.T) {
 		return `{hostname: a.example.com, upstreams: [` + strings.Join(list, ", ") + `]}`
 	}
 	w := git(t, cdn("a", up("one", "git"))).has("CDN/a", up("one", "theirs")).applied("CDN/a", up("one")).with(policy(plan.ReportDrift))
-	blocked(t, w.item("CDN/a"), true, "git and another client both changed upstreams", "apply --drift overwrite")
+	blocked(t, w.item("CDN/a"), true, "git and another client both changed upstreams", "undo it with trueup apply --target CDN/a, or put it into the manifest: trueup pull CDN/a --diff")
 	w.applied("CDN/a", up("one", "git"))
 	if it := w.item("CDN/a"); it.Op != plan.Kept || len(it.Lists) > 0 || len(it.Changes) != 2 {
 		t.Errorf("%+v", it)
@@ -183,7 +183,7 @@ func TestFailOnDriftSendsNothing(t *testing.T) {
 	if p.Sends() || !p.Differs() {
 		t.Errorf("%+v", p.Summary)
 	}
-	blocked(t, find(t, p, "CDN/a"), true, "live was changed outside git", "apply --drift overwrite")
+	blocked(t, find(t, p, "CDN/a"), true, "live was changed outside git", "undo it with trueup apply --target CDN/a, or put it into the manifest: trueup pull CDN/a --diff")
 	blocked(t, find(t, p, "CDN/new"), false, "another object was changed outside git")
 	if it := find(t, p, "CDN/a"); len(it.Changes) != 2 {
 		t.Errorf("%+v", it)
@@ -197,7 +197,7 @@ func TestFailOnDriftSendsNothing(t *testing.T) {
 		t.Errorf("a person allowed it: %+v", it)
 	}
 	unknown := git(t, cdn("a", `{hostname: a.example.com, tls: {forced: "true"}}`)).has("CDN/a", `{hostname: a.example.com}`).with(policy(plan.FailOnDrift))
-	blocked(t, unknown.item("CDN/a"), true, "trueup can't tell whether live was changed outside git", "apply --drift overwrite")
+	blocked(t, unknown.item("CDN/a"), true, "trueup can't tell whether live was changed outside git", "undo it with trueup apply --target CDN/a, or keep it with trueup pull CDN/a --replace")
 	calm := drifted(t).has("CDN/a", `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: a}}`)
 	usual := calm.make()
 	failing := calm.with(policy(plan.FailOnDrift)).make()

@@ -97,8 +97,9 @@ func glance(rows []row) string {
 	return b.String()
 }
 
-// forMany returns the item with a request path that names no object.
+// forMany returns the item with a request path and a fix that name no object.
 func forMany(item plan.Item) plan.Item {
+	item.Fix = strings.ReplaceAll(item.Fix, item.String(), "KIND/NAME")
 	if item.Request == nil {
 		return item
 	}
