@@ -86,7 +86,7 @@ func (r *run) orConfigured(s Selection) (Selection, error) {
 	}
 	if len(s) == 0 {
 		return s, errors.New("no address of the platform is configured: set TRUEUP_DELIVERY_URL and TRUEUP_COMPUTE_URL, " +
-			"or choose a profile (docs/configuration.md), or try --sandbox")
+			"or choose a profile with --profile, or try --sandbox")
 	}
 	return s, nil
 }

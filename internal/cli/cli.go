@@ -168,9 +168,9 @@ func (e *crashError) Error() string {
 	case string:
 		what = v
 	}
-	text := fmt.Sprintf("internal error: %.300s; this is a bug in trueup: report it with the output of -v", what)
+	text := fmt.Sprintf("internal error: %.300s. This is a bug in trueup: report it with the output of -v", what)
 	if e.sent {
-		text += "; requests may have been sent: run apply again, which first looks up what happened to them"
+		text += ". Requests may have been sent: run apply again, which first looks up what happened to them"
 	}
 	return text
 }

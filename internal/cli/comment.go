@@ -87,7 +87,7 @@ func (a *app) comment(ctx context.Context, opts commentOptions, file string) (do
 	}
 	switch {
 	case ci.Host == forge.NoHost:
-		return doc, errors.New("this is not a CI run of GitHub or GitLab, so trueup does not know where to comment: run it there (docs/comment.md)")
+		return doc, errors.New("this is not a CI run of GitHub or GitLab, so trueup does not know where to comment: run it there")
 	case opts.issue == "" && p.Pull == 0:
 		return doc, fmt.Errorf("%w: this run does not belong to a pull request: name one with --pr NUMBER", errNotPosted)
 	case opts.result != "" && code != exit.OK && code != exit.Changes:
@@ -130,7 +130,7 @@ func (o commentOptions) check() error {
 	return cmp.Or(
 		refuse(o.pull < 0, "--pr is %d: write the number of a pull request", o.pull),
 		refuse(o.issue == "" && o.result != "", "--result belongs to an issue: use it with --issue TITLE"),
-		refuse(o.result != "" && exit.Parse(o.result) < 0, "--result is %q: write a name or an exit code of docs/exit-codes.md", o.result),
+		refuse(o.result != "" && exit.Parse(o.result) < 0, "--result is %q: write an exit code of trueup, such as 2, or its name", o.result),
 		refuse(o.issue != "" && o.pull != 0, "use either --issue or --pr"),
 		refuse(strings.ContainsFunc(o.key+o.issue, isControl), "--key and --issue must each be one line of text"),
 	)

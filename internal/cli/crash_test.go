@@ -14,7 +14,7 @@ import (
 // this program.
 func oneLine(t *testing.T, stderr, says string) {
 	t.Helper()
-	if strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "trueup: internal error: "+says) || !strings.Contains(stderr, "; this is a bug") {
+	if strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "trueup: internal error: "+says) || !strings.Contains(stderr, "This is a bug") {
 		t.Errorf("standard error is %q", stderr)
 	}
 }
@@ -44,7 +44,7 @@ func TestAPanicIsAnError(t *testing.T) {
 			t.Errorf("%s: exit %d: %s", command, code, stdout)
 		}
 		oneLine(t, stderr, says)
-		if len(stderr) > 600 || strings.Contains(stderr, "requests may have been sent") {
+		if len(stderr) > 600 || strings.Contains(stderr, "Requests may have been sent") {
 			t.Errorf("%s: standard error is %q", command, stderr)
 		}
 		content, err := os.ReadFile(filepath.Join(s.dir, "out.json"))
@@ -91,14 +91,14 @@ func TestAPanicAfterRequestsSaysSo(t *testing.T) {
 			t.Errorf("%s: exit %d", format, code)
 		}
 		oneLine(t, errs.String(), "runtime error: index out of range")
-		if !strings.Contains(errs.String(), "requests may have been sent: run apply again, which first looks up") {
+		if !strings.Contains(errs.String(), "Requests may have been sent: run apply again, which first looks up") {
 			t.Errorf("%s: standard error is %q", format, errs.String())
 		}
 		content, err := os.ReadFile(filepath.Join(s.dir, "out.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		failure(t, string(content), exit.Error, "requests may have been sent")
+		failure(t, string(content), exit.Error, "Requests may have been sent")
 	}
 	if writes := s.writes(); len(writes) != 1 {
 		t.Errorf("%d writes, want the one of the first run", len(writes))

@@ -46,7 +46,7 @@ func (a *app) removedKeys(ctx context.Context, args []string) ([]kind.Key, error
 		return nil, err
 	}
 	if manifest.Unread(l.Findings) || l.Project.Partly(a.dir(), nil) {
-		return nil, errors.New("trueup read only part of the project, so these may be in git: run it in the folder of trueup.yaml, and fix what validate warns about")
+		return nil, errors.New("trueup read only part of the project, so these may be in git. Run it in the folder of trueup.yaml, and fix what validate warns about")
 	}
 	keys := make([]kind.Key, len(args))
 	for i, arg := range args {

@@ -434,6 +434,6 @@ func verifyLedger(ctx context.Context, l *ledger.Ledger, _ []string) (doc report
 		say(&doc, "nothing is damaged; records: %d", found.Records)
 		return doc, nil
 	}
-	return doc, exit.With(exit.NeedsPerson, fmt.Errorf("damaged places in the ledger: %d; readable records: %d; copy the ledger first. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import (docs/ledger.md)",
+	return doc, exit.With(exit.NeedsPerson, fmt.Errorf("damaged places in the ledger: %d; readable records: %d. Copy the ledger first. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import",
 		len(found.Damage), found.Records))
 }

@@ -135,7 +135,7 @@ func (a *app) askRebind(what, from, to string) error {
 	case from == "":
 		return nil
 	case !a.env.StdinIsTTY:
-		return exit.With(exit.NeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here: correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
+		return exit.With(exit.NeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here. Correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
 	}
 	return a.wantYes("nothing was replaced", "The %s is %s in the ledger, and %s here.\ntrueup will send tokens to %[3]s. Is that the same platform and workspace under a new name?\nType yes to replace the ledger's: ", what, from, to)
 }
@@ -202,7 +202,7 @@ func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Obje
 // askAdopted asks which requests were sent before. Without a terminal, the flag must say it.
 func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 	if !a.env.StdinIsTTY {
-		return "", fmt.Errorf("git has requests that are sent once (%d, such as %s), and the new ledger does not know which were sent before: add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
+		return "", fmt.Errorf("the new ledger does not know which purges and snapshots in git were sent before (%d, such as %s): add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
 	}
 	answer, err := a.ask("Requests in git that are sent once: %d, such as %s.\nWhich of them were sent before, so that trueup must not send them again?\nall, none, or a pattern of their names: ", len(once), once[0].Key())
 	return answer, cmp.Or(err, refuse(answer == "", "no answer: no ledger was created"))

@@ -37,9 +37,9 @@ func (o *planOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.AllowRecreate, "allow-recreate", nil, "create `KIND/NAME` again after it was deleted, with other data; repeatable")
 	f.BoolVar(&o.AllowEmptyLive, "allow-empty-live", false, "continue even if no object in the ledger is live")
 	f.IntVar(&o.MaxCreates, "max-creates", 0, "allow up to `N` creations in an area that trueup applied to before; a few are always allowed")
-	f.BoolVar(&o.Prune, "prune", false, "delete objects that were removed from git, if trueup provably created them (docs/deleting.md)")
+	f.BoolVar(&o.Prune, "prune", false, "delete objects that were removed from git, if trueup provably created them")
 	f.IntVar(&o.MaxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")
-	f.StringVar(&o.BaseRef, "base-ref", "", "compare with `REF` (docs/causes.md); --prune deletes only what had a manifest there")
+	f.StringVar(&o.BaseRef, "base-ref", "", "compare with `REF`; --prune deletes only what had a manifest there")
 	f.StringVar((*string)(&o.Drift), "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
 	var policies []string
 	for _, policy := range plan.DriftPolicies() {
@@ -133,7 +133,7 @@ func newPlan(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
-	f.BoolVar(&offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger (docs/causes.md)")
+	f.BoolVar(&offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger")
 	return cmd
 }
 

@@ -209,7 +209,7 @@ func faultHelp() string {
 	for _, e := range fault.Effects() {
 		fmt.Fprintf(&b, "  %-40s %s\n", e.Form, e.Summary)
 	}
-	return b.String() + "\ndocs/sandbox.md explains them."
+	return b.String()
 }
 
 func newSandboxSeed(a *app) *cobra.Command {

@@ -159,7 +159,7 @@ func (m *maker) findWaiting() {
 	requests, _ := plan.Requests(m.Set, m.known.View, m.known.At)
 	for _, r := range m.made {
 		for _, w := range requests {
-			if w.Waits() && w.Status != plan.Refused && w.Spec.Covers(r.Spec) {
+			if w.Waits() && w.Status != plan.Rejected && w.Spec.Covers(r.Spec) {
 				r.Key, r.Status, r.File, r.Line = w.Key, files.Unchanged, w.Manifest.Path, w.Manifest.Line
 				break
 			}

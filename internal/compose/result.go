@@ -191,7 +191,7 @@ func OverLimits(h plan.HostUsage) string {
 		return fmt.Sprintf("%s would have %s active at once: later runs of apply send what does not fit", h.Hostname, strings.Join(over, " and "))
 	}
 	if over := h.AtMost.Exceeds(purge.Limits()); over != nil {
-		return fmt.Sprintf("%s would have %s active at once if the platform counts each path per subdomain: it may refuse some",
+		return fmt.Sprintf("%s would have %s active at once if the platform counts each path per subdomain: it may reject some",
 			h.Hostname, strings.Join(over, " and "))
 	}
 	return ""
@@ -265,7 +265,7 @@ const active = "active"
 func Statuses() []string {
 	list := []string{active}
 	for _, s := range []plan.Status{
-		plan.Due, plan.Refused, plan.Begun, plan.Again, plan.Unclear, plan.Accepted, plan.Done, plan.GivenUp, plan.NotKnown,
+		plan.Due, plan.Rejected, plan.Begun, plan.Again, plan.Unclear, plan.Accepted, plan.Done, plan.GivenUp, plan.NotKnown,
 	} {
 		list = append(list, string(s))
 	}

@@ -186,7 +186,7 @@ func (o Options) exposed(file string, info fs.FileInfo, readOnly bool) (warning 
 	case mode&0o077 == 0:
 		return "", nil
 	case mounted || InCI(o.Getenv):
-		return fmt.Sprintf("%s has a token that other users can read (mode %04o): mount it with mode 0400 or 0440", file, mode), nil
+		return fmt.Sprintf("other users can read the token in %s (mode %04o): mount it with mode 0400 or 0440", file, mode), nil
 	}
 	return "", fmt.Errorf("other users can read or write %s (mode %04o): chmod 600 %s", file, mode, file)
 }

@@ -68,7 +68,7 @@ func TestATokenIsReadFromAFile(t *testing.T) {
 		{name: "group reads", content: canary, mode: 0o640, says: "other users can read or write "},
 		{name: "all read", content: canary, mode: 0o604, says: "chmod 600 "},
 		{name: "group writes", content: canary, mode: 0o620, says: "chmod 600 "},
-		{name: "as CI mounts it", content: canary, mode: 0o666, ci: "true", warns: "other users can read (mode 0666)"},
+		{name: "as CI mounts it", content: canary, mode: 0o666, ci: "true", warns: "other users can read the token in"},
 		{name: "CI is off", content: canary, mode: 0o644, ci: "false", says: "chmod 600 "},
 		{name: "another user's", content: canary, mode: 0o600, uid: 54321, says: "belongs to user 54321"},
 	} {

@@ -191,7 +191,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	case answer.Status == http.StatusForbidden:
 		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.platform.API.Workspace.Name)
 	case answer.Class == api.Misdirected:
-		f.Fix = "compare workspace: in trueup.yaml with the workspaces section of your profile in the web console, and the address with the platform's document"
+		f.Fix = "compare workspace: in trueup.yaml with the workspaces section of your profile in the web console, and the address with the platform's documentation"
 	}
 	return f
 }

@@ -101,7 +101,7 @@ func (f Facts) ValuesInWords() string {
 	case f.OnlyThese:
 		return words + ", and no others"
 	}
-	return words + ", which the platform's document shows; there may be others"
+	return words + ", as documented; there may be others"
 }
 
 // listInWords says how the elements of a list are compared.

@@ -120,7 +120,7 @@ func (t *Topic) title() string {
 func (t *Topic) noField(parts []string) error {
 	of, hint := "trueup's schema of it", ""
 	if t.Kind != nil {
-		of = "the platform's document"
+		of = "the platform's documentation"
 	}
 	for i := range parts {
 		if _, ok := t.root.At(parts[:i+1]); ok {

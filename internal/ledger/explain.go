@@ -25,7 +25,7 @@ func Explain(rec Record) (message, fix string) {
 		}
 		return message, ""
 	case Rejected:
-		return fmt.Sprintf("%s was refused%s%s; nothing was executed", key, at(rec.ClaimedAt), said(rec.Outcome)), ""
+		return fmt.Sprintf("%s was rejected%s%s; nothing was executed", key, at(rec.ClaimedAt), said(rec.Outcome)), ""
 	case Adopted:
 		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, answered(rec.Outcome)), ""
 	case Abandoned:
@@ -119,7 +119,7 @@ func resolve(key kind.Key) string {
 func NameQuestion(key kind.Key) string {
 	name := ShellWord(key.String())
 	return "if you sent that request by other means, run trueup ledger adopt " + name +
-		"; otherwise give the manifest another name, and run trueup ledger resolve " + name + " --abandon --reason TEXT"
+		". Otherwise give the manifest another name, and run trueup ledger resolve " + name + " --abandon --reason TEXT"
 }
 
 func sender(c *Claim) string {

@@ -28,7 +28,7 @@ func problem(fix, format string, args ...any) *ProblemError {
 func Problem(err error) *ProblemError {
 	p, ok := errors.AsType[*ProblemError](err)
 	if !ok && errors.Is(err, ErrDamaged) {
-		return problem("restore the damaged files from a copy: trueup ledger verify lists them; without a copy, see docs/ledger.md", "%v", err)
+		return problem("run trueup ledger verify, and restore the files that it names from a copy, or the ledger from an export", "%v", err)
 	}
 	return p
 }
@@ -85,8 +85,8 @@ func (l *Ledger) refusedHere() *ProblemError {
 	case l.store == nil:
 		return problem("run trueup ledger init, which says what to write into trueup.yaml", "no ledger is configured")
 	case l.local && l.cfg.InCI && !l.cfg.EphemeralOK:
-		return problem("use a ledger that all runs share; if the runner keeps its disk, add --ledger-ephemeral-ok",
-			"trueup refuses a ledger in a file in CI: a runner's disk is lost after the run, together with the record of what was sent")
+		return problem("use a ledger that all runs share, or add --ledger-ephemeral-ok if the runner keeps its disk",
+			"trueup refuses a ledger in a file in CI: the runner's disk is lost after the run, and the ledger with it")
 	}
 	return nil
 }
@@ -114,10 +114,10 @@ func (l *Ledger) missing(err error) *ProblemError {
 	case l.cfg.ID == "":
 		return problem("run trueup ledger init", "there is no ledger at %s", l.cfg.Store)
 	case l.local && !l.cfg.StoreFromEnv && !l.Remembers():
-		return problem("on the machine that has it, move it to a store that everybody can reach (docs/howto/move-the-ledger.md); if it is lost, restore it: trueup ledger import FILE",
+		return problem("on the machine that has it, run trueup ledger export and move it to a shared store. If it is lost, run trueup ledger import FILE",
 			"this project's ledger is a folder on another machine, or was removed here: %s does not exist, so trueup does not know what was sent", l.cfg.Store)
 	}
-	return problem("restore it: trueup ledger import FILE; or start a new one: remove its id from trueup.yaml, "+
+	return problem("restore it: trueup ledger import FILE. Or start a new one: remove its id from trueup.yaml, "+
 		"and run trueup ledger init, which asks what was sent before",
 		"ledger %s is missing at %s, so trueup does not know what was sent", l.cfg.ID, l.cfg.Store)
 }

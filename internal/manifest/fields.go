@@ -77,7 +77,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	names := slices.Sorted(maps.Keys(f.Fields))
 	unused := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, used := tree[name]; return used })
 	fix := suggestion(p.name, unused, "did you mean %s?", "remove it if it is a mistake; the known fields here are "+strings.Join(names, ", "))
-	c.atMember(p, ruleUnknownField, diag.Warning, "the platform's document shows no field "+quoteName(p.name)+" here", fix)
+	c.atMember(p, ruleUnknownField, diag.Warning, "the platform documents no field "+quoteName(p.name)+" here", fix)
 }
 
 // unlessUndocumented ends the fix of a misspelling, before the name of the rule.
@@ -113,7 +113,7 @@ func otherCase(word string, known []string) string {
 	return quoteText(meant[0])
 }
 
-// checkSeen reports a value that the platform's document does not show, if it shows others. A misspelt
+// checkSeen reports a value that the platform does not document, if it documents others. A misspelt
 // value is an error.
 func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
@@ -129,7 +129,7 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if c.file.full(diag.Warning) {
 		return
 	}
-	fix := suggestion(value, f.Seen, "did you mean %q?", "check it: the document shows "+strings.Join(quoted(f.Seen), ", "))
+	fix := suggestion(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoted(f.Seen), ", "))
 	c.file.add(n.Line, n.Column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
-		fmt.Sprintf("the platform's document shows no value %s for %s", quoteName(value), f.Name), fix)
+		fmt.Sprintf("the platform documents no value %s for %s", quoteName(value), f.Name), fix)
 }

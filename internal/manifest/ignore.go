@@ -90,7 +90,7 @@ func (m Silence) problem() (message, fix string) {
 				names = append(names, r.Name)
 			}
 		}
-		fix = suggestion(m.Rule, names, "did you mean %s?", "see the list in docs/rules, or trueup explain NAME")
+		fix = suggestion(m.Rule, names, "did you mean %s?", "write the name that a finding shows in brackets")
 		return "there is no rule " + quoteName(m.Rule), fix
 	case rule.Severity == diag.Error:
 		return m.Rule + " is an error, and errors can't be silenced", "fix what it finds, and remove the comment"

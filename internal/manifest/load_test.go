@@ -130,7 +130,7 @@ func TestFindings(t *testing.T) {
 		{"misspelt annotation", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p, annotations: {trueup.dev/kept: a}}\nspec: {hostname: a.example.com, paths: [/a]}\n", `3:35: error: there is no field "trueup.dev/kept"`, "write trueup.dev/keep"},
 		{"field that is not known", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  names: [b]\n  domains: [b]\n"), "8:3: warning: ", "did you mean subdomains?"},
 		{"misspelt value", cdnWith("  upstreams: [{scheme: httpps}]"), "[misspelt-value]", `write scheme: "https"; if`},
-		{"value that is not known", cdnWith("  upstreams: [{scheme: grpc}]"), "[unknown-value]", `check it: the document shows "https", "http"`},
+		{"value that is not known", cdnWith("  upstreams: [{scheme: grpc}]"), "[unknown-value]", `check it: the platform documents "https", "http"`},
 		{"duplicate key", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  hostname: b\n"), "7:3: error: the mapping has the key \"hostname\" twice", ""},
 		{"merged duplicate", purgeOf("  <<: {paths: [/b], paths: [/c]}\n  hostname: a.example.com\n  paths: [/a]\n"), "[yaml-duplicate-key]", "keep one"},
 		{"alias without anchor", purgeOf("  hostname: a.example.com\n  paths: [*.jpg]\n"), "6:11: error", "quotes"},

@@ -187,7 +187,7 @@ func checkRatelimitOdd(s *subject) {
 	for at, limit := range s.each(ratelimits) {
 		for _, field := range []string{"rate", "period", "penalty_period"} {
 			if value, ok := number(limit, field); ok && (value < 0 || value != math.Trunc(value)) {
-				s.report(child(at, field), fmt.Sprintf("%s is %s, which is not a whole number from 0", field, short(fmt.Sprint(limit[field]))),
+				s.report(child(at, field), fmt.Sprintf("%s is %s: it must be a whole number, and not negative", field, short(fmt.Sprint(limit[field]))),
 					"write a whole number without quotes, such as "+field+": 60")
 			}
 		}

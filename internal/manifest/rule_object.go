@@ -45,7 +45,7 @@ func checkNameOdd(s *subject) {
 	name := text(mapping(s.Doc, "metadata"), "name")
 	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !inHostname(r) })
 	if !plain && nameProblem(name) == "" {
-		s.report("metadata.name", fmt.Sprintf("the name %q may be refused", name),
+		s.report("metadata.name", fmt.Sprintf("the platform may reject the name %q", name),
 			"use lower-case letters, digits, hyphens and dots, and start and end with a letter or digit")
 	}
 }

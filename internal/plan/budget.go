@@ -149,7 +149,7 @@ func (b *budget) post(u use) bool {
 	}
 	u.item.Purge.Active, u.item.Purge.Budget = b.active.once, b.total.once
 	if over := b.total.each.Exceeds(purge.Limits()); over != nil {
-		u.item.hint(fmt.Sprintf("the platform may refuse it: if it counts each path per subdomain, %s are active for %s",
+		u.item.hint(fmt.Sprintf("the platform may reject it: if it counts each path per subdomain, %s are active for %s",
 			strings.Join(over, ", "), u.spec.Hostname))
 	}
 	return true

@@ -152,7 +152,7 @@ func (d *decision) judge(res merge.Result) {
 	}
 	for _, c := range res.Changes {
 		if c.Path == d.manifest.Kind.HostField {
-			d.item.hint("the platform's document does not say that a hostname can be changed")
+			d.item.hint("the platform does not document that a hostname can be changed")
 		}
 	}
 	if len(res.Mixed) > 0 {

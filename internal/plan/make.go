@@ -116,7 +116,7 @@ const noLedger = "the ledger can't be used"
 func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
 	if view.Unseen {
-		out.note("this machine has not seen the ledger before, so it would not notice a rollback (docs/ledger.md)")
+		out.note("this machine has not seen the ledger before, so it would not notice if an older version of it was restored")
 	}
 	if view.Problem == "" {
 		return

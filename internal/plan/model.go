@@ -128,7 +128,7 @@ type Item struct {
 	// Recreate says that a person allowed to create it again.
 	Recreate bool `json:"recreate,omitempty"`
 	// Resend says that a run which is gone may have sent the request: apply sends it
-	// again under the same name, and the platform refuses a duplicate.
+	// again under the same name, and the platform rejects a duplicate.
 	Resend bool `json:"resend,omitempty"`
 	// Lost says that the request of a run which is gone can't be sent again
 	// safely: apply records that a person must decide.

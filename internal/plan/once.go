@@ -83,8 +83,8 @@ func (d *decision) unrecorded() bool {
 		return false
 	}
 	name := ledger.ShellWord(d.item.String())
-	d.item.block(fmt.Sprintf("git had %s at %s, but the ledger has no record of it: the record was lost, and the request may have been executed", d.item.Key, finished),
-		fmt.Sprintf("restore the ledger from a copy; or, if it was executed, run trueup ledger adopt %s, and if not, "+
+	d.item.block(fmt.Sprintf("git had %s at %s, but the ledger has no record of it. The record was lost, and the request may have been executed", d.item.Key, finished),
+		fmt.Sprintf("restore the ledger from a copy. Or, if it was executed, run trueup ledger adopt %s. If not, run "+
 			"trueup ledger resolve %s --repost --reason TEXT: the next apply sends it", name, name))
 	return true
 }
@@ -158,6 +158,6 @@ func (d *decision) post() {
 	spec, _ := purge.Parse(d.item.BodySpec()) // what is sent, perhaps without fields that an override omits
 	d.item.Purge = newPurgeInfo(spec)
 	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
-		d.item.hint("the platform refused it before: " + d.rec.Outcome.Message)
+		d.item.hint("the platform rejected it before: " + d.rec.Outcome.Message)
 	}
 }

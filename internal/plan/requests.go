@@ -20,8 +20,8 @@ const (
 	// Due is in git and was never sent, or provably not executed: the next
 	// apply sends it.
 	Due Status = "due"
-	// Refused was refused by the platform: the next apply tries again.
-	Refused Status = "refused"
+	// Rejected was rejected by the platform: the next apply tries again.
+	Rejected Status = "rejected"
 	// Begun is claimed by a run that may still be going.
 	Begun Status = "in-flight"
 	// Again was begun by a run that is gone: the next apply sends it again, safely.
@@ -59,7 +59,7 @@ type RequestStatus struct {
 
 // Waits reports whether the next apply sends it.
 func (r RequestStatus) Waits() bool {
-	return r.Manifest != nil && slices.Contains([]Status{Due, Refused, Again}, r.Status)
+	return r.Manifest != nil && slices.Contains([]Status{Due, Rejected, Again}, r.Status)
 }
 
 // HostUsage is the usage of the limits of a hostname (docs/platform.md 8).
@@ -105,7 +105,7 @@ func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStat
 
 // rank sorts the requests: first those that a person must decide about, last those that are over.
 func (r RequestStatus) rank() int {
-	order := []Status{Unclear, Begun, Again, Refused, Due, NotKnown, Accepted, Done, GivenUp}
+	order := []Status{Unclear, Begun, Again, Rejected, Due, NotKnown, Accepted, Done, GivenUp}
 	at := 2 * slices.Index(order, r.Status)
 	if r.Active {
 		at--
@@ -118,7 +118,7 @@ func (r *RequestStatus) read(rec ledger.Record, at ledger.Instant, terms ledger.
 	r.Status = cmp.Or(
 		map[ledger.Standing]Status{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unclear}[rec.Standing(at, terms)],
 		map[ledger.State]Status{
-			ledger.Rejected: Refused, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
+			ledger.Rejected: Rejected, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
 		}[rec.State], Due)
 	r.Says, r.Fix = ledger.Explain(rec)
 	if rec.AcceptedAt != nil {
@@ -127,7 +127,7 @@ func (r *RequestStatus) read(rec ledger.Record, at ledger.Instant, terms ledger.
 	if since, ok := activeSince(rec, at.Now); ok {
 		r.Active, r.Since, r.Until = true, since, since.Add(activeFor)
 	}
-	if rec.Spec == nil || r.Manifest != nil && (r.Status == Due || r.Status == Refused) {
+	if rec.Spec == nil || r.Manifest != nil && (r.Status == Due || r.Status == Rejected) {
 		return
 	}
 	sent := newUse(r.Key, rec.Spec)

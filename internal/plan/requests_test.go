@@ -53,7 +53,7 @@ func TestRequests(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{
-		"lost unknown until 22 09:00", "asked unknown", "unheard unknown left", "young in-flight until 22 10:00", "away refused left", "refused refused", "due due",
+		"lost unknown until 22 09:00", "asked unknown", "unheard unknown left", "young in-flight until 22 10:00", "away rejected left", "refused rejected", "due due",
 		"edited posted until 22 09:00 edited", "left posted until 21 10:00 left", "old posted", "adopted adopted", "given-up abandoned",
 	}
 	if !slices.Equal(got, want) {

@@ -321,7 +321,7 @@ func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.
 func again(item plan.Item, opts Options) safe {
 	switch {
 	case item.Resend:
-		return clean("sent again: the platform refuses the name if it was executed")
+		return clean("sent again: the platform rejects the name if it was executed")
 	case item.Recreate:
 		return clean("created again, as you allowed: it has other data")
 	case item.Deleted:

@@ -157,11 +157,10 @@ func (r remark) Means() safe {
 	return sarifText(safetext.F("The rule %s of trueup.", r.ID()))
 }
 
-// Help also names the page about the rule.
+// Help also names the command that explains a rule of manifests.
 func (r remark) Help() safe {
-	page := safetext.F("rules/%s", r.ID())
 	if _, rank := ruleNamed(r.rule); rank > 0 {
-		page = clean("reports")
+		return r.Means()
 	}
-	return safetext.F("%s See docs/%s.md in the manual of trueup.", r.Means(), sarifText(page))
+	return safetext.F("%s trueup explain %s says why it matters and how to fix it.", r.Means(), sarifText(r.ID()))
 }

@@ -77,7 +77,7 @@ func (s *Setup) addCI(ctx context.Context, o Options) error {
 	}
 	for _, name := range []string{s.folder, branch} {
 		if !isPlain(name) {
-			return fmt.Errorf("the name %q is not of letters, digits and . _ / - alone: write the files by hand (docs/ci.md)", name)
+			return fmt.Errorf("the name %q has other characters than letters, digits and . _ / -: rename it, or write the CI files by hand", name)
 		}
 	}
 	fill := strings.NewReplacer("OWNER/trueup", parts[1], "COMMIT", parts[2],
@@ -115,7 +115,7 @@ func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error)
 func (s *Setup) nextForCI(branch, text string) string {
 	store, note := s.Project.Ledger.Store, ""
 	if strings.HasPrefix(s.Store, "file:") {
-		note = "The ledger is on this machine only, so CI can't use it: docs/ledger.md has other stores.\n"
+		note = "The ledger is on this machine only, so CI can't use it: move it to git:REF or s3://BUCKET/PREFIX.\n"
 	}
 	if store == "" || strings.HasPrefix(store, "file:") {
 		store = "the store of a ledger that CI can use, once you have one"

@@ -193,7 +193,7 @@ func (s *Setup) completeProject(o Options) error {
 	}
 	if o.Ledger != "" && o.Ledger != None {
 		if was := p.Ledger.Store; was != "" && was != o.Ledger {
-			return fmt.Errorf("--ledger is %s, and %s names another: to move a ledger, see docs/ledger.md", o.Ledger, file)
+			return fmt.Errorf("--ledger is %s, and %s names another: to move it, run trueup ledger export, change ledger.store, and run trueup ledger import", o.Ledger, file)
 		}
 		p.Ledger.Store = o.Ledger
 	}
@@ -234,5 +234,5 @@ func (s *Setup) Next() string {
 	case s.knowsAddress():
 		return "Next: run trueup plan, and git add the new files.\n" + s.next
 	}
-	return "Next: git add the new files. Set the addresses and tokens of your platform (docs/configuration.md), and test them with trueup doctor. Then run trueup plan.\n" + s.next
+	return "Next: git add the new files. Set the addresses and tokens of your platform (trueup help lists the variables), and test them with trueup doctor. Then run trueup plan.\n" + s.next
 }

@@ -1,6 +1,7 @@
-// Command prose writes the texts that trueup prints below DIR, so that a prose
-// linter can read them: string literals of Go files, help and texts of rules. Each
-// text stays in its line, so that a finding names the line of the source.
+// Command prose finds sentences of more than 25 words in the texts that trueup shows:
+// string literals of Go files, strings of JSON Schemas, comments and descriptions of
+// YAML files, text of HTML templates, and text files as they are. It writes the texts
+// below DIR for a prose linter. Each stays in its line, so that findings name the line.
 //
 //	prose DIR FILE...
 package main
@@ -13,38 +14,86 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 func main() {
+	failed := false
 	for _, file := range os.Args[2:] {
-		if err := extract(os.Args[1], file); err != nil {
-			fmt.Fprintln(os.Stderr, "prose:", err)
-			os.Exit(1)
+		lines, err := extract(file)
+		if err == nil {
+			err = write(filepath.Join(os.Args[1], file+".txt"), lines)
 		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "prose:", err)
+			failed = true
+		}
+		for _, line := range long(lines) {
+			fmt.Printf("%s:%d: a sentence has at most %d words: make two of it\n", file, line, most)
+			failed = true
+		}
+	}
+	if failed {
+		os.Exit(1)
 	}
 }
 
-func extract(dir, file string) error {
+func write(file string, lines []string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644)
+}
+
+func extract(file string) ([]string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lines := strings.Split(string(data), "\n")
-	if strings.HasSuffix(file, ".go") {
-		if lines, err = literals(file, data, len(lines)); err != nil {
-			return err
+	switch filepath.Ext(file) {
+	case ".go":
+		lines, err = literals(file, data, len(lines))
+	case ".json":
+		each(lines, values)
+	case ".yml":
+		each(lines, func(line string) string { _, text, _ := strings.Cut(comment.FindString(line), " "); return text })
+		lines = sentences(lines)
+	case ".tmpl":
+		each(lines, func(line string) string {
+			return strings.Join(sentences(tag.Split(action.ReplaceAllString(line, "it"), -1)), " ")
+		})
+	default:
+		lines = sentences(lines)
+	}
+	return lines, err
+}
+
+func each(lines []string, f func(string) string) {
+	for i, line := range lines {
+		lines[i] = f(line)
+	}
+}
+
+var (
+	value   = regexp.MustCompile(`: "(?:[^"\\]|\\.)*"`)
+	comment = regexp.MustCompile(`# .*|description: .*`)
+	action  = regexp.MustCompile(`\{\{.*?\}\}`)
+	tag     = regexp.MustCompile(`<[^>]*>`)
+)
+
+// values returns the strings of a line of JSON that have words.
+func values(line string) string {
+	var all []string
+	for _, quoted := range value.FindAllString(line, -1) {
+		if text, err := strconv.Unquote(quoted[2:]); err == nil {
+			all = append(all, paragraphs(text))
 		}
 	}
-	for i, line := range lines {
-		lines[i] = sentences(line)
-	}
-	to := filepath.Join(dir, file+".txt")
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(to, []byte(strings.Join(lines, "\n")), 0o644)
+	return strings.Join(all, " ")
 }
 
 // literals returns n lines with the string literals that have words, each in the
@@ -55,16 +104,15 @@ func literals(file string, data []byte, n int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]string, n+1)
+	lines := make([]string, n)
 	ast.Inspect(f, func(node ast.Node) bool {
 		switch e := node.(type) {
 		case *ast.ImportSpec, *ast.Field:
 			return false
 		case ast.Expr:
 			if text, ok := literal(e); ok {
-				if line := fset.Position(e.Pos()).Line - 1; strings.Count(text, " ") >= 2 {
-					lines[line] = strings.TrimSpace(lines[line] + " " + strings.ReplaceAll(text, "\n", " "))
-				}
+				line := fset.Position(e.Pos()).Line - 1
+				lines[line] = strings.TrimSpace(lines[line] + " " + paragraphs(text))
 				return false
 			}
 		}
@@ -73,6 +121,7 @@ func literals(file string, data []byte, n int) ([]string, error) {
 	return lines, nil
 }
 
+// literal returns the text of a string, with "it" for the operands that are none.
 func literal(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -82,25 +131,86 @@ func literal(e ast.Expr) (string, bool) {
 		left, ok := literal(e.X)
 		right, also := literal(e.Y)
 		if e.Op == token.ADD && (ok || also) {
-			return left + " it " + right, true
+			return left + right, true
 		}
 	}
-	return "", false
+	return "it", false
 }
 
-// verb matches what fmt fills in, and code matches what people copy.
+// paragraphs returns a text of three words or more in one line.
+func paragraphs(text string) string {
+	if strings.Count(text, " ") < 2 {
+		return ""
+	}
+	return strings.Join(sentences(strings.Split(text, "\n")), " ")
+}
+
 var (
-	verb = regexp.MustCompile(`%(\[\d\])?[-+.#]?[0-9.*]*[a-zA-Z]`)
-	code = regexp.MustCompile("`[^`]*`")
+	verb = regexp.MustCompile(`%(\[\d\])?[-+.#]?[0-9.*]*[a-zA-Z]`) // what fmt fills in
+	code = regexp.MustCompile("`[^`]*`")                           // what people copy
+	term = regexp.MustCompile(`^[A-Z][A-Z0-9_, ]+: `)              // what a line explains
+	cell = regexp.MustCompile(`(\S) {2,}(\S)`)
+	item = regexp.MustCompile(`^ *(--? |[0-9]+\. |.*\S {2,})`)
+	end  = regexp.MustCompile(`[.?!]["')]*$`)
+	said = regexp.MustCompile(`: (it\b|["'‘“])`)
 )
 
-// sentences ends a sentence where a message has its parts (what happened: where:
-// what to do), and at the end of the line.
-func sentences(line string) string {
-	line = verb.ReplaceAllString(code.ReplaceAllString(line, "it"), "it")
-	line = strings.NewReplacer(": ", ". ", "; ", ". ").Replace(strings.TrimRight(line, " "))
-	if line == "" || strings.HasSuffix(line, ".") {
+// sentences ends a sentence with each paragraph, item of a list, cell of a table and
+// command, and at a colon before what a message fills in. Wrapped lines stay one.
+func sentences(lines []string) []string {
+	out := make([]string, len(lines))
+	column := -1 // where a line has to begin that goes on with the text above
+	for i, line := range lines {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if starts := term.MatchString(line) || item.MatchString(line); starts || indent != column || indent == len(line) {
+			if i > 0 {
+				out[i-1] = ended(out[i-1])
+			}
+			if column = indent; starts {
+				column = len(item.FindString(line))
+			} else if indent > 0 {
+				column = -1
+			}
+		}
+		line = term.ReplaceAllString(code.ReplaceAllString(line, "it"), "")
+		line = cell.ReplaceAllString(strings.TrimSpace(line), "$1. $2")
+		out[i] = said.ReplaceAllString(verb.ReplaceAllString(line, "it"), ". $1")
+	}
+	out[len(out)-1] = ended(out[len(out)-1])
+	return out
+}
+
+func ended(line string) string {
+	if line == "" || strings.ContainsRune(".?!", rune(line[len(line)-1])) {
 		return line
 	}
 	return line + "."
 }
+
+// most is how many words a sentence may have.
+const most = 25
+
+// long returns the lines, from 1, in which longer sentences begin.
+func long(lines []string) []int {
+	var found []int
+	begin, words := 0, 0
+	for i, line := range lines {
+		for _, word := range strings.Fields(line) {
+			if strings.ContainsFunc(word, isWord) {
+				words++
+			}
+			switch {
+			case words == 1:
+				begin = i + 1
+			case words == most+1 && !slices.Contains(found, begin):
+				found = append(found, begin)
+			}
+			if end.MatchString(word) {
+				words = 0
+			}
+		}
+	}
+	return found
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
