@@ -20,7 +20,10 @@ import (
 
 func newExplain(a *app) *cobra.Command {
 	var live bool
-	cmd := a.command("explain TOPIC", func(ctx context.Context, args []string) (doc report.Document, err error) {
+	cmd := a.command("explain [TOPIC]", func(ctx context.Context, args []string) (doc report.Document, err error) {
+		if len(args) == 0 {
+			return subjects(), nil
+		}
 		topic, rules := args[0], manifest.Rules()
 		rule := slices.IndexFunc(rules, func(r manifest.Rule) bool { return r.Name == topic })
 		if object, _, _ := strings.Cut(topic, "."); live && (rule >= 0 || !strings.Contains(object, "/") || strings.Contains(object, "[")) {
@@ -28,6 +31,13 @@ func newExplain(a *app) *cobra.Command {
 		}
 		if rule >= 0 {
 			return ruleDocument(rules[rule]), nil
+		}
+		for _, s := range explain.Subjects() {
+			if s.Name == topic && s.Text != "" {
+				doc.Data = map[string]any{"format": "trueup.word/v1", "name": s.Name, "summary": s.Summary, "text": s.Text}
+				doc.Text = func(out report.Lines, opts report.Options) { out.Text(fitted(s.Text, opts.Width)) }
+				return doc, nil
+			}
 		}
 		var l project.Loaded
 		t, err := explain.Parse(topic, func() (*manifest.Set, error) {
@@ -88,8 +98,7 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete strin
 	root, _, _ := strings.Cut(toComplete, ".")
 	isObject := strings.Contains(root, "/")
 	if at < 0 && !isObject {
-		out = offers(explain.Roots(), func(name string) (string, string) { return name, "fields of " + name })
-		return append(out, offers(manifest.Rules(), func(r manifest.Rule) (string, string) { return r.Name, r.Summary })...), noFiles
+		return offers(explain.Subjects(), func(s explain.Subject) (string, string) { return s.Name, s.Summary }), noFiles
 	}
 	if isObject {
 		out = keysOf(a.known(cmd.Context(), nil), toComplete)
@@ -102,6 +111,16 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete strin
 		out = append(out, offers(t.Below(), func(f explain.Below) (string, string) { return toComplete[:at+1] + f.Name, f.Title })...)
 	}
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
+// subjects lists all that can be explained.
+func subjects() report.Document {
+	all := explain.Subjects()
+	rows := make([][]string, len(all))
+	for i, s := range all {
+		rows[i] = []string{s.Is, s.Name, s.Summary}
+	}
+	return table("trueup.subjects/v1", "subjects", all, rows)
 }
 
 func ruleDocument(r manifest.Rule) report.Document {

@@ -26,7 +26,7 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 		"cdn/shop.tls.froced":             "did you mean forced?",
 		"cdn.tls --live":                  "--live needs an object",
 		"upstream-unknown --live":         "--live needs an object",
-		"plan":                            "name a rule, or a field that starts with cdn, purge, volumesnapshot, config, project",
+		"plans":                           "did you mean plan?",
 	} {
 		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != exit.Error || !strings.Contains(wrong, want) {
 			t.Errorf("%s: exit %d, want %q, got %s", topic, code, want, wrong)
@@ -128,7 +128,7 @@ func TestTopicsAreCompleted(t *testing.T) {
 		"cdn.tls.":                  "cdn.tls.enabled ",
 		"project.led":               "project.apiVersion",
 		"nothing.":                  ":4",
-		"":                          "cdn purge volumesnapshot config project cors-credentials",
+		"":                          "adopt base blocked causes drift ledger lists plan prune risks unknown cdn purge volumesnapshot config project cors-credentials",
 	} {
 		words, directive := completed(t, Env{Dir: dir}, "explain", begun)
 		if got := strings.Join(append(words, directive), " "); !strings.HasPrefix(got, want) {

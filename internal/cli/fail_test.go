@@ -98,8 +98,7 @@ func TestACommandSaysWhichArgumentsItTakes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"explain"}, "write trueup explain TOPIC"},
-		{[]string{"explain", "a", "b"}, "write trueup explain TOPIC"},
+		{[]string{"explain", "a", "b"}, "write trueup explain [TOPIC]"},
 		{[]string{"show"}, "write trueup show FILE"},
 		{[]string{"version", "x"}, "write trueup version"},
 		{[]string{"purge", "nwe"}, "did you mean new?"},

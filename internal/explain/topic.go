@@ -33,12 +33,11 @@ func Parse(asked string, manifests func() (*manifest.Set, error)) (t Topic, err 
 	}
 	k, ok := kind.Named(asked[:end])
 	if !ok {
-		all := slices.Clone(Roots())
-		for _, r := range manifest.Rules() {
-			all = append(all, r.Name)
+		var all []string
+		for _, s := range Subjects() {
+			all = append(all, s.Name)
 		}
-		return t, fmt.Errorf("there is no rule, kind or file %q%s", asked[:end],
-			cmp.Or(manifest.DidYouMean(asked, all), ": name a rule, or a field that starts with "+strings.Join(Roots(), ", ")))
+		return t, fmt.Errorf("there is no topic %q%s", asked[:end], cmp.Or(manifest.DidYouMean(asked, all), ": trueup explain lists all"))
 	}
 	t.Kind, t.root = k, k.Root()
 	if rest, ok := strings.CutPrefix(t.path, "/"); ok {

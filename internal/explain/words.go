@@ -1,0 +1,44 @@
+package explain
+
+import (
+	_ "embed"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+)
+
+//go:embed words.txtar
+var words []byte
+
+// Subject is what explain can explain: a word of plans, the fields of a kind or file, or a rule.
+type Subject struct {
+	Is      string `json:"is"` // word, fields or rule
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+	// Text is that of a word.
+	Text string `json:"text,omitempty"`
+}
+
+// Subjects returns all words, kinds, files and rules.
+func Subjects() (all []Subject) {
+	for _, f := range txtar.Parse(words).Files {
+		summary, _, _ := strings.Cut(string(f.Data), "\n")
+		all = append(all, Subject{Is: "word", Name: f.Name, Summary: summary, Text: string(f.Data)})
+	}
+	for _, name := range Roots() {
+		root, ok := kind.OwnFile(name)
+		if !ok {
+			k, _ := kind.Named(name)
+			root = k.Root()
+		}
+		summary, _, _ := strings.Cut(root.Description, ". ")
+		all = append(all, Subject{Is: "fields", Name: name, Summary: summary + "."})
+	}
+	for _, r := range manifest.Rules() {
+		all = append(all, Subject{Is: "rule", Name: r.Name, Summary: r.Summary})
+	}
+	return all
+}
