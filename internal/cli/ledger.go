@@ -117,7 +117,7 @@ func newLedgerList(a *app) *cobra.Command {
 func stateOf(rec ledger.Record) string {
 	state := "free"
 	if rec.Pending != nil {
-		state = "pending"
+		state = "unconfirmed"
 	} else if rec.Applied != nil {
 		state = "applied"
 	}

@@ -244,7 +244,7 @@ func (c *cell) knows(t *testing.T, code int, said string) {
 	case c.write == "DELETE":
 		return
 	case done:
-		allowed = []string{"pending", "applied"}
+		allowed = []string{"unconfirmed", "applied"}
 	default:
 		return
 	}

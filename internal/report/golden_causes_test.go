@@ -35,7 +35,7 @@ func changes(found []merge.Change) []plan.Change {
 	return out
 }
 
-// raised is a commit that was not applied yet.
+// raised is a commit that is pending.
 func raised() *plan.Commit {
 	return &plan.Commit{
 		ID: "3f2c1abd5e6f708192a3b4c5d6e7f8091a2b3c4d", Subject: "Raise TTLs (#41)", Author: "Mina",

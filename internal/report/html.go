@@ -334,7 +334,7 @@ func (i htmlItem) View() htmlView {
 	leads := opRows(item, Options{})
 	v := htmlView{Mark: opOf(item).mark, Headline: headline(item, rows), Leads: leads}
 	if mentioned(item) {
-		v.Leads = []row{{reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
+		v.Leads = []row{{Why: causeSaid(item), reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
 	} else {
 		v.Notes = itemNotes(item, i.opts)
 	}

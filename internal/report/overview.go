@@ -153,16 +153,17 @@ type tally struct {
 	N                  int
 }
 
-// causes counts the causes of the objects and changes that a report shows.
+// causes counts the causes that the lines of a report say.
 func causes(pl *plan.Plan, opts Options) []tally {
 	var whys []plan.Cause
 	for _, item := range pl.Items {
 		if hidden(item, opts) {
 			continue
 		}
-		whys = append(whys, item.Cause)
+		whys = append(whys, causeSaid(item))
+		lost := lossesOf(item)
 		for _, l := range item.Lines() {
-			if visible(l.Class, opts) {
+			if isLine(l, lost, opts) {
 				whys = append(whys, l.Cause)
 			}
 		}
@@ -176,7 +177,7 @@ var tableOfCauses = []struct {
 	name, class string
 }{
 	{plan.FromThisChange, "this change", "plain"},
-	{plan.FromPending, "not applied yet", "plain"},
+	{plan.FromPending, "pending", "plain"},
 	{plan.FromTakeOver, "newly managed", "plain"},
 	{plan.FromRemoval, "not in git now", "plain"},
 	{plan.FromDrift, "drift", "alarm"},

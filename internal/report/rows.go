@@ -62,7 +62,8 @@ type row struct {
 	from, to any
 	// details are the YAML flow tokens that Before or After leaves out.
 	details []safe
-	Why     plan.Cause
+	// Why is the cause that the row says; empty for none.
+	Why plan.Cause
 	// line is in the manifest; 0 is unknown.
 	line int
 	risk kind.Risk
@@ -167,7 +168,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 		r.Mark = markSame
 	}
 	if c.Class == merge.Converged {
-		r.Cause = clean("already so")
+		r.Why, r.Cause = "", clean("already so")
 	}
 	if c.Left {
 		r.Mark, r.Cause = markSame, safetext.F("%s, left as it is (--drift report)", r.Cause)
@@ -215,7 +216,7 @@ func itemRows(item plan.Item, opts Options) []row {
 	var rows []row
 	lost := lossesOf(item)
 	for _, l := range linesOfItem(item) {
-		if visible(l.Class, opts) && (l.Desired != nil || !lost[l.Path]) {
+		if isLine(l, lost, opts) {
 			rows = append(rows, lineRow(item, l, opts))
 		}
 	}
@@ -228,6 +229,11 @@ func itemRows(item plan.Item, opts Options) []row {
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// isLine reports whether opts make a line visible. The values of lost have rows of their own.
+func isLine(l plan.Line, lost map[string]bool, opts Options) bool {
+	return visible(l.Class, opts) && (l.Desired != nil || !lost[l.Path])
 }
 
 // linesOfItem returns the lines of an item, and its notes as lines.
@@ -263,7 +269,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item, opts Options) []row {
 	op, reason := opOf(item), message(item.Reason)
-	r := row{Why: item.Cause, Path: clean(op.title)}
+	r := row{Why: causeSaid(item), Path: clean(op.title)}
 	r.Mark = op.mark
 	if item.Happened && !item.Failed {
 		r.Alarm = true
@@ -287,6 +293,16 @@ func opRows(item plan.Item, opts Options) []row {
 		return nil
 	}
 	return []row{r}
+}
+
+// causeSaid returns the cause that the line of an object as a whole says; empty for none.
+func causeSaid(item plan.Item) plan.Cause {
+	again := item.Resend || item.Recreate && !item.Happened
+	makes := !item.Happened && (item.Op == plan.Create || item.Op == plan.Post || item.Op == plan.Delete)
+	if !again && (makes || item.Deleted || mentioned(item)) {
+		return item.Cause
+	}
+	return ""
 }
 
 // lostReason is for a live list element that only --take-over drops.
@@ -374,23 +390,24 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 		return clean("the server did not keep it, or it changed since")
 	case plan.FromUnknown:
 	}
-	return safetext.F("origin unknown (no record yet)%s", touches(c.By))
+	return safetext.F("origin unknown (no usable record)%s", touches(c.By))
 }
 
-// pending is the cause of what git has and trueup did not apply.
+// pending is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
 func pending(c *plan.Commit, opts Options) safe {
-	return safetext.F("not applied yet%s", since(c, opts))
+	return safetext.F("pending%s", since(c, opts))
 }
 
 // removal is the cause of what trueup applied and git lacks. Git need not have had it in a commit.
 func removal(b plan.By, c *plan.Commit, opts Options) safe {
+	how := clean("applied before")
 	switch {
 	case b != "":
-		return safetext.F("removed from git%s", by(b))
+		how = safetext.F("removed%s", by(b))
 	case c != nil:
-		return safetext.F("removed from git in %s", commit(*c, opts))
+		how = safetext.F("removed in %s", commit(*c, opts))
 	}
-	return clean("applied before, and not in git now")
+	return safetext.F("not in git now, %s", how)
 }
 
 // since names the commit that gave git its value; empty for none.
@@ -398,7 +415,7 @@ func since(c *plan.Commit, opts Options) safe {
 	if c == nil {
 		return safe{}
 	}
-	return safetext.F(", since %s", commit(*c, opts))
+	return safetext.F(", in git since %s", commit(*c, opts))
 }
 
 // commit names a commit as its author did, and says when that was: for files the day, because they are
@@ -470,31 +487,27 @@ func conflict(c plan.Change, happened bool, opts Options) safe {
 	}
 	switch {
 	case gone:
-		return safetext.F("changed outside git%s, and not in git now", was)
+		return safetext.F("conflict: changed outside git%s, and not in git now", was)
 	case missing:
-		return safetext.F("removed outside git%s, and git changed it", was)
+		return safetext.F("conflict: removed outside git%s, and git has another value", was)
 	}
-	return safetext.F("changed outside git%s, and git changed it too", was)
+	return safetext.F("conflict: changed outside git%s, and git has another value", was)
 }
 
 // clash says what git and live made of a value.
 func clash(c plan.Change, gone, missing bool, was safe, opts Options) safe {
-	who, in := "git", safe{}
-	if c.By == plan.ByThisChange {
-		who = "this change"
-	}
-	if c.Commit != nil {
-		in = safetext.F(", git in %s", commit(*c.Commit, opts))
-	}
-	switch {
-	case gone && c.By == "" && c.Commit == nil:
-		return safetext.F("conflict: not in git now, changed in live%s", was)
+	who := "git and live both differ from the last apply"
+	switch mine := c.By == plan.ByThisChange; {
 	case gone:
 		return safetext.F("conflict: %s, changed in live%s", removal(c.By, c.Commit, opts), was)
+	case missing && mine:
+		who = "this change changed it, and live lacks it"
 	case missing:
-		return safetext.F("conflict: %s changed it, and live lacks it%s%s", who, was, in)
+		who = "git differs from the last apply, and live lacks it"
+	case mine:
+		who = "this change and live both changed it"
 	}
-	return safetext.F("conflict: %s and live both changed it%s%s", who, was, in)
+	return safetext.F("conflict: %s%s%s", who, was, since(c.Commit, opts))
 }
 
 // quoted returns the first characters of a value for a cause.

@@ -50,7 +50,7 @@
         row.hidden = why.size > 0 && !why.has(row.dataset.why);
         if (!row.hidden) some++;
       }
-      element.hidden = !has || why.size > 0 && !some && !why.has(element.dataset.why);
+      element.hidden = !has || why.size > 0 && !some;
       if (!element.hidden) {
         shown++;
         lines += some;
