@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,58 +19,62 @@ import (
 
 func newExplain(a *app) *cobra.Command {
 	var live bool
-	cmd := a.command("explain [TOPIC]", func(ctx context.Context, args []string) (doc report.Document, err error) {
+	cmd := a.command("explain [TOPIC]", func(ctx context.Context, args []string) (report.Document, error) {
 		if len(args) == 0 {
 			return subjects(), nil
 		}
-		topic, rules := args[0], manifest.Rules()
-		rule := slices.IndexFunc(rules, func(r manifest.Rule) bool { return r.Name == topic })
-		if object, _, _ := strings.Cut(topic, "."); live && (rule >= 0 || !strings.Contains(object, "/") || strings.Contains(object, "[")) {
-			return doc, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
+		object, _, _ := strings.Cut(args[0], ".")
+		if live && (!strings.Contains(object, "/") || strings.Contains(object, "[")) {
+			return report.Document{}, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
 		}
-		if rule >= 0 {
-			return ruleDocument(rules[rule]), nil
+		for _, r := range manifest.Rules() {
+			if r.Name == args[0] {
+				return ruleDocument(r), nil
+			}
 		}
 		for _, s := range explain.Subjects() {
-			if s.Name == topic && s.Text != "" {
-				doc.Data = map[string]any{"format": "trueup.word/v1", "name": s.Name, "summary": s.Summary, "text": s.Text}
-				doc.Text = func(out report.Lines, opts report.Options) { out.Text(fitted(s.Text, opts.Width)) }
-				return doc, nil
+			if s.Name == args[0] && s.Text != "" {
+				return wordDocument(s), nil
 			}
 		}
-		var l project.Loaded
-		t, err := explain.Parse(topic, func() (*manifest.Set, error) {
-			l, err = a.load(ctx, nil, false)
-			return l.Set, err
-		})
-		if err != nil {
-			return doc, err
-		}
-		facts, err := t.Facts()
-		if err != nil {
-			return doc, err
-		}
-		if t.Name != "" {
-			var get func() (kind.Object, error)
-			if live {
-				get = func() (kind.Object, error) { return a.getLive(ctx, l, t) }
-			}
-			if facts.Object, err = t.Values(l.Set, l.Project.Workspace, get); err != nil {
-				return doc, err
-			}
-		}
-		doc.Data = facts
-		doc.Text = func(out report.Lines, opts report.Options) {
-			out.Text(fitted(factsText(facts), opts.Width))
-			if facts.Object != nil {
-				writeValues(out, facts.Object, t.IsWhole())
-			}
-		}
-		return doc, nil
+		return a.explainField(ctx, args[0], live)
 	})
 	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: also show what is live")
 	cmd.ValidArgsFunction = a.completeTopics
 	return cmd
+}
+
+// explainField explains a field, with the values that an object has there.
+func (a *app) explainField(ctx context.Context, topic string, live bool) (doc report.Document, err error) {
+	var l project.Loaded
+	t, err := explain.Parse(topic, func() (*manifest.Set, error) {
+		l, err = a.load(ctx, nil, false)
+		return l.Set, err
+	})
+	if err != nil {
+		return doc, err
+	}
+	facts, err := t.Facts()
+	if err != nil {
+		return doc, err
+	}
+	if t.Name != "" {
+		var get func() (kind.Object, error)
+		if live {
+			get = func() (kind.Object, error) { return a.getLive(ctx, l, t) }
+		}
+		if facts.Object, err = t.Values(l.Set, l.Project.Workspace, get); err != nil {
+			return doc, err
+		}
+	}
+	doc.Data = facts
+	doc.Text = func(out report.Lines, opts report.Options) {
+		out.Text(fitted(factsText(facts), opts.Width))
+		if facts.Object != nil {
+			writeValues(out, facts.Object, t.IsWhole())
+		}
+	}
+	return doc, nil
 }
 
 // getLive reads one object, and can do nothing else.
@@ -121,6 +124,13 @@ func subjects() report.Document {
 		rows[i] = []string{s.Is, s.Name, s.Summary}
 	}
 	return table("trueup.subjects/v1", "subjects", all, rows)
+}
+
+func wordDocument(s explain.Subject) report.Document {
+	return report.Document{
+		Data: map[string]any{"format": "trueup.word/v1", "name": s.Name, "summary": s.Summary, "text": s.Text},
+		Text: func(out report.Lines, opts report.Options) { out.Text(fitted(s.Text, opts.Width)) },
+	}
 }
 
 func ruleDocument(r manifest.Rule) report.Document {
