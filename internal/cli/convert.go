@@ -272,7 +272,7 @@ func (a *app) convertURLs(ctx context.Context, opts convertOptions, paths []stri
 	if err != nil {
 		return doc, err
 	}
-	env := a.composeEnv(l)
+	env := a.composeEnv(ctx, l)
 	if doc, err = a.compose(ctx, env, into, src); err != nil {
 		return doc, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +74,7 @@ func (a *app) beginCompose(ctx context.Context, opts compose.Options) (env compo
 	if a.global.sandbox {
 		a.log(slog.LevelInfo, report.Banner)
 	}
-	return a.composeEnv(l), nil
+	return a.composeEnv(ctx, l), nil
 }
 
 func (a *app) checkCompose(opts compose.Options) error {
@@ -82,10 +84,11 @@ func (a *app) checkCompose(opts compose.Options) error {
 	return opts.Check()
 }
 
-func (a *app) composeEnv(l project.Loaded) compose.Env {
+func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.Env {
 	return compose.Env{
 		Loaded: l, Cwd: a.dir(), Now: a.env.Now(), Sandbox: a.global.sandbox, Log: a.log,
 		Requests: func(ctx context.Context, more []kind.Key) (compose.Known, error) { return a.requests(ctx, l, more) },
+		Before:   sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).Past(ctx, "", true).Set, &manifest.Set{}) }),
 		Load: func(ctx context.Context, more ...manifest.Source) (project.Loaded, error) {
 			return a.load(ctx, nil, false, more...)
 		},

@@ -65,6 +65,8 @@ type Env struct {
 	Log     func(slog.Level, string) // shows the user a message beside the result
 	// Requests reads what the ledger has about the purges in git and about more.
 	Requests func(ctx context.Context, more []kind.Key) (Known, error)
+	// Before returns the manifests that this change edits or removes, as the base of the branch has them.
+	Before func() *manifest.Set
 	// Load reads the manifests of the project with more beside them.
 	Load func(ctx context.Context, more ...manifest.Source) (project.Loaded, error)
 }
@@ -165,7 +167,7 @@ func (g *gatherer) chooseUsual() error {
 		}
 		w, err := g.place(a.Host)
 		if err != nil {
-			return fmt.Errorf("--hostname %s %w", name, err)
+			return err
 		}
 		g.usual = append(g.usual, w)
 		for _, part := range g.Subdomains {
@@ -212,10 +214,14 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 func (g *gatherer) add(list string, line purge.Line) {
 	a, err := purge.ParseAddress(line.Text)
 	if err == nil {
-		err = g.want(a)
+		if err = g.want(a); err != nil {
+			err = fmt.Errorf("%s: %w", shownEntry("%.200q", line.Text), err)
+		}
+	} else {
+		err = fmt.Errorf("%s %w", shownEntry("%.200q", line.Text), err)
 	}
 	if err != nil {
-		g.refuse(list, line.Line, fmt.Errorf("%s %w", shownEntry("%.200q", line.Text), err))
+		g.refuse(list, line.Line, err)
 	}
 }
 
@@ -259,11 +265,39 @@ func (g *gatherer) place(host string) (purge.Wanted, error) {
 	case len(g.known) == 0:
 		return purge.Wanted{Hostname: host}, nil
 	case !ok:
-		return purge.Wanted{}, fmt.Errorf("has a host that no CDN in git serves%s", manifest.DidYouMean(host, g.known))
+		return purge.Wanted{}, fmt.Errorf("no CDN in git serves %s%s", host, g.insteadOf(host))
 	case subdomain != "":
 		g.beside[host] = hostname
 	}
 	return purge.Wanted{Hostname: hostname, Subdomain: subdomain}, nil
+}
+
+// insteadOf ends a message about a host that no CDN serves with the CDN that served it before this change, or
+// with the host that was probably meant. Another host of the same domain, or another number, is no slip.
+func (g *gatherer) insteadOf(host string) string {
+	for _, was := range Hosting(g.Before()) {
+		if kind.HostKey(was.Host) != kind.HostKey(host) {
+			continue
+		}
+		if now := g.Set.Find(was.Key()); now != nil {
+			return fmt.Sprintf(": %s has %s instead since this change", was.Key(), now.Host)
+		}
+		return fmt.Sprintf(": this change removed %s", was.Key())
+	}
+	label, domain, _ := strings.Cut(host, ".")
+	var labels []string
+	for _, known := range g.known {
+		if l, same := strings.CutSuffix(known, "."+domain); same {
+			labels = append(labels, l)
+		}
+	}
+	if labels == nil {
+		label, domain, labels = host, "", g.known
+	}
+	if meant := manifest.Misspelt(label, labels); len(meant) == 1 {
+		return fmt.Sprintf(": did you mean %s?", strings.TrimSuffix(meant[0]+"."+domain, "."))
+	}
+	return ""
 }
 
 // oneLine is a text that stays within the line of a comment.

@@ -37,7 +37,7 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 
 // checkKeep reports a misspelt annotation that would not keep its object.
 func (c *converter) checkKeep(p pair, f *kind.Field) {
-	if f.Name == "annotations" && p.name != kind.KeepAnnotation && misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
+	if f.Name == "annotations" && p.name != kind.KeepAnnotation && Misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
 		c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, kind.KeepAnnotation), "write "+kind.KeepAnnotation)
 	}
 }
@@ -56,7 +56,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	if name, ok := tree[f.Discriminator].(string); ok && !slices.Contains(known, name) {
 		known = append(slices.Clip(known), name)
 	}
-	if meant := misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
+	if meant := Misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
 		right := strings.Join(meant, " or ")
 		fix := "write " + right
 		if _, used := tree[meant[0]]; used && len(meant) == 1 {
@@ -119,7 +119,7 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
 		return
 	}
-	meant := misspelt(value, f.Seen)
+	meant := Misspelt(value, f.Seen)
 	if meant != nil && !slices.Contains(f.Observed, value) && !c.undocumented(value) {
 		right := strings.Join(quoted(meant), " or ")
 		x := c.fail(n, ruleMisspeltValue, resembles("value", value, right), "write "+c.line(right)+unlessUndocumented+ruleMisspeltValue)

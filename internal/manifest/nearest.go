@@ -40,10 +40,10 @@ func distance(a, b string) int {
 	return spelling{letters: []rune(a)}.edits(spelling{letters: []rune(b), slips: maxMeant, letter: 1, other: 1})
 }
 
-// misspelt returns the known words that a word is a misspelling of, usually one. It makes errors where Nearest
+// Misspelt returns the known words that a word is a misspelling of, usually one. It makes errors where Nearest
 // makes suggestions, so it accepts less: another case, other hyphens, underscores and spaces, and letters that
 // are swapped, missing, extra or wrong. Numbers are never a slip: hc and hc2 are two versions of a field.
-func misspelt(word string, known []string) []string {
+func Misspelt(word string, known []string) []string {
 	if len(word) > maxMeant {
 		return nil
 	}
@@ -64,7 +64,7 @@ func misspelt(word string, known []string) []string {
 	return best
 }
 
-// spelling is a word in the form in which misspelt compares it.
+// spelling is a word in the form in which Misspelt compares it.
 type spelling struct {
 	letters, digits []rune
 	// slips is the highest weight of the edits of a misspelling; letter is the weight of a missing or

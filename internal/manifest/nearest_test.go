@@ -39,7 +39,7 @@ func TestMisspelt(t *testing.T) {
 		"hostHeader": "", "hostname": "", "passive": "", "edge": "", "browserTTL": "", "detect": "", "detectCity": "", "headers": "", "country": "", "theme": "", "action": "",
 		"": "", "-": "", "\u65e5\u672c\u8a9e\u306e\u540d\u524d": "", strings.Repeat("edgeTTL", 1000): "",
 	} {
-		if got := strings.Join(misspelt(word, known), ","); got != want {
+		if got := strings.Join(Misspelt(word, known), ","); got != want {
 			t.Errorf("%.20q: %q, want %q", word, got, want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestSlipsAreMisspellings(t *testing.T) {
 
 func isSlip(t *testing.T, word string, known []string) {
 	t.Helper()
-	if !slices.Contains(known, word) && misspelt(word, known) == nil {
+	if !slices.Contains(known, word) && Misspelt(word, known) == nil {
 		t.Errorf("%q is not taken for one of %q", word, known)
 	}
 }

@@ -288,7 +288,7 @@ func (s *subject) checkSettings(at string, object map[string]any, noun string) {
 // it: that is another spelling, or misspelt-field reports it.
 func hasSettings(object map[string]any, name string) bool {
 	for member, v := range object {
-		if v != nil && (member == name || misspelt(member, []string{name}) != nil || misspelt(name, []string{member}) != nil) {
+		if v != nil && (member == name || Misspelt(member, []string{name}) != nil || Misspelt(name, []string{member}) != nil) {
 			return true
 		}
 	}
