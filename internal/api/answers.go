@@ -15,23 +15,24 @@ import (
 // Class is what an Error means for the caller.
 type Class string
 
-// The classes of errors. "Not done" means that the platform did not carry the request out.
+// The classes of errors. After those of the first block, the platform has not carried the request out.
 const (
-	Absent    Class = "absent"        // the object does not exist
-	Denied    Class = "denied"        // a token or role is missing or rejected: not done
-	Taken     Class = "exists"        // the name exists: not done by this request
-	Contended Class = "conflict"      // a conflict that may pass: not done, try again
-	Limited   Class = "limit-reached" // a quota or limit: not done, try later
-	Rejected  Class = "rejected"      // any other refusal: not done
-	// Misdirected is an answer that is not from the platform's API, or is from another
-	// workspace: the configuration is wrong.
-	Misdirected Class = "misdirected"
-	// Unsent is a request that was provably not sent, or that the platform rejected
-	// unread (429): not done, wait and try again.
-	Unsent      Class = "not-sent"
+	Denied    Class = "denied"        // a token or role is missing or rejected
+	Taken     Class = "exists"        // the name exists; an earlier request may have created the object
+	Contended Class = "conflict"      // a conflict that may pass: try again
+	Limited   Class = "limit-reached" // a quota or limit: try later
+	Rejected  Class = "rejected"      // rejected for any other reason
+	// Unsent is a request that was provably not sent, or that the platform rejected before it read it (429): wait
+	// and try again.
+	Unsent Class = "not-sent"
+
+	Absent      Class = "absent"      // the object does not exist
 	Unavailable Class = "unavailable" // a read without a useful answer: try again
 	Unreadable  Class = "unreadable"  // a read whose answer is invalid
-	Unclear     Class = "uncertain"   // a write that may have been done
+	Unclear     Class = "unknown"     // a write that may have been carried out
+	// Misdirected is an answer that is not from the platform's API, or is from another workspace: the configuration
+	// is wrong.
+	Misdirected Class = "misdirected"
 )
 
 // Duplicate matches the answers that reject a send-once request because its name

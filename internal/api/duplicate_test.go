@@ -13,7 +13,7 @@ func purgeNamed(name, spec string) string {
 		`","creationTimestamp":"2026-11-21T09:00:00Z"},"spec":` + spec + `}`
 }
 
-func TestWhatADuplicateIsToldBy(t *testing.T) {
+func TestWhichAnswersMeanADuplicate(t *testing.T) {
 	plain := api.Duplicate{}
 	set := api.Duplicate{Status: []int{400, 422}, Body: regexp.MustCompile("already exists")}
 	worded := api.Duplicate{Body: regexp.MustCompile("already exists")}

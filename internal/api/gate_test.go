@@ -179,8 +179,8 @@ func TestAPauseIsOfOneArea(t *testing.T) {
 	})
 }
 
-// TestAPauseIsTold: once, although several answers ask for it.
-func TestAPauseIsTold(t *testing.T) {
+// TestAPauseIsReported: once, although several answers ask for it.
+func TestAPauseIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var told []string

@@ -125,7 +125,7 @@ func TestWhatChangedSinceThePlan(t *testing.T) {
 	}
 }
 
-func TestSomebodyElseWasFaster(t *testing.T) {
+func TestAnotherClientWasFaster(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose)
 	res := s.apply(t.Context(), func() { s.has(shop, forced) })
 	s.ends(res, shop, apply.Done, apply.OK, "another client")

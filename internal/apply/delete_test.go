@@ -75,8 +75,8 @@ const (
 	looked      = "deleting VolumeSnapshot/old, GET VolumeSnapshot/old, not deleted VolumeSnapshot/old"
 )
 
-// TestADeletionIsToldBeforeAndAfter, looked at right before it, and read back.
-func TestADeletionIsToldBeforeAndAfter(t *testing.T) {
+// TestADeletionIsReportedBeforeAndAfter, looked at right before it, and read back.
+func TestADeletionIsReportedBeforeAndAfter(t *testing.T) {
 	s := departed(t)
 	o := s.ends(s.run(), leftOver, apply.Done, apply.OK, "deleted")
 	s.wrote(wellDeleted)

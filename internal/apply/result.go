@@ -68,22 +68,21 @@ type Outcome struct {
 // Mismatch is a path whose value read back differs from the one sent.
 type Mismatch = merge.Mismatch
 
-// Verdict is what an outcome means for the run (docs/design.md 0.24).
+// Verdict is what an outcome means for the exit code of the run. Its text is the name of that exit code.
 type Verdict string
 
-// The verdicts, as machine-readable output names them.
+// The verdicts.
 const (
 	OK           Verdict = "ok"
 	Partial      Verdict = "partial"
 	NeedsPerson  Verdict = "needs-person"
 	NotConverged Verdict = "not-converged"
 	Auth         Verdict = "auth"
-	// Stale: the object changed since the plan, and nothing was sent.
-	Stale       Verdict = "stale"
-	Interrupted Verdict = "interrupted"
+	Stale        Verdict = "stale" // the object changed since the plan, and nothing was sent
+	Interrupted  Verdict = "interrupted"
 )
 
-// What is the effect of an outcome, or its status if it is not done.
+// What returns the effect of an item that is done, and the status of every other item.
 func (o Outcome) What() string { return cmp.Or(string(o.Did), string(o.Status)) }
 
 // Result has the outcomes in the plan's order.

@@ -38,17 +38,17 @@ type work struct {
 	*run
 	kind     *kind.Kind
 	item     *plan.Item
-	spec     []byte // the canonical JSON to send, set before the first request
-	failed   int    // failed counts the tries that failed; each pause before a retry is random within interval
-	interval time.Duration
-	sent     bool // sent reports whether a request was sent
-	sends    int  // how many requests may have been executed
-	// isPending: the ledger has the spec as pending. mayBeWritten: it must stay so,
-	// because the server accepted it or may have.
+	spec     []byte        // the canonical JSON to send, set before the first request
+	failed   int           // how many tries failed
+	interval time.Duration // the longest pause before the next try
+	sent     bool          // whether a request was sent
+	sends    int           // how many requests may have been executed
+	// isPending means that the ledger has the spec as pending. mayBeWritten means that it must keep it so, because
+	// the server may have accepted the spec.
 	isPending, mayBeWritten bool
 	maybeDone               error // the error of an earlier try that may have been executed, or nil
-	// withoutVersion: the server accepts no resourceVersion as the precondition of a PATCH;
-	// conflicts counts those that it refused.
+	// withoutVersion means that the server rejects every resourceVersion as the precondition of a PATCH. conflicts
+	// counts the ones that it rejected.
 	withoutVersion bool
 	conflicts      int
 }

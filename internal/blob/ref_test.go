@@ -272,9 +272,9 @@ func commitFile(t *testing.T, bare, ref, file, content string) {
 	gitremote.Cmd(t, bare, "-c", "alias.tamper=!f() { "+script+"; }; f", "tamper", ref, file)
 }
 
-// TestRefIsNobodyElses: no blob is read of a branch of code, however much it
+// TestARefWithOtherFilesIsRefused: no blob is read of a branch of code, however much it
 // looks like a ledger, and nothing is pushed onto one.
-func TestRefIsNobodyElses(t *testing.T) {
+func TestARefWithOtherFilesIsRefused(t *testing.T) {
 	t.Parallel()
 	bare := gitremote.Bare(t)
 	dir := gitremote.Clone(t, bare)

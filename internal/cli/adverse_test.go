@@ -149,9 +149,9 @@ func (s *stage) endsAs(want verdict) {
 	}
 }
 
-// TestDroppedFieldIsSaid: a field that the server drops is warned of as the
+// TestADroppedFieldIsReported: a field that the server drops is warned of as the
 // server says it, and ends as not converged.
-func TestDroppedFieldIsSaid(t *testing.T) {
+func TestADroppedFieldIsReported(t *testing.T) {
 	s := newStage(t, "drop-unknown-fields")
 	s.write("manifests/cdn.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\n"+
 		"spec: {hostname: shop.example.com, note: x}\n")

@@ -97,8 +97,8 @@ func TestInitAsksOnlyWhatItCannotKnow(t *testing.T) {
 	}
 }
 
-// TestInitWritesNothingUnlessSomebodySaysYes: nor does it make a ledger.
-func TestInitWritesNothingUnlessSomebodySaysYes(t *testing.T) {
+// TestInitWritesNothingWithoutAYes: nor does it make a ledger.
+func TestInitWritesNothingWithoutAYes(t *testing.T) {
 	for _, answers := range [][]string{{"acme"}, {"acme", "5a1d", "", "", "y"}, {"acme", "5a1d", "", "", "YES"}, {"acme", "5a1d", "none", "none"}, nil} {
 		dir := t.TempDir()
 		args := []string{}

@@ -99,8 +99,8 @@ func (a *app) texts(p project.Project, paths []string) ([]manifest.Text, diag.Li
 	return manifest.Texts(list, manifest.Limits{})
 }
 
-// load reads the project, the manifests of PATHs, or else of the project, and those of more, and runs
-// every offline check.
+// load reads the project and its manifests, and runs every offline check. Paths replace the manifests of the project;
+// more adds to them.
 func (a *app) load(ctx context.Context, paths []string, strict bool, more ...manifest.Source) (project.Loaded, error) {
 	p, err := a.findProject()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 	return a.loadOf(ctx, p, paths, strict, more...)
 }
 
-// loadOf is load for a project that the caller has: it was read before, or init is about to write it.
+// loadOf is load for a project that the caller has read, or is about to write.
 func (a *app) loadOf(
 	ctx context.Context, p project.Project, paths []string, strict bool, more ...manifest.Source,
 ) (project.Loaded, error) {
@@ -128,11 +128,12 @@ func (a *app) loadOf(
 	return l, err
 }
 
-// loadValid is load, but refuses invalid manifests. nothing says what the command therefore did not do.
-func (a *app) loadValid(ctx context.Context, paths []string, nothing string) (project.Loaded, error) {
+// loadValid is load, but returns an error for invalid manifests. The error says what was not done, such as "nothing was
+// written".
+func (a *app) loadValid(ctx context.Context, paths []string, notDone string) (project.Loaded, error) {
 	l, err := a.load(ctx, paths, false)
 	if err == nil {
-		err = l.Refuse(nothing)
+		err = l.Refuse(notDone)
 	}
 	return l, err
 }

@@ -100,7 +100,7 @@ func TestAProxyOfTheEnvironmentIsUsedAndItsPasswordIsNotShown(t *testing.T) {
 	}
 }
 
-func TestWhatAProxySaysIsToldAsTheProxys(t *testing.T) {
+func TestAnErrorOfAProxyNamesTheProxy(t *testing.T) {
 	s := newStage(t)
 	proxy := s.behindTLS()
 	host := strings.TrimPrefix(proxy.URL, "http://")

@@ -153,7 +153,7 @@ func TestAnOlderRunOverwritesNothing(t *testing.T) {
 	})
 }
 
-func TestACommentOfSomebodyElseIsNotOurs(t *testing.T) {
+func TestACommentOfAnotherAccountIsNotOurs(t *testing.T) {
 	t.Parallel()
 	onEachHost(t, func(s *stage, bot string) {
 		mark := "<!-- trueup:comment v1 key=envs/a%20b run=99999.1 -->\n"
@@ -201,7 +201,7 @@ func TestACommentIsFoundOnAnyPage(t *testing.T) {
 	})
 }
 
-func TestCopiesAreTakenAway(t *testing.T) {
+func TestCopiesOfACommentAreDeleted(t *testing.T) {
 	t.Parallel()
 	onEachHost(t, func(s *stage, bot string) {
 		var ids []int64

@@ -111,9 +111,9 @@ func TestEditorSchemaStandsAlone(t *testing.T) {
 	}
 }
 
-// TestAnEditedEditorSchemaIsSomebodyElses: it is known again, in any layout, until
+// TestAnEditedEditorSchemaIsLeftAlone: it is known again, in any layout, until
 // somebody changes what it says.
-func TestAnEditedEditorSchemaIsSomebodyElses(t *testing.T) {
+func TestAnEditedEditorSchemaIsLeftAlone(t *testing.T) {
 	text := kind.EditorSchema()
 	var dense bytes.Buffer
 	if err := json.Compact(&dense, text); err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRecordsThatNobodyMayRelyOn(t *testing.T) {
+func TestUntrustworthyRecords(t *testing.T) {
 	for name, harm := range map[string]func(*Record){
 		"schema":          func(r *Record) { r.Schema = "" },
 		"newer schema":    func(r *Record) { r.Schema = "trueup.ledger/v2" },
@@ -35,7 +35,7 @@ func TestRecordsThatNobodyMayRelyOn(t *testing.T) {
 	}
 }
 
-func TestGenesisThatNobodyMayRelyOn(t *testing.T) {
+func TestUntrustworthyGenesis(t *testing.T) {
 	for name, harm := range map[string]func(*Genesis){
 		"schema": func(g *Genesis) { g.Schema = "" }, "id": func(g *Genesis) { g.LedgerID = "" },
 		"workspace": func(g *Genesis) { g.Workspace = "" }, "seq": func(g *Genesis) { g.Seq = 0 },

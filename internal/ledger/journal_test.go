@@ -377,7 +377,7 @@ func (s *halfStore) Put(ctx context.Context, seq int, rec Record) error {
 	return err
 }
 
-func TestAClaimThatWasNotConfirmedIsTakenBack(t *testing.T) {
+func TestAClaimThatWasNotConfirmedIsReleased(t *testing.T) {
 	cfg := made(t)
 	l := open(t, cfg)
 	store := &halfStore{Store: l.store, fails: true}

@@ -98,9 +98,9 @@ func TestNothingIsTakenOverWithoutProof(t *testing.T) {
 	wantErr(t, err, ErrTaken)
 }
 
-// TestACertainOutcomeIsTold also where another run has taken the intent over, or
+// TestACertainOutcomeIsReported also where another run has taken the intent over, or
 // called it unknown; it is never told of another intent.
-func TestACertainOutcomeIsTold(t *testing.T) {
+func TestACertainOutcomeIsReported(t *testing.T) {
 	ctx := t.Context()
 	for name, meanwhile := range map[string]func(t *testing.T, l *Ledger){
 		"taken over": func(t *testing.T, l *Ledger) {

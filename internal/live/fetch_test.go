@@ -268,7 +268,7 @@ func TestFailuresAreErrors(t *testing.T) {
 	}
 }
 
-func TestTheFirstRealFailureIsTold(t *testing.T) {
+func TestTheFirstRealFailureIsReported(t *testing.T) {
 	var set []kind.Object
 	p := &platform{fails: map[string]error{}}
 	for i := range 20 {

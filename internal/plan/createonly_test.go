@@ -155,9 +155,9 @@ func TestWithoutALedgerNoSnapshotIsMade(t *testing.T) {
 	}
 }
 
-// TestASnapshotOfSomebodyElse is remembered where it is in sync: when it is
+// TestASnapshotOfAnotherClient is remembered where it is in sync: when it is
 // gone, it is not made again by itself.
-func TestASnapshotOfSomebodyElse(t *testing.T) {
+func TestASnapshotOfAnotherClient(t *testing.T) {
 	w := git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data")).has(db, disked("data"))
 	if it := w.item(db); it.Op != plan.None || !it.Record {
 		t.Errorf("item %+v", it)

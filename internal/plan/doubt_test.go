@@ -87,8 +87,8 @@ func many(t tester, n int) *world {
 	return git(t, documents...)
 }
 
-// TestManyCreationsNeedAWord where the ledger knows of objects: docs/design.md C4.
-func TestManyCreationsNeedAWord(t *testing.T) {
+// TestManyCreationsNeedConfirmation where the ledger knows of objects: docs/design.md C4.
+func TestManyCreationsNeedConfirmation(t *testing.T) {
 	if p := many(t, 41).make(); p.Summary.Create != 41 {
 		t.Errorf("a first apply: %+v", p.Summary)
 	}

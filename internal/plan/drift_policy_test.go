@@ -120,9 +120,9 @@ func TestNothingIsLeftInTheWrongPlace(t *testing.T) {
 	blocked(t, other.item("CDN/a"), true, "wrong workspace or platform", "look at the addresses")
 }
 
-// TestWhereNobodyCanTellDriftIsLeft: without a record, and where the server did
+// TestDriftOfUnknownOriginIsLeft: without a record, and where the server did
 // not keep a value, it may be somebody's change.
-func TestWhereNobodyCanTellDriftIsLeft(t *testing.T) {
+func TestDriftOfUnknownOriginIsLeft(t *testing.T) {
 	const want, have = `{hostname: a.example.com, tls: {forced: "true"}}`, `{hostname: a.example.com, tls: {forced: "false"}}`
 	unknown := git(t, cdn("a", want), purge("p", `{hostname: a.example.com, paths: [/a]}`)).has("CDN/a", have).with(policy(plan.ReportDrift))
 	blocked(t, unknown.item("Purge/p"), false, "an unknown reason and stays so", "decide about that object first")

@@ -172,9 +172,9 @@ func (p Project) Load(ctx context.Context, list []manifest.Source, opts manifest
 // IsEmpty reports whether there is neither a manifest nor a finding.
 func (l Loaded) IsEmpty() bool { return len(l.Set.Objects) == 0 && len(l.Findings) == 0 }
 
-// Refuse returns an error if the manifests are invalid. nothing says what the command therefore did not do.
-func (l Loaded) Refuse(nothing string) error {
-	if err := l.Findings.Refuse("the manifests are invalid, and " + nothing); err != nil {
+// Refuse returns an error if the manifests are invalid. The error says what was not done, such as "nothing was written".
+func (l Loaded) Refuse(notDone string) error {
+	if err := l.Findings.Refuse("the manifests are invalid, and " + notDone); err != nil {
 		return fmt.Errorf("%w; trueup validate shows all of them", err)
 	}
 	return nil

@@ -77,7 +77,7 @@ func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
+func TestErrorsOfAProjectFileAreReadable(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"overides: []", `trueup.yaml: unknown field "overides"`},
 		{"Manifests: [x]", `trueup.yaml: unknown field "Manifests"`},

@@ -146,7 +146,7 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 		p.plan(doc.Plan, opts)
 	}
 	if doc.Apply != nil {
-		p.Notices = nil // the outcomes say what became of them
+		p.Notices = nil // the outcomes replace them
 		p.outcomes()
 	} else if doc.Plan == nil {
 		p.manifests()
