@@ -152,11 +152,11 @@ func TestSectionZero(t *testing.T) {
 			applied: `{"upstreams":[{"name":"a"},{"name":"b"}]}`, desired: `{"upstreams":[{"name":"a"}]}`,
 			live:   `{"upstreams":[{"name":"a"},{"name":"b","x":"1"}]}`,
 			patch:  `{"upstreams":[{"name":"a"}]}`,
-			change: Change{Path: "upstreams[b]", Class: Removed}, collateral: []string{"upstreams[b].x"},
+			change: Change{Path: "upstreams[b]", Class: Removed},
 		},
 		"removed list with what was added to it": {
 			applied: `{"upstreams":[{"name":"a","scheme":"x"}]}`, desired: `{}`, live: `{"upstreams":[{"name":"a","scheme":"y"},{"name":"b"}]}`,
-			patch: `{"upstreams":null}`, change: Change{Path: "upstreams", Class: RemovedConflict}, collateral: []string{"upstreams[b]"},
+			patch: `{"upstreams":null}`, change: Change{Path: "upstreams", Class: RemovedConflict},
 		},
 		"an element deleted outside git comes back": {
 			applied: `{"upstreams":[{"name":"a"}]}`, desired: `{"upstreams":[{"name":"a","scheme":null}]}`, live: `{"upstreams":[]}`,

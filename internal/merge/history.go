@@ -52,7 +52,11 @@ func (h *History) down(s spot, c Change, i int) spot {
 		below.had = below.had && (!l.byPlace || !l.same)
 	case step.Index < len(l.now):
 		below.now, below.has = l.now[step.Index], true
-		if j := l.of[step.Index]; j >= 0 && (j == step.Index || !l.byPlace) {
+		of := l.of
+		if c.Base == nil { // live may have the new name already
+			of = l.named
+		}
+		if j := of[step.Index]; j >= 0 && (j == step.Index || !l.byPlace) {
 			below.was, below.had = l.was[j], true
 		}
 	}
@@ -62,7 +66,8 @@ func (h *History) down(s spot, c Change, i int) spot {
 // versions are both versions of a list.
 type versions struct {
 	was, now []any
-	of       []int // the index in was of each element of now, -1 for none
+	of       []int // the index in was of each element of now, -1 for none; named is the same without renames
+	named    []int
 	// byPlace says that elements are known by their position only, and same that such lists are equal.
 	byPlace, same bool
 	// gone are elements of was that live may have and now lacks. If they are known by
@@ -81,13 +86,14 @@ func (h *History) list(s spot, at []Step) *versions {
 		return l
 	}
 	was, now, key := elements(s.was), elements(s.now), s.rules.key()
-	l := &versions{was: was, now: now, of: pair(s.rules, now, was).of, gone: was}
+	renamed := node{rules: s.rules, base: base{applied: s.was}}.paired(now, was)
+	l := &versions{was: was, now: now, of: renamed.of, named: pair(s.rules, now, was).of, gone: was}
 	_, paired := pairByKey(key, was, now)
 	if l.byPlace = !paired && (len(key) > 0 || !s.rules.set()); l.byPlace {
 		l.same = same(s.rules, s.was, s.now)
 	} else {
 		l.gone = nil
-		for j, i := range inverse(l.of, len(was)) {
+		for j, i := range inverse(l.named, len(was)) {
 			if i < 0 {
 				l.gone = append(l.gone, was[j])
 			}

@@ -66,8 +66,8 @@ type Result struct {
 	Notes   []Change
 	// Preserved are live-only fields of paired list elements that a list that is sent whole takes along.
 	Preserved []Value
-	// Collateral are live values that are lost with their parent, with a list without a key that is sent whole, with
-	// a discriminator's old value, or because a rule omits them.
+	// Collateral are live values that git never had and that are lost with a list without a key that is sent whole, with
+	// a discriminator's old value, or because a rule omits them. None is below what a Change removes.
 	Collateral []Value
 	Lists      []SentList // the lists that the patch sends whole
 	// FirstContact are live list elements that the patch would drop although neither record shows that git ever had

@@ -179,8 +179,12 @@ type list struct {
 
 // paired pairs the elements of two lists, which have no nulls.
 func (n node) paired(git, live []any) list {
-	l := list{node: n, git: git, live: live, pairing: pair(n.rules, git, live), names: nameElements(n.rules, git, live)}
+	l := list{node: n, git: git, live: live, pairing: pair(n.rules, git, live)}
 	l.back, l.bases = inverse(l.of, len(live)), n.base.along(n.rules, git)
+	if slices.Contains(l.of, -1) && slices.Contains(l.back, -1) {
+		live = l.rename()
+	}
+	l.names = nameElements(n.rules, git, live)
 	return l
 }
 

@@ -51,7 +51,9 @@ func classifyRemoved(n node, b any, liveIsBase bool) Class {
 func (w *walker) classifyOrder(l list) Class {
 	before := l.before()
 	recorded := elements(before)
-	inOrder := func(of []any) bool { return len(displaced(pair(l.rules, recorded, of).of)) == 0 }
+	inOrder := func(of []any) bool {
+		return len(displaced(node{rules: l.rules, base: base{applied: before}}.paired(of, recorded).of)) == 0
+	}
 	switch {
 	case !w.recorded:
 		return UnknownBase
@@ -67,19 +69,6 @@ func (w *walker) classifyOrder(l list) Class {
 
 // lost lists n, which git never had and which the request takes out of live.
 func (w *walker) lost(n node) { w.res.Collateral = append(w.res.Collateral, n.value(n.have)) }
-
-// leftovers lists what live has below n, which the request removes, beyond what git had there.
-func (w *walker) leftovers(n node) {
-	for c := range n.below(false) {
-		switch {
-		case c.rules.serverOwned():
-		case c.base.known():
-			w.leftovers(c)
-		default:
-			w.lost(c)
-		}
-	}
-}
 
 // contact lists the elements at and below n, which the request removes, that git never had in
 // lists that nobody took over (docs/design.md 0.1).

@@ -102,9 +102,6 @@ func (w *walker) differs(n node) (any, bool) {
 		w.res.Changes[len(w.res.Changes)-1].Left = true
 		return nil, false
 	}
-	if n.want == nil && n.base.known() {
-		w.leftovers(n)
-	}
 	w.contact(n)
 	return Sendable(n.rules, n.want), true
 }
@@ -235,7 +232,6 @@ func (w *walker) dropped(l list) {
 		class := w.classify(c)
 		switch {
 		case c.base.known():
-			w.leftovers(c)
 		case w.recorded && l.takenOver():
 			class = DriftOverwrite
 		case w.recorded:

@@ -232,7 +232,7 @@ spec:
   tls: {}
 `
 	const live = `{hostname: shop.example.com, tls: {forced: "true"}, secureLink: {tokenName: t},
-		locations: [{path: /a, host: shop.example.com, upstream: o, cache: {edgeTTL: "60", browserTTL: "1"}}, {path: /old, upstream: o}, {path: /b, upstream: o}],
+		locations: [{path: /a, host: shop.example.com, upstream: o, cache: {edgeTTL: "60", browserTTL: "1"}}, {path: /old, upstream: p}, {path: /b, upstream: o}],
 		upstreams: [{name: o, servers: [{host: s, port: "443", weight: "1"}]}]}`
 	it := git(t, text).has(shop, live).
 		applied(shop, strings.Replace(live, "host: shop.example.com, ", "", 1)).item(shop)

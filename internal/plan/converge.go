@@ -121,7 +121,6 @@ func (d *decision) compare() {
 		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwritten(res.Patch, in.Live))))
 	}
 	d.judge(res)
-	d.item.Renames = findRenames(d.item)
 	if d.item.Op == Patch {
 		if why := d.item.Unshown(d.item.Request.Body, in.Live); why != "" {
 			d.item.block(why, UnshownFix)

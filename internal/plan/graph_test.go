@@ -119,7 +119,7 @@ CDN/shop ~shop.example.com
   !~/drift  -> 0
   !-/added  -> 0
   -/gone  -> 0
-  one: a:1 ~b:1 +d:1 -c:1
+  one: a:1 ~b:1 ~d:1
   +two: e:1
   -old: o:1
 `)

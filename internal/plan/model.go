@@ -100,8 +100,6 @@ type Item struct {
 	// After are the items that must have succeeded, and been verified, first.
 	After   []kind.Key `json:"after,omitempty"`
 	Changes []Change   `json:"changes,omitempty"`
-	// Renames are pairs of Changes that reports show as one line.
-	Renames []Rename `json:"renames,omitempty"`
 	// Notes are changes that live has already, and unmanaged fields: nothing is sent for
 	// them.
 	Notes []Change `json:"already,omitempty"`

@@ -78,7 +78,6 @@ func (p *Planner) sinceBase(o *manifest.Object) Item {
 	for c := range item.all() {
 		c.Cause, c.By = blame(c.Cause, true)
 	}
-	item.Renames = findRenames(item)
 	// Apply may find that one that is made or sent once never was, so nobody is asked.
 	const fix = "restore the old spec, and give the new one another name"
 	switch o.Kind.Policy {

@@ -23,20 +23,13 @@ func (it Item) reroute(lines []Line) {
 		return
 	}
 	gone := it.leaveHost(lines, k.HostField)
-	if it.Happened {
-		return
-	}
 	kept := sync.OnceValue(it.serving) // few plans need it
 	for i := range lines {
 		l := &lines[i]
-		was := l.takenAway()
-		was = slices.DeleteFunc(was, func(w manifest.Location) bool { return gone != "" && kind.HostKey(w.Host) == gone })
-		if len(was) == 0 {
+		if it.Happened || l.Left || !strings.HasPrefix(l.Path, locations) || kept() == nil {
 			continue
 		}
-		if s := kept(); s != nil {
-			l.goesTo(was, s)
-		}
+		l.goesTo(slices.DeleteFunc(l.takenAway(kept()), func(w manifest.Location) bool { return gone != "" && kind.HostKey(w.Host) == gone }), kept())
 	}
 }
 
@@ -59,17 +52,29 @@ func (it Item) leaveHost(lines []Line, field string) (gone string) {
 // locations is the list of a CDN's locations.
 const locations = "locations"
 
-// takenAway returns the locations that a line removes or renames.
-func (l Line) takenAway() []manifest.Location {
-	var elements []any
-	switch list, ok := listOf(l.Change); {
-	case l.Left:
-	case l.Rename != nil && l.Rename.List == locations:
-		elements = l.removed
-	case ok && list == locations && isRemoval(l.Change):
-		elements = []any{l.Live}
+// takenAway returns the locations that a line removes or renames, as they were.
+func (l Line) takenAway(now *serving) (was []manifest.Location) {
+	if isRemoval(l.Change) && strings.HasPrefix(l.Path, locations+"[") && strings.HasSuffix(l.Path, "]") {
+		return manifest.RoutesOf(map[string]any{locations: []any{l.Live}}).Locations
 	}
-	return manifest.RoutesOf(map[string]any{locations: elements}).Locations
+	list, name, field := inElement(l.Path)
+	names := []string{name}
+	if l.Elements != nil {
+		list, names, field = l.List, l.Elements, strings.TrimPrefix(l.Path, l.List+".")
+	}
+	from, isText := l.Live.(string)
+	if !isText || list != locations {
+		return nil
+	}
+	for _, w := range now.locations {
+		part := map[string]*string{"host": &w.Host, "path": &w.Path}[field]
+		named := slices.Contains(names, w.Path) || slices.Contains(names, w.Host+w.Path)
+		if named && part != nil && *part == l.Desired {
+			*part = from
+			was = append(was, w)
+		}
+	}
+	return was
 }
 
 // goesTo finds what serves the requests of locations that are taken away, if that is certain.
@@ -87,8 +92,8 @@ func (l *Line) goesTo(was []manifest.Location, kept *serving) {
 			unserved = append(unserved, w.Host+w.Path)
 		}
 	}
-	if l.Rename != nil && l.Rename.Field == "host" && len(kept.neighbors(was[0].Host)) == 0 {
-		unserved = []string{l.Rename.From}
+	if host, ok := l.Live.(string); ok && len(was) > 0 && host == was[0].Host && len(kept.neighbors(host)) == 0 {
+		unserved = []string{host}
 	}
 	if l.Unserved = unserved; unserved == nil {
 		slices.Sort(by)

@@ -22,12 +22,12 @@ func TestWhatIsServedNoLonger(t *testing.T) {
 		"any host":                     {`{path: /a/*, host: x.example.com}, {path: /*}`, `{path: /*}`, "/a/*: by /*"},
 		"any host, and then one":       {`{path: /a/*}, {path: /*, host: y.example.com}`, `{path: /*, host: y.example.com}`, "/a/*: not part of /a/*"},
 		"a host with a star":           {`{path: /a/*, host: x.example.com}, {path: /*, host: "*.example.com"}`, `{path: /*, host: "*.example.com"}`, ""},
-		"a renamed path":               {`{path: /a/*}, {path: /*}`, `{path: /b/*}, {path: /*}`, "locations[/a/*].path: by /*"},
-		"a renamed path that is lost":  {`{path: /a/*, upstream: o}`, `{path: /b/*, upstream: o}`, "locations[/a/*].path: not /a/*"},
+		"a renamed path":               {`{path: /a/*}, {path: /*}`, `{path: /b/*}, {path: /*}`, "locations[/b/*].path: by /*"},
+		"a renamed path that is lost":  {`{path: /a/*, upstream: o}`, `{path: /b/*, upstream: o}`, "locations[/b/*].path: not /a/*"},
 		"a renamed host":               {`{path: /a, host: x.example.com}, {path: /b, host: x.example.com}`, `{path: /a, host: y.example.com}, {path: /b, host: y.example.com}`, "locations.host: not x.example.com"},
 		"a renamed host of a part": {
 			`{path: /a, host: x.example.com}, {path: /*, host: x.example.com, upstream: o}`, `{path: /a, host: y.example.com}, {path: /*, host: x.example.com, upstream: o}`,
-			"locations[x.example.com/a].host: by /*",
+			"locations[/a].host: by /*",
 		},
 		"no change": {`{path: /a}`, `{path: /a}`, ""},
 	} {

@@ -37,7 +37,6 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Key: k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)}, Spec: body(s),
 		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
-		Renames:   []plan.Rename{{List: s, Field: s, From: s, To: s, Elements: []plan.Renamed{{Removed: s, Added: s, Name: s}}}},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
 		Disk:  s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s,

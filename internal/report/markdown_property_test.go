@@ -44,17 +44,13 @@ func anyChange() *rapid.Generator[plan.Change] {
 	})
 }
 
-// rename adds to an item the rename of elements that have another name too.
+// rename adds to an item a change of one field in several elements.
 func rename(item *plan.Item, list, field, from, to string, names ...string) {
-	r := plan.Rename{List: list, Field: field, From: from, To: to}
 	for _, name := range names {
-		e := plan.Renamed{Removed: list + "[" + from + name + "]", Added: list + "[" + to + name + "]", Name: name}
-		r.Elements = append(r.Elements, e)
-		item.Changes = append(item.Changes,
-			plan.Change{Change: merge.Change{Path: e.Removed, Class: merge.Removed, Live: map[string]any{field: from, "path": name}}, Cause: plan.FromRemoval},
-			plan.Change{Change: merge.Change{Path: e.Added, Class: merge.Changed, Desired: map[string]any{field: to, "path": name}}, Cause: plan.FromPending})
+		item.Changes = append(item.Changes, plan.Change{
+			Change: merge.Change{Path: list + "[" + name + "]." + field, Class: merge.Changed, Live: from, Desired: to}, Cause: plan.FromPending,
+		})
 	}
-	item.Renames = append(item.Renames, r)
 }
 
 func anyItem() *rapid.Generator[plan.Item] {

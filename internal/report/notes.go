@@ -39,7 +39,7 @@ func itemNotes(item plan.Item, opts Options) []note {
 	}
 	for _, v := range item.Collateral {
 		risk := riskAt(item.Kind, v.Path, v.Value)
-		text := safetext.F("dropped: %s = %s (removed with its parent)", v.Path, value(v.Value, risk.Grave()))
+		text := safetext.F("not sent: %s = %s (not in git; lost unless the platform sets it itself)", v.Path, value(v.Value, risk.Grave()))
 		notes = append(notes, note{Text: text, path: clean(v.Path), risk: risk})
 	}
 	return append(notes, effects(item, opts)...)

@@ -120,7 +120,7 @@ func objectTree(item plan.Item, opts Options) *branch {
 		add(v.Path, v.Value, v.Value, reason{Cause: clean("kept: not managed here")})
 	}
 	for _, v := range item.Collateral {
-		add(v.Path, v.Value, nil, reason{Cause: clean("dropped: removed with its parent")})
+		add(v.Path, v.Value, nil, reason{Cause: clean("not sent: not in git")})
 	}
 	for _, l := range linesOfItem(item) {
 		if !visible(l.Class, opts) {

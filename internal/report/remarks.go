@@ -351,7 +351,7 @@ func changeRemarks(item plan.Item, at Place) []remark {
 	}
 	for _, v := range item.Collateral {
 		if risk := riskAt(item.Kind, v.Path, v.Value); risk.Grave() {
-			list.add(ruleOf(risk), safetext.F("%s = %s is removed with its parent", v.Path, literal(v.Value)), plan.Change{Risk: risk})
+			list.add(ruleOf(risk), safetext.F("%s = %s is not in git: it is lost unless the platform sets it itself", v.Path, literal(v.Value)), plan.Change{Risk: risk})
 		}
 	}
 	for _, v := range item.FirstContact {

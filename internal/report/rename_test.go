@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -41,27 +40,4 @@ func TestARenameIsOneLine(t *testing.T) {
 			rt.Fatalf("%d lines, want %d: %s", len(out), want, out)
 		}
 	})
-}
-
-// TestAFileCantClaimARename: changes that differ in more than the field have lines of their own, whatever
-// the plan says, and none is hidden twice.
-func TestAFileCantClaimARename(t *testing.T) {
-	for name, spoil := range map[string]func(*plan.Item){
-		"another value":   func(item *plan.Item) { item.Changes[1].Desired.(map[string]any)["upstream"] = "evil" },
-		"another name":    func(item *plan.Item) { item.Renames[0].To = "c.example.com" },
-		"another cause":   func(item *plan.Item) { item.Changes[1].By = plan.ByThisChange },
-		"no such change":  func(item *plan.Item) { item.Renames[0].Elements[0].Added = "locations[/x]" },
-		"not an addition": func(item *plan.Item) { item.Changes[1].Live = "x" },
-	} {
-		item := plan.Item{Key: key("CDN", "shop"), Op: plan.Patch}
-		rename(&item, "locations", "host", "a.example.com", "b.example.com", "/a")
-		item.Renames = append(item.Renames, item.Renames...)
-		if rows := itemRows(item, Options{}); len(rows) != 1 {
-			t.Fatalf("%d rows", len(rows))
-		}
-		item.Renames = item.Renames[:1]
-		if spoil(&item); len(itemRows(item, Options{})) != 2 {
-			t.Errorf("%s: hidden in %s", name, strings.TrimSpace(fmt.Sprint(itemRows(item, Options{}))))
-		}
-	}
 }

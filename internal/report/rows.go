@@ -79,7 +79,7 @@ func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	r := changeRow(item, l.Change, opts)
 	r.stops = len(l.Unserved) > 0
 	r.Alarm = r.Alarm || r.stops
-	r.Cause = safetext.Join(safetext.Filled(unserved(item, l), r.Cause, renamed(l), rerouted(l)), "; ")
+	r.Cause = safetext.Join(safetext.Filled(unserved(item, l), r.Cause, elements(l), rerouted(l)), "; ")
 	return r
 }
 
@@ -95,23 +95,13 @@ func unserved(item plan.Item, l plan.Line) safe {
 	return safetext.F("%s serving %s", verb, limited(cleanAll(l.Unserved), ", "))
 }
 
-// renamed names the elements of a rename, if there are several.
-func renamed(l plan.Line) safe {
-	if l.Rename == nil {
+// elements names the list elements that a line is about, if there are several.
+func elements(l plan.Line) safe {
+	if len(l.Elements) == 0 {
 		return safe{}
 	}
-	var names []string
-	for _, e := range l.Rename.Elements {
-		names = append(names, e.Name)
-	}
-	switch {
-	case len(names) == 1 && l.Rename.Field == "name":
-		return clean("renamed")
-	case len(names) == 1:
-		return safe{} // the path and the values say it
-	}
-	list := l.Rename.List[strings.LastIndexByte(l.Rename.List, '.')+1:]
-	return safetext.F("in %d %s: %s", len(names), clean(list), limited(cleanAll(names), ", "))
+	list := l.List[strings.LastIndexByte(l.List, '.')+1:]
+	return safetext.F("in %d %s: %s", len(l.Elements), clean(list), limited(cleanAll(l.Elements), ", "))
 }
 
 // rerouted says what serves requests instead; empty if that is not certain.
@@ -123,8 +113,8 @@ func rerouted(l plan.Line) safe {
 	case 1:
 		target = clean(l.ServedBy[0]).Cut(maxPath)
 	}
-	if l.Rename != nil {
-		return safetext.F("requests for %s go to %s", clean(l.Rename.From).Cut(maxPath), target)
+	if from, renamed := l.Live.(string); renamed {
+		return safetext.F("requests for %s go to %s", clean(from).Cut(maxPath), target)
 	}
 	return safetext.F("its requests go to %s", target)
 }
