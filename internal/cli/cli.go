@@ -118,6 +118,14 @@ func newRoot(a *app) *cobra.Command {
 	root.SetCompletionCommandGroupID(aroundGroup)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd() // it keeps the writer of SetOut
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		for _, cmd := range everyCommand(completion) {
+			cmd.Long = ""
+			if f := cmd.Flags().Lookup("no-descriptions"); f != nil {
+				f.Usage = "print a script that shows words without their meaning"
+			}
+		}
+	}
 	root.SetFlagErrorFunc(suggestFlag)
 	root.SetUsageFunc(a.usage)
 	for _, cmd := range everyCommand(root) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,9 @@ type initOptions struct {
 	yes   bool
 }
 
+// mostDoubt limits the look at a workspace by an init that could do without.
+const mostDoubt = 10 * time.Second
+
 func newInit(a *app) *cobra.Command {
 	var o initOptions
 	cmd := a.command("init", func(ctx context.Context, _ []string) (report.Document, error) { return a.init(ctx, o) })
@@ -36,7 +41,7 @@ func newInit(a *app) *cobra.Command {
 	f.StringVar(&o.Manifests, "manifests", "", "`WHAT` the manifests describe: pull (what is live), examples or none")
 	f.StringVar(&o.Editor, "editor", scaffold.VSCode, "write settings for this `EDITOR`: vscode or none; other editors find the schema from the first line of a manifest")
 	f.StringVar(&o.CI, "ci", "", "the CI `SERVICE`: github, gitlab or none")
-	f.StringVar(&o.Source, "trueup", "", "the repository on that host, and the commit, to build trueup from: `OWNER/NAME@COMMIT`")
+	f.StringVar(&o.Source, "trueup", "", "the repository and commit that CI builds trueup from: `OWNER/NAME@COMMIT`, on the host of --ci")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.yes, "yes", false, "do not ask before writing")
 	oneOfFlag(f, "manifests", manifestChoices()...)
@@ -187,7 +192,7 @@ func (a *app) confirm(ctx context.Context, s *scaffold.Setup, yes bool) (doc rep
 			return doc, err
 		}
 	}
-	if s.FromLive && !a.global.sandbox {
+	if !a.global.sandbox {
 		if err = a.confirmWorkspace(ctx, s, yes); err != nil {
 			err = fmt.Errorf("nothing was written: %w", err)
 		}
@@ -225,30 +230,49 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 }
 
 // confirmWorkspace asks before init goes on with a workspace that has none of the objects that most have: its UUID may
-// be wrong. It asks nothing if yes is true; pull then says it.
+// be wrong. If yes is true, it warns, unless pull will.
 func (a *app) confirmWorkspace(ctx context.Context, s *scaffold.Setup, yes bool) error {
+	doubt, fix, err := a.doubtWorkspace(ctx, s)
+	switch {
+	case s.FromLive && (err != nil || yes):
+		return err
+	case doubt == "": // without FromLive, init needs no platform
+	case yes:
+		a.log(slog.LevelWarn, doubt+" If not, "+fix)
+	default:
+		return a.wantYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", doubt, fix)
+	}
+	return nil
+}
+
+// doubtWorkspace returns what to ask if the workspace has none of the objects that most have.
+func (a *app) doubtWorkspace(ctx context.Context, s *scaffold.Setup) (doubt, fix string, err error) {
+	if !s.FromLive {
+		limited, cancel := context.WithTimeout(ctx, mostDoubt)
+		defer cancel()
+		ctx = limited
+	}
 	w, err := a.openPlatform(ctx, s.Project, &manifest.Set{})
 	if err != nil {
-		return err
+		return "", "", err
 	}
 	defer w.Close()
 	reader := api.NewReader(w.API)
 	defer reader.Close()
 	for _, k := range adopt.Kinds() {
-		question, fix := w.Workspace.NoneFound(k)
+		doubt, fix = w.Workspace.NoneFound(k)
 		// The ledger of the environment must be created before it admits a token.
-		if question == "" || w.API.Endpoints[k.Area].Base == nil || w.Admit(ctx, k.Area) != nil {
+		if doubt == "" || w.API.Endpoints[k.Area].Base == nil || w.Admit(ctx, k.Area) != nil {
 			continue
 		}
-		hasAny, err := reader.HasAny(ctx, k)
-		if err == nil && !hasAny && !yes {
-			err = a.wantYes("the workspace may be another one", "\n%s\nIf not, %s.\nType yes to go on [no]: ", question, fix)
-		}
-		if err != nil {
-			return err
+		switch hasAny, err := reader.HasAny(ctx, k); {
+		case err != nil:
+			return "", "", err
+		case !hasAny:
+			return doubt, fix, nil
 		}
 	}
-	return nil
+	return "", "", nil
 }
 
 // saySetup lists the files with what init did, and shows what to add to files that it left alone.

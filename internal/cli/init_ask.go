@@ -41,8 +41,8 @@ const (
   github  writes .github/workflows
   gitlab  writes .gitlab-ci.yml
   none    writes nothing; trueup init --ci adds them later`
-	aboutSource = "CI builds trueup from one commit of a repository on that host, and runs it\n" +
-		"with your tokens. Type none to write no files for CI."
+	aboutSource = "CI builds trueup from one commit of a repository on the same host, and runs\n" +
+		"it with your tokens. Type none to write no files for CI."
 )
 
 // interview completes the options of a new project, or names the flags that are missing. It asks for nothing that is

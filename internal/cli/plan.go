@@ -226,6 +226,7 @@ func newStatus(a *app) *cobra.Command {
 	var opts planOptions
 	opts.ReadOnly = true
 	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+		opts.All = len(paths) == 0
 		doc, err = a.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
 		if err != nil || doc.ExitCode != exit.OK {
 			doc.Plan = nil // findings say what is wrong

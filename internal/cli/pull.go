@@ -126,7 +126,7 @@ func writePull(out report.Lines, r *adopt.Result, diff, sandbox bool, shown repo
 	case r.Problem != "" && !diff:
 		out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
 	case r.Adopted > 0:
-		out.Printf("Git now owns these objects: removing a field from a manifest\nremoves it from the platform.\n")
+		out.Printf("Git now owns these objects: removing a field from a manifest removes it from the platform.\nA field that was never in a manifest stays as it is.\n")
 	}
 	if r.Unread != "" && r.Count(adopt.Written) > 0 {
 		out.Printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)

@@ -22,6 +22,7 @@ type Options struct {
 	// Options are those that need no manifests; Prepare adds the rest.
 	plan.Options
 	ReadOnly      bool // set by commands that change nothing
+	All           bool // also list the kinds that no manifest is of
 	TakeOver      []string
 	AllowRecreate []string
 	BaseRef       string

@@ -191,11 +191,12 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(),
 		Progress: func(done int) { progress(done, wanted) },
 	}
-	if s.inputs.Options.Prune {
-		// The kinds that can be deleted and whose list can be read.
+	if all := s.options.All; all || s.inputs.Options.Prune {
+		// The kinds that can be deleted, or all, whose list can be read.
 		opts.Also = slices.DeleteFunc(slices.Clone(kind.All()), func(k *kind.Kind) bool {
 			e := s.Platform.API.Endpoints[k.Area]
-			return !k.Can(kind.Delete) || e.Base == nil || e.Token.IsZero() && e.Ask == nil
+			wanted := k.Can(kind.Delete) || all && k.Can(kind.List)
+			return !wanted || e.Base == nil || e.Token.IsZero() && e.Ask == nil
 		})
 	}
 	s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
