@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,7 +39,8 @@ func TestCausesAreTrue(t *testing.T) {
 		n, _ = strconv.Atoi(text)
 		first = 1_000_000
 	}
-	var lines, pending, named atomic.Int64
+	var total tally
+	var lock sync.Mutex
 	var wait sync.WaitGroup
 	seeds := make(chan uint64)
 	for range 2 {
@@ -48,9 +48,9 @@ func TestCausesAreTrue(t *testing.T) {
 			for seed := range seeds {
 				s := newStory(t, seed)
 				s.check()
-				lines.Add(int64(s.lines))
-				pending.Add(int64(s.pending))
-				named.Add(int64(s.named))
+				lock.Lock()
+				total.add(s.tally)
+				lock.Unlock()
 			}
 		})
 	}
@@ -59,10 +59,21 @@ func TestCausesAreTrue(t *testing.T) {
 	}
 	close(seeds)
 	wait.Wait()
-	t.Logf("%d histories: %d causes, of which %d could have a commit and %d have one", n, lines.Load(), pending.Load(), named.Load())
-	if named.Load() == 0 {
-		t.Error("no line has a commit")
+	t.Logf("%d histories: %+v", n, total)
+	for what, n := range map[string]int{"names a commit": total.named, "was applied before": total.again, "names a merge": total.merges} {
+		if n == 0 {
+			t.Errorf("no line %s", what)
+		}
 	}
+}
+
+// tally counts causes: those that could have a commit, and of them those that have one, those whose value was
+// applied before, and those whose commit is a merge.
+type tally struct{ lines, pending, named, again, merges int }
+
+func (t *tally) add(o tally) {
+	t.lines, t.pending, t.named = t.lines+o.lines, t.pending+o.pending, t.named+o.named
+	t.again, t.merges = t.again+o.again, t.merges+o.merges
 }
 
 // site is a CDN in a manifest or live.
@@ -132,6 +143,7 @@ type moment struct {
 	files        map[string]string
 	live         map[string]map[string]any
 	applied      map[string][]byte
+	before       map[string][][]byte // all that was ever applied
 }
 
 type story struct {
@@ -145,7 +157,7 @@ type story struct {
 	dir     string
 	moments []moment
 
-	lines, pending, named int
+	tally
 }
 
 func newStory(t *testing.T, seed uint64) *story {
@@ -156,7 +168,7 @@ func newStory(t *testing.T, seed uint64) *story {
 			start[name] = s.randomSite()
 		}
 	}
-	s.now = moment{work: start, files: map[string]string{}, live: map[string]map[string]any{}, applied: map[string][]byte{}}
+	s.now = moment{work: start, files: map[string]string{}, live: map[string]map[string]any{}, applied: map[string][]byte{}, before: map[string][][]byte{}}
 	for _, name := range names() {
 		s.now.files[name] = name + ".yaml"
 		if start[name] != nil && s.r.IntN(2) == 0 {
@@ -217,6 +229,7 @@ func (s *story) change(one *site) {
 func (s *story) copied() moment {
 	m := s.now
 	m.work, m.files, m.applied = m.work.clone(), maps.Clone(m.files), maps.Clone(m.applied)
+	m.before = maps.Clone(m.before)
 	m.live = map[string]map[string]any{}
 	for name, tree := range s.now.live {
 		m.live[name] = canon.MustDecode(canon.Bytes(tree)).(map[string]any)
@@ -241,7 +254,7 @@ func (s *story) checkOut(branch string) {
 
 func (s *story) step() {
 	name := names()[s.r.IntN(3)]
-	switch s.r.IntN(13) {
+	switch s.r.IntN(17) {
 	case 0, 1, 2:
 		s.edit(name)
 		if s.pick(4) {
@@ -263,11 +276,19 @@ func (s *story) step() {
 		s.now.work, s.now.files = c.world.clone(), maps.Clone(c.files)
 		s.commit([]int{s.now.head})
 	case 9, 10:
-		s.apply()
+		s.apply(s.now.work, s.now.files)
 	case 11:
 		s.hotfix(name)
 	case 12:
 		s.now.origin = s.heads["main"]
+	case 13:
+		s.move(name)
+	case 14, 15: // in another clone
+		branches := slices.Sorted(maps.Keys(s.heads))
+		c := s.commits[s.heads[branches[s.r.IntN(len(branches))]]]
+		s.apply(c.world, c.files)
+	case 16:
+		s.undo(name)
 	}
 	if s.pick(5) {
 		s.moments = append(s.moments, s.copied())
@@ -282,10 +303,29 @@ func (s *story) edit(name string) {
 	case s.pick(6):
 		delete(s.now.work, name)
 	case s.pick(8):
-		s.now.files[name] = []string{name + ".yaml", "all.yaml", "sub/" + name + ".yaml"}[s.r.IntN(3)]
+		s.put(name)
 	default:
 		s.change(one)
 	}
+}
+
+// put moves a manifest to any file.
+func (s *story) put(name string) {
+	s.now.files[name] = []string{name + ".yaml", "all.yaml", "sub/" + name + ".yaml"}[s.r.IntN(3)]
+}
+
+// move commits the move of one manifest or all, sometimes with an edit.
+func (s *story) move(name string) {
+	all := s.pick(3)
+	for _, each := range names() {
+		if all || each == name {
+			s.put(each)
+		}
+	}
+	if s.pick(3) {
+		s.edit(name)
+	}
+	s.commit([]int{s.now.head})
 }
 
 func (s *story) hotfix(name string) {
@@ -329,7 +369,8 @@ func (s *story) ancestors(of int) map[int]bool {
 	return all
 }
 
-// merge merges another branch: mostly as git does, and sometimes as it likes.
+// merge merges another branch: mostly as git does, and sometimes as it likes: it takes the other side, or undoes
+// what one or both sides did.
 func (s *story) merge() {
 	branches := slices.Sorted(maps.Keys(s.heads))
 	other := s.heads[branches[s.r.IntN(len(branches))]]
@@ -344,12 +385,15 @@ func (s *story) merge() {
 			base = c
 		}
 	}
-	evil, was, they := s.pick(6), s.commits[base], s.commits[other]
+	evil, was, they := s.pick(4), s.commits[base], s.commits[other]
 	for _, name := range names() {
 		mine, theirs, before := s.now.work[name], they.world[name], was.world[name]
 		switch {
-		case evil && s.pick(2):
+		case evil && s.pick(4):
 			s.now.work[name] = theirs
+		case evil && s.pick(3):
+			s.now.work[name] = before
+		case evil && s.pick(2): // as it was
 		case mine == nil || theirs == nil || before == nil:
 			if equal(mine, before) {
 				s.now.work[name], s.now.files[name] = theirs, they.files[name]
@@ -382,6 +426,22 @@ func (s *story) merge() {
 		}
 	}
 	s.commit([]int{s.now.head, other})
+}
+
+// undo merges a side that edited and applied a manifest, and takes nothing of it.
+func (s *story) undo(name string) {
+	s.checkOut(s.branch)
+	head := s.now.head
+	if s.edit(name); s.pick(2) {
+		s.put(name)
+	}
+	s.commit([]int{head})
+	side := s.now.head
+	s.apply(s.now.work, s.now.files)
+	s.now.work, s.now.files = s.commits[head].world.clone(), maps.Clone(s.commits[head].files)
+	if s.commit([]int{head, side}); s.pick(2) {
+		s.now.origin = s.now.head
+	}
 }
 
 func equal(a, b *site) bool {
@@ -444,9 +504,9 @@ func (s *story) load(w world, files map[string]string) *manifest.Set {
 	return set
 }
 
-// apply sends what a plan says.
-func (s *story) apply() {
-	set := s.load(s.now.work, s.now.files)
+// apply sends what a plan of some manifests says.
+func (s *story) apply(w world, files map[string]string) {
+	set := s.load(w, files)
 	in := s.inputs(s.now, set)
 	in.Options.TakeOver = map[kind.Key]bool{}
 	for _, name := range names() {
@@ -466,6 +526,7 @@ func (s *story) apply() {
 			continue
 		}
 		s.now.applied[it.Name] = o.Spec
+		s.now.before[it.Name] = append(slices.Clip(s.now.before[it.Name]), o.Spec)
 	}
 }
 
@@ -686,13 +747,31 @@ func (t *truth) line(it plan.Item, path string, cause plan.Cause, by plan.By, na
 		return
 	}
 	t.pending++
+	if value && slices.ContainsFunc(t.before[it.Name], func(spec []byte) bool { return t.same(it, path, spec) }) {
+		t.again++
+	}
 	if named == nil {
 		return
 	}
 	t.named++
+	if i := slices.IndexFunc(t.commits, func(c commit) bool { return c.id == named.ID }); i >= 0 && len(t.commits[i].parents) > 1 {
+		t.merges++
+	}
 	if problem := t.setter(named.ID, is); problem != "" {
 		t.wrong(it, path, "%s names %s: %s", cause, named.Subject, problem)
 	}
+}
+
+// same reports whether a spec has the value of now.
+func (t *truth) same(it plan.Item, path string, spec []byte) bool {
+	return path != "" && valueAt(canon.MustDecode(spec), path, false) == valueAt(in(t.work, it.Name), path, false)
+}
+
+// undid reports whether a merge has a value that one side had before and changed.
+func (t *truth) undid(c int, is func(world) bool, from int) bool {
+	return len(t.commits[c].parents) > 1 && is(t.commits[c].world) && slices.ContainsFunc(t.commits[c].parents, func(p int) bool {
+		return !is(t.commits[p].world) && t.ancestors(p)[from]
+	})
 }
 
 // setter returns why a commit is not the newest that made the present value, or nothing.
@@ -714,10 +793,18 @@ func (t *truth) setter(id string, is func(world) bool) string {
 	case len(t.commits[c].parents) > 0 && !slices.ContainsFunc(t.commits[c].parents, differs):
 		return "its parents have the value"
 	}
-	for later := range t.commits {
-		if later != c && reachable[later] && t.ancestors(later)[c] && made(later) {
-			return fmt.Sprintf("commit %d is later", later)
+	first := made(c)
+	for other := range t.commits {
+		switch {
+		case other == c || !reachable[other]:
+		case t.ancestors(other)[c] && (made(other) || t.undid(other, is, c)):
+			return fmt.Sprintf("commit %d is later", other)
+		case t.ancestors(c)[other] && made(other) && t.undid(c, is, other):
+			first = true
 		}
+	}
+	if !first {
+		return "it is a mere merge"
 	}
 	return ""
 }

@@ -140,7 +140,7 @@ func (t *tracker) trail(key kind.Key, log []git.Entry, at map[string]int, ids []
 		v := &trail[i]
 		v.Commit = commitOf(e)
 		object, known := t.find(ids[i], key)
-		v.Object, v.Open = object, !known
+		v.Object, v.Open = object, !known || object == nil // another file may have it
 		begins := object != nil && len(e.Parents) == 0
 		for _, parent := range e.Parents {
 			j, here := at[parent]

@@ -89,13 +89,15 @@ func (t Trail) setter(same func(*manifest.Object) bool) *Commit {
 	for i := range t {
 		with[i] = same(t[i].Object)
 	}
-	setters, merges, proven := t.origins(with, same(nil))
+	origins, merges, proven := t.origins(with)
 	if !proven {
 		return nil
 	}
+	absent := same(nil)
+	setters := slices.DeleteFunc(slices.Clone(origins), func(i int) bool { return absent && len(t[i].Parents) == 0 })
 	// A merge set it if it undid what one side made of it.
 	for _, m := range merges {
-		if slices.ContainsFunc(t[m].Parents, func(side int) bool { return !with[side] && t.follows(side, setters) }) {
+		if slices.ContainsFunc(t[m].Parents, func(side int) bool { return !with[side] && t.follows(side, origins) }) {
 			setters = append(setters, m)
 		}
 	}
@@ -107,8 +109,8 @@ func (t Trail) setter(same func(*manifest.Object) bool) *Commit {
 
 // origins returns the commits that the value of HEAD comes from, and the merges on the way that one side has
 // another value in. proven is false if HEAD has another value, or not all is known. with has which versions have
-// the value; absent says that an object which is not there has it, too.
-func (t Trail) origins(with []bool, absent bool) (setters, merges []int, proven bool) {
+// the value.
+func (t Trail) origins(with []bool) (origins, merges []int, proven bool) {
 	reached := make([]bool, len(t))
 	reached[0] = true
 	for i, v := range t {
@@ -125,14 +127,14 @@ func (t Trail) origins(with []bool, absent bool) (setters, merges []int, proven 
 				kept++
 			}
 		}
-		switch root := len(v.Parents) == 0; {
-		case kept == 0 && (!root || !absent):
-			setters = append(setters, i)
+		switch {
+		case kept == 0:
+			origins = append(origins, i)
 		case kept < len(v.Parents):
 			merges = append(merges, i)
 		}
 	}
-	return setters, merges, true
+	return origins, merges, true
 }
 
 // follows reports whether a commit comes after one of the others.
