@@ -110,8 +110,8 @@ func (r *run) readLive(ctx context.Context, asked Selection) error {
 	return r.ledger.Add(ctx, &r.view, kind.KeysOf(r.Items))
 }
 
-// openLedger reads the records of the objects in git. A ledger that is missing or can't be read keeps
-// nobody from writing manifests.
+// openLedger reads the records of the objects in git. If the ledger is missing or can't be read, trueup still writes
+// manifests.
 func (r *run) openLedger(ctx context.Context) (err error) {
 	if r.opts.Stdout {
 		return nil

@@ -201,8 +201,9 @@ func (i *Item) refuseFor(f diag.Finding) {
 // encrypt take 143.
 const maxFileName = 120
 
-// oddCharacter is what not every file system has, in one case. A name that begins with a dot would not be read,
-// with a hyphen taken for a flag. deviceName is what Windows takes for a device, whatever follows a dot.
+// oddCharacter matches characters that some file systems lack or change the case of. It also matches a leading dot,
+// which hides a file, and a leading hyphen, which makes the name look like a flag. deviceName matches the names of
+// Windows' devices, with any extension.
 var (
 	oddCharacter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.-]|[^a-z0-9._-]`) })
 	deviceName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`) })

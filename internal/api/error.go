@@ -140,7 +140,7 @@ func (c *call) newError(class Class, a *answer) *Error {
 	return e
 }
 
-// errorf returns the error for a call that trueup ends without an answer, and that no retry mends.
+// errorf returns the error for a call that trueup ends without an answer, and that no retry can fix.
 func (c *call) errorf(class Class, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := c.newError(class, nil)

@@ -31,7 +31,7 @@ func newDoctor(a *app) *cobra.Command {
 		return a.doctor(ctx), nil
 	})
 	f := cmd.Flags()
-	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform refuses the second")
+	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform rejects the second")
 	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask before sending")
 	f.BoolVar(&asJSON, "json", false, "the same as -o json")
 	return cmd
@@ -156,7 +156,7 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 			return err
 		}
 		if proven = s.View().Terms[k.Area].Proven; proven {
-			*doc = said("nothing sent: the platform is already known to refuse a second request of the same name")
+			*doc = said("nothing sent: the platform is already known to reject a second request of the same name")
 			return nil
 		}
 		s.Plan = s.Plan.Only(key)
@@ -172,7 +172,7 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 			return ledgerError(err)
 		}
 		proven = true
-		say(doc, "%s: a second request of the same name is refused%s", k.Area, doctor.Proven(proof))
+		say(doc, "%s: a second request of the same name is rejected%s", k.Area, doctor.Proven(proof))
 		say(doc, "from now on trueup sends a request that got no answer again under its name, while that is safe")
 		return nil
 	})

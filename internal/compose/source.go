@@ -335,8 +335,8 @@ func (g *gatherer) addSitemap(name string) error {
 	return nil
 }
 
-// check refuses a source if something in it can't be purged, unless SkipUnplaced allows that:
-// what is not purged stays old, and nobody notices.
+// check returns an error if something in a source can't be purged, unless SkipUnplaced allows that: otherwise old
+// content would stay cached, unnoticed.
 func (g *gatherer) check() error {
 	if g.toUsual && len(g.usual) == 0 {
 		in := ""

@@ -291,7 +291,7 @@ func (e *examiner) checkProof(area kind.Area) Finding {
 		return follow("needs the ledger")
 	}
 	if proof, proven := e.report.Proofs[area]; proven {
-		return ok("refused" + Proven(proof))
+		return ok("rejected" + Proven(proof))
 	}
 	if _, ok := Probed(area); ok {
 		return skip("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")

@@ -60,17 +60,17 @@ type Field struct {
 	// MinLength is that of a text, MinItems that of a list; both are 0 or 1.
 	MinLength int `json:"minLength"`
 	MinItems  int `json:"minItems"`
-	// Range has the least and perhaps the greatest number of a text.
+	// Range has the least number of a text that is a number, and optionally the greatest.
 	Range []uint64 `json:"x-trueup-range"`
 	inherited
 	// Discriminator is the field of this object whose value names the only sibling that may be present, or "".
 	Discriminator string `json:"x-trueup-discriminator"`
 	// Summary is a short text for an object of this field, with paths of its fields in braces, such as
-	// "{host}:{port}[ weight {weight}]", or "". A path through a list stands for that field of all elements,
-	// and one to a list for their summaries. Two paths in a pair of braces are a number and its unit of
-	// time. What stands in brackets is left out if a field is absent; | is between choices. {enabled=true}
-	// says nothing and requires the value. {upstream@upstreams.name.servers} is the servers of the element
-	// of the spec's upstreams that upstream names.
+	// "{host}:{port}[ weight {weight}]", or "". A path through a list means that field of all elements, and a
+	// path to a list means their summaries. Two paths in a pair of braces are a number and its unit of time.
+	// Text in brackets is left out if one of its fields is absent; | separates choices. {enabled=true} requires
+	// the value and prints nothing. {upstream@upstreams.name.servers} means the servers of the upstream that
+	// the field upstream names.
 	Summary string `json:"x-trueup-summary"`
 	// Open reports that unknown fields of this object need no warning.
 	Open   bool              `json:"x-trueup-open"`

@@ -110,8 +110,8 @@ type Workspace struct {
 	UUID string `json:"uuid"`
 }
 
-// NoneFound returns what to ask if the list of the kind is empty, and how to find out: a platform may answer like that
-// if the workspace does not exist. It returns "" for kinds of which a workspace often has none.
+// NoneFound returns a question to the user if the list of the kind is empty, and how to answer it: a platform may
+// return an empty list if the workspace does not exist. It returns "" for kinds that many workspaces have no objects of.
 func (w Workspace) NoneFound(k *Kind) (question, fix string) {
 	if !k.CanPatch() {
 		return "", ""

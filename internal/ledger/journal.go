@@ -133,7 +133,7 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, requires prec
 	}})
 }
 
-// End records how a request of this run ended that nobody found executed. After Refused and Released a later run may
+// End records how a request of this run ended, unless it was executed. After Refused and Released a later run may
 // send it. After Unclear and NotOurs a person decides. Removed is the end of a deletion: trueup never makes the object
 // again by itself, because a new one would hold other data.
 func (l *Ledger) End(ctx context.Context, key kind.Key, o Outcome) error {

@@ -221,7 +221,7 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 	for _, part := range p.parts() {
 		pieces, partErr := s.read(ctx, part)
 		if errors.Is(partErr, errMissing) && !errors.Is(err, errMissing) {
-			return nil, err // in git the parts are gone, and only the copy can be mended
+			return nil, err // in git the parts are gone, and only the copy can be restored
 		}
 		if partErr != nil {
 			return nil, partErr

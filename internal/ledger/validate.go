@@ -70,7 +70,7 @@ func (r Record) sound() error {
 func (r Record) soundState(k *kind.Kind) error {
 	switch {
 	case k.CanPatch() && r.State != "":
-		return fmt.Errorf("it is %s, and a %s is never that", r.State, k.Name)
+		return fmt.Errorf("it has the state %s, which a %s never has", r.State, k.Name)
 	case k.RequestOnly() && (r.Applied != nil || r.Pending != nil):
 		return fmt.Errorf("it has an applied spec, but a %s can't have one", k.Name)
 	case r.State != "" && r.Spec == nil:

@@ -142,7 +142,7 @@ func TestConvertRefuses(t *testing.T) {
 		"no name":             {byLine, purgeText("delivery/v2.1", ""), "no metadata with a name"},
 		"two versions":        {byLine, "apiVersion: delivery/v2.1\n" + purgeText("delivery/v2.1", plain), "twice"},
 		"two namespaces":      {byAPI, purgeText(lineVersion, "metadata:\n  name: rel-42\n  namespace: acme\n  namespace: acme\n"), "twice"},
-		"a merged namespace":  {byAPI, "x: &x {namespace: acme}\n" + purgeText(lineVersion, "metadata: {<<: *x, name: rel-42}\n"), "from elsewhere"},
+		"a merged namespace":  {byAPI, "x: &x {namespace: acme}\n" + purgeText(lineVersion, "metadata: {<<: *x, name: rel-42}\n"), "has a merge key"},
 		"a tag":               {byLine, purgeText("!!str delivery/v2.1", plain), "not written as plain text"},
 		"a block":             {byLine, purgeText("|-\n  delivery/v2.1", plain), "not written as plain text"},
 		"an anchor":           {byLine, purgeText("&v delivery/v2.1", plain) + "x: *v\n", "not written as plain text"},

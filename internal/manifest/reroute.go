@@ -102,7 +102,7 @@ func envelopeProblem(root, metadata *yaml.Node) string {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if isMerge(key) || key.Kind != yaml.ScalarNode {
-				return "includes members from elsewhere"
+				return "has a merge key (<<), or a key that is not text"
 			}
 			if seen[key.Value] {
 				return "has " + quoteName(key.Value) + " twice"

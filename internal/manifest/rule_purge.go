@@ -147,7 +147,7 @@ func checkPurgeLimitsSet(set *Set, report reportOn) {
 		}
 	}
 	for _, host := range hosts {
-		report(over[host], "spec.paths", fmt.Sprintf("the purges of %s have in total %s",
+		report(over[host], "spec.paths", fmt.Sprintf("together, the purges of %s have %s",
 			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted; apply defers what does not fit")
 	}
 }

@@ -16,7 +16,7 @@ const (
 	// plainBool is true or false, plainNumber a number of JSON's grammar.
 	plainBool
 	plainNumber
-	// plainNull is the literal null; plainEmpty nothing at all or another spelling of null.
+	// plainNull is the literal null. plainEmpty is an empty value or another spelling of null.
 	plainNull
 	plainEmpty
 	// looseBool and looseNumber are a boolean or a number for some readers of YAML (1.1, or 1.2 beyond
@@ -77,8 +77,8 @@ func isJSONNumber(s string) bool {
 	return s != "" && (s[0] == '-' || isDigit(s[0])) && isDigit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
-// fitsDouble reports whether double precision reads a JSON number neither as infinity nor, unless it is
-// zero, as zero.
+// fitsDouble reports whether a JSON number fits into double precision: it does not become infinity, and only zero
+// becomes zero.
 func fitsDouble(s string) bool {
 	value, err := strconv.ParseFloat(s, 64)
 	if err != nil {

@@ -62,8 +62,8 @@ func Take(rules *Rules, live any) any {
 	return taken
 }
 
-// Keyed reports whether keys tell the elements of a list apart, so that a request carries
-// over what git does not mention of them (docs/design.md B3).
+// Keyed reports whether each element of a list has its own key. Then a request keeps the fields of live elements that
+// git does not mention (docs/design.md B3).
 func Keyed(r *Rules, list []any) bool {
 	_, keyed := keysOf(r.key(), elements(list))
 	return keyed

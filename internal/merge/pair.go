@@ -12,8 +12,8 @@ type pairing struct {
 	keyed []bool
 }
 
-// pair pairs git's elements xs with ys (docs/design.md B3, 0.16): by unique keys; else, in a set,
-// elements of which ys has all that xs has; else by position.
+// pair pairs git's elements xs with ys (docs/design.md B3, 0.16). It pairs by unique keys; otherwise, in a set, an x
+// with a y that has everything that x has; otherwise by position.
 func pair(r *Rules, xs, ys []any) pairing {
 	if p, ok := pairByKey(r.key(), xs, ys); ok {
 		return p

@@ -70,8 +70,8 @@ func (w *walker) classifyOrder(l list) Class {
 // lost lists n, which git never had and which the request takes out of live.
 func (w *walker) lost(n node) { w.res.Collateral = append(w.res.Collateral, n.value(n.have)) }
 
-// contact lists the elements at and below n, which the request removes, that git never had in
-// lists that nobody took over (docs/design.md 0.1).
+// contact lists the elements at and below n that the request removes, that git never had, and whose list git has not
+// taken over (docs/design.md 0.1).
 func (w *walker) contact(n node) {
 	ofList := isList(n.have)
 	if w.takeOver || ofList && n.takenOver() {

@@ -109,8 +109,8 @@ func (w *walker) differs(n node) (any, bool) {
 // leaves reports whether live's value stays. A list that is sent whole is judged as a whole.
 func (w *walker) leaves(c Class) bool { return w.leave && !w.whole && w.stays(c) }
 
-// stays reports whether a class says that git changed nothing: without a record nobody can tell,
-// unless a person has said that the object is git's.
+// stays reports whether a class does not prove that git changed the value. Without a record, git may have, unless a
+// person has said that git owns the object.
 func (w *walker) stays(c Class) bool {
 	return c == DriftOverwrite || c == UnknownBase && !w.takeOver
 }
@@ -139,8 +139,8 @@ func (w *walker) omit(n node) {
 	}
 }
 
-// list compares two lists. A list can only be sent whole, so one that git changed and
-// another client too is neither sent nor left (docs/design.md B4).
+// list compares two lists. A list can only be sent whole. So a list that both git and another client changed can be
+// neither sent nor left (docs/design.md B4).
 func (w *walker) list(n node, want, have []any) (any, bool) {
 	if w.whole {
 		return w.overlay(n.paired(want, have)), true
@@ -244,7 +244,7 @@ func (w *walker) dropped(l list) {
 	}
 }
 
-// mayHave reports whether no key tells e apart from an unpaired element of git.
+// mayHave reports whether e may be an unpaired element of git: none of its keys differs.
 func (l list) mayHave(e any) bool {
 	key := l.rules.key()
 	keys, keyed := keysOf(key, []any{e})

@@ -81,8 +81,8 @@ type Blame struct {
 // unless another client changed it since (docs/design.md B8).
 const ServerNormalised merge.Class = "server-normalised"
 
-// tableOfClasses says what each class means: its cause, as far as the class alone tells it,
-// whether another client made the change, and whether no request is needed.
+// tableOfClasses says what each class means: its cause, unless history or the ledger shows another one, whether another
+// client made the change, and whether it needs no request.
 var tableOfClasses = map[merge.Class]struct {
 	cause         Cause
 	drift, unsent bool

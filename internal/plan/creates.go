@@ -17,12 +17,12 @@ const (
 
 // area is what git and the ledger have of an area, without requests that are sent once.
 type area struct {
-	// objects counts those of git, known those that the ledger says were live, unless they are known
-	// to be gone.
+	// objects counts the objects in git. known counts those of them that were live according to the ledger, and that
+	// are not known to be gone.
 	objects, known int
-	// present says that one of the known is live. A wrong workspace looks as if none was (docs/design.md C4).
+	// present means that at least one known object is live. In a wrong workspace, none is (docs/design.md C4).
 	present bool
-	// applied says that trueup applied there before, perhaps another tree.
+	// applied means that trueup has applied objects of this area before, possibly of other manifests.
 	applied bool
 }
 
@@ -52,7 +52,7 @@ func newAreas(in Inputs) map[kind.Area]*area {
 	return areas
 }
 
-// applied reports whether trueup applied an object. The sandbox begins with some that nobody applied.
+// applied reports whether trueup applied an object. In the sandbox, objects that are not in git are samples.
 func (in Inputs) applied(key kind.Key, rec ledger.Record) bool {
 	return knows(rec) && (!in.Sandbox || in.Set.Find(key) != nil)
 }

@@ -65,7 +65,7 @@ func Drift(p *Plan) *Plan {
 	return &d
 }
 
-// unchangedOutside counts the objects that git describes and that nobody changed outside git.
+// unchangedOutside counts the objects that are in git and live, and were not changed outside git.
 func unchangedOutside(p *Plan) (n int) {
 	for _, it := range p.Items {
 		if it.Live.Exists && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
@@ -130,13 +130,13 @@ func (d *decision) leaveAll() {
 	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !d.appliedNow()
 }
 
-// unsettled reports whether an object is kept although git may have changed it: no
-// record tells. Requests that depend on such a change must not be sent before it.
+// unsettled reports whether an object is kept although git may have changed it, because there is no record. Requests
+// that depend on such a change must not be sent before it.
 func (it Item) unsettled() bool {
 	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == merge.UnknownBase })
 }
 
-// unsure reports whether no record tells who made any of the changes.
+// unsure reports whether there are changes, and no record shows who made any of them.
 func unsure(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
 		return c.Class != merge.UnknownBase && c.Class != ServerNormalised

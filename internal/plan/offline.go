@@ -78,7 +78,8 @@ func (p *Planner) sinceBase(o *manifest.Object) Item {
 	for c := range item.all() {
 		c.Cause, c.By = blame(c.Cause, true)
 	}
-	// Apply may find that one that is made or sent once never was, so nobody is asked.
+	// Without the ledger, plan does not know whether an object that is created once was created. So it gives a fix
+	// instead of a question.
 	const fix = "restore the old spec, and give the new one another name"
 	switch o.Kind.Policy {
 	case kind.Converge:

@@ -45,7 +45,7 @@ func fromField(f *kind.Field) *merge.Rules {
 	return r
 }
 
-// override lays an override over what stands at its path.
+// override applies an override to the rules at its path.
 func override(root *merge.Rules, o Override) {
 	node := nodeAt(root, o.Path)
 	node.Ignore = node.Ignore || o.Ignore

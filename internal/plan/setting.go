@@ -53,7 +53,7 @@ func (s DuplicateSettings) String() string {
 
 // Setting is a setting of trueup.yaml, or a comment that silences a rule, that differs from the base.
 type Setting struct {
-	// Path and Line are where it stands; Line is 0 where that is not known.
+	// Path and Line are its place. Line is 0 if it is unknown.
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
 	// Field names it: workspace.uuid, overrides: CDN spec.tls, trueup:ignore RULE.

@@ -79,7 +79,7 @@ func (it Item) state() State {
 	return tableOfStates[it.Op]
 }
 
-// tableOfStates has the state of an operation, where nothing else tells more.
+// tableOfStates has the state of an operation, unless Item.state finds a more exact one.
 var tableOfStates = map[Op]State{
 	None: InSync, Create: ToCreate, Patch: ToChange, Post: ToPost, Delete: ToDelete,
 	Blocked: Stopped, InFlight: Claimed, Deferred: Later, Kept: LeftAlone,

@@ -46,8 +46,8 @@ func gist(of subject, v any, whole bool) (words safe, details []safe) {
 	return value(v, whole), nil
 }
 
-// summed describes a value in the words of its schema, and returns what neither the words
-// nor the path have. ok is false without such words.
+// summed describes a value in the words of its schema. rest is what neither the words nor the path show. ok is false
+// if the schema has no words for it.
 func summed(of subject, v any) (words safe, rest any, ok bool) {
 	object, isObject := v.(map[string]any)
 	k, known := kind.Named(of.kind)

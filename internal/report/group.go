@@ -191,7 +191,7 @@ func tableOfRanks() [rankRest + 1]string {
 	}
 }
 
-// tableOfOpRanks has the rank of each operation whose rows tell no graver one. The others need nothing.
+// tableOfOpRanks has the rank of each operation, if its rows have no graver one. All others need no request.
 var tableOfOpRanks = map[plan.Op]rank{
 	plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
 	plan.Patch: rankChange, plan.Create: rankCreate,

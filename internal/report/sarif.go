@@ -102,7 +102,7 @@ func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
 	return log, nil
 }
 
-// ID tells the logs of commands and folders apart.
+// ID is the same for all logs of one command in one folder, and differs otherwise.
 func (l *sarifLog) ID() safe { return clean(path.Join("trueup", l.Command, l.Place.Folder) + "/") }
 
 // Version is that of the program that made the plan.

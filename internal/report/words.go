@@ -13,7 +13,7 @@ type filler struct {
 	// root is the field of the spec, and field that of the object.
 	root, field  *kind.Field
 	spec, object map[string]any
-	// shown are fields that stand elsewhere, and said the paths that the words have.
+	// shown are fields that are shown elsewhere. said are the paths that the words contain.
 	shown []string
 	said  [][]string
 }
@@ -73,7 +73,7 @@ func (f *filler) part(text string) (words safe, ok bool) {
 	}
 }
 
-// value returns the text of what stands in braces, and the paths that it has.
+// value returns the text for what is in braces, and the paths in it.
 func (f *filler) value(token string) (text safe, said [][]string, ok bool) {
 	if name, list, refers := strings.Cut(token, "@"); refers {
 		text, ok = f.referred(name, strings.Split(list, "."))
