@@ -63,6 +63,8 @@ type Field struct {
 	// Range has the least number of a text that is a number, and optionally the greatest.
 	Range []uint64 `json:"x-trueup-range"`
 	inherited
+	// Safer says which change only protects more, if that is known.
+	Safer Safer `json:"x-trueup-safer"`
 	// Discriminator is the field of this object whose value names the only sibling that may be present, or "".
 	Discriminator string `json:"x-trueup-discriminator"`
 	// Summary is a short text for an object of this field, with paths of its fields in braces, such as

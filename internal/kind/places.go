@@ -140,6 +140,14 @@ func (f *Field) riskIn(value any) Risk {
 	return cmp.Or(risk, f.Risk)
 }
 
+// Gravest returns the highest risk of the fields and of all documented fields below them.
+func (p Places) Gravest() (risk Risk) {
+	for _, f := range p {
+		risk = max(risk, f.Gravest())
+	}
+	return risk
+}
+
 // Gravest returns the highest risk of the field and of all documented fields below it.
 func (f *Field) Gravest() Risk {
 	risk := f.Risk

@@ -16,7 +16,7 @@ type Change struct {
 	// Commit is the newest that gave the place its value in git, if that is proven and it is not of
 	// this change.
 	Commit *Commit `json:"commit,omitempty"`
-	// Risk is the gravest of anything in the two values.
+	// Risk is the gravest of anything in the two values, unless the change only protects more.
 	Risk kind.Risk `json:"risk,omitempty"`
 	// Position is set if the change is Moved.
 	Position *Position `json:"position,omitempty"`
@@ -114,7 +114,14 @@ func (p *Plan) Weigh() {
 		}
 		for c := range it.all() {
 			at := k.Spec().Places(c.Path)
-			c.Risk = max(at.RiskIn(c.Live), at.RiskIn(c.Desired))
+			switch {
+			case c.Moved:
+				c.Risk = at.Gravest()
+			case it.Happened:
+				c.Risk = at.RiskOf(c.Desired, c.Live)
+			default:
+				c.Risk = at.RiskOf(c.Live, c.Desired)
+			}
 		}
 		it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))
 	}

@@ -13,9 +13,9 @@ import (
 // TestRiskOfLines: each line and object says what is at stake, also below fields
 // that no schema knows, and the lines of the first two risks are counted.
 func TestRiskOfLines(t *testing.T) {
-	const live = `{hostname: h.example.com, tls: {forced: "false"}, upstreams: [{name: a, servers: [{host: a.example.com, weight: "1"}]}],
+	const live = `{hostname: h.example.com, tls: {forced: "true"}, upstreams: [{name: a, servers: [{host: a.example.com, weight: "1"}]}],
 		locations: [{path: /x, cache: {edgeTTL: "1"}, rewrite: {to: /y}}]}`
-	w := git(t, cdn("shop", strings.NewReplacer(`"1"}]}]`, `"2"}], note: b}]`, `"false"`, `"true"`, `"1"}, rewrite: {to: /y}`, `"2"}`).Replace(live))).
+	w := git(t, cdn("shop", strings.NewReplacer(`"1"}]}]`, `"2"}], note: b}]`, `"true"`, `"false"`, `"1"}, rewrite: {to: /y}`, `"2"}`).Replace(live))).
 		has(shop, live).applied(shop, live)
 	it := w.item(shop)
 	risks := map[string]kind.Risk{}
