@@ -262,7 +262,7 @@ func TestPurgeNewAgain(t *testing.T) {
 	t.Setenv("GIT_COMMITTER_DATE", time.Now().Add(time.Hour).Format(time.RFC3339))
 	commit("public/a")
 	code, _, errs = s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "next")
-	if code != exit.Error || !strings.Contains(errs, "it purged older content; start the name with this release (--name)") {
+	if code != exit.Error || !strings.Contains(errs, "it purged older content. Choose a name for this release: --name") {
 		t.Errorf("of an older commit: %d: %s", code, errs)
 	}
 }

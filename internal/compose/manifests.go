@@ -235,7 +235,7 @@ func (m *maker) tryName(r *request, key kind.Key) bool {
 func (m *maker) checkNames(ctx context.Context) error {
 	for _, r := range m.made {
 		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
-			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged older content; start the name with this release (--name)",
+			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged older content. Choose a name for this release: --name",
 				r.Key, at.UTC().Format(Clock), m.commits.Head)
 		}
 		m.warnOfOldName(ctx, r)

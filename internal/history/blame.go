@@ -151,7 +151,7 @@ func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
 	}
 	switch {
 	case errors.Is(err, git.ErrUnrelated) && f.Shallow:
-		b.Problem = fmt.Sprintf("this shallow clone lacks the commit where this branch left %s", shown)
+		b.Problem = fmt.Sprintf("this shallow clone lacks the commit where this branch began on %s", shown)
 		b.Fix = "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0)"
 	case errors.Is(err, git.ErrUnrelated):
 		b.Problem = fmt.Sprintf("this branch has no commit in common with %s", shown)

@@ -160,7 +160,7 @@ func (d *decision) open() bool {
 		d.foundAs("its object is live")
 	default:
 		d.item.block("the live object of this name is not what trueup sent: it is older, or of another disk",
-			fmt.Sprintf("give your object another name, and give this request up: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
+			fmt.Sprintf("give your object another name, and abandon this request: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
 	}
 	return true
 }

@@ -125,7 +125,7 @@ func TestNothingIsLeftInTheWrongPlace(t *testing.T) {
 func TestDriftOfUnknownOriginIsLeft(t *testing.T) {
 	const want, have = `{hostname: a.example.com, tls: {forced: "true"}}`, `{hostname: a.example.com, tls: {forced: "false"}}`
 	unknown := git(t, cdn("a", want), purge("p", `{hostname: a.example.com, paths: [/a]}`)).has("CDN/a", have).with(policy(plan.ReportDrift))
-	blocked(t, unknown.item("Purge/p"), false, "an unknown reason and stays so", "decide about that object first")
+	blocked(t, unknown.item("Purge/p"), false, "an unknown reason and stays as it is", "decide about that object first")
 	it := unknown.item("CDN/a")
 	if it.Op != plan.Kept || it.Record || it.Changes[0].Class != merge.UnknownBase {
 		t.Errorf("%+v", it)

@@ -258,7 +258,7 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 			item.hold(fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that object first")
 			return
 		case unsettled[key]:
-			item.hold(fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays so", key), "decide about that object first")
+			item.hold(fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays as it is", key), "decide about that object first")
 			return
 		case !op.sends() && op != Blocked:
 		case !p.targeted(key):

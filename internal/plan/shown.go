@@ -68,8 +68,8 @@ func (it Item) Unshown(body []byte, live any) string {
 	return strings.Join(found, "")
 }
 
-// UnshownFix is what a person can do about a request that does more than it shows.
-const UnshownFix = "do not apply it by other means: report this with the manifest and the output of plan -o json"
+// UnshownFix is what a person can do about a request that does more than the plan shows.
+const UnshownFix = "this is a bug in trueup: report it with the manifest and the output of plan -o json. Do not send the change by other means"
 
 // Touches reports whether the item changes what a finding at a field of its manifest is about, such as
 // spec.locations[2].path. Of a list, that is the whole element.

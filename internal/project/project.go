@@ -195,7 +195,7 @@ func (p Project) Check() error {
 		return err
 	}
 	if len(p.Manifests) > maxEntries || len(p.Overrides) > maxEntries {
-		return fmt.Errorf("manifests and overrides have at most %d entries each: name folders, and paths without an index", maxEntries)
+		return fmt.Errorf("manifests and overrides have at most %d entries each: name folders, not files, and paths of lists, not of single elements", maxEntries)
 	}
 	for _, name := range p.Manifests {
 		if slices.ContainsFunc(strings.Split(filepath.ToSlash(name), "/"), isDotGit) {

@@ -63,7 +63,7 @@ var remarkRules = []remarkRule{
 	{"plan/removed", noteLevel, "A value is removed: it was applied before, and is not in git now."},
 	{"plan/purge", noteLevel, "A cache purge is posted, once."},
 	{"plan/unknown", noteLevel, "Git and live differ, and no record says which of them changed."},
-	{"plan/pending", noteLevel, "Git has this, and it is not what was applied last, so apply sends it too."},
+	{"plan/pending", noteLevel, "Git has a value that was not applied last, so apply sends it."},
 	{"plan/deferred", noteLevel, "A limit of the platform defers a request."},
 	{"apply/deferred", noteLevel, "A limit of the platform deferred a request."},
 	{"apply/in-flight", noteLevel, "Another run is sending the request."},
