@@ -151,7 +151,7 @@ func (d *decision) judge(res merge.Result) {
 	}
 	for _, c := range res.Changes {
 		if c.Path == d.manifest.Kind.HostField {
-			d.item.hint("the platform does not document that a hostname can be changed")
+			d.item.hint("the platform does not document that a hostname can be changed: try it with a test CDN, and point DNS to the CDN first")
 		}
 	}
 	if len(res.Mixed) > 0 {

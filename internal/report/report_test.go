@@ -399,3 +399,22 @@ func TestNextOfWhatLiveDoesNotShow(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersAndTheirTexts: a number that the server returns for a text is shown as that text is.
+func TestNumbersAndTheirTexts(t *testing.T) {
+	for _, tt := range []struct {
+		live, git any
+		want      string
+	}{
+		{json.Number("60"), "300", `"60" → "300"`},
+		{"60", json.Number("300"), `"60" → "300"`},
+		{true, "false", `"true" → "false"`},
+		{json.Number("60"), json.Number("300"), "60 → 300"},
+		{json.Number("60"), "auto", `60 → "auto"`},
+	} {
+		r := changeRow(plan.Item{}, plan.Change{Change: merge.Change{Path: "x", Live: tt.live, Desired: tt.git}}, Options{})
+		if got := r.Before.String() + " → " + r.After.String(); got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+	}
+}

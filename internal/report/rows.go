@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -142,6 +144,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 	if item.Happened {
 		r.from, r.to = r.to, r.from
 	}
+	r.from, r.to = likeText(r.from, r.to), likeText(r.to, r.from)
 	switch {
 	case c.Moved:
 		r.Mark, r.After = markChange, moved(item, c)
@@ -168,6 +171,19 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 		}
 	}
 	return r
+}
+
+// likeText returns a number or boolean as text if the other value is the text of one: servers return 60 for
+// "60", and only the rest is a difference.
+func likeText(v, other any) any {
+	s, isText := other.(string)
+	switch v.(type) {
+	case json.Number, bool:
+		if isText && json.Valid([]byte(s)) {
+			return fmt.Sprint(v)
+		}
+	}
+	return v
 }
 
 // alarming reports whether git alone does not explain a change.
