@@ -61,6 +61,9 @@ func (d *decision) leftAlone(in merge.Input) {
 	for _, v := range slices.Concat(d.item.Preserved, d.item.Collateral) {
 		shown[v.Path] = true
 	}
+	for _, c := range d.item.Notes {
+		shown[c.Path] = true
+	}
 	found := slices.DeleteFunc(merge.LeftAlone(in), func(c merge.Change) bool { return shown[c.Path] })
 	d.item.Notes = append(d.item.Notes, d.explained(found)...)
 }
@@ -108,7 +111,7 @@ func (p *Plan) any(holds func(Cause, By) bool) bool {
 
 // ofGit reports whether a cause is a change of git, or may be one.
 func ofGit(c Cause) bool {
-	return c != "" && c != FromDrift && c != FromServer && c != FromRefusal
+	return c != "" && c != FromDrift && c != FromLiveOnly && c != FromRefusal
 }
 
 // Explain adds to a plan of this planner the settings that differ from the base, and to each line
@@ -173,7 +176,7 @@ func (p *Planner) touched(was, now *manifest.Object) func(merge.Change) bool {
 // blame adds to a cause whether this change of git has a part in it.
 func blame(c Cause, touched bool) (Cause, By) {
 	switch {
-	case !touched || c == "" || c == FromServer || c == FromRefusal:
+	case !touched || c == "" || c == FromLiveOnly || c == FromRefusal:
 		return c, ""
 	case c == FromPending:
 		return FromThisChange, ByThisChange

@@ -303,7 +303,7 @@ func TestUnmanagedFields(t *testing.T) {
 	it := w.with(func(o *plan.Options) { o.ShowUnmanaged = true }).item(shop)
 	var got []string
 	for _, c := range it.Notes {
-		if c.Cause != plan.FromServer || c.Class != merge.Unmanaged {
+		if c.Cause != plan.FromLiveOnly || c.Class != merge.Unmanaged {
 			t.Errorf("%+v", c)
 		}
 		got = append(got, c.Path)

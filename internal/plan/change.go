@@ -52,7 +52,7 @@ const (
 	FromBoth       Cause = "conflict"
 	FromTakeOver   Cause = "newly-managed"
 	FromRemoval    Cause = "removed"
-	FromServer     Cause = "server-default"
+	FromLiveOnly   Cause = "live-only"
 	FromRefusal    Cause = "server-normalised"
 	FromUnknown    Cause = "unknown"
 )
@@ -94,7 +94,7 @@ var tableOfClasses = map[merge.Class]struct {
 	merge.Conflict:        {cause: FromBoth, drift: true},
 	merge.Removed:         {cause: FromRemoval},
 	merge.RemovedConflict: {cause: FromBoth, drift: true},
-	merge.Unmanaged:       {cause: FromServer, unsent: true},
+	merge.Unmanaged:       {cause: FromLiveOnly, unsent: true},
 	merge.UnknownBase:     {cause: FromUnknown, drift: true},
 	ServerNormalised:      {cause: FromRefusal, drift: true},
 }

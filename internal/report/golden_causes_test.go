@@ -17,7 +17,7 @@ func changes(found []merge.Change) []plan.Change {
 	causes := map[merge.Class]plan.Cause{
 		merge.Changed: plan.FromThisChange, merge.Converged: plan.FromThisChange, merge.DriftOverwrite: plan.FromDrift,
 		merge.Conflict: plan.FromBoth, merge.RemovedConflict: plan.FromBoth, merge.TakeOver: plan.FromTakeOver,
-		merge.Removed: plan.FromRemoval, merge.Unmanaged: plan.FromServer, plan.ServerNormalised: plan.FromRefusal,
+		merge.Removed: plan.FromRemoval, merge.Unmanaged: plan.FromLiveOnly, plan.ServerNormalised: plan.FromRefusal,
 	}
 	out := make([]plan.Change, len(found))
 	for i, c := range found {

@@ -22,7 +22,7 @@ func anyText() *rapid.Generator[string] {
 }
 
 func anyChange() *rapid.Generator[plan.Change] {
-	causes := []plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromDrift, plan.FromBoth, plan.FromTakeOver, plan.FromRemoval, plan.FromServer, plan.FromRefusal, plan.FromUnknown}
+	causes := []plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromDrift, plan.FromBoth, plan.FromTakeOver, plan.FromRemoval, plan.FromLiveOnly, plan.FromRefusal, plan.FromUnknown}
 	return rapid.Custom(func(t *rapid.T) plan.Change {
 		value := func(name string) any {
 			switch s := anyText().Draw(t, name); rapid.IntRange(0, 3).Draw(t, name+" form") {

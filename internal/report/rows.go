@@ -157,13 +157,12 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 	case r.from != nil:
 		r.Before, r.details = gist(r.of, r.from, r.whole())
 	}
-	if c.Class == merge.Converged || c.Class == merge.Unmanaged {
+	switch {
+	case c.Class == merge.Unmanaged:
 		r.Mark = markSame
-	}
-	if c.Class == merge.Converged {
-		r.Why, r.Cause = "", clean("already so")
-	}
-	if c.Left {
+	case c.Class == merge.Converged:
+		r.Mark, r.Why, r.Cause = markSame, "", clean("already so")
+	case c.Left:
 		r.Mark, r.Cause = markSame, safetext.F("%s, left as it is (--drift report)", r.Cause)
 		if !r.Moved {
 			absent := clean("absent")
@@ -390,8 +389,8 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 		return safetext.F("newly managed%s%s%s", by(c.By), since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
 		return removal(c.By, c.Commit, opts)
-	case plan.FromServer:
-		return clean("server default, not in git")
+	case plan.FromLiveOnly:
+		return clean("live only: it stays")
 	case plan.FromRefusal:
 		return clean("the server did not keep it, or it changed since")
 	case plan.FromUnknown:
@@ -533,7 +532,7 @@ func causeOf(item plan.Item, opts Options) safe {
 		return pending(item.Commit, opts)
 	case plan.FromRemoval:
 		return removal(item.By, item.Commit, opts)
-	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromServer, plan.FromRefusal, plan.FromUnknown:
+	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal, plan.FromUnknown:
 	}
 	return safe{}
 }
