@@ -12,8 +12,8 @@ import (
 	"trueup/internal/sandbox/sample"
 )
 
-// TestFillEndsWhenTold: who interrupts does not wait for what is left.
-func TestFillEndsWhenTold(t *testing.T) {
+// TestFillEndsWhenInterrupted: who interrupts does not wait for what is left.
+func TestFillEndsWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir, world := t.TempDir(), sample.World{CDNs: 3, Seed: 1}

@@ -18,11 +18,11 @@ import (
 	"trueup/internal/plan"
 )
 
-// TestWhatIsTakenPlansEmpty: whatever a platform answers, its manifest is refused
+// TestAPulledObjectPlansEmpty: whatever a platform answers, its manifest is refused
 // by the loader, or it is read as it was written, covers what is live, is laid out
 // as fmt would have it, gives no warning of a field, and no later change of it
 // loses what it leaves out.
-func TestWhatIsTakenPlansEmpty(t *testing.T) {
+func TestAPulledObjectPlansEmpty(t *testing.T) {
 	cdn, _ := kind.Named("cdn")
 	plain := canon.MustDecode([]byte(`{"hostname": "shop.example.com", "tls": {"forced": "true"}, "extra": {"on": "0600", "space": "\u00a0", "spaces": "a \u00a0 b"},
 		"upstreams": [{"name": "o", "scheme": "https", "servers": [{"host": "a.example.net", "port": "443", "weight": "1"}]}],
