@@ -1,0 +1,263 @@
+package route
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// meaning is what a location of a test does, whatever words the spec has for it.
+type meaning struct {
+	path, host         string
+	origin, ttl, other int
+}
+
+// sketch is a site of a test.
+type sketch struct {
+	locations []meaning
+	tls       int
+}
+
+func paths(alphabet string, most int) *rapid.Generator[string] {
+	return rapid.Map(rapid.StringOfN(rapid.SampledFrom([]rune(alphabet)), 0, most, -1), func(s string) string { return "/" + s })
+}
+
+func meanings() *rapid.Generator[meaning] {
+	path := rapid.OneOf(
+		paths("/ab", 3), rapid.Map(paths("/ab", 3), func(p string) string { return p + "*" }),
+		rapid.SampledFrom([]string{"*", "/*", "/a*", "/a/*", "/.*", "/a/.*"}),
+	)
+	return rapid.Custom(func(t *rapid.T) meaning {
+		few := rapid.IntRange(0, 1)
+		return meaning{
+			path.Draw(t, "path"), rapid.SampledFrom([]string{"", "", "", "h", "a.h", "*.h", "*.a.h"}).Draw(t, "host"),
+			few.Draw(t, "origin"), few.Draw(t, "ttl"), few.Draw(t, "other"),
+		}
+	})
+}
+
+// sketches are pairs of which the second is often the first with an edit.
+func sketches(t *rapid.T) (before, after sketch) {
+	list := rapid.SliceOfN(meanings(), 0, 6)
+	before.locations = list.Draw(t, "before")
+	if rapid.IntRange(0, 3).Draw(t, "other") == 0 {
+		after.locations = list.Draw(t, "after")
+	} else {
+		after.locations = slices.Clone(before.locations)
+	}
+	if n := len(after.locations); n > 0 {
+		i, j := rapid.IntRange(0, n-1).Draw(t, "i"), rapid.IntRange(0, n-1).Draw(t, "j")
+		switch rapid.IntRange(0, 4).Draw(t, "edit") {
+		case 0:
+			after.locations[i], after.locations[j] = after.locations[j], after.locations[i]
+		case 1:
+			after.locations = slices.Delete(after.locations, i, i+1)
+		case 2:
+			after.locations[i] = meanings().Draw(t, "changed")
+		case 3:
+			after.locations = slices.Insert(after.locations, i, meanings().Draw(t, "new"))
+		}
+	}
+	before.tls = rapid.IntRange(0, 5).Draw(t, "tls") / 5
+	after.tls = rapid.IntRange(0, 5).Draw(t, "tls after") / 5
+	return before, after
+}
+
+// spec writes a sketch in words that are drawn: the meaning stays.
+func (s sketch) spec(t *rapid.T) map[string]any {
+	pick := func(words ...any) any { return words[rapid.IntRange(0, len(words)-1).Draw(t, "word")] }
+	name := pick("o", "p").(string)
+	var locations, upstreams []any
+	for _, m := range s.locations {
+		cache := pick(map[string]any{"edgeTTL": "60", "ttlTimeUnit": "second"}, map[string]any{"edgeTTL": "1", "ttlTimeUnit": "minute"})
+		if m.ttl == 1 {
+			cache = map[string]any{"edgeTTL": "1", "ttlTimeUnit": "second"}
+		}
+		l := map[string]any{"path": m.path, "upstream": name + strconv.Itoa(m.origin), "cache": cache}
+		switch {
+		case m.other == 1:
+			l["headers"] = map[string]any{"X": pick("true", true)}
+		case pick(true, false) == true:
+			l["headers"] = pick(nil, map[string]any{}, map[string]any{"X": nil})
+		}
+		l["host"] = pick(m.host, strings.ToUpper(m.host)+".")
+		if m.host == "" {
+			l["host"] = pick("", "*", nil)
+		}
+		locations = append(locations, l)
+	}
+	for i := range 2 {
+		servers := []any{map[string]any{"host": fmt.Sprint("s", i), "port": pick("443", 443)}, map[string]any{"host": "t"}}
+		if pick(true, false) == true {
+			slices.Reverse(servers)
+		}
+		upstreams = append(upstreams, map[string]any{"name": name + strconv.Itoa(i), "scheme": "https", "servers": servers})
+	}
+	return map[string]any{"hostname": pick("h", "H."), "locations": locations, "upstreams": upstreams, "tls": map[string]any{"enabled": s.tls == 1}}
+}
+
+// serves asks every location in turn, and returns what serves a request under a reading, or -1.
+func (s sketch) serves(r Reading, host, path string) int {
+	best := -1
+	for i, m := range s.locations {
+		below, prefix := strings.CutSuffix(m.path, "*")
+		if prefix && !strings.HasPrefix(path, below) || !prefix && m.path != path {
+			continue
+		}
+		domain, wild := strings.CutPrefix(m.host, "*.")
+		if m.host != "" && (wild && !strings.HasSuffix(host, "."+domain) || !wild && m.host != host) {
+			continue
+		}
+		if best < 0 || r != FirstInList && s.narrower(r, i, best) {
+			best = i
+		}
+	}
+	return best
+}
+
+// narrower compares two locations that match the same request: the exact one, else the longer.
+func (s sketch) narrower(r Reading, i, j int) bool {
+	a, b := s.locations[i], s.locations[j]
+	narrow := func(a, b string) int {
+		exactA, exactB := !strings.Contains(a, "*") && a != "", !strings.Contains(b, "*") && b != ""
+		switch {
+		case exactA != exactB && exactA:
+			return 1
+		case exactA != exactB:
+			return -1
+		}
+		return len(a) - len(b)
+	}
+	path, host := narrow(a.path, b.path), narrow(a.host, b.host)
+	if r == LongestHost {
+		path, host = host, path
+	}
+	return path > 0 || path == 0 && host > 0
+}
+
+func (s sketch) meaningOf(r Reading, host, path string) (m meaning) {
+	if i := s.serves(r, host, path); i >= 0 {
+		m = s.locations[i]
+		m.path = "served"
+	}
+	return m
+}
+
+type request struct{ host, path string }
+
+// requests are all short paths of each kind of host.
+func requests() (all []request) {
+	level := []string{"/"}
+	for range 5 {
+		var next []string
+		for _, p := range level {
+			for _, h := range []string{"h", "a.h", "b.h", "c.a.h", "z"} {
+				all = append(all, request{h, p})
+			}
+			for _, c := range "/ab" {
+				next = append(next, p+string(c))
+			}
+		}
+		level = next
+	}
+	return all
+}
+
+func checks(t *testing.T, n int) {
+	f := flag.Lookup("rapid.checks")
+	if f.Value.String() == f.DefValue {
+		_ = f.Value.Set(strconv.Itoa(n))
+		t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
+	}
+}
+
+func hostsLike(class string) string {
+	switch {
+	case class == "":
+		return "z"
+	case class[0] == '*':
+		return "fresh" + class[1:]
+	}
+	return class
+}
+
+// TestClasses compares classes and changes with an interpreter that asks every location.
+func TestClasses(t *testing.T) {
+	checks(t, 10000)
+	all := requests()
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := sketches(t)
+		a, b := Read(before.spec(t)), Read(after.spec(t))
+		m, change := NewMap(a, b), Compare(a, b)
+		if (len(change.Site) > 0) != (before.tls != after.tls) {
+			t.Fatalf("site %v", change.Site)
+		}
+		listed := map[[2]string]bool{}
+		for _, c := range change.Classes {
+			listed[[2]string{c.Host, c.Pattern}] = true
+		}
+		count := map[string]int{}
+		for _, c := range m.Classes() {
+			count[c.Host]++
+			if found := m.Find(hostsLike(c.Host), c.Example); found.Host != c.Host || found.Pattern != c.Pattern || Normal(c.Example) != c.Example {
+				t.Fatalf("example %q of %q is in %q", c.Example, c.Host+c.Pattern, found.Host+found.Pattern)
+			}
+			agrees(t, c, before, after, request{hostsLike(c.Host), c.Example}, listed)
+		}
+		patterns := map[string]bool{}
+		for _, m := range slices.Concat(before.locations, after.locations) {
+			patterns[m.path] = true
+		}
+		for host, n := range count {
+			if n > len(patterns)+1 {
+				t.Fatalf("%q has %d classes of %d patterns", host, n, len(patterns))
+			}
+		}
+		hostile := request{"a.h", Normal("/a" + rapid.String().Draw(t, "hostile"))}
+		agrees(t, *m.Find(hostile.host, hostile.path), before, after, hostile, listed)
+		from := rapid.IntRange(0, len(all)-1).Draw(t, "from")
+		for i := range 60 {
+			r := all[(from+i*101)%len(all)]
+			found := *m.Find(r.host, r.path)
+			agrees(t, found, before, after, r, listed)
+			for _, c := range m.Classes() {
+				matches := func(pattern string) bool {
+					below, prefix := strings.CutSuffix(pattern, "*")
+					return pattern == r.path || prefix && strings.HasPrefix(r.path, below)
+				}
+				shown := (c.Pattern == "" || matches(c.Pattern)) && !slices.ContainsFunc(c.Except, matches)
+				if c.Host == found.Host && shown != (c.Pattern == found.Pattern) {
+					t.Fatalf("%v is in %q; %q except %q shows it: %v", r, found.Pattern, c.Pattern, c.Except, shown)
+				}
+			}
+		}
+	})
+}
+
+// agrees compares a class with what every location says of one of its requests.
+func agrees(t *rapid.T, c Class, before, after sketch, r request, listed map[[2]string]bool) {
+	differs := false
+	for reading := range readings {
+		for _, side := range []struct {
+			s   sketch
+			got *Location
+		}{{before, c.Before[reading]}, {after, c.After[reading]}} {
+			got := -1
+			if side.got != nil {
+				got = side.got.Index
+			}
+			if want := side.s.serves(reading, r.host, r.path); got != want {
+				t.Fatalf("reading %d of %v: %d, want %d", reading, r, got, want)
+			}
+		}
+		differs = differs || before.meaningOf(reading, r.host, r.path) != after.meaningOf(reading, r.host, r.path)
+	}
+	if is := listed[[2]string{c.Host, c.Pattern}]; is != differs {
+		t.Fatalf("%v differs: %v; its class %q is listed: %v", r, differs, c.Host+c.Pattern, is)
+	}
+}
