@@ -21,7 +21,7 @@ func buildProgram(t *testing.T) string {
 }
 
 // cleanRun returns the calls of a run that nothing happens to.
-func cleanRun(t *testing.T, anew func(*testing.T) *crashWorld) []heldCall {
+func cleanRun(t *testing.T, anew func(*testing.T) *crashWorld, args []string) []heldCall {
 	t.Helper()
 	w := anew(t)
 	defer w.close()
@@ -29,13 +29,13 @@ func cleanRun(t *testing.T, anew func(*testing.T) *crashWorld) []heldCall {
 	code, out := w.held(func(c heldCall) fate {
 		calls = append(calls, c)
 		return fate{}
-	}, apply()...)
+	}, args...)
 	w.settle()
 	if code != 0 || len(calls) == 0 {
-		t.Fatalf("a clean apply: exit %d, %d calls\n%s", code, len(calls), out)
+		t.Fatalf("a clean %s: exit %d, %d calls\n%s", args[0], code, len(calls), out)
 	}
 	w.allMade()
-	t.Logf("a clean apply calls %v", byName(calls))
+	t.Logf("a clean %s calls %v", args[0], byName(calls))
 	return calls
 }
 

@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -75,7 +74,7 @@ func TestCrashPoints(t *testing.T) {
 	needsTime(t)
 	program := buildProgram(t)
 	anew := func(t *testing.T) *crashWorld { return newCrashWorld(t, program, inFiles) }
-	calls := cleanRun(t, anew)
+	calls := cleanRun(t, anew, apply())
 	straceAgrees(t, anew, calls)
 	syncedBeforeSends(t, calls)
 	for _, h := range harms() {
@@ -94,7 +93,7 @@ func TestCrashPointsOfRefusal(t *testing.T) {
 		return w
 	}
 	kill := harm{name: "kill", befalls: anyCall, fate: fate{kill: true}, sparse: true}
-	crashEverywhere(t, inFiles+", duplicates refused", anew, kill, cleanRun(t, anew))
+	crashEverywhere(t, inFiles+", duplicates refused", anew, kill, cleanRun(t, anew, apply()))
 }
 
 // TestCrashPointsOfGit kills a run whose ledger is in a ref of a remote, on the
@@ -110,7 +109,48 @@ func TestCrashPointsOfGit(t *testing.T) {
 		return socketCall(c) || strings.Contains(c.path, "/remote.git/refs/") || c.name == "mkdir" && strings.HasPrefix(filepath.Base(c.path), "tmp_objdir")
 	}
 	anew := func(t *testing.T) *crashWorld { return newCrashWorld(t, program, inGit) }
-	crashEverywhere(t, inGit, anew, harm{name: "kill", befalls: visible, fate: fate{kill: true}}, cleanRun(t, anew))
+	crashEverywhere(t, inGit, anew, harm{name: "kill", befalls: visible, fate: fate{kill: true}}, cleanRun(t, anew, apply()))
+}
+
+// TestCrashPointsOfForget kills forget at each of its calls: each record is whole, as it was or forgotten, and forget
+// forgets the rest when it runs again.
+func TestCrashPointsOfForget(t *testing.T) {
+	needsTime(t)
+	program := buildProgram(t)
+	forget := []string{"forget", "CDN/shop", "VolumeSnapshot/db-2026-11-21", "--yes"}
+	anew := func(t *testing.T) *crashWorld {
+		w := newCrashWorld(t, program, inFiles)
+		w.ends(w.runApply(), 0)
+		w.write("project/manifests/all.yaml", crashPurges)
+		return w
+	}
+	calls := cleanRun(t, anew, forget)
+	var left [3]atomic.Int64 // how many runs left so many records forgotten
+	t.Run("kill", func(t *testing.T) {
+		for i, c := range calls {
+			t.Run(fmt.Sprintf("%03d-%s", i+1, c.name), func(t *testing.T) {
+				t.Parallel()
+				w := anew(t)
+				defer w.close()
+				run, _ := w.heldAt(harm{befalls: anyCall, fate: fate{kill: true}}, i+1, forget)
+				w.ends(run, killed)
+				w.ends(w.runOf("ledger", "verify"), 0)
+				left[w.forgotten()].Add(1)
+				w.ends(w.runOf(forget...), 0)
+				if n := w.forgotten(); n != 2 {
+					t.Errorf("%d of 2 are forgotten", n)
+				}
+				w.staysAsItIs()
+				w.allMade()
+			})
+		}
+	})
+	for n := range left {
+		if left[n].Load() == 0 {
+			t.Errorf("no run was killed with %d records forgotten", n)
+		}
+	}
+	fmt.Printf("crash points of the real program, ledger %s: kill of forget at %d calls\n", inFiles, len(calls))
 }
 
 // The stores that the real program is tried with.
@@ -152,22 +192,7 @@ func crashEverywhere(t *testing.T, where string, anew func(*testing.T) *crashWor
 // asserts what becomes of the world. It reports whether the run came that far.
 func crashAt(t *testing.T, w *crashWorld, h harm, n int) bool {
 	defer w.close()
-	count, reached := 0, false
-	code, out := w.held(func(c heldCall) fate {
-		if !h.befalls(c) {
-			return fate{}
-		}
-		if count++; count != n {
-			return fate{}
-		}
-		reached = true
-		if h.meanwhile != nil {
-			h.meanwhile(w, c)
-		}
-		return h.fate
-	}, apply()...)
-	first := ended{code, out}
-	w.settle()
+	first, reached := w.heldAt(h, n, apply())
 	w.noneTwice()
 	if h.fate.kill {
 		w.ends(first, killed)
@@ -192,6 +217,27 @@ func crashAt(t *testing.T, w *crashWorld, h harm, n int) bool {
 		t.Logf("the run that came to harm: exit %d\n%s", first.code, first.out)
 	}
 	return reached
+}
+
+// heldAt lets the harm come to the n-th call of a run that it can befall. It reports whether the run came that far.
+func (w *crashWorld) heldAt(h harm, n int, args []string) (run ended, reached bool) {
+	w.t.Helper()
+	count := 0
+	run.code, run.out = w.held(func(c heldCall) fate {
+		if !h.befalls(c) {
+			return fate{}
+		}
+		if count++; count != n {
+			return fate{}
+		}
+		reached = true
+		if h.meanwhile != nil {
+			h.meanwhile(w, c)
+		}
+		return h.fate
+	}, args...)
+	w.settle()
+	return run, reached
 }
 
 // saysWhatIsOpen asserts that a run that lived to its end named every request
@@ -290,28 +336,29 @@ func (w *crashWorld) staysAsItIs() {
 }
 
 // openClaims are the requests whose outcome the ledger does not know.
-func (w *crashWorld) openClaims() []string {
+func (w *crashWorld) openClaims() (open []string) {
 	w.t.Helper()
-	cmd, _ := w.command("ledger", "ls", "-o", "json")
-	cmd.Stdout = nil
-	out, err := cmd.Output()
-	if err != nil {
-		w.t.Errorf("ledger ls: %v", err)
-		return nil
-	}
-	var list struct {
-		Records []struct{ Kind, Name, State string }
-	}
-	if err := json.Unmarshal(out, &list); err != nil {
-		w.t.Errorf("ledger ls: %v in %s", err, out)
-	}
-	var open []string
-	for _, r := range list.Records {
+	for _, r := range w.records() {
 		if r.State == "claimed" || r.State == "unknown" {
 			open = append(open, r.Kind+"/"+r.Name)
 		}
 	}
 	return open
+}
+
+// forgotten counts the records of forgotten objects. It asserts that each is forgotten as a whole.
+func (w *crashWorld) forgotten() (n int) {
+	w.t.Helper()
+	for _, r := range w.records() {
+		forgotten := r.Outcome.How == "forgotten"
+		if forgotten {
+			n++
+		}
+		if r.Kind == "CDN" && forgotten != (r.Applied == nil) || r.Kind != "CDN" && forgotten != (r.State == "abandoned") {
+			w.t.Errorf("it is forgotten in part: %+v", r)
+		}
+	}
+	return n
 }
 
 func (w *crashWorld) noneTwice() {

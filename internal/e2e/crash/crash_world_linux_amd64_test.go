@@ -2,6 +2,7 @@ package crash
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -47,15 +48,7 @@ type crashWorld struct {
 	idle *sync.Cond
 }
 
-const crashManifests = `apiVersion: delivery/v2.1
-kind: CDN
-metadata: {name: shop}
-spec:
-  hostname: shop.example.com
-  locations: [{path: /*, action: proxy_http, upstream: origin}]
-  upstreams: [{name: origin, scheme: https, servers: [{host: a.example.net, port: "443", weight: "1"}]}]
----
-apiVersion: delivery/v2.1
+const crashPurges = `apiVersion: delivery/v2.1
 kind: Purge
 metadata: {name: rel-42}
 spec: {hostname: shop.example.com, paths: [/index.html]}
@@ -64,7 +57,17 @@ apiVersion: delivery/v2.1
 kind: Purge
 metadata: {name: rel-43}
 spec: {hostname: shop.example.com, paths: [/sale/*]}
+`
+
+const crashManifests = `apiVersion: delivery/v2.1
+kind: CDN
+metadata: {name: shop}
+spec:
+  hostname: shop.example.com
+  locations: [{path: /*, action: proxy_http, upstream: origin}]
+  upstreams: [{name: origin, scheme: https, servers: [{host: a.example.net, port: "443", weight: "1"}]}]
 ---
+` + crashPurges + `---
 apiVersion: snapshot.storage.k8s.io/v1
 kind: VolumeSnapshot
 metadata: {name: db-2026-11-21, namespace: ` + sandbox.WorkspaceName + `}
@@ -320,4 +323,27 @@ func (w *crashWorld) made() map[string]int {
 		made[name] = max(made[name], len(taken))
 	}
 	return made
+}
+
+// listed is a record of ledger ls.
+type listed struct {
+	Kind, Name, State string
+	Applied           map[string]any
+	Outcome           struct{ How string }
+}
+
+func (w *crashWorld) records() []listed {
+	w.t.Helper()
+	cmd, _ := w.command("ledger", "ls", "-o", "json")
+	cmd.Stdout = nil
+	out, err := cmd.Output()
+	if err != nil {
+		w.t.Errorf("ledger ls: %v", err)
+		return nil
+	}
+	var list struct{ Records []listed }
+	if err := json.Unmarshal(out, &list); err != nil {
+		w.t.Errorf("ledger ls: %v in %s", err, out)
+	}
+	return list.Records
 }
