@@ -2,12 +2,10 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -52,13 +50,12 @@ type page struct {
 // errNoList is the error for valid JSON that contains no list.
 var errNoList = errors.New("unreadable list: neither an array nor an object with items, data or results")
 
-// decoder decodes a page of a list, item by item as it arrives, in one pass.
+// decoder decodes a page of a list, item by item as it arrives.
 type decoder struct {
-	src    *source
-	buf    []byte // buf[at:] is not used yet; offset is the position of buf in the page
-	at     int
-	offset int64
-	scan   canon.Scanner
+	src  *source
+	json *json.Decoder
+	raw  json.RawMessage // the last value as the server wrote it
+	scan canon.Scanner
 
 	kind *kind.Kind
 	ws   kind.Workspace
@@ -71,29 +68,28 @@ type decoder struct {
 // decodeList decodes the forms of lists that similar services use (docs/platform.md 10): {"items": […] or null}, a
 // bare array, {"data": […]}, {"results": […]}. Anything else is an error, never an empty list.
 func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
-	d := &decoder{src: src, kind: k, ws: ws, each: each, envelope: map[string]any{}}
+	d := &decoder{src: src, json: json.NewDecoder(src), kind: k, ws: ws, each: each, envelope: map[string]any{}}
 	if err := d.document(); err != nil {
 		return page{}, err
 	}
-	if _, err := d.next(); !errors.Is(err, io.EOF) {
+	d.begin()
+	if _, err := d.json.Token(); !errors.Is(err, io.EOF) {
 		return page{}, errors.New("unreadable list: content after the JSON value")
 	}
 	return d.page()
 }
 
 func (d *decoder) document() error {
-	first, err := d.next()
-	switch {
+	switch first, err := d.token(); {
 	case err != nil:
-		return d.unreadable(err)
-	case first == '[':
+		return err
+	case first == json.Delim('['):
 		d.found = "the array"
-		return d.members(']', "array element", d.item)
-	case first == '{':
-		return d.members('}', "object key:value pair", d.field)
+		return d.members(d.item)
+	case first == json.Delim('{'):
+		return d.members(d.field)
 	}
-	_, err = d.value()
-	return cmp.Or(err, errNoList)
+	return errNoList
 }
 
 // page checks what the page says besides its items.
@@ -117,10 +113,11 @@ func (d *decoder) page() (page, error) {
 }
 
 func (d *decoder) field() error {
-	name, err := d.key()
+	key, err := d.token()
 	if err != nil {
 		return err
 	}
+	name, _ := key.(string)
 	if _, twice := d.envelope[name]; twice {
 		return fmt.Errorf("unreadable list: it has the key %.100q twice", name)
 	}
@@ -129,33 +126,32 @@ func (d *decoder) field() error {
 	case "items", "data", "results":
 		return d.collection(name)
 	case "metadata", "kind", "nextPageToken":
-		d.envelope[name], err = d.tree()
+		v, err := d.value()
+		if err == nil {
+			d.envelope[name] = canon.MustDecode(v)
+		}
 		return err
 	}
 	// Other fields only have to be JSON.
-	d.begin()
-	_, err = d.raw()
-	return err
+	if err := d.read(); err != nil {
+		return err
+	}
+	if !utf8.Valid(d.raw) || strings.ContainsRune(name, utf8.RuneError) {
+		return d.unreadable(errors.New("not valid UTF-8"))
+	}
+	return nil
 }
 
 func (d *decoder) collection(name string) error {
-	first, err := d.next()
-	switch {
-	case err != nil:
-		return d.unreadable(err)
-	case first == '[' && d.found != "":
-		return fmt.Errorf("unreadable list: both %s and %s have items", d.found, name)
-	case first == '[':
-		d.found = name
-		return d.members(']', "array element", d.item)
-	case first == '{':
-		return errNoList
-	}
-	v, err := d.value()
-	switch {
+	switch first, err := d.token(); {
 	case err != nil:
 		return err
-	case string(v) != "null" || name != "items" || d.found != "":
+	case first == json.Delim('[') && d.found != "":
+		return fmt.Errorf("unreadable list: both %s and %s have items", d.found, name)
+	case first == json.Delim('['):
+		d.found = name
+		return d.members(d.item)
+	case first != nil || name != "items" || d.found != "":
 		return errNoList
 	}
 	d.found = name
@@ -177,163 +173,53 @@ func (d *decoder) item() error {
 	return d.each(o)
 }
 
-// members reads an object or an array, from its first character to last. It calls each for
-// every member, which each must read. Errors name a member as what.
-func (d *decoder) members(last byte, what string, each func() error) error {
-	d.at++
-	for first := true; ; first = false {
-		c, err := d.next()
-		switch {
-		case err != nil:
-			return d.unreadable(err)
-		case c == last:
-			d.at++
-			return nil
-		case !first && c != ',':
-			return misplaced(c, "after "+what)
-		case !first:
-			d.at++
-		}
+// members calls each for every member of the object or array that was begun, and reads its end.
+func (d *decoder) members(each func() error) error {
+	for d.begin(); d.json.More(); d.begin() {
 		if err := each(); err != nil {
 			return err
 		}
 	}
+	_, err := d.token()
+	return err
 }
 
-func (d *decoder) key() (string, error) {
-	c, err := d.next()
-	if err != nil {
-		return "", d.unreadable(err)
-	}
-	if c != '"' {
-		return "", misplaced(c, "looking for beginning of object key string")
-	}
-	v, err := d.tree()
-	if err != nil {
-		return "", err
-	}
-	name, _ := v.(string)
-	switch c, err = d.next(); {
-	case err != nil:
-		return "", d.unreadable(err)
-	case c != ':':
-		return "", misplaced(c, "after object key")
-	}
-	d.at++
-	return name, nil
+// begin allows the next value to be as large as an object.
+func (d *decoder) begin() { d.src.limit = d.json.InputOffset() + d.src.object }
+
+// token reads the next key, sign or plain value.
+func (d *decoder) token() (json.Token, error) {
+	d.begin()
+	t, err := d.json.Token()
+	return t, d.unreadable(err)
 }
 
-func misplaced(c byte, where string) error {
-	return fmt.Errorf("unreadable list: invalid character %q %s", c, where)
+// read reads the next value.
+func (d *decoder) read() error {
+	d.begin()
+	return d.unreadable(d.json.Decode(&d.raw))
 }
 
-// unreadable returns an error that prefers the source's error to the decoder's.
+// value reads the next value in canonical form. It is valid until the next call.
+func (d *decoder) value() ([]byte, error) {
+	if err := d.read(); err != nil {
+		return nil, err
+	}
+	v, err := d.scan.Canonical(d.raw)
+	return v, d.unreadable(err)
+}
+
+// unreadable prefers the source's error to the decoder's.
 func (d *decoder) unreadable(err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case d.src.err != nil && !errors.Is(d.src.err, io.EOF):
 		err = d.src.err
 	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("unreadable list: %w", err)
-}
-
-// begin allows the next value to be as large as an object.
-func (d *decoder) begin() { d.src.limit = d.offset + int64(d.at) + d.src.object }
-
-// minRead is the least room that more makes in the buffer.
-const minRead = 64 << 10
-
-// more doubles the unused part of the buffer, unless a size limit prevents it. Doubling
-// keeps the total work of trying again linear. An error means that it read nothing.
-func (d *decoder) more() error {
-	rest := d.buf[d.at:]
-	had := len(rest)
-	d.offset += int64(d.at)
-	want := min(2*int64(had), d.src.bound()-d.offset)
-	d.buf, d.at = append(d.buf[:0], rest...), 0
-	d.buf = slices.Grow(d.buf, max(minRead, had))
-	for {
-		n, err := d.src.Read(d.buf[len(d.buf):cap(d.buf)])
-		d.buf = d.buf[:len(d.buf)+n]
-		switch {
-		case len(d.buf) > had && (err != nil || int64(len(d.buf)) >= want):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-}
-
-// next skips white space and returns the next character without using it up.
-func (d *decoder) next() (byte, error) {
-	d.begin()
-	for {
-		for ; d.at < len(d.buf); d.at++ {
-			if c := d.buf[d.at]; c != ' ' && c != '\n' && c != '\t' && c != '\r' {
-				return c, nil
-			}
-		}
-		if err := d.more(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// value returns the next value, at most as large as an object, in canonical form. It is
-// valid until the next call. If the scanner fails, json.Decoder explains why.
-func (d *decoder) value() ([]byte, error) {
-	d.begin()
-	for {
-		v, n, err := d.scan.Next(d.buf[d.at:])
-		if err == nil {
-			d.at += n
-			return v, nil
-		}
-		if !errors.Is(err, canon.ErrShort) || d.more() != nil {
-			break
-		}
-	}
-	raw, err := d.raw()
-	if err != nil {
-		return nil, err
-	}
-	v, err := canon.Canonical(raw)
-	if err != nil {
-		return nil, fmt.Errorf("unreadable list: %w", err)
-	}
-	return v, nil
-}
-
-// raw reads the next value unchanged.
-func (d *decoder) raw() ([]byte, error) {
-	for {
-		dec := json.NewDecoder(bytes.NewReader(d.buf[d.at:]))
-		var raw json.RawMessage
-		err := dec.Decode(&raw)
-		n := int(dec.InputOffset())
-		// A number at the end of the buffer may continue.
-		mayContinue := err == nil && n == len(d.buf)-d.at && raw[0] <= '9' && raw[0] != '"'
-		if (mayContinue || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && d.more() == nil {
-			continue
-		}
-		if err == nil && !utf8.Valid(raw) {
-			err = errors.New("not valid UTF-8")
-		}
-		if err != nil {
-			return nil, d.unreadable(err)
-		}
-		d.at += n
-		return raw, nil
-	}
-}
-
-func (d *decoder) tree() (any, error) {
-	v, err := d.value()
-	if err != nil {
-		return nil, err
-	}
-	return canon.MustDecode(v), nil
 }
 
 // source reads the body of a page, checks size limits, and keeps its first error.

@@ -71,6 +71,7 @@ func TestListShapes(t *testing.T) {
 		"nameless item":     {`[{"metadata":{}}]`, "", false, "metadata.name"},
 		"html":              {"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Please</body></html>", "", false, "an HTML page instead of JSON: Sign in"},
 		"invalid character": {"[{\"metadata\":{\"name\":\"\xff\"}}]", "", false, "UTF-8"},
+		"invalid key":       {"{\"\xff\":1,\"items\":[]}", "", false, "UTF-8"},
 		"wrong workspace":   {`[{"metadata":{"name":"a","namespace":"other"}}]`, "", false, `wrong workspace: CDN/a is in "other"`},
 	} {
 		c := serve(t, say(200, jsonType, tt.body))

@@ -11,9 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// ErrShort means that a text ends before its value does.
-var ErrShort = errors.New("the text ends before its value")
-
 // errSyntax means that a text is not valid JSON. Canonical returns the error of encoding/json instead.
 var errSyntax = errors.New("wrong syntax")
 
@@ -23,22 +20,8 @@ const maxDepth = 200
 // Canonical returns the canonical form of a text that is one JSON value in UTF-8. Anything after the
 // value, a duplicate key, and nesting deeper than maxDepth are errors.
 func Canonical(text []byte) ([]byte, error) {
-	s := Scanner{out: make([]byte, 0, len(text)), whole: true}
-	b, n, err := s.Next(text)
-	switch {
-	case err == nil && len(bytes.TrimLeft(text[n:], " \t\r\n")) == 0:
-		return b, nil
-	case !utf8.Valid(text):
-		return nil, errors.New("not valid UTF-8")
-	}
-	var first json.RawMessage
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil {
-		return nil, err
-	}
-	if !json.Valid(text) {
-		return nil, errors.New("content after the JSON value")
-	}
-	return nil, err
+	s := Scanner{out: make([]byte, 0, len(text))}
+	return s.Canonical(text)
 }
 
 // Scanner converts JSON to its canonical form in one pass, without a tree. It is for one goroutine, and
@@ -49,7 +32,6 @@ type Scanner struct {
 	out, spare []byte   // out is the canonical form; spare is for sorting a part of it
 	members    []member // has the members of the objects whose end is not read yet
 	escaped    bool     // a key has an escape, so its bytes do not sort like its text
-	whole      bool     // the text is complete, so a number may end with it
 	err        error
 }
 
@@ -57,13 +39,25 @@ type Scanner struct {
 // of key and value.
 type member struct{ start, key, end int }
 
-// Next reads the value at the start of a text. It returns the canonical form, which is valid until the
-// next call, and the number of bytes read. Its error is ErrShort, or one that Canonical explains.
-func (s *Scanner) Next(text []byte) (canonical []byte, n int, err error) {
+// Canonical is as the function. The result is valid until the next call.
+func (s *Scanner) Canonical(text []byte) ([]byte, error) {
 	s.in, s.at, s.err, s.escaped = text, 0, nil, false
 	s.out, s.members = s.out[:0], s.members[:0]
 	s.value(0)
-	return s.out, s.at, s.err
+	switch {
+	case s.err == nil && len(bytes.TrimLeft(text[s.at:], " \t\r\n")) == 0:
+		return s.out, nil
+	case !utf8.Valid(text):
+		return nil, errors.New("not valid UTF-8")
+	}
+	var first json.RawMessage
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil {
+		return nil, err
+	}
+	if !json.Valid(text) {
+		return nil, errors.New("content after the JSON value")
+	}
+	return nil, s.err
 }
 
 // fail stops reading with err. It keeps the first error.
@@ -80,7 +74,7 @@ func (s *Scanner) peek() byte {
 			return max(c, 1) // a 0 byte is an error like 1
 		}
 	}
-	s.fail(ErrShort)
+	s.fail(errSyntax)
 	return 0
 }
 
@@ -236,24 +230,19 @@ func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 			}
 		}
 	}
-	s.fail(ErrShort)
+	s.fail(errSyntax)
 	return end, false, false
 }
 
 func (s *Scanner) word(word string) {
-	rest := s.in[s.at:]
-	switch {
-	case len(rest) < len(word):
-		s.fail(ErrShort)
-	case string(rest[:len(word)]) != word:
+	if !bytes.HasPrefix(s.in[s.at:], []byte(word)) {
 		s.fail(errSyntax)
-	default:
-		s.at += len(word)
-		s.out = append(s.out, word...)
+		return
 	}
+	s.at += len(word)
+	s.out = append(s.out, word...)
 }
 
-// number reads a number. If the text ends with it and is not whole, the number may continue: ErrShort.
 func (s *Scanner) number() {
 	end := s.at
 	for end < len(s.in) && (s.in[end] >= '0' && s.in[end] <= '9' || bytes.IndexByte([]byte("-+.eE"), s.in[end]) >= 0) {
@@ -261,8 +250,6 @@ func (s *Scanner) number() {
 	}
 	text := s.in[s.at:end]
 	switch {
-	case end == len(s.in) && !s.whole:
-		s.fail(ErrShort)
 	case plainInteger(string(text)) || plainDecimal(string(text)):
 		s.out = append(s.out, text...)
 	case json.Valid(text):

@@ -2,7 +2,6 @@ package canon_test
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 	"testing"
 
@@ -31,24 +30,13 @@ func texts() []string {
 	}
 }
 
-// sameAsSlowly holds the scanner, over the text at once and in pieces, to what
-// the tree gives, and Members to what the tree has.
+// sameAsSlowly holds the scanner to what the tree gives, and Members to what the tree has.
 func sameAsSlowly(t *testing.T, text []byte) {
 	t.Helper()
 	want, wantErr := slowly(text)
 	got, err := canon.Canonical(text)
 	if !bytes.Equal(got, want) || (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 		t.Fatalf("%q became %q, %v, want %q, %v", text, got, err, want, wantErr)
-	}
-	var s canon.Scanner
-	last, n, err := s.Next(text)
-	if err == nil && wantErr == nil && !bytes.Equal(last, want) {
-		t.Fatalf("%q became %q, want %q", text, last, want)
-	}
-	for cut := range n {
-		if part, _, short := s.Next(text[:cut]); err == nil && !errors.Is(short, canon.ErrShort) {
-			t.Fatalf("%q of %q gave %q, %v", text[:cut], text, part, short)
-		}
 	}
 	if tree, _ := canon.Decode(text); wantErr == nil {
 		sameMembers(t, tree, want)
@@ -96,8 +84,8 @@ func TestScannerAllocatesNothing(t *testing.T) {
 	text := []byte(sample(50))
 	var s canon.Scanner
 	read := func() {
-		if _, n, err := s.Next(text); err != nil || n != len(text) {
-			t.Fatal(n, err)
+		if _, err := s.Canonical(text); err != nil {
+			t.Fatal(err)
 		}
 	}
 	read()
@@ -116,7 +104,7 @@ func BenchmarkCanonical(b *testing.B) {
 	text := []byte(sample(25))
 	var s canon.Scanner
 	for name, do := range map[string]func() error{
-		"scanner": func() error { _, _, err := s.Next(text); return err },
+		"scanner": func() error { _, err := s.Canonical(text); return err },
 		"tree":    func() error { _, err := slowly(text); return err },
 		"decode":  func() error { _, err := canon.Decode(text); return err },
 	} {

@@ -123,12 +123,9 @@ var scanners = sync.Pool{New: func() any { return new(canon.Scanner) }}
 func canonical(text []byte) ([]byte, error) {
 	s := scanners.Get().(*canon.Scanner)
 	defer scanners.Put(s)
-	if out, n, err := s.Next(text); err == nil && n == len(text) {
-		return bytes.Clone(out), nil
-	}
-	v, err := canon.Decode(text)
+	out, err := s.Canonical(text)
 	if err != nil {
 		return nil, fmt.Errorf("a spec of %d bytes is not JSON that can be compared: %w", len(text), err)
 	}
-	return canon.Bytes(v), nil
+	return bytes.Clone(out), nil
 }
