@@ -77,7 +77,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 		}
 		o, err = parseObject(body, c.kind, r.cfg.Workspace)
 		if err == nil && o.Name != c.name {
-			err = mismatchf("the answer is about %s, not %s", o.Name, c.name)
+			err = fmt.Errorf("the answer is about %s, not %s", o.Name, c.name)
 		}
 		if err != nil {
 			o = kind.Object{}
@@ -134,7 +134,7 @@ func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (Reading,
 		}
 		return nil
 	})
-	if e := new(Error); err == nil || errors.As(err, &e) && e.NotFound() {
+	if err == nil || Answer(err).NotFound() {
 		return c.seen, nil
 	}
 	return Reading{}, err
@@ -252,7 +252,7 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	case failureIn(tree) != "":
 		return kind.Object{}, errors.New("the answer says that it failed: " + failureIn(tree))
 	case other != nil && other != w.kind.Name:
-		return kind.Object{}, mismatchf("the answer is not a %s: %v", w.kind.Name, other)
+		return kind.Object{}, fmt.Errorf("the answer is not a %s: %v", w.kind.Name, other)
 	}
 	return bare, nil
 }
@@ -262,7 +262,7 @@ func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	// The platform may rename a snapshot (docs/platform.md 1).
 	mayRename := w.verb == kind.Create && w.kind.CreateOnly()
 	if err == nil && o.Name != w.name && !mayRename {
-		err = mismatchf("the answer is about %s, not %s", o.Name, w.name)
+		err = fmt.Errorf("the answer is about %s, not %s", o.Name, w.name)
 	}
 	return o, err
 }

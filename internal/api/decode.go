@@ -18,11 +18,10 @@ import (
 func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
 	o, err := k.ReadObject(doc)
 	if err != nil {
-		return kind.Object{}, mismatchf("unreadable answer: %v", err)
+		return kind.Object{}, fmt.Errorf("unreadable answer: %w", err)
 	}
 	if o.Namespace != "" && ws.Name != "" && o.Namespace != ws.Name && o.Namespace != ws.UUID {
-		return kind.Object{}, &worded{misdirected: true, text: oneLine(fmt.Sprintf(
-			"wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name), messageSize)}
+		return kind.Object{}, &worded{misdirected: true, text: fmt.Sprintf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)}
 	}
 	return o, nil
 }
@@ -104,7 +103,7 @@ func (d *decoder) page() (page, error) {
 	case !isName && d.envelope["kind"] != nil, !isToken && d.envelope["nextPageToken"] != nil:
 		return page{}, errors.New("unreadable list: a field of its envelope is not text")
 	case listKind != "" && listKind != "List" && listKind != d.kind.Name+"List":
-		return page{}, mismatchf("the answer is of kind %s, not a list of %s", listKind, d.kind.Name)
+		return page{}, fmt.Errorf("the answer is of kind %s, not a list of %s", listKind, d.kind.Name)
 	case d.found == "" && listKind == "":
 		return page{}, errNoList
 	}
@@ -164,7 +163,7 @@ func (d *decoder) item() error {
 		return err
 	}
 	if v[0] != '{' {
-		return mismatchf("unreadable list: an item is not an object")
+		return errors.New("unreadable list: an item is not an object")
 	}
 	o, err := readObject(v, d.kind, d.ws)
 	if err != nil {

@@ -111,6 +111,14 @@ func (e *Error) Field() string {
 // fieldPath matches the path of a field in a sentence.
 var fieldPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bspec(\.[A-Za-z0-9_-]+|\[[0-9]+\])+`) })
 
+// Answer returns the Error that err is or wraps, or an empty one.
+func Answer(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return new(Error)
+}
+
 // worded is an error whose text can be shown to users.
 type worded struct {
 	text        string
@@ -122,11 +130,6 @@ type worded struct {
 func (w *worded) Error() string { return w.text }
 
 func (w *worded) Unwrap() error { return w.err }
-
-// mismatchf is the error for an answer that is valid but not what was asked for.
-func mismatchf(format string, args ...any) error {
-	return &worded{text: oneLine(fmt.Sprintf(format, args...), messageSize)}
-}
 
 // newError returns an Error for the call; a may be nil.
 func (c *call) newError(class Class, a *answer) *Error {
@@ -166,12 +169,10 @@ func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
 
 // innerError removes the URL that net/http puts before an error, and names a proxy that can't be reached.
 func innerError(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "proxyconnect" {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
 		return &worded{
 			text: fmt.Sprintf("the proxy can't be reached: %v: check HTTPS_PROXY, NO_PROXY, or proxy in the profile", op.Err),
 			err:  err,
@@ -183,14 +184,13 @@ func innerError(err error) error {
 // hopeless reports whether a retry would fail in the same way: an untrusted
 // certificate, a server without TLS, an unknown host, or a proxy that wants a password.
 func hopeless(err error) bool {
-	var cert *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	var dns *net.DNSError
-	var proxy *worded
-	if errors.As(innerError(err), &proxy) {
+	if proxy, ok := errors.AsType[*worded](innerError(err)); ok {
 		return proxy.hopeless
 	}
-	return errors.As(err, &cert) || errors.As(err, &record) || errors.As(err, &dns) && dns.IsNotFound
+	_, cert := errors.AsType[*tls.CertificateVerificationError](err)
+	_, record := errors.AsType[tls.RecordHeaderError](err)
+	dns, ok := errors.AsType[*net.DNSError](err)
+	return cert || record || ok && dns.IsNotFound
 }
 
 // answered returns the error for an unsuccessful answer.
@@ -257,12 +257,12 @@ const pageHead = 1024
 func (c *call) unreadable(a *answer, err error, body []byte) *Error {
 	e := c.newError(Unreadable, a)
 	e.err = err
-	var fit *worded
+	fit, _ := errors.AsType[*worded](err)
 	cut := a.cut || errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
 	switch {
 	case isWrite(c.verb):
 		e.Class = Unclear
-	case errors.As(err, &fit) && fit.misdirected:
+	case fit != nil && fit.misdirected:
 		e.Class = Misdirected
 	case cut:
 		e.Class = Unavailable

@@ -192,11 +192,8 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 
 // retryable reports whether another try may succeed: after network errors, 408, 429 and 5xx (docs/design.md C4).
 func retryable(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) || e.Hopeless {
-		return false
-	}
-	return e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests
+	e := Answer(err)
+	return !e.Hopeless && (e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests)
 }
 
 // newBackOff returns random delays from a growing interval.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -84,9 +85,9 @@ func (r *Reader) pages(ctx context.Context, l *listing) error {
 // restart returns the URL of the next page if err says that the continue token has expired. It uses the fresh token
 // in the answer once. The second time it returns nil, and the list is incomplete.
 func (l *listing) restart(err error) (*url.URL, error) {
-	var e *Error
+	e := Answer(err)
 	switch {
-	case !errors.As(err, &e) || e.Status != http.StatusGone || len(l.seen) == 1:
+	case e.Status != http.StatusGone || len(l.seen) == 1:
 		return nil, err
 	case l.restarted || e.restart == "":
 		l.info.Complete = false
@@ -161,7 +162,7 @@ func (c *call) nextPage(p page, links []string) (*url.URL, error) {
 	}
 	u, err := c.url.Parse(found[1])
 	if err != nil || !c.endpoint.sameOrigin(u) {
-		return nil, mismatchf("unreadable list: its next page %q is not on the platform's address", c.endpoint.redact(found[1]))
+		return nil, fmt.Errorf("unreadable list: its next page %q is not on the platform's address", c.endpoint.redact(found[1]))
 	}
 	return u, nil
 }

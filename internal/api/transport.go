@@ -200,8 +200,7 @@ func (s *Reach) certificate(chain []*x509.Certificate) {
 // reachError returns why there was no answer, without the address, which the caller
 // knows. It notes an untrusted certificate in seen.
 func (r *Reader) reachError(ctx context.Context, e Endpoint, seen *Reach, err error) error {
-	var untrusted *tls.CertificateVerificationError
-	if errors.As(err, &untrusted) {
+	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		seen.certificate(untrusted.UnverifiedCertificates)
 	}
 	err = innerError(err)

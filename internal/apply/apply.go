@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
@@ -285,7 +286,7 @@ func (r *run) stop(why string) {
 // noteResult notes the result of an operation. It stops the run if the platform rejected the token, or failed
 // maxFailures times in a row: each request that is sent once and gets no answer is a question to a person.
 func (r *run) noteResult(err error) {
-	said := answer(err)
+	said := api.Answer(err)
 	r.mu.Lock()
 	switch {
 	case said.Status >= http.StatusInternalServerError || said.Status == 0 && said.Class != "":
@@ -306,7 +307,7 @@ func (r *run) noteResult(err error) {
 // stopIfLost stops the run if a creation got a 404: the list of a workspace that does not
 // exist is empty, so every creation would fail alike.
 func (r *run) stopIfLost(err error) {
-	if answer(err).Status == http.StatusNotFound {
+	if api.Answer(err).Status == http.StatusNotFound {
 		r.stop("stopped: the platform does not know this workspace")
 	}
 }

@@ -5,7 +5,6 @@ package apply
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -131,10 +130,10 @@ func failed(v Verdict, message, fix string) *Outcome {
 // fault is the outcome of an item that failed with err.
 func fault(err error, prefix, fix string) *Outcome {
 	end := failed(Partial, prefix+err.Error(), fix)
-	if answer(err).Auth() {
+	if api.Answer(err).Auth() {
 		end.Verdict = Auth
 	}
-	end.cause, end.Field = err, answer(err).Field()
+	end.cause, end.Field = err, api.Answer(err).Field()
 	return end
 }
 
@@ -199,30 +198,22 @@ func (o *Outcome) unrecordedLive(what string, err error) {
 	o.Fix = "run apply again, which finds that live equals git and records it"
 }
 
-// answer returns the platform's answer that err is, or an empty one.
-func answer(err error) *api.Error {
-	if e, ok := errors.AsType[*api.Error](err); ok {
-		return e
-	}
-	return new(api.Error)
-}
-
-func notFound(err error) bool { return answer(err).NotFound() }
-func conflict(err error) bool { return answer(err).Class == api.Contended }
-func taken(err error) bool    { return conflict(err) || answer(err).Class == api.Taken }
-func notSent(err error) bool  { return answer(err).NotSent() }
+func notFound(err error) bool { return api.Answer(err).NotFound() }
+func conflict(err error) bool { return api.Answer(err).Class == api.Contended }
+func taken(err error) bool    { return conflict(err) || api.Answer(err).Class == api.Taken }
+func notSent(err error) bool  { return api.Answer(err).NotSent() }
 
 // uncertain reports whether a write that failed may have happened: an error that is no answer
 // leaves that unknown.
 func uncertain(err error) bool {
-	class := answer(err).Class
+	class := api.Answer(err).Class
 	return class == "" || class == api.Unclear
 }
 
 // transient reports whether a retry may succeed: nothing was written, or the platform
 // was unreachable or overloaded (docs/design.md C4).
 func transient(err error) bool {
-	a := answer(err)
+	a := api.Answer(err)
 	switch {
 	case err == nil || a.Auth() || a.Hopeless:
 		return false
@@ -241,7 +232,7 @@ func transient(err error) bool {
 // refusesVersion reports whether the server refused the resourceVersion of a PATCH: it is stale
 // (409), or the server accepts none.
 func refusesVersion(err error) bool {
-	if err == nil || uncertain(err) || answer(err).Auth() {
+	if err == nil || uncertain(err) || api.Answer(err).Auth() {
 		return false
 	}
 	return conflict(err) || strings.Contains(err.Error(), "resourceVersion")

@@ -98,7 +98,7 @@ func (s *onceSend) readOutcome(ctx context.Context, a attempt) attempt {
 	switch {
 	case got.kept:
 		return attempt{result: duplicate, obj: *got.obj}
-	case wasCertain && answer(a.err).Status == http.StatusConflict:
+	case wasCertain && api.Answer(a.err).Status == http.StatusConflict:
 		s.certain = true
 		return attempt{result: refused, err: a.err}
 	}
@@ -155,7 +155,7 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 
 // classify returns what an answer means (docs/design.md A3).
 func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) attempt {
-	a, said := attempt{obj: obj, err: err}, answer(err)
+	a, said := attempt{obj: obj, err: err}, api.Answer(err)
 	earliest := now.Early // the earliest creation time of an object of this send
 	if limit := now.Now.Add(-clocksApart); now.Alone || earliest.Before(limit) {
 		earliest = limit
@@ -222,7 +222,7 @@ func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *Outcome, reco
 		made := ledger.Made{RemoteName: a.obj.Name, UID: a.obj.UID, CreationTimestamp: a.obj.CreationTimestamp}
 		end = done("")
 		if a.result == duplicate {
-			made.How, made.HTTP = ledger.Duplicate, answer(a.err).Status
+			made.How, made.HTTP = ledger.Duplicate, api.Answer(a.err).Status
 			if a.err == nil {
 				made.How = ledger.Found // by reading, which does not prove who created it
 			}
@@ -253,7 +253,7 @@ func (s *onceSend) ended(how ledger.How, message string) (record func() error) {
 func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
 	end = fault(a.err, "", "")
-	if answer(a.err).Class == api.Limited && s.item.Purge != nil {
+	if api.Answer(a.err).Class == api.Limited && s.item.Purge != nil {
 		s.mu.Lock()
 		s.full[s.item.Purge.Hostname] = message
 		s.mu.Unlock()
@@ -263,7 +263,7 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 		end.Fix = "run apply again"
 		return end, s.ended(ledger.Released, message)
 	case a.result == refused && s.certain:
-		o := ledger.Outcome{How: ledger.Refused, HTTP: answer(a.err).Status, Message: message}
+		o := ledger.Outcome{How: ledger.Refused, HTTP: api.Answer(a.err).Status, Message: message}
 		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.End(s.ledgerCtx, key, o) }
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -202,7 +203,7 @@ func (w *work) retry(ctx context.Context, err error) bool {
 // pause waits before a retry. It returns false if the run ends before the wait does.
 func (w *work) pause(ctx context.Context, err error) bool {
 	w.interval = min(max(firstPause, 2*w.interval), maxPause)
-	d := max(rand.N(w.interval), answer(err).RetryAfter)
+	d := max(rand.N(w.interval), api.Answer(err).RetryAfter)
 	if limit, ends := ctx.Deadline(); ctx.Err() != nil || ends && time.Until(limit) < d {
 		return false
 	}
@@ -213,8 +214,8 @@ func (w *work) pause(ctx context.Context, err error) bool {
 // canRetry counts a failed try, and reports whether another one is allowed. A request that was
 // not sent because its area has to wait does not count.
 func (w *work) canRetry(err error) bool {
-	wait := answer(err).RetryAfter
-	if !notSent(err) || answer(err).Status != 0 || wait == 0 {
+	wait := api.Answer(err).RetryAfter
+	if !notSent(err) || api.Answer(err).Status != 0 || wait == 0 {
 		w.failed++
 	}
 	// If the run has a deadline, pause rejects a wait that exceeds it.

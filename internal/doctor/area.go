@@ -185,9 +185,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 		return c.readable(k, may, isEmpty)
 	}
 	f := fail(exit.Of(err), err.Error(), "")
-	var answer *api.Error
-	switch {
-	case !errors.As(err, &answer):
+	switch answer := api.Answer(err); {
 	case answer.Status == http.StatusForbidden:
 		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.platform.API.Workspace.Name)
 	case answer.Class == api.Misdirected:
@@ -219,7 +217,7 @@ func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []stri
 	}
 	if k.Can(kind.Get) {
 		_, err := reader.Get(ctx, k, "trueup-doctor-"+uuid.NewString()[:8])
-		if answer := new(api.Error); err != nil && (!errors.As(err, &answer) || !answer.NotFound()) {
+		if err != nil && !api.Answer(err).NotFound() {
 			return nil, false, err
 		}
 		may = append(may, "get")

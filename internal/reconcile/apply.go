@@ -180,11 +180,11 @@ func (s *Session) Prove(ctx context.Context, k *kind.Kind, key kind.Key, body []
 		return proof, fmt.Errorf("nothing was proven: %s was sent only once, because this run was paused for too long", key)
 	}
 	_, err = client.Create(ctx, k, body)
-	var refused *api.Error
+	refused := api.Answer(err)
 	switch {
 	case err == nil:
 		return proof, fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup will keep asking a person about requests that got no answer", key)
-	case !errors.As(err, &refused) || refused.Class != api.Taken:
+	case refused.Class != api.Taken:
 		return proof, fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", key, err)
 	}
 	proof = ledger.Proof{At: now.Now.UTC(), Name: key.Name, HTTP: refused.Status, By: s.env.Claim().Actor}
