@@ -3,14 +3,19 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 
+	"github.com/google/uuid"
+
 	"trueup/internal/blob"
+	"trueup/internal/kind"
 )
 
 const (
@@ -146,6 +151,146 @@ func (s *logStore) take() (batch []*change) {
 	}
 	s.waiting = slices.Delete(s.waiting, 0, len(batch))
 	return batch
+}
+
+// maxStuck bounds how often a listing may lack an entry that exists.
+const maxStuck = 3
+
+// write creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
+// the result of all changes that it did not finish.
+func (s *logStore) write(ctx context.Context, batch []*change) error {
+	fit := s.applicable(batch)
+	if len(fit) < len(batch) {
+		// Only an up-to-date state shows that a change is too late.
+		if err := s.refresh(ctx); err != nil {
+			return err
+		}
+		fit = s.applicable(batch)
+	}
+	stuck := 0
+	for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
+		was := s.state.last
+		err := s.append(ctx, fit)
+		if err == nil {
+			finish(fit, nil)
+			break
+		}
+		if errors.Is(err, blob.ErrExists) {
+			// Another run wrote first. A random pause lets it finish.
+			err = errors.Join(s.refresh(ctx), blob.Sleep(ctx, rand.N(pause)))
+			if stuck++; s.state.last != was {
+				stuck = 0
+			}
+		}
+		if stuck == maxStuck {
+			err = s.unlisted(was + 1)
+		}
+		if err != nil {
+			s.Forget() // it may have been done
+			return err
+		}
+		fit = s.applicable(batch)
+	}
+	if s.state.genesis == nil {
+		return s.noGenesis()
+	}
+	return ErrConflict
+}
+
+// unlisted returns the error for a listing that lacks an entry that exists.
+func (s *logStore) unlisted(entry int) error {
+	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
+}
+
+// applicable returns the changes whose record has the expected seq, and only the first one of each record.
+func (s *logStore) applicable(batch []*change) (fit []*change) {
+	taken := map[kind.Key]bool{}
+	for _, c := range batch {
+		key, have, there := c.rec.Key, 0, s.state.genesis != nil
+		if l := s.state.lines[key]; l != nil {
+			have = l.Seq
+		} else if c.genesis != nil && there {
+			have = s.state.genesis.Seq
+		}
+		if have == c.expectSeq && !taken[key] && (there || c.genesis != nil) {
+			taken[key] = true
+			fit = append(fit, c)
+		}
+	}
+	return fit
+}
+
+func (s *logStore) append(ctx context.Context, changes []*change) error {
+	if err := s.proveOnce(ctx); err != nil {
+		return err
+	}
+	at := s.state.last + 1
+	p := piece{span: span{at, 1}, ID: uuid.NewString(), After: s.state.ids[s.state.last]}
+	var note strings.Builder
+	if len(changes) > 1 {
+		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
+	}
+	for _, c := range changes {
+		note.WriteString(c.note() + "\n")
+		if c.genesis != nil {
+			p.Genesis, p.GenesisAt = c.genesis, at
+			continue
+		}
+		l := c.rec.line(at)
+		l.text = c.text
+		p.lines = append(p.lines, l)
+	}
+	content, err := p.encode(s.packed)
+	if err != nil {
+		return err
+	}
+	copies := s.copies(p)
+	if len(copies) > 0 {
+		// A copy hides entries that it lacks.
+		if same, err := s.continues(ctx); err != nil || !same {
+			return cmp.Or(err, blob.ErrExists)
+		}
+	}
+	err = s.blobs.Create(ctx, blob.Blob{Name: p.name(s.packed), Content: content, Note: note.String()}, copies...)
+	if errors.Is(err, blob.ErrAbsent) {
+		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
+	}
+	if err != nil {
+		return err
+	}
+	return s.state.add(p)
+}
+
+// copies returns the copies to create with an entry. Readers can do without one that is too long.
+func (s *logStore) copies(next piece) (copies []blob.Copy) {
+	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
+		p := s.state.combined(next, entries)
+		content, err := p.encode(s.packed)
+		if err != nil {
+			return copies
+		}
+		one := blob.Copy{Blob: blob.Blob{Name: p.name(s.packed), Content: content}}
+		for _, part := range p.parts() {
+			one.Of = append(one.Of, part.name(s.packed))
+		}
+		copies = append(copies, one)
+	}
+	return copies
+}
+
+// proveOnce creates the newest entry again, before the first write of a run. If the store accepts it, two runs could
+// claim the same request.
+func (s *logStore) proveOnce(ctx context.Context) error {
+	if s.proven || s.state.last == 0 {
+		return nil
+	}
+	newest := span{s.state.last, 1}.name(s.packed)
+	err := s.blobs.RefusesCreation(ctx, newest)
+	if errors.Is(err, blob.ErrAbsent) {
+		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(newest), errMissing)
+	}
+	s.proven = err == nil
+	return err
 }
 
 // recoverPanic returns a panic as an error.

@@ -8,15 +8,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
-	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"trueup/internal/blob"
 	"trueup/internal/kind"
@@ -45,9 +40,6 @@ type logStore struct {
 }
 
 var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDamaged)
-
-// maxStuck bounds how often a listing may lack an entry that exists.
-const maxStuck = 3
 
 func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.Duration) *logStore {
 	_, ref := blobs.(*blob.Ref)
@@ -334,205 +326,6 @@ func (s *logStore) All(ctx context.Context, each func(Record, error) error) erro
 	})
 }
 
-// inspect reads every piece and returns all damage.
-func (s *logStore) inspect(ctx context.Context) ([]error, error) {
-	names, err := s.blobs.List(ctx, logDir, 0)
-	if err != nil {
-		return nil, err
-	}
-	found, pieces := make([]error, len(names)), make([]piece, len(names))
-	err = eachParallel(ctx, len(names), func(ctx context.Context, i int) error {
-		at, err := spanOf(names[i])
-		if err == nil {
-			pieces[i], err = s.get(ctx, at)
-		}
-		if err == nil {
-			err = pieces[i].inspect()
-		}
-		pieces[i].span, pieces[i].lines = at, nil
-		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
-			return err
-		}
-		return nil
-	})
-	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.gaps(pieces)...), err
-}
-
-// inspect returns an error if a record is damaged or its index line is wrong.
-func (p piece) inspect() error {
-	for _, l := range p.lines {
-		rec, err := l.record()
-		if err != nil {
-			return err
-		}
-		want := rec.line(l.At)
-		if want.rec = rec; !reflect.DeepEqual(want, l) {
-			return fmt.Errorf("%w: the index of entry %d does not agree with the record of %s", ErrDamaged, p.Entry, rec.Key)
-		}
-	}
-	return nil
-}
-
-// gaps returns an error wherever a piece does not follow another one.
-func (s *logStore) gaps(pieces []piece) (wrong []error) {
-	ids := map[int]string{}
-	for _, p := range pieces {
-		for entry, id := range map[int]string{p.Entry: p.ID, p.before(): p.After} {
-			if was := cmp.Or(ids[entry], id); id != "" && was != id {
-				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d belongs to another log", ErrDamaged, entry))
-			}
-			ids[entry] = cmp.Or(ids[entry], id)
-		}
-	}
-	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.before(), b.before()) })
-	covered := 0
-	for _, p := range pieces {
-		if first := p.before(); first > covered {
-			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
-				s.blobs.Place(span{covered + 1, 1}.name(s.packed)), first-covered))
-		}
-		covered = max(covered, p.Entry)
-	}
-	return wrong
-}
-
 func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return s.putAll(ctx, []change{{expectSeq: expectSeq, rec: rec}})[0]
-}
-
-// write creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
-// the result of all changes that it did not finish.
-func (s *logStore) write(ctx context.Context, batch []*change) error {
-	fit := s.applicable(batch)
-	if len(fit) < len(batch) {
-		// Only an up-to-date state shows that a change is too late.
-		if err := s.refresh(ctx); err != nil {
-			return err
-		}
-		fit = s.applicable(batch)
-	}
-	stuck := 0
-	for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
-		was := s.state.last
-		err := s.append(ctx, fit)
-		if err == nil {
-			finish(fit, nil)
-			break
-		}
-		if errors.Is(err, blob.ErrExists) {
-			// Another run wrote first. A random pause lets it finish.
-			err = errors.Join(s.refresh(ctx), blob.Sleep(ctx, rand.N(pause)))
-			if stuck++; s.state.last != was {
-				stuck = 0
-			}
-		}
-		if stuck == maxStuck {
-			err = s.unlisted(was + 1)
-		}
-		if err != nil {
-			s.Forget() // it may have been done
-			return err
-		}
-		fit = s.applicable(batch)
-	}
-	if s.state.genesis == nil {
-		return s.noGenesis()
-	}
-	return ErrConflict
-}
-
-// unlisted returns the error for a listing that lacks an entry that exists.
-func (s *logStore) unlisted(entry int) error {
-	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
-}
-
-// applicable returns the changes whose record has the expected seq, and only the first one of each record.
-func (s *logStore) applicable(batch []*change) (fit []*change) {
-	taken := map[kind.Key]bool{}
-	for _, c := range batch {
-		key, have, there := c.rec.Key, 0, s.state.genesis != nil
-		if l := s.state.lines[key]; l != nil {
-			have = l.Seq
-		} else if c.genesis != nil && there {
-			have = s.state.genesis.Seq
-		}
-		if have == c.expectSeq && !taken[key] && (there || c.genesis != nil) {
-			taken[key] = true
-			fit = append(fit, c)
-		}
-	}
-	return fit
-}
-
-func (s *logStore) append(ctx context.Context, changes []*change) error {
-	if err := s.proveOnce(ctx); err != nil {
-		return err
-	}
-	at := s.state.last + 1
-	p := piece{span: span{at, 1}, ID: uuid.NewString(), After: s.state.ids[s.state.last]}
-	var note strings.Builder
-	if len(changes) > 1 {
-		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
-	}
-	for _, c := range changes {
-		note.WriteString(c.note() + "\n")
-		if c.genesis != nil {
-			p.Genesis, p.GenesisAt = c.genesis, at
-			continue
-		}
-		l := c.rec.line(at)
-		l.text = c.text
-		p.lines = append(p.lines, l)
-	}
-	content, err := p.encode(s.packed)
-	if err != nil {
-		return err
-	}
-	copies := s.copies(p)
-	if len(copies) > 0 {
-		// A copy hides entries that it lacks.
-		if same, err := s.continues(ctx); err != nil || !same {
-			return cmp.Or(err, blob.ErrExists)
-		}
-	}
-	err = s.blobs.Create(ctx, blob.Blob{Name: p.name(s.packed), Content: content, Note: note.String()}, copies...)
-	if errors.Is(err, blob.ErrAbsent) {
-		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
-	}
-	if err != nil {
-		return err
-	}
-	return s.state.add(p)
-}
-
-// copies returns the copies to create with an entry. Readers can do without one that is too long.
-func (s *logStore) copies(next piece) (copies []blob.Copy) {
-	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
-		p := s.state.combined(next, entries)
-		content, err := p.encode(s.packed)
-		if err != nil {
-			return copies
-		}
-		one := blob.Copy{Blob: blob.Blob{Name: p.name(s.packed), Content: content}}
-		for _, part := range p.parts() {
-			one.Of = append(one.Of, part.name(s.packed))
-		}
-		copies = append(copies, one)
-	}
-	return copies
-}
-
-// proveOnce creates the newest entry again, before the first write of a run. If the store accepts it, two runs could
-// claim the same request.
-func (s *logStore) proveOnce(ctx context.Context) error {
-	if s.proven || s.state.last == 0 {
-		return nil
-	}
-	newest := span{s.state.last, 1}.name(s.packed)
-	err := s.blobs.RefusesCreation(ctx, newest)
-	if errors.Is(err, blob.ErrAbsent) {
-		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(newest), errMissing)
-	}
-	s.proven = err == nil
-	return err
 }

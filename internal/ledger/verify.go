@@ -1,10 +1,13 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 
 	"trueup/internal/kind"
 )
@@ -72,4 +75,66 @@ func (l *Ledger) verifySeen(ctx context.Context, v *Verified) {
 			v.damaged("record of %s: %s: %s", rec.Key, back.Problem, back.Fix)
 		}
 	}
+}
+
+// inspect reads every piece and returns all damage.
+func (s *logStore) inspect(ctx context.Context) ([]error, error) {
+	names, err := s.blobs.List(ctx, logDir, 0)
+	if err != nil {
+		return nil, err
+	}
+	found, pieces := make([]error, len(names)), make([]piece, len(names))
+	err = eachParallel(ctx, len(names), func(ctx context.Context, i int) error {
+		at, err := spanOf(names[i])
+		if err == nil {
+			pieces[i], err = s.get(ctx, at)
+		}
+		if err == nil {
+			err = pieces[i].inspect()
+		}
+		pieces[i].span, pieces[i].lines = at, nil
+		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+			return err
+		}
+		return nil
+	})
+	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.gaps(pieces)...), err
+}
+
+// inspect returns an error if a record is damaged or its index line is wrong.
+func (p piece) inspect() error {
+	for _, l := range p.lines {
+		rec, err := l.record()
+		if err != nil {
+			return err
+		}
+		want := rec.line(l.At)
+		if want.rec = rec; !reflect.DeepEqual(want, l) {
+			return fmt.Errorf("%w: the index of entry %d does not agree with the record of %s", ErrDamaged, p.Entry, rec.Key)
+		}
+	}
+	return nil
+}
+
+// gaps returns an error wherever a piece does not follow another one.
+func (s *logStore) gaps(pieces []piece) (wrong []error) {
+	ids := map[int]string{}
+	for _, p := range pieces {
+		for entry, id := range map[int]string{p.Entry: p.ID, p.before(): p.After} {
+			if was := cmp.Or(ids[entry], id); id != "" && was != id {
+				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d belongs to another log", ErrDamaged, entry))
+			}
+			ids[entry] = cmp.Or(ids[entry], id)
+		}
+	}
+	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.before(), b.before()) })
+	covered := 0
+	for _, p := range pieces {
+		if first := p.before(); first > covered {
+			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
+				s.blobs.Place(span{covered + 1, 1}.name(s.packed)), first-covered))
+		}
+		covered = max(covered, p.Entry)
+	}
+	return wrong
 }
