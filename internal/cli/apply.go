@@ -88,7 +88,8 @@ func (a *app) approve(doc report.Document, expected reconcile.Expectation, appro
 		return false, errors.New("there is no terminal to ask on: add --auto-approve")
 	}
 	doc.Sandbox = a.global.sandbox
-	opts := report.Options{Color: a.useColor(a.env.StderrIsTTY), Width: a.env.Width, Diff: a.global.diff, Now: a.env.Now()}
+	opts := a.shown()
+	opts.Color, opts.Width, opts.Now, opts.Brief = a.useColor(a.env.StderrIsTTY), a.env.Width, a.env.Now(), !opts.Verbose
 	if err := report.Write(a.env.Stderr, "text", doc, opts); err != nil {
 		return false, fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}

@@ -231,7 +231,7 @@ func (a *app) onTerminal() report.Options {
 	opts := a.shown()
 	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
 	if a.global.output == "text" && opts.Width > 0 {
-		opts.Now = a.env.Now()
+		opts.Now, opts.Brief = a.env.Now(), !opts.Verbose && !a.inCI()
 	}
 	return opts
 }

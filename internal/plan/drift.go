@@ -65,10 +65,10 @@ func Drift(p *Plan) *Plan {
 	return &d
 }
 
-// unchangedOutside counts the objects that are in git and live, and were not changed outside git.
+// unchangedOutside counts the objects that are in git, and live or done, and were not changed outside git.
 func unchangedOutside(p *Plan) (n int) {
 	for _, it := range p.Items {
-		if it.Live.Exists && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
+		if (it.Live.Exists || it.Op == None) && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
 			n++
 		}
 	}

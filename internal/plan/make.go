@@ -112,11 +112,14 @@ func (p *Planner) arrange(out *Plan, ops map[kind.Key]Op, unsettled map[kind.Key
 // noLedger is the reason of items that need the ledger; a note of the plan has the problem.
 const noLedger = "the ledger can't be used"
 
+// UnseenLedger is the note of a plan if nothing on this machine remembers the ledger.
+const UnseenLedger = "this machine has not seen the ledger before, so it would not notice if an older version of it was restored"
+
 // lacksLedger notes what is wrong with the ledger, and what to do, unless an item says that.
 func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
 	if view.Unseen {
-		out.note("this machine has not seen the ledger before, so it would not notice if an older version of it was restored")
+		out.note(UnseenLedger)
 	}
 	if view.Problem == "" {
 		return

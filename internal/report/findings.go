@@ -99,6 +99,9 @@ func shownFindings(doc Document, opts Options) []alike {
 	}
 	var all []alike
 	for _, f := range doc.Findings {
+		if opts.Brief && isQuiet(f) {
+			continue
+		}
 		switch same := quiet[f.Rule]; {
 		case len(same) <= maxQuiet || !isQuiet(f):
 			all = append(all, alike{Finding: f})
@@ -107,6 +110,18 @@ func shownFindings(doc Document, opts Options) []alike {
 		}
 	}
 	return all
+}
+
+// quietLine counts the warnings about what a plan does not change; empty without any.
+func quietLine(doc Document) safe {
+	isQuiet, n := untouchedBy(doc.Plan), 0
+	for _, f := range doc.Findings {
+		n += oneIf(isQuiet(f))
+	}
+	if n == 0 {
+		return safe{}
+	}
+	return safetext.F("%d about objects that this plan does not change. -v shows them.", n)
 }
 
 // untouchedBy returns a function that reports whether a finding is a warning about what a plan does not change.

@@ -26,7 +26,7 @@ type group struct {
 func groups(pl *plan.Plan, opts Options) []group {
 	all := make([]group, 0, len(pl.Items))
 	for _, item := range pl.Items {
-		if hidden(item, opts) {
+		if hidden(item, opts) || folded(pl, item, opts) {
 			continue
 		}
 		rows := itemRows(item, opts)
@@ -37,6 +37,26 @@ func groups(pl *plan.Plan, opts Options) []group {
 		return cmp.Compare(placeOf(a.item.Op, a.rank), placeOf(b.item.Op, b.rank))
 	})
 	return all
+}
+
+// folded reports whether the foot of a plan names an object instead of a line of its own: it was removed
+// from git, and stays live.
+func folded(pl *plan.Plan, item plan.Item, opts Options) bool {
+	return opts.Brief && mentioned(item) && item.Cause == plan.FromRemoval && pl.Options["prune"] != true
+}
+
+// foldedLine names the folded objects; empty without any.
+func foldedLine(pl *plan.Plan, opts Options) safe {
+	var names []safe
+	for _, item := range pl.Items {
+		if folded(pl, item, opts) {
+			names = append(names, titled(item.Key))
+		}
+	}
+	if len(names) == 0 {
+		return safe{}
+	}
+	return safetext.F("%s. trueup plan --prune shows what can be deleted, and trueup forget KIND/NAME hides an object.", limited(names, ", "))
 }
 
 // placeOf is the sort key of an object: among grave ones, changes come before new objects.

@@ -57,3 +57,39 @@ func TestWarningsOfWhatStaysAreCounted(t *testing.T) {
 		t.Errorf("validate shows %d of %d", got, len(doc.Findings))
 	}
 }
+
+// TestBriefPlanLeavesOutWhatNeedsNoDecision, names removed objects once, and counts quiet warnings. With
+// --prune the reasons why objects stay are shown.
+func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
+	gone := func(name string) plan.Item {
+		return plan.Item{Key: kind.Key{Kind: "CDN", Name: name}, Op: plan.Kept, Cause: plan.FromRemoval, Reason: "it stays live"}
+	}
+	doc := Document{Command: "plan", Plan: &plan.Plan{
+		Digest: "sha256:1", Items: []plan.Item{gone("a"), gone("b"), {Key: kind.Key{Kind: "CDN", Name: "old"}, Path: "a.yaml", Line: 1, Op: plan.None}},
+		Notes: []string{plan.UnseenLedger, "another note"},
+		Blame: &plan.Blame{Problem: "nothing to compare with", Fix: "--base-ref REF"},
+	}}
+	doc.Findings = diag.List{{Path: "a.yaml", Line: 2, Rule: "some", Severity: diag.Warning, Message: "quiet"}}
+	doc.Plan.Summary = plan.Summary{Kept: 2, Unchanged: 1}
+	noise := []string{"Digest", "Causes", "nothing to compare with", "--base-ref", plan.UnseenLedger, "quiet", "it stays live"}
+	text := func(opts Options) string { return string(render(t, "text", doc, opts)) }
+	full, brief := text(Options{}), text(Options{Brief: true})
+	for _, want := range noise {
+		if strings.Contains(brief, want) || !strings.Contains(full, want) {
+			t.Errorf("%q belongs to the full plan alone:\n%s", want, brief)
+		}
+	}
+	for _, want := range []string{"still live: CDN a, CDN b. ", "Warnings: 1 about", "another note"} {
+		if strings.Count(brief, want) != 1 {
+			t.Errorf("the brief plan does not say %q once:\n%s", want, brief)
+		}
+	}
+	doc.Plan.Options = map[string]any{"prune": true}
+	if got := text(Options{Brief: true}); strings.Count(got, "it stays live") != 2 {
+		t.Errorf("--prune does not say why objects stay:\n%s", got)
+	}
+	doc.Plan.Blame.Ref = "main"
+	if got := text(Options{Brief: true}); !strings.Contains(got, "nothing to compare with") {
+		t.Errorf("the problem of a base that was found is missing:\n%s", got)
+	}
+}

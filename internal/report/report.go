@@ -81,6 +81,8 @@ type Options struct {
 	Room int
 	// Verbose also shows objects and findings that need no action.
 	Verbose bool
+	// Brief leaves out of text what needs no decision: causes, digest, objects removed from git.
+	Brief bool
 	// Diff is one of Diffs; empty is the first.
 	Diff string
 	// ShowUnmanaged names the live objects and fields that are not in git.

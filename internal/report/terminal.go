@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -123,16 +124,20 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.gap()
 		textFinding(p, a)
 	}
-	if len(doc.Plan.Notes) > 0 {
+	notes := doc.Plan.Notes
+	if opts.Brief {
+		notes = slices.DeleteFunc(slices.Clone(notes), func(n string) bool { return n == plan.UnseenLedger })
+	}
+	if len(notes) > 0 {
 		p.gap()
 	}
-	for _, n := range doc.Plan.Notes {
+	for _, n := range notes {
 		p.entry("Note", changed, message(n))
 	}
 	p.gap()
 	doc.Apply = nil // its counts follow
 	textCounts(p, doc)
-	textFoot(p, doc.Plan, opts)
+	textFoot(p, doc, opts)
 }
 
 // textCounts writes the sentence of counts.
@@ -146,23 +151,45 @@ func textCounts(p *printer, doc Document) {
 	p.entry(title, strong, text)
 }
 
-func textFoot(p *printer, pl *plan.Plan, opts Options) {
+// footFact is a line below the counts of a plan.
+type footFact struct {
+	name  string
+	style style
+	text  safe
+}
+
+// needsBase reports whether a better base would change what the plan says: it names a commit, or the
+// cause of a change is unknown.
+func needsBase(pl *plan.Plan) bool {
+	return pl.Blame != nil && pl.Blame.Ref != "" || slices.ContainsFunc(pl.Items, func(item plan.Item) bool {
+		return caused(plan.FromUnknown)(item) > 0
+	})
+}
+
+func textFoot(p *printer, doc Document, opts Options) {
+	pl := doc.Plan
+	facts := []footFact{{"Risks", alarm, risksLine(pl)}}
 	base, problem, fix := blame(pl.Blame)
-	for _, e := range []struct {
-		name  string
-		style style
-		text  safe
-	}{
-		{"Risks", alarm, risksLine(pl)}, {"Causes", strong, causesLine(pl, opts)}, {"Base", strong, base}, {"Base", changed, problem},
-	} {
-		if !e.text.Empty() {
-			p.entry(e.name, e.style, e.text)
+	switch {
+	case !opts.Brief:
+		facts = append(facts, footFact{"Causes", strong, causesLine(pl, opts)}, footFact{"Base", strong, base})
+	case !needsBase(pl):
+		problem, fix = safe{}, safe{}
+	}
+	facts = append(facts, footFact{"Base", changed, problem})
+	if opts.Brief {
+		facts = append(facts, footFact{"Removed from git, still live", strong, foldedLine(pl, opts)}, footFact{"Warnings", changed, quietLine(doc)})
+	}
+	for _, f := range facts {
+		if f.text.Empty() {
+			continue
+		}
+		p.entry(f.name, f.style, f.text)
+		if f.text == problem && !fix.Empty() {
+			p.below(plain, safetext.F("fix: %s", fix))
 		}
 	}
-	if !fix.Empty() {
-		p.below(plain, safetext.F("fix: %s", fix))
-	}
-	if pl.Digest != "" {
+	if pl.Digest != "" && !opts.Brief {
 		p.entry("Digest", strong, clean(pl.Digest).Cut(maxPath))
 	}
 	if opts.ShowUnmanaged {
