@@ -40,9 +40,9 @@ func groups(pl *plan.Plan, opts Options) []group {
 }
 
 // folded reports whether the foot of a plan names an object instead of a line of its own: it was removed
-// from git, and stays live.
+// from git before this change, and stays live.
 func folded(pl *plan.Plan, item plan.Item, opts Options) bool {
-	return opts.Brief && mentioned(item) && item.Cause == plan.FromRemoval && pl.Options["prune"] != true
+	return opts.Brief && mentioned(item) && item.Cause == plan.FromRemoval && item.By == "" && pl.Options["prune"] != true
 }
 
 // foldedLine names the folded objects; empty without any.

@@ -84,6 +84,10 @@ func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
 			t.Errorf("the brief plan does not say %q once:\n%s", want, brief)
 		}
 	}
+	doc.Plan.Items[0].By = plan.ByThisChange
+	if got := text(Options{Brief: true}); strings.Count(got, "it stays live") != 1 {
+		t.Errorf("what this change removes needs a line of its own:\n%s", got)
+	}
 	doc.Plan.Options = map[string]any{"prune": true}
 	if got := text(Options{Brief: true}); strings.Count(got, "it stays live") != 2 {
 		t.Errorf("--prune does not say why objects stay:\n%s", got)

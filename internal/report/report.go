@@ -81,7 +81,7 @@ type Options struct {
 	Room int
 	// Verbose also shows objects and findings that need no action.
 	Verbose bool
-	// Brief leaves out of text what needs no decision: causes, digest, objects removed from git.
+	// Brief leaves out of text what needs no decision: causes, digest, removed objects that stay live.
 	Brief bool
 	// Diff is one of Diffs; empty is the first.
 	Diff string
