@@ -96,7 +96,12 @@ func (a *app) dir() string {
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use: "trueup", SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Name() == cobra.ShellCompRequestCmd {
+				a.hideUseless(args)
+			}
+			return a.start(cmd)
+		},
 	}
 	a.root = root
 	a.global.register(root.PersistentFlags())

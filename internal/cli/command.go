@@ -169,18 +169,8 @@ func (a *app) checkFlag(f *pflag.Flag) error {
 	return nil
 }
 
-// checkFormats refuses a format that the command does not have, and a report that can't be written.
+// checkFormats refuses a report that can't be written.
 func (a *app) checkFormats() error {
-	only := ""
-	switch {
-	case a.running == "ledger export":
-		only = "json"
-	case a.running == "sandbox", a.running == "help", strings.HasPrefix(a.running, "completion"):
-		only = "text"
-	}
-	if only != "" && (a.global.output != "text" && a.global.output != only || len(a.global.reports) > 0) {
-		return fmt.Errorf("%s writes only %s: remove -o and --report", a.running, only)
-	}
 	for _, r := range a.global.reports {
 		format, file, ok := strings.Cut(r, "=")
 		if !ok || file == "" {

@@ -133,6 +133,13 @@ func completeWords(words ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(words, noFiles)
 }
 
+// hideUseless hides the flags that do nothing in the command that a shell completes.
+func (a *app) hideUseless(args []string) {
+	if cmd, _, err := a.root.Find(args); err == nil {
+		a.root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !useful(cmd, f) })
+	}
+}
+
 // byPlaceholder returns the completion for a placeholder of help, such as FILE. Others are free text.
 func (a *app) byPlaceholder(of string) cobra.CompletionFunc {
 	switch of {

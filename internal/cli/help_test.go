@@ -142,10 +142,15 @@ func TestFlagsAreInGroups(t *testing.T) {
 
 // TestFlagsThatDoNothingAreRefused.
 func TestFlagsThatDoNothingAreRefused(t *testing.T) {
-	for _, line := range []string{"version --sandbox", "version --sandbox --sandbox-fault x", "show x --profile p", "validate --ca-file x", "comment x --sandbox"} {
+	for _, line := range []string{"help -o json", "completion bash -o json", "ledger export --report json=x", "version --sandbox", "version --sandbox --sandbox-fault x", "show x --profile p", "validate --ca-file x", "comment x --sandbox"} {
 		code, _, said := ran(t, t.TempDir(), strings.Fields(line)...)
 		if code != exit.Error || !strings.Contains(said, " does nothing in trueup ") {
 			t.Errorf("%s: exit %d, %s", line, code, said)
+		}
+	}
+	for _, line := range []string{"version --sand", "help --out", "completion bash --out", "ledger export --rep"} {
+		if offered, _ := completed(t, Env{Dir: t.TempDir()}, strings.Fields(line)...); len(offered) > 0 {
+			t.Errorf("%s: completion offers %q", line, offered)
 		}
 	}
 }

@@ -61,6 +61,8 @@ func useful(cmd *cobra.Command, f *pflag.Flag) bool {
 	}
 	reach := reachesNothing
 	switch f.Name {
+	case "output", "report":
+		return !writesText(cmd)
 	case "sandbox", "sandbox-fault", "ledger-ephemeral-ok":
 		reach = reachesPlatform
 	case "profile", "ca-file", "request-timeout":
@@ -69,6 +71,16 @@ func useful(cmd *cobra.Command, f *pflag.Flag) bool {
 		reach = reachesFiles
 	}
 	return reach <= reachOf(cmd)
+}
+
+// writesText reports whether a command writes text or a stream, and no result that has formats.
+func writesText(cmd *cobra.Command) bool {
+	switch name := strings.TrimPrefix(cmd.CommandPath(), "trueup "); name {
+	case "help", "sandbox", "ledger export":
+		return true
+	default:
+		return strings.HasPrefix(name, "completion")
+	}
 }
 
 // partOf returns the part of help that has a flag of a command.
