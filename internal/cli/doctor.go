@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/diag"
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
@@ -47,10 +45,7 @@ func (a *app) doctor(ctx context.Context) report.Document {
 		l, in.SetErr = a.load(ctx, nil, false)
 		in.Set, in.Findings = l.Set, l.Findings
 	}
-	r := doctor.Run(ctx, in)
-	return report.Document{
-		ExitCode: r.ExitCode, Data: r, Text: func(out report.Lines, opts report.Options) { writeChecks(out, r, opts) },
-	}
+	return report.Doctor(doctor.Run(ctx, in))
 }
 
 // terminal describes standard output.
@@ -81,62 +76,6 @@ func (a *app) flagSettings() (list []doctor.Setting) {
 		}
 	}
 	return list
-}
-
-// writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
-// do below each that needs it. -v also shows what follows from other lines.
-func writeChecks(out report.Lines, r doctor.Report, opts report.Options) {
-	var rows [][]string
-	for _, s := range r.Settings {
-		if s.Value != "" || !s.Optional || opts.Verbose {
-			rows = append(rows, []string{s.Name, cmp.Or(s.Value, "none"), s.Origin})
-		}
-	}
-	if len(rows) > 0 {
-		out.Marked(rows, opts)
-		out.Printf("\n")
-	}
-	out.Marked(checkRows(r.Checks, opts.Verbose), opts)
-	out.Printf("\n%s\n", summaryOf(r.Checks))
-}
-
-func checkRows(checks []doctor.Finding, all bool) [][]string {
-	marks := map[doctor.Status]string{doctor.OK: "ok", doctor.Warning: "warn", doctor.Failed: "FAIL", doctor.Skipped: "-"}
-	var rows [][]string
-	group := ""
-	for _, f := range checks {
-		if f.Follows && !all {
-			continue
-		}
-		shown := f.Group
-		if shown == group {
-			shown = ""
-		}
-		group = f.Group
-		rows = append(rows, []string{marks[f.Status], shown, f.Check, f.Says})
-		if f.Fix != "" {
-			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
-		}
-	}
-	return rows
-}
-
-func summaryOf(checks []doctor.Finding) string {
-	count := map[doctor.Status]int{}
-	for _, f := range checks {
-		count[f.Status]++
-	}
-	failed := diag.Plural(count[doctor.Failed], "check", "checks") + " failed"
-	warnings := diag.Plural(count[doctor.Warning], "warning", "warnings")
-	switch {
-	case count[doctor.Failed] > 0 && count[doctor.Warning] > 0:
-		return failed + ", and " + warnings + "."
-	case count[doctor.Failed] > 0:
-		return failed + "."
-	case count[doctor.Warning] > 0:
-		return "Nothing failed, with " + warnings + "."
-	}
-	return "Nothing is wrong."
 }
 
 // probe sends a harmless request as apply would, and once more, to see whether the platform refuses

@@ -383,7 +383,7 @@ func TestDoctorsSettingsFitTheTerminal(t *testing.T) {
 		0: wide, 76: wide, 75: "compute.url  https://api.example.com/machine/v1/region-1\n             TRUEUP_COMPUTE_URL\n",
 	} {
 		var out strings.Builder
-		writeChecks(report.NewLines(&out), r, report.Options{Width: width})
+		report.Doctor(r).Text(report.NewLines(&out), report.Options{Width: width})
 		if got, _, _ := strings.Cut(out.String(), "\n\n"); got+"\n" != want {
 			t.Errorf("in %d columns: %q", width, got)
 		}

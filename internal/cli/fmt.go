@@ -14,6 +14,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
@@ -41,7 +42,9 @@ func newFmt(a *app) *cobra.Command {
 		if piped && !opts.check {
 			return a.fmtPipe(doc.Findings, list, opts)
 		}
-		if !opts.check {
+		if opts.check {
+			doc.Told = toFormat(list)
+		} else {
 			a.writeFormatted(list)
 		}
 		doc.ExitCode = fmtCode(doc.Findings, list, opts.check)
@@ -120,6 +123,18 @@ func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtF
 		}
 	}
 	return list, findings, nil
+}
+
+// toFormat returns the files that would change.
+func toFormat(list []fmtFile) (found diag.List) {
+	for _, f := range list {
+		if f.Changed {
+			found = append(found, diag.Finding{
+				Rule: "fmt/file", Path: f.Path, Message: "trueup fmt would change this file", Fix: "run trueup fmt " + ledger.ShellWord(f.Path),
+			})
+		}
+	}
+	return found
 }
 
 // writeFormatted replaces the files that change.

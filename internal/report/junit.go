@@ -115,9 +115,12 @@ func (s testSuite) Count(end string) int {
 	return sum(s.Cases, func(c testCase) int { return oneIf(end == "" || c.End == end) })
 }
 
-// manifestSuite has the findings and errors, or one case that passed.
+// manifestSuite has the findings and errors, or one case for all.
 func manifestSuite(doc Document) testSuite {
 	s := testSuite{Name: clean("manifests")}
+	if doc.Data != nil {
+		s.Name = clean(doc.Command).Cut(maxName)
+	}
 	for _, e := range doc.Errors {
 		s.Cases = append(s.Cases, testCase{Class: clean("trueup"), Name: clean("run"), End: "error", Message: message(e), Type: "run"})
 	}
@@ -125,8 +128,8 @@ func manifestSuite(doc Document) testSuite {
 	if doc.Plan != nil {
 		advice = doc.Plan.Advice
 	}
-	class := clean("trueup.manifests")
-	for _, f := range slices.Concat(doc.Findings, advice) {
+	class := safetext.F("trueup.%s", s.Name)
+	for _, f := range slices.Concat(doc.Findings, doc.Told, advice) {
 		r := findingRemark(f, doc.Place)
 		name := safetext.Filled(clean(r.rule), clean(f.Path).Cut(maxPath), clean(f.Field).Cut(maxPath))
 		c := testCase{Class: class, Name: safetext.Join(name, " ")}
@@ -137,7 +140,14 @@ func manifestSuite(doc Document) testSuite {
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 {
-		s.Cases = []testCase{{Class: class, Name: s.Name, Lines: []safe{findingCounts(doc)}}}
+		c := testCase{Class: class, Name: s.Name, Lines: []safe{findingCounts(doc)}}
+		if doc.Data != nil {
+			c.Lines[0] = runSummary(doc)
+		}
+		if doc.ExitCode != 0 && doc.Plan == nil {
+			c.End, c.Message, c.Type = "failure", runSummary(doc), doc.Result
+		}
+		s.Cases = []testCase{c}
 	}
 	return s
 }

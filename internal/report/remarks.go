@@ -44,6 +44,7 @@ type remarkRule struct {
 // remarkRules has the most important rule first.
 var remarkRules = []remarkRule{
 	{"run/failed", errorLevel, "The run stopped before its end."},
+	{"run/check", errorLevel, "A check of doctor failed, or is a warning."},
 	{"apply/failed", errorLevel, "A request failed or was not sent."},
 	{"apply/not-kept", errorLevel, "The server did not keep what was sent."},
 	{"apply/blocked", errorLevel, "trueup sent nothing for an object, because a person must decide first."},
@@ -59,6 +60,8 @@ var remarkRules = []remarkRule{
 	{"plan/drift", warningLevel, "A value was changed outside git."},
 	{"plan/not-kept", warningLevel, "The server did not keep a value when it was last sent, or it changed since."},
 	{"plan/resent", warningLevel, "A request that may have been sent before is sent again under the same name."},
+	{"pull/object", warningLevel, "pull wrote no manifest of an object, or the manifest in git differs from live."},
+	{"fmt/file", warningLevel, "fmt --check found a file that fmt would change."},
 	{"apply/skipped", warningLevel, "Nothing was sent for an object, because something before it failed or the run ended."},
 	{"plan/removed", noteLevel, "A value is removed: it was applied before, and is not in git now."},
 	{"plan/purge", noteLevel, "A cache purge is posted, once."},
@@ -116,7 +119,7 @@ func remarks(doc Document) []remark {
 	for _, e := range doc.Errors {
 		found = append(found, runRemark("run/failed", message(e)))
 	}
-	for _, f := range doc.Findings {
+	for _, f := range slices.Concat(doc.Findings, doc.Told) {
 		found = append(found, findingRemark(f, doc.Place))
 	}
 	if doc.Apply != nil {

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"trueup/internal/adopt"
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+)
+
+// Pull returns the document of trueup pull.
+func Pull(r *adopt.Result, diff, sandbox bool) Document {
+	doc := Document{
+		ExitCode: r.ExitCode(diff), Told: pullFindings(r, diff),
+		Text: func(out Lines, shown Options) { writePull(out, r, diff, sandbox, shown) },
+	}
+	doc.Data = pullDocument{
+		Format: "trueup.pull/v1", Command: "pull", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
+		Objects: append([]*adopt.Item{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
+	}
+	return doc
+}
+
+// pullDocument is the result as JSON (schemas/pull.schema.json).
+type pullDocument struct {
+	Format   string        `json:"format"`
+	Command  string        `json:"command"`
+	Result   string        `json:"result"`
+	ExitCode int           `json:"exitCode"`
+	Sandbox  bool          `json:"sandbox"`
+	Objects  []*adopt.Item `json:"objects"`
+	// Ledger says why nothing was adopted, or is empty.
+	Ledger string `json:"ledger,omitempty"`
+	// Notes ask whether the workspace is right.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// pullFindings returns the objects that pull did not write or that differ from git, and its notes.
+func pullFindings(r *adopt.Result, diff bool) (found diag.List) {
+	for _, i := range r.Items {
+		f := diag.Finding{
+			Rule: "pull/object", Path: i.File, Line: i.Line, Field: i.Key().String(), Fix: i.Fix,
+			Message: fmt.Sprintf("%s is %s: %s", i.Key(), i.Verdict, i.Reason),
+		}
+		switch {
+		case i.Verdict == adopt.Refused:
+			f.Severity = diag.Error
+		case i.Verdict == adopt.Differs:
+			f.Message, f.Fix = i.Key().String()+" differs from live", "see pull "+i.ShortKey()+" --diff"
+		case i.Verdict == adopt.New && diff:
+			f.Message = i.Key().String() + " is not in git"
+		case i.Verdict != adopt.LeftOut:
+			continue
+		}
+		found = append(found, f)
+	}
+	if text := unknownFields(r); text != "" {
+		found = append(found, diag.Finding{Rule: "run/note", Severity: diag.Advice, Message: text})
+	}
+	for _, text := range r.Doubts {
+		found = append(found, diag.Finding{Rule: "run/note", Message: text})
+	}
+	return found
+}
+
+// pullReason is the reason of a verdict, with what to do.
+func pullReason(i *adopt.Item) string {
+	switch {
+	case i.Verdict == adopt.Differs:
+		return fmt.Sprintf("live differs from it: see pull %s --diff", i.ShortKey())
+	case i.Verdict == adopt.Replaced:
+		return "its comments, labels and annotations are lost"
+	case i.Fix != "":
+		return i.Reason + "; " + i.Fix
+	}
+	return i.Reason
+}
+
+// writePull writes a line for each object, the differences, a summary, and what to do next.
+func writePull(out Lines, r *adopt.Result, diff, sandbox bool, shown Options) {
+	if sandbox {
+		_ = out.Printf("%s\n\n", Banner)
+	}
+	rows := pullRows(r.Items)
+	_ = out.Marked(rows, shown)
+	for _, i := range r.Items {
+		if diff && i.Verdict == adopt.Differs {
+			_ = out.Printf("\n")
+			_ = out.Diff(i.File, i.Before, i.After, shown)
+		}
+	}
+	if len(rows) > 0 {
+		_ = out.Printf("\n")
+	}
+	if text := unknownFields(r); text != "" {
+		_ = out.Printf("%s\n", text)
+	}
+	_ = out.Printf("Pull: %s.\n", pullSummary(r))
+	for _, text := range r.Doubts {
+		_ = out.Printf("%s\n", text)
+	}
+	writePulledNext(out, r, diff)
+}
+
+// writePulledNext says what follows from what was written.
+func writePulledNext(out Lines, r *adopt.Result, diff bool) {
+	switch {
+	case r.Problem != "" && !diff:
+		_ = out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
+	case r.Adopted > 0:
+		_ = out.Printf("Git now owns these objects: removing a field from a manifest removes it from the platform.\nA field that was never in a manifest stays as it is.\n")
+	}
+	if r.Unread != "" && r.Count(adopt.Written) > 0 {
+		_ = out.Printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)
+	}
+}
+
+func pullRows(items []*adopt.Item) (rows [][]string) {
+	for _, i := range items {
+		file := cmp.Or(i.File, "-")
+		if i.Line > 0 {
+			file = fmt.Sprintf("%s:%d", file, i.Line)
+		}
+		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i)})
+	}
+	return rows
+}
+
+// unknownFields says which fields of live are in no manifest that was written.
+func unknownFields(r *adopt.Result) string {
+	found := map[string]bool{}
+	for _, i := range r.Items {
+		if slices.Contains([]adopt.Verdict{adopt.Written, adopt.Replaced, adopt.New}, i.Verdict) {
+			for _, field := range i.Unknown {
+				found[field] = true
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	const most = 12
+	return fmt.Sprintf("Left out, because the schema does not know them (apply leaves them alone): %s. --all-fields writes them.",
+		diag.First(slices.Sorted(maps.Keys(found)), most))
+}
+
+// pullSummary counts the verdicts.
+func pullSummary(r *adopt.Result) string {
+	var parts []string
+	for _, v := range adopt.Verdicts() {
+		if n := r.Count(v); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	if r.Adopted > 0 {
+		parts = append(parts, fmt.Sprintf("%d adopted into the ledger", r.Adopted))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "nothing is live")
+}
