@@ -14,7 +14,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/project"
-	"trueup/internal/report"
+	"trueup/internal/safetext"
 	"trueup/schemas"
 )
 
@@ -35,7 +35,7 @@ func userOptions(t *testing.T, text string, vars map[string]string) (o Options, 
 	}
 	dir := t.TempDir()
 	return Options{
-		Stdin: strings.NewReader(""), Clean: report.Clean, Cwd: dir, Dir: dir, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
+		Stdin: strings.NewReader(""), Clean: func(s string) string { return safetext.Clean(s).Guarded().String() }, Cwd: dir, Dir: dir, Log: func(_ slog.Level, text string) { said.WriteString(text + "\n") },
 		Getenv: func(name string) string {
 			if name == "XDG_CONFIG_HOME" {
 				return home
