@@ -43,7 +43,7 @@ func newFmt(a *app) *cobra.Command {
 			return a.fmtPipe(doc.Findings, list, opts)
 		}
 		if opts.check {
-			doc.Told = toFormat(list)
+			doc.Annotations = toFormat(list)
 		} else {
 			a.writeFormatted(list)
 		}

@@ -70,7 +70,7 @@ func (a *app) graph(ctx context.Context, opts graphOptions, paths []string) (doc
 		return doc, err
 	}
 	if l.Findings.HasErrors() {
-		doc.ExitCode, doc.Told = exit.Invalid, l.Findings
+		doc.ExitCode, doc.Annotations = exit.Invalid, l.Findings
 		marks := ""
 		if p == nil && (opts.live || opts.plan != "") {
 			marks = ", and marks nothing"

@@ -55,7 +55,7 @@ func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc 
 	}
 	doc = report.Pull(r, opts.Diff, a.global.sandbox)
 	if opts.Stdout { // it has the manifests alone
-		for _, f := range doc.Told {
+		for _, f := range doc.Annotations {
 			a.log(levelOf(f), strings.TrimSuffix(f.Message+"; "+f.Fix, "; "))
 		}
 		doc.Text = sourceText(r.Text).Text

@@ -20,7 +20,7 @@ func Doctor(r doctor.Report) Document {
 		case doctor.OK, doctor.Skipped:
 			continue
 		}
-		doc.Told = append(doc.Told, f)
+		doc.Annotations = append(doc.Annotations, f)
 	}
 	return doc
 }

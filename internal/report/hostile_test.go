@@ -47,7 +47,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
-		Findings: diag.List{finding}, Told: diag.List{finding}, Silenced: diag.List{finding},
+		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Plan: &plan.Plan{
 			Manifests: &sum, Options: map[string]any{
 				"drift": s, "targets": []string{s}, "takeOver": []string{s}, "allowRecreate": []string{s}, "window": s,

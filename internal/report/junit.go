@@ -129,7 +129,7 @@ func manifestSuite(doc Document) testSuite {
 		advice = doc.Plan.Advice
 	}
 	class := safetext.F("trueup.%s", s.Name)
-	for _, f := range slices.Concat(doc.Findings, doc.Told, advice) {
+	for _, f := range slices.Concat(doc.Findings, doc.Annotations, advice) {
 		r := findingRemark(f, doc.Place)
 		name := safetext.Filled(clean(r.rule), clean(f.Path).Cut(maxPath), clean(f.Field).Cut(maxPath))
 		c := testCase{Class: class, Name: safetext.Join(name, " ")}

@@ -15,7 +15,7 @@ import (
 // Pull returns the document of trueup pull.
 func Pull(r *adopt.Result, diff, sandbox bool) Document {
 	doc := Document{
-		ExitCode: r.ExitCode(diff), Told: pullFindings(r, diff),
+		ExitCode: r.ExitCode(diff), Annotations: pullFindings(r, diff),
 		Text: func(out Lines, shown Options) { writePull(out, r, diff, sandbox, shown) },
 	}
 	doc.Data = pullDocument{

@@ -119,7 +119,7 @@ func remarks(doc Document) []remark {
 	for _, e := range doc.Errors {
 		found = append(found, runRemark("run/failed", message(e)))
 	}
-	for _, f := range slices.Concat(doc.Findings, doc.Told) {
+	for _, f := range slices.Concat(doc.Findings, doc.Annotations) {
 		found = append(found, findingRemark(f, doc.Place))
 	}
 	if doc.Apply != nil {

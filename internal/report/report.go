@@ -33,8 +33,8 @@ type Document struct {
 	Messages []string `json:"messages,omitempty"`
 	// Errors stopped the run.
 	Errors []string `json:"errors"`
-	// Told are what Text and Data say in their own words, for the formats of code hosts and test reports.
-	Told diag.List `json:"-"`
+	// Annotations are findings that Text and Data have in their own words. Code hosts and test reports show them.
+	Annotations diag.List `json:"-"`
 	// Data replaces the Document in JSON, and Text writes the same for a person. Commands
 	// without a plan set them.
 	Data any                  `json:"-"`

@@ -151,11 +151,11 @@ func textCounts(p *printer, doc Document) {
 	p.entry(title, strong, text)
 }
 
-// footFact is a line below the counts of a plan.
+// footFact is a line below the counts of a plan, with what to do about it.
 type footFact struct {
-	name  string
-	style style
-	text  safe
+	name      string
+	style     style
+	text, fix safe
 }
 
 // needsBase reports whether a better base would change what the plan says: it names a commit, or the
@@ -168,25 +168,25 @@ func needsBase(pl *plan.Plan) bool {
 
 func textFoot(p *printer, doc Document, opts Options) {
 	pl := doc.Plan
-	facts := []footFact{{"Risks", alarm, risksLine(pl)}}
 	base, problem, fix := blame(pl.Blame)
-	switch {
-	case !opts.Brief:
-		facts = append(facts, footFact{"Causes", strong, causesLine(pl, opts)}, footFact{"Base", strong, base})
-	case !needsBase(pl):
-		problem, fix = safe{}, safe{}
+	facts := []footFact{{name: "Risks", style: alarm, text: risksLine(pl)}}
+	if !opts.Brief {
+		facts = append(facts, footFact{name: "Causes", style: strong, text: causesLine(pl, opts)}, footFact{name: "Base", style: strong, text: base})
 	}
-	facts = append(facts, footFact{"Base", changed, problem})
+	if !opts.Brief || needsBase(pl) {
+		facts = append(facts, footFact{"Base", changed, problem, fix})
+	}
 	if opts.Brief {
-		facts = append(facts, footFact{"Removed from git, still live", strong, foldedLine(pl, opts)}, footFact{"Warnings", changed, quietLine(doc)})
+		facts = append(facts, footFact{name: "Removed from git, still live", style: strong, text: foldedLine(pl, opts)},
+			footFact{name: "Warnings", style: changed, text: quietLine(doc)})
 	}
 	for _, f := range facts {
 		if f.text.Empty() {
 			continue
 		}
 		p.entry(f.name, f.style, f.text)
-		if f.text == problem && !fix.Empty() {
-			p.below(plain, safetext.F("fix: %s", fix))
+		if !f.fix.Empty() {
+			p.below(plain, safetext.F("fix: %s", f.fix))
 		}
 	}
 	if pl.Digest != "" && !opts.Brief {

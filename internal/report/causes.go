@@ -1,0 +1,175 @@
+package report
+
+import (
+	"time"
+
+	"trueup/internal/plan"
+	"trueup/internal/safetext"
+)
+
+// label describes the cause of a change, or what happened to the value outside git.
+func label(item plan.Item, c plan.Change, opts Options) safe {
+	happened := item.Happened || c.Left
+	switch c.Cause {
+	case plan.FromThisChange:
+		return clean("this change")
+	case plan.FromPending:
+		return pending(c.Commit, opts)
+	case plan.FromDrift:
+		if !happened {
+			return safetext.F("%s%s", undoing(c), touches(c.By))
+		}
+		return safetext.F("%s outside git%s", driftedHow(c), touches(c.By))
+	case plan.FromBoth:
+		return conflict(c, happened, opts)
+	case plan.FromTakeOver:
+		return safetext.F("newly managed%s%s%s", by(c.By), since(c.Commit, opts), quoted(", live had ", c.Live, ""))
+	case plan.FromRemoval:
+		return removal(c.By, c.Commit, opts)
+	case plan.FromLiveOnly:
+		return clean("live only: it stays")
+	case plan.FromRefusal:
+		return clean("the server did not keep it, or it changed since")
+	case plan.FromUnknown:
+	}
+	return safetext.F("origin unknown (no usable record)%s", touches(c.By))
+}
+
+// pending is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
+func pending(c *plan.Commit, opts Options) safe {
+	return safetext.F("pending%s", since(c, opts))
+}
+
+// removal is the cause of what trueup applied and git lacks. Git need not have had it in a commit.
+func removal(b plan.By, c *plan.Commit, opts Options) safe {
+	how := clean("applied before")
+	switch {
+	case b != "":
+		how = safetext.F("removed%s", by(b))
+	case c != nil:
+		how = safetext.F("removed in %s", commit(*c, opts))
+	}
+	return safetext.F("not in git now, %s", how)
+}
+
+// since names the commit that gave git its value; empty for none.
+func since(c *plan.Commit, opts Options) safe {
+	if c == nil {
+		return safe{}
+	}
+	return safetext.F(", in git since %s", commit(*c, opts))
+}
+
+// commit names a commit as its author did, and says when that was: for files the day, because they are
+// read later.
+func commit(c plan.Commit, opts Options) safe {
+	when := clean(c.Time.UTC().Format(time.DateOnly))
+	if !opts.Now.IsZero() {
+		when = ago(opts.Now.Sub(c.Time))
+	}
+	return safetext.F("%s \"%s\", %s", short(c.ID), clean(c.Subject).Cut(maxSubject), when)
+}
+
+// ago says how long something was ago, in its largest unit.
+func ago(d time.Duration) safe {
+	const day = 24 * time.Hour
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{365 * day, "year"}, {30 * day, "month"}, {day, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := int(d / unit.length); n > 0 {
+			return safetext.F("%s ago", safetext.Count(n, unit.name))
+		}
+	}
+	return clean("just now")
+}
+
+// by returns " by this change", or nothing.
+func by(b plan.By) string {
+	if b == plan.ByThisChange {
+		return " by this change"
+	}
+	return ""
+}
+
+// touches returns a remark if this change affects the value too.
+func touches(b plan.By) string {
+	if b == plan.ByThisChange {
+		return "; this change affects it"
+	}
+	return ""
+}
+
+func driftedHow(c plan.Change) string {
+	switch {
+	case c.Desired == nil && !c.Moved:
+		return "added"
+	case c.Live == nil && !c.Moved:
+		return "removed"
+	}
+	return "changed"
+}
+
+// undoing says what sending git's value does to a change outside git.
+func undoing(c plan.Change) string {
+	switch driftedHow(c) {
+	case "added":
+		return "removes what was added outside git"
+	case "removed":
+		return "adds back what was removed outside git"
+	}
+	return "undoes a change outside git"
+}
+
+func conflict(c plan.Change, happened bool, opts Options) safe {
+	was := quoted(" (was ", c.Base, ")")
+	gone, missing := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved
+	if !happened {
+		return clash(c, gone, missing, was, opts)
+	}
+	switch {
+	case gone:
+		return safetext.F("conflict: changed outside git%s, and not in git now", was)
+	case missing:
+		return safetext.F("conflict: removed outside git%s, and git has another value", was)
+	}
+	return safetext.F("conflict: changed outside git%s, and git has another value", was)
+}
+
+// clash says what git and live made of a value.
+func clash(c plan.Change, gone, missing bool, was safe, opts Options) safe {
+	who := "git and live both differ from the last apply"
+	switch mine := c.By == plan.ByThisChange; {
+	case gone:
+		return safetext.F("conflict: %s, changed in live%s", removal(c.By, c.Commit, opts), was)
+	case missing && mine:
+		who = "this change changed it, and live lacks it"
+	case missing:
+		who = "git differs from the last apply, and live lacks it"
+	case mine:
+		who = "this change and live both changed it"
+	}
+	return safetext.F("conflict: %s%s%s", who, was, since(c.Commit, opts))
+}
+
+// quoted returns the first characters of a value for a cause.
+func quoted(before string, v any, after string) safe {
+	if v == nil {
+		return safe{}
+	}
+	return safetext.F("%s%s%s", before, literal(v).Cut(40), after)
+}
+
+// causeOf says which change of git created, changed or removed the object; empty for other causes.
+func causeOf(item plan.Item, opts Options) safe {
+	switch item.Cause {
+	case plan.FromThisChange:
+		return clean("this change")
+	case plan.FromPending:
+		return pending(item.Commit, opts)
+	case plan.FromRemoval:
+		return removal(item.By, item.Commit, opts)
+	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal, plan.FromUnknown:
+	}
+	return safe{}
+}
