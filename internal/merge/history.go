@@ -86,8 +86,7 @@ func (h *History) list(s spot, at []Step) *versions {
 		return l
 	}
 	was, now, key := elements(s.was), elements(s.now), s.rules.key()
-	renamed := node{rules: s.rules, base: base{applied: s.was}}.paired(now, was)
-	l := &versions{was: was, now: now, of: renamed.of, named: pair(s.rules, now, was).of, gone: was}
+	l := &versions{was: was, now: now, of: pairRenamed(s.rules, s.was, now, was).of, named: pair(s.rules, now, was).of, gone: was}
 	_, paired := pairByKey(key, was, now)
 	if l.byPlace = !paired && (len(key) > 0 || !s.rules.set()); l.byPlace {
 		l.same = same(s.rules, s.was, s.now)

@@ -34,6 +34,11 @@ func (l *list) rename() []any {
 	return named
 }
 
+// pairRenamed is pair, but also pairs renamed elements. The record is that of the list.
+func pairRenamed(r *Rules, record any, xs, ys []any) pairing {
+	return node{rules: r, base: base{applied: record}}.paired(xs, ys).pairing
+}
+
 // renamable returns the live elements of which each element of git may be a renamed one, and for each of
 // those how many elements of git may.
 func (l *list) renamable(git, live keys, origins bases, whole bool) (candidates [][]int, rivals []int) {

@@ -51,9 +51,7 @@ func classifyRemoved(n node, b any, liveIsBase bool) Class {
 func (w *walker) classifyOrder(l list) Class {
 	before := l.before()
 	recorded := elements(before)
-	inOrder := func(of []any) bool {
-		return len(displaced(node{rules: l.rules, base: base{applied: before}}.paired(of, recorded).of)) == 0
-	}
+	inOrder := func(of []any) bool { return len(displaced(pairRenamed(l.rules, before, of, recorded).of)) == 0 }
 	switch {
 	case !w.recorded:
 		return UnknownBase
