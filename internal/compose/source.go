@@ -212,16 +212,13 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 
 // add adds an entry of a list, whose name is empty for the command line.
 func (g *gatherer) add(list string, line purge.Line) {
+	format := "%s %w"
 	a, err := purge.ParseAddress(line.Text)
 	if err == nil {
-		if err = g.want(a); err != nil {
-			err = fmt.Errorf("%s: %w", shownEntry("%.200q", line.Text), err)
-		}
-	} else {
-		err = fmt.Errorf("%s %w", shownEntry("%.200q", line.Text), err)
+		format, err = "%s: %w", g.want(a)
 	}
 	if err != nil {
-		g.refuse(list, line.Line, err)
+		g.refuse(list, line.Line, fmt.Errorf(format, shownEntry("%.200q", line.Text), err))
 	}
 }
 
