@@ -13,8 +13,8 @@ type Change struct {
 	// Classes are served in another way under some reading: first those that nothing serves any more, then
 	// those that something serves for the first time.
 	Classes []Class
-	// Unclear are paths of locations of which it is not known which requests they match. They are listed if
-	// any location of the site differs, because that can change what they serve.
+	// Unclear are the paths of locations that can't be matched with requests. If any location of the site
+	// differs, they are listed, because what they serve may have changed.
 	Unclear []string
 }
 

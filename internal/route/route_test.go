@@ -41,7 +41,7 @@ func meanings() *rapid.Generator[meaning] {
 	})
 }
 
-// sketches are pairs of which the second is often the first with an edit.
+// sketches draws two sites. The second is often an edit of the first.
 func sketches(t *rapid.T) (before, after sketch) {
 	list := rapid.SliceOfN(meanings(), 0, 6)
 	before.locations = list.Draw(t, "before")
