@@ -1,5 +1,5 @@
 // Package route proves which requests a change of a CDN serves in another way, for every plausible rule by
-// which the platform selects a location. It sends no request, and words no message.
+// which the platform selects a location. It sends no request.
 package route
 
 import (

@@ -1,0 +1,222 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// String returns the rule in words.
+func (r Reading) String() string {
+	return [...]string{"first in the list", "longest path", "longest host"}[r]
+}
+
+// String returns the name of the facet.
+func (f Facet) String() string {
+	return [...]string{
+		"origin", "upstream settings", "action", "cache level", "edge TTL", "browser TTL", "cache settings", "CORS",
+		"image service", "rewrite", "headers", "host", "other fields",
+	}[f]
+}
+
+// String returns the name of the facet.
+func (f SiteFacet) String() string {
+	return [...]string{"hostname", "TLS", "secure link", "firewall", "other fields"}[f]
+}
+
+// Tree returns the value decoded, with numbers and booleans as text. It is nil for an absent one.
+func (v Value) Tree() any {
+	if v.Text == "" {
+		return nil
+	}
+	if v.Text[0] == '{' || v.Text[0] == '[' {
+		if tree, err := canon.Decode([]byte(v.Text)); err == nil {
+			return tree
+		}
+	}
+	return v.Text
+}
+
+// Describe returns a facet in words: "1 h", "a:443, b:443 over https", "on, allowOrigins: *", "not set".
+func (l *Location) Describe(f Facet) string {
+	v := l.Behaviour[f]
+	switch {
+	case v.Known:
+		return kind.DurationText(v.Time)
+	case f == Host && v.Text == "":
+		return "any"
+	case f == Origin:
+		return origin(v)
+	}
+	return words(v.Tree())
+}
+
+// Servers returns the servers of the location as host:port, sorted. It is empty if the upstream is not listed.
+func (l *Location) Servers() (servers []string) {
+	for _, m := range objects(l.Behaviour[Origin].Tree()) {
+		for _, s := range objects(m["servers"]) {
+			servers = append(servers, address(s))
+		}
+	}
+	slices.Sort(servers)
+	return servers
+}
+
+// origin describes an Origin. It has the weights of servers only if they are not all equal.
+func origin(v Value) string {
+	if v.Text == "" {
+		return "no upstream"
+	}
+	upstreams := objects(v.Tree())
+	if len(upstreams) == 0 {
+		return "upstream " + v.Text
+	}
+	texts := make([]string, len(upstreams))
+	for i, u := range upstreams {
+		servers := objects(u["servers"])
+		weighted := slices.ContainsFunc(servers, func(s map[string]any) bool { return s["weight"] != servers[0]["weight"] })
+		names := make([]string, len(servers))
+		for j, s := range servers {
+			names[j] = address(s)
+			if weighted {
+				names[j] += " weight " + words(s["weight"])
+			}
+		}
+		slices.Sort(names)
+		texts[i] = cmp.Or(strings.Join(names, ", "), "no servers")
+		if u["scheme"] != nil {
+			texts[i] += " over " + words(u["scheme"])
+		}
+	}
+	return strings.Join(texts, ", or ")
+}
+
+func address(server map[string]any) string {
+	return strings.TrimSuffix(kind.HostKey(text(server["host"]))+":"+text(server["port"]), ":")
+}
+
+// objects returns the objects of a list, or the only one.
+func objects(v any) (out []map[string]any) {
+	if m, ok := v.(map[string]any); ok {
+		return append(out, m)
+	}
+	list, _ := v.([]any)
+	for _, e := range list {
+		if m, ok := e.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// words returns a decoded value in one line.
+func words(v any) string {
+	var parts []string
+	switch v := v.(type) {
+	case nil:
+		return "not set"
+	case map[string]any:
+		if v["enabled"] != nil {
+			parts = append(parts, onOff(v["enabled"]))
+		}
+		for _, name := range canon.SortedKeys(v) {
+			if name != "enabled" {
+				parts = append(parts, name+": "+inner(v[name]))
+			}
+		}
+	case []any:
+		for _, e := range v {
+			parts = append(parts, inner(e))
+		}
+	default:
+		return cmp.Or(text(v), "empty")
+	}
+	return cmp.Or(strings.Join(parts, ", "), "empty")
+}
+
+func inner(v any) string {
+	if _, ok := v.(string); ok || v == nil {
+		return words(v)
+	}
+	return "(" + words(v) + ")"
+}
+
+func onOff(v any) string {
+	switch v {
+	case "true":
+		return "on"
+	case "false":
+		return "off"
+	}
+	return words(v)
+}
+
+// Difference is one property that differs, in words.
+type Difference struct {
+	What   string `json:"what"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// Differences returns what differs in how two locations serve requests; nothing if either is nil.
+func Differences(before, after *Location) (out []Difference) {
+	if before == nil || after == nil {
+		return nil
+	}
+	for f := range facets {
+		a, b := before.Behaviour[f], after.Behaviour[f]
+		switch {
+		case a == b:
+		case f == Origin || a.Known || b.Known || f == Host:
+			out = append(out, differ(f.String(), a.Tree(), b.Tree(), before.Describe(f), after.Describe(f)))
+		default:
+			out = append(out, leaves(f.String(), a.Tree(), b.Tree())...)
+		}
+	}
+	return out
+}
+
+// differ returns the difference of two values in their words, or as JSON if the words are equal.
+func differ(what string, a, b any, before, after string) Difference {
+	if before == after {
+		before, after = json(a), json(b)
+	}
+	return Difference{what, before, after}
+}
+
+func json(v any) string { return string(canon.Bytes(v)) }
+
+// Differences returns what differs for all requests of two sites.
+func (s *Site) Differences(after *Site) (out []Difference) {
+	for f := range siteFacets {
+		if s.Facets[f] != after.Facets[f] {
+			out = append(out, leaves(f.String(), s.Facets[f].Tree(), after.Facets[f].Tree())...)
+		}
+	}
+	return out
+}
+
+// leaves returns the fields that differ in two values. An absent object has no fields.
+func leaves(what string, a, b any) (out []Difference) {
+	before, isObject := a.(map[string]any)
+	after, ok := b.(map[string]any)
+	if !isObject && a != nil || !ok && b != nil {
+		return []Difference{differ(what, a, b, words(a), words(b))}
+	}
+	names := slices.Concat(canon.SortedKeys(before), canon.SortedKeys(after))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		a, b := before[name], after[name]
+		switch {
+		case json(a) == json(b):
+		case name == "enabled":
+			out = append(out, differ(what, a, b, onOff(a), onOff(b)))
+		default:
+			out = append(out, leaves(what+" "+name, a, b)...)
+		}
+	}
+	return out
+}
