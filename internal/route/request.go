@@ -1,0 +1,79 @@
+package route
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"trueup/internal/kind"
+)
+
+// Request is what selects a location: a kind.HostKey and a Normal path.
+type Request struct{ Host, Path string }
+
+// ParseRequest reads a URL. Locations ignore its scheme, query and fragment.
+func ParseRequest(text string) (Request, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		wrong, _ := errors.AsType[*url.Error](err)
+		return Request{}, fmt.Errorf("the URL can't be read: %w", wrong.Err)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return Request{}, errors.New("the URL is not absolute: write https://HOSTNAME/PATH")
+	case u.User != nil:
+		return Request{}, errors.New("the URL has a user or password: remove them")
+	case u.Port() != "" && u.Port() != map[string]string{"http": "80", "https": "443"}[u.Scheme]:
+		return Request{}, errors.New("the URL has a port, and no location selects by port: remove it")
+	}
+	_, rest, _ := strings.Cut(text, "://")
+	return Request{kind.HostKey(u.Hostname()), Normal(rest[strings.IndexAny(rest+"/", `/\?#`):])}, nil
+}
+
+// Hosts finds the sites that serve a host.
+type Hosts struct {
+	names map[string][]int
+	site  func(int) *Site
+	count int
+	// located are the hosts that locations name. It is made when no site has the hostname.
+	located map[string][]int
+}
+
+// NewHosts returns the Hosts of sites with these hostnames. site returns one of them.
+func NewHosts(hostnames []string, site func(int) *Site) *Hosts {
+	h := &Hosts{names: map[string][]int{}, site: site, count: len(hostnames)}
+	for i, name := range hostnames {
+		if key := kind.HostKey(name); key != "" {
+			h.names[key] = append(h.names[key], i)
+		}
+	}
+	return h
+}
+
+// Find returns the sites with the hostname; if there is none, those with a location for the host, and else
+// those with a location for the longest "*." above it. More than one is a mistake.
+func (h *Hosts) Find(host string) []int {
+	host = kind.HostKey(host)
+	if found := h.names[host]; found != nil {
+		return found
+	}
+	if h.located == nil {
+		h.located = map[string][]int{}
+		for i := range h.count {
+			for _, l := range h.site(i).Locations {
+				if at := h.located[l.Host]; l.Host != "" && !slices.Contains(at, i) {
+					h.located[l.Host] = append(at, i)
+				}
+			}
+		}
+	}
+	for below := true; below; {
+		if found := h.located[host]; found != nil {
+			return found
+		}
+		_, host, below = strings.Cut(strings.TrimPrefix(host, "*."), ".")
+		host = "*." + host
+	}
+	return nil
+}

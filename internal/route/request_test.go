@@ -1,0 +1,58 @@
+package route
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseRequest(t *testing.T) {
+	for text, want := range map[string]Request{
+		"https://shop.example.com":                       {"shop.example.com", "/"},
+		"https://Shop.Example.com./a/../b?q=/../c#d":     {"shop.example.com", "/b"},
+		"http://shop.example.com:80/%7Ea%2fb":            {"shop.example.com", "/~a%2Fb"},
+		"HTTPS://shop.example.com?next=/login":           {"shop.example.com", "/"},
+		"https://shop.example.com:443/a b/ä":             {"shop.example.com", "/a%20b/%C3%A4"},
+		"https://shop.example.com/https://x.example.com": {"shop.example.com", "/https://x.example.com"},
+	} {
+		if got, err := ParseRequest(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                                 "is not absolute",
+		"/static/app.css":                  "is not absolute",
+		"shop.example.com/a":               "is not absolute",
+		"//shop.example.com/a":             "is not absolute",
+		"ftp://shop.example.com/a":         "is not absolute",
+		"https:///a":                       "is not absolute",
+		"https://user:pw@shop.example.com": "user or password",
+		"https://shop.example.com:8443/":   "has a port",
+		"https://shop.example.com:80/":     "has a port",
+		"https://shop.example.com/%zz":     "can't be read",
+		"https://[::1/":                    "can't be read",
+	} {
+		if got, err := ParseRequest(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	at := func(hosts ...string) *Site {
+		s := &Site{}
+		for _, h := range hosts {
+			s.Locations = append(s.Locations, Location{Host: h})
+		}
+		return s
+	}
+	sites := []*Site{at("", "img.a"), at("img.a", "b"), at("*.c", "*.d.c", "*.d.c"), at(), at()}
+	h := NewHosts([]string{"a", "b.", "c", "Twice", "twice."}, func(i int) *Site { return sites[i] })
+	for host, want := range map[string][]int{
+		"a": {0}, "B": {1}, "img.a": {0, 1}, "x.c": {2}, "x.d.c": {2}, "c": {2}, "TWICE": {3, 4}, "x.a": nil, "": nil, "com": nil,
+	} {
+		if got := h.Find(host); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", host, got, want)
+		}
+	}
+}
