@@ -29,9 +29,12 @@ type Graph struct {
 // Host is an object that serves a hostname.
 type Host struct {
 	kind.Key
-	// Hostname is empty if the object was removed from git.
+	// Hostname is empty if trueup applied the object and git does not have it now. Then By and Commit say
+	// what removed it, if that is known.
 	Hostname string
 	Mark     Mark
+	By       plan.By
+	Commit   *plan.Commit
 	// Blocked means that apply sends nothing for it.
 	Blocked   bool
 	Paths     []Path
@@ -89,11 +92,7 @@ func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter fun
 		g.Sandbox, g.Offline = p.Sandbox, p.Offline
 		g.Unmanaged = slices.DeleteFunc(slices.Clone(p.Unmanaged), func(key kind.Key) bool { return !drawn(key) })
 		items = itemsByKey(p)
-	}
-	for key, it := range items {
-		if set.Find(key) == nil && drawn(key) {
-			g.Hosts = append(g.Hosts, Host{Key: key, Mark: Removed, Blocked: it.Op != plan.Delete})
-		}
+		g.Hosts = departures(p.Items, func(key kind.Key) bool { return set.Find(key) == nil && drawn(key) })
 	}
 	rules := map[*kind.Kind]*merge.Rules{}
 	filtered := slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool { return !filter(o.Key()) })
@@ -113,6 +112,17 @@ func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter fun
 		return cmp.Or(cmp.Compare(kind.HostKey(a.Hostname), kind.HostKey(b.Hostname)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return g
+}
+
+// departures returns the live objects that trueup applied and that have left git.
+func departures(items []plan.Item, left func(kind.Key) bool) []Host {
+	var hosts []Host
+	for _, it := range items {
+		if it.Live.Exists && left(it.Key) {
+			hosts = append(hosts, Host{Key: it.Key, Mark: Removed, By: it.By, Commit: it.Commit, Blocked: it.Op != plan.Delete})
+		}
+	}
+	return hosts
 }
 
 func itemsByKey(p *plan.Plan) map[kind.Key]*plan.Item {

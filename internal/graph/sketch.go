@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trueup/internal/kind"
+	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
 
@@ -198,19 +199,18 @@ func (s *sketch) arrow(from, to int, label text, look look) {
 }
 
 func (s *sketch) host(h Host, d detail) box {
-	b := box{number: s.number(), shape: shapeHost, look: h.Mark.look(), lines: []text{label(h.Hostname, "without a hostname")}}
-	words := h.Mark.words()
-	removed := h.Hostname == "" && h.Mark == Removed
-	switch {
-	case removed && h.Blocked:
-		b.lines[0], words = clean("removed from git, stays live"), text{}
-	case removed:
-		b.lines[0] = clean("removed from git")
-	case h.Blocked:
+	b := box{number: s.number(), shape: shapeHost, look: h.Mark.look()}
+	if h.Hostname == "" && h.Mark == Removed {
+		if b.lines = h.departure(); d == nameOnly {
+			b.lines = append(b.lines, title(h))
+		}
+		return b
+	}
+	b.lines = []text{label(h.Hostname, "without a hostname")}
+	if h.Blocked {
 		b.lines = append(b.lines, clean("x blocked"))
 	}
-	b.lines = append(b.lines, words)
-	if d == nameOnly {
+	if b.lines = append(b.lines, h.Mark.words()); d == nameOnly {
 		servers := 0
 		for _, u := range h.Upstreams {
 			servers += len(u.Servers)
@@ -219,6 +219,21 @@ func (s *sketch) host(h Host, d detail) box {
 		b.lines = append(b.lines, title(h), tally(h.marks()), safetext.Join(counts, ", "))
 	}
 	return b
+}
+
+// departure says that git does not have an object now, what removed it, and what becomes of it.
+func (h Host) departure() []text {
+	lines := []text{clean(string(plan.LeftGit))}
+	switch {
+	case h.By != "":
+		lines = append(lines, clean("removed by this change"))
+	case h.Commit != nil:
+		lines = append(lines, safetext.F("removed in %s", clean(h.Commit.ID[:min(7, len(h.Commit.ID))])))
+	}
+	if h.Blocked {
+		return append(lines, clean("stays live"))
+	}
+	return append(lines, h.Mark.words())
 }
 
 func (s *sketch) upstreams(f *frame, h Host, d detail) []int {

@@ -10,23 +10,22 @@ import (
 // State says in a few words how an object of git and the live one compare.
 type State string
 
-// The values of State.
+// The values of State. status asks for no deletion, so none is to come.
 const (
-	InSync       State = "in sync"
-	ToCreate     State = "to create"
-	ToChange     State = "to change"
-	ToPost       State = "to post"
-	ToDelete     State = "to delete"
-	Drifted      State = "drifted" // only another client changed it
-	Posted       State = "posted"
-	NotReady     State = "not ready"
-	Failed       State = "failed"
-	Stopped      State = "blocked"
-	Claimed      State = "in flight"
-	Later        State = "deferred"
-	LeftAlone    State = "kept"
-	RemovedInGit State = "removed from git"
-	NotInGit     State = "not in git"
+	InSync    State = "in sync"
+	ToCreate  State = "to create"
+	ToChange  State = "to change"
+	ToPost    State = "to post"
+	Drifted   State = "drifted" // only another client changed it
+	Posted    State = "posted"
+	NotReady  State = "not ready"
+	Failed    State = "failed"
+	Stopped   State = "blocked"
+	Claimed   State = "in flight"
+	Later     State = "deferred"
+	LeftAlone State = "kept"
+	LeftGit   State = "not in git now"
+	NotInGit  State = "not in git"
 )
 
 // ObjectState is the state of one object of git or live.
@@ -39,16 +38,22 @@ type ObjectState struct {
 	// Changes counts the fields that differ, and Outside those of them that another client changed.
 	Changes int `json:"changes"`
 	Outside int `json:"changedOutsideGit"`
-	// Reason and Fix are those of the item.
-	Reason string `json:"reason,omitempty"`
-	Fix    string `json:"fix,omitempty"`
+	// By and Commit say which change of git created or removed the manifest, if that is known; Reason and
+	// Fix are those of the item.
+	By     By      `json:"by,omitempty"`
+	Commit *Commit `json:"commit,omitempty"`
+	Reason string  `json:"reason,omitempty"`
+	Fix    string  `json:"fix,omitempty"`
 }
 
 // States returns the state of each object of a plan, by kind and name.
 func States(p *Plan) []ObjectState {
 	all := make([]ObjectState, 0, len(p.Items)+len(p.Unmanaged))
 	for _, it := range p.Items {
-		s := ObjectState{Key: it.Key, State: it.state(), Path: it.Path, Line: it.Line, Reason: it.Reason, Fix: it.Fix, Changes: len(it.Changes)}
+		s := ObjectState{
+			Key: it.Key, State: it.state(), Path: it.Path, Line: it.Line, Changes: len(it.Changes),
+			By: it.By, Commit: it.Commit, Reason: it.Reason, Fix: it.Fix,
+		}
 		if !unsure(it.Changes) {
 			s.Outside = len(driftOf(it))
 		}
@@ -70,7 +75,7 @@ func (it Item) state() State {
 	case it.Failed:
 		return Failed
 	case it.Op == Kept && it.Cause == FromRemoval:
-		return RemovedInGit
+		return LeftGit
 	case it.Op == None && k.RequestOnly():
 		return Posted
 	case it.Op == None && slices.Contains(it.Hints, notReady):
@@ -81,6 +86,6 @@ func (it Item) state() State {
 
 // tableOfStates has the state of an operation, unless Item.state finds a more exact one.
 var tableOfStates = map[Op]State{
-	None: InSync, Create: ToCreate, Patch: ToChange, Post: ToPost, Delete: ToDelete,
+	None: InSync, Create: ToCreate, Patch: ToChange, Post: ToPost,
 	Blocked: Stopped, InFlight: Claimed, Deferred: Later, Kept: LeftAlone,
 }

@@ -40,16 +40,20 @@ func pending(c *plan.Commit, opts Options) safe {
 	return safetext.F("pending%s", since(c, opts))
 }
 
-// removal is the cause of what trueup applied and git lacks. Git need not have had it in a commit.
+// removal is the cause of what trueup applied and git lacks.
 func removal(b plan.By, c *plan.Commit, opts Options) safe {
-	how := clean("applied before")
+	return safetext.F("%s, %s", string(plan.LeftGit), departure(b, c, opts))
+}
+
+// departure says which commit removed what trueup applied. Git need not have had it in one.
+func departure(b plan.By, c *plan.Commit, opts Options) safe {
 	switch {
 	case b != "":
-		how = safetext.F("removed%s", by(b))
+		return safetext.F("removed%s", by(b))
 	case c != nil:
-		how = safetext.F("removed in %s", commit(*c, opts))
+		return safetext.F("removed in %s", commit(*c, opts))
 	}
-	return safetext.F("not in git now, %s", how)
+	return clean("applied before")
 }
 
 // since names the commit that gave git its value; empty for none.

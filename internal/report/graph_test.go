@@ -11,6 +11,7 @@ import (
 
 	"trueup/internal/graph"
 	"trueup/internal/kind"
+	"trueup/internal/plan"
 )
 
 // What GitHub draws of one diagram, and the columns of a label.
@@ -188,11 +189,13 @@ func TestGraphOfTheSandbox(t *testing.T) {
 // TestGraphWithoutAHostname: only what the plan says has left git is said to have.
 func TestGraphWithoutAHostname(t *testing.T) {
 	for want, h := range map[string]graph.Host{
-		"without a hostname":                {},
-		"without a hostname<br/>x blocked":  {Blocked: true},
-		"removed from git<br/>#45; removed": {Mark: graph.Removed},
-		"removed from git, stays live":      {Mark: graph.Removed, Blocked: true},
-		"web.example.com<br/>#126; drifted": {Hostname: "web.example.com", Mark: graph.Drifted},
+		"without a hostname":                                       {},
+		"without a hostname<br/>x blocked":                         {Blocked: true},
+		"not in git now<br/>#45; removed":                          {Mark: graph.Removed},
+		"not in git now<br/>stays live":                            {Mark: graph.Removed, Blocked: true},
+		"not in git now<br/>removed by this change<br/>stays live": {Mark: graph.Removed, Blocked: true, By: plan.ByThisChange},
+		"not in git now<br/>removed in 3f2c1ab<br/>#45; removed":   {Mark: graph.Removed, Commit: &plan.Commit{ID: "3f2c1abdef"}},
+		"web.example.com<br/>#126; drifted":                        {Hostname: "web.example.com", Mark: graph.Drifted},
 	} {
 		if got := drawnAs(t, graph.Graph{Hosts: []graph.Host{h}}, graph.Options{Direction: "LR"}); !strings.Contains(got, `(["`+want+`"])`) {
 			t.Errorf("want %q, got %s", want, got)

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"trueup/internal/diag"
 	"trueup/internal/plan"
@@ -24,20 +23,20 @@ type status struct {
 func Status(doc Document) Document {
 	pl := *doc.Plan
 	all := plan.States(&pl)
-	rows := make([][]string, len(all))
-	for i, o := range all {
-		state := string(o.State)
-		if o.State == plan.Drifted {
-			state = string(plan.ToChange) + ", drifted" // the sentence counts it so
-		}
-		rows[i] = []string{o.String(), state, statusText(o)}
-	}
 	_, lede, sub := summaryOf(doc)
 	counts := sentences(lede, sub)
 	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Objects: all, Notes: pl.Notes}
 	doc.Text = func(out Lines, opts Options) {
 		if pl.Sandbox {
 			_ = out.Printf("%s\n\n", Banner)
+		}
+		rows := make([][]string, len(all))
+		for i, o := range all {
+			state := string(o.State)
+			if o.State == plan.Drifted {
+				state = string(plan.ToChange) + ", drifted" // the sentence counts it so
+			}
+			rows[i] = []string{o.String(), state, statusText(o, opts)}
 		}
 		if len(rows) > 0 {
 			_ = out.Marked(rows, Options{Width: opts.Width})
@@ -53,14 +52,16 @@ func Status(doc Document) Document {
 }
 
 // statusText says what git says of an object, or else why it is as it is.
-func statusText(o plan.ObjectState) string {
+func statusText(o plan.ObjectState, opts Options) string {
 	where := ""
 	if o.Path != "" {
 		where = fmt.Sprintf("%s:%d", o.Path, o.Line)
 	}
 	switch {
+	case o.State == plan.LeftGit:
+		return fmt.Sprintf("%s; %s", departure(o.By, o.Commit, opts), o.Reason)
 	case o.Reason != "":
-		return strings.TrimPrefix(o.Reason, string(plan.RemovedInGit)+"; ")
+		return o.Reason
 	case o.State == plan.Drifted:
 		return fmt.Sprintf("%s, %s changed outside git", where, diag.Plural(o.Outside, "field", "fields"))
 	case o.State == plan.ToChange:
