@@ -362,7 +362,7 @@ func (r *run) record(ctx context.Context) error {
 			continue
 		}
 		a := ledger.Adoption{
-			Spec: i.draft.Spec, Digest: plan.SpecDigest(i.live.Kind, i.draft.Spec), Reason: "pulled from live", By: r.Claim().Actor,
+			Spec: i.draft.Spec, Digest: plan.SpecDigest(i.live.Kind, i.draft.Spec), Reason: "pulled from live",
 			UID: i.live.UID, CreationTimestamp: i.live.CreationTimestamp,
 		}
 		if i.live.Name != i.Name {

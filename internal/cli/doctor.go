@@ -91,7 +91,7 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 	}
 	proven := false
 	doc, err = a.withPlan(ctx, planOptions{more: []manifest.Source{source}}, nil, func(s *reconcile.Session, doc *report.Document) error {
-		if err := viewError(s.View()); err != nil {
+		if err := ledgerError(s.View().Err()); err != nil {
 			return err
 		}
 		if proven = s.View().Terms[k.Area].Proven; proven {

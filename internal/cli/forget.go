@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (a *app) removedKeys(ctx context.Context, args []string) ([]kind.Key, error
 // forget records that git no longer manages the objects, if the user confirms it.
 func (a *app) forget(ctx context.Context, l *ledger.Ledger, keys []kind.Key, reason string, yes bool, doc *report.Document) error {
 	view, err := l.View(ctx, keys)
-	if err = errors.Join(err, viewError(view)); err != nil {
+	if err = cmp.Or(err, view.Err()); err != nil {
 		return err
 	}
 	names := make([]string, len(keys))
@@ -80,8 +81,8 @@ func (a *app) forget(ctx context.Context, l *ledger.Ledger, keys []kind.Key, rea
 		}
 	}
 	for _, key := range keys {
-		if failed := l.Forget(ctx, key, reason, a.config().Claim().Actor); failed != nil {
-			err = errors.Join(err, ledgerError(failed))
+		if failed := l.Forget(ctx, key, reason); failed != nil {
+			err = errors.Join(err, failed)
 			continue
 		}
 		say(doc, "%s: forgotten; nothing was changed on the platform", key)

@@ -44,7 +44,7 @@ func newGraph(a *app) *cobra.Command {
 
 func (a *app) graph(ctx context.Context, opts graphOptions, paths []string) (doc report.Document, err error) {
 	planned := reconcile.Options{ReadOnly: true, Options: plan.Options{Patterns: opts.targets}}
-	filter, err := reconcile.Filter(opts.targets)
+	filter, err := reconcile.Targets(opts.targets)
 	if err != nil {
 		return doc, err
 	}

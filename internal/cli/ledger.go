@@ -74,14 +74,6 @@ func ledgerError(err error) error {
 	return err
 }
 
-// viewError returns the problem of a view, if it has one.
-func viewError(view ledger.View) error {
-	if view.Problem == "" {
-		return nil
-	}
-	return exit.With(exit.NeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix))
-}
-
 func keyArg(arg string) (kind.Key, error) {
 	key, ok := kind.ParseKey(arg)
 	if !ok {
@@ -106,22 +98,12 @@ func newLedgerList(a *app) *cobra.Command {
 			message, _ := ledger.Explain(rec)
 			message = strings.TrimPrefix(strings.TrimPrefix(message, rec.String()+" "), "was ")
 			records = append(records, rec)
-			rows = append(rows, []string{rec.String(), stateOf(rec), strings.TrimPrefix(message, stateOf(rec))})
+			rows = append(rows, []string{rec.String(), rec.Status(), strings.TrimPrefix(message, rec.Status())})
 		}
 		return table("trueup.ledger-ls/v1", "records", records, rows), nil
 	})
 	cmd.Flags().BoolVar(&open, "open", false, "list only requests that have no outcome")
 	return cmd
-}
-
-func stateOf(rec ledger.Record) string {
-	state := "free"
-	if rec.Pending != nil {
-		state = "unconfirmed"
-	} else if rec.Applied != nil {
-		state = "applied"
-	}
-	return cmp.Or(string(rec.State), state)
 }
 
 func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
@@ -130,7 +112,7 @@ func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc repor
 		return doc, err
 	}
 	view, err := l.View(ctx, []kind.Key{key})
-	if err = cmp.Or(err, viewError(view)); err != nil {
+	if err = cmp.Or(err, view.Err()); err != nil {
 		return doc, err
 	}
 	rec, ok := view.Records[key]
@@ -152,9 +134,9 @@ func writeRecord(out report.Lines, rec ledger.Record) {
 		out.Printf("fix: %s\n", fix)
 	}
 	if rec.Open() && !rec.NameTaken() {
-		out.Printf("  --posted   it was executed: it is done, and never sent again\n" +
-			"  --repost   it was not: the next apply sends it\n" +
-			"  --abandon  it no longer matters: it is never sent again\n")
+		for _, r := range resolutions() {
+			out.Printf("  --%-8s %s: %s\n", r.word, r.means, r.follows)
+		}
 	}
 	out.Printf("\nHistory:\n")
 	var history [][]string
@@ -179,8 +161,8 @@ func writeRecord(out report.Lines, rec ledger.Record) {
 func resolutions() []struct{ word, means, follows string } {
 	return []struct{ word, means, follows string }{
 		{string(ledger.ResolvePosted), "it was executed", "it is never sent again"},
-		{string(ledger.ResolveRepost), "it was not executed: send it", "the next apply sends it, if its manifest is in git"},
-		{string(ledger.ResolveAbandon), "never send it", "it is never sent again"},
+		{string(ledger.ResolveRepost), "it was not executed", "the next apply sends it, if its manifest is in git"},
+		{string(ledger.ResolveAbandon), "it no longer matters", "it is never sent again"},
 	}
 }
 
@@ -208,78 +190,45 @@ func (a *app) resolve(ctx context.Context, l *ledger.Ledger, answer int, reason 
 	); err != nil {
 		return doc, err
 	}
-	view, err := l.View(ctx, nil)
-	if err = cmp.Or(err, viewError(view)); err != nil {
-		return doc, err
-	}
-	keys, err := openRequests(view, args)
+	view, records, err := l.Questions(ctx, args)
 	if err != nil {
 		return doc, err
 	}
 	if answer < 0 {
-		return questions(view, keys), nil
+		return questions(view, records), nil
 	}
 	r := resolutions()[answer]
-	for _, key := range keys {
-		if failed := l.Resolve(ctx, key, ledger.Resolution(r.word), reason, a.config().Claim().Actor); failed != nil {
-			err = errors.Join(err, ledgerError(failed))
+	for _, rec := range records {
+		if failed := l.Resolve(ctx, rec.Key, ledger.Resolution(r.word), reason); failed != nil {
+			err = errors.Join(err, failed)
 			continue
 		}
-		say(&doc, "%s: resolved as %s: %s", key, r.word, r.follows)
+		say(&doc, "%s: resolved as %s: %s", rec.Key, r.word, r.follows)
 	}
 	return doc, err
 }
 
-// openRequests returns the requests without an outcome that match an argument, or all without arguments.
-// It also returns any request that an argument names exactly: Resolve explains why it can't be resolved.
-func openRequests(view ledger.View, args []string) ([]kind.Key, error) {
-	var open, keys []kind.Key
-	for key, rec := range view.Records {
-		if rec.Open() {
-			open = append(open, key)
-		}
-	}
-	if len(args) == 0 {
-		keys = open
-	}
-	for _, arg := range args {
-		if !strings.ContainsAny(arg, "*?[") {
-			key, err := keyArg(arg)
-			if err != nil {
-				return nil, err
-			}
-			keys = append(keys, key)
+// questions lists requests without an outcome, with the cost of a wrong answer, and why others need no answer.
+func questions(view ledger.View, records []ledger.Record) report.Document {
+	var lines []string
+	open, rows, awaitsProof := []ledger.Record{}, [][]string{}, false
+	for _, rec := range records {
+		if !rec.Open() {
+			message, _ := ledger.Explain(rec)
+			lines = append(lines, message)
 			continue
 		}
-		like, err := reconcile.Filter([]string{arg})
-		if err != nil {
-			return nil, err
+		open, rows = append(open, rec), append(rows, ledger.Ask(rec))
+		awaitsProof = awaitsProof || view.AwaitsProof(rec)
+	}
+	doc := table("trueup.ledger-ls/v1", "records", open, rows)
+	if doc.Messages = lines; len(open) == 0 {
+		if lines == nil {
+			say(&doc, "every request has an outcome")
 		}
-		matching := slices.DeleteFunc(slices.Clone(open), func(key kind.Key) bool { return !like(key) })
-		if len(matching) == 0 {
-			return nil, fmt.Errorf("%q matches no request without an outcome: trueup ledger ls --open lists them", arg)
-		}
-		keys = append(keys, matching...)
+		return doc
 	}
-	slices.SortFunc(keys, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
-	return slices.Compact(keys), nil
-}
-
-// questions lists requests without an outcome, with the cost of a wrong answer.
-func questions(view ledger.View, keys []kind.Key) (doc report.Document) {
-	if len(keys) == 0 {
-		return said("every request has an outcome")
-	}
-	rows, records := make([][]string, len(keys)), make([]ledger.Record, len(keys))
-	canProbe := false
-	for i, key := range keys {
-		rec := view.Records[key]
-		records[i], rows[i] = rec, ledger.Ask(rec)
-		k, ok := kind.Named(key.Kind)
-		canProbe = canProbe || ok && k.RequestOnly() && !view.Terms[k.Area].Proven && !rec.NameTaken()
-	}
-	doc = table("trueup.ledger-ls/v1", "records", records, rows)
-	if canProbe {
+	if awaitsProof {
 		say(&doc, "")
 		say(&doc, "If the platform refuses duplicates, trueup can send such requests again by itself: run trueup doctor --probe-duplicates HOSTNAME to find out")
 	}
@@ -320,7 +269,7 @@ func newLedgerSettle(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := a.command("settle [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
-			if err := viewError(s.View()); err != nil {
+			if err := ledgerError(s.View().Err()); err != nil {
 				return err
 			}
 			s.Plan = s.Plan.OpenOnly(s.View().Records)

@@ -108,7 +108,7 @@ func (a *app) adoptNew(ctx context.Context, w *config.Platform, chosen []*manife
 
 // adoption is the record of an object that was created without trueup.
 func (a *app) adoption(o *manifest.Object, spec []byte, reason string) ledger.Adoption {
-	return ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.config().Claim().Actor}
+	return ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason}
 }
 
 // notReady returns why a ledger can't be used for the areas of the manifests. Without manifests it checks
@@ -177,7 +177,7 @@ func adoptedOf(once []*manifest.Object, adopt string) ([]*manifest.Object, error
 	if !strings.Contains(adopt, "/") {
 		pattern = "*/" + adopt
 	}
-	like, err := reconcile.Filter([]string{pattern})
+	like, err := kind.Filter(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("--adopt is %q: write all, none or a pattern such as rel-*", adopt)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -172,6 +173,27 @@ func ParseKey(s string) (Key, bool) {
 		return Key{}, false
 	}
 	return Key{Kind: k.Name, Name: name}, true
+}
+
+// Filter returns a function that reports whether a key matches a pattern KIND/NAME, with the wildcards of path.Match
+// in both parts. Without patterns it returns nil.
+func Filter(patterns ...string) (func(Key) bool, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil || strings.Count(p, "/") != 1 {
+			return nil, fmt.Errorf("%q: write KIND/NAME, such as cdn/shop or */web-*", p)
+		}
+	}
+	return func(k Key) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool {
+			kindPart, namePart, _ := strings.Cut(p, "/")
+			byKind, _ := path.Match(strings.ToLower(kindPart), strings.ToLower(k.Kind))
+			byName, _ := path.Match(namePart, k.Name)
+			return byKind && byName
+		})
+	}, nil
 }
 
 // Object is a live object, reduced to what trueup compares and shows: canonical bytes and a digest.

@@ -112,11 +112,11 @@ func TestOneRunDeletes(t *testing.T) {
 // or is needed so that nothing is sent twice.
 func TestForget(t *testing.T) {
 	_, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
-	if err := l.Forget(t.Context(), diskKey, "", "mina"); err == nil {
+	if err := l.Forget(t.Context(), diskKey, ""); err == nil {
 		t.Error("forgotten without having been looked at")
 	}
 	view(t, l, diskKey)
-	must(t, l.Forget(t.Context(), diskKey, "not ours", "mina"))
+	must(t, l.Forget(t.Context(), diskKey, "not ours"))
 	rec := view(t, l, diskKey)
 	if message, _ := Explain(rec); !rec.Forgotten() || rec.Ours() || rec.State != Abandoned || !strings.Contains(message, "was forgotten, according to mina: not ours") {
 		t.Errorf("forgotten: %q %+v", message, rec)
@@ -126,7 +126,7 @@ func TestForget(t *testing.T) {
 	}
 	must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true, UID: "u"}))
 	view(t, l, cdnKey)
-	must(t, l.Forget(t.Context(), cdnKey, "", "mina"))
+	must(t, l.Forget(t.Context(), cdnKey, ""))
 	if rec := view(t, l, cdnKey); !rec.Forgotten() || !rec.Blank() || rec.UID != "" {
 		t.Errorf("forgotten: %+v", rec)
 	}
@@ -136,7 +136,7 @@ func TestForget(t *testing.T) {
 	}
 	must(t, tryClaim(t.Context(), l, purgeKey))
 	view(t, l, purgeKey)
-	if err := l.Forget(t.Context(), purgeKey, "", "mina"); err == nil || !strings.Contains(err.Error(), "remembers every purge") {
+	if err := l.Forget(t.Context(), purgeKey, ""); err == nil || !strings.Contains(err.Error(), "remembers every purge") {
 		t.Errorf("a purge: %v", err)
 	}
 }

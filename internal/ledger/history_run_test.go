@@ -282,7 +282,7 @@ func (w *world) visit() {
 		if w.draw("weary", 8) == 7 {
 			answer = ledger.ResolveAbandon
 		}
-		if err := l.Resolve(context.Background(), key, answer, "looked", "a person"); err != nil {
+		if err := l.Resolve(context.Background(), key, answer, "looked"); err != nil {
 			w.fault("a person can't answer for %s: %v", key, err)
 		}
 	}

@@ -204,7 +204,7 @@ func TestImportRefusesAnotherHistoryWhole(t *testing.T) {
 		posted = exported(t, l)
 	})
 	l = open(t, cfg)
-	must(t, l.Resolve(t.Context(), purgeKey, ResolveAbandon, "gone", "mina"))
+	must(t, l.Resolve(t.Context(), purgeKey, ResolveAbandon, "gone"))
 	before := listed(t, l)
 	_, err := l.Import(t.Context(), posted)
 	var conflicts *ConflictsError
@@ -350,7 +350,7 @@ func TestExportFails(t *testing.T) {
 func TestAdoptNew(t *testing.T) {
 	_, l := lived(t)
 	newKey := kind.Key{Kind: "Purge", Name: "rel-1"}
-	a := Adoption{Spec: someSpec, Digest: someSum, Reason: "old", By: "mina"}
+	a := Adoption{Spec: someSpec, Digest: someSum, Reason: "old"}
 	n, err := l.AdoptNew(t.Context(), map[kind.Key]Adoption{newKey: a, purgeKey: a, diskKey: a})
 	if err != nil || n != 1 || view(t, l, newKey).State != Adopted || view(t, l, diskKey).State != Claimed {
 		t.Errorf("adopted %d, %v", n, err)

@@ -35,7 +35,7 @@ func (a AppliedSpec) move() move {
 type Adoption struct {
 	Spec                               []byte    // canonical JSON
 	Digest                             canon.Sum // of Spec, as plan computes it
-	Reason, By                         string
+	Reason                             string
 	RemoteName, UID, CreationTimestamp string // as in Made
 }
 
@@ -279,8 +279,8 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 
 // Resolve records a person's answer about a request that is claimed or unknown, or whose record was lost. It rejects
 // ResolveRepost while the run with the claim may still send.
-func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
-	now := Observed(time.Time{}, l.cfg.Now())
+func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason string) error {
+	now, by := Observed(time.Time{}, l.cfg.Now()), l.cfg.Claim.Actor
 	g, err := l.usable(ctx, key)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
@@ -303,13 +303,14 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 // Adopt records that a request was executed without trueup, which then never sends it; or that git owns an object and
 // every list in it.
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
-	_, err := l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason, to: func(r Record) (_ Record, err error) {
+	by := l.cfg.Claim.Actor
+	_, err := l.change(ctx, key, move{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
 		if sentOnce(key) {
 			r, err = r.adopted(a)
 		} else {
 			r.Applied, r.NotConverged = a.Spec, false
 		}
-		r.Outcome = personal(AdoptedByOperator, a.Reason, a.By)
+		r.Outcome = personal(AdoptedByOperator, a.Reason, by)
 		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), err
 	}})
 	return err
@@ -317,7 +318,8 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 
 // Forget records that git no longer manages an object. The record must not have changed since View. It rejects what is
 // open, and purges, because their records keep trueup from sending them again.
-func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason, by string) error {
+func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason string) error {
+	by := l.cfg.Claim.Actor
 	_, err := l.change(ctx, key, move{event: evForget, requires: asSeen, by: by, detail: reason, to: func(r Record) (Record, error) {
 		switch k, _ := kind.Named(key.Kind); {
 		case k.RequestOnly():

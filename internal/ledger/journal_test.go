@@ -85,10 +85,10 @@ func TestUnknownIsForAPersonToSettle(t *testing.T) {
 		must(t, tryClaim(t.Context(), l, purgeKey))
 		must(t, l.End(t.Context(), purgeKey, Outcome{How: Unclear, Message: "timeout"}))
 		wantErr(t, tryClaim(t.Context(), l, purgeKey), ErrTaken)
-		if err := l.Resolve(t.Context(), purgeKey, to, "", "mina"); err == nil {
+		if err := l.Resolve(t.Context(), purgeKey, to, ""); err == nil {
 			t.Error("resolved without a reason")
 		}
-		must(t, l.Resolve(t.Context(), purgeKey, to, "looked", "mina"))
+		must(t, l.Resolve(t.Context(), purgeKey, to, "looked"))
 		if rec := view(t, l, purgeKey); rec.State != want || rec.Outcome.By != "mina" || rec.Outcome.Message != "timeout" {
 			t.Errorf("%s: %+v", to, rec)
 		}
@@ -96,7 +96,7 @@ func TestUnknownIsForAPersonToSettle(t *testing.T) {
 		if (err == nil) != (to == ResolveRepost) {
 			t.Errorf("%s: claim gave %v", to, err)
 		}
-		if err := l.Resolve(t.Context(), cdnKey, to, "looked", "mina"); err == nil {
+		if err := l.Resolve(t.Context(), cdnKey, to, "looked"); err == nil {
 			t.Error("resolved what was never claimed")
 		}
 	}
@@ -119,13 +119,13 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	}
 	// A person says that it may be sent again, another run claims it: the late
 	// outcome of the first is not the outcome of the second.
-	err := other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone", "mina")
+	err := other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone")
 	if err == nil || !strings.Contains(err.Error(), "may still send it:") {
 		t.Errorf("repost of a fresh claim gave %v", err)
 	}
 	cfg.Now = func() time.Time { return testTime.Add(Lease) }
 	other = open(t, cfg)
-	must(t, other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone", "mina"))
+	must(t, other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone"))
 	_, err = other.Claim(ctx, purgeKey, Intent{Spec: someSpec, Digest: someSum, At: Observed(time.Time{}, cfg.Now())})
 	must(t, err)
 	wantErr(t, mine.Posted(ctx, purgeKey, Made{}), ErrConflict)
@@ -178,7 +178,7 @@ func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
 		"released": func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Released, Message: "interrupted"}) },
 		"refused":  func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Refused, HTTP: 422, Message: "no"}) },
 		"reposted": func(l *Ledger) error {
-			return errors.Join(l.End(ctx, diskKey, Outcome{How: Unclear, Message: "reset"}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist", "me"))
+			return errors.Join(l.End(ctx, diskKey, Outcome{How: Unclear, Message: "reset"}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist"))
 		},
 	} {
 		l := open(t, made(t))
@@ -266,7 +266,7 @@ func TestWhatWasLookedAtIsNotRecordedOverWhatIsBegun(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	l := open(t, made(t))
 	ctx := t.Context()
-	a := Adoption{Spec: someSpec, Digest: someSum, Reason: "sent from the console", By: "mina", UID: "u"}
+	a := Adoption{Spec: someSpec, Digest: someSum, Reason: "sent from the console", UID: "u"}
 	for _, key := range []kind.Key{purgeKey, diskKey, cdnKey} {
 		must(t, l.Adopt(ctx, key, a))
 	}
@@ -302,7 +302,7 @@ func TestKindsAreSpelledAsTheyAre(t *testing.T) {
 	_, viewErr := l.View(ctx, []kind.Key{key})
 	for name, err := range map[string]error{
 		"view": viewErr, "claim": tryClaim(ctx, l, key), "again": tryClaimAgain(ctx, l, key),
-		"pending": l.Pending(ctx, key, someSpec), "adopt": l.Adopt(ctx, key, Adoption{}), "resolve": l.Resolve(ctx, key, ResolvePosted, "x", "y"),
+		"pending": l.Pending(ctx, key, someSpec), "adopt": l.Adopt(ctx, key, Adoption{}), "resolve": l.Resolve(ctx, key, ResolvePosted, "x"),
 	} {
 		if err == nil {
 			t.Errorf("%s took the kind %s", name, key.Kind)
@@ -409,7 +409,7 @@ func TestExecutedAfterAPersonSaidItWasNot(t *testing.T) {
 	must(t, tryClaim(t.Context(), mine, purgeKey))
 	cfg.Now = func() time.Time { return testTime.Add(Lease) }
 	other := open(t, cfg)
-	must(t, other.Resolve(t.Context(), purgeKey, ResolveRepost, "not seen", "mina"))
+	must(t, other.Resolve(t.Context(), purgeKey, ResolveRepost, "not seen"))
 	must(t, mine.Posted(t.Context(), purgeKey, Made{UID: "u"}))
 	rec := view(t, other, purgeKey)
 	if rec.State != Posted || rec.UID != "u" || string(rec.Spec) != string(someSpec) || *rec.SpecDigest != someSum || !rec.FirstClaimAt.Equal(testTime) {

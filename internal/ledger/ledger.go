@@ -231,6 +231,47 @@ func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err erro
 	return view, l.Add(ctx, &view, slices.Compact(keys))
 }
 
+// Questions returns a view, and from it the open requests that match a pattern, or all without patterns, sorted. It also
+// returns each record that a pattern names exactly: if that is not open, Explain says why.
+func (l *Ledger) Questions(ctx context.Context, patterns []string) (view View, list []Record, err error) {
+	if view, err = l.view(ctx, nil); err != nil {
+		return view, nil, err
+	}
+	open := maps.Clone(view.Records)
+	maps.DeleteFunc(open, func(_ kind.Key, rec Record) bool { return !rec.Open() })
+	var keys []kind.Key
+	if len(patterns) == 0 {
+		keys = slices.Collect(maps.Keys(open))
+	}
+	for _, pattern := range patterns {
+		if key, ok := kind.ParseKey(pattern); ok && !strings.ContainsAny(pattern, "*?[") {
+			keys = append(keys, key)
+			continue
+		}
+		like, err := kind.Filter(pattern)
+		if err != nil {
+			return view, nil, err
+		}
+		had := len(keys)
+		for key := range open {
+			if like(key) {
+				keys = append(keys, key)
+			}
+		}
+		if len(keys) == had {
+			return view, nil, fmt.Errorf("%q matches no request without an outcome: trueup ledger ls --open lists them", pattern)
+		}
+	}
+	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	err = l.Add(ctx, &view, keys)
+	for _, key := range slices.Compact(keys) {
+		rec := view.Records[key]
+		rec.Key = key
+		list = append(list, rec)
+	}
+	return view, list, err
+}
+
 // Add adds the records of more keys to a view.
 func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	found, err := l.readChecked(ctx, keys)

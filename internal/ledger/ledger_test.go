@@ -30,7 +30,7 @@ func testConfig(dir string) Config {
 			kind.Delivery: "https://api.example.com/delivery/v2.1", kind.Compute: "https://api.example.com/machine/v1/thr1",
 		},
 		Now: func() time.Time { return testTime }, NewID: testIDs(),
-		Claim: Claim{RunID: "run-1", Tool: "trueup/test"},
+		Claim: Claim{RunID: "run-1", Actor: "mina", Tool: "trueup/test"},
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 }
@@ -157,7 +157,7 @@ func TestProblems(t *testing.T) {
 				t.Fatalf("view %+v, %v; want problem %q", v, err, c.problem)
 			}
 			_, listErr := l.List(t.Context())
-			changeErr := l.Resolve(t.Context(), c.key, ResolvePosted, "seen", "me")
+			changeErr := l.Resolve(t.Context(), c.key, ResolvePosted, "seen")
 			if c.problem == "" {
 				if v.Problem != "" || v.Records[c.key].State != Claimed || listErr != nil || changeErr != nil {
 					t.Errorf("view %+v, %v, %v", v, listErr, changeErr)

@@ -112,7 +112,7 @@ func TestARescueRecordAgreesWithWhatAnotherRunFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.fails = 0
-	must(t, open(t, cfg).Resolve(t.Context(), purgeKey, ResolvePosted, "it is in the log", "ada"))
+	must(t, open(t, cfg).Resolve(t.Context(), purgeKey, ResolvePosted, "it is in the log"))
 	done, err := open(t, cfg).Import(t.Context(), Backup{Records: []Record{lacks.Record}})
 	if err != nil || done.Left != 1 {
 		t.Errorf("import: %+v, %v", done, err)

@@ -193,6 +193,14 @@ type View struct {
 	Unseen   bool // this machine never saw a request of the ledger, so it can't detect a rollback
 }
 
+// Err returns the Problem as an error, or nil.
+func (v View) Err() error {
+	if v.Problem == "" {
+		return nil
+	}
+	return &ProblemError{Problem: v.Problem, Fix: v.Fix, Elsewhere: v.Elsewhere}
+}
+
 // RemoteNames returns the platform's name of each object that git names differently.
 func (v View) RemoteNames() map[kind.Key]string {
 	names := map[kind.Key]string{}
@@ -219,6 +227,19 @@ func (r Record) Forgotten() bool {
 
 // Gone reports whether trueup deleted the object.
 func (r Record) Gone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
+
+// Status returns the state in a word, also for an object that converges.
+func (r Record) Status() string {
+	switch {
+	case r.State != "":
+		return string(r.State)
+	case r.Pending != nil:
+		return "unconfirmed"
+	case r.Applied != nil:
+		return "applied"
+	}
+	return "free"
+}
 
 // Unmade describes the object's deletion, or returns "".
 func (r Record) Unmade() string {

@@ -79,7 +79,7 @@ func TestWhatOthersDidIsNoTurnBack(t *testing.T) {
 	m := open(t, cfg)
 	m.cfg.SeenCache = ""
 	m.cfg.Now = func() time.Time { return testTime.Add(Lease) }
-	must(t, m.Resolve(t.Context(), purgeKey, ResolveRepost, "gone", "mina"))
+	must(t, m.Resolve(t.Context(), purgeKey, ResolveRepost, "gone"))
 	for range maxSteps {
 		must(t, tryClaim(t.Context(), m, purgeKey))
 		must(t, m.End(t.Context(), purgeKey, Outcome{How: Released, Message: "no route"}))

@@ -1,6 +1,10 @@
 package ledger
 
-import "time"
+import (
+	"time"
+
+	"trueup/internal/kind"
+)
 
 // Instant is the time by two clocks. Each decision uses the safer one: after a laptop slept, or if a cache answers, an
 // old claim must not look young.
@@ -97,6 +101,13 @@ func (r Record) young(now Instant) bool {
 
 // Open reports whether the outcome of the request is unknown.
 func (r Record) Open() bool { return r.State == Claimed || r.State == Unknown }
+
+// AwaitsProof reports whether trueup could send the request again by itself, if it knew that the platform rejects a
+// second request of the same name.
+func (v View) AwaitsProof(r Record) bool {
+	k, ok := kind.Named(r.Kind)
+	return ok && k.RequestOnly() && r.Open() && !v.Terms[k.Area].Proven && !r.NameTaken()
+}
 
 // NameTaken reports whether the name belongs to a live object that this ledger did not make.
 func (r Record) NameTaken() bool {

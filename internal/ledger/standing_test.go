@@ -1,8 +1,12 @@
 package ledger
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"trueup/internal/kind"
 )
 
 func TestTheWindowByOneClockOnly(t *testing.T) {
@@ -153,6 +157,39 @@ func TestAClaimFromTheFuture(t *testing.T) {
 		// A person's own clock is not believed against the claim's.
 		if !rec.young(Observed(time.Time{}, now)) {
 			t.Errorf("%s ahead it may be answered as not executed", ahead)
+		}
+	}
+}
+
+// TestQuestions are the open requests. A record that is named exactly is there whatever its state and age, so that
+// nobody is asked about a request whose outcome is known.
+func TestQuestions(t *testing.T) {
+	cfg := made(t)
+	l := open(t, cfg)
+	for _, key := range []kind.Key{purgeKey, diskKey} {
+		must(t, tryClaim(t.Context(), l, key))
+	}
+	must(t, l.Posted(t.Context(), purgeKey, Made{}))
+	cfg.Now = func() time.Time { return testTime.Add(2 * recentAge) }
+	l = open(t, cfg)
+	for patterns, want := range map[string]string{
+		"": diskKey.String() + "=true", "*/*": diskKey.String() + "=true", "purge/rel-42": "Purge/rel-42=false:posted",
+		"purge/other purge/rel-42 */*": "Purge/other=false:free Purge/rel-42=false:posted " + diskKey.String() + "=true",
+		"purge/*":                      `"purge/*" matches no request`, "purge": `"purge": write KIND/NAME`,
+	} {
+		view, list, err := l.Questions(t.Context(), strings.Fields(patterns))
+		got := make([]string, len(list))
+		for i, rec := range list {
+			got[i] = fmt.Sprintf("%s=%t", rec, rec.Open())
+			if !rec.Open() {
+				got[i] += ":" + rec.Status()
+			}
+			if view.AwaitsProof(rec) {
+				t.Errorf("%q: a probe would not help with %s", patterns, rec)
+			}
+		}
+		if text := strings.Join(got, " "); err == nil && text != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %s, %v; want %s", patterns, text, err, want)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestACertainOutcomeIsReported(t *testing.T) {
 	late, next := by(t, cfg, "1"), by(t, cfg, "2")
 	must(t, tryClaim(ctx, late, purgeKey))
 	cfg.Now = func() time.Time { return testTime.Add(Lease) }
-	must(t, by(t, cfg, "").Resolve(ctx, purgeKey, ResolveRepost, "it does not exist", "mina"))
+	must(t, by(t, cfg, "").Resolve(ctx, purgeKey, ResolveRepost, "it does not exist"))
 	_, err := next.Claim(ctx, purgeKey, intentAt(Lease))
 	must(t, err)
 	wantErr(t, late.Posted(ctx, purgeKey, Made{}), ErrConflict)

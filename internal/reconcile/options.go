@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func (o Options) Check() error {
 func (o Options) plan() (all plan.Options, err error) {
 	var wrong [3]error
 	all = o.Options
-	all.Targets, wrong[0] = Filter(o.Patterns)
+	all.Targets, wrong[0] = Targets(o.Patterns)
 	all.TakeOver, wrong[1] = Keys("--take-over", o.TakeOver)
 	all.AllowRecreate, wrong[2] = Keys("--allow-recreate", o.AllowRecreate)
 	if err := cmp.Or(wrong[:]...); err != nil {
@@ -59,7 +58,7 @@ func (o Options) Match(set *manifest.Set) error {
 		names[i] = obj.Key().String()
 	}
 	for _, pattern := range o.Patterns {
-		filter, _ := Filter([]string{pattern}) // Check has read it
+		filter, _ := kind.Filter(pattern) // Check has read it
 		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
 			return fmt.Errorf("--target %s matches no manifest%s", pattern, manifest.DidYouMean(pattern, names))
 		}
@@ -74,25 +73,13 @@ func (o Options) Match(set *manifest.Set) error {
 	return nil
 }
 
-// Filter returns the filter of --target KIND/NAME, with the wildcards of path.Match in both parts; nil
-// without patterns.
-func Filter(patterns []string) (func(kind.Key) bool, error) {
-	if len(patterns) == 0 {
-		return nil, nil
+// Targets returns the filter of --target, or nil without patterns.
+func Targets(patterns []string) (func(kind.Key) bool, error) {
+	filter, err := kind.Filter(patterns...)
+	if err != nil {
+		err = fmt.Errorf("--target is %w", err)
 	}
-	for _, p := range patterns {
-		if _, err := path.Match(p, ""); err != nil || strings.Count(p, "/") != 1 {
-			return nil, fmt.Errorf("--target is %q: write KIND/NAME, such as cdn/shop or */web-*", p)
-		}
-	}
-	return func(k kind.Key) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool {
-			kindPart, namePart, _ := strings.Cut(p, "/")
-			byKind, _ := path.Match(strings.ToLower(kindPart), strings.ToLower(k.Kind))
-			byName, _ := path.Match(namePart, k.Name)
-			return byKind && byName
-		})
-	}, nil
+	return filter, err
 }
 
 // Keys returns the objects that a flag names.
