@@ -31,7 +31,7 @@ func TestCreate(t *testing.T) {
 	if !o.Sent || r.Pending != nil || r.NotConverged || string(r.Applied) != s.spec(shop) || r.UID != "uid-shop" {
 		t.Errorf("record %+v", r)
 	}
-	if phases(s) != "start, sent POST /cdns, verify, end created" {
+	if phases(s) != "start, sent POST, verify, end created" {
 		t.Errorf("events %s", phases(s))
 	}
 	if o := s.ends(s.run(), shop, apply.Done, apply.OK); o.Sent {

@@ -187,7 +187,7 @@ func (w *work) send(request func() error) error {
 		w.sent = before
 		return err
 	}
-	w.report("sent", w.item.Request.Method+" "+w.item.Request.Path)
+	w.report("sent", w.item.Request.Method)
 	if err == nil || uncertain(err) {
 		w.mayBeWritten = true
 		w.sends++

@@ -137,12 +137,12 @@ func (k *Kind) ObjectPath(ws Workspace, name string) string {
 	return k.CollectionPath(ws) + "/" + url.PathEscape(name)
 }
 
-// ShortObjectPath returns the object's path as plans show it: /cdns/shop.
+// ShortObjectPath returns the object's path below the workspace: /cdns/shop.
 func (k *Kind) ShortObjectPath(name string) string {
 	return k.ShortCollectionPath() + "/" + url.PathEscape(name)
 }
 
-// ShortCollectionPath returns the collection as plans show it: /cdns.
+// ShortCollectionPath returns the collection's path below the workspace: /cdns.
 func (k *Kind) ShortCollectionPath() string {
 	return k.Collection[strings.LastIndexByte(k.Collection, '/'):]
 }

@@ -67,8 +67,7 @@ func (d *departed) decide() Item {
 func (d *departed) kept() (why, fix string) {
 	const mark, noBase = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
 	o, base, elsewhere, foreign := d.in.Options, d.in.Base, d.in.Base.Elsewhere[d.key], d.foreign()
-	byHand := "DELETE " + d.live.Kind.ShortObjectPath(d.live.Name)
-	unneeded := "delete it by hand if you don't need it: " + byHand
+	byHand := "delete " + d.live.Kind.Name + " " + d.live.Name + " by hand"
 	inGit, marked := d.find(base.Trees), d.find(slices.Concat(base.Newer, base.Trees))
 	refs := each(base.Trees, func(t BaseTree) string { return t.Ref })
 	for _, c := range []struct {
@@ -84,9 +83,9 @@ func (d *departed) kept() (why, fix string) {
 		{o.Targets != nil, "it stays because --target covers only part of the project", "run it for the whole project, without --target"},
 		{
 			len(d.in.Set.Objects) == 0, "it stays because no manifest is left, which looks like a mistake",
-			"if you removed all manifests on purpose, delete it by hand: " + byHand,
+			"if you removed all manifests on purpose, " + byHand,
 		},
-		{foreign != "", "it stays: " + foreign, unneeded},
+		{foreign != "", "it stays: " + foreign, byHand + " if you don't need it"},
 		{
 			elsewhere != "", "it stays: its manifest is in " + elsewhere + ", which is not read here",
 			"remove it there too, or name its folder in trueup.yaml",

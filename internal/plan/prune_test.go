@@ -76,7 +76,7 @@ func missingProofs() []missingProof {
 	opt := func(change func(*plan.Options)) func(*world) {
 		return func(w *world) { w.with(change) }
 	}
-	const byHand = "DELETE /volumesnapshots/old"
+	const byHand = "delete VolumeSnapshot old by hand"
 	return []missingProof{
 		{"--prune", opt(func(o *plan.Options) { o.Prune = false }), "without --prune", "plan --prune"},
 		{"unread", opt(func(o *plan.Options) { o.Unread = true }), "part of the tree was not read", "validate"},

@@ -14,12 +14,13 @@ import (
 // minGroup is the fewest objects with equal changes that become one group.
 const minGroup = 3
 
-// group is an object of a plan, or several with equal changes: item and others.
+// group is an object of a plan, or several with equal changes.
 type group struct {
-	item   plan.Item
-	rows   []row
-	others []plan.Item
-	rank   rank
+	item plan.Item
+	rows []row
+	// names has the names of several objects, and item is the first of them by forMany.
+	names []safe
+	rank  rank
 }
 
 // groups returns the objects that a report shows, those with grave changes first.
@@ -82,8 +83,8 @@ func together(all []group) []group {
 	for _, similar := range buckets(patches, func(i int) string { return glance(all[i].rows) }) {
 		for _, same := range buckets(similar, func(i int) string { return content(forMany(all[i].item), all[i].rows) }) {
 			first := &all[same[0]]
-			for _, i := range same[1:] {
-				first.others, joined[i] = append(first.others, all[i].item), true
+			for _, i := range same {
+				first.names, joined[i] = append(first.names, clean(all[i].item.Name).Cut(maxPath)), i != same[0]
 			}
 			first.item = forMany(first.item)
 		}
@@ -117,17 +118,11 @@ func glance(rows []row) string {
 	return b.String()
 }
 
-// forMany returns the item with a request path and a fix that name no object.
+// forMany returns the item with NAME for its name, also in its fix.
 func forMany(item plan.Item) plan.Item {
-	item.Fix = strings.ReplaceAll(item.Fix, item.String(), "KIND/NAME")
-	if item.Request == nil {
-		return item
-	}
-	request := *item.Request
-	if dir, _, ok := strings.Cut(strings.TrimPrefix(request.Path, "/"), "/"); ok {
-		request.Path = "/" + dir + "/{name}"
-	}
-	item.Request = &request
+	key := item.String()
+	item.Name = "NAME"
+	item.Fix = strings.ReplaceAll(item.Fix, key, item.String())
 	return item
 }
 
@@ -154,27 +149,19 @@ func content(item plan.Item, rows []row) string {
 	return b.String()
 }
 
-func (g group) many() bool { return len(g.others) > 0 }
+func (g group) many() bool { return len(g.names) > 0 }
 
 func (g group) title() safe {
 	if !g.many() {
 		return titled(g.item.Key)
 	}
-	return safetext.Count(1+len(g.others), clean(g.item.Kind).Cut(maxPath).String())
-}
-
-func (g group) names() safe {
-	names := []safe{clean(g.item.Name).Cut(maxPath)}
-	for _, item := range g.others {
-		names = append(names, clean(item.Name).Cut(maxPath))
-	}
-	return safetext.Join(names, ", ")
+	return safetext.Count(len(g.names), clean(g.item.Kind).Cut(maxPath).String())
 }
 
 func (g group) notes(of func(plan.Item, Options) []note, opts Options) []note {
 	notes := of(g.item, opts)
 	if g.many() {
-		notes = append(notes, note{Text: safetext.F("in %s: %s", g.title(), g.names()), list: true})
+		notes = append(notes, note{Text: safetext.F("in %s: %s", g.title(), safetext.Join(g.names, ", ")), list: true})
 	}
 	return notes
 }

@@ -142,7 +142,7 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 			summary = safetext.M("%s (%s)", summary, safetext.Code(s))
 		}
 		if g.many() {
-			name = safetext.F("%s (%s)", name, g.names())
+			name = safetext.F("%s (%s)", name, safetext.Join(g.names, ", "))
 		}
 		blocks = append(blocks, section{rank: g.rank, name: name, summary: summary, diff: true, pieces: diffPieces(g, opts)})
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -65,7 +66,10 @@ func effects(item plan.Item, opts Options) []note {
 }
 
 func requestLine(item plan.Item) safe {
-	line := safetext.F("%s %s", clean(item.Request.Method).Cut(maxPath), clean(item.Request.Path).Cut(maxPath))
+	if item.Op == plan.Delete {
+		item.Name = cmp.Or(item.RemoteName, item.Name)
+	}
+	line := safetext.F("%s %s", clean(item.Request.Method).Cut(maxPath), titled(item.Key))
 	if item.Op != plan.Patch {
 		return line
 	}

@@ -164,7 +164,11 @@ func TestSmallCases(t *testing.T) {
 		},
 		"no spec": {
 			itemDoc(plan.Item{Op: plan.Create, Request: &plan.Request{Method: "POST", Path: "/x", Body: json.RawMessage(`{"spec":[]}`)}}),
-			"  + create\n    POST /x\n",
+			"  + create\n    POST CDN x\n",
+		},
+		"deleted under the name that the server gave it": {
+			itemDoc(plan.Item{Op: plan.Delete, RemoteName: "x-1", Request: &plan.Request{Method: "DELETE", Path: "/cdns/x-1"}}),
+			"\n    DELETE CDN x-1\n",
 		},
 		"no body": {itemDoc(plan.Item{Op: plan.Create}), "  + create\n"},
 		"no drift": {
@@ -196,7 +200,7 @@ func TestProgressLine(t *testing.T) {
 		event apply.Event
 		want  string
 	}{
-		{apply.Event{Key: key("CDN", "shop"), Phase: "sent", Message: "PATCH /cdns/shop"}, "CDN/shop  sent  PATCH /cdns/shop"},
+		{apply.Event{Key: key("CDN", "shop"), Phase: "sent", Message: "PATCH"}, "CDN/shop  sent  PATCH"},
 		{apply.Event{Key: key("CDN", "shop"), Phase: "end"}, "CDN/shop  end"},
 		{apply.Event{Key: key("::error ::", "a"), Phase: "x\ny"}, `\::error ::/a  x\ny`},
 	} {
