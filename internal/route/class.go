@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"trueup/internal/kind"
@@ -24,8 +25,8 @@ const (
 
 // Class is a set of requests that match the same locations, before and after.
 type Class struct {
-	// Host is the host of the requests. "*.a.b" are the hosts below a.b, and "" all hosts, without those
-	// that have classes of their own.
+	// Host is the longest host of a location that matches: a name, "*.a.b" for the hosts below a.b, or "" for
+	// any. Requests that a location of a longer host matches are in a class of that host.
 	Host string
 	// Pattern is the longest path that matches, or "" for none. Except are the patterns below it that have
 	// classes of their own.
@@ -44,10 +45,10 @@ func (w Winners) Plain() bool {
 	return w[0] == nil || !slices.ContainsFunc(w[1:], func(l *Location) bool { return l.Behaviour != w[0].Behaviour })
 }
 
-// add lets the location compete with the winners.
-func (w *Winners) add(l *Location) {
-	for r, best := range w {
-		if best == nil || l != nil && Reading(r).order(l, best) < 0 {
+// join lets others compete with the winners.
+func (w *Winners) join(others Winners) {
+	for r, l := range others {
+		if best := w[r]; best == nil || l != nil && l != best && Reading(r).order(l, best) < 0 {
 			w[r] = l
 		}
 	}
@@ -66,8 +67,8 @@ func (r Reading) order(a, b *Location) int {
 
 // rank returns a greater number for a longer pattern, and an exact one of the same length. A star has no length.
 func rank(pattern string) int {
-	if stars := strings.Count(pattern, "*"); stars > 0 {
-		return 2 * (len(pattern) - stars)
+	if strings.IndexByte(pattern, '*') >= 0 {
+		return 2 * (len(pattern) - 1)
 	}
 	return 2*len(pattern) + 1
 }
@@ -75,51 +76,59 @@ func rank(pattern string) int {
 // node is a pattern. Its parent is the longest other one that matches all it does.
 type node struct {
 	pattern, stem string
-	prefix        bool
+	// prefix says that the pattern matches what is below the stem, and path that the stem itself is a path.
+	prefix, path  bool
 	parent        int
 	before, after Winners
 }
 
-func (n node) covers(stem string) bool { return n.prefix && strings.HasPrefix(stem, n.stem) }
+func (n *node) covers(stem string) bool { return n.prefix && strings.HasPrefix(stem, n.stem) }
 
-// tree has the nodes of one host: the root, which matches everything, then the others by stem, a prefix before
-// the exact path.
+func (n *node) join(other *node) {
+	n.before.join(other.before)
+	n.after.join(other.after)
+}
+
+// tree has a root, which matches everything, then the other nodes by stem, a prefix before the exact path.
 type tree []node
 
-// newTree takes O(n log n) for n locations that match the host.
-func newTree(host string, before, after *Site) tree {
-	t, places := tree{{prefix: true, parent: -1}}, map[string]int{}
-	add := func(s *Site, winners func(*node) *Winners) {
-		for i := range s.Locations {
-			l := &s.Locations[i]
-			if !l.clear() || !hostMatches(l.Host, host) {
-				continue
-			}
-			at, known := places[l.Path]
-			if !known {
-				at, places[l.Path] = len(t), len(t)
-				stem, prefix := strings.CutSuffix(l.Path, "*")
-				t = append(t, node{pattern: l.Path, stem: stem, prefix: prefix})
-			}
-			winners(&t[at]).add(l)
-		}
-	}
-	add(before, func(n *node) *Winners { return &n.before })
-	add(after, func(n *node) *Winners { return &n.after })
+func newNode(path string) node {
+	stem, prefix := strings.CutSuffix(path, "*")
+	return node{pattern: path, stem: stem, prefix: prefix, path: Normal(stem) == stem}
+}
+
+// grown returns the tree of nodes in any order, after the root. It reuses their memory.
+func (t tree) grown() tree {
 	slices.SortFunc(t[1:], func(a, b node) int {
 		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern))
 	})
+	out := t[:1]
 	for i := 1; i < len(t); i++ {
-		n := &t[i]
-		for n.parent = i - 1; !t[n.parent].covers(n.stem); {
-			n.parent = t[n.parent].parent
+		n, last := &t[i], &out[len(out)-1]
+		if len(out) > 1 && last.pattern == n.pattern {
+			last.join(n)
+			continue
 		}
-		for r := range readings {
-			n.before.add(t[n.parent].before[r])
-			n.after.add(t[n.parent].after[r])
-		}
+		out = append(out, *n)
 	}
-	return t
+	for i := 1; i < len(out); i++ {
+		n := &out[i]
+		for n.parent = i - 1; !out[n.parent].covers(n.stem); {
+			n.parent = out[n.parent].parent
+		}
+		n.join(&out[n.parent])
+	}
+	return out
+}
+
+// root returns a tree of a root alone.
+func root() tree { return tree{{prefix: true, parent: -1}} }
+
+// below returns the nodes whose stems begin with a stem.
+func (t tree) below(stem string) tree {
+	from := 1 + sort.Search(len(t)-1, func(i int) bool { return t[i+1].stem >= stem })
+	to := from + sort.Search(len(t)-from, func(i int) bool { return !strings.HasPrefix(t[from+i].stem, stem) })
+	return t[from:to]
 }
 
 // find returns the longest node that matches a path, in O(log n) and a step for each pattern that matches the
@@ -141,8 +150,16 @@ func (t tree) find(path string) int {
 // allowed are the characters that a Normal path can have.
 const allowed = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_./~!$&'()*+,;=:@"
 
-// example returns a path of the node that begins with stem, or "" if no path of the allowed characters does.
-func (t tree) example(at int, stem string) string {
+// example returns a path of the node, or "" if it has none of the allowed characters.
+func (t tree) example(at int) string {
+	n := &t[at]
+	if n.path && (at+1 == len(t) || t[at+1].stem != n.stem) {
+		return n.stem
+	}
+	return t.exampleBelow(at, cmp.Or(n.stem, "/"))
+}
+
+func (t tree) exampleBelow(at int, stem string) string {
 	if t.owns(at, stem) {
 		return stem
 	}
@@ -157,7 +174,7 @@ func (t tree) example(at int, stem string) string {
 		exact := t[below].parent == at && !t[below].prefix
 		dots := below == at && c == '.' // "/a/.." is no Normal path, but "/a/..." is
 		if exact || dots {
-			if found := t.example(at, next); found != "" {
+			if found := t.exampleBelow(at, next); found != "" {
 				return found
 			}
 		}
@@ -167,67 +184,147 @@ func (t tree) example(at int, stem string) string {
 
 func (t tree) owns(at int, path string) bool { return t.find(path) == at && Normal(path) == path }
 
-// Map has the classes of all requests.
+// Map has the classes of all requests. It is not for use by several goroutines at once.
 type Map struct {
-	hosts   []string
-	trees   map[string]tree
-	classes map[string][]Class
+	hosts []string
+	// own has the tree of the locations of each host.
+	own map[string]tree
+	// known are the classes that Find was asked for.
+	known map[string]*known
 }
 
-// NewMap returns the classes of two sites. For each host it takes O(n log n) for n locations that match.
+type known struct {
+	tree    tree
+	classes []Class // one for each node
+}
+
+// NewMap returns the classes of two sites, in O(n log n) for n locations.
 func NewMap(before, after *Site) *Map {
-	m := &Map{trees: map[string]tree{"": nil}, classes: map[string][]Class{}}
-	for _, s := range []*Site{before, after} {
-		for _, l := range s.Locations {
-			if l.clear() {
-				m.trees[l.Host] = nil
+	m := &Map{own: map[string]tree{"": root()}, known: map[string]*known{}}
+	for side, s := range []*Site{before, after} {
+		for i := range s.Locations {
+			l := &s.Locations[i]
+			if !l.clear() {
+				continue
 			}
+			n := newNode(l.Path)
+			if side == 0 {
+				n.before = Winners{l, l, l}
+			} else {
+				n.after = Winners{l, l, l}
+			}
+			if m.own[l.Host] == nil {
+				m.own[l.Host] = root()
+			}
+			m.own[l.Host] = append(m.own[l.Host], n)
 		}
 	}
-	m.hosts = slices.Sorted(maps.Keys(m.trees))
-	for _, host := range m.hosts {
-		t := newTree(host, before, after)
-		classes := make([]Class, len(t))
-		for i, n := range t {
-			classes[i] = Class{Host: host, Pattern: n.pattern, Example: t.example(i, cmp.Or(n.stem, "/")), Before: n.before, After: n.after}
-			if i > 0 {
-				classes[n.parent].Except = append(classes[n.parent].Except, n.pattern)
-			}
-		}
-		m.trees[host], m.classes[host] = t, classes
+	for host, t := range m.own {
+		m.own[host] = t.grown()
 	}
+	m.hosts = slices.Sorted(maps.Keys(m.own))
 	return m
 }
 
-// Find returns the class of a request. The path must be Normal.
-func (m *Map) Find(host, path string) *Class {
-	host = kind.HostKey(host)
-	if _, known := m.trees[host]; !known || strings.HasPrefix(host, "*") {
-		host = m.wildcard(host)
+// tree returns the nodes of the requests that locations of the host match, among those of wider hosts. It
+// reuses the memory of another tree.
+func (m *Map) tree(host string, reuse tree) tree {
+	own := m.own[host]
+	if host == "" {
+		return own
 	}
-	return &m.classes[host][m.trees[host].find(path)]
+	t := append(reuse[:0], own[0])
+	for i := 1; i < len(own); i++ {
+		n := own[i]
+		place := len(t)
+		t = append(t, n)
+		for wider := m.wider(host); n.parent == 0; wider = m.wider(wider) {
+			other := m.own[wider]
+			at := other.find(n.stem)
+			if n.prefix && !other[at].prefix {
+				at = other[at].parent
+			}
+			t[place].join(&other[at])
+			if n.prefix {
+				t = append(t, other.below(n.stem)...)
+			}
+			if wider == "" {
+				break
+			}
+		}
+	}
+	return t.grown()
 }
 
-// wildcard returns the longest "*.a.b" that matches a host and has classes of its own, or "".
-func (m *Map) wildcard(host string) string {
+// wider returns the longest "*.a.b" that matches a host and that a location has, or "".
+func (m *Map) wider(host string) string {
 	for {
 		_, parent, below := strings.Cut(strings.TrimPrefix(host, "*."), ".")
 		if !below {
 			return ""
 		}
 		host = "*." + parent
-		if _, known := m.trees[host]; known {
+		if _, known := m.own[host]; known {
 			return host
 		}
 	}
 }
 
-// Classes returns the classes that have requests, at most one for each pattern of a host and one for the
-// rest: by host, and then by pattern.
-func (m *Map) Classes() []Class {
-	var out []Class
+// Find returns the class of a request. The path must be Normal.
+func (m *Map) Find(host, path string) *Class {
+	host = kind.HostKey(host)
+	if _, known := m.own[host]; !known || strings.HasPrefix(host, "*") {
+		host = m.wider(host)
+	}
+	for {
+		k := m.known[host]
+		if k == nil {
+			t := m.tree(host, nil)
+			all := make([]int, len(t))
+			for i := range all {
+				all[i] = i
+			}
+			k = &known{t, t.classes(host, all)}
+			m.known[host] = k
+		}
+		if at := k.tree.find(path); at > 0 || host == "" {
+			return &k.classes[at]
+		}
+		host = m.wider(host)
+	}
+}
+
+// nodes returns those that have requests, without the root of a host: no location of the host matches its requests.
+func (t tree) nodes(host string) (nodes []int) {
+	for i := range t {
+		if (i > 0 || host == "") && t.example(i) != "" {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
+}
+
+// classes returns the classes of nodes.
+func (t tree) classes(host string, nodes []int) []Class {
+	classes, places := make([]Class, len(nodes)), make(map[int]int, len(nodes))
+	for i, node := range nodes {
+		n := &t[node]
+		places[node], classes[i] = i, Class{Host: host, Pattern: n.pattern, Example: t.example(node), Before: n.before, After: n.after}
+	}
+	for i := 1; i < len(t) && len(nodes) > 0; i++ {
+		if at, listed := places[t[i].parent]; listed {
+			classes[at].Except = append(classes[at].Except, t[i].pattern)
+		}
+	}
+	return classes
+}
+
+// Classes returns the classes that have requests, by host, and then by pattern. A host has at most one for each
+// pattern that matches its requests, and all others have one for the rest.
+func (m *Map) Classes() (out []Class) {
 	for _, host := range m.hosts {
-		out = append(out, slices.DeleteFunc(slices.Clone(m.classes[host]), func(c Class) bool { return c.Example == "" })...)
+		t := m.tree(host, nil)
+		out = append(out, t.classes(host, t.nodes(host))...)
 	}
 	return out
 }
@@ -241,10 +338,4 @@ func (l *Location) clear() bool {
 	}
 	domain := strings.TrimPrefix(l.Host, "*.")
 	return !strings.Contains(stem+domain, "*") && (l.Path == "*" || Normal(stem) == stem)
-}
-
-// hostMatches reports whether a pattern matches a host, or all hosts of another pattern.
-func hostMatches(pattern, host string) bool {
-	domain, below := strings.CutPrefix(pattern, "*")
-	return pattern == "" || pattern == host || below && strings.HasSuffix(host, domain)
 }

@@ -1,22 +1,24 @@
 package route
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
-// Change is what a change of a site does to requests. It is empty only if every request is served as before,
-// under every reading.
+// Change is what a change of a site does to requests. If it has neither Site nor Classes nor Unclear, every
+// request is served as before, under every reading.
 type Change struct {
 	// Site are the facets that differ for all requests.
 	Site []SiteFacet
 	// Classes are served in another way under some reading: first those that nothing serves any more, then
-	// those that something serves for the first time.
-	Classes []Class
+	// those that something serves for the first time. More counts those that are too many to list, and Of all
+	// classes of the two sites.
+	Classes  []Class
+	More, Of int
 	// Unclear are the paths of locations that can't be matched with requests. If any location of the site
 	// differs, they are listed, because what they serve may have changed.
 	Unclear []string
 }
+
+// maxListed is how many classes of each severity a Change lists.
+const maxListed = 5000
 
 // Compare returns the Change from one site to another.
 func Compare(before, after *Site) Change {
@@ -26,45 +28,75 @@ func Compare(before, after *Site) Change {
 			c.Site = append(c.Site, f)
 		}
 	}
-	for _, class := range NewMap(before, after).Classes() {
-		if class.differs() {
-			c.Classes = append(c.Classes, class)
-		}
-	}
-	slices.SortStableFunc(c.Classes, func(a, b Class) int { return cmp.Compare(a.severity(), b.severity()) })
-	if slices.EqualFunc(before.Locations, after.Locations, func(a, b Location) bool { return a == b }) {
-		return c
-	}
-	for _, s := range []*Site{before, after} {
-		for i := range s.Locations {
-			if l := &s.Locations[i]; !l.clear() {
-				c.Unclear = append(c.Unclear, l.Path)
+	m := NewMap(before, after)
+	var found [Unchanged][]Class
+	var memory tree
+	for _, host := range m.hosts {
+		var differ []int
+		t := m.tree(host, memory)
+		all := t.nodes(host)
+		for _, i := range all {
+			if s := severity(t[i].before, t[i].after); s != Unchanged {
+				differ = append(differ, i)
 			}
 		}
+		for _, class := range t.classes(host, differ) {
+			if s := class.Severity(); len(found[s]) < maxListed {
+				found[s] = append(found[s], class)
+			} else {
+				c.More++
+			}
+		}
+		if c.Of += len(all); host != "" {
+			memory = t
+		}
 	}
-	slices.Sort(c.Unclear)
-	c.Unclear = slices.Compact(c.Unclear)
+	c.Classes = slices.Concat(found[:]...)
+	if !slices.EqualFunc(before.Locations, after.Locations, func(a, b Location) bool { return a == b }) {
+		c.Unclear = unclear(before, after)
+	}
 	return c
 }
 
-func (c Class) severity() int {
-	switch {
-	case c.After[0] == nil:
-		return 0
-	case c.Before[0] == nil:
-		return 1
-	}
-	return 2
-}
-
-func (c Class) differs() bool {
-	for r := range readings {
-		before, after := c.Before[r], c.After[r]
-		if (before == nil) != (after == nil) || before != nil && before.Behaviour != after.Behaviour {
-			return true
+func unclear(sites ...*Site) (paths []string) {
+	for _, s := range sites {
+		for i := range s.Locations {
+			if l := &s.Locations[i]; !l.clear() {
+				paths = append(paths, l.Path)
+			}
 		}
 	}
-	return false
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// Severity is what a change does to the requests of a class.
+type Severity uint8
+
+// The severities, the worst first.
+const (
+	Unserved Severity = iota // nothing serves them any more
+	Served                   // something serves them for the first time
+	Otherwise
+	Unchanged
+)
+
+// Severity returns what happens to the requests of the class.
+func (c Class) Severity() Severity { return severity(c.Before, c.After) }
+
+func severity(before, after Winners) Severity {
+	switch {
+	case before[0] != nil && after[0] == nil:
+		return Unserved
+	case before[0] == nil && after[0] != nil:
+		return Served
+	}
+	for r, a := range before {
+		if b := after[r]; a != nil && a.Behaviour != b.Behaviour {
+			return Otherwise
+		}
+	}
+	return Unchanged
 }
 
 // Facets returns the facets that differ under a reading; none if nothing serves the requests before or after.

@@ -202,7 +202,11 @@ func TestClasses(t *testing.T) {
 			listed[[2]string{c.Host, c.Pattern}] = true
 		}
 		count := map[string]int{}
-		for _, c := range m.Classes() {
+		classes := m.Classes()
+		if change.Of != len(classes) || change.More != 0 {
+			t.Fatalf("%d of %d classes", change.Of, len(classes))
+		}
+		for _, c := range classes {
 			count[c.Host]++
 			if found := m.Find(hostsLike(c.Host), c.Example); found.Host != c.Host || found.Pattern != c.Pattern || Normal(c.Example) != c.Example {
 				t.Fatalf("example %q of %q is in %q", c.Example, c.Host+c.Pattern, found.Host+found.Pattern)
@@ -225,7 +229,7 @@ func TestClasses(t *testing.T) {
 			r := all[(from+i*101)%len(all)]
 			found := *m.Find(r.host, r.path)
 			agrees(t, found, before, after, r, listed)
-			for _, c := range m.Classes() {
+			for _, c := range classes {
 				matches := func(pattern string) bool {
 					below, prefix := strings.CutSuffix(pattern, "*")
 					return pattern == r.path || prefix && strings.HasPrefix(r.path, below)

@@ -122,7 +122,7 @@ func TestUnfinishedSpecs(t *testing.T) {
 		}
 		before, after := spec("before"), spec("after")
 		a, b := Read(before), Read(after)
-		if c := Compare(a, a); !reflect.DeepEqual(c, Change{}) {
+		if c := Compare(a, a); !reflect.DeepEqual(c, Change{Of: c.Of}) {
 			t.Fatalf("no change is %+v", c)
 		}
 		Compare(a, b)
@@ -159,6 +159,49 @@ func BenchmarkCompare(b *testing.B) {
 				Compare(before, after)
 			}
 		})
+	}
+}
+
+// hosts is a site of n hosts with a location for all their requests, and n locations of any host.
+func hosts(n int) *Site {
+	s := &Site{}
+	for i := range n {
+		s.Locations = append(s.Locations, Location{Path: "/*", Host: fmt.Sprint("h", i), Index: i})
+		s.Locations[i].Behaviour[Origin].Text = fmt.Sprint(i)
+	}
+	for i := range n {
+		s.Locations = append(s.Locations, Location{Path: fmt.Sprint("/", i, "/*"), Index: n + i})
+	}
+	return s
+}
+
+func BenchmarkCompareHosts(b *testing.B) {
+	for _, n := range []int{300, 600, 2500} {
+		before, after := hosts(n), hosts(n)
+		after.Locations[n].Behaviour[EdgeTTL].Text = "1"
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if c := Compare(before, after); c.Of != n*(n+1)+n+1 || len(c.Classes)+c.More != n+1 {
+					b.Fatal(c.Of, len(c.Classes), c.More)
+				}
+			}
+		})
+	}
+}
+
+// TestCost: what twice as large a site costs. A site of hosts has as many classes as hosts times paths, of which
+// only those that differ take memory.
+func TestCost(t *testing.T) {
+	for name, make := range map[string]func(int) *Site{"paths": large, "hosts": hosts} {
+		cost := func(n int) float64 {
+			before, after := make(n), make(n)
+			after.Locations[n-1].Behaviour[EdgeTTL].Text = "1"
+			return testing.AllocsPerRun(1, func() { Compare(before, after) })
+		}
+		if ratio := cost(1000) / cost(500); ratio > 2.2 {
+			t.Errorf("%s: %.1f times as much", name, ratio)
+		}
 	}
 }
 
