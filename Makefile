@@ -1,5 +1,5 @@
 # What CI runs stands in .ci/, so that a machine without make can run it too.
-.PHONY: build test race check lint cover bench fuzz properties soak picture browser editor shells screenshots reproducible ci
+.PHONY: build test race check lint cover bench fuzz properties soak picture browser editor shells oracles screenshots reproducible ci
 
 build:
 	go build -trimpath -o trueup .
@@ -52,6 +52,10 @@ editor:
 # Completion with Tab in bash, zsh and fish, and the pages of the manual.
 shells:
 	.ci/shells
+
+# Which location serves a request, compared with nginx and Varnish.
+oracles:
+	.ci/oracles
 
 # The pictures of the HTML report and of a comment in docs/, from what the program really writes.
 screenshots:
