@@ -92,7 +92,7 @@ func notices(pl *plan.Plan) []notice {
 	add("address", " that a CDN stops serving", true, func(item plan.Item) int { return len(unservedBy(item)) })
 	for _, r := range kind.Risks() {
 		if r.Grave() {
-			add("change", " that "+r.Meaning(), true, func(item plan.Item) int { return item.AtStake(r) })
+			add("change", " that "+r.Meaning(), true, func(item plan.Item) int { return item.AtStake(r) - stopping(item, r) })
 		}
 	}
 	add("", " blocked", false, is(plan.Blocked))
@@ -111,6 +111,14 @@ func unservedBy(item plan.Item) (names []string) {
 		names = append(names, l.Unserved...)
 	}
 	return names
+}
+
+// stopping counts the lines of a risk that are told as what a CDN stops serving.
+func stopping(item plan.Item, r kind.Risk) (n int) {
+	for _, l := range item.ServedLines() {
+		n += oneIf(l.Risk == r && len(l.Unserved) > 0)
+	}
+	return n
 }
 
 func oneIf(is bool) int {
