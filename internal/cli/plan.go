@@ -226,13 +226,13 @@ func newStatus(a *app) *cobra.Command {
 	var opts planOptions
 	opts.ReadOnly = true
 	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
-		opts.All = len(paths) == 0
-		doc, err = a.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
-		if err != nil || doc.ExitCode != exit.OK {
-			doc.Plan = nil // findings say what is wrong
-			return doc, err
-		}
-		return report.Status(doc), nil
+		opts.All, opts.EachArea = len(paths) == 0, true
+		doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
+			*doc = report.Status(*doc, plan.States(doc.Plan, s.Loaded.Set, s.Unread), s.Unread)
+			return s.Unread.Err()
+		})
+		doc.Plan = nil // findings say what is wrong
+		return doc, err
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -35,6 +36,13 @@ type State struct {
 	Lists map[string]kind.ListInfo // the result of each list, by kind name
 }
 
+func newState(objects int) State {
+	return State{
+		Objects: make(map[kind.Key]kind.Object, objects), Absent: map[kind.Key]bool{},
+		Hosts: make(map[string]kind.Key, objects), Lists: map[string]kind.ListInfo{},
+	}
+}
+
 // Options of Fetch.
 type Options struct {
 	Parallelism int // the number of requests in parallel; default 4
@@ -51,10 +59,7 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 	f := &fetch{
 		reader: r, opts: opts, inGit: map[kind.Key]kind.Key{}, listed: map[kind.Key]bool{},
 		wanted: make(map[kind.Key]*manifest.Object, len(set.Objects)),
-		state: State{
-			Objects: make(map[kind.Key]kind.Object, len(set.Objects)), Absent: map[kind.Key]bool{},
-			Hosts: make(map[string]kind.Key, len(set.Objects)), Lists: map[string]kind.ListInfo{},
-		},
+		state:  newState(len(set.Objects)),
 	}
 	for key, name := range opts.Names {
 		f.inGit[kind.Key{Kind: key.Kind, Name: name}] = key
@@ -82,6 +87,33 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 	}
 	slices.SortFunc(f.state.Unmanaged, func(a, b kind.Object) int { return compareKeys(a.Key(), b.Key()) })
 	return f.state, nil
+}
+
+// Unread has why areas could not be read.
+type Unread map[kind.Area]error
+
+// Err returns all of it as one error.
+func (u Unread) Err() error { return errors.Join(u[kind.Compute], u[kind.Delivery]) }
+
+// FetchEach is Fetch for each area alone. It returns what it read of all.
+func FetchEach(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, Unread) {
+	all, unread := newState(len(set.Objects)), Unread{}
+	for _, area := range kind.Areas() {
+		part := opts
+		part.Also = slices.DeleteFunc(slices.Clone(opts.Also), func(k *kind.Kind) bool { return k.Area != area })
+		of := slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool { return o.Kind.Area != area })
+		state, err := Fetch(ctx, r, &manifest.Set{Objects: of}, part)
+		if err != nil {
+			unread[area] = err
+			continue
+		}
+		maps.Copy(all.Objects, state.Objects)
+		maps.Copy(all.Absent, state.Absent)
+		maps.Copy(all.Hosts, state.Hosts)
+		maps.Copy(all.Lists, state.Lists)
+		all.Unmanaged = append(all.Unmanaged, state.Unmanaged...)
+	}
+	return all, unread
 }
 
 type fetch struct {

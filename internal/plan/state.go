@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"trueup/internal/kind"
+	"trueup/internal/live"
+	"trueup/internal/manifest"
 )
 
 // State says in a few words how an object of git and the live one compare.
@@ -16,7 +18,8 @@ const (
 	ToCreate  State = "to create"
 	ToChange  State = "to change"
 	ToPost    State = "to post"
-	Drifted   State = "drifted" // only another client changed it
+	NotRead   State = "not read" // the platform could not be asked
+	Drifted   State = "drifted"  // only another client changed it
 	Posted    State = "posted"
 	NotReady  State = "not ready"
 	Failed    State = "failed"
@@ -46,9 +49,15 @@ type ObjectState struct {
 	Fix    string  `json:"fix,omitempty"`
 }
 
-// States returns the state of each object of a plan, by kind and name.
-func States(p *Plan) []ObjectState {
-	all := make([]ObjectState, 0, len(p.Items)+len(p.Unmanaged))
+// States returns the state of each object of a plan and of the manifests in areas that were not read, by kind
+// and name.
+func States(p *Plan, set *manifest.Set, unread live.Unread) []ObjectState {
+	all := make([]ObjectState, 0, len(set.Objects)+len(p.Unmanaged))
+	for _, o := range set.Objects {
+		if unread[o.Kind.Area] != nil {
+			all = append(all, ObjectState{Key: o.Key(), State: NotRead, Path: o.Path, Line: o.Line})
+		}
+	}
 	for _, it := range p.Items {
 		s := ObjectState{
 			Key: it.Key, State: it.state(), Path: it.Path, Line: it.Line, Changes: len(it.Changes),

@@ -2,10 +2,12 @@ package plan_test
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 
 	"trueup/internal/kind"
+	"trueup/internal/live"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/schemas"
@@ -37,6 +39,7 @@ func TestStates(t *testing.T) {
 		return all
 	}
 	p := plan.Plan{Unmanaged: []kind.Key{{Kind: "CDN", Name: "a"}}}
+	unread := load(t, cdn("read", "{hostname: a.example.com}"), snapshot("unread", "d"))
 	want := []plan.State{plan.NotInGit}
 	for _, it := range []struct {
 		plan.Item
@@ -65,7 +68,8 @@ func TestStates(t *testing.T) {
 	}
 	slices.Reverse(p.Items)
 	var got []plan.State
-	for _, s := range plan.States(&p) {
+	want = append(want, plan.NotRead) // a snapshot comes last
+	for _, s := range plan.States(&p, unread, live.Unread{kind.Compute: errors.New("no")}) {
 		got = append(got, s.State)
 	}
 	if !slices.Equal(got, want) {

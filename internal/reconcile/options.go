@@ -22,6 +22,7 @@ type Options struct {
 	plan.Options
 	ReadOnly      bool // set by commands that change nothing
 	All           bool // also list the kinds that no manifest is of
+	EachArea      bool // compare what can be read if an area can't: Unread has the rest
 	TakeOver      []string
 	AllowRecreate []string
 	BaseRef       string

@@ -38,7 +38,8 @@ type Session struct {
 	Loaded   project.Loaded // has the manifests, and all findings
 	Platform *config.Platform
 	Ledger   *ledger.Ledger
-	Plan     *plan.Plan // nil if findings stopped the run
+	Plan     *plan.Plan  // nil if findings stopped the run
+	Unread   live.Unread // the areas that are not in the plan, with Options.EachArea
 
 	env          Env
 	options      Options
@@ -199,8 +200,18 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 			return !wanted || e.Base == nil || e.Token.IsZero() && e.Ask == nil
 		})
 	}
-	s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
-	return err
+	if !s.options.EachArea {
+		s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
+		return err
+	}
+	s.inputs.Live, s.Unread = live.FetchEach(ctx, reader, s.inputs.Set, opts)
+	if len(s.Unread) > 0 {
+		s.inputs.Options.Targets = func(key kind.Key) bool {
+			k, _ := kind.Named(key.Kind)
+			return s.Unread[k.Area] == nil
+		}
+	}
+	return context.Cause(ctx)
 }
 
 // Offline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
 
@@ -12,20 +13,28 @@ const statusFormat = "trueup.status/v1"
 
 // status is what trueup status writes as JSON.
 type status struct {
-	Format  string             `json:"format"`
-	Sandbox bool               `json:"sandbox"`
-	Problem string             `json:"ledgerProblem,omitempty"`
-	Objects []plan.ObjectState `json:"objects"`
-	Notes   []string           `json:"notes,omitempty"`
+	Format  string               `json:"format"`
+	Sandbox bool                 `json:"sandbox"`
+	Problem string               `json:"ledgerProblem,omitempty"`
+	Unread  map[kind.Area]string `json:"unread,omitempty"`
+	Objects []plan.ObjectState   `json:"objects"`
+	Notes   []string             `json:"notes,omitempty"`
 }
 
-// Status turns the document of a plan into that of trueup status: a line for each object.
-func Status(doc Document) Document {
-	pl := *doc.Plan
-	all := plan.States(&pl)
-	_, lede, sub := summaryOf(doc)
-	counts := sentences(lede, sub)
-	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Objects: all, Notes: pl.Notes}
+// Status turns the document of a plan into that of trueup status: a line for each object. The plan is of the areas
+// that were read.
+func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Document {
+	pl, why := *doc.Plan, map[kind.Area]string{}
+	for _, area := range kind.Areas() {
+		if err := unread[area]; err != nil {
+			why[area] = err.Error()
+			pl.Notes = append(pl.Notes, fmt.Sprintf("the %s area could not be read, so this does not show what is live there", area))
+		}
+	}
+	_, _, drift := summaryOf(doc)
+	parts := append(planParts(pl.Summary), count{len(unread), nouns(len(unread), "area") + " not read", false})
+	counts := sentences(counted("nothing to do", parts), drift)
+	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes}
 	doc.Text = func(out Lines, opts Options) {
 		if pl.Sandbox {
 			_ = out.Printf("%s\n\n", Banner)
