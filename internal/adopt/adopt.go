@@ -1,5 +1,5 @@
-// Package adopt writes manifests of live objects, and records in the ledger that git owns them now. It
-// writes a manifest only if its plan is empty, and sends nothing to the platform.
+// Package adopt writes manifests of live objects, and records in the ledger what git owns, what was sent before, and
+// what is forgotten. It writes a manifest only if its plan is empty, and sends nothing to the platform.
 package adopt
 
 import (

@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -361,10 +361,8 @@ func (r *run) record(ctx context.Context) error {
 		if i.Adopted = r.adopts(i); !i.Adopted {
 			continue
 		}
-		a := ledger.Adoption{
-			Spec: i.draft.Spec, Digest: plan.SpecDigest(i.live.Kind, i.draft.Spec), Reason: "pulled from live",
-			UID: i.live.UID, CreationTimestamp: i.live.CreationTimestamp,
-		}
+		a := adoption(i.live.Kind, i.draft.Spec, "pulled from live")
+		a.UID, a.CreationTimestamp = i.live.UID, i.live.CreationTimestamp
 		if i.live.Name != i.Name {
 			a.RemoteName = i.live.Name
 		}
@@ -381,10 +379,7 @@ func (r *run) record(ctx context.Context) error {
 	for _, i := range r.Items {
 		i.Adopted = false
 	}
-	if ledger.Problem(err) != nil {
-		err = exit.With(exit.NeedsPerson, ledger.WithFix(err))
-	}
-	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", err)
+	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", config.LedgerError(err))
 }
 
 // adopts reports whether to record an object: one without a record, whose manifest has what was pulled, where plans

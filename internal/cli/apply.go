@@ -67,8 +67,8 @@ func newApply(a *app) *cobra.Command {
 // send sends what the plan shows, and adds the outcome to the document.
 func (a *app) send(ctx context.Context, s *reconcile.Session, opts reconcile.ApplyOptions, doc *report.Document) {
 	a.sending = true
-	result := s.Apply(ctx, opts)
-	doc.Apply, doc.ExitCode = &result, exit.OrInterrupted(ctx, reconcile.ExitCode(result))
+	result, code := s.Apply(ctx, opts)
+	doc.Apply, doc.ExitCode = &result, code
 }
 
 // approve shows the plan on standard error and asks whether to send it, unless it sends nothing or the user

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
-	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/reconcile"
@@ -81,24 +79,19 @@ func (a *app) flagSettings() (list []doctor.Setting) {
 // probe sends a harmless request as apply would, and once more, to see whether the platform refuses
 // duplicates.
 func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc report.Document, err error) {
-	k, ok := doctor.Probed(kind.Delivery)
-	if !ok {
-		return doc, errors.New("no kind of request can be used for this probe")
-	}
-	key, source, err := reconcile.Probe(k, hostname)
+	probe, err := reconcile.NewProbe(hostname)
 	if err != nil {
 		return doc, err
 	}
 	proven := false
-	doc, err = a.withPlan(ctx, planOptions{more: []manifest.Source{source}}, nil, func(s *reconcile.Session, doc *report.Document) error {
-		if err := ledgerError(s.View().Err()); err != nil {
+	doc, err = a.withPlan(ctx, planOptions{more: []manifest.Source{probe.Source}}, nil, func(s *reconcile.Session, doc *report.Document) (err error) {
+		if proven, err = s.Probe(probe); err != nil {
 			return err
 		}
-		if proven = s.View().Terms[k.Area].Proven; proven {
+		if proven {
 			*doc = said("nothing sent: the platform is already known to reject a second request of the same name")
 			return nil
 		}
-		s.Plan = s.Plan.Only(key)
 		doc.Plan = s.Plan
 		if _, err := a.approve(*doc, reconcile.Expectation{}, autoApprove); err != nil {
 			return err
@@ -106,12 +99,12 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 		if a.send(ctx, s, reconcile.ApplyOptions{}, doc); doc.ExitCode != exit.OK {
 			return nil
 		}
-		proof, err := s.Prove(ctx, k, key, s.Plan.Items[0].Request.Body)
+		proof, err := s.Prove(ctx, probe)
 		if *doc = (report.Document{}); err != nil {
-			return ledgerError(err)
+			return err
 		}
 		proven = true
-		say(doc, "%s: a second request of the same name is rejected%s", k.Area, doctor.Proven(proof))
+		say(doc, "a second request of the same name is rejected, %s", proof)
 		say(doc, "from now on trueup sends a request that got no answer again under its name, while that is safe")
 		return nil
 	})

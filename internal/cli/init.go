@@ -77,17 +77,18 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 		return doc, err
 	}
 	var id string
-	notReady := func() error { return nil }
+	ready := func() error { return nil }
 	if s.CreatesLedger() {
 		w, err := a.openPlatform(ctx, s.Project, &manifest.Set{})
 		if err != nil {
 			return doc, err
 		}
 		defer w.Close()
-		if id, err = a.makeLedger(ctx, s.Project, w, o.adopt, &doc); err != nil {
+		n := a.newLedger(s.Project, w, o.adopt)
+		if err := a.createLedger(ctx, n, &doc); err != nil {
 			return doc, fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
 		}
-		notReady = func() error { return a.notReady(ctx, s.Project, w) }
+		id, ready = w.Ledger.ID, func() error { return n.Ready(ctx) }
 	}
 	if err := s.Write(id); err != nil {
 		return doc, err
@@ -97,9 +98,9 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 	}
 	if !s.FromLive {
 		sayLines(&doc, s.Next())
-		return doc, notReady()
+		return doc, ready()
 	}
-	return a.initFromLive(ctx, s, doc.Messages, notReady)
+	return a.initFromLive(ctx, s, doc.Messages, ready)
 }
 
 // nothingToSetUp is the result of an init that has nothing to do.
@@ -115,14 +116,14 @@ func (a *app) nothingToSetUp(s *scaffold.Setup) (doc report.Document, err error)
 }
 
 // initFromLive pulls manifests. Its result lists the setup files, the pulled objects and the next steps.
-func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []string, notReady func() error) (doc report.Document, err error) {
+func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []string, ready func() error) (doc report.Document, err error) {
 	pulled, err := a.pull(ctx, adopt.Options{}, nil)
 	if err != nil {
 		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 	}
 	if err == nil {
 		sayLines(&doc, s.Next())
-		err = notReady()
+		err = ready()
 	}
 	doc.ExitCode = pulled.ExitCode
 	doc.Data = map[string]any{"format": "trueup.init/v1", "messages": slices.Concat(written, doc.Messages), "pull": pulled.Data}

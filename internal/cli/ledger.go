@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/adopt"
 	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
@@ -22,7 +23,6 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -44,34 +44,12 @@ func (a *app) ledgerCommand(
 		if err != nil {
 			return doc, err
 		}
-		err = a.withLedger(ctx, p, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
+		err = a.config().WithLedger(ctx, p, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
 			doc, err = do(ctx, l, args)
 			return err
 		})
 		return doc, err
 	})
-}
-
-// withLedger calls do with the opened platform and ledger of a project, or of the sandbox.
-func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.Set, do func(*config.Platform, *ledger.Ledger) error) error {
-	w, err := a.openPlatform(ctx, p, set)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	l, err := w.OpenLedger(ctx)
-	if err != nil {
-		return err
-	}
-	return ledgerError(do(w, l))
-}
-
-// ledgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
-func ledgerError(err error) error {
-	if _, coded := errors.AsType[*exit.CodedError](err); ledger.Problem(err) != nil && !coded {
-		return exit.With(exit.NeedsPerson, ledger.WithFix(err))
-	}
-	return err
 }
 
 func keyArg(arg string) (kind.Key, error) {
@@ -248,14 +226,7 @@ func newLedgerAdopt(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		o := l.Set.Find(key)
-		if o == nil {
-			return doc, fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
-		}
-		spec := plan.NewPlanner(plan.Inputs{Set: l.Set, Options: plan.Options{Overrides: l.Project.Overrides}}).Managed(o)
-		err = a.withLedger(ctx, l.Project, l.Set, func(_ *config.Platform, l *ledger.Ledger) error {
-			return l.Adopt(ctx, key, a.adoption(o, spec, reason))
-		})
+		o, err := adopt.Record(ctx, a.config(), l, key, reason)
 		if err == nil {
 			say(&doc, "%s: adopted as in %s", key, o.Path)
 		}
@@ -269,14 +240,11 @@ func newLedgerSettle(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := a.command("settle [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
-			if err := ledgerError(s.View().Err()); err != nil {
+			if err := s.Settle(); err != nil {
 				return err
 			}
-			s.Plan = s.Plan.OpenOnly(s.View().Records)
 			a.send(ctx, s, opts.ApplyOptions, doc)
-			if doc.Plan = plan.Shown(s.Plan); doc.ExitCode == exit.Stale || doc.ExitCode == exit.NotConverged {
-				doc.ExitCode = exit.Partial // it is still open, and the next run sees it
-			}
+			doc.Plan = plan.Shown(s.Plan)
 			return nil
 		})
 		doc.Command = "settle"

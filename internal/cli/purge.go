@@ -124,7 +124,7 @@ func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (
 			keys = append(keys, o.Key())
 		}
 	}
-	err = a.withLedger(ctx, l.Project, l.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
+	err = a.config().WithLedger(ctx, l.Project, l.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
 		known.View, err = l.View(ctx, keys)
 		known.At = w.API.Now()
 		return err
@@ -145,7 +145,7 @@ func newPurgeList(a *app) *cobra.Command {
 			known.View = ledger.Unreadable(err)
 		}
 		if all && known.View.Problem == "" {
-			err := a.withLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
+			err := a.config().WithLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
 				records, err := l.List(ctx)
 				for _, rec := range records {
 					if _, there := known.View.Records[rec.Key]; !there && rec.State != "" {

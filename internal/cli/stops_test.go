@@ -213,7 +213,8 @@ func (s *stage) applyOn(w *wire) int {
 		return exit.Of(err)
 	}
 	defer sess.Close()
-	return reconcile.ExitCode(sess.Apply(s.t.Context(), reconcile.ApplyOptions{}))
+	_, code := sess.Apply(s.t.Context(), reconcile.ApplyOptions{})
+	return code
 }
 
 // stopAt stops an apply, and asserts what becomes of it.

@@ -65,9 +65,7 @@ type maker struct {
 
 // Write names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
 func Write(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
-	kinds := kind.All()
-	isPurge := func(k *kind.Kind) bool { return k.RequestOnly() && k.HostField != "" }
-	m := &maker{Env: env, Options: o, Source: src, by: by, kind: kinds[slices.IndexFunc(kinds, isPurge)], fallback: purgesFolder, Result: Result{
+	m := &maker{Env: env, Options: o, Source: src, by: by, kind: kind.OfRequests(), fallback: purgesFolder, Result: Result{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
 	}}
 	if err := m.findFolder(); err != nil {

@@ -5,6 +5,7 @@ package config
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -218,6 +219,28 @@ func (w *Platform) Admit(ctx context.Context, areas ...kind.Area) error {
 	}
 	if err = ledger.WithFix(err); err != nil && ctx.Err() == nil {
 		return exit.With(exit.Error, err) // nothing is wrong with the token
+	}
+	return err
+}
+
+// WithLedger calls do with the platform and the ledger of a project.
+func (o Options) WithLedger(ctx context.Context, p project.Project, set *manifest.Set, do func(*Platform, *ledger.Ledger) error) error {
+	w, err := o.Open(ctx, p, set)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	l, err := w.OpenLedger(ctx)
+	if err == nil {
+		err = do(w, l)
+	}
+	return LedgerError(err)
+}
+
+// LedgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
+func LedgerError(err error) error {
+	if _, coded := errors.AsType[*exit.CodedError](err); ledger.Problem(err) != nil && !coded {
+		return exit.With(exit.NeedsPerson, ledger.WithFix(err))
 	}
 	return err
 }

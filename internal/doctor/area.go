@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ type areaChecks struct {
 
 func (c *areaChecks) checkAll(ctx context.Context) {
 	e, first := c.endpoint(), true
-	isNeeded := e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || c.hasManifests(c.area)
+	isNeeded := e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || slices.Contains(c.areas(), c.area)
 	check := func(name string, run func(context.Context) Finding) {
 		f := Finding{Status: Skipped, Says: "no manifest needs it", Follows: !first}
 		if isNeeded {

@@ -3,16 +3,15 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
@@ -246,9 +245,9 @@ func (e *examiner) checkLedger(ctx context.Context) Finding {
 	}
 	shown, err := &e.report.Ledger, e.ledgerErr
 	if err == nil {
-		needed := kind.Areas()
-		if e.Set != nil && len(e.Set.Objects) > 0 {
-			needed = slices.DeleteFunc(slices.Clone(needed), func(area kind.Area) bool { return !e.hasManifests(area) })
+		needed := e.areas()
+		if len(needed) == 0 {
+			needed = kind.Areas()
 		}
 		var g ledger.Genesis
 		g, err = e.ledger.Usable(ctx, needed...)
@@ -268,9 +267,8 @@ func (e *examiner) checkLedger(ctx context.Context) Finding {
 	return fail(code, shown.Problem, shown.Fix)
 }
 
-func (e *examiner) hasManifests(area kind.Area) bool {
-	return e.Set != nil && slices.ContainsFunc(e.Set.Objects, func(o *manifest.Object) bool { return o.Kind.Area == area })
-}
+// areas returns the areas that have manifests.
+func (e *examiner) areas() []kind.Area { return cmp.Or(e.Set, &manifest.Set{}).Areas() }
 
 func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
 
@@ -291,31 +289,12 @@ func (e *examiner) checkProof(area kind.Area) Finding {
 		return follow("needs the ledger")
 	}
 	if proof, proven := e.report.Proofs[area]; proven {
-		return ok("rejected" + Proven(proof))
+		return ok("rejected, " + proof.String())
 	}
-	if _, ok := Probed(area); ok {
+	if kind.OfRequests().Area == area {
 		return skip("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
 	}
 	return skip("unknown, and there is no harmless way to test it")
-}
-
-// Proven says when and how a refusal of duplicates was seen.
-func Proven(p ledger.Proof) string {
-	text := fmt.Sprintf(", as seen at %s with %s (HTTP %d)", p.At.UTC().Format(time.RFC3339), p.Name, p.HTTP)
-	if p.By != "" {
-		text += " by " + p.By
-	}
-	return text
-}
-
-// Probed returns a kind of the area for which one more request does no harm.
-func Probed(area kind.Area) (*kind.Kind, bool) {
-	for _, k := range kind.All() {
-		if k.Area == area && k.RequestOnly() {
-			return k, true
-		}
-	}
-	return nil, false
 }
 
 // checkGit looks for the programs that a ledger in git needs.

@@ -52,6 +52,9 @@ var table = []*Kind{
 // All returns the kinds, sorted by name.
 func All() []*Kind { return table }
 
+// OfRequests returns the kind of requests that are sent once and leave no object.
+func OfRequests() *Kind { return table[slices.IndexFunc(table, (*Kind).RequestOnly)] }
+
 // Named finds a kind by its name, short name or plural, in any case.
 func Named(name string) (*Kind, bool) {
 	for _, k := range table {

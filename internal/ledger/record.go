@@ -180,6 +180,15 @@ type Proof struct {
 	By   string `json:"by,omitempty"`
 }
 
+// String says when and how a duplicate was rejected.
+func (p Proof) String() string {
+	text := fmt.Sprintf("as seen at %s with %s (HTTP %d)", p.At.UTC().Format(time.RFC3339), p.Name, p.HTTP)
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	return text
+}
+
 // View is what a plan needs of a ledger.
 type View struct {
 	// Problem says why the ledger can't be used, or is empty. The others are as in ProblemError.

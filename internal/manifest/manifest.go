@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"io/fs"
+	"slices"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -56,6 +57,13 @@ type Set struct {
 
 // Find returns the object with the key, or nil.
 func (s *Set) Find(k kind.Key) *Object { return s.byKey[k] }
+
+// Areas returns the areas that have manifests.
+func (s *Set) Areas() []kind.Area {
+	return slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool {
+		return !slices.ContainsFunc(s.Objects, func(o *Object) bool { return o.Kind.Area == area })
+	})
+}
 
 // Spec returns the spec of the object with the key, or nil.
 func (s *Set) Spec(k kind.Key) []byte {

@@ -13,6 +13,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/apply"
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -29,8 +30,8 @@ type ApplyOptions struct {
 	WritesPerSecond  float64
 }
 
-// Apply applies the plan.
-func (s *Session) Apply(ctx context.Context, opts ApplyOptions) apply.Result {
+// Apply applies the plan, and returns the exit code.
+func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, int) {
 	client := s.Platform.Client(opts.WritesPerSecond)
 	defer client.Close()
 	defer context.AfterFunc(ctx, func() {
@@ -75,7 +76,11 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) apply.Result {
 			o.Line, o.Column = s.inputs.Set.Find(o.Key).Place(o.Field)
 		}
 	}
-	return result
+	code := ExitCode(result)
+	if s.settles && (code == exit.Stale || code == exit.NotConverged) {
+		code = exit.Partial // it is still open, and the next run sees it
+	}
+	return result, exit.OrInterrupted(ctx, code)
 }
 
 // Finish records the keys of all requests in git, after the whole project was applied. If one of them has no
@@ -150,43 +155,56 @@ func ExitCode(res apply.Result) int {
 	return exit.OK
 }
 
-// Probe returns a harmless purge of a kind for a hostname: its path does not exist. Session.Prove sends it again.
-func Probe(k *kind.Kind, hostname string) (kind.Key, manifest.Source, error) {
-	name := "trueup-probe-" + uuid.NewString()[:8]
+// Probe is a harmless purge, whose path does not exist. Session.Prove sends it again.
+type Probe struct {
+	kind   *kind.Kind
+	key    kind.Key
+	Source manifest.Source
+}
+
+// NewProbe returns a probe for a hostname.
+func NewProbe(hostname string) (Probe, error) {
+	k, name := kind.OfRequests(), "trueup-probe-"+uuid.NewString()[:8]
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": k.APIVersion, "kind": k.Name, "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"hostname": hostname, "paths": []string{"/.well-known/" + name}},
 	})
-	return kind.Key{Kind: k.Name, Name: name}, manifest.Source{Data: text, Display: "--probe-duplicates"}, err
+	return Probe{k, kind.Key{Kind: k.Name, Name: name}, manifest.Source{Data: text, Display: "--probe-duplicates"}}, err
 }
 
-// Prove sends the request of a key again, which the platform has accepted (docs/design.md 0.7). It records
-// that the platform refused the duplicate. Any other answer is an error, and proves nothing.
-func (s *Session) Prove(ctx context.Context, k *kind.Kind, key kind.Key, body []byte) (proof ledger.Proof, err error) {
+// Probe reduces the plan to the probe, and reports whether its answer is known already.
+func (s *Session) Probe(p Probe) (proven bool, err error) {
+	s.Plan = s.Plan.Only(p.key)
+	return s.inputs.Ledger.Terms[p.kind.Area].Proven, config.LedgerError(s.inputs.Ledger.Err())
+}
+
+// Prove sends a probe again, which the platform has accepted (docs/design.md 0.7). It records that the platform
+// refused the duplicate. Any other answer is an error, and proves nothing.
+func (s *Session) Prove(ctx context.Context, p Probe) (proof ledger.Proof, err error) {
 	client := s.Platform.Client(0)
 	defer client.Close()
-	records, err := s.Ledger.Look(ctx, []kind.Key{key})
+	records, err := s.Ledger.Look(ctx, []kind.Key{p.key})
 	if err != nil {
+		return proof, config.LedgerError(err)
+	}
+	if err := client.Turn(ctx, p.kind); err != nil {
 		return proof, err
 	}
-	if err := client.Turn(ctx, k); err != nil {
-		return proof, err
-	}
-	now, err := s.Clock(client)(ctx, k)
+	now, err := s.Clock(client)(ctx, p.kind)
 	if err != nil {
 		return proof, fmt.Errorf("the platform's time: %w", err)
 	}
-	if first := records[key].FirstClaimAt; first == nil || !s.View().Terms[k.Area].MaySend(*first, now) {
-		return proof, fmt.Errorf("nothing was proven: %s was sent only once, because this run was paused for too long", key)
+	if first := records[p.key].FirstClaimAt; first == nil || !s.inputs.Ledger.Terms[p.kind.Area].MaySend(*first, now) {
+		return proof, fmt.Errorf("nothing was proven: %s was sent only once, because this run was paused for too long", p.key)
 	}
-	_, err = client.Create(ctx, k, body)
+	_, err = client.Create(ctx, p.kind, s.Plan.Items[0].Request.Body)
 	refused := api.Answer(err)
 	switch {
 	case err == nil:
-		return proof, fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup will keep asking a person about requests that got no answer", key)
+		return proof, fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup will keep asking a person about requests that got no answer", p.key)
 	case refused.Class != api.Taken:
-		return proof, fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", key, err)
+		return proof, fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", p.key, err)
 	}
-	proof = ledger.Proof{At: now.Now.UTC(), Name: key.Name, HTTP: refused.Status, By: s.env.Claim().Actor}
-	return proof, s.Ledger.Prove(ctx, k.Area, proof)
+	proof = ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.Status, By: s.env.Claim().Actor}
+	return proof, config.LedgerError(s.Ledger.Prove(ctx, p.kind.Area, proof))
 }

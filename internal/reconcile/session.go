@@ -41,6 +41,7 @@ type Session struct {
 	Plan     *plan.Plan  // nil if findings stopped the run
 	Unread   live.Unread // the areas that are not in the plan, with Options.EachArea
 
+	settles      bool // Apply finishes open requests, and sends nothing else
 	env          Env
 	options      Options
 	inputs       plan.Inputs
@@ -100,8 +101,11 @@ func (s *Session) Close() {
 	}
 }
 
-// View returns the ledger's records of the objects.
-func (s *Session) View() ledger.View { return s.inputs.Ledger }
+// Settle reduces the plan to the requests without an outcome.
+func (s *Session) Settle() error {
+	s.Plan, s.settles = s.Plan.OpenOnly(s.inputs.Ledger.Records), true
+	return config.LedgerError(s.inputs.Ledger.Err())
+}
 
 // HidesLedger reports whether a plan in CI was made without the project's ledger: a green job would promise
 // that apply can do what the plan shows.
@@ -163,20 +167,13 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 // admit rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects
 // a run without the ledger that the environment names.
 func (s *Session) admit(ctx context.Context) error {
-	if err := s.Platform.Admit(ctx, Areas(s.inputs.Set)...); err != nil {
+	if err := s.Platform.Admit(ctx, s.inputs.Set.Areas()...); err != nil {
 		return err
 	}
 	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.StoreFromEnv && !s.options.ReadOnly {
 		return fmt.Errorf("trueup sends nothing without the ledger that TRUEUP_LEDGER names: %s: %s", view.Problem, view.Fix)
 	}
 	return nil
-}
-
-// Areas returns the areas that have manifests.
-func Areas(set *manifest.Set) []kind.Area {
-	return slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool {
-		return !slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool { return o.Kind.Area == area })
-	})
 }
 
 func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) {

@@ -1,0 +1,185 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"trueup/internal/config"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+	"trueup/internal/project"
+)
+
+// NewLedger makes the ledger of a platform, or completes one that exists.
+type NewLedger struct {
+	Platform *config.Platform
+	Load     func(context.Context) (project.Loaded, error) // reads the manifests of the project
+	// Sent says which requests in git were sent before: all, none, or a pattern of names or of KIND/NAME. AskSent
+	// answers that if it is empty and the ledger may be new. Rebind is that of ledger.Config.
+	Sent    string
+	AskSent func(once []*manifest.Object) (string, error)
+	Rebind  func(what, from, to string) error
+}
+
+// Create makes the ledger, after it proved that the store is safe, and sets the ledger's id in Platform. It records the
+// requests that were sent before, and returns how many it recorded.
+func (n NewLedger) Create(ctx context.Context) (adopted int, err error) {
+	sent, err := n.sentBefore(ctx)
+	if err != nil {
+		return 0, config.LedgerError(err)
+	}
+	cfg := n.Platform.Ledger
+	cfg.Rebind = n.Rebind
+	g, err := ledger.Init(ctx, cfg)
+	if err != nil {
+		return 0, config.LedgerError(err)
+	}
+	n.Platform.Ledger.ID = g.LedgerID
+	all := map[kind.Key]ledger.Adoption{}
+	for _, o := range sent {
+		all[o.Key()] = adoption(o.Kind, o.Spec, "adopted when the ledger was created")
+	}
+	l, err := n.Platform.OpenLedger(ctx)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	return l.AdoptNew(ctx, all)
+}
+
+// Ready returns why the ledger can't be used for the areas of the manifests, or nil. Without manifests, it checks every
+// area that has an address.
+func (n NewLedger) Ready(ctx context.Context) error {
+	origins := n.Platform.Ledger.Origins
+	areas := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(origins) > 0 && origins[area] == "" })
+	if loaded, err := n.Load(ctx); err == nil && len(loaded.Set.Objects) > 0 {
+		areas = loaded.Set.Areas()
+	}
+	l, err := n.Platform.OpenLedger(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = l.Usable(ctx, areas...); err != nil {
+		return fmt.Errorf("the ledger is not ready: %w", ledger.WithFix(err))
+	}
+	return nil
+}
+
+// sentBefore returns the requests in git that were sent before. It asks until trueup.yaml has the ledger's id, because
+// an earlier run may have created the ledger and stopped.
+func (n NewLedger) sentBefore(ctx context.Context) ([]*manifest.Object, error) {
+	cfg := n.Platform.Ledger
+	if n.Sent == "none" || n.Sent == "" && cfg.ID != "" {
+		return nil, nil
+	}
+	loaded, err := n.Load(ctx)
+	if errors.Is(err, fs.ErrNotExist) { // there is no manifest yet
+		return nil, nil
+	}
+	if err == nil {
+		err = loaded.Findings.Refuse("the manifests are invalid, so trueup can't tell which requests they contain")
+	}
+	if err != nil {
+		return nil, err
+	}
+	once := slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() })
+	if n.Sent == "" {
+		if once, err = unrecorded(ctx, cfg, once); err != nil || len(once) == 0 {
+			return nil, err
+		}
+		if n.Sent, err = n.AskSent(once); err != nil || n.Sent == "none" {
+			return nil, err
+		}
+	}
+	return n.named(once)
+}
+
+// named returns the objects that Sent names.
+func (n NewLedger) named(once []*manifest.Object) ([]*manifest.Object, error) {
+	if n.Sent == "all" {
+		return once, nil
+	}
+	pattern := n.Sent
+	if !strings.Contains(pattern, "/") {
+		pattern = "*/" + pattern
+	}
+	like, err := kind.Filter(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("--adopt is %q: write all, none or a pattern such as rel-*", n.Sent)
+	}
+	once = slices.DeleteFunc(once, func(o *manifest.Object) bool { return !like(o.Key()) })
+	if len(once) == 0 {
+		err = fmt.Errorf("--adopt is %q, which matches no purge in git", n.Sent)
+	}
+	return once, err
+}
+
+// unrecorded returns the objects that a ledger has no record of: all, if there is no ledger yet.
+func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Object) ([]*manifest.Object, error) {
+	l, err := ledger.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = l.Close() }()
+	known, err := l.Look(ctx, kind.KeysOf(objects))
+	if errors.Is(err, ledger.ErrNoGenesis) {
+		return objects, nil
+	}
+	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return known[o.Key()].Seq > 0 }), err
+}
+
+func adoption(k *kind.Kind, spec []byte, reason string) ledger.Adoption {
+	return ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(k, spec), Reason: reason}
+}
+
+// Record records that git owns an object, or that its request was executed, as the manifest says. It returns the manifest.
+func Record(ctx context.Context, cfg config.Options, l project.Loaded, key kind.Key, reason string) (*manifest.Object, error) {
+	o := l.Set.Find(key)
+	if o == nil {
+		return nil, fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
+	}
+	spec := plan.NewPlanner(plan.Inputs{Set: l.Set, Options: plan.Options{Overrides: l.Project.Overrides}}).Managed(o)
+	return o, cfg.WithLedger(ctx, l.Project, l.Set, func(_ *config.Platform, l *ledger.Ledger) error {
+		return l.Adopt(ctx, key, adoption(o.Kind, spec, reason))
+	})
+}
+
+// Forget records, if confirm returns nil, that git no longer manages objects that were removed from it. It returns those
+// that it recorded, also with an error.
+func Forget(
+	ctx context.Context, cfg config.Options, l project.Loaded, keys []kind.Key, reason string, confirm func() error,
+) (done []kind.Key, err error) {
+	if manifest.Unread(l.Findings) || l.Project.Partly(cfg.Dir, nil) {
+		return nil, errors.New("trueup read only part of the project, so these may be in git. Run it in the folder of trueup.yaml, and fix what validate warns about")
+	}
+	for _, key := range keys {
+		if o := l.Set.Find(key); o != nil {
+			return nil, fmt.Errorf("%s is in git, in %s: remove its manifest first", key, o.Path)
+		}
+	}
+	err = cfg.WithLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
+		view, err := l.View(ctx, keys)
+		if err == nil {
+			err = view.Err()
+		}
+		if err == nil {
+			err = confirm()
+		}
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			failed := l.Forget(ctx, key, reason)
+			if err = errors.Join(err, failed); failed == nil {
+				done = append(done, key)
+			}
+		}
+		return err
+	})
+	return done, err
+}
