@@ -52,7 +52,7 @@ func summarize(p *Plan) Summary {
 		if n := counts[it.Op]; n != nil && !it.Happened {
 			*n++
 		}
-		s.Removed += it.Removals()
+		s.Removed += len(it.Removals())
 		s.Drifted += it.drifted()
 		s.Serves += it.AtStake(kind.RiskServes)
 		s.Security += it.AtStake(kind.RiskSecurity)
@@ -60,15 +60,12 @@ func summarize(p *Plan) Summary {
 	return s
 }
 
-// Removals counts the values that a patch takes out of live. What is renamed stays.
-func (it Item) Removals() int {
-	n := 0
-	for _, l := range it.Lines() {
-		if it.Op == Patch && !it.Happened && !l.Left && l.Desired == nil && l.Live != nil {
-			n++
-		}
+// Removals returns the lines of what a patch takes out of live. What is renamed stays.
+func (it Item) Removals() []Line {
+	if it.Op != Patch || it.Happened {
+		return nil
 	}
-	return n
+	return slices.DeleteFunc(it.Lines(), func(l Line) bool { return l.Left || !isRemoval(l.Change) })
 }
 
 // Differs reports whether live is not what git says, or apply would send something, now or later. A

@@ -222,7 +222,7 @@ type Summary struct {
 	Blocked   int `json:"blocked"`
 	Kept      int `json:"kept"`
 	Unchanged int `json:"unchanged"`
-	// Removed counts the values that patches take out of live.
+	// Removed counts the fields and list elements that patches take out of live.
 	Removed   int `json:"removed"`
 	Drifted   int `json:"drifted"`
 	Unmanaged int `json:"unmanaged"`

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"slices"
 
 	"trueup/internal/apply"
@@ -46,14 +47,14 @@ func countsOf(doc Document) safe {
 	if doc.Findings.HasErrors() {
 		idle = "trueup sends nothing while there are errors"
 	}
-	return counted(idle, planParts(doc.Plan.Summary))
+	return counted(idle, planParts(doc.Plan))
 }
 
 // planParts counts the objects of a plan by what apply would do with them.
-func planParts(s plan.Summary) []count {
-	change := "to change"
+func planParts(pl *plan.Plan) []count {
+	s, change := pl.Summary, "to change"
 	if s.Removed > 0 {
-		change += " (" + diag.Plural(s.Removed, "value", "values") + " removed)"
+		change += " (" + removals(pl.Items).String() + ")"
 	}
 	return append([]count{
 		{s.Create, "to create", false},
@@ -65,6 +66,21 @@ func planParts(s plan.Summary) []count {
 		{s.Blocked, "blocked", false},
 		{s.Kept, "kept", true},
 	}, calmParts(s)...)
+}
+
+// removals counts what patches take out of live: list elements by what they are, and fields.
+func removals(items []plan.Item) safe {
+	counts := map[string]int{}
+	for _, item := range items {
+		for _, l := range item.Removals() {
+			counts[nounOf(item.Kind, l.Path)]++
+		}
+	}
+	var parts []safe
+	for _, noun := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, safetext.Count(counts[noun], noun))
+	}
+	return safetext.F("%s removed", safetext.Join(parts, ", "))
 }
 
 func calmParts(s plan.Summary) []count {

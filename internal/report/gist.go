@@ -68,11 +68,8 @@ func summed(of subject, v any) (words safe, rest any, ok bool) {
 // shownKeys returns the fields of an element's key that the brackets of its path or the hostname of the
 // new object show.
 func shownKeys(k *kind.Kind, of subject, element map[string]any) (shown []string) {
-	parts := kind.PathParts(of.path)
-	last := len(parts) - 1
-	name, in, _ := strings.Cut(parts[last], "[")
-	list, ok := k.Spec().At(append(slices.Clone(parts[:last]), name))
-	if !ok || list.List == nil || in == "" {
+	list, in := listOf(k, of.path)
+	if in == "" {
 		return nil
 	}
 	var values []string
@@ -81,7 +78,6 @@ func shownKeys(k *kind.Kind, of subject, element map[string]any) (shown []string
 			values = append(values, text)
 		}
 	}
-	in = strings.TrimSuffix(in, "]")
 	whole := strings.Join(values, list.List.Join) == in
 	for _, key := range list.List.Key {
 		text, _ := element[key].(string)
@@ -90,6 +86,31 @@ func shownKeys(k *kind.Kind, of subject, element map[string]any) (shown []string
 		}
 	}
 	return shown
+}
+
+// listOf returns the list whose element has the path, and the text in the brackets, which is empty for other paths.
+func listOf(k *kind.Kind, path string) (list *kind.Field, in string) {
+	parts := kind.PathParts(path)
+	last := len(parts) - 1
+	name, in, _ := strings.Cut(parts[last], "[")
+	list, known := k.Spec().At(append(slices.Clone(parts[:last]), name))
+	if !known || list.List == nil {
+		return nil, ""
+	}
+	return list, strings.TrimSuffix(in, "]")
+}
+
+// nounOf returns what is at a path: a list element by its title, or a field.
+func nounOf(kindName, path string) string {
+	k, ok := kind.Named(kindName)
+	if !ok {
+		return "field"
+	}
+	element, ok := k.Spec().At(kind.PathParts(path))
+	if _, in := listOf(k, path); in == "" || !ok {
+		return "field"
+	}
+	return strings.ToLower(element.Title)
 }
 
 // without returns an object without a field and its empty parents; nil if nothing is

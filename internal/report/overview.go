@@ -77,6 +77,8 @@ func notices(pl *plan.Plan) []notice {
 		switch noun {
 		case "":
 			n.Title = safetext.F("%d%s", total, rest)
+		case "removal":
+			n.Title = removals(pl.Items)
 		case "address":
 			n.Title = safetext.F("%s%s", clean(diag.Plural(total, noun, "addresses")), rest)
 		default:
@@ -98,7 +100,7 @@ func notices(pl *plan.Plan) []notice {
 	add("", " blocked", false, is(plan.Blocked))
 	add("purge", " to post", false, is(plan.Post))
 	add("object", " to delete", false, is(plan.Delete))
-	add("value", " removed", false, plan.Item.Removals)
+	add("removal", "", false, func(item plan.Item) int { return len(item.Removals()) })
 	add("conflict", " of git and live", false, caused(plan.FromBoth))
 	add("change", " outside git", false, caused(plan.FromDrift))
 	add("value", " not kept by the server", false, caused(plan.FromRefusal))

@@ -190,6 +190,22 @@ func TestSmallCases(t *testing.T) {
 	}
 }
 
+// TestWhatIsRemovedIsNamed: elements of lists by what they are, and everything else as fields.
+func TestWhatIsRemovedIsNamed(t *testing.T) {
+	item := plan.Item{Key: key("CDN", "shop"), Op: plan.Patch}
+	for _, path := range []string{"locations[/a/*]", `locations["x]y"]`, "firewall.rules[bots]", "upstreams[o].servers[h:443]", "tls", "locations[/b/*].headers.X", "unknown[0]"} {
+		item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: path, Class: merge.Removed, Live: "was"}})
+	}
+	item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: "locations[/left]", Class: merge.Removed, Live: "was", Left: true}})
+	doc := Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item}, Summary: plan.Summary{Change: 1, Removed: 7}}}
+	const want = "3 fields, 1 firewall rule, 2 locations, 1 server removed"
+	for format, line := range map[string]string{"text": "1 to change (" + want + ").", "markdown": "- **" + want + "**", "html": "<b>" + want + "</b>"} {
+		if got := string(render(t, format, doc, Options{})); !strings.Contains(got, line) {
+			t.Errorf("%s:\n%s\nhas no %q", format, got, line)
+		}
+	}
+}
+
 func itemDoc(item plan.Item) Document {
 	item.Key = key("CDN", "x")
 	return Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item}}}
