@@ -103,6 +103,9 @@ func hint(cmd *cobra.Command, dashes, word string, known []string) string {
 	if meant := manifest.Nearest(word, known); meant != "" {
 		return fmt.Sprintf(": did you mean %s%s?", dashes, meant)
 	}
+	if first, _, _ := strings.Cut(cmd.Short, " "); dashes == "" && strings.EqualFold(first, word) {
+		return fmt.Sprintf(": %s alone does that", cmd.CommandPath())
+	}
 	return fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
 }
 

@@ -37,6 +37,9 @@ func Parse(asked string, manifests func() (*manifest.Set, error)) (t Topic, err 
 		for _, s := range Subjects() {
 			all = append(all, s.Name)
 		}
+		if paths := endingIn(asked); len(paths) > 0 {
+			return t, fmt.Errorf("there is no topic %q: did you mean %s?", asked, strings.Join(paths[:min(len(paths), 4)], ", "))
+		}
 		return t, fmt.Errorf("there is no topic %q%s", asked[:end], cmp.Or(manifest.DidYouMean(asked, all), ": trueup explain lists all"))
 	}
 	t.Kind, t.root = k, k.Root()
@@ -50,6 +53,24 @@ func Parse(asked string, manifests func() (*manifest.Set, error)) (t Topic, err 
 		}
 	}
 	return t, nil
+}
+
+// endingIn returns the topics of fields whose path ends in a text, such as tls.forced or edgeTTL.
+func endingIn(text string) (paths []string) {
+	var look func(f *kind.Field, path string)
+	look = func(f *kind.Field, path string) {
+		if strings.HasSuffix(path, "."+text) {
+			paths = append(paths, path)
+		}
+		f = element(f)
+		for _, name := range f.Names {
+			look(f.Fields[name], path+"."+name)
+		}
+	}
+	for _, k := range kind.All() {
+		look(k.Spec(), strings.ToLower(k.Name))
+	}
+	return paths
 }
 
 // split separates the name of an object from the path behind it; both may have dots. It takes the
