@@ -69,7 +69,7 @@ func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
 
 // failSure adds an error whose fix is certain, so that fmt --fix can write the value.
 func (c *converter) failSure(n *yaml.Node, rule, message, value string) {
-	c.fail(n, rule, message, "write "+c.line(value)).Write = value
+	c.fail(n, rule, message, "write "+c.line(value)+", or try trueup fmt --fix").Write = value
 }
 
 // sees reports whether the platform's document shows the value for the field.
