@@ -62,9 +62,11 @@ type Item struct {
 	// Unknown are the fields that live has and the manifest lacks, because the schema does not know them.
 	Unknown []string `json:"leftOut,omitempty"`
 	Adopted bool     `json:"adopted"`
-	// Before and After are the manifests in git and of live, if they differ.
-	Before []byte `json:"-"`
-	After  []byte `json:"-"`
+	// Before and After are the manifests in git and of live, if they differ. They are whole files if InPlace: other
+	// values in the text of the file are enough.
+	Before  []byte `json:"-"`
+	After   []byte `json:"-"`
+	InPlace bool   `json:"-"`
 
 	live     kind.Object
 	manifest *manifest.Object // in git, nil for none

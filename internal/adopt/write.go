@@ -37,7 +37,7 @@ func (r *run) makeDrafts(ctx context.Context) error {
 			continue
 		}
 		r.judge(i)
-		if err := r.draftText(i); err != nil {
+		if err := r.draftText(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func (r *run) makeDrafts(ctx context.Context) error {
 }
 
 // draftText makes the text of a manifest, and chooses the file of a new one.
-func (r *run) draftText(i *Item) (err error) {
+func (r *run) draftText(ctx context.Context, i *Item) (err error) {
 	if i.Verdict == New && !r.opts.Stdout {
 		if r.target == (files.Folder{}) {
 			if r.target, err = r.findTarget(); err != nil {
@@ -63,6 +63,9 @@ func (r *run) draftText(i *Item) (err error) {
 		i.draft.Schema = r.project.SchemaAt(r.full(i.File))
 	}
 	if i.Verdict == Differs && r.opts.Diff {
+		if i.Before, i.After, err = r.inPlace(ctx, i); err != nil || i.After != nil {
+			return err
+		}
 		git := i.draft
 		git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
 		if i.Before, err = manifest.Write(git); err != nil {
@@ -281,76 +284,6 @@ func (r *run) writeNew() error {
 		}
 	}
 	return nil
-}
-
-// replace overwrites the manifest of an object, and keeps the rest of its file.
-func (r *run) replace(ctx context.Context, i *Item) error {
-	switch {
-	case !manifest.IsYAML(i.File):
-		i.refuse(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
-		return nil
-	case i.manifest.Keep:
-		i.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would be lost", "edit it by hand; --diff shows how")
-		return nil
-	}
-	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: i.After}}, r.manifestOptions())
-	if err != nil {
-		return err
-	}
-	if at := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); at >= 0 {
-		i.refuseFor(findings[at])
-		return nil
-	}
-	full := r.full(i.File)
-	root, err := os.OpenRoot(filepath.Dir(full))
-	if err != nil {
-		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
-	}
-	defer func() { _ = root.Close() }()
-	// This run may have replaced another object of the file.
-	text, err := root.ReadFile(filepath.Base(full))
-	if err != nil {
-		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
-	}
-	before, err := r.reread(ctx, i, text)
-	if err != nil {
-		return err
-	}
-	text = before.Find(i.Key()).ReplaceIn(text, i.After)
-	after, err := r.reread(ctx, i, text)
-	if err != nil || !r.changesOnly(i, before, after) {
-		i.refuse("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
-		return nil
-	}
-	if err := files.Replace(root, files.File{Name: filepath.Base(full), Content: text}); err != nil {
-		return fmt.Errorf("%s: %w", i.File, err)
-	}
-	i.Verdict = Replaced
-	return nil
-}
-
-func (r *run) reread(ctx context.Context, i *Item, text []byte) (*manifest.Set, error) {
-	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: text, Display: i.File}}, r.manifestOptions())
-	if err == nil {
-		err = project.Loaded{Findings: findings}.Refuse("this one stays as it is")
-	}
-	if err == nil && set.Find(i.Key()) == nil {
-		err = fmt.Errorf("%s: %s was removed just now: run pull again", i.File, i.Key())
-	}
-	return set, err
-}
-
-// changesOnly reports whether a file has the same objects after an edit, and only the item changed, to what is live.
-func (r *run) changesOnly(i *Item, before, after *manifest.Set) bool {
-	isRight := func(o *manifest.Object) bool {
-		was := before.Find(o.Key())
-		if o.Key() == i.Key() {
-			return r.settled(i, o.Spec)
-		}
-		return was != nil && was.Digest == o.Digest && was.Namespace == o.Namespace && was.APIVersion == o.APIVersion
-	}
-	return len(before.Objects) == len(after.Objects) &&
-		!slices.ContainsFunc(after.Objects, func(o *manifest.Object) bool { return !isRight(o) })
 }
 
 // record writes what was adopted to the ledger, so that git owns its lists whole (docs/design.md 0.1). It

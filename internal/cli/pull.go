@@ -36,7 +36,7 @@ func newPull(a *app) *cobra.Command {
 	f.StringVar(&opts.File, "file", "", "write all objects to one new `FILE`, or - for standard output")
 	f.BoolVar(&opts.AllFields, "all-fields", false, "write every live field, including those that the schema does not know")
 	f.BoolVar(&opts.Diff, "diff", false, "write nothing, and show how the objects in git differ from live")
-	f.BoolVar(&opts.Replace, "replace", false, "overwrite manifests that differ from live; their comments, labels and annotations are lost")
+	f.BoolVar(&opts.Replace, "replace", false, "take live into manifests that differ; if more than values differs, their comments, labels and annotations are lost")
 	return cmd
 }
 

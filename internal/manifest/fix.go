@@ -3,10 +3,8 @@ package manifest
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -156,17 +154,6 @@ func (f *fixedFile) resolve(x diag.Finding, at [2]int) (edits []edit, how string
 	if !ok || x.Write == "" {
 		return nil, ""
 	}
-	text, old := x.Write, f.text(from, to)
-	value := strings.Trim(text, `"`)
-	switch {
-	case text == value:
-	case n.Style == 0 && needsNoQuotes().MatchString(value) && resolve(value) == plainText:
-		text = value
-	case old[0] == '\'':
-		text = "'" + value + "'"
-	}
+	text, value, old := inQuotesOf(n, x.Write), strings.Trim(x.Write, `"`), f.text(from, to)
 	return []edit{write(n, from, to, text, value)}, "write " + text + " instead of " + short(old)
 }
-
-// needsNoQuotes matches texts that need no quotes anywhere.
-var needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })

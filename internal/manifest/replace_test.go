@@ -36,3 +36,42 @@ func TestReplaceInKeepsWhatIsAround(t *testing.T) {
 		}
 	}
 }
+
+// TestWithValuesKeepsTheRest: other values go in, and comments, quotes, order and the rest of the file stay.
+func TestWithValuesKeepsTheRest(t *testing.T) {
+	const head = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: b}\nspec:\n"
+	const other = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: c}\nspec: {hostname: c.example.com}\n---\n"
+	for name, tt := range map[string]struct{ spec, live, want string }{
+		"quotes and order": {
+			"  tls: {forced: 'true', auto: \"false\"} # why\n  hostname: b.example.com # old\n",
+			`{"hostname":"new.example.com","tls":{"auto":"true","forced":"false"}}`,
+			"  tls: {forced: 'false', auto: \"true\"} # why\n  hostname: new.example.com # old\n",
+		},
+		"quotes where they are needed": {"  hostname: b.example.com\n", `{"hostname":"443"}`, "  hostname: \"443\"\n"},
+		"booleans and numbers":         {"  firewall: {enabled: true}\n", `{"firewall":{"enabled":false}}`, "  firewall: {enabled: false}\n"},
+		"fields of one side":           {"  hostname: b # keep\n  x: 1\n", `{"hostname":"d","y":2}`, "  hostname: d # keep\n  x: 1\n"},
+		"elements by key": {
+			"  upstreams:\n    # two\n    - {name: two, scheme: http}\n    - {name: one, scheme: http}\n",
+			`{"upstreams":[{"name":"one","scheme":"https"},{"name":"two","scheme":"http"}]}`,
+			"  upstreams:\n    # two\n    - {name: two, scheme: http}\n    - {name: one, scheme: https}\n",
+		},
+		"an element with another key": {
+			"  upstreams: [{name: one, scheme: http}, {name: two}] # both\n",
+			`{"upstreams":[{"name":"one"},{"name":"three"}]}`,
+			"  upstreams: [{name: one, scheme: http}, {name: three}] # both\n",
+		},
+		"nothing differs":       {"  hostname: b\n", `{"hostname":"b"}`, ""},
+		"one element more":      {"  upstreams: [{name: one}]\n", `{"upstreams":[{"name":"one"},{"name":"two"}]}`, ""},
+		"a structure for text":  {"  hostname: b\n", `{"hostname":{"a":"b"}}`, ""},
+		"an anchor used twice":  {"  hostname: &h b\n  tls: {forced: *h}\n", `{"hostname":"c","tls":{"forced":"b"}}`, ""},
+		"text of several lines": {"  hostname: |\n    b\n", `{"hostname":"c"}`, ""},
+	} {
+		file := []byte(strings.ReplaceAll("\ufeff"+other+head+tt.spec, "\n", "\r\n"))
+		k, _ := kind.Named("cdn")
+		o := &Object{Kind: k, Name: "b", Line: strings.Count(other, "\n") + 1}
+		want := strings.ReplaceAll("\ufeff"+other+head+tt.want, "\n", "\r\n")
+		if got, ok := o.WithValues(file, []byte(tt.live)); ok != (tt.want != "") || ok && string(got) != want {
+			t.Errorf("%s: %v\n%q\nwant\n%q", name, ok, got, want)
+		}
+	}
+}

@@ -68,10 +68,14 @@ func pullFindings(r *adopt.Result, diff bool) (found diag.List) {
 }
 
 // pullReason is the reason of a verdict, with what to do.
-func pullReason(i *adopt.Item) string {
+func pullReason(i *adopt.Item, diff bool) string {
 	switch {
-	case i.Verdict == adopt.Differs:
-		return fmt.Sprintf("live differs from it: see pull %s --diff", i.ShortKey())
+	case i.Verdict == adopt.Differs && diff && !i.InPlace:
+		return "--replace would lose its comments, labels and annotations"
+	case i.Verdict == adopt.Differs && !diff:
+		return fmt.Sprintf("live differs from it: pull %s --diff shows how, --replace takes it", i.ShortKey())
+	case i.Verdict == adopt.Replaced && i.InPlace:
+		return "its comments stay"
 	case i.Verdict == adopt.Replaced:
 		return "its comments, labels and annotations are lost"
 	case i.Fix != "":
@@ -85,7 +89,7 @@ func writePull(out Lines, r *adopt.Result, diff, sandbox bool, shown Options) {
 	if sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
-	rows := pullRows(r.Items)
+	rows := pullRows(r.Items, diff)
 	_ = out.Marked(rows, shown)
 	for _, i := range r.Items {
 		if diff && i.Verdict == adopt.Differs {
@@ -119,13 +123,13 @@ func writePulledNext(out Lines, r *adopt.Result, diff bool) {
 	}
 }
 
-func pullRows(items []*adopt.Item) (rows [][]string) {
+func pullRows(items []*adopt.Item, diff bool) (rows [][]string) {
 	for _, i := range items {
 		file := cmp.Or(i.File, "-")
 		if i.Line > 0 {
 			file = fmt.Sprintf("%s:%d", file, i.Line)
 		}
-		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i)})
+		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i, diff)})
 	}
 	return rows
 }
@@ -134,7 +138,7 @@ func pullRows(items []*adopt.Item) (rows [][]string) {
 func unknownFields(r *adopt.Result) string {
 	found := map[string]bool{}
 	for _, i := range r.Items {
-		if slices.Contains([]adopt.Verdict{adopt.Written, adopt.Replaced, adopt.New}, i.Verdict) {
+		if slices.Contains([]adopt.Verdict{adopt.Written, adopt.Replaced, adopt.New}, i.Verdict) && !i.InPlace {
 			for _, field := range i.Unknown {
 				found[field] = true
 			}
