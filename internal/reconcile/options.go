@@ -23,6 +23,7 @@ type Options struct {
 	ReadOnly      bool // set by commands that change nothing
 	All           bool // also list the kinds that no manifest is of
 	EachArea      bool // compare what can be read if an area can't: Unread has the rest
+	Whole         bool // keep the specs of live objects that are not in git
 	TakeOver      []string
 	AllowRecreate []string
 	BaseRef       string

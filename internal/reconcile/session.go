@@ -186,7 +186,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		}
 	}
 	opts := live.Options{
-		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(),
+		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(), Whole: s.options.Whole,
 		Progress: func(done int) { progress(done, wanted) },
 	}
 	if all := s.options.All; all || s.inputs.Options.Prune {

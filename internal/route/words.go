@@ -220,3 +220,6 @@ func leaves(what string, a, b any) (out []Difference) {
 	}
 	return out
 }
+
+// Describe returns a facet of the site in words.
+func (s *Site) Describe(f SiteFacet) string { return words(s.Facets[f].Tree()) }

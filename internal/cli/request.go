@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/compose"
+	"trueup/internal/files"
+	"trueup/internal/manifest"
+	"trueup/internal/project"
+	"trueup/internal/reconcile"
+	"trueup/internal/report"
+	"trueup/internal/served"
+)
+
+type requestOptions struct {
+	file, base string
+	live       bool
+}
+
+func newRequest(a *app) *cobra.Command {
+	var opts requestOptions
+	cmd := a.command("request [URL...]", func(ctx context.Context, args []string) (report.Document, error) {
+		return a.request(ctx, opts, args)
+	})
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		hosts := compose.Hosting(a.known(cmd.Context(), nil))
+		address := func(o *manifest.Object) (string, string) { return "https://" + o.Host + "/", o.Key().String() }
+		return offers(hosts, address), noFiles | cobra.ShellCompDirectiveNoSpace
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.file, "file", "", "also read URLs from `FILE`, one a line")
+	f.BoolVar(&opts.live, "live", false, "also show what live CDNs do, and mark what differs")
+	f.StringVar(&opts.base, "base-ref", "", "also show what the manifests of `REF` do, and mark what differs")
+	cmd.MarkFlagsMutuallyExclusive("live", "base-ref")
+	return cmd
+}
+
+func (a *app) request(ctx context.Context, opts requestOptions, args []string) (doc report.Document, err error) {
+	urls, err := a.urls(opts.file, args)
+	if err != nil {
+		return doc, err
+	}
+	l, err := a.loadValid(ctx, nil, "no URL was looked up")
+	if err != nil {
+		return doc, err
+	}
+	sides, err := a.sides(ctx, opts, l)
+	if err != nil {
+		return doc, err
+	}
+	result, err := served.Ask(sides, urls)
+	if err != nil {
+		return doc, err
+	}
+	result.Sandbox = opts.live && a.global.sandbox
+	return report.Requests(result), nil
+}
+
+// sides reads the CDNs that a request is looked up in.
+func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) ([]served.Side, error) {
+	env := a.reconcileEnv(l, nil)
+	if !opts.live {
+		reconcile.WarnOfNothing(l, a.log)
+		return reconcile.Sides(ctx, env, l, opts.base)
+	}
+	s, err := reconcile.Prepare(ctx, env, l, reconcile.Options{ReadOnly: true, Whole: true})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Sides(), s.Loaded.Refuse("no URL was looked up")
+}
+
+// urls reads the URLs of arguments, of standard input and of a file.
+func (a *app) urls(file string, args []string) (urls []served.URL, err error) {
+	var wrong []error
+	for _, arg := range args {
+		var list []served.URL
+		if arg == onStdout {
+			list, err = served.ReadURLs("standard input", a.stdin("URLs"))
+		} else {
+			list = make([]served.URL, 1)
+			list[0], err = served.ParseURL(arg)
+		}
+		urls, wrong = append(urls, list...), append(wrong, err)
+	}
+	if file != "" {
+		text, _, err := files.Read(a.full(file), served.MaxList)
+		if err != nil {
+			return nil, fmt.Errorf("--file %s: %w", file, err)
+		}
+		list, err := served.ReadURLs(file, bytes.NewReader(text))
+		urls, wrong = append(urls, list...), append(wrong, err)
+	}
+	if err := errors.Join(wrong...); err != nil || len(urls) > 0 {
+		return urls, err
+	}
+	return nil, errors.New("there is no URL: write one, such as https://shop.example.com/, or name a list with --file")
+}

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"testing"
+
+	"trueup/internal/exit"
+)
+
+// TestRequestIsAsItsSchemaSays: of git alone, and with live.
+func TestRequestIsAsItsSchemaSays(t *testing.T) {
+	s := newStage(t)
+	s.write("manifests/shop.yaml", purgeShop)
+	schema := publishedSchema(t, "request.schema.json")
+	for _, args := range [][]string{{}, {"--live"}} {
+		doc := decoded(t, s.must(exit.OK, append([]string{"request", "-o", "json", "http://shop.example.com/a/../b", "https://shop.example.com"}, args...)...))
+		if err := schema.Validate(doc); err != nil {
+			t.Errorf("%#v", err)
+		}
+		if n := len(doc["requests"].([]any)); n != 2 {
+			t.Errorf("%d requests", n)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+// Package served says how git, live and a base serve the request of a URL, and which location wins against which
+// others. It sends no request, and reads no file.
+package served
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"trueup/internal/manifest"
+	"trueup/internal/route"
+)
+
+// Side has the CDNs of git, live or a base.
+type Side struct {
+	Name string
+	*Catalog
+}
+
+// The names of sides.
+const (
+	Git  = "git"
+	Live = "live"
+	Base = "base"
+)
+
+// Result is what the sides do with requests (schemas/request.schema.json).
+type Result struct {
+	Format   string    `json:"format"`
+	Sandbox  bool      `json:"sandbox"`
+	Sides    []string  `json:"sides"`
+	Requests []Request `json:"requests"`
+}
+
+// Request is what the sides do with one request.
+type Request struct {
+	URL  string `json:"url"`
+	Host string `json:"host"`
+	// Path is compared with locations. Rewritten is true if the URL has another.
+	Path      string `json:"path"`
+	Rewritten bool   `json:"rewritten"`
+	// Differs is true if the sides do not serve the request alike.
+	Differs bool    `json:"differs"`
+	Sides   []Found `json:"sides"`
+	// Site is what all requests of the hostname have in common.
+	Site []Line `json:"site"`
+	// Answers has one entry, or several if what serves the request depends on the platform.
+	Answers []Answer `json:"answers"`
+}
+
+// Found is the CDN of a side, and its locations that match. Without a CDN it is empty.
+type Found struct {
+	Side     string `json:"side"`
+	Object   string `json:"object,omitempty"`
+	Hostname string `json:"hostname,omitempty"`
+	// Note says what else is to know of the CDN.
+	Note string `json:"note,omitempty"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// Matching are in the order of the list. It is not documented whether Unclear locations match.
+	Matching []Match `json:"matching"`
+	Unclear  []Match `json:"unclear,omitempty"`
+
+	site    *route.Site
+	winners route.Winners
+}
+
+// Match is a location.
+type Match struct {
+	Path string `json:"path"`
+	Host string `json:"host,omitempty"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// Rules are those that select the location.
+	Rules []string `json:"rules"`
+}
+
+// Answer is how the request is served under some rules.
+type Answer struct {
+	Rules []string `json:"rules"`
+	Lines []Line   `json:"properties"`
+}
+
+// Line is one property of how a request is served, in words. Values has one for each side that has the property, and
+// Place is FILE:LINE of git's.
+type Line struct {
+	What    string            `json:"what"`
+	Values  map[string]string `json:"values"`
+	Place   string            `json:"place,omitempty"`
+	Differs bool              `json:"differs"`
+}
+
+// Ask returns what the sides do with the requests of URLs. If some can't be answered, the error has all of them.
+func Ask(sides []Side, urls []URL) (Result, error) {
+	r := Result{Format: "trueup.request/v1", Requests: make([]Request, len(urls))}
+	for _, s := range sides {
+		r.Sides = append(r.Sides, s.Name)
+	}
+	var wrong []error
+	for i, u := range urls {
+		var err error
+		if r.Requests[i], err = ask(sides, u); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return r, joined(wrong)
+}
+
+func ask(sides []Side, u URL) (Request, error) {
+	r := Request{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten}
+	isKnown := false
+	var known, names []string
+	for _, s := range sides {
+		cdn, err := s.Find(u.Host)
+		if err != nil {
+			return r, u.wrong(fmt.Errorf("in %s, %w", s.Name, err))
+		}
+		isKnown = isKnown || cdn != nil
+		known, names = append(known, s.Hostnames()...), append(names, s.Name)
+		r.Sides = append(r.Sides, find(s.Name, cdn, u))
+	}
+	if !isKnown {
+		return r, u.wrong(fmt.Errorf("no CDN in %s has the host %s%s", strings.Join(names, " or "), u.Host, manifest.DidYouMean(u.Host, known)))
+	}
+	r.Site = r.siteLines(u.Plain)
+	lines := r.Site
+	for _, rules := range r.groups() {
+		a := Answer{Rules: words(rules), Lines: r.lines(rules)}
+		r.Answers, lines = append(r.Answers, a), append(lines, a.Lines...)
+	}
+	r.Differs = slices.ContainsFunc(lines, func(l Line) bool { return l.Differs })
+	return r, nil
+}
+
+// groups returns the rules by what serves the request: those together under which each side serves it in one way.
+func (r *Request) groups() (groups [][]route.Reading) {
+	for _, reading := range route.Readings() {
+		same := slices.IndexFunc(groups, func(group []route.Reading) bool {
+			return !slices.ContainsFunc(r.Sides, func(f Found) bool { return !alike(f.winners[group[0]], f.winners[reading]) })
+		})
+		if same < 0 {
+			same, groups = len(groups), append(groups, nil)
+		}
+		groups[same] = append(groups[same], reading)
+	}
+	return groups
+}
+
+func alike(a, b *route.Location) bool {
+	return a == b || a != nil && b != nil && a.Behaviour == b.Behaviour
+}
+
+func words(rules []route.Reading) []string {
+	out := make([]string, len(rules))
+	for i, rule := range rules {
+		out[i] = rule.String()
+	}
+	return out
+}
+
+// find returns what a side has for a URL. The CDN may be nil.
+func find(side string, cdn *CDN, u URL) Found {
+	f := Found{Side: side, Matching: []Match{}}
+	if cdn == nil {
+		return f
+	}
+	f.Object, f.Hostname, f.Note, f.site = cdn.String(), cdn.Hostname, cdn.Note, cdn.Site()
+	matching, unclear := f.site.Matching(u.Request)
+	f.winners = route.Select(matching)
+	all := make([]Match, 0, len(matching)+len(unclear))
+	for _, l := range slices.Concat(matching, unclear) {
+		var rules []route.Reading
+		for _, reading := range route.Readings() {
+			if f.winners[reading] == l {
+				rules = append(rules, reading)
+			}
+		}
+		all = append(all, Match{Path: l.Path, Host: l.Host, Rules: words(rules)})
+	}
+	f.Matching, f.Unclear = all[:len(matching)], all[len(matching):]
+	if m := cdn.Manifest; m != nil {
+		f.File, f.Line = m.Path, m.Line
+		for i, at := range m.Places(fields(m, slices.Concat(matching, unclear))) {
+			all[i].File, all[i].Line = m.Path, at[0]
+		}
+	}
+	return f
+}
+
+// fields returns where a manifest has locations, whose list may have become another by an apply.
+func fields(m *manifest.Object, locations []*route.Location) []string {
+	written := Reader(m.Spec)().Locations
+	out := make([]string, len(locations))
+	for i, l := range locations {
+		same := func(w route.Location) bool { return w.Path == l.Path && w.Host == l.Host }
+		index := l.Index
+		if index >= len(written) || !same(written[index]) {
+			index = slices.IndexFunc(written, same)
+		}
+		if out[i] = "spec.locations"; index >= 0 {
+			out[i] = fmt.Sprintf("spec.locations[%d]", index)
+		}
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package served
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/route"
+)
+
+// CDN is an object that serves a hostname.
+type CDN struct {
+	kind.Key
+	Hostname string
+	// Manifest is nil for a live object.
+	Manifest *manifest.Object
+	// Note says what else is to know, or is empty.
+	Note string
+	// Site returns how the CDN serves requests.
+	Site func() *route.Site
+}
+
+// FromManifest returns the CDN of a manifest, or nil if its kind serves no hostname.
+func FromManifest(o *manifest.Object) *CDN {
+	if o.Kind.SentOnce() || o.Host == "" {
+		return nil
+	}
+	return &CDN{Key: o.Key(), Hostname: o.Host, Manifest: o, Site: Reader(o.Spec)}
+}
+
+// FromLive returns the CDN of a live object, or nil if it serves nothing.
+func FromLive(o kind.Object) *CDN {
+	if o.Kind.SentOnce() || o.Host == "" || o.Terminating {
+		return nil
+	}
+	return &CDN{Key: o.Key(), Hostname: o.Host, Site: Reader(o.Spec)}
+}
+
+// Reader returns a function that reads a spec, which is canonical JSON, once.
+func Reader(spec []byte) func() *route.Site {
+	return sync.OnceValue(func() *route.Site {
+		tree, _ := canon.MustDecode(spec).(map[string]any)
+		return route.Read(tree)
+	})
+}
+
+// Catalog has the CDNs of git, of live or of a base by hostname.
+type Catalog struct {
+	cdns  []*CDN
+	hosts *route.Hosts
+}
+
+// NewCatalog returns the catalog of CDNs. It skips nil.
+func NewCatalog(cdns ...*CDN) *Catalog {
+	c := &Catalog{}
+	for _, cdn := range cdns {
+		if cdn != nil {
+			c.cdns = append(c.cdns, cdn)
+		}
+	}
+	c.hosts = route.NewHosts(c.Hostnames(), func(i int) *route.Site { return c.cdns[i].Site() })
+	return c
+}
+
+// Hostnames returns the hostnames of all CDNs.
+func (c *Catalog) Hostnames() []string {
+	names := make([]string, len(c.cdns))
+	for i, cdn := range c.cdns {
+		names[i] = cdn.Hostname
+	}
+	return names
+}
+
+// Find returns the CDN that serves a host, or nil. Several are an error.
+func (c *Catalog) Find(host string) (*CDN, error) {
+	var names []string
+	found := c.hosts.Find(host)
+	for _, i := range found {
+		name := c.cdns[i].String()
+		if m := c.cdns[i].Manifest; m != nil {
+			name += fmt.Sprintf(" (%s:%d)", m.Path, m.Line)
+		}
+		names = append(names, name)
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return c.cdns[found[0]], nil
+	}
+	return nil, fmt.Errorf("%d CDNs have the host %s: %s", len(found), host, strings.Join(names, ", "))
+}
