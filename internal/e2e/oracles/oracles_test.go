@@ -150,7 +150,7 @@ func compare(t *testing.T, socket string, sets []set, reading, other route.Readi
 			}
 			if index(reading) != answer {
 				if mismatches++; mismatches <= 5 {
-					t.Errorf("set %d %s: %q of host %q is served by %d, trueup says %d; locations %q", n, s.name, q.path, q.host, answer, index(reading), s.locations)
+					t.Errorf("set %d %q: %q of host %q is served by %d, trueup says %d; locations %q", n, s.name, q.path, q.host, answer, index(reading), s.locations)
 				}
 			}
 		}
