@@ -32,7 +32,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 		}
 	}
 	_, _, drift := summaryOf(doc)
-	parts := append(planParts(pl.Summary), count{len(unread), nouns(len(unread), "area") + " not read", false})
+	parts := append(planParts(&pl), count{len(unread), nouns(len(unread), "area") + " not read", false})
 	counts := sentences(counted("nothing to do", parts), drift)
 	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes}
 	doc.Text = func(out Lines, opts Options) {
