@@ -253,6 +253,9 @@ func (f *file) dropDirectives(data []byte) []byte {
 // firstUnprintable returns the offset of the first byte that is not text, or -1.
 func firstUnprintable(data []byte) int {
 	for i, size := 0, 0; i < len(data); i += size {
+		if size = 1; ' ' <= data[i] && data[i] < 0x7F {
+			continue
+		}
 		var r rune
 		r, size = utf8.DecodeRune(data[i:])
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7F || r == utf8.RuneError && size == 1 {
