@@ -21,7 +21,11 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 		}
 		return safetext.F("%s outside git%s", driftedHow(c), touches(c.By))
 	case plan.FromBoth:
-		return conflict(c, happened, opts)
+		text := conflict(c, happened, opts)
+		if !happened && item.Op == plan.Patch {
+			return safetext.F("%s; git wins", text)
+		}
+		return text
 	case plan.FromTakeOver:
 		return safetext.F("newly managed%s%s%s", by(c.By), since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:

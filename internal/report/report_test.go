@@ -156,11 +156,11 @@ func TestSmallCases(t *testing.T) {
 		},
 		"conflict with an absent base": {
 			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}})}),
-			"conflict: this change and live both changed it\n",
+			"conflict: this change and live both changed it; git wins\n",
 		},
 		"conflict with what is gone": {
 			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Base: "1", Desired: "2"}})}),
-			"conflict: this change changed it, and live lacks it (was \"1\")\n",
+			"conflict: this change changed it, and live lacks it (was \"1\"); git wins\n",
 		},
 		"no spec": {
 			itemDoc(plan.Item{Op: plan.Create, Request: &plan.Request{Method: "POST", Path: "/x", Body: json.RawMessage(`{"spec":[]}`)}}),
