@@ -122,11 +122,19 @@ func lineRows(q served.Request, lines []served.Line, opts Options) (rows [][]str
 		if l.Place != "" {
 			place = " (" + l.Place + ")"
 		}
-		for _, s := range bySide(q, func(side string) string { return l.Values[side] }) {
-			text := shorten(clean(s.text), limit(opts.Verbose, maxText)).String() + place
-			row := []string{differs, what, s.sides, text}
+		texts := bySide(q, func(side string) string { return l.Values[side] })
+		if most := limit(opts.Verbose, maxText); len(texts) == 2 {
+			a, b := apart(clean(texts[0].text), clean(texts[1].text), most)
+			texts[0].text, texts[1].text = a.String(), b.String()
+		} else {
+			for i := range texts {
+				texts[i].text = shorten(clean(texts[i].text), most).String()
+			}
+		}
+		for _, s := range texts {
+			row := []string{differs, what, s.sides, s.text + place}
 			if len(q.Sides) == 1 {
-				row = []string{differs, what, text}
+				row = slices.Delete(row, 2, 3)
 			}
 			rows = append(rows, row)
 			what, differs, place = "", "", ""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Normal returns the path of a request as locations are compared with it (RFC 3986, 6.2.2): without query and
@@ -11,6 +12,9 @@ import (
 // capitals. It decodes the escapes of letters, digits and -._~ but keeps all others, so %2F is no slash. Like
 // browsers, it takes a backslash for a slash. No path is "/". The result is its own Normal.
 func Normal(path string) string {
+	if isPlain(path) {
+		return path // as nearly all are
+	}
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
@@ -24,7 +28,7 @@ func Normal(path string) string {
 				i += 2
 			}
 		}
-		if unreserved(c) || !escaped && strings.IndexByte("/!$&'()*+,;=:@", c) >= 0 {
+		if unreserved(c) || !escaped && strings.IndexByte(inPath, c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "%%%02X", c)
@@ -32,6 +36,17 @@ func Normal(path string) string {
 	}
 	return withoutDots(b.String())
 }
+
+// isPlain reports whether there is nothing to change in a path.
+func isPlain(path string) bool {
+	odd := func(r rune) bool {
+		return r >= utf8.RuneSelf || !unreserved(byte(r)) && strings.IndexByte(inPath, byte(r)) < 0
+	}
+	return strings.HasPrefix(path, "/") && !strings.Contains(path, "/.") && strings.IndexFunc(path, odd) < 0
+}
+
+// inPath are the characters that a path can have besides unreserved ones.
+const inPath = "/!$&'()*+,;=:@"
 
 func unreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0

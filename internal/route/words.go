@@ -221,5 +221,16 @@ func leaves(what string, a, b any) (out []Difference) {
 	return out
 }
 
-// Describe returns a facet of the site in words.
-func (s *Site) Describe(f SiteFacet) string { return words(s.Facets[f].Tree()) }
+// Describe returns a facet of the site in words. Rules of the firewall are their names.
+func (s *Site) Describe(f SiteFacet) string {
+	tree := s.Facets[f].Tree()
+	firewall, _ := tree.(map[string]any)
+	if rules, _ := firewall["rules"].([]any); f == Firewall && len(rules) > 0 {
+		names := make([]any, 0, len(rules))
+		for _, rule := range objects(rules) {
+			names = append(names, rule["name"])
+		}
+		firewall["rules"] = names
+	}
+	return words(tree)
+}

@@ -88,3 +88,17 @@ func TestWordsTell(t *testing.T) {
 		}
 	})
 }
+
+func TestSiteInWords(t *testing.T) {
+	rule := map[string]any{"name": "a", "enabled": true}
+	for want, firewall := range map[string]any{
+		"on, rules: (a, a)":   map[string]any{"enabled": true, "rules": []any{rule, rule}},
+		"off, rules: (empty)": map[string]any{"enabled": false, "rules": []any{}},
+		"not set":             nil,
+		"odd":                 "odd",
+	} {
+		if got := Read(map[string]any{"firewall": firewall}).Describe(Firewall); got != want {
+			t.Errorf("%v: %q, want %q", firewall, got, want)
+		}
+	}
+}

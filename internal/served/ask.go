@@ -167,39 +167,23 @@ func find(side string, cdn *CDN, u URL) Found {
 	f.Object, f.Hostname, f.Note, f.site = cdn.String(), cdn.Hostname, cdn.Note, cdn.Site()
 	matching, unclear := f.site.Matching(u.Request)
 	f.winners = route.Select(matching)
+	var lines []int
+	if m := cdn.Manifest; m != nil {
+		f.File, f.Line, lines = m.Path, m.Line, cdn.lines()
+	}
 	all := make([]Match, 0, len(matching)+len(unclear))
 	for _, l := range slices.Concat(matching, unclear) {
-		var rules []route.Reading
+		m := Match{Path: l.Path, Host: l.Host, File: f.File, Rules: []string{}}
 		for _, reading := range route.Readings() {
 			if f.winners[reading] == l {
-				rules = append(rules, reading)
+				m.Rules = append(m.Rules, reading.String())
 			}
 		}
-		all = append(all, Match{Path: l.Path, Host: l.Host, Rules: words(rules)})
+		if lines != nil {
+			m.Line = lines[l.Index]
+		}
+		all = append(all, m)
 	}
 	f.Matching, f.Unclear = all[:len(matching)], all[len(matching):]
-	if m := cdn.Manifest; m != nil {
-		f.File, f.Line = m.Path, m.Line
-		for i, at := range m.Places(fields(m, slices.Concat(matching, unclear))) {
-			all[i].File, all[i].Line = m.Path, at[0]
-		}
-	}
 	return f
-}
-
-// fields returns where a manifest has locations, whose list may have become another by an apply.
-func fields(m *manifest.Object, locations []*route.Location) []string {
-	written := Reader(m.Spec)().Locations
-	out := make([]string, len(locations))
-	for i, l := range locations {
-		same := func(w route.Location) bool { return w.Path == l.Path && w.Host == l.Host }
-		index := l.Index
-		if index >= len(written) || !same(written[index]) {
-			index = slices.IndexFunc(written, same)
-		}
-		if out[i] = "spec.locations"; index >= 0 {
-			out[i] = fmt.Sprintf("spec.locations[%d]", index)
-		}
-	}
-	return out
 }

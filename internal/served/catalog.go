@@ -2,6 +2,7 @@ package served
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,6 +22,8 @@ type CDN struct {
 	Note string
 	// Site returns how the CDN serves requests.
 	Site func() *route.Site
+	// lines returns the line of each location in the manifest.
+	lines func() []int
 }
 
 // FromManifest returns the CDN of a manifest, or nil if its kind serves no hostname.
@@ -28,7 +31,9 @@ func FromManifest(o *manifest.Object) *CDN {
 	if o.Kind.SentOnce() || o.Host == "" {
 		return nil
 	}
-	return &CDN{Key: o.Key(), Hostname: o.Host, Manifest: o, Site: Reader(o.Spec)}
+	c := &CDN{Key: o.Key(), Hostname: o.Host, Manifest: o, Site: Reader(o.Spec)}
+	c.lines = sync.OnceValue(func() []int { return linesOf(o, c.Site()) })
+	return c
 }
 
 // FromLive returns the CDN of a live object, or nil if it serves nothing.
@@ -37,6 +42,27 @@ func FromLive(o kind.Object) *CDN {
 		return nil
 	}
 	return &CDN{Key: o.Key(), Hostname: o.Host, Site: Reader(o.Spec)}
+}
+
+// linesOf returns the line of each location of a site in a manifest whose list may differ from it: a line of the same
+// path and host, or else of the list.
+func linesOf(m *manifest.Object, site *route.Site) []int {
+	written := Reader(m.Spec)().Locations
+	fields := []string{"spec.locations"}
+	for i := range written {
+		fields = append(fields, fmt.Sprintf("spec.locations[%d]", i))
+	}
+	places := m.Places(fields)
+	lines := make([]int, len(site.Locations))
+	for i, l := range site.Locations {
+		same := func(w route.Location) bool { return w.Path == l.Path && w.Host == l.Host }
+		at := i
+		if at >= len(written) || !same(written[at]) {
+			at = slices.IndexFunc(written, same)
+		}
+		lines[i] = places[at+1][0]
+	}
+	return lines
 }
 
 // Reader returns a function that reads a spec, which is canonical JSON, once.

@@ -74,7 +74,7 @@ func (r *Request) lines(rules []route.Reading) []Line {
 	})
 	selected.Place = at
 	lines := []Line{selected}
-	for _, facet := range route.Facets() {
+	for facet := range route.Facet(len(route.Behaviour{})) {
 		l, isSet := r.line(facet.String(), func(f Found) *cell {
 			l := f.winners[rules[0]]
 			if l == nil {
@@ -110,7 +110,7 @@ func (r *Request) siteLines(plain bool) []Line {
 		}
 	}
 	lines := []Line{cdn}
-	for _, facet := range route.SiteFacets() {
+	for facet := range route.SiteFacet(len(route.Site{}.Facets)) {
 		l, isSet := r.line(facet.String(), func(f Found) *cell { return &cell{f.site.Facets[facet], f.site.Describe(facet)} })
 		if isSet && facet != route.Hostname {
 			lines = append(lines, l)
