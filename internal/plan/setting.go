@@ -83,7 +83,7 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 		return nil
 	}
 	if was == nil {
-		found := []Setting{{Path: now.Path, Field: "project", Now: "new", Consequence: "the base has no trueup.yaml"}}
+		found := []Setting{{Path: now.Path, Field: "project", Now: "new", Consequence: "this change adds trueup.yaml, so all its settings are new"}}
 		return append(found, p.compareOverrides(nil)...)
 	}
 	store := "trueup looks only here for what it sent before"

@@ -44,7 +44,7 @@ func TestSettingsThatDifferFromTheBase(t *testing.T) {
 		`purge.duplicate: <nil> → status [409], bodyRegex "x": this decides when`: func(_, now *plan.Project) {
 			now.Purge.Duplicate = plan.DuplicateSettings{Status: []int{409}, BodyRegex: "x"}
 		},
-		"project: <nil> → new: the base has no trueup.yaml": nil,
+		"project: <nil> → new: this change adds trueup.yaml, so all its settings are new": nil,
 		"overrides: CDN spec.tls.auto: map[ignore:true] → <nil>: trueup compares the field as its": func(was, _ *plan.Project) {
 			was.Overrides = []plan.Override{{Kind: "cdn", Path: "tls.auto", Ignore: true}}
 		},
