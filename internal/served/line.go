@@ -121,7 +121,7 @@ func (r *Request) siteLines(plain bool) []Line {
 	}
 	http, _ := r.line("plain HTTP", func(f Found) *cell {
 		tls, _ := f.site.Facets[route.TLS].Tree().(map[string]any)
-		text := "not known, because tls.forced is not set"
+		text := "unknown, because tls.forced is not set"
 		switch tls["forced"] {
 		case "true":
 			text = "sent on to TLS"
