@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -172,6 +173,26 @@ func (r *run) judgeLists(listed []*kind.Kind, lists map[string]kind.ListInfo) {
 			r.Doubts = append(r.Doubts, question+" If not, "+fix+".")
 		}
 	}
+}
+
+// Doubt returns what to ask, and what to do if the answer is no, if a workspace has none of the objects that most have.
+func Doubt(ctx context.Context, w *config.Platform) (question, fix string, err error) {
+	reader := api.NewReader(w.API)
+	defer reader.Close()
+	for _, k := range Kinds() {
+		question, fix := w.Workspace.NoneFound(k)
+		// The ledger of the environment must be created before it admits a token.
+		if question == "" || w.API.Endpoints[k.Area].Base == nil || w.Admit(ctx, k.Area) != nil {
+			continue
+		}
+		switch hasAny, err := reader.HasAny(ctx, k); {
+		case err != nil:
+			return "", "", err
+		case !hasAny:
+			return question, fix, nil
+		}
+	}
+	return "", "", nil
 }
 
 // choose makes an item of each selected live object, under the name that git has for it.

@@ -11,19 +11,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/api"
-	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/forge"
-	"trueup/internal/kind"
 	"trueup/internal/report"
 )
 
@@ -72,8 +68,8 @@ func (a *app) comment(ctx context.Context, opts commentOptions, file string) (do
 	if err != nil {
 		return doc, fmt.Errorf("read %s: %w", file, err)
 	}
-	if err := a.holdsNoToken(body); err != nil {
-		return doc, fmt.Errorf("%s: %w", file, err)
+	if name := a.config().TokenIn(body, forge.TokenVariables()...); name != "" {
+		return doc, fmt.Errorf("%s: it contains the token of %s, so trueup does not post it: find out how it got there, and replace the token", file, name)
 	}
 	ci, err := forge.Detect(a.env.Getenv, readEvent)
 	if err != nil {
@@ -178,34 +174,9 @@ func (a *app) readPost(file string) (string, error) {
 	return string(body), err
 }
 
-// shortestToken is the least length at which a token is looked for in a text.
-const shortestToken = 8
-
-// holdsNoToken refuses a text with a token in it: what is posted, many can read.
-func (a *app) holdsNoToken(body string) error {
-	names := slices.Concat(hostTokens(forge.GitHub), hostTokens(forge.GitLab))
-	for _, area := range kind.Areas() {
-		names = append(names, config.Variable(area, "TOKEN"))
-	}
-	for _, name := range names {
-		if token := strings.TrimSpace(a.env.Getenv(name)); len(token) >= shortestToken && strings.Contains(body, token) {
-			return fmt.Errorf("it contains the token of %s, so trueup does not post it: find out how it got there, and replace the token", name)
-		}
-	}
-	return nil
-}
-
 func readEvent(name string) ([]byte, error) {
 	data, _, err := files.Read(name, forge.MaxEvent)
 	return data, err
-}
-
-// hostTokens returns the variables that may have the token of a code host, the first that wins.
-func hostTokens(h forge.Host) []string {
-	if h == forge.GitLab {
-		return []string{"TRUEUP_FORGE_TOKEN", "GITLAB_TOKEN"}
-	}
-	return []string{"TRUEUP_FORGE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"}
 }
 
 // codeHost opens the client of the host that CI names.
@@ -222,16 +193,8 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 			a.log(slog.LevelInfo, fmt.Sprintf("%s: %d %s", op, status, http.StatusText(status)))
 		}
 	}
-	names := hostTokens(ci.Host)
-	for _, name := range names {
-		text := a.env.Getenv(name)
-		if text == "" {
-			continue
-		}
-		if o.Token, err = api.NewToken(text); err != nil {
-			return nil, fmt.Errorf("%s: %w: store it again", name, err)
-		}
-		return forge.Open(ci, o)
+	if o.Token, err = ci.Host.Token(a.env.Getenv); err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no token to comment with: set %s", strings.Join(names, " or "))
+	return forge.Open(ci, o)
 }

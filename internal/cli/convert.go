@@ -17,7 +17,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
-	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/purge"
@@ -81,30 +80,12 @@ func (o convertOptions) check() error {
 	)
 }
 
-// route returns the target envelope. A vendor is valid if a kind has an envelope with its name.
-func (o convertOptions) route(p project.Project) (manifest.Route, error) {
-	r := manifest.Route{Vendor: o.vendor, Workspace: cmp.Or(o.namespace, p.Workspace.Name)}
-	if o.namespace != "" && p.Exists() && o.namespace != p.Workspace.Name {
-		return r, fmt.Errorf("--namespace is %s, and the workspace of trueup.yaml is %s: convert manifests in the project of their workspace",
-			o.namespace, p.Workspace.Name)
-	}
-	if o.vendor == "" {
-		return r, nil
-	}
-	for _, k := range kind.All() {
-		if _, ok := k.AliasVersion(o.vendor); ok {
-			return r, nil
-		}
-	}
-	return r, fmt.Errorf("--vendor is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", o.vendor)
-}
-
 func (a *app) convert(opts convertOptions, paths []string) (doc report.Document, err error) {
 	p, err := a.findProject()
 	if err != nil {
 		return doc, err
 	}
-	route, err := opts.route(p)
+	route, err := manifest.NewRoute(opts.vendor, opts.namespace, p.Workspace.Name)
 	intoFiles := opts.write || opts.dir != ""
 	if err = cmp.Or(err, refuse(intoFiles && slices.Contains(paths, "-"), "standard input has no file to write to: remove --write and --dir")); err != nil {
 		return doc, err
@@ -120,7 +101,7 @@ func (a *app) convert(opts convertOptions, paths []string) (doc report.Document,
 		findings = append(findings, wrong...)
 		converted = append(converted, manifest.Tidied{Text: t, To: to})
 		for _, d := range docs {
-			notes = append(notes, fmt.Sprintf("%s:%d: %s: %s", t.Path, d.Line, d.Key, conversion(d)))
+			notes = append(notes, fmt.Sprintf("%s:%d: %s", t.Path, d.Line, d))
 		}
 	}
 	if err := a.refused(findings); err != nil {
@@ -167,7 +148,7 @@ func (a *app) writeConverted(opts convertOptions, converted []manifest.Tidied) (
 		if !f.Changes() {
 			continue
 		}
-		if err := replaceText(f.Text, f.To); err != nil {
+		if err := f.Replace(f.To); err != nil {
 			return doc, err
 		}
 		say(&doc, "converted %s", f.Path)
@@ -218,24 +199,6 @@ func (a *app) writeToFolder(dir string, converted []manifest.Tidied) (doc report
 	return doc, err
 }
 
-// conversion says what was done to a document.
-func conversion(d manifest.Rerouted) string {
-	namespace := ""
-	if d.Namespace != "" {
-		namespace = ", metadata.namespace " + d.Namespace
-	}
-	_, known := kind.ForEnvelope(d.From, d.Key.Kind)
-	switch {
-	case !known:
-		return fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)
-	case d.To == "":
-		return "unchanged: it has only one envelope"
-	case d.From == d.To:
-		return "unchanged: it says " + d.To + " already" + namespace
-	}
-	return d.From + " became " + d.To + namespace
-}
-
 // convertURLs makes manifests from lists of addresses.
 func (a *app) convertURLs(ctx context.Context, opts convertOptions, paths []string) (doc report.Document, err error) {
 	into := compose.Options{Name: opts.name, Dir: cmp.Or(opts.dir, compose.ToStdout)}
@@ -249,55 +212,17 @@ func (a *app) convertURLs(ctx context.Context, opts convertOptions, paths []stri
 	if err != nil {
 		return doc, err
 	}
-	if err := a.findingsBeside(l.Findings, paths).Refuse("the manifests are invalid, and nothing was written"); err != nil {
-		if !l.Project.Exists() {
-			err = fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err)
-		}
-		return doc, err
-	}
-	hosts := slices.Clone(opts.cdns)
-	for _, o := range compose.Hosting(l.Set) {
-		hosts = append(hosts, o.Host)
-	}
-	if len(hosts) == 0 {
-		return doc, errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
-	}
 	texts, findings, err := a.texts(l.Project, paths)
 	if err = errors.Join(err, a.refused(findings)); err != nil {
 		return doc, err
 	}
-	src, total, err := compose.FromLists(purge.Legacy{
-		Hosts: purge.NewHosts(hosts), Service: l.Project.Purge.DeprecatedURL, Host: opts.host, Query: opts.query,
-	}, texts)
+	env := a.composeEnv(ctx, l)
+	src, err := compose.FromLists(env, opts.cdns, purge.Legacy{Host: opts.host, Query: opts.query}, texts)
 	if err != nil {
 		return doc, err
 	}
-	env := a.composeEnv(ctx, l)
 	if doc, err = a.compose(ctx, env, into, src); err != nil {
 		return doc, err
 	}
-	src.LogPlaces(env)
-	if n := len(src.Unplaced); n > 0 {
-		err = exit.With(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", n, total))
-	}
-	return doc, err
-}
-
-// findingsBeside removes findings about the lists, which may be among the manifests, and about other
-// documents that can hold no object.
-func (a *app) findingsBeside(findings diag.List, lists []string) diag.List {
-	named := map[string]bool{}
-	for _, name := range lists {
-		named[a.full(name)] = true
-	}
-	return slices.DeleteFunc(slices.Clone(findings), func(f diag.Finding) bool {
-		if named[a.full(f.Path)] {
-			return true
-		}
-		if !manifest.HoldsNothing(f) {
-			return false
-		}
-		a.log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message))
-		return true
-	})
+	return doc, src.CheckPlaces(env)
 }

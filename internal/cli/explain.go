@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/api"
 	"trueup/internal/explain"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -79,17 +78,12 @@ func (a *app) explainField(ctx context.Context, topic string, live bool) (doc re
 
 // getLive reads one object, and can do nothing else.
 func (a *app) getLive(ctx context.Context, l project.Loaded, t explain.Topic) (kind.Object, error) {
-	if !t.Kind.Can(kind.Get) {
-		return kind.Object{}, fmt.Errorf("the platform has no way to read a %s", t.Kind.Name)
-	}
 	w, err := a.openPlatform(ctx, l.Project, l.Set)
 	if err != nil {
 		return kind.Object{}, err
 	}
 	defer w.Close()
-	reader := api.NewReader(w.API)
-	defer reader.Close()
-	return reader.Get(ctx, t.Kind, t.Name)
+	return w.Get(ctx, t.Kind, t.Name)
 }
 
 // completeTopics offers rules, kinds and files, then objects or fields.

@@ -13,7 +13,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/exit"
-	"trueup/internal/files"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
@@ -144,26 +143,11 @@ func (a *app) writeFormatted(list []fmtFile) {
 		if !f.Changed {
 			continue
 		}
-		if err := replaceText(f.Text, f.To); err != nil {
+		if err := f.Replace(f.To); err != nil {
 			f.Changed, f.Error = false, err.Error()
 			a.log(slog.LevelError, f.Error)
 		}
 	}
-}
-
-// replaceText changes the content of a file that was read, unless it was written to since.
-func replaceText(t manifest.Text, content []byte) error {
-	root := files.Root(t.FS)
-	if root == nil {
-		return fmt.Errorf("%s: it is not writable", t.Path)
-	}
-	if !files.Same(root, files.File{Name: t.Name, Content: t.Data}) {
-		return fmt.Errorf("%s changed while it was read: run trueup again when nothing writes to it", t.Path)
-	}
-	if err := files.Replace(root, files.File{Name: t.Name, Content: content}); err != nil {
-		return fmt.Errorf("%s: %w", t.Path, errors.Unwrap(err))
-	}
-	return nil
 }
 
 // fmtPipe returns the formatted text of standard input. Messages go to standard error.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/adopt"
-	"trueup/internal/api"
 	"trueup/internal/files"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -258,22 +257,7 @@ func (a *app) doubtWorkspace(ctx context.Context, s *scaffold.Setup) (doubt, fix
 		return "", "", err
 	}
 	defer w.Close()
-	reader := api.NewReader(w.API)
-	defer reader.Close()
-	for _, k := range adopt.Kinds() {
-		doubt, fix = w.Workspace.NoneFound(k)
-		// The ledger of the environment must be created before it admits a token.
-		if doubt == "" || w.API.Endpoints[k.Area].Base == nil || w.Admit(ctx, k.Area) != nil {
-			continue
-		}
-		switch hasAny, err := reader.HasAny(ctx, k); {
-		case err != nil:
-			return "", "", err
-		case !hasAny:
-			return doubt, fix, nil
-		}
-	}
-	return "", "", nil
+	return adopt.Doubt(ctx, w)
 }
 
 // saySetup lists the files with what init did, and shows what to add to files that it left alone.

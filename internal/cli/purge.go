@@ -7,16 +7,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/compose"
-	"trueup/internal/config"
-	"trueup/internal/kind"
-	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/purge"
@@ -86,9 +82,8 @@ func (a *app) checkCompose(opts compose.Options) error {
 
 func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.Env {
 	return compose.Env{
-		Loaded: l, Cwd: a.dir(), Now: a.env.Now(), Sandbox: a.global.sandbox, Log: a.log,
-		Requests: func(ctx context.Context, more []kind.Key) (compose.Known, error) { return a.requests(ctx, l, more) },
-		Before:   sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).Past(ctx, "", true).Set, &manifest.Set{}) }),
+		Options: a.config(), Loaded: l,
+		Before: sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).Past(ctx, "", true).Set, &manifest.Set{}) }),
 		Load: func(ctx context.Context, more ...manifest.Source) (project.Loaded, error) {
 			return a.load(ctx, nil, false, more...)
 		},
@@ -110,28 +105,6 @@ func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options
 	return report.Document{Data: result, Messages: result.Lines()}, nil
 }
 
-// requests reads what the ledger has about requests in git, about others that were sent lately,
-// and about more keys. It asks the platform nothing.
-func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (known compose.Known, err error) {
-	if !l.Project.Exists() && !a.global.sandbox {
-		return compose.Known{View: ledger.View{
-			Problem: "there is no trueup.yaml " + a.searched() + ", so trueup knows none", Fix: "run trueup init, or try --sandbox",
-		}}, nil
-	}
-	keys := slices.Clone(more)
-	for _, o := range l.Set.Objects {
-		if o.Kind.RequestOnly() {
-			keys = append(keys, o.Key())
-		}
-	}
-	err = a.config().WithLedger(ctx, l.Project, l.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
-		known.View, err = l.View(ctx, keys)
-		known.At = w.API.Now()
-		return err
-	})
-	return known, err
-}
-
 func newPurgeList(a *app) *cobra.Command {
 	var all bool
 	var only []string
@@ -140,26 +113,7 @@ func newPurgeList(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		known, err := a.requests(ctx, l, nil)
-		if err != nil {
-			known.View = ledger.Unreadable(err)
-		}
-		if all && known.View.Problem == "" {
-			err := a.config().WithLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
-				records, err := l.List(ctx)
-				for _, rec := range records {
-					if _, there := known.View.Records[rec.Key]; !there && rec.State != "" {
-						known.View.Records[rec.Key] = rec
-					}
-				}
-				return err
-			})
-			if err != nil {
-				return doc, err
-			}
-		}
-		list := compose.List(l.Set, known, l.Project.Partly(a.dir(), paths), only)
-		list.Sandbox = a.global.sandbox
+		list := compose.List(ctx, a.composeEnv(ctx, l), paths, only, all)
 		return report.Document{Data: list, Text: func(out report.Lines, opts report.Options) { writePurges(out, list, opts) }}, nil
 	})
 	f := cmd.Flags()

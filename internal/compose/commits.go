@@ -24,7 +24,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	if mappings == nil {
 		return errors.New("trueup does not know which path serves the files: add --map 'FROM -> TO', such as --map 'public/ -> /'")
 	}
-	r, err := git.At(ctx, g.Cwd)
+	r, err := git.At(ctx, g.Env.Dir)
 	if err != nil {
 		return err
 	}

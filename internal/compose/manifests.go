@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/git"
@@ -26,6 +27,35 @@ import (
 type Known struct {
 	View ledger.View
 	At   time.Time
+}
+
+// requests reads what the ledger has about requests in git, about others that were sent lately, about more keys, and with
+// all about every request. It asks the platform nothing.
+func (e Env) requests(ctx context.Context, more []kind.Key, all bool) (known Known, err error) {
+	if !e.Project.Exists() && !e.Sandbox {
+		known.View.Problem, known.View.Fix = "there is no trueup.yaml, so trueup knows none", "run trueup init, or try --sandbox"
+		return known, nil
+	}
+	keys := slices.Clone(more)
+	for _, o := range e.Set.Objects {
+		if o.Kind.RequestOnly() {
+			keys = append(keys, o.Key())
+		}
+	}
+	err = e.WithLedger(ctx, e.Project, e.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
+		known.At = w.API.Now()
+		if known.View, err = l.View(ctx, keys); err != nil || known.View.Problem != "" || !all {
+			return err
+		}
+		records, err := l.List(ctx)
+		for _, rec := range records {
+			if rec.State != "" {
+				known.View.Records[rec.Key] = rec
+			}
+		}
+		return err
+	})
+	return known, err
 }
 
 // These folders have the purges and the snapshots of a project that has no folder of them yet.
@@ -93,7 +123,7 @@ func (m *maker) findFolder() error {
 		m.folder = m.usual()
 		return nil
 	}
-	m.folder = files.FolderAt(m.Cwd, m.Dir)
+	m.folder = files.FolderAt(m.Env.Dir, m.Dir)
 	if info, err := os.Stat(m.folder.Base); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is not a folder: create it first", m.Dir)
 	}
@@ -110,16 +140,16 @@ func (m *maker) usual() files.Folder {
 	}
 	switch folders := slices.Sorted(maps.Keys(counts)); {
 	case len(folders) > 0:
-		return files.FolderAt(m.Cwd, slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
+		return files.FolderAt(m.Env.Dir, slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
 	case !m.Project.Exists():
-		return files.FolderAt(m.Cwd, m.fallback)
+		return files.FolderAt(m.Env.Dir, m.fallback)
 	}
 	for _, name := range m.Project.Manifests {
 		if info, err := os.Stat(filepath.Join(m.Project.Dir, name)); err == nil && info.IsDir() {
-			return m.Project.Folder(m.Cwd, filepath.Join(name, m.fallback))
+			return m.Project.Folder(m.Env.Dir, filepath.Join(name, m.fallback))
 		}
 	}
-	return m.Project.Folder(m.Cwd, m.fallback)
+	return m.Project.Folder(m.Env.Dir, m.fallback)
 }
 
 func (m *maker) compose() {
@@ -139,7 +169,7 @@ func (m *maker) compose() {
 
 func (m *maker) askLedger(ctx context.Context) {
 	var err error
-	m.known, err = m.Requests(ctx, m.keys(shortest))
+	m.known, err = m.requests(ctx, m.keys(shortest), false)
 	if m.unknown = m.known.View.Problem; err != nil {
 		m.unknown = diag.OneLine(err)
 	}
@@ -179,7 +209,7 @@ func (m *maker) keys(digits int) []kind.Key {
 	case m.commits.Head != "":
 		base = m.commits.At.Format("20060102") + "-" + m.commits.Head[:shortest]
 	default:
-		base = m.Now.UTC().Format("20060102")
+		base = m.Now().UTC().Format("20060102")
 	}
 	keys := make([]kind.Key, len(m.made))
 	for i, r := range m.made {
@@ -193,7 +223,7 @@ func (m *maker) findNames(ctx context.Context) (err error) {
 	for digits := shortest; digits <= longest; digits *= 2 {
 		keys := m.keys(digits)
 		if digits > shortest && m.unknown == "" {
-			if m.known, err = m.Requests(ctx, keys); err != nil {
+			if m.known, err = m.requests(ctx, keys, false); err != nil {
 				return err
 			}
 		}
@@ -334,7 +364,7 @@ func (m *maker) write(context.Context) error {
 		if r.Status == files.Kept {
 			return fmt.Errorf("%s exists with other content and stays as it is", r.File)
 		}
-		if !m.Project.Reads(m.Cwd, m.folder.Full(r.fileName())) {
+		if !m.Project.Reads(m.Env.Dir, m.folder.Full(r.fileName())) {
 			m.warn("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
 		}
 	}

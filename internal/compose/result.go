@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/purge"
 )
@@ -272,13 +272,19 @@ func Statuses() []string {
 	return list
 }
 
-// List returns the purges with one of the statuses, or all of them.
-func List(set *manifest.Set, known Known, partOfTree bool, statuses []string) Listing {
+// List returns the purges in git and those that were sent lately, or all with those that are only in the ledger. It selects
+// by statuses, if there are some. The manifests are those of paths.
+func List(ctx context.Context, env Env, paths, statuses []string, all bool) Listing {
+	known, err := env.requests(ctx, nil, all)
+	if err != nil {
+		known.View = ledger.Unreadable(err)
+	}
+	partOfTree := env.Project.Partly(env.Dir, paths)
 	l := Listing{
-		Format: listingFormat, PartOfTree: partOfTree, Ledger: known.View.ID, At: known.At,
+		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: known.View.ID, At: known.At,
 		Problem: known.View.Problem, Fix: known.View.Fix, Purges: []ListedPurge{}, Hosts: []ListedHost{},
 	}
-	requests, hosts := plan.Requests(set, known.View, known.At)
+	requests, hosts := plan.Requests(env.Set, known.View, known.At)
 	for _, r := range requests {
 		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
 		if r.Manifest != nil {

@@ -36,7 +36,7 @@ func WriteSnapshot(ctx context.Context, env Env, o Options, by, disk string) (Sn
 	m := &maker{Env: env, Options: o, by: by, fallback: snapshotsFolder, Source: Source{head: []string{"of the disk " + disk}}}
 	m.kind = kinds[slices.IndexFunc(kinds, func(k *kind.Kind) bool { return k.CreateOnly() && len(k.DiskField) > 0 })]
 	if m.Name == "" {
-		m.Name = strings.Trim(strings.Map(nameRune, strings.ToLower(disk)), "-.") + m.Now.UTC().Format("-2006-01-02")
+		m.Name = strings.Trim(strings.Map(nameRune, strings.ToLower(disk)), "-.") + m.Now().UTC().Format("-2006-01-02")
 	}
 	r := &request{spec: specOf(m.kind, disk), namespace: m.namespace()}
 	r.digest, r.Key = plan.SpecDigest(m.kind, r.spec), kind.Key{Kind: m.kind.Name, Name: m.Name}
@@ -92,7 +92,7 @@ func (m *maker) isFree(ctx context.Context) (err error) {
 	if o := m.Set.Find(key); o != nil {
 		return fmt.Errorf("%s is in git, in %s: choose another --name", key, o.Path)
 	}
-	m.known, err = m.Requests(ctx, []kind.Key{key})
+	m.known, err = m.requests(ctx, []kind.Key{key}, false)
 	problem := m.known.View.Problem
 	if err != nil {
 		problem = diag.OneLine(err)

@@ -13,10 +13,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
@@ -58,13 +59,8 @@ func (o Options) Check() error {
 
 // Env is where a run works, with the project and its manifests.
 type Env struct {
+	config.Options
 	project.Loaded
-	Cwd     string
-	Now     time.Time
-	Sandbox bool
-	Log     func(slog.Level, string) // shows the user a message beside the result
-	// Requests reads what the ledger has about the purges in git and about more.
-	Requests func(ctx context.Context, more []kind.Key) (Known, error)
 	// Before returns the manifests that this change edits or removes, as the base of the branch has them.
 	Before func() *manifest.Set
 	// Load reads the manifests of the project with more beside them.
@@ -83,6 +79,7 @@ type Source struct {
 	// commits is what FromGit compares. served has all that HEAD serves, nil if it is not known.
 	commits git.Range
 	served  []purge.Wanted
+	entries int // how many FromLists read
 }
 
 // The bounds of lists and of sitemaps, which have at most 50 MB; and how many lines say what is wrong.
@@ -307,7 +304,7 @@ func oneLine(text string) string {
 
 // addSitemap adds the pages of a sitemap. It fetches none of the addresses.
 func (g *gatherer) addSitemap(name string) error {
-	content, _, err := files.Read(files.Absolute(g.Cwd, name), maxList)
+	content, _, err := files.Read(files.Absolute(g.Env.Dir, name), maxList)
 	if err != nil {
 		return err
 	}
@@ -361,14 +358,25 @@ func (g *gatherer) check() error {
 	return nil
 }
 
-// FromLists reads lists of addresses to purge, of the older purge service or of a program. It also
-// returns the number of entries.
-func FromLists(legacy purge.Legacy, lists []manifest.Text) (src Source, total int, err error) {
+// FromLists reads lists of addresses to purge, of the older purge service or of a program. Besides the CDNs in git, it
+// knows those with the hostnames cdns.
+func FromLists(env Env, cdns []string, legacy purge.Legacy, lists []manifest.Text) (src Source, err error) {
+	if err := env.refuseOthers(lists); err != nil {
+		return src, err
+	}
+	hosts := slices.Clone(cdns)
+	for _, o := range Hosting(env.Set) {
+		hosts = append(hosts, o.Host)
+	}
+	if len(hosts) == 0 {
+		return src, errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
+	}
+	legacy.Hosts, legacy.Service = purge.NewHosts(hosts), env.Project.Purge.DeprecatedURL
 	src.head = []string{"from lists of addresses"}
 	for _, t := range lists {
 		lines, err := purge.ReadLegacyList(t.Data)
 		if err != nil {
-			return src, 0, fmt.Errorf("%s: %w", t.Path, err)
+			return src, fmt.Errorf("%s: %w", t.Path, err)
 		}
 		for _, line := range lines {
 			wanted, err := legacy.Place(line.Text)
@@ -378,13 +386,34 @@ func FromLists(legacy purge.Legacy, lists []manifest.Text) (src Source, total in
 			}
 			src.Wanted = append(src.Wanted, wanted...)
 		}
-		total += len(lines)
+		src.entries += len(lines)
 	}
-	return src, total, nil
+	return src, nil
 }
 
-// LogPlaces logs which entries of lists have no place, and what else is purged with the others.
-func (s Source) LogPlaces(env Env) {
+// refuseOthers returns an error if manifests are invalid. The lists may be among them, and so may documents that can
+// hold no object.
+func (e Env) refuseOthers(lists []manifest.Text) error {
+	full := func(name string) string { return files.Absolute(e.Dir, name) }
+	findings := slices.DeleteFunc(slices.Clone(e.Findings), func(f diag.Finding) bool {
+		if slices.ContainsFunc(lists, func(t manifest.Text) bool { return full(t.Path) == full(f.Path) }) {
+			return true
+		}
+		if !manifest.HoldsNothing(f) {
+			return false
+		}
+		e.warn("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message)
+		return true
+	})
+	err := findings.Refuse("the manifests are invalid, and nothing was written")
+	if err != nil && !e.Project.Exists() {
+		err = fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err)
+	}
+	return err
+}
+
+// CheckPlaces logs what else is purged with the entries of lists. It returns an error if some have no place.
+func (s Source) CheckPlaces(env Env) error {
 	withSubdomains := map[string]bool{}
 	for _, w := range s.Wanted {
 		if w.Subdomain != "" {
@@ -397,4 +426,8 @@ func (s Source) LogPlaces(env Env) {
 	for _, u := range s.Unplaced {
 		env.warn("%s", u)
 	}
+	if s.Unplaced == nil {
+		return nil
+	}
+	return exit.With(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", len(s.Unplaced), s.entries))
 }

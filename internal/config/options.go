@@ -143,6 +143,13 @@ func (w *Platform) Client(writesPerSecond float64) *api.Client {
 	return api.NewClient(cfg)
 }
 
+// Get reads one live object.
+func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {
+	reader := api.NewReader(w.API)
+	defer reader.Close()
+	return reader.Get(ctx, k, name)
+}
+
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
 	s, err := o.Settings()

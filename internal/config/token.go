@@ -312,3 +312,19 @@ func printedToken(out []byte, now time.Time) (string, error) {
 	}
 	return answer.Token, nil
 }
+
+// shortestToken is the least length at which TokenIn looks for a token.
+const shortestToken = 8
+
+// TokenIn returns the variable whose token is in a text, or "". It looks for those of the areas, and of more variables.
+func (o Options) TokenIn(text string, more ...string) string {
+	for _, area := range kind.Areas() {
+		more = append(more, Variable(area, "TOKEN"))
+	}
+	for _, name := range more {
+		if token := strings.TrimSpace(o.Getenv(name)); len(token) >= shortestToken && strings.Contains(text, token) {
+			return name
+		}
+	}
+	return ""
+}

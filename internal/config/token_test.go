@@ -224,3 +224,16 @@ func TestATokenCommandEndsInTime(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
+
+// TestTokenIn: what is posted must not have a token. A short one is no token, and could be in any text.
+func TestTokenIn(t *testing.T) {
+	env := map[string]string{"TRUEUP_DELIVERY_TOKEN": " secret-token-1\n", "TRUEUP_COMPUTE_TOKEN": "a", "GH_TOKEN": "secret-token-2"}
+	o := Options{Getenv: func(name string) string { return env[name] }}
+	for text, want := range map[string]string{
+		"a plan": "", "secret-token-1": "TRUEUP_DELIVERY_TOKEN", "xsecret-token-2x": "GH_TOKEN",
+	} {
+		if got := o.TokenIn(text, "GH_TOKEN", "GITLAB_TOKEN"); got != want {
+			t.Errorf("%q has the token of %q, want %q", text, got, want)
+		}
+	}
+}

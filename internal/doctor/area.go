@@ -37,8 +37,8 @@ type areaChecks struct {
 func (c *areaChecks) checkAll(ctx context.Context) {
 	e, first := c.endpoint(), true
 	isNeeded := e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || slices.Contains(c.areas(), c.area)
-	check := func(name string, run func(context.Context) Finding) {
-		f := Finding{Status: Skipped, Says: "no manifest needs it", Follows: !first}
+	check := func(name string, run func(context.Context) Check) {
+		f := Check{Status: Skipped, Says: "no manifest needs it", Follows: !first}
 		if isNeeded {
 			f = run(ctx)
 		}
@@ -51,14 +51,14 @@ func (c *areaChecks) checkAll(ctx context.Context) {
 	check("clock", c.checkClock)
 	for _, k := range kind.All() {
 		if k.Area == c.area {
-			check(k.Name, func(ctx context.Context) Finding { return c.checkKind(ctx, k) })
+			check(k.Name, func(ctx context.Context) Check { return c.checkKind(ctx, k) })
 		}
 	}
 }
 
 func (c *areaChecks) endpoint() api.Endpoint { return c.platform.API.Endpoints[c.area] }
 
-func (c *areaChecks) checkToken(ctx context.Context) Finding {
+func (c *areaChecks) checkToken(ctx context.Context) Check {
 	e := c.endpoint()
 	switch {
 	case !e.Token.IsZero():
@@ -81,7 +81,7 @@ func (c *areaChecks) checkToken(ctx context.Context) Finding {
 }
 
 // checkConnection sends a request without a token.
-func (c *areaChecks) checkConnection(ctx context.Context) Finding {
+func (c *areaChecks) checkConnection(ctx context.Context) Check {
 	if wrong := c.addressErrs[c.area]; wrong != nil {
 		return fail(exit.Error, wrong.Error(), "")
 	}
@@ -130,7 +130,7 @@ func (c *areaChecks) connectionFix(err error) string {
 	return "check the address"
 }
 
-func (c *areaChecks) checkCertificate(context.Context) Finding {
+func (c *areaChecks) checkCertificate(context.Context) Check {
 	switch {
 	case c.seen.Expires.IsZero() && c.connected:
 		return follow("none: plain http on loopback")
@@ -149,7 +149,7 @@ func (c *areaChecks) checkCertificate(context.Context) Finding {
 	return ok(says + ", " + days + " from now")
 }
 
-func (c *areaChecks) checkClock(context.Context) Finding {
+func (c *areaChecks) checkClock(context.Context) Check {
 	server := c.seen.Clock.Server
 	switch {
 	case !c.connected:
@@ -168,7 +168,7 @@ func (c *areaChecks) checkClock(context.Context) Finding {
 	return warn(fmt.Sprintf("the platform's is %s %s this machine's", ahead.Abs().Round(time.Minute), word), "set this machine's clock")
 }
 
-func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
+func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Check {
 	switch {
 	case !k.Can(kind.List) && !k.Can(kind.Get):
 		return skip(untried(k))
@@ -195,8 +195,8 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	return f
 }
 
-// readable is the finding for a kind that can be read. It doubts the workspace if that has none of the kind.
-func (c *areaChecks) readable(k *kind.Kind, may []string, isEmpty bool) Finding {
+// readable is the check of a kind that can be read. It doubts the workspace if that has none of the kind.
+func (c *areaChecks) readable(k *kind.Kind, may []string, isEmpty bool) Check {
 	if question, fix := c.report.Workspace.NoneFound(k); question != "" && isEmpty && !c.Sandbox {
 		return warn(question, fix)
 	}

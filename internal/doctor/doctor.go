@@ -56,7 +56,7 @@ type Report struct {
 	Sandbox  bool   `json:"sandbox"`
 	// Settings and Checks are in the order in which they are shown.
 	Settings  []Setting            `json:"settings"`
-	Checks    []Finding            `json:"checks"`
+	Checks    []Check              `json:"checks"`
 	Workspace *kind.Workspace      `json:"workspace,omitempty"`
 	Origins   map[kind.Area]string `json:"origins"`
 	Ledger    struct {
@@ -69,11 +69,11 @@ type Report struct {
 	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
 }
 
-// Finding is how a check ended.
-type Finding struct {
+// Check is a check, and how it ended.
+type Check struct {
 	// Group is project, an area, ledger or machine.
 	Group  string `json:"group"`
-	Check  string `json:"check"`
+	Name   string `json:"check"`
 	Status Status `json:"status"`
 	Says   string `json:"says"`
 	Fix    string `json:"fix,omitempty"`
@@ -93,16 +93,16 @@ const (
 	Skipped Status = "skipped"
 )
 
-func ok(says string) Finding   { return Finding{Status: OK, Says: says} }
-func skip(says string) Finding { return Finding{Status: Skipped, Says: says} }
+func ok(says string) Check   { return Check{Status: OK, Says: says} }
+func skip(says string) Check { return Check{Status: Skipped, Says: says} }
 
 // follow skips a check for a reason that another check gives.
-func follow(says string) Finding { return Finding{Status: Skipped, Says: says, Follows: true} }
+func follow(says string) Check { return Check{Status: Skipped, Says: says, Follows: true} }
 
-func warn(says, fix string) Finding { return Finding{Status: Warning, Says: says, Fix: fix} }
+func warn(says, fix string) Check { return Check{Status: Warning, Says: says, Fix: fix} }
 
-func fail(code int, says, fix string) Finding {
-	return Finding{Status: Failed, code: code, Says: says, Fix: fix}
+func fail(code int, says, fix string) Check {
+	return Check{Status: Failed, code: code, Says: says, Fix: fix}
 }
 
 type examiner struct {
@@ -170,12 +170,12 @@ func (e *examiner) checkAll(ctx context.Context) {
 	e.add("machine", "terminal", ok(e.Terminal))
 }
 
-func (e *examiner) add(group, check string, f Finding) {
-	f.Group, f.Check = group, check
+func (e *examiner) add(group, check string, f Check) {
+	f.Group, f.Name = group, check
 	e.report.Checks = append(e.report.Checks, f)
 }
 
-func (e *examiner) checkProject() Finding {
+func (e *examiner) checkProject() Check {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
 		return fail(exit.Error, e.ProjectErr.Error(), "correct the file; trueup schema project describes it")
@@ -189,7 +189,7 @@ func (e *examiner) checkProject() Finding {
 	return fail(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
-func (e *examiner) checkManifests() Finding {
+func (e *examiner) checkManifests() Check {
 	switch {
 	case e.SetErr != nil:
 		return fail(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
@@ -202,7 +202,7 @@ func (e *examiner) checkManifests() Finding {
 }
 
 // checkEditor warns of a schema for editors that another version wrote.
-func (e *examiner) checkEditor() Finding {
+func (e *examiner) checkEditor() Check {
 	const name, most = kind.EditorSchemaFile, 1 << 20
 	if !e.Project.Exists() {
 		return follow("no trueup.yaml")
@@ -222,7 +222,7 @@ func (e *examiner) checkEditor() Finding {
 	return skip(name + " was edited by hand")
 }
 
-func (e *examiner) checkSettings() Finding {
+func (e *examiner) checkSettings() Check {
 	switch {
 	case e.sandboxErr != nil:
 		return fail(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
@@ -239,7 +239,7 @@ func (e *examiner) checkSettings() Finding {
 }
 
 // checkLedger reads the first record of the ledger, as every run does.
-func (e *examiner) checkLedger(ctx context.Context) Finding {
+func (e *examiner) checkLedger(ctx context.Context) Check {
 	if !e.Project.Exists() && !e.Sandbox {
 		return skip("no trueup.yaml names a ledger")
 	}
@@ -273,7 +273,7 @@ func (e *examiner) areas() []kind.Area { return cmp.Or(e.Set, &manifest.Set{}).A
 func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
 
 // checkHistory says whether this machine would notice a ledger that was rolled back.
-func (e *examiner) checkHistory() Finding {
+func (e *examiner) checkHistory() Check {
 	switch {
 	case !e.hasLedger():
 		return follow("needs the ledger")
@@ -284,7 +284,7 @@ func (e *examiner) checkHistory() Finding {
 }
 
 // checkProof says what is known of second requests with the same name.
-func (e *examiner) checkProof(area kind.Area) Finding {
+func (e *examiner) checkProof(area kind.Area) Check {
 	if !e.hasLedger() {
 		return follow("needs the ledger")
 	}
@@ -298,7 +298,7 @@ func (e *examiner) checkProof(area kind.Area) Finding {
 }
 
 // checkGit looks for the programs that a ledger in git needs.
-func (e *examiner) checkGit(ctx context.Context) Finding {
+func (e *examiner) checkGit(ctx context.Context) Check {
 	needed := e.platform != nil && strings.HasPrefix(e.platform.Ledger.Store, "git:")
 	says, err := git.Version(ctx)
 	switch {

@@ -67,6 +67,9 @@ func (t Topic) Values(set *manifest.Set, ws kind.Workspace, get func() (kind.Obj
 		}
 		return out, nil
 	}
+	if !t.Kind.Can(kind.Get) {
+		return nil, fmt.Errorf("the platform has no way to read a %s", t.Kind.Name)
+	}
 	object, err := get()
 	isLive := err == nil
 	out.Live = &isLive

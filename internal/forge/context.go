@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"trueup/internal/api"
 )
 
 // Host is the kind of a code host.
@@ -21,6 +24,32 @@ const (
 	GitHub Host = "github"
 	GitLab Host = "gitlab"
 )
+
+func (h Host) tokenVariables() []string {
+	if h == GitLab {
+		return []string{"TRUEUP_FORGE_TOKEN", "GITLAB_TOKEN"}
+	}
+	return []string{"TRUEUP_FORGE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"}
+}
+
+// TokenVariables returns the variables that may have the token of a code host.
+func TokenVariables() []string {
+	return slices.Concat(GitHub.tokenVariables(), GitLab.tokenVariables())
+}
+
+// Token returns the token of the first of the host's variables that is set.
+func (h Host) Token(getenv func(string) string) (token api.Token, err error) {
+	names := h.tokenVariables()
+	for _, name := range names {
+		if text := getenv(name); text != "" {
+			if token, err = api.NewToken(text); err != nil {
+				err = fmt.Errorf("%s: %w: store it again", name, err)
+			}
+			return token, err
+		}
+	}
+	return token, fmt.Errorf("no token to comment with: set %s", strings.Join(names, " or "))
+}
 
 // Context is what CI says about a run. A field is zero if CI does not set it, or sets
 // something invalid: refs never look like an option of git, commits are whole hashes.

@@ -113,14 +113,22 @@ func TestConvertKeepsWhatItCantSpare(t *testing.T) {
 	}
 }
 
-// TestConvertSays what it left.
+// TestConvertSays what it did to each document, and what it left.
 func TestConvertSays(t *testing.T) {
 	text := "apiVersion: trueup/v1\nkind: Project\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\n[1, 2]\n---\n" +
-		purgeText("delivery/v2.1", "metadata: {name: rel-42}\n") + "---\n" + purgeText("delivery.other.cloud/v1beta1", "metadata: {name: rel-43}\n")
+		purgeText("delivery/v2.1", "metadata: {name: rel-42}\n") + "---\n" + purgeText("delivery.other.cloud/v1beta1", "metadata: {name: rel-43}\n") +
+		"---\n" + purgeText(lineVersion, "metadata: {name: rel-44, namespace: acme}\n") +
+		"---\napiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshot\nmetadata: {name: db}\n"
 	out, done, findings := byLine.Convert(Text{Path: "-", Data: []byte(text)})
-	got := fmt.Sprintf("%+v", done)
-	want := "[{Key:Secret/s Line:4 From:v1 To: Namespace:} {Key:Purge/rel-42 Line:10 From:delivery/v2.1 To:" + lineVersion +
-		" Namespace:added} {Key:Purge/rel-43 Line:17 From:delivery.other.cloud/v1beta1 To:" + lineVersion + " Namespace:added}]"
+	got := ""
+	for _, d := range done {
+		got += fmt.Sprintf("%d: %s\n", d.Line, d)
+	}
+	want := "4: Secret/s: unchanged: trueup does not manage the kind \"Secret\" of \"v1\"\n" +
+		"10: Purge/rel-42: delivery/v2.1 became " + lineVersion + ", metadata.namespace added\n" +
+		"17: Purge/rel-43: delivery.other.cloud/v1beta1 became " + lineVersion + ", metadata.namespace added\n" +
+		"24: Purge/rel-44: unchanged: it says " + lineVersion + " already\n" +
+		"31: VolumeSnapshot/db: unchanged: it has only one envelope\n"
 	if len(findings) > 0 || got != want {
 		t.Errorf("%v\n%s\nwant\n%s\n%s", findings, got, want, out)
 	}

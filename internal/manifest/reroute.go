@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -31,6 +33,42 @@ type Rerouted struct {
 	// Namespace is what Convert did with metadata.namespace: added, removed, or kept, because the API does
 	// not need it, but nothing else names the workspace, or Convert can't remove it alone.
 	Namespace string
+}
+
+// NewRoute returns the route of a vendor, or of the API without one. Namespace is the wanted workspace, and workspace that
+// of the project; both may be empty. A vendor is valid if a kind has an envelope with its name.
+func NewRoute(vendor, namespace, workspace string) (Route, error) {
+	r := Route{Vendor: vendor, Workspace: cmp.Or(namespace, workspace)}
+	isVendor := func(k *kind.Kind) bool {
+		_, ok := k.AliasVersion(vendor)
+		return ok
+	}
+	switch {
+	case workspace != "" && r.Workspace != workspace:
+		return r, fmt.Errorf("--namespace is %s, and the workspace of trueup.yaml is %s: convert manifests in the project of their workspace", namespace, workspace)
+	case vendor != "" && !slices.ContainsFunc(kind.All(), isVendor):
+		return r, fmt.Errorf("--vendor is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", vendor)
+	}
+	return r, nil
+}
+
+// String says what was done to the document.
+func (d Rerouted) String() string {
+	namespace := ""
+	if d.Namespace != "" {
+		namespace = ", metadata.namespace " + d.Namespace
+	}
+	_, known := kind.ForEnvelope(d.From, d.Key.Kind)
+	text := d.From + " became " + d.To + namespace
+	switch {
+	case !known:
+		text = fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)
+	case d.To == "":
+		text = "unchanged: it has only one envelope"
+	case d.From == d.To:
+		text = "unchanged: it says " + d.To + " already" + namespace
+	}
+	return d.Key.String() + ": " + text
 }
 
 // Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it

@@ -25,6 +25,21 @@ type Text struct {
 	Data []byte
 }
 
+// Replace changes the content of the file, unless it was written to since it was read.
+func (t Text) Replace(content []byte) error {
+	root := files.Root(t.FS)
+	if root == nil {
+		return fmt.Errorf("%s: it is not writable", t.Path)
+	}
+	if !files.Same(root, files.File{Name: t.Name, Content: t.Data}) {
+		return fmt.Errorf("%s changed while it was read: run trueup again when nothing writes to it", t.Path)
+	}
+	if err := files.Replace(root, files.File{Name: t.Name, Content: content}); err != nil {
+		return fmt.Errorf("%s: %w", t.Path, errors.Unwrap(err))
+	}
+	return nil
+}
+
 // lister lists the files of sources, each once.
 type lister struct {
 	texts    []Text

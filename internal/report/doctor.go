@@ -11,7 +11,7 @@ import (
 func Doctor(r doctor.Report) Document {
 	doc := Document{ExitCode: r.ExitCode, Data: r, Text: func(out Lines, opts Options) { writeChecks(out, r, opts) }}
 	for _, c := range r.Checks {
-		f := diag.Finding{Rule: "run/check", Field: c.Group + "/" + c.Check, Message: c.Group + " " + c.Check + ": " + c.Says, Fix: c.Fix}
+		f := diag.Finding{Rule: "run/check", Field: c.Group + "/" + c.Name, Message: c.Group + " " + c.Name + ": " + c.Says, Fix: c.Fix}
 		switch c.Status {
 		case doctor.Failed:
 			f.Severity = diag.Error
@@ -42,7 +42,7 @@ func writeChecks(out Lines, r doctor.Report, opts Options) {
 	_ = out.Printf("\n%s\n", checkTotals(r.Checks))
 }
 
-func checkRows(checks []doctor.Finding, all bool) [][]string {
+func checkRows(checks []doctor.Check, all bool) [][]string {
 	marks := map[doctor.Status]string{doctor.OK: "ok", doctor.Warning: "warn", doctor.Failed: "FAIL", doctor.Skipped: "-"}
 	var rows [][]string
 	group := ""
@@ -55,7 +55,7 @@ func checkRows(checks []doctor.Finding, all bool) [][]string {
 			shown = ""
 		}
 		group = f.Group
-		rows = append(rows, []string{marks[f.Status], shown, f.Check, f.Says})
+		rows = append(rows, []string{marks[f.Status], shown, f.Name, f.Says})
 		if f.Fix != "" {
 			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
 		}
@@ -63,7 +63,7 @@ func checkRows(checks []doctor.Finding, all bool) [][]string {
 	return rows
 }
 
-func checkTotals(checks []doctor.Finding) string {
+func checkTotals(checks []doctor.Check) string {
 	count := map[doctor.Status]int{}
 	for _, f := range checks {
 		count[f.Status]++
