@@ -17,19 +17,19 @@ import (
 const (
 	longestLine    = 1 << 20
 	longestAddress = 1 << 10
-	mostAddresses  = 1 << 16 // a few more if there are more classes
+	mostAddresses  = 1 << 16 // or four of each class
 	mostOfClass    = 1000
 )
 
-// ClassOf returns the class of a request and the address under which it is shown. A negative class is not
-// counted. The path has no query, but may have any bytes.
+// ClassOf returns the class of a request and the address under which it is listed, or "" to list it nowhere. A
+// negative class is not counted. The path has no query, but may have any bytes.
 type ClassOf func(host, path string) (class int, address string)
 
 // Counter counts requests.
 type Counter struct {
 	classOf ClassOf
 	classes []Class
-	// ofClass is how many addresses of a class outlast a prune, and limit how many of all are kept until then.
+	// ofClass is how many addresses of a class outlast a prune at most, and limit how many of all are kept until then.
 	ofClass, limit int
 	// raw finds the entry of an address as the log has it, and entries by the address that is shown.
 	raw, entries map[string]*entry
@@ -44,30 +44,33 @@ type entry struct {
 
 // Class is what the logs say of a class.
 type Class struct {
-	Requests int64
+	Requests int64 `json:"requests"`
 	// Addresses are those with the most requests, the first has most. Each count may be too low by up to Slack;
-	// no address that is missing has more requests than that. It is 0 unless there were too many addresses.
-	Addresses []Address
-	Slack     int64
+	// no address that was forgotten has more requests than that. It is 0 unless there were too many addresses.
+	Addresses []Address `json:"addresses,omitempty"`
+	Slack     int64     `json:"slack,omitempty"`
 }
 
 // Address is a host and a path.
 type Address struct {
-	Address  string
-	Requests int64
+	Address  string `json:"address"`
+	Requests int64  `json:"requests"`
 }
 
 // Log is what was read of one log.
 type Log struct {
-	Requests int64 // that have a host
+	Name string `json:"name"`
+	// Requests have a host.
+	Requests int64 `json:"requests"`
 	// Unread are lines in which no request was found, and NoHost requests without a host.
-	Unread, NoHost Lines
+	Unread Lines `json:"unread,omitzero"`
+	NoHost Lines `json:"noHost,omitzero"`
 }
 
 // Lines are lines of a log.
 type Lines struct {
-	Count int64
-	First int64 // counted from 1; 0 for none
+	Count int64 `json:"count"`
+	First int64 `json:"first"` // counted from 1; 0 for none
 }
 
 func (l *Lines) add(line int64) {
@@ -76,12 +79,9 @@ func (l *Lines) add(line int64) {
 	}
 }
 
-// NewCounter returns a Counter of that many classes.
-func NewCounter(classes int, of ClassOf) *Counter {
-	c := &Counter{classOf: of, classes: make([]Class, classes), raw: map[string]*entry{}, entries: map[string]*entry{}}
-	c.ofClass = max(1, min(mostOfClass, mostAddresses/2/max(1, classes)))
-	c.limit = max(mostAddresses, 2*c.ofClass*classes)
-	return c
+// NewCounter returns a Counter.
+func NewCounter(of ClassOf) *Counter {
+	return &Counter{classOf: of, ofClass: mostOfClass, limit: mostAddresses, raw: map[string]*entry{}, entries: map[string]*entry{}}
 }
 
 // Read counts the requests of a log, which may be compressed with gzip or zstd. The host is that of requests
@@ -144,19 +144,23 @@ func (c *Counter) count(r request, host string) {
 
 // enter returns the entry of an address that is new, or was forgotten.
 func (c *Counter) enter(key string, host int) *entry {
-	if len(c.raw) >= c.limit {
+	limit := max(c.limit, 4*len(c.classes))
+	if len(c.raw) >= limit {
 		clear(c.raw)
 	}
-	if len(c.entries) >= c.limit {
+	if len(c.entries) >= limit {
 		clear(c.raw)
 		c.prune()
 	}
 	e := &entry{}
 	e.class, e.address = c.classOf(key[:host], key[host:])
+	for e.class >= len(c.classes) {
+		c.classes = append(c.classes, Class{})
+	}
 	if max(len(e.address), len(key)) > longestAddress {
 		return e
 	}
-	if e.class >= 0 {
+	if e.class >= 0 && e.address != "" {
 		if known, ok := c.entries[e.address]; ok {
 			e = known
 		} else {
@@ -171,16 +175,17 @@ func (c *Counter) enter(key string, host int) *entry {
 // many requests from each (Misra and Gries, 1982). As that is taken from more addresses than have room, all
 // that is ever taken is at most the requests of the class divided by their number.
 func (c *Counter) prune() {
+	room := max(1, min(c.ofClass, c.limit/2/len(c.classes)))
 	of := make([][]*entry, len(c.classes))
 	for _, e := range c.entries {
 		of[e.class] = append(of[e.class], e)
 	}
 	for class, list := range of {
-		if len(list) <= c.ofClass {
+		if len(list) <= room {
 			continue
 		}
 		slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(b.requests, a.requests) })
-		taken := list[c.ofClass].requests
+		taken := list[room].requests
 		c.classes[class].Slack += taken
 		for _, e := range list {
 			if e.requests -= taken; e.requests <= 0 {
@@ -190,7 +195,8 @@ func (c *Counter) prune() {
 	}
 }
 
-// Classes returns what has been counted, with at most that many addresses of each class.
+// Classes returns what has been counted, with at most that many addresses of each class. It ends with the last
+// class that was seen.
 func (c *Counter) Classes(addresses int) []Class {
 	out := slices.Clone(c.classes)
 	most := func(a, b *entry) int {

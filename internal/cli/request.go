@@ -15,10 +15,12 @@ import (
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 	"trueup/internal/served"
+	"trueup/internal/traffic"
 )
 
 type requestOptions struct {
 	file, base string
+	logs       []string
 	live       bool
 }
 
@@ -36,12 +38,23 @@ func newRequest(a *app) *cobra.Command {
 	f.StringVar(&opts.file, "file", "", "also read URLs from `FILE`, one a line")
 	f.BoolVar(&opts.live, "live", false, "also show what live CDNs do, and mark what differs")
 	f.StringVar(&opts.base, "base-ref", "", "also show what the manifests of `REF` do, and mark what differs")
+	registerLogs(f, &opts.logs)
 	cmd.MarkFlagsMutuallyExclusive("live", "base-ref")
+	cmd.MarkFlagsMutuallyExclusive("log", "file")
 	return cmd
 }
 
 func (a *app) request(ctx context.Context, opts requestOptions, args []string) (doc report.Document, err error) {
-	urls, err := a.urls(opts.file, args)
+	logs, err := a.logs(opts.logs)
+	if err != nil {
+		return doc, err
+	}
+	var urls []served.URL
+	if len(logs) == 0 {
+		urls, err = a.urls(opts.file, args)
+	} else if len(args) > 0 {
+		err = errors.New("--log takes the URLs from the log: remove the others")
+	}
 	if err != nil {
 		return doc, err
 	}
@@ -53,7 +66,14 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 	if err != nil {
 		return doc, err
 	}
-	result, err := served.Ask(sides, urls)
+	var result served.Result
+	if len(logs) > 0 {
+		_, end := a.beginPhase("reading logs")
+		result, err = traffic.Ask(sides, logs)
+		end()
+	} else {
+		result, err = served.Ask(sides, urls)
+	}
 	if err != nil {
 		return doc, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/accesslog"
 	"trueup/internal/diag"
 	"trueup/internal/route"
 	"trueup/internal/served"
@@ -24,10 +25,10 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 	if len(r.Requests) > 1 && !opts.Verbose {
 		var rows [][]string
 		for _, q := range r.Requests {
-			rows = append(rows, requestTable(q)...)
+			rows = append(rows, requestTable(q, r.Counted())...)
 		}
 		_ = out.Marked(rows, opts)
-		_ = out.Printf("\n%s\n", requestTotals(r))
+		writeTotals(out, r)
 		return
 	}
 	for i, q := range r.Requests {
@@ -35,13 +36,33 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 			_ = out.Printf("\n")
 		}
 		_ = out.Printf("%s\n", q.URL)
+		if q.Traffic != nil {
+			_ = out.Printf("  %s of %s requests match the same locations: %s\n", accesslog.Share(q.Traffic.Requests, r.Counted()), accesslog.Amount(r.Counted()), addressesOf(*q.Traffic))
+		}
 		_ = out.Marked(requestRows(q, opts), opts)
 		writeMatching(out, q, opts)
 	}
+	if len(r.Logs) > 0 {
+		writeTotals(out, r)
+	}
 }
 
-// requestTable returns a row for each answer to a request that a side gives.
-func requestTable(q served.Request) (rows [][]string) {
+// addressesOf names the most requested addresses of a class.
+func addressesOf(c accesslog.Class) string {
+	least := ""
+	if c.Slack > 0 {
+		least = "at least "
+	}
+	texts := make([]string, len(c.Addresses))
+	for i, a := range c.Addresses {
+		texts[i] = fmt.Sprintf("%s (%s%s)", a.Address, least, accesslog.Amount(a.Requests))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// requestTable returns a row for each answer to a request that a side gives. Requests of a log have their share of
+// those that were counted.
+func requestTable(q served.Request, counted int64) (rows [][]string) {
 	url := q.URL
 	for _, a := range q.Answers {
 		under := ""
@@ -53,29 +74,50 @@ func requestTable(q served.Request) (rows [][]string) {
 			url = ""
 		}
 	}
+	if q.Traffic == nil {
+		return rows
+	}
+	for i, row := range rows {
+		rows[i] = slices.Insert(row, 1, "")
+	}
+	rows[0][1] = accesslog.Share(q.Traffic.Requests, counted)
 	return rows
 }
 
 func tilde(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
-func requestTotals(r served.Result) string {
-	differ, depend := 0, 0
-	for _, q := range r.Requests {
-		if q.Differs {
-			differ++
-		}
-		if len(q.Answers) > 1 {
-			depend++
-		}
+func writeTotals(out Lines, r served.Result) {
+	differ, text := totalOf(r, func(q served.Request) bool { return q.Differs }), diag.Plural(len(r.Requests), "request", "requests")+"."
+	if len(r.Logs) > 0 {
+		text = fmt.Sprintf("%s requests of %s.", accesslog.Amount(r.Counted()), diag.Plural(len(r.Requests), "class", "classes"))
 	}
-	text := diag.Plural(len(r.Requests), "request", "requests") + "."
 	if len(r.Sides) > 1 {
-		text += fmt.Sprintf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
+		text += fmt.Sprintf(" Different in %s: %s.", strings.Join(r.Sides, " and "), differ)
 	}
-	if depend > 0 {
-		text += fmt.Sprintf(" Dependent on which location the platform selects: %d.", depend)
+	if depend := totalOf(r, func(q served.Request) bool { return len(q.Answers) > 1 }); depend != "0" {
+		text += fmt.Sprintf(" Dependent on which location the platform selects: %s.", depend)
 	}
-	return text
+	_ = out.Printf("\n%s\n", text)
+	for _, note := range accesslog.Notes(r.Logs, r.Counted()) {
+		_ = out.Printf("%s\n", note)
+	}
+}
+
+// totalOf counts requests, and says their share of those of a log.
+func totalOf(r served.Result, of func(served.Request) bool) string {
+	count, requests := 0, int64(0)
+	for _, q := range r.Requests {
+		if of(q) {
+			count++
+			if q.Traffic != nil {
+				requests += q.Traffic.Requests
+			}
+		}
+	}
+	if len(r.Logs) == 0 || count == 0 {
+		return fmt.Sprint(count)
+	}
+	return fmt.Sprintf("%s of them, in %s", accesslog.Share(requests, r.Counted()), diag.Plural(count, "class", "classes"))
 }
 
 // sideText is what some sides have in common.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/accesslog"
 	"trueup/internal/manifest"
 	"trueup/internal/route"
 )
@@ -30,6 +31,18 @@ type Result struct {
 	Sandbox  bool      `json:"sandbox"`
 	Sides    []string  `json:"sides"`
 	Requests []Request `json:"requests"`
+	// Logs are the access logs that the requests were taken from.
+	Logs []accesslog.Log `json:"logs,omitempty"`
+}
+
+// Counted returns how many requests of the logs have an answer.
+func (r Result) Counted() (n int64) {
+	for _, q := range r.Requests {
+		if q.Traffic != nil {
+			n += q.Traffic.Requests
+		}
+	}
+	return n
 }
 
 // Request is what the sides do with one request.
@@ -46,6 +59,8 @@ type Request struct {
 	Site []Line `json:"site"`
 	// Answers has one entry, or several if what serves the request depends on the platform.
 	Answers []Answer `json:"answers"`
+	// Traffic is what the logs say of all requests that match the same locations.
+	Traffic *accesslog.Class `json:"traffic,omitempty"`
 }
 
 // Found is the CDN of a side, and its locations that match. Without a CDN it is empty.

@@ -76,15 +76,16 @@ func Reader(spec []byte) func() *route.Site {
 // Catalog has the CDNs of git, of live or of a base by hostname.
 type Catalog struct {
 	cdns  []*CDN
+	keys  map[kind.Key]*CDN
 	hosts *route.Hosts
 }
 
 // NewCatalog returns the catalog of CDNs. It skips nil.
 func NewCatalog(cdns ...*CDN) *Catalog {
-	c := &Catalog{}
+	c := &Catalog{keys: map[kind.Key]*CDN{}}
 	for _, cdn := range cdns {
 		if cdn != nil {
-			c.cdns = append(c.cdns, cdn)
+			c.cdns, c.keys[cdn.Key] = append(c.cdns, cdn), cdn
 		}
 	}
 	c.hosts = route.NewHosts(c.Hostnames(), func(i int) *route.Site { return c.cdns[i].Site() })
@@ -98,6 +99,14 @@ func (c *Catalog) Hostnames() []string {
 		names[i] = cdn.Hostname
 	}
 	return names
+}
+
+// Site returns how a CDN serves requests. Without the CDN it serves none.
+func (c *Catalog) Site(key kind.Key) *route.Site {
+	if cdn := c.keys[key]; cdn != nil {
+		return cdn.Site()
+	}
+	return &route.Site{}
 }
 
 // Find returns the CDN that serves a host, or nil. Several are an error.

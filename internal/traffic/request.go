@@ -1,0 +1,36 @@
+package traffic
+
+import (
+	"cmp"
+	"slices"
+
+	"trueup/internal/served"
+)
+
+// Ask returns what the sides do with the most requested address of each class, the class with the most requests
+// first.
+func Ask(sides []served.Side, logs []Log) (r served.Result, err error) {
+	s, err := weigh(sides, logs)
+	if err != nil {
+		return r, err
+	}
+	slices.SortStableFunc(s.classes, func(a, b counted) int { return cmp.Compare(b.traffic.Requests, a.traffic.Requests) })
+	urls := make([]served.URL, len(s.classes))
+	for i, c := range s.classes {
+		address := c.example
+		if len(c.traffic.Addresses) > 0 {
+			address = c.traffic.Addresses[0].Address
+		}
+		if urls[i], err = served.ParseURL("https://" + address); err != nil {
+			return r, err
+		}
+	}
+	if r, err = served.Ask(sides, urls); err != nil {
+		return r, err
+	}
+	for i := range r.Requests {
+		r.Requests[i].Traffic = &s.classes[i].traffic
+	}
+	r.Logs = s.logs
+	return r, nil
+}
