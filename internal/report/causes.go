@@ -21,11 +21,7 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 		}
 		return safetext.F("%s outside git%s", driftedHow(c), touches(c.By))
 	case plan.FromBoth:
-		text := conflict(c, happened, opts)
-		if !happened && item.Op == plan.Patch {
-			return safetext.F("%s; git wins", text)
-		}
-		return text
+		return conflict(item, c, happened, opts)
 	case plan.FromTakeOver:
 		return safetext.F("newly managed%s%s%s", by(c.By), since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
@@ -129,13 +125,14 @@ func undoing(c plan.Change) string {
 	return "undoes a change outside git"
 }
 
-func conflict(c plan.Change, happened bool, opts Options) safe {
+func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
 	was := quoted(" (was ", c.Base, ")")
 	gone, missing := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved
-	if !happened {
-		return clash(c, gone, missing, was, opts)
-	}
 	switch {
+	case !happened && item.Op == plan.Patch:
+		return safetext.F("%s; git wins", clash(c, gone, missing, was, opts))
+	case !happened:
+		return clash(c, gone, missing, was, opts)
 	case gone:
 		return safetext.F("conflict: changed outside git%s, and not in git now", was)
 	case missing:
