@@ -11,6 +11,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
+	"trueup/internal/route"
 )
 
 // maxAdvice is how many findings of one rule are shown of one object, maxPlaced
@@ -47,6 +48,9 @@ func (p *Planner) advise(out *Plan, ops map[kind.Key]Op) {
 		o := p.in.Set.Find(it.Key)
 		if o == nil || !it.Op.sends() && it.Op != Deferred {
 			continue
+		}
+		if s, ok := p.sitesOf(o, it); ok {
+			it.Answers = answers(s, route.Compare(s.before, s.after))
 		}
 		shown, silenced := manifest.Advise(o)
 		more, hidden := o.Sift(a.ownRules(o, it))

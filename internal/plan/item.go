@@ -20,7 +20,7 @@ func (it *Item) block(reason, fix string) {
 
 // hold blocks an item for a reason that may end without a person's decision.
 func (it *Item) hold(reason, fix string) {
-	it.Op, it.Request, it.Reason, it.Fix, it.NeedsPerson = Blocked, nil, reason, fix, false
+	it.Op, it.Request, it.Answers, it.Reason, it.Fix, it.NeedsPerson = Blocked, nil, nil, reason, fix, false
 }
 
 func (it *Item) hint(text string) { it.Hints = append(it.Hints, text) }

@@ -107,6 +107,8 @@ type Item struct {
 	Preserved  []merge.Value    `json:"preserved,omitempty"`
 	Collateral []merge.Value    `json:"collateral,omitempty"`
 	Lists      []merge.SentList `json:"lists,omitempty"`
+	// Answers is what a patch does to the requests of the hostname.
+	Answers *Answers `json:"answers,omitempty"`
 	// FirstContact are live list elements that only a take-over may drop.
 	FirstContact []merge.Value `json:"firstContact,omitempty"`
 	// Purge is what a request invalidates, Disk the source of a snapshot.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/route"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -98,6 +100,27 @@ func changedItem() plan.Item {
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
 		Request: &plan.Request{Method: "PATCH", Path: "/cdns/shop", ContentType: "application/merge-patch+json", Body: json.RawMessage(
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
+		Answers: &plan.Answers{
+			Hostname: "shop.example.com", Classes: 9, Changed: 8, Site: []route.Difference{{What: "TLS forced", Before: "false", After: "true"}}, Unclear: []string{"/a*b"}, More: 2,
+			Groups: []plan.RequestGroup{
+				{Pattern: "/old/*", Example: "/old/", Effect: plan.Unserved, Answers: []plan.Answer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}},
+				{
+					Hosts: []string{"img.shop.example.com"}, Pattern: "/new/*", Except: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e"}, Example: "/new/",
+					Effect: plan.ServedFirst, Answers: []plan.Answer{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}},
+				},
+				{
+					Hosts: []string{"a.shop.example.com", "b.shop.example.com"}, Pattern: "/static/*", Example: "/static/", Effect: plan.Answered,
+					Answers: []plan.Answer{
+						{Readings: []string{"first in the list"}, Before: "a:443 over https", After: "a:443 over https"},
+						{
+							Readings: []string{"longest path", "longest host"}, Before: "a:443 over https, edge TTL 1 min", After: "a:443 over https, edge TTL 1 h",
+							Differences: []route.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}},
+						},
+					},
+				},
+				{Pattern: "/", Example: "/", Effect: plan.Answered, Answers: []plan.Answer{{Differences: []route.Difference{{What: "CORS", Before: "on", After: "off"}}}}},
+			},
+		},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},
 		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),
 	}

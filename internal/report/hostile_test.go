@@ -17,6 +17,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/route"
 )
 
 // hostile fills every text of a Document with s and every value with v.
@@ -33,13 +34,21 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	advice.Severity = diag.Advice
 	finding.Severity = diag.Error
 	sum := canon.Digest([]byte(s))
+	differences := []route.Difference{{What: s, Before: s, After: s}}
 	item := plan.Item{
 		Key: k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)}, Spec: body(s),
 		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
-		Disk:  s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s,
+		Answers: &plan.Answers{
+			Hostname: s, Classes: n, Changed: n, More: n % 2, Site: differences, Unclear: []string{s},
+			Groups: []plan.RequestGroup{{
+				Hosts: []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
+				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
+			}},
+		},
+		Disk: s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
 		Recorded: &plan.Recorded{Seq: n, State: ledger.State(s)},
 		Deleted:  n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,

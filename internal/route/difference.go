@@ -91,12 +91,32 @@ func severity(before, after Winners) Severity {
 	case before[0] == nil && after[0] != nil:
 		return Served
 	}
-	for r, a := range before {
-		if b := after[r]; a != nil && a.Behaviour != b.Behaviour {
+	for r := range before {
+		if !before[r].alike(after[r]) {
 			return Otherwise
 		}
 	}
 	return Unchanged
+}
+
+// alike reports whether two locations, or nothing, serve requests in the same way.
+func (l *Location) alike(other *Location) bool {
+	return l == other || l != nil && other != nil && l.Behaviour == other.Behaviour
+}
+
+// Outcomes groups the readings under which the class is served in the same way, before and after.
+func (c Class) Outcomes() (groups [][]Reading) {
+	for r := range readings {
+		i := slices.IndexFunc(groups, func(of []Reading) bool {
+			return c.Before[r].alike(c.Before[of[0]]) && c.After[r].alike(c.After[of[0]])
+		})
+		if i < 0 {
+			groups = append(groups, []Reading{r})
+		} else {
+			groups[i] = append(groups[i], r)
+		}
+	}
+	return groups
 }
 
 // Facets returns the facets that differ under a reading; none if nothing serves the requests before or after.

@@ -49,7 +49,7 @@ func (l *Location) Describe(f Facet) string {
 	case f == Host && v.Text == "":
 		return "any"
 	case f == Origin:
-		return origin(v)
+		return origin(v, false)
 	}
 	return words(v.Tree())
 }
@@ -65,8 +65,10 @@ func (l *Location) Servers() (servers []string) {
 	return servers
 }
 
-// origin describes an Origin. It has the weights of servers only if they are not all equal.
-func origin(v Value) string {
+const overScheme = " over " // between servers and their scheme
+
+// origin describes an Origin. It has the weights of servers if they are not all equal.
+func origin(v Value, weighted bool) string {
 	if v.Text == "" {
 		return "no upstream"
 	}
@@ -77,7 +79,7 @@ func origin(v Value) string {
 	texts := make([]string, len(upstreams))
 	for i, u := range upstreams {
 		servers := objects(u["servers"])
-		weighted := slices.ContainsFunc(servers, func(s map[string]any) bool { return s["weight"] != servers[0]["weight"] })
+		weighted := weighted || slices.ContainsFunc(servers, func(s map[string]any) bool { return s["weight"] != servers[0]["weight"] })
 		names := make([]string, len(servers))
 		for j, s := range servers {
 			names[j] = address(s)
@@ -88,7 +90,7 @@ func origin(v Value) string {
 		slices.Sort(names)
 		texts[i] = cmp.Or(strings.Join(names, ", "), "no servers")
 		if u["scheme"] != nil {
-			texts[i] += " over " + words(u["scheme"])
+			texts[i] += overScheme + words(u["scheme"])
 		}
 	}
 	return strings.Join(texts, ", or ")
@@ -170,13 +172,28 @@ func Differences(before, after *Location) (out []Difference) {
 		a, b := before.Behaviour[f], after.Behaviour[f]
 		switch {
 		case a == b:
-		case f == Origin || a.Known || b.Known || f == Host:
+		case f == Origin:
+			was, is := origins(a, b)
+			out = append(out, differ(f.String(), a.Tree(), b.Tree(), was, is))
+		case a.Known || b.Known || f == Host:
 			out = append(out, differ(f.String(), a.Tree(), b.Tree(), before.Describe(f), after.Describe(f)))
 		default:
 			out = append(out, leaves(f.String(), a.Tree(), b.Tree())...)
 		}
 	}
 	return out
+}
+
+// origins describes two Origins without what they share: the weights, or the scheme.
+func origins(a, b Value) (was, is string) {
+	was, is = origin(a, false), origin(b, false)
+	if was == is {
+		was, is = origin(a, true), origin(b, true)
+	}
+	if at := strings.LastIndex(was, overScheme); at >= 0 && strings.HasSuffix(is, was[at:]) {
+		was, is = was[:at], strings.TrimSuffix(is, was[at:])
+	}
+	return was, is
 }
 
 // differ returns the difference of two values in their words, or as JSON if the words are equal.
@@ -233,4 +250,15 @@ func (s *Site) Describe(f SiteFacet) string {
 		firewall["rules"] = names
 	}
 	return words(tree)
+}
+
+// String returns the origin and the edge TTL, or "nothing" for nil.
+func (l *Location) String() string {
+	switch {
+	case l == nil:
+		return "nothing"
+	case l.Behaviour[EdgeTTL] == Value{}:
+		return l.Describe(Origin)
+	}
+	return l.Describe(Origin) + ", edge TTL " + l.Describe(EdgeTTL)
 }

@@ -37,7 +37,7 @@ func TestDifferencesInWords(t *testing.T) {
 	after := site(t, `{"tls": {"enabled": "true", "forced": "true"}, "firewall": {"enabled": true}, "locations": [{"path": "/*", "upstream": "o", "cors": {"enabled": "false", "allowOrigins": "b"}, "headers": {"X": "1"}}],
 		"upstreams": [{"name": "o", "scheme": "https", "servers": [{"host": "a", "port": "443", "weight": "2"}]}]}`)
 	want := []Difference{
-		{"origin", `{"scheme":"https","servers":[{"host":"a","port":"443","weight":"1"}]}`, `{"scheme":"https","servers":[{"host":"a","port":"443","weight":"2"}]}`},
+		{"origin", "a:443 weight 1", "a:443 weight 2"},
 		{"edge TTL", "1 h", "not set"},
 		{"CORS allowOrigins", "a", "b"},
 		{"CORS", "on", "off"},

@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"trueup/internal/canon"
+	"trueup/internal/effect"
+	"trueup/internal/manifest"
+	"trueup/internal/route"
+)
+
+// Answers is what a patch does to the requests of a hostname, whichever of several matching locations the
+// platform selects (docs/design.md B9).
+type Answers struct {
+	// Hostname is that of the object after the change.
+	Hostname string `json:"hostname"`
+	// Classes counts the classes of requests before and after the change, and Changed those that are answered
+	// in another way.
+	Classes int `json:"classes"`
+	Changed int `json:"changed"`
+	// Site is what differs for all requests.
+	Site []route.Difference `json:"site,omitempty"`
+	// Groups are the classes that change, the worst first. More counts those that are too many to list.
+	Groups []RequestGroup `json:"groups,omitempty"`
+	More   int            `json:"more,omitempty"`
+	// Unclear are paths of locations that trueup can't match with requests.
+	Unclear []string `json:"unclear,omitempty"`
+}
+
+// RequestGroup is a class of requests that changes, or the same class of several hosts.
+type RequestGroup struct {
+	// Hosts are names or *.NAME; none means all hosts that no location with a host matches.
+	Hosts []string `json:"hosts,omitempty"`
+	// Pattern is a path of a manifest, or empty for all paths; Except are the patterns below it that are other
+	// classes.
+	Pattern string   `json:"pattern"`
+	Except  []string `json:"except,omitempty"`
+	// Example is a path of the class.
+	Example string       `json:"example"`
+	Effect  AnswerEffect `json:"effect"`
+	// Answers has one element for each answer that the platform may give.
+	Answers []Answer `json:"answers"`
+}
+
+// AnswerEffect is what a change does to requests.
+type AnswerEffect string
+
+// The effects. The first two hold under every reading.
+const (
+	Unserved    AnswerEffect = "unserved"
+	ServedFirst AnswerEffect = "served-first"
+	Answered    AnswerEffect = "changed"
+)
+
+// Answer is how requests are served before and after, if the platform selects locations by one of Readings.
+type Answer struct {
+	// Readings are empty if all agree.
+	Readings []string `json:"readings,omitempty"`
+	Before   string   `json:"before"`
+	After    string   `json:"after"`
+	// Differences is empty if nothing changes, or nothing serves the requests before or after.
+	Differences []route.Difference `json:"differences,omitempty"`
+}
+
+// sites are an object before and after a request.
+type sites struct{ before, after *route.Site }
+
+// sitesOf returns what serves requests before and after a patch; ok is false for other items.
+func (p *Planner) sitesOf(o *manifest.Object, it *Item) (s sites, ok bool) {
+	if it.Op != Patch || o.Kind.HostField == "" {
+		return sites{}, false
+	}
+	before := canon.MustDecode(p.in.Live.Objects[it.Key].Spec)
+	after := any(o.Tree())
+	if it.Request != nil {
+		after = effect.Apply(it.BodySpec(), before)
+	}
+	was, _ := before.(map[string]any)
+	is, _ := after.(map[string]any)
+	return sites{route.Read(was), route.Read(is)}, true
+}
+
+// answers returns what a change does to requests.
+func answers(s sites, change route.Change) *Answers {
+	a := &Answers{
+		Hostname: s.after.Facets[route.Hostname].Text, Classes: change.Of, Changed: len(change.Classes) + change.More, More: change.More,
+		Site: s.before.Differences(s.after), Unclear: change.Unclear,
+	}
+	same := map[string]int{}
+	for _, c := range change.Classes {
+		g := RequestGroup{
+			Pattern: c.Pattern, Except: c.Except, Example: c.Example, Answers: answersOf(c),
+			Effect: [...]AnswerEffect{route.Unserved: Unserved, route.Served: ServedFirst, route.Otherwise: Answered}[c.Severity()],
+		}
+		id := mustEncode(g)
+		at, known := same[id]
+		if !known || c.Host == "" {
+			at = len(a.Groups)
+			a.Groups = append(a.Groups, g)
+		}
+		if c.Host != "" {
+			same[id] = at
+			a.Groups[at].Hosts = append(a.Groups[at].Hosts, c.Host)
+		}
+	}
+	return a
+}
+
+// answersOf returns an answer for each way in which readings serve a class.
+func answersOf(c route.Class) (answers []Answer) {
+	outcomes := c.Outcomes()
+	for _, readings := range outcomes {
+		before, after := c.Before[readings[0]], c.After[readings[0]]
+		a := Answer{Before: before.String(), After: after.String(), Differences: route.Differences(before, after)}
+		if len(outcomes) > 1 {
+			a.Readings = each(readings, route.Reading.String)
+		}
+		answers = append(answers, a)
+	}
+	return answers
+}

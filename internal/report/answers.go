@@ -1,0 +1,140 @@
+package report
+
+import (
+	"slices"
+
+	"trueup/internal/diag"
+	"trueup/internal/plan"
+	"trueup/internal/route"
+	"trueup/internal/safetext"
+)
+
+// A brief plan lists the first classes of requests that an object answers in another way. A line names the
+// first hosts and exceptions of a class, and has values of so many columns.
+const (
+	maxClasses    = 5
+	maxExceptions = 3
+	maxTold       = 100
+)
+
+// answerNotes says what a change does to requests.
+func answerNotes(item plan.Item, opts Options) []note {
+	a := item.Answers
+	if a == nil {
+		return nil
+	}
+	lines := []safe{safetext.F("requests: %s", headOf(a))}
+	groups, rest := a.Groups, a.More
+	if opts.Brief && len(groups) > maxClasses+1 {
+		for _, g := range groups[maxClasses:] {
+			rest += max(1, len(g.Hosts))
+		}
+		groups = groups[:maxClasses]
+	}
+	plain := !slices.ContainsFunc(a.Groups, func(g plan.RequestGroup) bool { return !slices.Equal(g.Hosts, []string{a.Hostname}) })
+	for _, g := range groups {
+		if plain { // no other host changes
+			g.Hosts = nil
+		}
+		lines = append(lines, safetext.F("%s: %s", requestsOf(g), effectOn(g)))
+	}
+	if rest > a.More {
+		lines = append(lines, safetext.F("and %s; -v lists them", classCount(rest)))
+	} else if rest > 0 {
+		lines = append(lines, safetext.F("and %s, too many to list", classCount(rest)))
+	}
+	if len(a.Unclear) > 0 {
+		lines = append(lines, safetext.F("unclear: which requests match %s", limited(cleanAll(a.Unclear), ", ")))
+	}
+	notes := make([]note, len(lines))
+	for i, line := range lines {
+		notes[i].Text = safetext.F("%s%s", safetext.Spaces(2*oneIf(i > 0)), line)
+	}
+	return notes
+}
+
+// headOf counts the classes that change, and says what does for all requests.
+func headOf(a *plan.Answers) safe {
+	var parts []safe
+	if a.Changed+len(a.Unclear) > 0 {
+		verb := [...]string{"change", "changes"}[oneIf(a.Changed == 1)]
+		parts = append(parts, safetext.F("%d of %s %s", a.Changed, classCount(a.Classes), verb))
+	}
+	if len(a.Site) > 0 {
+		parts = append(parts, safetext.F("%s for all", differences(a.Site)))
+	}
+	if parts == nil {
+		return clean("none is answered in another way")
+	}
+	return safetext.Join(parts, ", and ")
+}
+
+func classCount(n int) safe { return clean(diag.Plural(n, "class", "classes")) }
+
+// requestsOf names a class: its hosts, its pattern without the exceptions, and an example if it has any.
+func requestsOf(g plan.RequestGroup) safe {
+	name := clean(g.Pattern).Cut(maxPath)
+	if len(g.Hosts) == 1 {
+		name = safetext.F("%s%s", clean(g.Hosts[0]).Cut(maxName), name)
+	} else if len(g.Hosts) > 1 {
+		name = safetext.F("%s of %s", name, firstOf(g.Hosts))
+	}
+	if len(g.Except) == 0 {
+		return name
+	}
+	return safetext.F("%s except %s, such as %s", name, firstOf(g.Except), clean(g.Example).Cut(maxPath))
+}
+
+func firstOf(names []string) safe {
+	shown := safetext.Join(cleanAll(names[:min(len(names), maxExceptions)]), ", ")
+	if more := len(names) - maxExceptions; more > 0 {
+		return safetext.F("%s and %d more", shown, more)
+	}
+	return shown
+}
+
+// effectOn says what happens to a class, for each reading if they differ.
+func effectOn(g plan.RequestGroup) safe {
+	var texts []safe
+	said := map[safe][]safe{}
+	for _, answer := range g.Answers {
+		text := change(g.Effect, answer)
+		if said[text] == nil {
+			texts = append(texts, text)
+		}
+		said[text] = append(said[text], messages(answer.Readings)...)
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	for i, text := range texts {
+		texts[i] = safetext.F("if the %s wins, %s", safetext.Join(said[text], " or the "), text)
+	}
+	return safetext.F("depends on the platform: %s", safetext.Join(texts, "; "))
+}
+
+func change(effect plan.AnswerEffect, a plan.Answer) safe {
+	switch before, after := clean(a.Before).Cut(maxPath), clean(a.After).Cut(maxPath); {
+	case effect == plan.Unserved:
+		return safetext.F("no longer served; before, %s", before)
+	case effect == plan.ServedFirst:
+		return safetext.F("served for the first time: %s", after)
+	case len(a.Differences) > 0:
+		return differences(a.Differences)
+	}
+	return clean("nothing changes")
+}
+
+// differences says what differs, with values that are short.
+func differences(list []route.Difference) safe {
+	texts := make([]safe, len(list))
+	for i, d := range list {
+		what, before, after := clean(d.What).Cut(maxPath), clean(d.Before), clean(d.After)
+		if max(before.Width(), after.Width()) > maxTold {
+			texts[i] = safetext.F("other %s", what)
+		} else {
+			texts[i] = safetext.F("%s %s → %s", what, before, after)
+		}
+	}
+	return limited(texts, "; ")
+}
