@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"trueup/internal/kind"
 )
 
@@ -27,8 +29,12 @@ func ParseRequest(text string) (Request, error) {
 	case u.Port() != "" && u.Port() != map[string]string{"http": "80", "https": "443"}[u.Scheme]:
 		return Request{}, errors.New("the URL has a port, and no location selects by port: remove it")
 	}
+	host := kind.HostKey(u.Hostname())
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // else no CDN has it
+		host = ascii
+	}
 	_, rest, _ := strings.Cut(text, "://")
-	return Request{kind.HostKey(u.Hostname()), Normal(rest[strings.IndexAny(rest+"/", `/\?#`):])}, nil
+	return Request{host, Normal(rest[strings.IndexAny(rest+"/", `/\?#`):])}, nil
 }
 
 // Hosts finds the sites that serve a host.
