@@ -83,114 +83,167 @@ func OwnFile(name string) (*Field, bool) {
 	return mustParse(name + schemaEnding), true
 }
 
-// node is a field as a schema writes it.
+// node is a schema in a schema: those below it, and the members of the JSON object that are none.
 type node struct {
-	Field
-	Ref        string          `json:"$ref"`
-	Const      string          `json:"const"`
-	Required   []string        `json:"required"`
-	Properties properties      `json:"properties"`
-	Items      json.RawMessage `json:"items"`
-	// Additional is a schema, or says whether there may be other fields.
-	Additional json.RawMessage `json:"additionalProperties"`
-	List       *struct {
-		ListRule
-		Order string `json:"order"`
-	} `json:"x-trueup-list"`
-}
-
-// properties keeps the order of the schema.
-type properties struct {
-	names []string
-	raw   []json.RawMessage
-}
-
-// UnmarshalJSON reads an object.
-func (p *properties) UnmarshalJSON(data []byte) error {
-	*p = properties{}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	_, err := dec.Token()
-	for err == nil && dec.More() {
-		var name json.Token
-		var raw json.RawMessage
-		if name, err = dec.Token(); err == nil {
-			err = dec.Decode(&raw)
-		}
-		p.names, p.raw = append(p.names, fmt.Sprint(name)), append(p.raw, raw)
-	}
-	return err
+	ref         string
+	members     []byte
+	names       []string // those of properties, in order
+	properties  map[string]*node
+	items, more *node
 }
 
 // definitions are the $defs of a schema.
-type definitions map[string]json.RawMessage
+type definitions map[string]*node
 
 func parseSchema(doc []byte) (*Field, error) {
-	var p struct {
-		Defs definitions `json:"$defs"`
-	}
-	if err := json.Unmarshal(doc, &p); err != nil {
+	d := definitions{}
+	n, err := d.read(json.NewDecoder(bytes.NewReader(doc)))
+	if err != nil {
 		return nil, err
 	}
-	return p.Defs.field("", doc, inherited{})
+	return d.field("", n, inherited{})
 }
 
-// decode reads a node. Members beside a $ref override those of the definition.
-func (d definitions) decode(raw json.RawMessage, into *node) error {
-	var own node
-	if err := json.Unmarshal(raw, &own); err != nil {
-		return err
+// read reads each byte of a schema once, because every run does. It returns nil for true and false.
+func (d definitions) read(dec *json.Decoder) (*node, error) {
+	switch begin, err := dec.Token(); {
+	case err != nil:
+		return nil, err
+	case begin == true || begin == false:
+		return nil, nil
+	case begin != json.Delim('{'):
+		return nil, fmt.Errorf("%v is no schema", begin)
 	}
-	if own.Ref != "" {
-		name, _ := strings.CutPrefix(own.Ref, "#/$defs/")
-		def, ok := d[name]
-		if !ok {
-			return fmt.Errorf("$ref %q is not a definition of this document", own.Ref)
+	n := &node{}
+	err := members(dec, func(name string) (err error) {
+		switch name {
+		case "$ref":
+			return dec.Decode(&n.ref)
+		case "$defs":
+			_, err = d.readAll(dec, d)
+		case "properties":
+			n.properties = map[string]*node{}
+			n.names, err = d.readAll(dec, n.properties)
+		case "items":
+			n.items, err = d.read(dec)
+		case "additionalProperties":
+			n.more, err = d.read(dec)
+		default:
+			var value json.RawMessage
+			err = dec.Decode(&value)
+			n.members = slices.Concat(n.members, []byte(`,"`+name+`":`), value)
 		}
-		if err := d.decode(def, into); err != nil {
+		return err
+	})
+	return n, err
+}
+
+// readAll reads an object of schemas, and returns their names in order.
+func (d definitions) readAll(dec *json.Decoder, into map[string]*node) (names []string, err error) {
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	err = members(dec, func(name string) (err error) {
+		names = append(names, name)
+		if into[name], err = d.read(dec); err != nil {
+			err = fmt.Errorf("field %q: %w", name, err)
+		}
+		return err
+	})
+	return names, err
+}
+
+// members calls each for the name of every member of an object that has begun; it reads the value.
+func members(dec *json.Decoder, each func(name string) error) error {
+	for dec.More() {
+		name, err := dec.Token()
+		if err == nil {
+			err = each(fmt.Sprint(name))
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return json.Unmarshal(raw, into)
+	_, err := dec.Token()
+	return err
 }
 
-func (d definitions) field(name string, raw json.RawMessage, above inherited) (f *Field, err error) {
+// resolve returns a node with the definition that it refers to. Members beside a $ref override those of the definition.
+func (d definitions) resolve(n *node) (*node, error) {
+	if n.ref == "" {
+		return n, nil
+	}
+	name, _ := strings.CutPrefix(n.ref, "#/$defs/")
+	def, ok := d[name]
+	if !ok {
+		return nil, fmt.Errorf("$ref %q is not a definition of this document", n.ref)
+	}
+	def, err := d.resolve(def)
+	if err != nil {
+		return nil, err
+	}
+	all := *def
+	all.members = slices.Concat(def.members, n.members)
+	if n.properties != nil {
+		all.names, all.properties = n.names, n.properties
+	}
+	all.items, all.more = cmp.Or(n.items, def.items), cmp.Or(n.more, def.more)
+	return &all, nil
+}
+
+func (d definitions) field(name string, n *node, above inherited) (f *Field, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("field %q: %w", name, err)
 		}
 	}()
-	n := node{Field: Field{Name: name, inherited: above}}
-	if err := d.decode(raw, &n); err != nil {
-		return nil, err
+	var own struct {
+		Field
+		Const    string   `json:"const"`
+		Required []string `json:"required"`
+		List     *struct {
+			ListRule
+			Order string `json:"order"`
+		} `json:"x-trueup-list"`
 	}
-	f = &n.Field
-	if n.Const != "" {
-		f.Enum = []string{n.Const}
-	}
-	if n.List != nil {
-		f.List = &n.List.ListRule
-		f.List.Ordered = n.List.Order != "set"
-	}
-	if n.Items != nil {
-		f.Item, err = d.field("", n.Items, f.inherited)
-	}
-	if err == nil && bytes.HasPrefix(n.Additional, []byte("{")) {
-		f.Any, err = d.field("", n.Additional, f.inherited)
+	f = &own.Field
+	f.Name, f.inherited = name, above
+	if n, err = d.resolve(n); err == nil {
+		err = json.Unmarshal(slices.Concat([]byte("{"), bytes.TrimPrefix(n.members, []byte(",")), []byte("}")), &own)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f.Names = n.Properties.names
-	for i, child := range f.Names {
-		if f.Fields == nil {
-			f.Fields = map[string]*Field{}
-		}
-		if f.Fields[child], err = d.field(child, n.Properties.raw[i], f.inherited); err != nil {
-			return nil, err
-		}
-		f.Fields[child].Required = slices.Contains(n.Required, child)
+	if own.Const != "" {
+		f.Enum = []string{own.Const}
 	}
-	return f, nil
+	if own.List != nil {
+		f.List = &own.List.ListRule
+		f.List.Ordered = own.List.Order != "set"
+	}
+	return f, d.below(f, n, own.Required)
+}
+
+// below adds to a field those below it.
+func (d definitions) below(f *Field, n *node, required []string) (err error) {
+	if n.items != nil {
+		f.Item, err = d.field("", n.items, f.inherited)
+	}
+	if err == nil && n.more != nil {
+		f.Any, err = d.field("", n.more, f.inherited)
+	}
+	if f.Names = n.names; len(f.Names) > 0 {
+		f.Fields = make(map[string]*Field, len(f.Names))
+	}
+	for _, name := range f.Names {
+		if err != nil {
+			return err
+		}
+		if f.Fields[name], err = d.field(name, n.properties[name], f.inherited); err == nil {
+			f.Fields[name].Required = slices.Contains(required, name)
+		}
+	}
+	return err
 }
 
 // At finds a field by the parts of its path, such as spec, locations, cache, edgeTTL. Lists need no part

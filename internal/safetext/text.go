@@ -199,14 +199,20 @@ func Filled(texts ...Text) []Text { return slices.DeleteFunc(texts, Text.Empty) 
 // same bytes everywhere.
 func cells() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
+// narrow are characters of trueup's own texts that take one column: other texts make the measuring library build a
+// table of all characters, which takes as long as a small plan.
+const narrow = "→…·×✓✗●│"
+
 // Width returns the number of terminal columns.
 func (t Text) Width() int {
-	for i := range len(t.s) {
-		if t.s[i] >= utf8.RuneSelf {
+	columns := 0
+	for _, r := range t.s {
+		if r >= utf8.RuneSelf && !strings.ContainsRune(narrow, r) {
 			return cells().StringWidth(t.s)
 		}
+		columns++
 	}
-	return len(t.s)
+	return columns
 }
 
 // Cut shortens t to at most columns, with an ellipsis at the end. It also limits combining

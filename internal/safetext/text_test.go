@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mattn/go-runewidth"
+
 	"trueup/internal/safetext"
 )
 
@@ -55,6 +57,17 @@ func TestFormatsHaveTheirArguments(t *testing.T) {
 				}
 				return true
 			})
+		}
+	}
+}
+
+// TestWidthIsTheLibrarys: characters that are not looked up have the width that they have in the library.
+func TestWidthIsTheLibrarys(t *testing.T) {
+	terminal := &runewidth.Condition{StrictEmojiNeutral: true}
+	for _, s := range []string{"", "abc", "→…·×✓✗●│", "a → b…", "é→", "漢→", "e\u0301→", "·\u200d❤\ufe0f"} {
+		text := safetext.Clean(s)
+		if got, want := text.Width(), terminal.StringWidth(text.String()); got != want {
+			t.Errorf("%q: %d columns, want %d", s, got, want)
 		}
 	}
 }
