@@ -55,7 +55,7 @@ func TestGetAnswers(t *testing.T) {
 		if e.NotFound() != tt.absent || e.Class != tt.class || e.Status != tt.status || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: class %s, %v", name, e.Class, err)
 		}
-		if e.Class == api.Unclear || e.NotSent() {
+		if e.Class == api.Unknown || e.NotSent() {
 			t.Errorf("%s: a read is uncertain or unsent", name)
 		}
 	}
@@ -108,7 +108,7 @@ func TestRoleIsNamed(t *testing.T) {
 		w.WriteHeader(403)
 	})
 	_, err := c.Create(t.Context(), named(t, "Purge"), []byte(`{"metadata":{"name":"rel-1"}}`))
-	if e := asError(t, err); !e.Auth() || e.Class == api.Unclear || e.NotSent() ||
+	if e := asError(t, err); !e.Auth() || e.Class == api.Unknown || e.NotSent() ||
 		!strings.Contains(err.Error(), "create Purge/rel-1: 403 Forbidden: the token in TRUEUP_DELIVERY_TOKEN must be of a user who is allowed to manage CDN and DNS in the workspace and holds the role cdn-purger (") || e.RequestID != "r-7" {
 		t.Errorf("%v", err)
 	}
@@ -136,34 +136,34 @@ func TestWriteAnswers(t *testing.T) {
 		"array":            {200, jsonType, `[]`, bare, ""},
 		"success":          {200, jsonType, `{"kind":"Status","status":"Success"}`, bare, ""},
 		"something":        {200, jsonType, `{"id":7,"message":"created"}`, bare, ""},
-		"failure":          {200, jsonType, `{"kind":"Status","status":"Failure","message":"no"}`, string(api.Unclear), "says that it failed: no"},
-		"failure, named":   {200, jsonType, `{"kind":"Status","status":"Failure","metadata":{"name":"x"}}`, string(api.Unclear), "status Failure"},
-		"error":            {200, jsonType, `{"error":"quota"}`, string(api.Unclear), "says that it failed: quota"},
-		"no success":       {200, jsonType, `{"success":false,"message":"no"}`, string(api.Unclear), "says that it failed: no"},
-		"not ok":           {200, jsonType, `{"ok":false}`, string(api.Unclear), "says that it failed: ok is false"},
-		"a status":         {200, jsonType, `{"status":"Error","message":"quota"}`, string(api.Unclear), "says that it failed: quota"},
-		"a problem":        {200, jsonType, `{"title":"Bad Request","status":400}`, string(api.Unclear), "says that it failed: Bad Request"},
-		"a code":           {201, jsonType, `{"code":422}`, string(api.Unclear), "says that it failed: code is 422"},
+		"failure":          {200, jsonType, `{"kind":"Status","status":"Failure","message":"no"}`, string(api.Unknown), "says that it failed: no"},
+		"failure, named":   {200, jsonType, `{"kind":"Status","status":"Failure","metadata":{"name":"x"}}`, string(api.Unknown), "status Failure"},
+		"error":            {200, jsonType, `{"error":"quota"}`, string(api.Unknown), "says that it failed: quota"},
+		"no success":       {200, jsonType, `{"success":false,"message":"no"}`, string(api.Unknown), "says that it failed: no"},
+		"not ok":           {200, jsonType, `{"ok":false}`, string(api.Unknown), "says that it failed: ok is false"},
+		"a status":         {200, jsonType, `{"status":"Error","message":"quota"}`, string(api.Unknown), "says that it failed: quota"},
+		"a problem":        {200, jsonType, `{"title":"Bad Request","status":400}`, string(api.Unknown), "says that it failed: Bad Request"},
+		"a code":           {201, jsonType, `{"code":422}`, string(api.Unknown), "says that it failed: code is 422"},
 		"a good code":      {200, jsonType, `{"code":200,"status":"ok","message":"created"}`, bare, ""},
 		"a code of theirs": {200, jsonType, `{"code":10000,"message":"created"}`, bare, ""},
-		"not acceptable":   {406, jsonType, `{"message":"no such form"}`, string(api.Unclear), "no such form"},
-		"client went away": {499, "", "", string(api.Unclear), "499"},
-		"HTML":             {200, "text/html", "<!doctype html><title>Sign in</title>", string(api.Unclear), "an HTML page instead of JSON: Sign in"},
-		"half":             {201, jsonType, cdn("shop")[:60], string(api.Unclear), "EOF"},
-		"other kind":       {201, jsonType, `{"kind":"Purge","metadata":{"name":"shop"}}`, string(api.Unclear), `kind is "Purge"`},
-		"other workspace":  {201, jsonType, `{"metadata":{"name":"shop","namespace":"x"}}`, string(api.Unclear), "wrong workspace"},
-		"see other":        {303, "", "", string(api.Unclear), "redirected"},
+		"not acceptable":   {406, jsonType, `{"message":"no such form"}`, string(api.Unknown), "no such form"},
+		"client went away": {499, "", "", string(api.Unknown), "499"},
+		"HTML":             {200, "text/html", "<!doctype html><title>Sign in</title>", string(api.Unknown), "an HTML page instead of JSON: Sign in"},
+		"half":             {201, jsonType, cdn("shop")[:60], string(api.Unknown), "EOF"},
+		"other kind":       {201, jsonType, `{"kind":"Purge","metadata":{"name":"shop"}}`, string(api.Unknown), `kind is "Purge"`},
+		"other workspace":  {201, jsonType, `{"metadata":{"name":"shop","namespace":"x"}}`, string(api.Unknown), "wrong workspace"},
+		"see other":        {303, "", "", string(api.Unknown), "redirected"},
 		"moved":            {308, "", "", string(api.Misdirected), "redirected"},
 		"bad":              {400, jsonType, `{"message":"no"}`, string(api.Rejected), "no"},
 		"unauthorized":     {401, jsonType, `{}`, string(api.Denied), "401"},
 		"conflict":         {409, jsonType, `{"reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas"}`, string(api.Contended), "resourcequotas"},
 		"quota":            {403, jsonType, `{"reason":"Forbidden","message":"exceeded quota: cdns, used: 10"}`, string(api.Limited), "exceeded quota"},
 		"too many":         {429, "text/plain", "Too many requests, please try again later.", string(api.Unsent), "Too many"},
-		"request time-out": {408, "", "", string(api.Unclear), "408"},
-		"internal":         {500, "", "", string(api.Unclear), "500"},
-		"gateway":          {502, "text/html", "<html>bad gateway</html>", string(api.Unclear), "bad gateway"},
-		"time-out":         {504, "text/plain", `{"message":"Timeout"}`, string(api.Unclear), "Timeout"},
-		"odd":              {599, "", "", string(api.Unclear), "599"},
+		"request time-out": {408, "", "", string(api.Unknown), "408"},
+		"internal":         {500, "", "", string(api.Unknown), "500"},
+		"gateway":          {502, "text/html", "<html>bad gateway</html>", string(api.Unknown), "bad gateway"},
+		"time-out":         {504, "text/plain", `{"message":"Timeout"}`, string(api.Unknown), "Timeout"},
+		"odd":              {599, "", "", string(api.Unknown), "599"},
 		"no route":         {404, "text/plain", "404 page not found", string(api.Misdirected), "wrong base address"},
 	} {
 		requests := 0
@@ -284,7 +284,7 @@ func TestAnswersThatSayNothing(t *testing.T) {
 			if err == nil {
 				continue
 			}
-			if e := asError(t, err); e.NotFound() || e.NotSent() || (e.Class == api.Unclear) != (verb != "list" && verb != "get") {
+			if e := asError(t, err); e.NotFound() || e.NotSent() || (e.Class == api.Unknown) != (verb != "list" && verb != "get") {
 				t.Errorf("%s is answered with %s: %s, %v", asked, name, e.Class, err)
 			}
 		}
@@ -316,7 +316,7 @@ func TestDeletionAnswers(t *testing.T) {
 		if tt.want == "" && err == nil {
 			continue
 		}
-		if e := asError(t, err); e.Class != api.Unclear || !strings.Contains(err.Error(), tt.want) {
+		if e := asError(t, err); e.Class != api.Unknown || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

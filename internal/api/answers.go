@@ -29,7 +29,7 @@ const (
 	Absent      Class = "absent"      // the object does not exist
 	Unavailable Class = "unavailable" // a read without a useful answer: try again
 	Unreadable  Class = "unreadable"  // a read whose answer is invalid
-	Unclear     Class = "unknown"     // a write that may have been carried out
+	Unknown     Class = "unknown"     // a write that may have been carried out
 	// Misdirected is an answer that is not from the platform's API, or is from another workspace: the configuration
 	// is wrong.
 	Misdirected Class = "misdirected"
@@ -95,7 +95,7 @@ type row struct {
 	from, to int              // the range of the status; to is 0 for a single one
 	says     string           // describes when, for people
 	when     func(reply) bool // nil means always
-	class    Class            // empty means Unclear for a write, Unavailable for a read
+	class    Class            // empty means Unknown for a write, Unavailable for a read
 }
 
 // answers returns the table that gives the class of each unsuccessful answer. The platform documents only 401 and 403
@@ -107,7 +107,7 @@ func answers() []row {
 		{verbs: create, from: 409, says: "reason `Conflict`", when: func(r reply) bool { return r.reason == "Conflict" }, class: Contended},
 		{verbs: create, from: 400, to: 499, says: "matches `duplicate:` of trueup.yaml", when: func(r reply) bool { return r.duplicate }, class: Taken},
 		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: reply.exists, class: Taken},
-		{verbs: create, from: 409, says: "anything else: the name may exist, or the request may be carried out", class: Unclear},
+		{verbs: create, from: 409, says: "anything else: the name may exist, or the request may be carried out", class: Unknown},
 		{verbs: writes, from: 409, class: Contended},
 		{verbs: reads, from: 409, class: Rejected},
 		{from: 401, class: Denied},
@@ -125,14 +125,14 @@ func answers() []row {
 		{from: 400, to: 499, class: Rejected},
 		{from: 500, to: 999},
 		{from: 307, to: 308, class: Misdirected},
-		{verbs: writes, from: 100, to: 399, says: "no object, or a redirect; the request may be carried out", class: Unclear},
+		{verbs: writes, from: 100, to: 399, says: "no object, or a redirect; the request may be carried out", class: Unknown},
 		{from: 100, to: 399, class: Misdirected},
 	}
 }
 
 func unknownOutcome(verb kind.Verb) Class {
 	if isWrite(verb) {
-		return Unclear
+		return Unknown
 	}
 	return Unavailable
 }

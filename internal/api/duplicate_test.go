@@ -24,8 +24,8 @@ func TestWhichAnswersMeanADuplicate(t *testing.T) {
 		body   string
 		want   api.Class
 	}{
-		"a 409 with any body":             {plain, "Purge", 409, "<html>", api.Unclear},
-		"a 409 without a body":            {plain, "Purge", 409, "", api.Unclear},
+		"a 409 with any body":             {plain, "Purge", 409, "<html>", api.Unknown},
+		"a 409 without a body":            {plain, "Purge", 409, "", api.Unknown},
 		"a 409 with the reason":           {plain, "Purge", 409, `{"reason":"AlreadyExists"}`, api.Taken},
 		"a 409 with another reason":       {plain, "Purge", 409, `{"reason":"Conflict","message":"x already exists"}`, api.Contended},
 		"a 409 with the words":            {plain, "Purge", 409, `{"message":"x already exists"}`, api.Taken},
@@ -35,11 +35,11 @@ func TestWhichAnswersMeanADuplicate(t *testing.T) {
 		"one that is set, escaped":        {set, "Purge", 400, `{"message":"x \u0061lready exists"}`, api.Taken},
 		"one that is set, of other words": {set, "Purge", 422, `{"message":"spec.paths is empty"}`, api.Rejected},
 		"a 409 that is not set":           {set, "Purge", 409, `{"message":"x already exists"}`, api.Taken},
-		"a 409 of other words":            {worded, "Purge", 409, `{"message":"the workspace is locked"}`, api.Unclear},
+		"a 409 of other words":            {worded, "Purge", 409, `{"message":"the workspace is locked"}`, api.Unknown},
 		"a 409 of the words":              {worded, "Purge", 409, `{"message":"it already exists"}`, api.Taken},
 		"a conflict, whatever is set":     {api.Duplicate{Status: []int{409}}, "Purge", 409, `{"reason":"Conflict"}`, api.Contended},
-		"an echo of what was sent":        {plain, "Purge", 409, `{"kind":"Purge","metadata":{"name":"shop"},"spec":{}}`, api.Unclear},
-		"no answer":                       {set, "Purge", 503, `already exists`, api.Unclear},
+		"an echo of what was sent":        {plain, "Purge", 409, `{"kind":"Purge","metadata":{"name":"shop"},"spec":{}}`, api.Unknown},
+		"no answer":                       {set, "Purge", 503, `already exists`, api.Unknown},
 		"a snapshot":                      {set, "VolumeSnapshot", 409, `{"reason":"AlreadyExists"}`, api.Taken},
 		"a snapshot and what is set":      {set, "VolumeSnapshot", 422, `already exists`, api.Rejected},
 	} {

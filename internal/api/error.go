@@ -261,7 +261,7 @@ func (c *call) unreadable(a *answer, err error, body []byte) *Error {
 	cut := a.cut || errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
 	switch {
 	case isWrite(c.verb):
-		e.Class = Unclear
+		e.Class = Unknown
 	case fit != nil && fit.misdirected:
 		e.Class = Misdirected
 	case cut:

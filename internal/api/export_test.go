@@ -33,7 +33,7 @@ func consequences() map[Class]string {
 		Misdirected: "The address or the workspace is wrong: exit code 1, or 5 if something was sent before.",
 		Unsent:      "Not done. trueup waits as long as the answer asks, within `--timeout`, and sends it again.",
 		Unavailable: "Unknown. trueup reads again.",
-		Unclear:     "Unknown: it may be done. trueup reads the object. For a purge it asks you, exit code 6, unless the platform is known to reject duplicates.",
+		Unknown:     "Unknown: it may be done. trueup reads the object. For a purge it asks you, exit code 6, unless the platform is known to reject duplicates.",
 	}
 }
 
@@ -57,7 +57,7 @@ func AnswersPage() string {
 			continue
 		}
 		line("read", Unavailable)
-		line("write", Unclear)
+		line("write", Unknown)
 	}
 	return b.String()
 }

@@ -137,7 +137,7 @@ func TestAnswersThatNeverEnd(t *testing.T) {
 				t.Errorf("%s: %v", a.name, err)
 			}
 		}
-		if e := asError(t, a.post); (e.Class == api.Unclear) != (e.Status != 422) || e.NotSent() {
+		if e := asError(t, a.post); (e.Class == api.Unknown) != (e.Status != 422) || e.NotSent() {
 			t.Errorf("%s: %s, %v", a.name, e.Class, a.post)
 		}
 		if sent := a.requests(); len(sent) != 2 {
@@ -237,7 +237,7 @@ func TestAReusedConnectionIsDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := operate(t.Context(), c, verb, k)
-		if e := asError(t, err); e.Class != api.Unclear || !strings.Contains(err.Error(), "the connection was closed without an answer") && !strings.Contains(err.Error(), "reset") {
+		if e := asError(t, err); e.Class != api.Unknown || !strings.Contains(err.Error(), "the connection was closed without an answer") && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("%s: %s, %v", verb, e.Class, err)
 		}
 		if sent := requests(); len(sent) != 2 || sent[0] != "GET" {
@@ -297,7 +297,7 @@ func TestEncodingsThatWereNotAskedFor(t *testing.T) {
 		for call := range documented {
 			verb, name, _ := strings.Cut(call, " ")
 			err := operate(t.Context(), c, verb, named(t, name))
-			if e := asError(t, err); (e.Class == api.Unclear) != (verb != "list" && verb != "get") || !strings.Contains(err.Error(), "gzip: invalid header") && !strings.Contains(err.Error(), "encoded") {
+			if e := asError(t, err); (e.Class == api.Unknown) != (verb != "list" && verb != "get") || !strings.Contains(err.Error(), "gzip: invalid header") && !strings.Contains(err.Error(), "encoded") {
 				t.Errorf("%q, %s: %s, %v", encoding, call, e.Class, err)
 			}
 		}

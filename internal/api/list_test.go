@@ -194,7 +194,7 @@ func TestSizesAreBounded(t *testing.T) {
 	if _, err := c.Get(t.Context(), named(t, "CDN"), "shop"); err == nil || !strings.Contains(err.Error(), "the answer is larger than 2 KiB") {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`)); asError(t, err).Class != api.Unclear {
+	if _, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`)); asError(t, err).Class != api.Unknown {
 		t.Errorf("%v", err)
 	}
 	for body, want := range map[string]string{

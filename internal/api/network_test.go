@@ -110,7 +110,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			t.Errorf("%d: %v", status, err)
 		}
 		_, err = c.Create(t.Context(), named(t, "Purge"), []byte(`{}`))
-		if e := asError(t, err); (e.Class == api.Unclear) != (status < 307) || e.NotSent() {
+		if e := asError(t, err); (e.Class == api.Unknown) != (status < 307) || e.NotSent() {
 			t.Errorf("%d: %s, %v", status, e.Class, err)
 		}
 		if requests != 2 {
@@ -146,7 +146,7 @@ func TestNothingWasSent(t *testing.T) {
 		strings.Replace(plain.URL, "http://", "https://", 1): "HTTP response to HTTPS client",
 	} {
 		c := api.NewClient(config(t, address))
-		if e := purge(t, c); !e.NotSent() || e.Class == api.Unclear || !strings.Contains(e.Error(), want) {
+		if e := purge(t, c); !e.NotSent() || e.Class == api.Unknown || !strings.Contains(e.Error(), want) {
 			t.Errorf("%s: %s, %v, want %q", address, e.Class, e, want)
 		}
 		c.Close()
@@ -182,7 +182,7 @@ func TestTrustedCertificatesAndHopelessOnes(t *testing.T) {
 
 func TestItMayHaveBeenSent(t *testing.T) {
 	c := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	if e := purge(t, c); e.Class != api.Unclear || e.NotSent() {
+	if e := purge(t, c); e.Class != api.Unknown || e.NotSent() {
 		t.Errorf("reset after the request: %s, %v", e.Class, e)
 	}
 	c = serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -190,7 +190,7 @@ func TestItMayHaveBeenSent(t *testing.T) {
 		w.WriteHeader(201)
 		_, _ = io.WriteString(w, `{"kind":"Purge",`)
 	})
-	if e := purge(t, c); e.Class != api.Unclear {
+	if e := purge(t, c); e.Class != api.Unknown {
 		t.Errorf("half an answer: %s, %v", e.Class, e)
 	}
 }
@@ -258,7 +258,7 @@ func TestAConnectionThatDiedIdle(t *testing.T) {
 			t.Fatalf("the server saw %d POST", seen)
 		case err == nil && seen != 1:
 			t.Fatal("success without a POST")
-		case err != nil && seen == 1 && asError(t, err).Class != api.Unclear:
+		case err != nil && seen == 1 && asError(t, err).Class != api.Unknown:
 			t.Fatalf("the server saw the POST: %v", err)
 		}
 		mu.Unlock()
@@ -293,7 +293,7 @@ func TestTimeouts(t *testing.T) {
 	wg.Go(func() { _, _, listed = names(t, drip.Reader) })
 	wg.Go(func() { _, created = drip.Create(t.Context(), named(t, "CDN"), []byte(`{}`)) })
 	wg.Wait()
-	if e := asError(t, posted); e.Class != api.Unclear || !errors.Is(posted, context.DeadlineExceeded) || !strings.Contains(posted.Error(), "no answer within 1s") {
+	if e := asError(t, posted); e.Class != api.Unknown || !errors.Is(posted, context.DeadlineExceeded) || !strings.Contains(posted.Error(), "no answer within 1s") {
 		t.Errorf("%s, %v", e.Class, posted)
 	}
 	if asError(t, got).Class != api.Unavailable {
@@ -302,7 +302,7 @@ func TestTimeouts(t *testing.T) {
 	if listed == nil || !strings.Contains(listed.Error(), "no answer within 1s") {
 		t.Errorf("%v", listed)
 	}
-	if asError(t, created).Class != api.Unclear {
+	if asError(t, created).Class != api.Unknown {
 		t.Errorf("%v", created)
 	}
 }
@@ -338,7 +338,7 @@ func TestAForeignTransportProvesNothing(t *testing.T) {
 	cfg := config(t, "http://127.0.0.1:1")
 	cfg.Transport = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("broke") })
 	_, err := api.NewClient(cfg).Create(t.Context(), named(t, "Purge"), []byte(`{}`))
-	if e := asError(t, err); e.Class != api.Unclear {
+	if e := asError(t, err); e.Class != api.Unknown {
 		t.Errorf("%s, %v", e.Class, err)
 	}
 }

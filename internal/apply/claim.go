@@ -256,7 +256,7 @@ func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
 	case err != nil:
 		return unclaimed(err)
 	}
-	s.certain = !s.hold.Uncertain
+	s.certain = !s.hold.EarlierUnknown
 	return nil
 }
 

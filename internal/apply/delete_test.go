@@ -170,7 +170,7 @@ func TestADeletionWhoseAnswerIsLost(t *testing.T) {
 		t.Errorf("%d requests: %s", n, log)
 	}
 	// An answer that proves nothing is not asked again, but looked at.
-	s = departed(t).on("DELETE VolumeSnapshot/old", 1, &said{"500", api.Error{Class: api.Unclear, Status: 500}}, true)
+	s = departed(t).on("DELETE VolumeSnapshot/old", 1, &said{"500", api.Error{Class: api.Unknown, Status: 500}}, true)
 	s.ends(s.run(), leftOver, apply.Done, apply.OK, "deleted")
 	s.wrote(wellDeleted)
 }

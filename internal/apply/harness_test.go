@@ -45,7 +45,7 @@ func contended() error {
 func full() error    { return &said{"403 exceeded quota", api.Error{Class: api.Limited, Status: 403}} }
 func denied() error  { return &said{"403 forbidden", api.Error{Class: api.Denied, Status: 403}} }
 func refused() error { return &said{"422 no", api.Error{Class: api.Rejected, Status: 422}} }
-func unclear() error { return &said{"connection reset", api.Error{Class: api.Unclear}} }
+func unclear() error { return &said{"connection reset", api.Error{Class: api.Unknown}} }
 func unsent() error  { return &said{"connection refused", api.Error{Class: api.Unsent}} }
 
 func broken() error {
@@ -402,7 +402,7 @@ func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.
 func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.Hold, error) {
 	hold := ledger.Hold{Late: i.At.Late, Terms: s.terms()}
 	err := s.move(ctx, call, k, nil, func(r *ledger.Record) {
-		if r.Uncertain = want == ledger.Resendable; !r.Uncertain {
+		if r.EarlierUnknown = want == ledger.Resendable; !r.EarlierUnknown {
 			r.FirstClaimAt = &i.At.Early
 		}
 		r.State, r.Spec, r.SpecDigest = ledger.Claimed, i.Spec, &i.Digest
@@ -439,7 +439,7 @@ func (s *stage) Found(ctx context.Context, k kind.Key, m ledger.Made) error {
 }
 
 func (s *stage) Leave(ctx context.Context, k kind.Key, _ string) error {
-	return s.move(ctx, "leave", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.Left, r.Uncertain = true, true })
+	return s.move(ctx, "leave", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.Left, r.EarlierUnknown = true, true })
 }
 
 func (s *stage) GiveUp(ctx context.Context, k kind.Key, _ ledger.Instant) error {
@@ -475,7 +475,7 @@ func (s *stage) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
 // send may have done.
 func (s *stage) certain(ctx context.Context, call string, k kind.Key, to func(*ledger.Record)) error {
 	s.mu.Lock()
-	before := s.records[k].Uncertain
+	before := s.records[k].EarlierUnknown
 	s.mu.Unlock()
 	if before {
 		return fmt.Errorf("%s may have been executed before", k)
@@ -484,7 +484,7 @@ func (s *stage) certain(ctx context.Context, call string, k kind.Key, to func(*l
 }
 
 func (s *stage) End(ctx context.Context, k kind.Key, o ledger.Outcome) error {
-	if o.How == ledger.Refused {
+	if o.How == ledger.RejectedByPlatform {
 		return s.certain(ctx, "rejected", k, func(r *ledger.Record) { r.State, r.Outcome = ledger.Rejected, &o })
 	}
 	if o.How == ledger.Released {

@@ -207,7 +207,7 @@ func notSent(err error) bool  { return api.Answer(err).NotSent() }
 // leaves that unknown.
 func uncertain(err error) bool {
 	class := api.Answer(err).Class
-	return class == "" || class == api.Unclear
+	return class == "" || class == api.Unknown
 }
 
 // transient reports whether a retry may succeed: nothing was written, or the platform

@@ -20,7 +20,7 @@ func answered(status int) *said {
 	case status == 429:
 		class = api.Unsent
 	case status == 408 || status >= 500:
-		class = api.Unclear
+		class = api.Unknown
 	}
 	return &said{fmt.Sprintf("%d %s", status, http.StatusText(status)), api.Error{Status: status, Class: class}}
 }
@@ -29,7 +29,7 @@ func answered(status int) *said {
 // network fails, four times in all, each after a look.
 func TestAPatchIsTriedAgain(t *testing.T) {
 	for _, err := range []*said{
-		answered(429), answered(408), answered(502), answered(503), answered(504), {"connection reset", api.Error{Class: api.Unclear}}, {"refused", api.Error{Class: api.Unsent}},
+		answered(429), answered(408), answered(502), answered(503), answered(504), {"connection reset", api.Error{Class: api.Unknown}}, {"refused", api.Error{Class: api.Unsent}},
 	} {
 		begin := func() *stage { return begin(t, cdn("shop", forced)).has(shop, loose) }
 		s := begin().on("PATCH CDN/shop", 1, err, false).on("PATCH CDN/shop", 2, err, false).on("PATCH CDN/shop", 3, err, false)
@@ -44,7 +44,7 @@ func TestAPatchIsTriedAgain(t *testing.T) {
 
 		s = begin().on("PATCH CDN/shop", 0, err, false)
 		s.ends(s.run(), shop, apply.Failed, apply.Partial, err.Error(), "gave up after 4 tries")
-		log, open := s.took(), err.answer.Class == api.Unclear
+		log, open := s.took(), err.answer.Class == api.Unknown
 		if strings.Count(log, "PATCH") != 4 || strings.HasSuffix(log, "drop CDN/shop") == open || s.records[key(shop)].Pending == nil == open {
 			t.Errorf("%v: %s", err, log)
 		}

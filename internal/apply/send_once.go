@@ -263,7 +263,7 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 		end.Fix = "run apply again"
 		return end, s.ended(ledger.Released, message)
 	case a.result == refused && s.certain:
-		o := ledger.Outcome{How: ledger.Refused, HTTP: api.Answer(a.err).Status, Message: message}
+		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.Answer(a.err).Status, Message: message}
 		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.End(s.ledgerCtx, key, o) }
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
@@ -272,7 +272,7 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 		return end, func() error { return s.Journal.Leave(s.ledgerCtx, key, message) }
 	}
 	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.Question(key)
-	return end, s.ended(ledger.Unclear, message)
+	return end, s.ended(ledger.OutcomeUnknown, message)
 }
 
 // giveBack ends a claim under which nothing was sent. If an earlier run may have sent the request, the

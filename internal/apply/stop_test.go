@@ -121,7 +121,7 @@ type slow struct {
 
 func (s *slow) take(ctx context.Context, d time.Duration) error {
 	if err := sleep(ctx, d); err != nil {
-		return &said{"given up: " + context.Cause(ctx).Error(), api.Error{Class: api.Unclear}}
+		return &said{"given up: " + context.Cause(ctx).Error(), api.Error{Class: api.Unknown}}
 	}
 	return nil
 }

@@ -265,7 +265,7 @@ const active = "active"
 func Statuses() []string {
 	list := []string{active}
 	for _, s := range []plan.Status{
-		plan.Due, plan.Rejected, plan.Begun, plan.Again, plan.Unclear, plan.Accepted, plan.Done, plan.GivenUp, plan.NotKnown,
+		plan.Due, plan.Rejected, plan.Begun, plan.Again, plan.Unknown, plan.Accepted, plan.Done, plan.GivenUp, plan.NoLedger,
 	} {
 		list = append(list, string(s))
 	}

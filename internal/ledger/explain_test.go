@@ -19,7 +19,7 @@ func TestExplain(t *testing.T) {
 	}
 	accepted := inState(Posted)
 	accepted.AcceptedAt = accepted.ClaimedAt
-	left := outcome(Claimed, &Outcome{How: Unclear, Message: "no answer"})
+	left := outcome(Claimed, &Outcome{How: OutcomeUnknown, Message: "no answer"})
 	left.Left = true
 	plain := func(r Record) Record {
 		r.Key = testRecord("shop", 1).Key
@@ -40,10 +40,10 @@ func TestExplain(t *testing.T) {
 		{by(Claimed, &Claim{Host: "laptop", Actor: "mina"}), "sent by mina on laptop at", resolve},
 		{by(Claimed, &Claim{RunID: "7", RunURL: "https://ci.example/7"}), "sent by run https://ci.example/7 at", resolve},
 		{
-			outcome(Unknown, &Outcome{How: Unclear, HTTP: 502, Message: "bad gateway"}),
+			outcome(Unknown, &Outcome{How: OutcomeUnknown, HTTP: 502, Message: "bad gateway"}),
 			"its outcome is unknown (HTTP 502: bad gateway): it may have been executed", resolve,
 		},
-		{outcome(Unknown, &Outcome{How: Unclear}), "its outcome is unknown: it may", resolve},
+		{outcome(Unknown, &Outcome{How: OutcomeUnknown}), "its outcome is unknown: it may", resolve},
 		{
 			outcome(Unknown, &Outcome{How: NotOurs, Message: "the name exists already"}),
 			"Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z, but the name exists already",
@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 		{left, "Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z and its outcome is unknown (no answer)", resolve},
 		{accepted, "Purge/a was accepted at 2026-11-21T09:00:00Z", ""},
 		{outcome(Posted, &Outcome{How: Operator, By: "mina", Reason: "seen"}), "Purge/a was accepted, according to mina: seen", ""},
-		{outcome(Rejected, &Outcome{How: Refused, HTTP: 422}), "was rejected at 2026-11-21T09:00:00Z (HTTP 422); nothing was executed", ""},
+		{outcome(Rejected, &Outcome{How: RejectedByPlatform, HTTP: 422}), "was rejected at 2026-11-21T09:00:00Z (HTTP 422); nothing was executed", ""},
 		{outcome(Adopted, &Outcome{How: AdoptedByOperator}), "recorded as done", ""},
 		{outcome(Abandoned, &Outcome{How: Operator, By: "mina", Reason: "old"}), "was abandoned, according to mina: old; trueup never sends it", "another name"},
 		{outcome("", &Outcome{How: Released, Message: "no route"}), "Purge/a was not sent (no route)", ""},

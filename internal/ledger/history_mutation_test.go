@@ -22,7 +22,7 @@ var mistakes = []struct {
 		{"machine.go", "first, i.Before = *r.FirstClaimAt", "_, i.Before = *r.FirstClaimAt"},
 	}},
 	{"the last answer frees what an earlier send may have done", "was executed 2 times", []edit{
-		{"machine.go", "if (e == evReject || e == evRelease) && r.Uncertain {", "if false {"},
+		{"machine.go", "if (e == evReject || e == evRelease) && r.EarlierUnknown {", "if false {"},
 		{"../apply/send_once.go", "case a.result == unsent && s.certain:", "case a.result == unsent:"},
 		{"../apply/send_once.go", "case a.result == refused && s.certain:", "case a.result == refused:"},
 	}},

@@ -15,7 +15,7 @@ func answer(class api.Class, status int, text string) *api.Error {
 	return &api.Error{Class: class, Status: status, Message: text}
 }
 
-func silence(text string) error { return answer(api.Unclear, 0, text) }
+func silence(text string) error { return answer(api.Unknown, 0, text) }
 func unsent(text string) error  { return answer(api.Unsent, 0, text) }
 
 func refusal(status int) error {

@@ -132,7 +132,7 @@ func (t *tally) posted(old, rec ledger.Record) {
 		t.hit(postedDuplicate)
 	case old.State == ledger.Unknown:
 		t.hit(postedAnyway)
-	case old.Uncertain:
+	case old.EarlierUnknown:
 		t.hit(postedResent)
 	default:
 		t.hit(postedFirst)

@@ -92,7 +92,7 @@ func (l *Ledger) undoClaim(ctx context.Context, rec Record) {
 	}
 	l.written(rec, rec)
 	const why = "the write of its claim failed, and nothing was sent"
-	if rec.Uncertain {
+	if rec.EarlierUnknown {
 		_ = l.Leave(ctx, rec.Key, why)
 	} else {
 		_ = l.End(ctx, rec.Key, Outcome{How: Released, Message: why})
@@ -133,17 +133,17 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, requires prec
 	}})
 }
 
-// End records how a request of this run ended, unless it was executed. After Refused and Released a later run may
-// send it. After Unclear and NotOurs a person decides. Removed is the end of a deletion: trueup never makes the object
-// again by itself, because a new one would hold other data.
+// End records how a request of this run ended, unless it was executed. After RejectedByPlatform and Released a later
+// run may send it. After OutcomeUnknown and NotOurs a person decides. Removed is the end of a deletion: trueup never
+// makes the object again by itself, because a new one would hold other data.
 func (l *Ledger) End(ctx context.Context, key kind.Key, o Outcome) error {
-	e := map[How]event{Refused: evReject, Released: evRelease, Unclear: evDoubt, NotOurs: evDoubt, Removed: evDeleted}[o.How]
+	e := map[How]event{RejectedByPlatform: evReject, Released: evRelease, OutcomeUnknown: evUnknown, NotOurs: evUnknown, Removed: evDeleted}[o.How]
 	return l.ended(ctx, key, e, o)
 }
 
 // Leave ends this run's work on a request that may have arrived. A later run may send it again within the window.
 func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error {
-	return l.ended(ctx, key, evLeave, Outcome{How: Unclear, Message: message})
+	return l.ended(ctx, key, evLeave, Outcome{How: OutcomeUnknown, Message: message})
 }
 
 // noOutcome is the message after a run died.
@@ -156,15 +156,15 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.change(ctx, key, move{event: evDoubt, detail: noOutcome, to: func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evUnknown, detail: noOutcome, to: func(r Record) (Record, error) {
 		if r.Standing(now, terms) != Lost {
-			return r, &StateError{Record: r, event: evDoubt}
+			return r, &StateError{Record: r, event: evUnknown}
 		}
-		o := Outcome{How: Unclear, Message: noOutcome}
+		o := Outcome{How: OutcomeUnknown, Message: noOutcome}
 		if r.Left && r.Outcome != nil {
 			o = *r.Outcome // why there is none
 		}
-		return r.ended(evDoubt, o)
+		return r.ended(evUnknown, o)
 	}})
 	if _, ok := errors.AsType[*StateError](err); ok || errors.Is(err, ErrConflict) {
 		return nil

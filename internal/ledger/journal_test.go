@@ -25,8 +25,8 @@ func TestLifeOfARequest(t *testing.T) {
 		t.Errorf("claimed %+v", rec)
 	}
 	wantErr(t, tryClaim(ctx, l, purgeKey), ErrTaken)
-	must(t, l.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 422, Message: "no such hostname"}))
-	if rec = view(t, l, purgeKey); rec.State != Rejected || rec.Outcome.HTTP != 422 || rec.Outcome.How != Refused {
+	must(t, l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: "no such hostname"}))
+	if rec = view(t, l, purgeKey); rec.State != Rejected || rec.Outcome.HTTP != 422 || rec.Outcome.How != RejectedByPlatform {
 		t.Errorf("rejected %+v", rec)
 	}
 	must(t, tryClaim(ctx, l, purgeKey))
@@ -83,7 +83,7 @@ func TestUnknownIsForAPersonToSettle(t *testing.T) {
 	for to, want := range map[Resolution]State{ResolvePosted: Posted, ResolveRepost: "", ResolveAbandon: Abandoned} {
 		l := open(t, made(t))
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.End(t.Context(), purgeKey, Outcome{How: Unclear, Message: "timeout"}))
+		must(t, l.End(t.Context(), purgeKey, Outcome{How: OutcomeUnknown, Message: "timeout"}))
 		wantErr(t, tryClaim(t.Context(), l, purgeKey), ErrTaken)
 		if err := l.Resolve(t.Context(), purgeKey, to, ""); err == nil {
 			t.Error("resolved without a reason")
@@ -108,10 +108,12 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	ctx := t.Context()
 	must(t, tryClaim(ctx, mine, purgeKey))
 	for name, end := range map[string]func(*Ledger) error{
-		"posted":   func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{}) },
-		"rejected": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 400, Message: ""}) },
-		"release":  func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released, Message: ""}) },
-		"unknown":  func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Unclear, Message: ""}) },
+		"posted": func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{}) },
+		"rejected": func(l *Ledger) error {
+			return l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 400, Message: ""})
+		},
+		"release": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released, Message: ""}) },
+		"unknown": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}) },
 	} {
 		if err := end(other); !errors.Is(err, ErrConflict) {
 			t.Errorf("%s by another run gave %v", name, err)
@@ -176,9 +178,11 @@ func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
 	ctx := t.Context()
 	for name, end := range map[string]func(*Ledger) error{
 		"released": func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Released, Message: "interrupted"}) },
-		"refused":  func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Refused, HTTP: 422, Message: "no"}) },
+		"refused": func(l *Ledger) error {
+			return l.End(ctx, diskKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: "no"})
+		},
 		"reposted": func(l *Ledger) error {
-			return errors.Join(l.End(ctx, diskKey, Outcome{How: Unclear, Message: "reset"}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist"))
+			return errors.Join(l.End(ctx, diskKey, Outcome{How: OutcomeUnknown, Message: "reset"}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist"))
 		},
 	} {
 		l := open(t, made(t))
@@ -396,7 +400,7 @@ func TestAClaimThatWasNotConfirmedIsReleased(t *testing.T) {
 	if _, err := takeOver(t.Context(), l, purgeKey, someIntent()); err == nil {
 		t.Fatal("taken over by a write that failed")
 	}
-	if rec := view(t, l, purgeKey); rec.State != Claimed || !rec.Left || !rec.Uncertain || !rec.FirstClaimAt.Equal(testTime) {
+	if rec := view(t, l, purgeKey); rec.State != Claimed || !rec.Left || !rec.EarlierUnknown || !rec.FirstClaimAt.Equal(testTime) {
 		t.Errorf("left as %+v", rec)
 	}
 }

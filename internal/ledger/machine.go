@@ -22,7 +22,7 @@ const (
 	evReject   event = "rejected"
 	evRelease  event = "released"
 	evLeave    event = "left open" // the run ended without an outcome; a later one may continue
-	evDoubt    event = "made unknown"
+	evUnknown  event = "made unknown"
 	evSettle   event = "resolved by a person"
 	evAdopt    event = "adopted"
 	evForget   event = "forgotten"
@@ -53,7 +53,7 @@ var transitions = sync.OnceValue(func() map[event]transition {
 		evReject:     {from: []State{Claimed}, to: Rejected},
 		evRelease:    {from: []State{Claimed}},
 		evLeave:      {from: []State{Claimed}, to: Claimed},
-		evDoubt:      {from: []State{Claimed}, to: Unknown},
+		evUnknown:    {from: []State{Claimed}, to: Unknown},
 		evSettle:     {from: []State{Claimed, Unknown}},
 		evAdopt:      {from: []State{"", Rejected, Unknown}},
 		evForget:     {from: []State{"", Rejected, Posted, Adopted, Abandoned}},
@@ -133,7 +133,7 @@ func (r Record) claimed(i Intent, c Claim) (Record, error) {
 	}
 	r.State, r.Spec, r.SpecDigest, r.Before = Claimed, i.Spec, &i.Digest, i.Before
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = &first, &at, nil
-	r.Uncertain, r.Left = i.TakeOver, false
+	r.EarlierUnknown, r.Left = i.TakeOver, false
 	r.Claim, r.Outcome = &c, nil
 	return r.withRemote("", "", ""), nil
 }
@@ -143,7 +143,7 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	if err := r.in(e); err != nil {
 		return r, err
 	}
-	if (e == evReject || e == evRelease) && r.Uncertain {
+	if (e == evReject || e == evRelease) && r.EarlierUnknown {
 		// An earlier send may have arrived, whatever the last answer says.
 		return r, &StateError{Record: r, event: e}
 	}
@@ -156,7 +156,7 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 		r.RepostedFrom, r.Before = nil, nil
 	}
 	r.State, r.Left = transitions()[e].to, e == evLeave
-	r.Uncertain = r.Uncertain || e == evLeave
+	r.EarlierUnknown = r.EarlierUnknown || e == evLeave
 	return r, nil
 }
 
@@ -165,7 +165,7 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 func (r Record) withIntent(of Record) Record {
 	r.State, r.Spec, r.SpecDigest, r.Before = of.State, of.Spec, of.SpecDigest, of.Before
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = of.FirstClaimAt, of.ClaimedAt, of.AcceptedAt
-	r.Uncertain, r.Left = false, false
+	r.EarlierUnknown, r.Left = false, false
 	return r
 }
 

@@ -47,9 +47,9 @@ func TestTransitions(t *testing.T) {
 		{"claim", func(r Record) (Record, error) { return r.claimed(i, Claim{}) }, map[State]State{"": Claimed, Rejected: Claimed}},
 		{"reclaim", func(r Record) (Record, error) { return r.claimed(again, Claim{}) }, map[State]State{Posted: Claimed, Adopted: Claimed}},
 		{"post", func(r Record) (Record, error) { return r.ended(evPost, Outcome{How: Created}) }, map[State]State{Claimed: Posted, Unknown: Posted}},
-		{"reject", func(r Record) (Record, error) { return r.ended(evReject, Outcome{How: Refused}) }, map[State]State{Claimed: Rejected}},
+		{"reject", func(r Record) (Record, error) { return r.ended(evReject, Outcome{How: RejectedByPlatform}) }, map[State]State{Claimed: Rejected}},
 		{"release", func(r Record) (Record, error) { return r.ended(evRelease, Outcome{How: Released}) }, map[State]State{Claimed: ""}},
-		{"doubt", func(r Record) (Record, error) { return r.ended(evDoubt, Outcome{How: Unclear}) }, map[State]State{Claimed: Unknown}},
+		{"doubt", func(r Record) (Record, error) { return r.ended(evUnknown, Outcome{How: OutcomeUnknown}) }, map[State]State{Claimed: Unknown}},
 		{
 			"adopt", func(r Record) (Record, error) { return r.adopted(Adoption{Spec: []byte(`{}`), Digest: digest}) },
 			map[State]State{"": Adopted, Rejected: Adopted, Unknown: Adopted},
@@ -96,7 +96,7 @@ func TestTransitions(t *testing.T) {
 
 func TestClaimStartsAfresh(t *testing.T) {
 	before := inState(Rejected)
-	before.Outcome, before.UID = &Outcome{How: Refused}, "old"
+	before.Outcome, before.UID = &Outcome{How: RejectedByPlatform}, "old"
 	spec, digest := []byte(`{"hostname":"new"}`), canon.Digest([]byte("new"))
 	rec, err := before.claimed(Intent{Spec: spec, Digest: digest, At: Observed(testTime, testTime)}, Claim{RunID: "run-2"})
 	if err != nil {
@@ -131,13 +131,13 @@ func TestSettleNeedsAReasonAndAnAnswer(t *testing.T) {
 		t.Error("settled with an answer that is none")
 	}
 	doubtful := inState(Unknown)
-	doubtful.Outcome = &Outcome{How: Unclear, HTTP: 502, Message: "bad gateway"}
+	doubtful.Outcome = &Outcome{How: OutcomeUnknown, HTTP: 502, Message: "bad gateway"}
 	rec, err := doubtful.settled(ResolvePosted, "seen in the console", "mina")
 	want := Outcome{How: Operator, HTTP: 502, Message: "bad gateway", Reason: "seen in the console", By: "mina"}
 	if err != nil || *rec.Outcome != want || rec.AcceptedAt == nil {
 		t.Errorf("settled %+v, %v", rec.Outcome, err)
 	}
-	if doubtful.Outcome.How != Unclear {
+	if doubtful.Outcome.How != OutcomeUnknown {
 		t.Error("the record before was changed")
 	}
 }
@@ -218,11 +218,11 @@ func walk(r Record, step string) (Record, error) {
 	case "post":
 		return r.ended(evPost, Outcome{How: Created})
 	case "reject":
-		return r.ended(evReject, Outcome{How: Refused})
+		return r.ended(evReject, Outcome{How: RejectedByPlatform})
 	case "release":
 		return r.ended(evRelease, Outcome{How: Released})
 	case "doubt":
-		return r.ended(evDoubt, Outcome{How: Unclear})
+		return r.ended(evUnknown, Outcome{How: OutcomeUnknown})
 	case "adopt":
 		return r.adopted(Adoption{Spec: []byte(`{}`)})
 	case "forget":

@@ -43,11 +43,11 @@ type Record struct {
 	// Before has the live objects, right before the first claim, that look like the new one. trueup made none of them.
 	// Nil means unknown.
 	Before *Listing `json:"before,omitempty"`
-	// Uncertain means that an earlier send of this request may have reached the platform. Left means that the run with
+	// EarlierUnknown means that an earlier send of this request may have reached the platform. Left means that the run with
 	// the claim ended and recorded no outcome.
-	Uncertain bool     `json:"uncertain,omitempty"`
-	Left      bool     `json:"left,omitempty"`
-	Outcome   *Outcome `json:"outcome,omitempty"`
+	EarlierUnknown bool     `json:"uncertain,omitempty"`
+	Left           bool     `json:"left,omitempty"`
+	Outcome        *Outcome `json:"outcome,omitempty"`
 	// RepostedFrom is the first claim of an earlier send that a person answered with --repost. If the platform has the
 	// name, that send was executed.
 	RepostedFrom *time.Time `json:"repostedFrom,omitempty"`
@@ -107,17 +107,17 @@ type How string
 
 // The ways in which a request ends.
 const (
-	Created           How = "created"   // a 2xx answer
-	Refused           How = "rejected"  // a 4xx that proves that nothing was done
-	Duplicate         How = "duplicate" // the platform rejects the name: an earlier send without an answer has arrived
-	Found             How = "found"     // the object is live
-	Released          How = "released"  // nothing was sent
-	Unclear           How = "unknown"   // the request may have been executed
-	NotOurs           How = "not-ours"  // the name belongs to an object that this ledger did not make
-	Operator          How = "operator"  // a person's answer
-	AdoptedByOperator How = "adopted"   // a person recorded the request as done
-	Removed           How = "deleted"   // trueup deleted the object
-	Forgotten         How = "forgotten" // trueup forget: a person removed the object from the ledger's care
+	Created            How = "created"   // a 2xx answer
+	RejectedByPlatform How = "rejected"  // a 4xx that proves that nothing was done
+	Duplicate          How = "duplicate" // the platform rejects the name: an earlier send without an answer has arrived
+	Found              How = "found"     // the object is live
+	Released           How = "released"  // nothing was sent
+	OutcomeUnknown     How = "unknown"   // the request may have been executed
+	NotOurs            How = "not-ours"  // the name belongs to an object that this ledger did not make
+	Operator           How = "operator"  // a person's answer
+	AdoptedByOperator  How = "adopted"   // a person recorded the request as done
+	Removed            How = "deleted"   // trueup deleted the object
+	Forgotten          How = "forgotten" // trueup forget: a person removed the object from the ledger's care
 )
 
 // Outcome says how a request ended.

@@ -39,7 +39,7 @@ func TestTakeOver(t *testing.T) {
 	cfg, ctx := proven(t, made(t)), t.Context()
 	one, two, three := by(t, cfg, "1"), by(t, cfg, "2"), by(t, cfg, "3")
 	hold, err := one.Claim(ctx, purgeKey, intentAt(0))
-	if err != nil || hold.Uncertain || !hold.FirstClaimAt.Equal(testTime) {
+	if err != nil || hold.EarlierUnknown || !hold.FirstClaimAt.Equal(testTime) {
 		t.Fatalf("claim %+v, %v", hold, err)
 	}
 	_, err = takeOver(ctx, two, purgeKey, intentAt(Lease-1))
@@ -50,16 +50,16 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("taken over with another spec: %v", err)
 	}
 	hold, err = takeOver(ctx, two, purgeKey, intentAt(Lease))
-	if err != nil || !hold.Uncertain || !hold.FirstClaimAt.Equal(testTime) {
+	if err != nil || !hold.EarlierUnknown || !hold.FirstClaimAt.Equal(testTime) {
 		t.Fatalf("take over %+v, %v", hold, err)
 	}
 	rec := view(t, two, purgeKey)
-	if !rec.FirstClaimAt.Equal(testTime) || !rec.ClaimedAt.Equal(testTime.Add(Lease)) || !rec.Uncertain || rec.Left || rec.Claim.RunID != "2" {
+	if !rec.FirstClaimAt.Equal(testTime) || !rec.ClaimedAt.Equal(testTime.Add(Lease)) || !rec.EarlierUnknown || rec.Left || rec.Claim.RunID != "2" {
 		t.Errorf("taken over %+v", rec)
 	}
 	var state *StateError
 	for name, err := range map[string]error{
-		"release": two.End(ctx, purgeKey, Outcome{How: Released, Message: ""}), "reject": two.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 422, Message: ""}),
+		"release": two.End(ctx, purgeKey, Outcome{How: Released, Message: ""}), "reject": two.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: ""}),
 	} {
 		if !errors.As(err, &state) {
 			t.Errorf("%s of what may have been sent before gave %v", name, err)
@@ -69,7 +69,7 @@ func TestTakeOver(t *testing.T) {
 	_, err = takeOver(ctx, three, purgeKey, intentAt(2*Lease-1))
 	wantErr(t, err, ErrTaken)
 	must(t, two.Leave(ctx, purgeKey, "timeout"))
-	if rec = view(t, two, purgeKey); rec.State != Claimed || !rec.Left || rec.Outcome.How != Unclear || rec.Outcome.Message != "timeout" {
+	if rec = view(t, two, purgeKey); rec.State != Claimed || !rec.Left || rec.Outcome.How != OutcomeUnknown || rec.Outcome.Message != "timeout" {
 		t.Errorf("left %+v", rec)
 	}
 	if _, err = takeOver(ctx, three, purgeKey, intentAt(Lease+1)); err != nil {
@@ -127,7 +127,7 @@ func TestACertainOutcomeIsReported(t *testing.T) {
 			t.Errorf("%s: %+v", name, rec)
 		}
 		// What is not certain is not told over another run's word.
-		if err := l.End(ctx, purgeKey, Outcome{How: Unclear, Message: ""}); err == nil {
+		if err := l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}); err == nil {
 			t.Errorf("%s: made unknown after that", name)
 		}
 	}
@@ -157,7 +157,7 @@ func TestGiveUp(t *testing.T) {
 		"lost":          {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)) }, Lease, Unknown},
 		"refused": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 422, Message: ""}))
+			must(t, l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: ""}))
 		}, Lease, Rejected},
 		"posted": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
@@ -165,7 +165,7 @@ func TestGiveUp(t *testing.T) {
 		}, Lease, Posted},
 		"asked about": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.End(ctx, purgeKey, Outcome{How: Unclear, Message: ""}))
+			must(t, l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}))
 		}, Lease, Unknown},
 		"safe to resend": {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)); proven(t, l.cfg) }, Lease, Claimed},
 	} {
@@ -246,11 +246,13 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 		end  func(l *Ledger) error
 		want State
 	}{
-		"posted":   {func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{HTTP: 201, UID: "u"}) }, Posted},
-		"rejected": {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Refused, HTTP: 422, Message: "no"}) }, Rejected},
+		"posted": {func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{HTTP: 201, UID: "u"}) }, Posted},
+		"rejected": {func(l *Ledger) error {
+			return l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: "no"})
+		}, Rejected},
 		"released": {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released, Message: ""}) }, ""},
 		"left":     {func(l *Ledger) error { return l.Leave(ctx, purgeKey, "") }, Claimed},
-		"unknown":  {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Unclear, Message: ""}) }, Unknown},
+		"unknown":  {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}) }, Unknown},
 	} {
 		l := open(t, made(t))
 		must(t, tryClaim(ctx, l, purgeKey))
@@ -335,7 +337,7 @@ func TestAViewHasWhatConcernsEveryRun(t *testing.T) {
 	send("asked", 1000*time.Hour, posted)
 	send("old", 28*time.Hour, posted)
 	send("today", 24*time.Hour, posted)
-	send("open", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.End(ctx, k, Outcome{How: Unclear, Message: ""}) })
+	send("open", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.End(ctx, k, Outcome{How: OutcomeUnknown, Message: ""}) })
 	send("left", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.Leave(ctx, k, "") })
 	l := open(t, cfg)
 	v, err := l.View(ctx, []kind.Key{purge("asked"), purge("never"), purge("open")})

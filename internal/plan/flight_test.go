@@ -29,7 +29,7 @@ func (w *world) claimed(name, text string, at time.Time) *world {
 // TestWhatARunLeft is docs/design.md A3 for what another run has claimed: by the age of
 // its claim, by whether that run has ended, and by what is known of the platform.
 func TestWhatARunLeft(t *testing.T) {
-	left := func(r *ledger.Record) { r.Left, r.Uncertain = true, true }
+	left := func(r *ledger.Record) { r.Left, r.EarlierUnknown = true, true }
 	for name, tt := range map[string]struct {
 		age    time.Duration
 		left   bool

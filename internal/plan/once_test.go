@@ -108,7 +108,9 @@ func TestAnotherEnvelopeIsTheSamePurge(t *testing.T) {
 
 func TestARefusedPurgeSaysWhy(t *testing.T) {
 	w := served(t, purge("rel", relSpec)).sent(rel, ledger.Rejected, relSpec, now()).
-		record(rel, func(r *ledger.Record) { r.Outcome = &ledger.Outcome{How: ledger.Refused, Message: "limit reached"} })
+		record(rel, func(r *ledger.Record) {
+			r.Outcome = &ledger.Outcome{How: ledger.RejectedByPlatform, Message: "limit reached"}
+		})
 	if it := w.item(rel); len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "limit reached") {
 		t.Errorf("hints %q", it.Hints)
 	}

@@ -26,15 +26,15 @@ const (
 	Begun Status = "in-flight"
 	// Again was begun by a run that is gone: the next apply sends it again, safely.
 	Again Status = "again"
-	// Unclear may or may not have been executed: only a person can decide.
-	Unclear Status = "unknown"
+	// Unknown may or may not have been executed: only a person can decide.
+	Unknown Status = "unknown"
 	// Accepted was sent and accepted, Done was sent by another client, and GivenUp
 	// is never sent.
 	Accepted Status = "posted"
 	Done     Status = "adopted"
 	GivenUp  Status = "abandoned"
-	// NotKnown is in git, and the ledger can't be used.
-	NotKnown Status = "no-ledger"
+	// NoLedger is in git, and the ledger can't be used.
+	NoLedger Status = "no-ledger"
 )
 
 // RequestStatus is a request that is sent once, and what is known of it.
@@ -84,7 +84,7 @@ func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStat
 		own := newUse(o.Key(), o.Spec)
 		r := RequestStatus{Key: o.Key(), Status: Due, Manifest: o, Spec: own.spec, Usage: own.usage}
 		if view.Problem != "" {
-			r.Status = NotKnown
+			r.Status = NoLedger
 		} else if rec, ok := view.Records[o.Key()]; ok {
 			r.read(rec, at, view.Terms[o.Kind.Area])
 		}
@@ -105,7 +105,7 @@ func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStat
 
 // rank sorts the requests: first those that a person must decide about, last those that are over.
 func (r RequestStatus) rank() int {
-	order := []Status{Unclear, Begun, Again, Rejected, Due, NotKnown, Accepted, Done, GivenUp}
+	order := []Status{Unknown, Begun, Again, Rejected, Due, NoLedger, Accepted, Done, GivenUp}
 	at := 2 * slices.Index(order, r.Status)
 	if r.Active {
 		at--
@@ -116,7 +116,7 @@ func (r RequestStatus) rank() int {
 // read fills in what the ledger says. What was sent counts, even if the manifest changed.
 func (r *RequestStatus) read(rec ledger.Record, at ledger.Instant, terms ledger.Terms) {
 	r.Status = cmp.Or(
-		map[ledger.Standing]Status{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unclear}[rec.Standing(at, terms)],
+		map[ledger.Standing]Status{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unknown}[rec.Standing(at, terms)],
 		map[ledger.State]Status{
 			ledger.Rejected: Rejected, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
 		}[rec.State], Due)

@@ -73,7 +73,7 @@ func TestRequests(t *testing.T) {
 	}
 	// Without a ledger nothing is known.
 	all, hosts = plan.Requests(w.in.Set, ledger.View{Problem: "gone"}, now())
-	if len(all) != 9 || all[0].Status != plan.NotKnown || hosts != nil {
+	if len(all) != 9 || all[0].Status != plan.NoLedger || hosts != nil {
 		t.Errorf("without a ledger: %+v, %+v", all[0], hosts)
 	}
 }
