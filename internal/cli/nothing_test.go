@@ -19,7 +19,7 @@ func TestWhereThereIsNothing(t *testing.T) {
 		"validate":         {exit.OK, "Validate: no findings, 0 objects.\n", bare},
 		"graph":            {exit.OK, "no manifest serves a hostname", bare},
 		"plan --sandbox":   {exit.OK, "Plan: nothing to do.", bare},
-		"drift --sandbox":  {exit.OK, "Drift: nothing changed outside git", bare},
+		"drift --sandbox":  {exit.OK, "Drift: nothing that git manages changed outside git", bare},
 		"plan --offline":   {exit.Error, "", bare},
 		"plan":             {exit.Error, "", "run trueup init, or try --sandbox"},
 		"purge ls":         {exit.OK, "\nledger: there is no trueup.yaml, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},

@@ -41,7 +41,7 @@ func countsOf(doc Document) safe {
 	case doc.Plan == nil:
 		return findingCounts(doc)
 	case doc.Command == "drift":
-		return counted("nothing changed outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
+		return counted("nothing that git manages changed outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
 	}
 	idle := "nothing to do"
 	if doc.Findings.HasErrors() {

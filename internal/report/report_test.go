@@ -173,7 +173,7 @@ func TestSmallCases(t *testing.T) {
 		"no body": {itemDoc(plan.Item{Op: plan.Create}), "  + create\n"},
 		"no drift": {
 			Document{Command: "drift", Plan: &plan.Plan{}},
-			"Drift: nothing changed outside git.\n",
+			"Drift: nothing that git manages changed outside git.\n",
 		},
 		"a finding without a file": {
 			Document{Findings: diag.List{{Rule: "r", Message: "m"}}},

@@ -232,7 +232,7 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 
 // oneLine reports whether an item takes only one line.
 func oneLine(item plan.Item) bool {
-	return mentioned(item) || item.Op == plan.None && len(item.Changes) == 0
+	return mentioned(item) || item.Op == plan.None && len(item.Changes)+len(item.Notes) == 0
 }
 
 func textOneLine(p *printer, item plan.Item, opts Options) {
