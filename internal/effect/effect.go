@@ -317,6 +317,9 @@ func withoutNulls(list []any) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
 }
 
+// InLive returns the value at a place of a live spec, or nil.
+func InLive(live any, at []Step) any { return lookUp(live, at, Step.inLive) }
+
 // lookUp returns the value at a place of one side, or nil.
 func lookUp(v any, at []Step, side func(Step) any) any {
 	for _, s := range at {

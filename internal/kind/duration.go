@@ -29,6 +29,15 @@ func Duration(number, unit string) (d time.Duration, ok bool) {
 	return 0, false
 }
 
+// TimeText returns a number of units of time in words, such as "2 h 55 min"; ok is that of Duration.
+func TimeText(number, unit string) (text string, ok bool) {
+	d, ok := Duration(number, unit)
+	if !ok {
+		return "", false
+	}
+	return DurationText(d), true
+}
+
 // DurationText returns a duration of whole seconds in words, such as "2 h 55 min".
 func DurationText(d time.Duration) string {
 	var parts []string

@@ -63,6 +63,8 @@ type Field struct {
 	// Range has the least number of a text that is a number, and optionally the greatest.
 	Range []uint64 `json:"x-trueup-range"`
 	inherited
+	// Unit is the field next to this number that has its unit of time, or "".
+	Unit string `json:"x-trueup-unit"`
 	// Safer says which change only protects more, if that is known.
 	Safer Safer `json:"x-trueup-safer"`
 	// Discriminator is the field of this object whose value names the only sibling that may be present, or "".

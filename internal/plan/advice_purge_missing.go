@@ -61,8 +61,8 @@ const untilExpired = "until they expire"
 
 // stay returns how long copies stay that were cached under these settings.
 func stay(handling map[string]string) string {
-	if d, ok := kind.Duration(handling[edgeTTL], handling[ttlUnit]); ok {
-		return "up to " + kind.DurationText(d)
+	if text, ok := kind.TimeText(handling[edgeTTL], handling[ttlUnit]); ok {
+		return "up to " + text
 	}
 	return untilExpired
 }

@@ -2,8 +2,10 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
@@ -38,18 +40,37 @@ func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, kn
 	return nil, !p.Unclear
 }
 
-// explained adds to changes the causes of their classes, and their places in the manifest.
-func (d *decision) explained(found []merge.Change) []Change {
+// explained adds to changes of a live spec the causes of their classes, their units, and their places in the manifest.
+func (d *decision) explained(found []merge.Change, live any) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
 	for i, c := range found {
-		changes[i] = Change{Change: c, Cause: causeOf(c.Class), Position: positionOf(c)}
+		changes[i] = Change{Change: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.units(c, found, live)}
 		fields[i] = "spec." + merge.Place(c.At)
 	}
 	for i, place := range d.manifest.Places(fields) {
 		changes[i].Line, changes[i].Column = place[0], place[1]
 	}
 	return changes
+}
+
+// units returns the units of the two values of a change. If no change is of the field that has the unit, live has both.
+func (d *decision) units(c merge.Change, all []merge.Change, live any) Units {
+	field, known := d.manifest.Kind.Spec().At(kind.PathParts(c.Path))
+	if !known || field.Unit == "" {
+		return Units{}
+	}
+	path := strings.TrimSuffix(c.Path, field.Name) + field.Unit
+	if i := slices.IndexFunc(all, func(o merge.Change) bool { return o.Path == path }); i >= 0 {
+		unit := all[i]
+		if unit.Left && !c.Left {
+			unit.Desired = unit.Live
+		}
+		return Units{text(unit.Live), text(unit.Desired)}
+	}
+	at := append(slices.Clone(c.At[:len(c.At)-1]), merge.Step{Field: field.Unit})
+	unit := text(effect.InLive(live, at))
+	return Units{unit, unit}
 }
 
 // leftAlone notes the live fields that git does not mention and the request leaves.
@@ -65,7 +86,7 @@ func (d *decision) leftAlone(in merge.Input) {
 		shown[c.Path] = true
 	}
 	found := slices.DeleteFunc(merge.LeftAlone(in), func(c merge.Change) bool { return shown[c.Path] })
-	d.item.Notes = append(d.item.Notes, d.explained(found)...)
+	d.item.Notes = append(d.item.Notes, d.explained(found, in.Live)...)
 }
 
 // reasonOf returns why the object as a whole is created or posted, or nothing.

@@ -20,6 +20,8 @@ type Change struct {
 	Risk kind.Risk `json:"risk,omitempty"`
 	// Position is set if the change is Moved.
 	Position *Position `json:"position,omitempty"`
+	// Units are set if the values are numbers of a unit of time.
+	Units Units `json:"units,omitzero"`
 	// Line and Column are the place in the manifest, from 1; 0 where there is none.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
@@ -29,6 +31,12 @@ type Change struct {
 type Position struct {
 	Live    int `json:"live"`
 	Desired int `json:"desired"`
+}
+
+// Units are the units of time of a number, in live and in git; empty if unknown.
+type Units struct {
+	Live    string `json:"live,omitempty"`
+	Desired string `json:"desired,omitempty"`
 }
 
 // positionOf returns the position of a moved element, or nil.

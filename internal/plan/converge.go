@@ -100,7 +100,7 @@ func (d *decision) compare() {
 	in, back := d.comparison()
 	in.LeaveDrift = d.in.Options.Drift == ReportDrift
 	res := merge.Compare(in)
-	d.item.Changes, d.item.Notes = d.explained(res.Changes), d.explained(res.Notes)
+	d.item.Changes, d.item.Notes = d.explained(res.Changes, in.Live), d.explained(res.Notes, in.Live)
 	d.leaveRefilled(back)
 	d.item.Preserved, d.item.Collateral, d.item.Lists = res.Preserved, res.Collateral, res.Lists
 	d.leftAlone(in)
@@ -185,7 +185,7 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 	for i, v := range back {
 		left[i] = merge.Change{Path: v.Path, At: v.At, Class: merge.Unmanaged, Live: v.Value, Left: true}
 	}
-	d.item.Notes = append(d.item.Notes, d.explained(left)...)
+	d.item.Notes = append(d.item.Notes, d.explained(left, nil)...)
 	text := "git has null for " + back[0].Path
 	if more := len(back) - 1; more > 0 {
 		text += " and " + counted(more, "more field")

@@ -99,7 +99,7 @@ func (d *decision) reportChanged(in merge.Input) {
 	default:
 		in.Applied = in.Live
 	}
-	d.item.Changes = d.explained(merge.Compare(in).Changes)
+	d.item.Changes = d.explained(merge.Compare(in).Changes, in.Live)
 	field, message := "spec", fmt.Sprintf("%s is live with another spec", d.manifest.Key())
 	if len(d.item.Changes) > 0 {
 		c := d.item.Changes[0]

@@ -30,6 +30,7 @@ type alike struct {
 	commit              string
 	base, live, desired any
 	left                bool
+	units               Units
 }
 
 // Lines returns the changes of an item in their order. If one field changes from the same value to the same
@@ -43,7 +44,7 @@ func (it Item) Lines() []Line {
 			lines = append(lines, Line{Change: c})
 			continue
 		}
-		id := alike{list + "." + field, c.Class, c.Cause, c.By, "", c.Base, c.Live, c.Desired, c.Left}
+		id := alike{list + "." + field, c.Class, c.Cause, c.By, "", c.Base, c.Live, c.Desired, c.Left, c.Units}
 		if c.Commit != nil {
 			id.commit = c.Commit.ID
 		}

@@ -74,7 +74,7 @@ func (p *Planner) sinceBase(o *manifest.Object) Item {
 	if len(res.Changes) == 0 {
 		return item
 	}
-	item.Changes, item.Lists, item.Collateral = d.explained(res.Changes), res.Lists, res.Collateral
+	item.Changes, item.Lists, item.Collateral = d.explained(res.Changes, in.Live), res.Lists, res.Collateral
 	for c := range item.all() {
 		c.Cause, c.By = blame(c.Cause, true)
 	}

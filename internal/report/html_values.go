@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -67,6 +68,8 @@ func (r row) Cells() (c struct{ Before, After htmlCell }) {
 	case r.to != nil:
 		c.After = alone(r.of, r.to, r.whole())
 	}
+	c.Before.Words = cmp.Or(c.Before.Words, inTime(r.from, r.fromUnit))
+	c.After.Words = cmp.Or(c.After.Words, inTime(r.to, r.toUnit))
 	return c
 }
 

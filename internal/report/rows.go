@@ -59,8 +59,9 @@ type row struct {
 	Path safe
 	// Before and After are the values in short; empty for none.
 	Before, After safe
-	// from and to are the whole values.
-	from, to any
+	// from and to are the whole values, and the units of time of numbers.
+	from, to         any
+	fromUnit, toUnit string
 	// details are the YAML flow tokens that Before or After leaves out.
 	details []safe
 	// Why is the cause that the row says; empty for none.
@@ -138,10 +139,10 @@ func changeRow(item plan.Item, c plan.Change, opts Options) row {
 func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row {
 	r := row{
 		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, of: subject{item.Kind, c.Path, spec}, Path: clean(c.Path), risk: c.Risk,
-		Moved: c.Moved, Why: c.Cause, line: c.Line, from: c.Live, to: c.Desired,
+		Moved: c.Moved, Why: c.Cause, line: c.Line, from: c.Live, to: c.Desired, fromUnit: c.Units.Live, toUnit: c.Units.Desired,
 	}
 	if item.Happened {
-		r.from, r.to = r.to, r.from
+		r.from, r.to, r.fromUnit, r.toUnit = r.to, r.from, r.toUnit, r.fromUnit
 	}
 	r.from, r.to = likeText(r.from, r.to), likeText(r.to, r.from)
 	switch {
@@ -156,6 +157,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 	case r.from != nil:
 		r.Before, r.details = gist(r.of, r.from, r.whole())
 	}
+	r.Before, r.After = timed(r.Before, r.from, r.fromUnit), timed(r.After, r.to, r.toUnit)
 	switch {
 	case c.Class == merge.Unmanaged:
 		r.Mark = markSame
@@ -169,6 +171,20 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 		}
 	}
 	return r
+}
+
+// inTime returns a number of units of time in words, or "".
+func inTime(v any, unit string) string {
+	text, _ := kind.TimeText(fmt.Sprint(v), unit)
+	return text
+}
+
+// timed adds to a value what it is in words, if it is a number of a unit of time.
+func timed(value safe, v any, unit string) safe {
+	if words := inTime(v, unit); words != "" && !value.Empty() {
+		return safetext.F("%s (%s)", value, words)
+	}
+	return value
 }
 
 // likeText returns a number or boolean as text if the other value is the text of one: servers return 60 for

@@ -100,8 +100,8 @@ func (f *filler) value(token string) (text safe, said [][]string, ok bool) {
 // measured joins texts, and writes a number and its unit of time as a duration.
 func measured(texts []safe) safe {
 	if len(texts) == 2 {
-		if d, ok := kind.Duration(texts[0].String(), texts[1].String()); ok {
-			return clean(kind.DurationText(d))
+		if text, ok := kind.TimeText(texts[0].String(), texts[1].String()); ok {
+			return clean(text)
 		}
 	}
 	return safetext.Join(texts, " ")
