@@ -162,9 +162,12 @@ func (it *Item) risks(sent bool) []kind.Risk {
 	return risks
 }
 
+// TakesEffect reports whether the lines of an item are sent, or happened.
+func (it Item) TakesEffect() bool { return it.Happened || it.Op.sends() }
+
 // AtStake counts the lines of that risk that are sent, or that happened.
 func (it Item) AtStake(risk kind.Risk) int {
-	if it.Risk < risk || !it.Happened && !it.Op.sends() {
+	if it.Risk < risk || !it.TakesEffect() {
 		return 0
 	}
 	return len(slices.DeleteFunc(it.risks(true), func(r kind.Risk) bool { return r != risk }))

@@ -46,16 +46,12 @@ type htmlLine struct {
 	New   bool
 }
 
-// At returns the line of a change, and its risk if that is grave.
+// At returns the line of a change in the manifest; empty if unknown.
 func (r row) At() string {
-	var at, risk safe
-	if r.line > 0 {
-		at = safetext.F("line %d", r.line)
+	if r.line == 0 {
+		return ""
 	}
-	if r.risk.Grave() {
-		risk = clean(r.risk.Meaning())
-	}
-	return safetext.Join(safetext.Filled(at, risk), " · ").String()
+	return safetext.F("line %d", r.line).String()
 }
 
 // Cells returns the two sides of a change.

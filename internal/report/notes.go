@@ -40,7 +40,8 @@ func itemNotes(item plan.Item, opts Options) []note {
 	}
 	for _, v := range item.Collateral {
 		risk := riskAt(item.Kind, v.Path, v.Value)
-		text := safetext.F("not sent: %s = %s (not in git; lost unless the platform sets it itself)", v.Path, value(v.Value, risk.Grave()))
+		effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), risky(item, risk)), "; ")
+		text := safetext.F("not sent: %s = %s (%s)", v.Path, value(v.Value, risk.Grave()), effect)
 		notes = append(notes, note{Text: text, path: clean(v.Path), risk: risk})
 	}
 	return append(notes, effects(item, opts)...)

@@ -120,7 +120,8 @@ func objectTree(item plan.Item, opts Options) *branch {
 		add(v.Path, v.Value, v.Value, reason{Cause: clean("kept: not managed here")})
 	}
 	for _, v := range item.Collateral {
-		add(v.Path, v.Value, nil, reason{Cause: clean("not sent: not in git")})
+		why := safetext.Filled(clean("not sent: not in git"), risky(item, riskAt(item.Kind, v.Path, v.Value)))
+		add(v.Path, v.Value, nil, reason{Cause: safetext.Join(why, "; ")})
 	}
 	for _, l := range linesOfItem(item) {
 		if !visible(l.Class, opts) {

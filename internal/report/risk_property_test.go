@@ -339,3 +339,23 @@ func TestRisksAtAnyBudget(t *testing.T) {
 		}
 	})
 }
+
+// TestEachRiskIsMarkedWhereItIs: as many lines of an object have the words of a risk as the Risks of the plan count.
+func TestEachRiskIsMarkedWhereItIs(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		for _, item := range riskyPlan(rt).Items {
+			for _, risk := range []kind.Risk{kind.RiskServes, kind.RiskSecurity} {
+				marked := 0
+				for _, r := range itemRows(item, Options{}) {
+					marked += strings.Count(r.Cause.String(), risk.Meaning())
+				}
+				for _, n := range itemNotes(item, Options{}) {
+					marked += strings.Count(n.Text.String(), risk.Meaning())
+				}
+				if want := item.AtStake(risk) - stopping(item, risk); marked != want {
+					rt.Fatalf("%d lines of %s say %q, and %d are counted: %+v", marked, item.Key, risk.Meaning(), want, item)
+				}
+			}
+		}
+	})
+}

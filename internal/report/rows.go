@@ -81,8 +81,20 @@ func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	r := changeRow(item, l.Change, opts)
 	r.stops = len(l.Unserved) > 0
 	r.Alarm = r.Alarm || r.stops
-	r.Cause = safetext.Join(safetext.Filled(unserved(item, l), r.Cause, elements(l), rerouted(l)), "; ")
+	risk := risky(item, l.Risk)
+	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
+		risk = safe{}
+	}
+	r.Cause = safetext.Join(safetext.Filled(unserved(item, l), risk, r.Cause, elements(l), rerouted(l)), "; ")
 	return r
+}
+
+// risky returns the words of a grave risk that takes effect; empty for others.
+func risky(item plan.Item, risk kind.Risk) safe {
+	if !risk.Grave() || !item.TakesEffect() {
+		return safe{}
+	}
+	return clean(risk.Meaning())
 }
 
 // unserved names what is served no longer; empty for nothing.
@@ -297,7 +309,8 @@ func opRows(item plan.Item, opts Options) []row {
 	}
 	switch item.Op {
 	case plan.Create:
-		r.After, r.Cause, r.Alarm = making(item), again(item, opts), isAgain(item)
+		r.After, r.Alarm = making(item), isAgain(item)
+		r.Cause = safetext.Join(safetext.Filled(risky(item, item.Risk), again(item, opts)), "; ")
 	case plan.Post:
 		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
 	case plan.Delete:
