@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,4 +65,24 @@ func notServed(t *testing.T, live, want string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// TestHostsThatStay: a new hostname leaves locations behind that have the old one as their host.
+func TestHostsThatStay(t *testing.T) {
+	const was = `{hostname: shop.example.com, locations: [{path: /a/*, host: shop.example.com}, {path: /b/*, host: Shop.Example.com}, {path: /*}]}`
+	for from, want := range map[string]string{
+		"hostname: shop": "the host of /a/*, /b/* is still shop.example.com, so no request for new.example.com matches there",
+		"shop":           "the host of /b/* is still shop.example.com, so no request for new.example.com matches there",
+		"hostname: SHOP": "",
+	} {
+		now := strings.ReplaceAll(was, from, strings.Replace(from, "shop", "new", 1))
+		if from == "hostname: SHOP" {
+			now = strings.Replace(was, "hostname: shop", from, 1)
+		}
+		p := git(t, cdn("shop", now)).has(shop, was).applied(shop, was).make()
+		hints := slices.DeleteFunc(slices.Clone(p.Items[0].Hints), func(text string) bool { return !strings.Contains(text, "is still") })
+		if got := strings.Join(hints, "; "); got != want {
+			t.Errorf("%s: %q, want %q", from, got, want)
+		}
+	}
 }
