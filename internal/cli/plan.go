@@ -116,6 +116,7 @@ func newPlan(a *app) *cobra.Command {
 				if s.HidesLedger() {
 					doc.ExitCode = exit.NeedsPerson
 				}
+				addTests(doc, s.Loaded, s.Sides(), opts.strict)
 				return nil
 			})
 		}
@@ -164,7 +165,9 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 		return report.Document{}, err
 	}
 	doc.Plan = plan.Shown(p)
-	return doc, nil
+	sides, err := reconcile.Sides(ctx, a.reconcileEnv(l, paths), l, "")
+	addTests(&doc, l, sides, opts.strict)
+	return doc, err
 }
 
 // openPlanFile empties the file of --out before anything else happens, so that nobody mistakes an earlier

@@ -38,6 +38,23 @@ func TimeText(number, unit string) (text string, ok bool) {
 	return DurationText(d), true
 }
 
+// ParseDuration reads a duration of whole units, such as "90s", "1h30m", "5 min" or "7d".
+func ParseDuration(text string) (d time.Duration, ok bool) {
+	rest := strings.ReplaceAll(text, " ", "")
+	for _, u := range tableOfUnits {
+		number := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+		unit := rest[len(number):]
+		for _, short := range []string{u.short, u.short[:1]} {
+			after, has := strings.CutPrefix(unit, short)
+			if is, known := Duration(number, u.name); has && known && d+is >= d {
+				rest, d, ok = after, d+is, true
+				break
+			}
+		}
+	}
+	return d, ok && rest == ""
+}
+
 // DurationText returns a duration of whole seconds in words, such as "2 h 55 min".
 func DurationText(d time.Duration) string {
 	var parts []string

@@ -45,3 +45,24 @@ func TestDurationTextIsExact(t *testing.T) {
 		}
 	})
 }
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"90s": 90 * time.Second, "0s": 0, "5m": 5 * time.Minute, "5 min": 5 * time.Minute, "1h30m": 90 * time.Minute, "7d": 7 * 24 * time.Hour,
+		"1 d 2 h 3 min 4 s": 26*time.Hour + 3*time.Minute + 4*time.Second,
+	} {
+		if got, ok := kind.ParseDuration(text); !ok || got != want {
+			t.Errorf("%q: %v, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "5", "m", "5 minutes", "1m1h", "1h1h", "-1s", "1.5h", "05m", "none", "106752d", "106751d86400s", "5ms"} {
+		if got, ok := kind.ParseDuration(text); ok {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+	for d := range time.Duration(90_000) {
+		if got, ok := kind.ParseDuration(kind.DurationText(d * time.Second)); !ok || got != d*time.Second {
+			t.Fatalf("%s is %v", kind.DurationText(d*time.Second), got)
+		}
+	}
+}

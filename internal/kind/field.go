@@ -76,8 +76,9 @@ type Field struct {
 	// the value and prints nothing. {upstream@upstreams.name.servers} means the servers of the upstream that
 	// the field upstream names.
 	Summary string `json:"x-trueup-summary"`
-	// Open reports that unknown fields of this object need no warning.
+	// Open reports that unknown fields of this object need no warning, and Closed that they are errors.
 	Open   bool              `json:"x-trueup-open"`
+	Closed bool              `json:"x-trueup-closed"`
 	List   *ListRule         `json:"-"`
 	Fields map[string]*Field `json:"-"`
 	// Names are the keys of Fields in the order of the schema and of canonical manifests.

@@ -73,7 +73,7 @@ func SchemaNamed(name string) (file string, schema []byte, ok bool) {
 }
 
 // OwnFiles returns the names of the formats of files that users write for trueup.
-func OwnFiles() []string { return []string{"config", "project"} }
+func OwnFiles() []string { return []string{"config", "project", "requesttest"} }
 
 // OwnFile returns the fields of one of OwnFiles.
 func OwnFile(name string) (*Field, bool) {
@@ -288,7 +288,7 @@ const editorNote = "trueup init wrote this file and updates it unless it was edi
 // nothing outside itself. A null says that a field must be absent, so every optional field may be null.
 func EditorSchema() []byte {
 	files := map[string]string{projectKind: "project.schema.json"}
-	for _, k := range table {
+	for _, k := range Documents() {
 		files[k.Name] = k.SchemaFile
 	}
 	definitions, branches, kinds, snippets := map[string]any{}, []any{}, []any{}, []any{}
@@ -311,7 +311,7 @@ func EditorSchema() []byte {
 	}
 	doc := map[string]any{
 		"$schema":     "http://json-schema.org/draft-07/schema#",
-		"description": "A manifest, or the project file. Its fields depend on kind.",
+		"description": "A manifest, a test of requests, or the project file. Its fields depend on kind.",
 		"type":        "object",
 		"required":    []any{"apiVersion", "kind"},
 		"properties": map[string]any{

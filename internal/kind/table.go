@@ -49,11 +49,20 @@ var table = []*Kind{
 	},
 }
 
-// All returns the kinds, sorted by name.
+// tableOfTests is the envelope of tests of requests: files for trueup, which no platform has objects of.
+var tableOfTests = Kind{Name: "RequestTest", APIVersion: "trueup/v1", SchemaFile: "requesttest.schema.json"}
+
+// RequestTest returns the kind of tests of requests. It is not one of All.
+func RequestTest() *Kind { return &tableOfTests }
+
+// All returns the kinds of objects, sorted by name.
 func All() []*Kind { return table }
 
 // OfRequests returns the kind of requests that are sent once and leave no object.
 func OfRequests() *Kind { return table[slices.IndexFunc(table, (*Kind).RequestOnly)] }
+
+// Documents returns All and RequestTest.
+func Documents() []*Kind { return append(slices.Clip(table), RequestTest()) }
 
 // Named finds a kind by its name, short name or plural, in any case.
 func Named(name string) (*Kind, bool) {

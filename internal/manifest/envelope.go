@@ -42,12 +42,21 @@ func (w *worker) document(doc *yaml.Node) {
 	if text := peekText(apiVersion); text == projectVersion && peekText(name) == projectKind {
 		return
 	}
-	k, ok := kind.ForEnvelope(peekText(apiVersion), peekText(name))
+	k, ok := kindOf(root)
 	if !ok {
 		w.unknownKind(root, apiVersion, name)
 		return
 	}
 	w.object(k, root, marks)
+}
+
+// kindOf finds the kind of a document, which may be kind.RequestTest.
+func kindOf(root *yaml.Node) (*kind.Kind, bool) {
+	apiVersion, name := peekText(peek(root, "apiVersion")), peekText(peek(root, "kind"))
+	if k := kind.RequestTest(); apiVersion == k.APIVersion && name == k.Name {
+		return k, true
+	}
+	return kind.ForEnvelope(apiVersion, name)
 }
 
 // rootOf returns the value of a document, or nil for one that holds only comments.
@@ -108,7 +117,7 @@ func writeKnown() string {
 // nearKind returns the kind that a name probably means, in another case or misspelt, or nil.
 func nearKind(name string) *kind.Kind {
 	const slips = 2
-	for _, k := range kind.All() {
+	for _, k := range kind.Documents() {
 		if distance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
 			return k
 		}
@@ -140,7 +149,10 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []Silence) {
 		w.silence(o)
 	}
 	w.file.settle()
-	if o.Name != "" {
+	switch {
+	case k == kind.RequestTest():
+		w.tests = append(w.tests, o)
+	case o.Name != "":
 		w.objects = append(w.objects, o)
 	}
 }

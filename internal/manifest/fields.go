@@ -62,7 +62,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 		if _, used := tree[meant[0]]; used && len(meant) == 1 {
 			fix = "remove it: " + right + " is already set"
 		}
-		x := c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, right), fix+unlessUndocumented+ruleMisspeltField)
+		x := c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, right), fix+unless(f))
 		x.Write = otherCase(p.name, f.Names)
 		for other := range tree {
 			if other != p.name && strings.EqualFold(other, p.name) {
@@ -77,7 +77,19 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	names := slices.Sorted(maps.Keys(f.Fields))
 	unused := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, used := tree[name]; return used })
 	fix := suggestion(p.name, unused, "did you mean %s?", "remove it if it is a mistake; the known fields here are "+strings.Join(names, ", "))
-	c.atMember(p, ruleUnknownField, diag.Warning, "the platform documents no field "+quoteName(p.name)+" here", fix)
+	rule, severity, message := ruleUnknownField, diag.Warning, "the platform documents no field "
+	if f.Closed {
+		rule, severity, message = ruleSchema, diag.Error, "there is no field "
+	}
+	c.atMember(p, rule, severity, message+quoteName(p.name)+" here", fix)
+}
+
+// unless ends the fix of a misspelt field of an object that may have undocumented fields.
+func unless(object *kind.Field) string {
+	if object.Closed {
+		return ""
+	}
+	return unlessUndocumented + ruleMisspeltField
 }
 
 // unlessUndocumented ends the fix of a misspelling, before the name of the rule.

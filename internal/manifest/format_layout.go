@@ -92,7 +92,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 		return left(root.Line, "a mapping starts on the line of ---")
 	}
 	var field *kind.Field
-	k, ok := kind.ForEnvelope(peekText(peek(root, "apiVersion")), peekText(peek(root, "kind")))
+	k, ok := kindOf(root)
 	if ok && ordered && !hasAnchor(root) {
 		field = k.Root()
 	}

@@ -27,7 +27,7 @@ type loader struct {
 }
 
 type result struct {
-	objects            []*Object
+	objects, tests     []*Object
 	findings, silenced diag.List
 	err                error
 }
@@ -145,6 +145,7 @@ func (l *loader) gather() (*Set, diag.List, error) {
 		}
 		findings = append(findings, r.findings...)
 		set.Silenced = append(set.Silenced, r.silenced...)
+		set.Tests = append(set.Tests, r.tests...)
 		for _, o := range r.objects {
 			if first := set.byKey[o.Key()]; first != nil {
 				line, column := o.Place("metadata.name")

@@ -50,6 +50,8 @@ func (o *Object) Tree() map[string]any {
 // Set is every object of a tree, in the order of their files.
 type Set struct {
 	Objects []*Object
+	// Tests are documents of kind.RequestTest, which have no name.
+	Tests []*Object
 	// Silenced are the warnings that comments silence.
 	Silenced diag.List
 	byKey    map[kind.Key]*Object

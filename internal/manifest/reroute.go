@@ -109,7 +109,7 @@ func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
 // document edits one document, if its kind has another envelope.
 func (e *rerouter) document(root *yaml.Node) {
 	from, name := peekText(peek(root, "apiVersion")), peekText(peek(root, "kind"))
-	if from == projectVersion && name == projectKind {
+	if from == projectVersion && (name == projectKind || name == kind.RequestTest().Name) {
 		return
 	}
 	metadata := peek(root, "metadata")

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 )
 
 // The rules that the plan checks, because they need live objects or the ledger.
@@ -91,6 +92,7 @@ func checks() map[string]check {
 		"purge-subdomain":      ofPurge(checkPurgeSubdomain),
 		"ratelimit-locks-out":  ofCDN(checkRatelimitLocksOut),
 		"ratelimit-odd":        ofCDN(checkRatelimitOdd),
+		"request-test":         of(kind.RequestTest().Name)(checkRequestTest),
 		"rule-unnamed":         ofCDN(checkRuleUnnamed),
 		"server-owned":         {object: checkServerOwned},
 		"snapshot-class":       ofSnapshot(checkSnapshotClass),
@@ -256,7 +258,8 @@ func Advise(o *Object) (advice, silenced diag.List) {
 }
 
 func (s *subject) run(rule *Rule) {
-	if s.rule = rule; rule.object != nil && (rule.kind == "" || rule.kind == s.Kind.Name && s.Tree != nil) {
+	general := rule.kind == "" && s.Kind != kind.RequestTest()
+	if s.rule = rule; rule.object != nil && (general || rule.kind == s.Kind.Name && s.Tree != nil) {
 		rule.object(s)
 	}
 }

@@ -169,8 +169,8 @@ func (p Project) Load(ctx context.Context, list []manifest.Source, opts manifest
 	return Loaded{p, set, findings}, nil
 }
 
-// IsEmpty reports whether there is neither a manifest nor a finding.
-func (l Loaded) IsEmpty() bool { return len(l.Set.Objects) == 0 && len(l.Findings) == 0 }
+// IsEmpty reports whether there is neither a manifest, nor a test, nor a finding.
+func (l Loaded) IsEmpty() bool { return len(l.Set.Objects)+len(l.Set.Tests)+len(l.Findings) == 0 }
 
 // Refuse returns an error if the manifests are invalid. The error says what was not done, such as "nothing was written".
 func (l Loaded) Refuse(notDone string) error {

@@ -7,6 +7,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
+	"trueup/internal/reqtest"
 	"trueup/internal/safetext"
 )
 
@@ -208,8 +209,20 @@ func outcomeParts(outcomes []apply.Outcome) []count {
 	return parts
 }
 
+// testCounts returns the sentence that counts the results of request tests.
+func testCounts(t *reqtest.Result) safe {
+	return counted("no request tests", []count{
+		{t.Failed, nouns(t.Failed, "request") + " failed", false},
+		{t.Passed, "passed", false},
+		{t.Skipped, "skipped", false},
+	})
+}
+
 // findingCounts returns the sentence that counts the errors, the findings and the manifests.
 func findingCounts(doc Document) safe {
+	if t := doc.Tests; t != nil {
+		return testCounts(t)
+	}
 	errors, warnings := doc.Findings.Count(diag.Error)+len(doc.Errors), doc.Findings.Count(diag.Warning)
 	idle := "no findings"
 	if doc.Objects == 0 {

@@ -17,6 +17,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/reqtest"
 	"trueup/internal/route"
 )
 
@@ -331,11 +332,36 @@ func goldenCases() []goldenCase {
 		{"plan-empty", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Sandbox: true, Summary: plan.Summary{Unchanged: 7}}}, Options{}},
 		{"drift", Document{Command: "drift", Result: "ok", Plan: &plan.Plan{Format: plan.Format, Summary: plan.Summary{Unchanged: 3, Unmanaged: 1}}}, Options{}},
 		{"validate", Document{Command: "validate", Result: "invalid", ExitCode: 4, Objects: 12, Findings: exampleFindings()}, Options{}},
+		{"tests", Document{Command: "test", Result: "invalid", ExitCode: 4, Objects: 3, Tests: exampleTests(), Findings: exampleTests().Findings(diag.Error)}, Options{}},
 		{"validate-ok", Document{Command: "validate", Result: "ok", Objects: 1}, Options{}},
 		{"apply", Document{Command: "apply", Result: "auth", ExitCode: 8, Sandbox: true, Objects: 8, Apply: exampleResult()}, Options{}},
 		{"apply-nothing", Document{Command: "apply", Result: "ok", Apply: &apply.Result{}}, Options{}},
 		{"errors", Document{Command: "plan", Result: "internal", ExitCode: 1, Errors: []string{"get CDN/shop: 502 Bad Gateway", "list: connection refused"}}, Options{}},
 	}
+}
+
+// exampleTests has each result.
+func exampleTests() *reqtest.Result {
+	first := reqtest.Answer{Readings: []string{"first in the list"}, Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
+	longest := reqtest.Answer{Readings: []string{"longest path", "longest host"}, Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
+	return &reqtest.Result{Passed: 1, Failed: 2, Skipped: 1, Cases: []reqtest.Case{
+		{Name: "home", URL: "https://shop.example.com/", File: "manifests/shop.test.yaml", Line: 5, Column: 12, Result: reqtest.Passed},
+		{
+			Name: "static files", URL: "https://shop.example.com/static/a", File: "manifests/shop.test.yaml", Line: 8, Column: 12, Result: reqtest.Failed,
+			Failures: []reqtest.Failure{
+				{Field: "spec.tests[1].expect.cached", Line: 10, Column: 17, What: "cached", Expected: "1h", Got: []reqtest.Answer{first, longest}},
+				{Field: "spec.tests[1].expect.level", Line: 11, Column: 16, What: "level", Expected: "standard", Got: []reqtest.Answer{{Value: "not set", Location: "/*", File: "manifests/shop.yaml", Line: 8}}},
+			},
+		},
+		{
+			Name: "https://shp.example.com/", URL: "https://shp.example.com/", File: "manifests/shop.test.yaml", Line: 12, Column: 12, Result: reqtest.Failed,
+			Failures: []reqtest.Failure{{Field: "spec.tests[2]", Line: 12, Column: 12, Problem: "no CDN in git has the host shp.example.com: did you mean shop.example.com?"}},
+		},
+		{Name: "checkout", URL: "https://shop.example.com/checkout", File: "manifests/shop.test.yaml", Line: 14, Column: 12, Result: reqtest.Skipped, Why: "it compares with live, which was not read"},
+	}, Coverage: &reqtest.Coverage{
+		Locations: reqtest.Share{Reached: 2, Of: 3}, Upstreams: reqtest.Share{Reached: 1, Of: 1},
+		Missing: []reqtest.Missing{{Object: "CDN/shop", What: "location", Name: "/img/*", File: "manifests/shop.yaml", Line: 20}},
+	}}
 }
 
 func TestGoldens(t *testing.T) {

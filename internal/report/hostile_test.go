@@ -17,6 +17,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/reqtest"
 	"trueup/internal/route"
 )
 
@@ -57,6 +58,11 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
+		Tests: &reqtest.Result{Passed: n, Failed: 1, Cases: []reqtest.Case{{
+			Name: s, URL: s, File: s, Result: reqtest.Failed, Why: s, Failures: []reqtest.Failure{{
+				Field: s, Problem: s, What: s, Expected: s, Got: []reqtest.Answer{{Readings: []string{s}, Value: s, Location: s, File: s}},
+			}},
+		}}, Coverage: &reqtest.Coverage{Missing: []reqtest.Missing{{Object: s, What: s, Name: s, File: s}}}},
 		Plan: &plan.Plan{
 			Manifests: &sum, Options: map[string]any{
 				"drift": s, "targets": []string{s}, "takeOver": []string{s}, "allowRecreate": []string{s}, "window": s,

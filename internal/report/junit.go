@@ -13,6 +13,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/reqtest"
 	"trueup/internal/safetext"
 )
 
@@ -41,6 +42,9 @@ type testCase struct {
 // must act: blocked objects in a plan, drift in drift, requests that failed in apply.
 func writeJUnit(w io.Writer, doc Document, _ Options) error {
 	all := testSuites{manifestSuite(doc)}
+	if doc.Tests != nil {
+		all = append(all, requestSuite(doc.Tests))
+	}
 	if doc.Plan != nil || doc.Apply != nil {
 		s := testSuite{Name: clean(doc.Command).Cut(maxName), Cases: settingCases(doc)}
 		if doc.Apply != nil {
@@ -130,6 +134,9 @@ func manifestSuite(doc Document) testSuite {
 	}
 	class := safetext.F("trueup.%s", s.Name)
 	for _, f := range slices.Concat(doc.Findings, doc.Annotations, advice) {
+		if f.Rule == reqtest.Rule { // requestSuite has its case
+			continue
+		}
 		r := findingRemark(f, doc.Place)
 		name := safetext.Filled(clean(r.rule), clean(f.Path).Cut(maxPath), clean(f.Field).Cut(maxPath))
 		c := testCase{Class: class, Name: safetext.Join(name, " ")}
@@ -144,10 +151,29 @@ func manifestSuite(doc Document) testSuite {
 		if doc.Data != nil {
 			c.Lines[0] = runSummary(doc)
 		}
-		if doc.ExitCode != 0 && doc.Plan == nil {
+		if doc.ExitCode != 0 && doc.Plan == nil && doc.Tests == nil {
 			c.End, c.Message, c.Type = "failure", runSummary(doc), doc.Result
 		}
 		s.Cases = []testCase{c}
+	}
+	return s
+}
+
+// requestSuite has a case for each request that is tested.
+func requestSuite(t *reqtest.Result) testSuite {
+	s := testSuite{Name: clean("requests")}
+	for _, c := range t.Cases {
+		out := testCase{Class: clean(c.File).Cut(maxPath), Name: clean(c.Name).Cut(maxPath)}
+		for _, f := range c.Failures {
+			out.Lines = append(out.Lines, safetext.F("%s:%d:%d: %s", clean(c.File).Cut(maxPath), f.Line, f.Column, message(f.String())))
+		}
+		switch c.Result {
+		case reqtest.Failed:
+			out.End, out.Message, out.Type = "failure", message(c.Failures[0].String()), reqtest.Rule
+		case reqtest.Skipped:
+			out.End, out.Message = "skipped", message(c.Why)
+		}
+		s.Cases = append(s.Cases, out)
 	}
 	return s
 }

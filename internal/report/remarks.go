@@ -13,6 +13,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/reqtest"
 	"trueup/internal/safetext"
 )
 
@@ -49,6 +50,7 @@ var remarkRules = []remarkRule{
 	{"apply/not-kept", errorLevel, "The server did not keep what was sent."},
 	{"apply/blocked", errorLevel, "trueup sent nothing for an object, because a person must decide first."},
 	{"plan/blocked", errorLevel, "trueup sends nothing for this object until you decide."},
+	{reqtest.Rule, errorLevel, "A request test failed; in a plan it is a warning."},
 	{"plan/setting", warningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},
 	{"plan/stops", warningLevel, "A CDN stops serving a hostname or a path."},
 	{"plan/serves", warningLevel, "A change may serve other content, or none."},

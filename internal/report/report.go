@@ -11,6 +11,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
+	"trueup/internal/reqtest"
 )
 
 // Document is the result of one run.
@@ -29,6 +30,8 @@ type Document struct {
 	Silenced diag.List     `json:"silenced,omitempty"`
 	Plan     *plan.Plan    `json:"plan,omitempty"`
 	Apply    *apply.Result `json:"apply,omitempty"`
+	// Tests are the results of request tests.
+	Tests *reqtest.Result `json:"tests,omitempty"`
 	// Messages are lines of a command without a plan.
 	Messages []string `json:"messages,omitempty"`
 	// Errors stopped the run.

@@ -35,13 +35,16 @@ func summaryOf(doc Document) (title string, lede, sub safe) {
 	switch {
 	case doc.Apply != nil:
 		return titleOf(doc), countsOf(doc), sub
-	case doc.Plan == nil && doc.HasOwnText() && len(doc.Findings) == 0:
+	case doc.Plan == nil && doc.HasOwnText() && len(doc.Findings) == 0 && doc.Tests == nil:
 		return titleOf(doc), clean(doc.Result), sub
 	case doc.Plan == nil:
 		return titleOf(doc), countsOf(doc), sub
 	}
 	if parts := driftParts(doc.Plan); doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
 		sub = counted("", parts)
+	}
+	if doc.Tests != nil {
+		sub = sentences(sub, headed("Tests", testCounts(doc.Tests)))
 	}
 	return titleOf(doc), countsOf(doc), sub
 }

@@ -22,7 +22,9 @@ func ParseRequest(text string) (Request, error) {
 	case err != nil:
 		wrong, _ := errors.AsType[*url.Error](err)
 		return Request{}, fmt.Errorf("the URL can't be read: %w", wrong.Err)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+	case u.Host != "" && u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https":
+		return Request{}, errors.New("the URL is neither http nor https: write https://HOSTNAME/PATH")
+	case u.Scheme == "" || u.Hostname() == "":
 		return Request{}, errors.New("the URL is not absolute: write https://HOSTNAME/PATH")
 	case u.User != nil:
 		return Request{}, errors.New("the URL has a user or password: remove them")

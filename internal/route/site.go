@@ -168,7 +168,7 @@ func ttl(cache map[string]any, field string) Value {
 func opaque(v any) Value { return Value{Text: text(v)} }
 
 func text(v any) string {
-	switch v := tidy(v).(type) {
+	switch v := Tidy(v).(type) {
 	case nil:
 		return ""
 	case string:
@@ -178,15 +178,15 @@ func text(v any) string {
 	}
 }
 
-// tidy returns a copy in which numbers and booleans are text, and absent fields of objects are left out.
-func tidy(v any) any {
+// Tidy returns a copy in which numbers and booleans are text, and absent fields of objects are left out.
+func Tidy(v any) any {
 	switch v := v.(type) {
 	case nil, string:
 		return v
 	case map[string]any:
 		out := map[string]any{}
 		for name, below := range v {
-			if below = tidy(below); below != nil {
+			if below = Tidy(below); below != nil {
 				out[name] = below
 			}
 		}
@@ -197,7 +197,7 @@ func tidy(v any) any {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = tidy(v[i])
+			out[i] = Tidy(v[i])
 		}
 		return out
 	default:

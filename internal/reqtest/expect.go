@@ -1,0 +1,144 @@
+package reqtest
+
+import (
+	"slices"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/route"
+)
+
+// none is the value of cached for an answer without a time to live.
+const none = "none"
+
+// field is a field of expect about a facet of the location.
+type field struct {
+	name  string
+	facet route.Facet
+	// usual is true if a first expectation has the field.
+	usual bool
+	// holds compares the facet; nil compares each field that is expected of it.
+	holds func(want any, l *route.Location, f route.Facet) bool
+}
+
+// fields are those of expect but served, in the order of the schema.
+func fields() []field {
+	return []field{
+		{"origin", route.Origin, true, hasServers},
+		{"action", route.Action, false, hasText},
+		{"level", route.CacheLevel, false, hasText},
+		{"cached", route.EdgeTTL, true, hasTime},
+		{"browserCached", route.BrowserTTL, false, hasTime},
+		{"cors", route.CORS, false, nil},
+		{"headers", route.Headers, false, nil},
+		{"rewrite", route.Rewrite, false, nil},
+	}
+}
+
+// expectation is one value that a test expects.
+type expectation struct {
+	path string // of the value, below the test
+	name string // for messages
+	want string
+	// holds compares a location, which is not nil, and got has its value in words.
+	holds func(*route.Location) bool
+	got   func(*route.Location) string
+}
+
+// expectations returns what expect says of the location: a value for each field, and for each field of an object.
+func expectations(expect map[string]any) (all []expectation) {
+	for _, f := range fields() {
+		want, has := expect[f.name]
+		switch {
+		case !has:
+		case f.holds == nil:
+			all = append(all, leaves("expect."+f.name, f.name, want, func(l *route.Location) any { return l.Behaviour[f.facet].Tree() })...)
+		default:
+			all = append(all, expectation{
+				path: "expect." + f.name, name: f.name, want: words(want),
+				holds: func(l *route.Location) bool { return f.holds(want, l, f.facet) },
+				got:   func(l *route.Location) string { return l.Describe(f.facet) },
+			})
+		}
+	}
+	return all
+}
+
+// leaves returns the values in want, each compared with the value of a location at the same path.
+func leaves(path, name string, want any, of func(*route.Location) any) (all []expectation) {
+	if object, ok := want.(map[string]any); ok && len(object) > 0 {
+		for _, key := range canon.SortedKeys(object) {
+			all = append(all, leaves(path+"."+key, name+"."+key, object[key], func(l *route.Location) any {
+				m, _ := of(l).(map[string]any)
+				return m[key]
+			})...)
+		}
+		return all
+	}
+	want = route.Tidy(want)
+	return []expectation{{
+		path: path, name: name, want: words(want),
+		holds: func(l *route.Location) bool { return slices.Equal(canon.Bytes(want), canon.Bytes(of(l))) },
+		got:   func(l *route.Location) string { return words(of(l)) },
+	}}
+}
+
+func hasText(want any, l *route.Location, f route.Facet) bool {
+	text, _ := want.(string)
+	return l.Behaviour[f].Text == text
+}
+
+func hasTime(want any, l *route.Location, f route.Facet) bool {
+	v := l.Behaviour[f]
+	text, _ := want.(string)
+	if want == nil || text == none {
+		return v == route.Value{} || v.Known && v.Time == 0
+	}
+	d, ok := kind.ParseDuration(text)
+	return ok && v.Known && v.Time == d
+}
+
+// hasServers reports whether the upstream has the wanted servers and no others. A server without a port has any.
+func hasServers(want any, l *route.Location, f route.Facet) bool {
+	servers := l.Servers()
+	if want == nil {
+		return l.Behaviour[f] == route.Value{}
+	}
+	var wanted []string
+	switch want := want.(type) {
+	case string:
+		wanted = []string{kind.HostKey(want)}
+	case []any:
+		for _, w := range want {
+			text, _ := w.(string)
+			wanted = append(wanted, kind.HostKey(text))
+		}
+	}
+	is := func(server, want string) bool {
+		return server == want || server[:strings.LastIndexByte(server, ':')+1] == want+":"
+	}
+	matchAll := func(list []string, matches func(string) bool) bool {
+		return !slices.ContainsFunc(list, func(s string) bool { return !matches(s) })
+	}
+	return len(servers) > 0 &&
+		matchAll(servers, func(s string) bool { return slices.ContainsFunc(wanted, func(w string) bool { return is(s, w) }) }) &&
+		matchAll(wanted, func(w string) bool { return slices.ContainsFunc(servers, func(s string) bool { return is(s, w) }) })
+}
+
+// words returns an expected or a live value for a message.
+func words(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "not set"
+	case string:
+		return v
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = words(e)
+		}
+		return strings.Join(parts, ", ")
+	}
+	return string(canon.Bytes(v))
+}

@@ -1,0 +1,383 @@
+// Package reqtest compares what manifests do with requests to what tests expect of them. It sends no request, and
+// reads no file.
+package reqtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"trueup/internal/diag"
+	"trueup/internal/manifest"
+	"trueup/internal/route"
+	"trueup/internal/served"
+)
+
+// Rule is the rule of a failed test in findings.
+const Rule = "test/failed"
+
+// The results of a case.
+const (
+	Passed  = "passed"
+	Failed  = "failed"
+	Skipped = "skipped"
+)
+
+// Case is one request of a test, with its result.
+type Case struct {
+	// Name is that of the test, or the URL.
+	Name   string `json:"name"`
+	URL    string `json:"url"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Result string `json:"result"`
+	// Why says why the case was skipped.
+	Why      string    `json:"why,omitempty"`
+	Failures []Failure `json:"failures,omitempty"`
+
+	test *test
+	cdn  *served.CDN
+	// unclear is true if it is not known which locations match.
+	unclear bool
+	// won are the locations that serve the request under some reading.
+	won []*route.Location
+}
+
+// Failure is an expectation that does not hold under every reading.
+type Failure struct {
+	// Field is the place of the expectation in the manifest.
+	Field  string `json:"field"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	// Problem says why the request can't be compared; the fields below are then empty.
+	Problem  string `json:"problem,omitempty"`
+	What     string `json:"what,omitempty"`
+	Expected string `json:"expected,omitempty"`
+	// Got has one answer, or several if it depends on the platform.
+	Got []Answer `json:"got,omitempty"`
+}
+
+// Answer is what a request gets under some readings.
+type Answer struct {
+	Readings []string `json:"readings"`
+	Value    string   `json:"value"`
+	// Location is the path of the location that serves the request, and File and Line are its place; empty for none.
+	Location string `json:"location,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+}
+
+// Options say what tests are run with.
+type Options struct {
+	Git *served.Catalog
+	// Live is nil if it was not read: what must be the same as live is then skipped.
+	Live *served.Catalog
+	// Readings are the rules by which the platform may select a location.
+	Readings []route.Reading
+}
+
+// Result is the result of all tests.
+type Result struct {
+	Passed  int    `json:"passed"`
+	Failed  int    `json:"failed"`
+	Skipped int    `json:"skipped"`
+	Cases   []Case `json:"cases"`
+	// Coverage is nil unless it was asked for.
+	Coverage *Coverage `json:"coverage,omitempty"`
+}
+
+// Run runs the tests of documents of kind.RequestTest.
+func Run(documents []*manifest.Object, opts Options) *Result {
+	result := &Result{Cases: []Case{}}
+	for _, o := range documents {
+		result.Cases = append(result.Cases, runner{opts}.document(o)...)
+	}
+	for _, c := range result.Cases {
+		switch c.Result {
+		case Passed:
+			result.Passed++
+		case Failed:
+			result.Failed++
+		case Skipped:
+			result.Skipped++
+		}
+	}
+	return result
+}
+
+// Findings returns a finding for each failure, at its place in the manifest.
+func (r *Result) Findings(severity diag.Severity) (found diag.List) {
+	for _, c := range r.Cases {
+		for _, f := range c.Failures {
+			found = append(found, diag.Finding{
+				Path: c.File, Line: f.Line, Column: f.Column, Field: f.Field, Rule: Rule, Severity: severity,
+				Message: c.Name + ": " + f.String(), Fix: f.fix(),
+			})
+		}
+	}
+	return found
+}
+
+func (f Failure) fix() string {
+	switch {
+	case f.Problem != "":
+		return "correct the URL or the manifests"
+	case len(f.Got) > 1:
+		return "change the locations so that only one matches"
+	}
+	return "correct the CDN or the test: trueup test --update writes what the CDN does into the test"
+}
+
+// String returns the failure in words.
+func (f Failure) String() string {
+	if f.Problem != "" {
+		return f.Problem
+	}
+	if len(f.Got) == 1 {
+		return f.What + ": expected " + f.Expected + ", got " + f.Got[0].String()
+	}
+	parts := make([]string, len(f.Got))
+	for i, a := range f.Got {
+		parts[i] = a.String() + " (" + strings.Join(a.Readings, ", ") + ")"
+	}
+	return f.What + ": expected " + f.Expected + "; it depends on the platform: " + strings.Join(parts, "; or ")
+}
+
+// String returns the answer in words.
+func (a Answer) String() string {
+	if a.Location == "" {
+		return a.Value
+	}
+	place := fmt.Sprintf("%s at %s:%d", a.Location, a.File, a.Line)
+	if a.Value == "" {
+		return place
+	}
+	return a.Value + " from " + place
+}
+
+// test is a test of a document.
+type test struct {
+	object *manifest.Object
+	index  int
+	// at is its place, such as spec.tests[2].
+	at       string
+	name     string
+	expect   map[string]any
+	expects  bool
+	sameAs   bool
+	requests int
+}
+
+type runner struct{ Options }
+
+// document runs the tests of a document.
+func (r runner) document(o *manifest.Object) (cases []Case) {
+	list, _ := o.Tree()["tests"].([]any)
+	var fields []string
+	for i, v := range list {
+		m, _ := v.(map[string]any)
+		t := &test{object: o, index: i, at: fmt.Sprintf("spec.tests[%d]", i)}
+		t.name, _ = m["name"].(string)
+		t.expect, t.expects = m["expect"].(map[string]any)
+		t.sameAs = m["same-as"] != nil
+		if url, ok := m["url"].(string); ok {
+			cases, fields = append(cases, Case{URL: url, test: t}), append(fields, t.at+".url")
+		}
+		urls, _ := m["urls"].([]any)
+		for j, v := range urls {
+			url, _ := v.(string)
+			cases, fields = append(cases, Case{URL: url, test: t}), append(fields, fmt.Sprintf("%s.urls[%d]", t.at, j))
+		}
+		t.requests = len(urls)
+	}
+	for i, at := range o.Places(fields) {
+		c := &cases[i]
+		c.File, c.Line, c.Column = o.Path, at[0], at[1]
+		if c.Name = c.test.name; c.Name == "" {
+			c.Name = c.URL
+		} else if c.test.requests > 0 {
+			c.Name += ": " + c.URL
+		}
+		r.run(c)
+	}
+	place(o, cases)
+	return cases
+}
+
+// problem adds a failure about the request itself.
+func (c *Case) problem(text string) {
+	c.Failures = append(c.Failures, Failure{Problem: text})
+}
+
+// place sets the places of the failures of a document, all at once.
+func place(o *manifest.Object, cases []Case) {
+	var failures []*Failure
+	var fields []string
+	for i := range cases {
+		for j := range cases[i].Failures {
+			f := &cases[i].Failures[j]
+			if f.Field == "" { // about the request itself
+				f.Field, f.Line, f.Column = cases[i].test.at, cases[i].Line, cases[i].Column
+				continue
+			}
+			failures, fields = append(failures, f), append(fields, f.Field)
+		}
+	}
+	if fields == nil {
+		return
+	}
+	for i, at := range o.Places(fields) {
+		failures[i].Line, failures[i].Column = at[0], at[1]
+	}
+}
+
+// run sets the result of a case.
+func (r runner) run(c *Case) {
+	r.check(c)
+	switch {
+	case len(c.Failures) > 0:
+		c.Result = Failed
+	case c.test.sameAs && r.Live == nil:
+		c.Result, c.Why = Skipped, "it compares with live, which was not read"
+	default:
+		c.Result = Passed
+	}
+}
+
+func (r runner) check(c *Case) {
+	u, err := served.ParseURL(c.URL)
+	if err == nil {
+		c.cdn, err = r.Git.Find(u.Host)
+	}
+	switch t := c.test; {
+	case err != nil:
+		c.problem(err.Error())
+		return
+	case c.cdn == nil:
+		c.problem("no CDN in git has the host " + u.Host + manifest.DidYouMean(u.Host, r.Git.Hostnames()))
+		return
+	case !t.expects && !t.sameAs:
+		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []Answer{{Value: "none"}}})
+	}
+	winners := r.find(c, u)
+	if c.unclear {
+		return
+	}
+	r.expect(c, u, winners)
+	if c.test.sameAs && r.Live != nil {
+		r.compareLive(c, u, winners)
+	}
+}
+
+// find returns the locations that serve a request. If it is not known which match, that is a failure.
+func (r runner) find(c *Case, u served.URL) route.Winners {
+	matching, unclear := c.cdn.Site().Matching(u.Request)
+	winners := route.Select(matching)
+	for _, reading := range r.Readings {
+		if l := winners[reading]; l != nil && !slices.Contains(c.won, l) {
+			c.won = append(c.won, l)
+		}
+	}
+	for _, l := range unclear {
+		if start, _, _ := strings.Cut(l.Path, "*"); strings.HasPrefix(u.Path, start) && !c.unclear {
+			c.unclear = true
+			c.problem(fmt.Sprintf("it depends on the platform whether %q matches %s", l.Path, u.Path))
+		}
+	}
+	return winners
+}
+
+// expect compares a request that the locations serve with the expectations.
+func (r runner) expect(c *Case, u served.URL, winners route.Winners) {
+	expect := c.test.expect
+	served := winners[0] != nil
+	wanted, says := expect["served"].(bool)
+	values := expectations(expect)
+	if served != (wanted || !says) || !served && len(values) > 0 {
+		expected, field := "a location", c.test.at+".expect.served"
+		switch {
+		case !says:
+			field = ""
+		case !wanted:
+			expected = "no location"
+		}
+		c.Failures = append(c.Failures, Failure{Field: field, What: "served", Expected: expected, Got: r.answers(c, winners, func(reading route.Reading) string {
+			if winners[reading] == nil {
+				return "no location matches " + u.Path
+			}
+			return ""
+		})})
+		return
+	}
+	for _, e := range values {
+		if slices.ContainsFunc(r.Readings, func(reading route.Reading) bool { return !e.holds(winners[reading]) }) {
+			c.Failures = append(c.Failures, Failure{
+				Field: c.test.at + "." + e.path, What: e.name, Expected: e.want, Got: r.answers(c, winners, func(reading route.Reading) string { return e.got(winners[reading]) }),
+			})
+		}
+	}
+}
+
+// answers returns what a request gets, with the readings under which it does.
+func (r runner) answers(c *Case, winners route.Winners, value func(route.Reading) string) (all []Answer) {
+	for _, reading := range r.Readings {
+		a := Answer{Value: value(reading)}
+		if l := winners[reading]; l != nil {
+			a.Location, a.File = l.Path, c.cdn.Manifest.Path
+			a.Line, _ = c.cdn.Manifest.Place(fmt.Sprintf("spec.locations[%d]", l.Index))
+		}
+		at := slices.IndexFunc(all, func(b Answer) bool { return a.Value == b.Value && a.Line == b.Line })
+		if at < 0 {
+			at, all = len(all), append(all, a)
+		}
+		all[at].Readings = append(all[at].Readings, reading.String())
+	}
+	return all
+}
+
+// compareLive adds what differs between live and git.
+func (r runner) compareLive(c *Case, u served.URL, winners route.Winners) {
+	live, err := r.Live.Find(u.Host)
+	switch {
+	case err != nil:
+		c.problem("live: " + err.Error())
+	case live == nil:
+		c.problem("live has no CDN of the host " + u.Host)
+	}
+	if live == nil {
+		return
+	}
+	matching, _ := live.Site().Matching(u.Request)
+	before := route.Select(matching)
+	compare := func(differ func(route.Reading) string) {
+		if slices.ContainsFunc(r.Readings, func(reading route.Reading) bool { return differ(reading) != "" }) {
+			c.Failures = append(c.Failures, Failure{
+				Field: c.test.at + ".same-as", What: "same as live", Expected: "no change", Got: r.answers(c, winners, differ),
+			})
+		}
+	}
+	compare(func(reading route.Reading) string { return change(before[reading], winners[reading]) })
+	compare(func(route.Reading) string { return differences(live.Site().Differences(c.cdn.Site())) })
+}
+
+// change returns what differs in how two locations serve a request, or "".
+func change(before, after *route.Location) string {
+	switch {
+	case before == nil && after == nil:
+		return ""
+	case before == nil:
+		return "served for the first time"
+	case after == nil:
+		return "served by nothing any more"
+	}
+	return differences(route.Differences(before, after))
+}
+
+func differences(all []route.Difference) string {
+	parts := make([]string, len(all))
+	for i, d := range all {
+		parts[i] = d.What + " " + d.Before + " → " + d.After
+	}
+	return strings.Join(parts, ", ")
+}

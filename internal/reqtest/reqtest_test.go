@@ -1,0 +1,166 @@
+package reqtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/diag"
+	"trueup/internal/manifest"
+	"trueup/internal/route"
+	"trueup/internal/served"
+)
+
+// load reads CDNs and tests.
+func load(t testing.TB, texts ...string) *manifest.Set {
+	t.Helper()
+	var sources []manifest.Source
+	for i, text := range texts {
+		sources = append(sources, manifest.Source{Data: []byte(text), Display: fmt.Sprintf("%d.yaml", i)})
+	}
+	set, findings, err := manifest.Load(context.Background(), sources, manifest.Options{})
+	if err != nil || findings.HasErrors() {
+		t.Fatalf("%.300v %.600v", err, findings)
+	}
+	return set
+}
+
+func git(set *manifest.Set) Options {
+	var cdns []*served.CDN
+	for _, o := range set.Objects {
+		cdns = append(cdns, served.FromManifest(o))
+	}
+	return Options{Git: served.NewCatalog(cdns...), Readings: route.Readings()}
+}
+
+// shop has a location of each kind.
+const shop = `apiVersion: delivery/v2.1
+kind: CDN
+metadata: {name: shop}
+spec:
+  hostname: shop.example.com
+  locations:
+    - {path: /a/*, upstream: one, action: proxy_http, cache: {level: standard, edgeTTL: "5400", browserTTL: "0", ttlTimeUnit: second}}
+    - {path: /b/*, upstream: two, cache: {edgeTTL: "90"}, cors: {enabled: "true", allowOrigins: "*"}, headers: {add: {X-A: "1"}, list: [a, b]}, rewrite: {from: /b}}
+    - {path: /c, upstream: lost}
+    - {path: /o*d/x, upstream: one}
+  upstreams:
+    - {name: one, scheme: https, servers: [{host: a.example.net, port: "443"}]}
+    - {name: lost, servers: [{host: l.example.net, port: "1"}]}
+    - {name: two, scheme: http, servers: [{host: b.example.net, port: "80"}, {host: c.example.net, port: "8080"}]}
+`
+
+func TestExpectations(t *testing.T) {
+	for _, tt := range []struct{ path, expect, want string }{
+		{"/a/x", "origin: a.example.net, action: proxy_http, level: standard, cached: 1h30m, browserCached: none, cors: null, headers: {}, rewrite: null", ""},
+		{"/a/x", "origin: [a.example.net:443], cached: 90 min, browserCached: 0s", ""},
+		{"/a/x", "origin: [a.example.net, b.example.net]", "origin: expected a.example.net, b.example.net, got a.example.net:443 over https from /a/* at 0.yaml:7"},
+		{"/a/x", "origin: a.example.net:80", "origin: expected a.example.net:80, got"},
+		{"/a/x", "origin: null", "origin: expected not set, got"},
+		{"/a/x", "action: null", "action: expected not set, got proxy_http"},
+		{"/a/x", "cached: none", "cached: expected none, got 1 h 30 min"},
+		{"/a/x", "cors: {enabled: \"true\"}", "cors.enabled: expected true, got not set"},
+		{"/b/x", "origin: [c.example.net, b.example.net:80], level: null, action: null", ""},
+		{"/b/x", "origin: b.example.net", "origin: expected b.example.net, got b.example.net:80, c.example.net:8080 over http"},
+		{"/b/x", "cached: 90s", "cached: expected 90s, got 90 from"},
+		{"/b/x", "cached: none", "cached: expected none, got 90 from"},
+		{"/b/x", "cors: {enabled: true, allowOrigins: \"*\", maxAge: null}, headers: {add: {X-A: 1}, list: [a, b]}", ""},
+		{"/b/x", "cors: null", "cors: expected not set, got {\"allowOrigins\":\"*\""},
+		{"/b/x", "headers: {add: {X-A: \"2\"}}", "headers.add.X-A: expected 2, got 1"},
+		{"/b/x", "headers: {list: [b, a]}", "headers.list: expected b, a, got a, b"},
+		{"/b/x", "rewrite: {from: {x: z}}", "rewrite.from.x: expected z, got not set"},
+		{"/c", "origin: a.example.net", "origin: expected a.example.net, got l.example.net:1"},
+		{"/c", "served: true", ""},
+		{"/c", "served: false", "served: expected no location, got /c at 0.yaml:9"},
+		{"/d", "served: false", ""},
+		{"/d", "served: true", "served: expected a location, got no location matches /d"},
+		{"/d", "cached: none", "served: expected a location, got no location matches /d"},
+		{"/d", "served: false, cached: 1h", "served: expected no location, got no location matches /d"},
+		{"/d", "", "expect: expected at least one field, got none"},
+		{"/old/x", "served: false", `it depends on the platform whether "/o*d/x" matches /old/x`},
+	} {
+		expect := ""
+		if tt.expect != "" {
+			expect = ", expect: {" + tt.expect + "}"
+		}
+		set := load(t, shop, "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{url: \"https://shop.example.com"+tt.path+"\""+expect+"}]}}")
+		r := Run(set.Tests, git(set))
+		got := ""
+		for _, f := range r.Findings(diag.Error) {
+			got += strings.TrimPrefix(f.Message, "https://shop.example.com"+tt.path+": ")
+			if f.Line != 1 || f.Column == 0 || f.Path != "1.yaml" || f.Fix == "" {
+				t.Errorf("%s %s: %+v", tt.path, tt.expect, f)
+			}
+		}
+		if tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) || (r.Failed == 1) != (tt.want != "") || r.Passed+r.Failed != 1 {
+			t.Errorf("%s %s: %q, want %q", tt.path, tt.expect, got, tt.want)
+		}
+	}
+}
+
+// TestUpdatedTestsPass: what --update writes is what the next run expects, whatever was expected before.
+func TestUpdatedTestsPass(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		field := rapid.SampledFrom([]string{
+			"origin: a.example.net", "origin: [b.example.net, c.example.net]", "origin: null", "action: x", "level: standard", "cached: 5m", "browserCached: none",
+			"cors: null", "cors: {enabled: \"false\", maxAge: null}", "headers: {add: {X-A: \"2\", X-B: \"1\"}}", "rewrite: null", "served: true", "served: false",
+		})
+		name := func(text string) string { name, _, _ := strings.Cut(text, ":"); return name }
+		expect := rapid.SliceOfNDistinct(field, 0, 5, name).Draw(t, "expect")
+		path := rapid.SampledFrom([]string{"/a/x", "/b/x", "/c", "/d"}).Draw(t, "path")
+		text := "apiVersion: trueup/v1\nkind: RequestTest\nspec:\n  tests:\n    - url: https://shop.example.com" + path + " # kept\n"
+		if len(expect) > 0 {
+			text += "      expect:\n        " + strings.Join(expect, "\n        ") + "\n"
+		}
+		set := loadText(t, text)
+		r := Run(set.Tests, git(set))
+		for _, changes := range r.Expectations() {
+			updated, err := manifest.WithExpectations([]byte(text), changes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(updated)
+		}
+		set = loadText(t, text)
+		// A TTL without a unit can't be expected.
+		unknown := path == "/b/x" && (len(expect) == 0 || slices.ContainsFunc(expect, func(e string) bool { return name(e) == "cached" || e == "served: false" }))
+		if r := Run(set.Tests, git(set)); (r.Failed > 0) && !unknown || !strings.Contains(text, "# kept") {
+			t.Fatalf("%v\n%s", r.Findings(diag.Error), text)
+		}
+	})
+}
+
+func loadText(t *rapid.T, text string) *manifest.Set {
+	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{Data: []byte(shop), Display: "0.yaml"}, {Data: []byte(text), Display: "1.yaml"}}, manifest.Options{})
+	if err != nil || findings.HasErrors() {
+		t.Fatalf("%.300v %.600v", err, findings)
+	}
+	return set
+}
+
+// many returns n CDNs and a test of each.
+func many(n int) (texts []string) {
+	var tests strings.Builder
+	tests.WriteString("apiVersion: trueup/v1\nkind: RequestTest\nspec:\n  tests:\n")
+	for i := range n {
+		texts = append(texts, strings.ReplaceAll(strings.ReplaceAll(shop, "shop", fmt.Sprintf("shop%d", i)), "/o*d/x", "/old"))
+		fmt.Fprintf(&tests, "    - {url: \"https://shop%d.example.com/a/x\", expect: {origin: a.example.net, cached: 1h30m, cors: null}}\n", i)
+	}
+	return append(texts, tests.String())
+}
+
+func TestManyTestsAreFast(t *testing.T) {
+	set := load(t, many(1000)...)
+	start := time.Now()
+	r := Run(set.Tests, git(set))
+	Cover(r.Cases, set.Objects)
+	if r.Passed != 1000 {
+		t.Errorf("%d passed: %v", r.Passed, r.Findings(diag.Error)[:1])
+	}
+	t.Logf("1000 requests on 1000 CDNs: %v", time.Since(start))
+}
