@@ -31,6 +31,9 @@ type NewLedger struct {
 // requests that were sent before, and returns how many it recorded.
 func (n NewLedger) Create(ctx context.Context) (adopted int, err error) {
 	sent, err := n.sentBefore(ctx)
+	if err == nil && len(sent) > 0 {
+		sent, err = unrecorded(ctx, n.Platform.Ledger, sent)
+	}
 	if err != nil {
 		return 0, config.LedgerError(err)
 	}
@@ -49,7 +52,7 @@ func (n NewLedger) Create(ctx context.Context) (adopted int, err error) {
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	return l.AdoptNew(ctx, all)
+	return len(all), l.AdoptAll(ctx, all)
 }
 
 // Ready returns why the ledger can't be used for the areas of the manifests, or nil. Without manifests, it checks every

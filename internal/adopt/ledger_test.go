@@ -137,6 +137,12 @@ func TestNewLedgerAsksAgain(t *testing.T) {
 	if err := create(""); err != nil || asked != "[Purge/rel-42]" {
 		t.Errorf("again: %v, asked %s", err, asked)
 	}
+	w := platformIn(dir)
+	again := NewLedger{Platform: w, Sent: "all", Load: func(context.Context) (project.Loaded, error) { return loaded(t, rel42+rel43), nil }}
+	if adopted, err := again.Create(t.Context()); err != nil || adopted != 1 || recorded(t, w) != "Purge/rel-42 adopted, Purge/rel-43 adopted" {
+		t.Errorf("all of which one is new: %d, %v", adopted, err)
+	}
+	w.Close()
 	text, asked = strings.Replace(rel42, "spec:", "spec: 7 #", 1), ""
 	if err := create(""); err == nil || !strings.Contains(err.Error(), "can't tell which requests") {
 		t.Errorf("with invalid manifests: %v", err)

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/apply"
 	"trueup/internal/exit"
-	"trueup/internal/kind"
-	"trueup/internal/plan"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -93,26 +89,7 @@ func (a *app) approve(doc report.Document, expected reconcile.Expectation, appro
 	if err := report.Write(a.env.Stderr, "text", doc, opts); err != nil {
 		return false, fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}
-	return true, a.wantYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, destination(doc.Plan))
-}
-
-// destination names the workspace and the addresses that a plan's requests go to.
-func destination(p *plan.Plan) string {
-	text := fmt.Sprintf("workspace %s (%s)", p.Target.Workspace.Name, p.Target.Workspace.UUID)
-	if p.Sandbox {
-		return text + " of the sandbox"
-	}
-	var origins []string
-	for _, it := range p.Items {
-		k, ok := kind.Named(it.Kind)
-		if !ok || it.Request == nil {
-			continue
-		}
-		if origin := p.Target.Origins[k.Area]; !slices.Contains(origins, origin) {
-			origins = append(origins, origin)
-		}
-	}
-	return text + " at " + strings.Join(origins, " and ")
+	return true, a.wantYes("not applied: nothing was sent", "\n%s to %s? Type yes: ", which, doc.Plan.Destination())
 }
 
 // happened writes to standard error what apply reports: waiting always, the rest with -v.

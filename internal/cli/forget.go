@@ -19,7 +19,7 @@ func newForget(a *app) *cobra.Command {
 	cmd := a.command("forget KIND/NAME...", func(ctx context.Context, args []string) (doc report.Document, err error) {
 		keys := make([]kind.Key, len(args))
 		for i, arg := range args {
-			if keys[i], err = keyArg(arg); err != nil {
+			if keys[i], err = kind.ParseKey(arg); err != nil {
 				return doc, err
 			}
 		}

@@ -21,8 +21,7 @@ import (
 
 type initOptions struct {
 	scaffold.Options
-	adopt string
-	yes   bool
+	yes bool
 }
 
 // mostDoubt limits the look at a workspace by an init that could do without.
@@ -36,7 +35,7 @@ func newInit(a *app) *cobra.Command {
 	f.StringVar(&o.Workspace, "workspace", "", "`NAME` of the workspace, from your profile in the web console")
 	f.StringVar(&o.UUID, "uuid", "", "`UUID` of the workspace, from the same place")
 	f.StringVar(&o.Ledger, "ledger", "", "`STORE` of the ledger: git:REF, file:PATH, s3://BUCKET/PREFIX or none")
-	f.StringVar(&o.adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB` (see ledger init --help)")
+	f.StringVar(&o.Adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB` (see ledger init --help)")
 	f.StringVar(&o.Manifests, "manifests", "", "`WHAT` the manifests describe: pull (what is live), examples or none")
 	f.StringVar(&o.Editor, "editor", scaffold.VSCode, "write settings for this `EDITOR`: vscode or none; other editors find the schema from the first line of a manifest")
 	f.StringVar(&o.CI, "ci", "", "the CI `SERVICE`: github, gitlab or none")
@@ -83,7 +82,7 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 			return doc, err
 		}
 		defer w.Close()
-		n := a.newLedger(s.Project, w, o.adopt)
+		n := a.newLedger(s.Project, w, o.Adopt)
 		if err := a.createLedger(ctx, n, &doc); err != nil {
 			return doc, fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
 		}
@@ -160,29 +159,10 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	if err == nil {
 		err = s.Choose(ctx, o.Options)
 	}
-	if err == nil && o.adopt != "" {
-		err = checkAdopt(s)
-	}
 	if err != nil {
 		s.Close()
 	}
 	return s, err
-}
-
-// checkAdopt returns an error if init creates no ledger, for which --adopt would be.
-func checkAdopt(s *scaffold.Setup) error {
-	switch {
-	case s.Store == "":
-		return errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
-	case s.Waits:
-		return fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.RemoteOf(s.Store), addRemote(s))
-	}
-	return nil
-}
-
-// addRemote says how the ledger that waits for its remote is created.
-func addRemote(s *scaffold.Setup) string {
-	return fmt.Sprintf("add it (git remote add %s URL), then run trueup init again", ledger.RemoteOf(s.Store))
 }
 
 // confirm shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.
@@ -278,7 +258,7 @@ func (a *app) saySetup(doc *report.Document, s *scaffold.Setup) error {
 		}
 	}
 	if s.Waits {
-		say(doc, "the ledger %s waits for the git remote %s: %s, which creates the ledger", s.Store, ledger.RemoteOf(s.Store), addRemote(s))
+		say(doc, "the ledger %s waits for the git remote %s: %s, which creates the ledger", s.Store, ledger.RemoteOf(s.Store), s.AddRemote())
 	}
 	if s.NeedsID() {
 		say(doc, "now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strings"
 
 	"trueup/internal/config"
@@ -111,7 +110,7 @@ func oneOfChoices(flag string, choices []string) func(string) error {
 
 // chooseCI asks for a CI service, and for the repository to build trueup from.
 func (a *app) chooseCI(s *scaffold.Setup, o *initOptions) error {
-	err := a.settle(false, &o.CI, question{aboutCI, "ci", usualCI(s.Remote), oneOfChoices("--ci", ciChoices())})
+	err := a.settle(false, &o.CI, question{aboutCI, "ci", scaffold.UsualCI(s.Remote), oneOfChoices("--ci", ciChoices())})
 	if err != nil || o.CI == scaffold.None || o.Source != "" {
 		return err
 	}
@@ -126,25 +125,6 @@ func (a *app) chooseCI(s *scaffold.Setup, o *initOptions) error {
 		o.CI, o.Source = scaffold.None, ""
 	}
 	return err
-}
-
-// usualCI returns the CI service of the host of a remote.
-func usualCI(remote string) string {
-	host, _, _ := strings.Cut(remote, ":") // user@host:path
-	if strings.Contains(remote, "://") {
-		u, err := url.Parse(remote)
-		if err != nil {
-			return scaffold.None
-		}
-		host = u.Hostname()
-	}
-	host = host[strings.LastIndex(host, "@")+1:]
-	for _, s := range scaffold.Services() {
-		if !strings.Contains(host, "/") && strings.Contains(strings.ToLower(host), s.Name) {
-			return s.Name
-		}
-	}
-	return scaffold.None
 }
 
 // settle fills in a value that no flag sets, from the proposal or an answer. Without a terminal, a value

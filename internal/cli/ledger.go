@@ -52,14 +52,6 @@ func (a *app) ledgerCommand(
 	})
 }
 
-func keyArg(arg string) (kind.Key, error) {
-	key, ok := kind.ParseKey(arg)
-	if !ok {
-		return kind.Key{}, fmt.Errorf("%q is not of the form KIND/NAME, such as purge/rel-42", arg)
-	}
-	return key, nil
-}
-
 func newLedgerList(a *app) *cobra.Command {
 	var open bool
 	cmd := a.ledgerCommand("ls", func(ctx context.Context, l *ledger.Ledger, _ []string) (report.Document, error) {
@@ -85,7 +77,7 @@ func newLedgerList(a *app) *cobra.Command {
 }
 
 func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
-	key, err := keyArg(args[0])
+	key, err := kind.ParseKey(args[0])
 	if err != nil {
 		return doc, err
 	}
@@ -218,7 +210,7 @@ func questions(view ledger.View, records []ledger.Record) report.Document {
 func newLedgerAdopt(a *app) *cobra.Command {
 	var reason string
 	cmd := a.command("adopt KIND/NAME [PATH...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
-		key, err := keyArg(args[0])
+		key, err := kind.ParseKey(args[0])
 		if err != nil {
 			return doc, err
 		}

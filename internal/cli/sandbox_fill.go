@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,9 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -88,30 +84,18 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 	defer func() { _ = root.Close() }()
 	writing := a.begin("writing manifests")
 	defer writing.end()
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	errs, i := make([]error, world.Len()), 0
-	var written atomic.Int64
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	written := 0
 	for o := range world.Objects() {
-		slots <- struct{}{}
-		if running.Err() != nil {
-			break
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		failed := &errs[i]
-		i++
-		wg.Go(func() {
-			if name, err := writeSample(root, ws, o); err != nil {
-				*failed = fmt.Errorf("%s: %w", path.Join(filepath.ToSlash(dir), name), files.WithoutPath(err))
-				stop()
-			}
-			writing.reached(int(written.Add(1)), world.Len())
-			<-slots
-		})
+		if name, err := writeSample(root, ws, o); err != nil {
+			return fmt.Errorf("%s: %w", path.Join(filepath.ToSlash(dir), name), files.WithoutPath(err))
+		}
+		written++
+		writing.reached(written, world.Len())
 	}
-	wg.Wait()
-	return cmp.Or(append(errs, ctx.Err())...) // the first of the objects, whoever wrote it
+	return nil
 }
 
 func writeSample(root *os.Root, ws kind.Workspace, s sample.Object) (name string, err error) {

@@ -166,13 +166,13 @@ func KeysOf[O interface{ Key() Key }](objects []O) []Key {
 }
 
 // ParseKey reads KIND/NAME; the kind may be written in any case.
-func ParseKey(s string) (Key, bool) {
+func ParseKey(s string) (Key, error) {
 	kindName, name, _ := strings.Cut(s, "/")
 	k, ok := Named(kindName)
 	if !ok || name == "" {
-		return Key{}, false
+		return Key{}, fmt.Errorf("%q: write KIND/NAME, such as cdn/shop", s)
 	}
-	return Key{Kind: k.Name, Name: name}, true
+	return Key{Kind: k.Name, Name: name}, nil
 }
 
 // Filter returns a function that reports whether a key matches a pattern KIND/NAME, with the wildcards of path.Match

@@ -85,9 +85,9 @@ func TestParseKey(t *testing.T) {
 		"CDN/shop": "CDN/shop", "cdn/shop": "CDN/shop", "cdns/shop": "CDN/shop", "purges/a/b": "Purge/a/b",
 		"VolumeSnapshot/db": "VolumeSnapshot/db", "CDN/": "", "CDN": "", "/shop": "", "Pod/shop": "", "": "",
 	} {
-		key, ok := kind.ParseKey(in)
-		if ok != (want != "") || ok && key.String() != want {
-			t.Errorf("ParseKey(%q) = %s, %v", in, key, ok)
+		key, err := kind.ParseKey(in)
+		if (err == nil) != (want != "") || err == nil && key.String() != want {
+			t.Errorf("ParseKey(%q) = %s, %v", in, key, err)
 		}
 	}
 }

@@ -191,17 +191,6 @@ func latest(records []Record) ([]Record, error) {
 	return out, nil
 }
 
-// AdoptNew calls AdoptAll for the keys without a record, and returns how many it adopted.
-func (l *Ledger) AdoptNew(ctx context.Context, all map[kind.Key]Adoption) (int, error) {
-	known, err := l.Look(ctx, slices.Collect(maps.Keys(all)))
-	if err != nil {
-		return 0, err
-	}
-	todo := maps.Clone(all)
-	maps.DeleteFunc(todo, func(key kind.Key, _ Adoption) bool { return known[key].Seq > 0 })
-	return len(todo), l.AdoptAll(ctx, todo)
-}
-
 // AdoptAll calls Adopt concurrently. After an error, what it recorded before stays.
 func (l *Ledger) AdoptAll(ctx context.Context, all map[kind.Key]Adoption) error {
 	keys := slices.Collect(maps.Keys(all))

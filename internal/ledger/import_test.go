@@ -347,21 +347,6 @@ func TestExportFails(t *testing.T) {
 	}
 }
 
-func TestAdoptNew(t *testing.T) {
-	_, l := lived(t)
-	newKey := kind.Key{Kind: "Purge", Name: "rel-1"}
-	a := Adoption{Spec: someSpec, Digest: someSum, Reason: "old"}
-	n, err := l.AdoptNew(t.Context(), map[kind.Key]Adoption{newKey: a, purgeKey: a, diskKey: a})
-	if err != nil || n != 1 || view(t, l, newKey).State != Adopted || view(t, l, diskKey).State != Claimed {
-		t.Errorf("adopted %d, %v", n, err)
-	}
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := l.AdoptNew(cancelled, map[kind.Key]Adoption{{Kind: "Purge", Name: "rel-2"}: a}); err == nil {
-		t.Error("adopted after an interruption")
-	}
-}
-
 func TestLookWithoutALedger(t *testing.T) {
 	cfg, l := lived(t)
 	if found, err := l.Look(t.Context(), keysOf(purgeKey)); err != nil || len(found) != 1 {

@@ -244,7 +244,7 @@ func (l *Ledger) Questions(ctx context.Context, patterns []string) (view View, l
 		keys = slices.Collect(maps.Keys(open))
 	}
 	for _, pattern := range patterns {
-		if key, ok := kind.ParseKey(pattern); ok && !strings.ContainsAny(pattern, "*?[") {
+		if key, err := kind.ParseKey(pattern); err == nil && !strings.ContainsAny(pattern, "*?[") {
 			keys = append(keys, key)
 			continue
 		}

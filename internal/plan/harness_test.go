@@ -90,9 +90,9 @@ func document(version, kindName, name, spec string) string {
 // key reads KIND/NAME.
 func key(t tester, text string) kind.Key {
 	t.Helper()
-	k, ok := kind.ParseKey(text)
-	if !ok {
-		t.Fatalf("%q is no key", text)
+	k, err := kind.ParseKey(text)
+	if err != nil {
+		t.Fatalf("%v", err)
 	}
 	return k
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -82,6 +83,22 @@ func (p *Plan) Differs() bool {
 // Sends reports whether apply would send anything.
 func (p *Plan) Sends() bool {
 	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Delete > 0
+}
+
+// Destination names the workspace and the addresses that requests go to.
+func (p *Plan) Destination() string {
+	text := fmt.Sprintf("workspace %s (%s)", p.Target.Workspace.Name, p.Target.Workspace.UUID)
+	if p.Sandbox {
+		return text + " of the sandbox"
+	}
+	var origins []string
+	for _, it := range p.Items {
+		if k, ok := kind.Named(it.Kind); ok && it.Request != nil {
+			origins = append(origins, p.Target.Origins[k.Area])
+		}
+	}
+	slices.Sort(origins)
+	return text + " at " + strings.Join(slices.Compact(origins), " and ")
 }
 
 // OpenOnly is the part of a plan whose requests were begun and have no outcome (docs/design.md 0.12).

@@ -67,7 +67,7 @@ func (o Options) Match(set *manifest.Set) error {
 	}
 	for flag, values := range map[string][]string{"--take-over": o.TakeOver, "--allow-recreate": o.AllowRecreate} {
 		for _, value := range values {
-			if key, ok := kind.ParseKey(value); !ok || set.Find(key) == nil {
+			if key, err := kind.ParseKey(value); err != nil || set.Find(key) == nil {
 				return fmt.Errorf("%s %s names no manifest%s", flag, value, manifest.DidYouMean(value, names))
 			}
 		}
@@ -88,9 +88,9 @@ func Targets(patterns []string) (func(kind.Key) bool, error) {
 func Keys(flag string, values []string) (map[kind.Key]bool, error) {
 	named := map[kind.Key]bool{}
 	for _, v := range values {
-		key, ok := kind.ParseKey(v)
-		if !ok {
-			return nil, fmt.Errorf("%s is %q: write KIND/NAME, such as cdn/shop", flag, v)
+		key, err := kind.ParseKey(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s is %w", flag, err)
 		}
 		named[key] = true
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -43,6 +44,21 @@ func ServiceNamed(name string) Service {
 		}
 	}
 	return Service{}
+}
+
+// UsualCI returns the name of the CI service of the host of a remote, or None.
+func UsualCI(remote string) string {
+	host, _, _ := strings.Cut(remote, ":") // user@host:path
+	if u, err := url.Parse(remote); strings.Contains(remote, "://") && err == nil {
+		host = u.Hostname()
+	}
+	host = host[strings.LastIndex(host, "@")+1:]
+	for _, s := range Services() {
+		if !strings.Contains(host, "/") && strings.Contains(strings.ToLower(host), s.Name) {
+			return s.Name
+		}
+	}
+	return None
 }
 
 func (s Service) parseSource(text string) []string {

@@ -5,6 +5,7 @@ package scaffold
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,6 +34,7 @@ type Options struct {
 	Workspace, UUID string
 	Ledger          string // the store of a ledger to create, or None
 	Manifests       string // FromLive, FromExamples or None
+	Adopt           string // which requests were sent before, for the new ledger
 	Editor          string // VSCode or None
 	// CI is the name of one of Services, or None. Source is the repository to build trueup from. Branch is
 	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
@@ -162,7 +164,18 @@ func (s *Setup) Choose(ctx context.Context, o Options) error {
 		return err
 	}
 	s.Workspace, s.FromLive, s.Waits = s.Project.Workspace, o.Manifests == FromLive, s.waits(ctx)
+	switch {
+	case o.Adopt != "" && s.Store == "":
+		return errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
+	case o.Adopt != "" && s.Waits:
+		return fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.RemoteOf(s.Store), s.AddRemote())
+	}
 	return s.plan(ctx, o)
+}
+
+// AddRemote says how to create a ledger that waits for its remote.
+func (s *Setup) AddRemote() string {
+	return fmt.Sprintf("add it (git remote add %s URL), then run trueup init again", ledger.RemoteOf(s.Store))
 }
 
 func (s *Setup) newProject(o Options) error {
