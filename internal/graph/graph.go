@@ -153,10 +153,9 @@ func hostOf(o *manifest.Object, item *plan.Item, rules *merge.Rules) Host {
 // add adds paths and upstreams with the same mark.
 func (h *Host) add(routes manifest.Routes, mark Mark) {
 	for _, l := range routes.Locations {
-		handling := l.Handling()
 		p := Path{
 			Path: l.Path, Action: l.Action, Upstream: -1, upstream: l.Upstream, Mark: mark,
-			EdgeTTL: handling["cache.edgeTTL"], TTLUnit: handling["cache.ttlTimeUnit"],
+			EdgeTTL: l.EdgeTTL, TTLUnit: l.TTLUnit,
 		}
 		if l.Host != "*" && kind.HostKey(l.Host) != kind.HostKey(h.Hostname) {
 			p.Host = l.Host

@@ -12,7 +12,8 @@ import (
 type Location struct {
 	// Field is the place in the manifest: spec.locations[2].
 	Field, Path, Host, Action, Upstream string
-	tree                                map[string]any
+	// EdgeTTL and TTLUnit are as in the manifest.
+	EdgeTTL, TTLUnit string
 }
 
 // Upstream is a group of servers.
@@ -32,8 +33,10 @@ type Routes struct {
 func RoutesOf(spec any) Routes {
 	var r Routes
 	for at, m := range mappings("spec", spec, "locations[]") {
+		cache := mapping(m, "cache")
 		r.Locations = append(r.Locations, Location{
-			Field: at, Path: text(m, "path"), Host: text(m, "host"), Action: text(m, "action"), Upstream: text(m, "upstream"), tree: m,
+			Field: at, Path: text(m, "path"), Host: text(m, "host"), Action: text(m, "action"), Upstream: text(m, "upstream"),
+			EdgeTTL: asText(cache["edgeTTL"]), TTLUnit: asText(cache["ttlTimeUnit"]),
 		})
 	}
 	for at, m := range mappings("spec", spec, "upstreams[]") {
@@ -44,22 +47,6 @@ func RoutesOf(spec any) Routes {
 		r.Upstreams = append(r.Upstreams, u)
 	}
 	return r
-}
-
-// Handling returns the fields of the location that affect cached answers, as text or canonical JSON. A
-// number equals its text, and an empty value an absent one.
-func (l Location) Handling() map[string]string {
-	cache := mapping(l.tree, "cache")
-	out := map[string]string{}
-	for field, v := range map[string]any{
-		"cache.edgeTTL": cache["edgeTTL"], "cache.ttlTimeUnit": cache["ttlTimeUnit"],
-		"rewrite": l.tree["rewrite"], "upstream": l.tree["upstream"], "headers": l.tree["headers"],
-	} {
-		if is := asText(v); v != nil && is != "{}" {
-			out[field] = is
-		}
-	}
-	return out
 }
 
 // asText returns a text, or the canonical JSON of another value, because the platform may return 443
@@ -99,8 +86,8 @@ func (l Location) Purged() string {
 	return path
 }
 
-// hostKey returns the host of a location in the form of kind.HostKey, or "" for any host.
-func (l Location) hostKey() string {
+// HostKey returns the host of a location in the form of kind.HostKey, or "" for any host.
+func (l Location) HostKey() string {
 	if l.Host == "" || l.Host == "*" {
 		return ""
 	}
@@ -110,5 +97,5 @@ func (l Location) hostKey() string {
 // HostIn reports whether the location may serve one of the hosts, which have the form of kind.HostKey.
 // A host with a star may serve any.
 func (l Location) HostIn(hosts map[string]bool) bool {
-	return l.hostKey() == "" || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]
+	return l.HostKey() == "" || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]
 }

@@ -47,10 +47,10 @@ type hostGroup struct {
 func groupByHost(locations []Location) map[string]*hostGroup {
 	groups := map[string]*hostGroup{}
 	for i, l := range locations {
-		g := groups[l.hostKey()]
+		g := groups[l.HostKey()]
 		if g == nil {
 			g = &hostGroup{first: map[string]int{}}
-			groups[l.hostKey()] = g
+			groups[l.HostKey()] = g
 		}
 		g.numbers, g.paths = append(g.numbers, i), append(g.paths, []string{l.Path})
 		if _, seen := g.first[l.Path]; !seen {
@@ -67,7 +67,7 @@ func groupByHost(locations []Location) map[string]*hostGroup {
 // host, with a wildcard that includes the host, or for any host. It ignores locations with the same host
 // and path, which duplicate-location reports.
 func hiddenBy(groups map[string]*hostGroup, i int, l Location) (by int, ok bool) {
-	own := l.hostKey()
+	own := l.HostKey()
 	for host := own; ; host = widerHost(host) {
 		if g := groups[host]; g != nil {
 			if by, ok := g.first[l.Path]; ok && by < i && host != own {

@@ -49,9 +49,6 @@ func (p *Planner) advise(out *Plan, ops map[kind.Key]Op) {
 		if o == nil || !it.Op.sends() && it.Op != Deferred {
 			continue
 		}
-		if s, ok := p.sitesOf(o, it); ok {
-			it.Answers = answers(s, route.Compare(s.before, s.after))
-		}
 		shown, silenced := manifest.Advise(o)
 		more, hidden := o.Sift(a.ownRules(o, it))
 		out.Advice = append(out.Advice, few(append(shown, more...))...)
@@ -61,10 +58,12 @@ func (p *Planner) advise(out *Plan, ops map[kind.Key]Op) {
 	out.Silenced.Sort()
 }
 
-// ownRules runs the rules that need more than the manifest.
+// ownRules runs the rules that need more than the manifest, and says what a patch does to requests.
 func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
-	if it.Op == Patch {
-		return a.unpurged(o, it)
+	if s, ok := a.sitesOf(o, it); ok {
+		change := route.Compare(s.before, s.after)
+		it.Answers = answers(s, change)
+		return a.unpurged(o, it, change)
 	}
 	if it.Op != Post && it.Op != Deferred {
 		return nil

@@ -3,166 +3,115 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
-	"trueup/internal/canon"
 	"trueup/internal/diag"
-	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
+	"trueup/internal/route"
 )
 
-// unpurged advises on cached copies that the patch outdates and no waiting request covers.
-func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
-	patch := it.BodySpec()
-	_, locations := patch["locations"]
-	if _, upstreams := patch["upstreams"]; it.Request != nil && !locations && !upstreams {
-		return nil
+// unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
+func (a *adviser) unpurged(o *manifest.Object, it *Item, change route.Change) (found diag.List) {
+	covered, places := purged(a.waiting[kind.HostKey(o.Host)], o.Host), newPlaces(o, it)
+	var all []outdated
+	index := map[string]int{}
+	for _, c := range change.Classes {
+		out, ok := outdatedBy(c)
+		if !ok || covered(c) {
+			continue
+		}
+		out.field = places.of(c.After[out.reading], out.facets)
+		id := fmt.Sprintf("%s %v %t", out.field, out.facets, out.sure)
+		i, known := index[id]
+		if !known && len(all) == maxPlaced {
+			break
+		}
+		if !known {
+			i, index[id] = len(all), len(all)
+			all = append(all, out)
+		}
+		all[i].classes, all[i].stay = append(all[i].classes, c), max(all[i].stay, out.stay)
 	}
-	before := canon.MustDecode(a.in.Live.Objects[it.Key].Spec)
-	r := rerouting{
-		object: o, was: newRouteIndex(manifest.RoutesOf(before)), purged: purged(a.waiting[kind.HostKey(o.Host)], o.Host),
-		git:  sync.OnceValue(func() routeIndex { return newRouteIndex(routesOf(o.Spec)) }),
-		kept: map[string][]manifest.Location{},
+	for _, out := range all {
+		found = append(found, advice(o, manifest.RulePurgeMissing, out.field, out.message(kind.HostKey(o.Host)), out.fix(o.Host)))
 	}
-	var is manifest.Routes
-	if it.Request == nil {
-		is = routesOf(o.Spec)
-	} else {
-		is = manifest.RoutesOf(effect.Apply(patch, before))
-	}
-	return append(r.locations(is.Locations), r.upstreams(is)...)
+	return found
 }
 
-// rerouting is how a patch changes the way in which paths are served.
-type rerouting struct {
-	object *manifest.Object
-	// was has the live routes. Only git's have places in the manifest.
-	was routeIndex
-	git func() routeIndex
-	// purged reports whether a request invalidates all that a location serves.
-	purged func(manifest.Location) bool
-	// kept are the locations whose cached copies stay, by their upstream.
-	kept map[string][]manifest.Location
+// outdated are classes of requests whose cached copies are stale in the same way.
+type outdated struct {
+	classes []route.Class
+	// reading is the first under which copies are stale. sure means that they are under all.
+	reading route.Reading
+	sure    bool
+	facets  []route.Facet
+	// stay is how long copies stay at most.
+	stay  time.Duration
+	field string
 }
 
-// missing is the finding at a field.
-func (r rerouting) missing(field, what, stay string, of []manifest.Location) diag.Finding {
-	message := fmt.Sprintf("%s: copies cached now stay %s, and this plan does not purge them", what, stay)
-	return advice(r.object, manifest.RulePurgeMissing, field, message, r.fix(of))
-}
-
-// untilExpired is how long cached copies stay if no TTL is known.
-const untilExpired = "until they expire"
-
-// stay returns how long copies stay that were cached under these settings.
-func stay(handling map[string]string) string {
-	if text, ok := kind.TimeText(handling[edgeTTL], handling[ttlUnit]); ok {
-		return "up to " + text
-	}
-	return untilExpired
-}
-
-// The settings of a location that say how long copies stay.
-const edgeTTL, ttlUnit = "cache.edgeTTL", "cache.ttlTimeUnit"
-
-// longer reports whether only the TTL changes, and copies cached before expire no later than new ones.
-func longer(was, is map[string]string, changed []string) bool {
-	if slices.ContainsFunc(changed, func(field string) bool { return field != edgeTTL && field != ttlUnit }) {
-		return false
-	}
-	before, after := was[ttlUnit], is[ttlUnit]
-	if before == after { // whatever it is
-		before, after = "second", "second"
-	}
-	old, known := kind.Duration(was[edgeTTL], before)
-	now, plain := kind.Duration(is[edgeTTL], after)
-	return known && plain && old <= now
-}
-
-// locations advises on locations that handle requests in another way, and collects the others.
-func (r rerouting) locations(is []manifest.Location) (found diag.List) {
-	for _, l := range is {
-		was, ok := r.was.location(l)
+// outdatedBy returns what a class has; ok is false if no cached copy is stale.
+func outdatedBy(c route.Class) (out outdated, ok bool) {
+	out.sure = true
+	for r := range c.Before {
+		facets := route.Stale(c.Before[r], c.After[r])
+		if len(facets) == 0 {
+			out.sure = false
+			continue
+		}
 		if !ok {
-			continue
+			out.reading, out.facets, ok = route.Reading(r), facets, true
 		}
-		before, after := was.Handling(), l.Handling()
-		changed := differing(before, after)
-		if before[edgeTTL] == "0" || r.purged(l) {
-			continue
+		if ttl := c.Before[r].Behaviour[route.EdgeTTL]; !ttl.Known {
+			out.stay = math.MaxInt64
+		} else {
+			out.stay = max(out.stay, ttl.Time)
 		}
-		if was.Upstream == l.Upstream {
-			r.kept[l.Upstream] = append(r.kept[l.Upstream], l)
-		}
-		if len(changed) == 0 || longer(before, after, changed) || len(found) == maxPlaced {
-			continue
-		}
-		field := "spec.locations"
-		if g, ok := r.git().location(l); ok {
-			if field = g.Field; len(changed) == 1 {
-				field += "." + changed[0]
-			}
-		}
-		what := fmt.Sprintf("%s of %s changes", strings.Join(changed, ", "), l.Path)
-		found = append(found, r.missing(field, what, stay(before), []manifest.Location{l}))
 	}
-	return found
+	return out, ok
 }
 
-// upstreams advises on upstreams that may answer in another way. Without any known location, each
-// serves all paths.
-func (r rerouting) upstreams(is manifest.Routes) (found diag.List) {
-	all := manifest.Location{Path: allPaths}
-	for _, u := range is.Upstreams {
-		before, ok := r.was.upstreams[u.Name]
-		field, what := replaced(before, u)
-		of := r.kept[u.Name]
-		if len(is.Locations) == 0 && !r.purged(all) {
-			of = []manifest.Location{all}
+func (out outdated) message(hostname string) string {
+	const format = "%s of %s changes: copies cached now stay %s, and this plan does not purge them"
+	classes := each(out.classes, func(c route.Class) string {
+		name := c.Host + c.Pattern
+		if c.Host == hostname {
+			name = c.Pattern
 		}
-		if !ok || what == "" || len(of) == 0 || len(found) == maxPlaced {
-			continue
+		if len(c.Except) > 0 {
+			name += " except " + diag.First(c.Except, maxNamed)
 		}
-		if g, ok := r.git().upstreams[u.Name]; ok {
-			field = g.Field + "." + field
-		}
-		found = append(found, r.missing(field, fmt.Sprintf("upstream %s has %s", u.Name, what), untilExpired, of))
+		return name
+	})
+	stay := "until they expire"
+	if out.stay < math.MaxInt64 {
+		stay = "up to " + kind.DurationText(out.stay)
 	}
-	return found
+	text := fmt.Sprintf(format, strings.Join(each(out.facets, route.Facet.String), ", "), diag.First(classes, maxNamed), stay)
+	if !out.sure {
+		text = "depending on the location that the platform selects, " + text
+	}
+	return text
 }
 
-// replaced returns the field of an upstream that changes its answers, and a text for it. Both are
-// empty if servers were only added, or only removed.
-func replaced(was, is manifest.Upstream) (field, what string) {
-	lacks := func(list, names []string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
-	}
-	switch {
-	case was.Scheme != is.Scheme && was.Scheme != "" && is.Scheme != "":
-		return "scheme", "another scheme"
-	case lacks(was.Servers, is.Servers) && lacks(is.Servers, was.Servers):
-		return "servers", "other servers"
-	}
-	return "", ""
-}
-
-// maxNamed bounds how many paths a command has.
+// maxNamed bounds how many paths a command, or a sentence, has.
 const maxNamed = 5
 
-// fix is the command that writes a request of the locations.
-func (r rerouting) fix(of []manifest.Location) string {
+// fix is the command that writes a request of the classes.
+func (out outdated) fix(hostname string) string {
 	hosts, paths := map[string]bool{}, map[string]bool{}
-	for _, l := range of {
-		host := r.object.Host
-		if canName(l.Host, host) && !strings.Contains(l.Host, "*") {
-			host = l.Host
+	for _, c := range out.classes {
+		host := hostname
+		if canName(c.Host, hostname) && !strings.Contains(c.Host, "*") {
+			host = c.Host
 		}
-		hosts[host], paths[l.Purged()] = true, true
+		hosts[host], paths[purgeOf(c)] = true, true
 	}
 	command := "trueup purge new"
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
@@ -177,54 +126,57 @@ func (r rerouting) fix(of []manifest.Location) string {
 	return command + " writes a purge, which apply sends after the change; or wait for the cache to expire"
 }
 
-// differing returns the sorted names of the fields whose values differ.
-func differing(a, b map[string]string) []string {
-	if maps.Equal(a, b) {
-		return nil
+// purgeOf returns the path of a purge that covers a class.
+func purgeOf(c route.Class) string {
+	if c.Pattern == "*" {
+		return allPaths
 	}
-	return slices.DeleteFunc(keysOfBoth(a, b), func(field string) bool {
-		was, had := a[field]
-		return had && was == b[field]
-	})
+	return c.Pattern
 }
 
-// routeIndex finds upstreams by their names, and locations by their paths, with and without a host.
-type routeIndex struct {
-	upstreams map[string]manifest.Upstream
-	locations map[[2]string][]manifest.Location
+// places finds the fields of a manifest that change how requests are served.
+type places struct {
+	item      *Item
+	locations map[[2]string]manifest.Location
+	upstreams map[string]string
 }
 
-func newRouteIndex(r manifest.Routes) routeIndex {
-	x := routeIndex{map[string]manifest.Upstream{}, map[[2]string][]manifest.Location{}}
-	for _, u := range r.Upstreams {
-		x.upstreams[u.Name] = u
+func newPlaces(o *manifest.Object, it *Item) places {
+	p := places{it, map[[2]string]manifest.Location{}, map[string]string{}}
+	routes := routesOf(o.Spec)
+	for _, l := range slices.Backward(routes.Locations) {
+		p.locations[[2]string{l.HostKey(), l.Path}] = l
 	}
-	for _, l := range r.Locations {
-		for _, key := range [][2]string{{anyHost, l.Path}, {kind.HostKey(l.Host), l.Path}} {
-			x.locations[key] = append(x.locations[key], l)
-		}
+	for _, u := range routes.Upstreams {
+		p.upstreams[u.Name] = u.Field
 	}
-	return x
+	return p
 }
 
-// anyHost is unlike any host.
-const anyHost = "/"
-
-// location returns the location of the same path and host. A missing host matches the only location of
-// the path (docs/design.md 0.16).
-func (x routeIndex) location(l manifest.Location) (manifest.Location, bool) {
-	if same := x.locations[[2]string{kind.HostKey(l.Host), l.Path}]; len(same) > 0 {
-		return same[len(same)-1], true
-	}
-	if all := x.locations[[2]string{anyHost, l.Path}]; len(all) == 1 && (l.Host == "" || all[0].Host == "") {
-		return all[0], true
-	}
-	return manifest.Location{}, false
+// tableOfFields are the fields of a location.
+var tableOfFields = map[route.Facet]string{
+	route.Origin: "upstream", route.Action: "action", route.EdgeTTL: "cache.edgeTTL", route.CORS: "cors", route.Images: "imgsvc",
+	route.Rewrite: "rewrite", route.Headers: "headers",
 }
 
-// purged returns a function that reports whether a request for the hostname invalidates all that a
-// location serves; if none can name its host, any request counts.
-func purged(requests []purge.Spec, hostname string) func(manifest.Location) bool {
+// of returns the field of a location that differs, that of its upstream, or the list of locations.
+func (p places) of(l *route.Location, facets []route.Facet) string {
+	in, known := p.locations[[2]string{l.Host, l.Path}]
+	upstream := p.upstreams[in.Upstream]
+	switch {
+	case upstream != "" && slices.Equal(facets, []route.Facet{route.Origin}) && p.item.Touches(upstream):
+		return upstream + ".servers"
+	case !known || !p.item.Touches(in.Field):
+		return "spec." + locations
+	case len(facets) == 1:
+		return in.Field + "." + tableOfFields[facets[0]]
+	}
+	return in.Field
+}
+
+// purged returns a function that reports whether a request for the hostname invalidates a class; if none can name
+// the host of the class, any request counts.
+func purged(requests []purge.Spec, hostname string) func(route.Class) bool {
 	hosts, lists, files := make([]map[string]bool, len(requests)), make([][]string, len(requests)), map[string][]int{}
 	for i, spec := range requests {
 		hosts[i], lists[i] = hostsOf(spec.Hostname, spec.Subdomains), spec.Paths
@@ -235,9 +187,9 @@ func purged(requests []purge.Spec, hostname string) func(manifest.Location) bool
 		}
 	}
 	cover := purge.NewCover(lists...)
-	return func(l manifest.Location) bool {
-		path, unnamed := l.Purged(), !canName(l.Host, hostname)
-		fits := func(i int, _ string) bool { return unnamed || l.HostIn(hosts[i]) }
+	return func(c route.Class) bool {
+		path, unnamed := purgeOf(c), !canName(c.Host, hostname) || strings.Contains(c.Host, "*")
+		fits := func(i int, _ string) bool { return unnamed || hosts[i][c.Host] }
 		_, _, ok := cover.By(path, fits)
 		return ok || slices.ContainsFunc(files[path], func(i int) bool { return fits(i, path) })
 	}

@@ -73,9 +73,9 @@ func TestPurgeMissing(t *testing.T) {
 		{"a longer TTL", `edgeTTL: "60"`, `edgeTTL: "61"`, nil, nil},
 		{"a longer unit", "second", "hour", nil, nil},
 		{"the same in another unit", `"60", ttlTimeUnit: second`, `"1", ttlTimeUnit: minute`, nil, nil},
-		{"less in a longer unit", `"60", ttlTimeUnit: second`, `"0", ttlTimeUnit: hour`, nil, []string{"spec.locations[0]: copies cached now stay up to 1 min, and"}},
-		{"an unknown unit", "second", "fortnight", nil, []string{"spec.locations[0].cache.ttlTimeUnit: copies cached now stay up to 1 min, and"}},
-		{"a longer TTL and a rewrite", `edgeTTL: "60", ttlTimeUnit: second}`, `edgeTTL: "90", ttlTimeUnit: second}, rewrite: {to: /b}`, nil, []string{"spec.locations[0]: copies cached now stay up to 1 min, and"}},
+		{"less in a longer unit", `"60", ttlTimeUnit: second`, `"0", ttlTimeUnit: hour`, nil, []string{"spec.locations[0].cache.edgeTTL: copies cached now stay up to 1 min, and"}},
+		{"an unknown unit", "second", "fortnight", nil, []string{"spec.locations[0].cache.edgeTTL: copies cached now stay up to 1 min, and"}},
+		{"a longer TTL and a rewrite", `edgeTTL: "60", ttlTimeUnit: second}`, `edgeTTL: "90", ttlTimeUnit: second}, rewrite: {to: /b}`, nil, []string{"spec.locations[0].rewrite: rewrite of /static/* changes: copies cached now stay up to 1 min, and"}},
 		{"a header without a known TTL", "x: v1", "x: v3", nil, []string{"spec.locations[1].headers: copies cached now stay until they expire, and"}},
 		{
 			"a longer TTL and other servers", `upstream: a, cache: {edgeTTL: "60", ttlTimeUnit: second}}, {path: /a.js, upstream: b, headers: {x: v1}}, {path: /none/*, upstream: b, cache: {edgeTTL: "0"}}], upstreams: [{name: a, scheme: https, servers: [{host: s,`,
@@ -85,7 +85,7 @@ func TestPurgeMissing(t *testing.T) {
 		{"another upstream of a location", "upstream: b, headers", "upstream: a, headers", nil, []string{"spec.locations[1].upstream: shop.example.com /a.js writes"}},
 		{"another header", "x: v1", "x: v2", nil, []string{"spec.locations[1].headers"}},
 		{"a rewrite", "headers:", "rewrite: {to: /b}, headers:", nil, []string{"spec.locations[1].rewrite"}},
-		{"both", "upstream: b, headers: {x: v1}", "upstream: a, headers: {x: v2}", nil, []string{"spec.locations[1]: headers, upstream of /a.js"}},
+		{"both", "upstream: b, headers: {x: v1}", "upstream: a, headers: {x: v2}", nil, []string{"spec.locations[1]: origin, headers of /a.js changes"}},
 		{"an empty rewrite", "headers:", "rewrite: {}, headers:", nil, nil},
 		{"a number as text", `edgeTTL: "60"`, `edgeTTL: "60", browserTTL: "5"`, nil, nil},
 		{"what is not held", "/none/*, upstream: b", "/none/*, upstream: a", nil, nil},
@@ -93,7 +93,7 @@ func TestPurgeMissing(t *testing.T) {
 		{"a server more", `{host: s, port: "443"}, `, `{host: s, port: "443"}, {host: v, port: "443"}, `, nil, nil},
 		{"a server less", `{host: s, port: "443"}, `, "", nil, nil},
 		{"another weight", `{host: s, port: "443"`, `{host: s, port: "443", weight: "2"`, nil, nil},
-		{"another scheme", "name: b, scheme: https", "name: b, scheme: http", nil, []string{"spec.upstreams[1].scheme: shop.example.com /a.js writes"}},
+		{"another scheme", "name: b, scheme: https", "name: b, scheme: http", nil, []string{"spec.upstreams[1].servers: shop.example.com /a.js writes"}},
 		{"another scheme, and a purge of what is held", "name: b, scheme: https", "name: b, scheme: http", []string{"/a.js"}, nil},
 		{"a purge of all", `edgeTTL: "60"`, `edgeTTL: "30"`, []string{"/*"}, nil},
 		{"a purge of the same path", `edgeTTL: "60"`, `edgeTTL: "30"`, []string{"/static/*"}, nil},
@@ -149,25 +149,37 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 // TestPurgeMissingNamesACommand: what stands in it is one word each to a shell,
 // whatever the manifest holds.
 func TestPurgeMissingNamesACommand(t *testing.T) {
-	spec := `{hostname: shop.example.com, locations: [{path: "/it's; rm -rf $HOME/*", host: "*.shop.example.com", cache: {edgeTTL: "%d"}}]}`
+	spec := `{hostname: shop.example.com, locations: [{path: "/it's;rm$HOME/*", host: "*.shop.example.com", cache: {edgeTTL: "%d"}}]}`
 	p := git(t, cdn("shop", fmt.Sprintf(spec, 30))).has(shop, fmt.Sprintf(spec, 60)).applied(shop, fmt.Sprintf(spec, 60)).make()
-	want := `trueup purge new --hostname shop.example.com '/it'\''s; rm -rf $HOME/*' writes a purge, which apply sends after the change; or wait for the cache to expire`
+	want := `trueup purge new --hostname shop.example.com '/it'\''s;rm$HOME/*' writes a purge, which apply sends after the change; or wait for the cache to expire`
 	if !slices.ContainsFunc(p.Advice, func(f diag.Finding) bool { return f.Fix == want }) {
 		t.Errorf("%v", p.Advice)
 	}
 }
 
-// TestPurgeMissingWithoutLocations: where nobody knows the locations, servers
-// stand behind all paths.
-func TestPurgeMissingWithoutLocations(t *testing.T) {
-	spec := "{hostname: shop.example.com, upstreams: [{name: a, servers: [{host: %s}]}]}"
-	for _, c := range []struct {
-		path string
-		want []string
-	}{{"/a/*", []string{"purge-missing spec.upstreams[0].servers"}}, {"/*", []string{"purge-everything spec.paths[0]"}}} {
-		w := git(t, cdn("shop", fmt.Sprintf(spec, "v")), purge("rel-42", fmt.Sprintf(aPurge, c.path)))
-		if got := advised(w.has(shop, fmt.Sprintf(spec, "s")).applied(shop, fmt.Sprintf(spec, "s")).make()); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v", c.path, got)
+// TestStaleClasses: advice is on exactly the classes of which copies are stale.
+func TestStaleClasses(t *testing.T) {
+	const was = `{hostname: shop.example.com, locations: [{path: /a/*, upstream: a, cors: {enabled: "true"}, cache: {edgeTTL: "60", ttlTimeUnit: second}}, {path: /*, upstream: b, cache: {edgeTTL: "5", ttlTimeUnit: second}}], ` +
+		`upstreams: [{name: a, scheme: https, servers: [{host: s, port: "443"}]}, {name: b, scheme: https, servers: [{host: u, port: "443"}]}, {name: c, scheme: https, servers: [{host: u, port: "443"}]}]}`
+	for _, c := range []struct{ name, from, to, want string }{
+		{"CORS", `enabled: "true"`, `enabled: "false"`, "CORS of /a/* changes: copies cached now stay up to 1 min,"},
+		{"a new location that has requests of another", "[{path: /a/*", "[{path: /a/b/*, upstream: b}, {path: /a/*", "origin, edge TTL, CORS of /a/b/* changes: copies cached now stay up to 1 min,"},
+		{"a removed location whose requests another has", `{path: /a/*, upstream: a, cors: {enabled: "true"}, cache: {edgeTTL: "60", ttlTimeUnit: second}}, `, "", "origin, edge TTL, CORS of /a/* changes: copies cached now stay up to 1 min,"},
+		{"a removed location whose requests none has", `, {path: /*, upstream: b, cache: {edgeTTL: "5", ttlTimeUnit: second}}`, "", ""},
+		{"the name of an upstream", "upstream: b, cache", "upstream: c, cache", ""},
+		{"a browser TTL", `"5", ttlTimeUnit`, `"5", browserTTL: "5", ttlTimeUnit`, ""},
+		{"below a wider one", `"5", ttlTimeUnit: second}}]`, `"5", ttlTimeUnit: second}}, {path: /c, upstream: a}]`, "depending on the location that the platform selects, origin, edge TTL of /c changes: copies cached now stay up to 5 s,"},
+		{"all but a part", "host: u", "host: v", "origin of /* except /a/* changes: copies cached now stay up to 5 s,"},
+	} {
+		p := git(t, cdn("shop", strings.Replace(was, c.from, c.to, 1))).has(shop, was).applied(shop, was).make()
+		var got []string
+		for _, f := range p.Advice {
+			if f.Rule == manifest.RulePurgeMissing {
+				got = append(got, f.Message)
+			}
+		}
+		if len(got) != min(1, len(c.want)) || len(got) > 0 && !strings.HasPrefix(got[0], c.want) {
+			t.Errorf("%s: %q", c.name, got)
 		}
 	}
 }
