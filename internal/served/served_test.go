@@ -7,6 +7,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
+	"trueup/internal/manifest"
 )
 
 func cdn(t *testing.T, name, host, spec string) *CDN {
@@ -20,8 +21,8 @@ func cdn(t *testing.T, name, host, spec string) *CDN {
 
 // TestDiffers: a property differs where its values do, and values that differ never look equal.
 func TestDiffers(t *testing.T) {
-	a := cdn(t, "a", "a.example", `{"locations":[{"path":"/*","headers":{"X":"1"}},{"path":"/same"}]}`)
-	b := cdn(t, "a", "a.example", `{"locations":[{"path":"/*","headers":{"X":"2"}},{"path":"/same"}],"tls":{"enabled":"true"}}`)
+	a := cdn(t, "a", "a.example", `{"locations":[{"path":"/*","headers":{"X":"1"},"imgsvc":"on"},{"path":"/same"}]}`)
+	b := cdn(t, "a", "a.example", `{"locations":[{"path":"/*","headers":{"X":"2"},"imgsvc":{"enabled":true}},{"path":"/same"}],"tls":{"enabled":"true"}}`)
 	sides := []Side{{Git, NewCatalog(a, nil)}, {Live, NewCatalog(b)}, {Base, NewCatalog()}}
 	u, err := ParseURL("https://a.example/x")
 	if err != nil {
@@ -39,6 +40,7 @@ func TestDiffers(t *testing.T) {
 	want := `served bymap[base:no CDN git:CDN/a live:CDN/a] true
 TLSmap[git:not set live:on] true
 locationmap[git:/* live:/*] false
+image servicemap[git:on live:{"enabled":"true"}] true
 headersmap[git:X: 1 live:X: 2] true`
 	if is := strings.Join(got, "\n"); is != want {
 		t.Errorf("%s\nwant\n%s", is, want)
@@ -57,5 +59,62 @@ func TestListsOfURLs(t *testing.T) {
 	_, err = ReadURLs("list", strings.NewReader(strings.Repeat("/relative\n", 13)))
 	if text := fmt.Sprint(err); !strings.HasPrefix(text, "list:1: ") || !strings.HasSuffix(text, "\nand 3 more") {
 		t.Error(text)
+	}
+}
+
+// TestEqualAnswersAreOne: rules that select locations which serve a request alike have one answer, which names both.
+func TestEqualAnswersAreOne(t *testing.T) {
+	c := cdn(t, "a", "a.example", `{"locations":[{"path":"/*","action":"x"},{"path":"/a*","action":"x"}]}`)
+	u, _ := ParseURL("https://a.example/ab")
+	r, err := Ask([]Side{{Git, NewCatalog(c)}}, []URL{u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := r.Requests[0].Answers
+	if len(answers) != 1 || len(answers[0].Rules) != 3 || answers[0].Lines[0].Values[Git] != "/* or /a*" {
+		t.Errorf("%+v", answers)
+	}
+}
+
+// TestPlaces: the line of a location is that of its path and host, whatever apply makes of the list, and only git has
+// places.
+func TestPlaces(t *testing.T) {
+	text := `apiVersion: delivery/v2.1
+kind: CDN
+metadata: {name: a}
+spec:
+  hostname: a.example
+  locations:
+    - {path: /a}
+    - {path: /b}
+`
+	set, _, err := manifest.Load(t.Context(), []manifest.Source{{Data: []byte(text), Display: "a.yaml"}}, manifest.Options{})
+	if err != nil || len(set.Objects) != 1 {
+		t.Fatal(set, err)
+	}
+	c := FromManifest(set.Objects[0])
+	c.Site = cdn(t, "a", "a.example", `{"locations":[{"path":"/b"},{"path":"/a"},{"path":"/c"}]}`).Site
+	for path, want := range map[string]int{"/a": 7, "/b": 8, "/c": 6} {
+		u, _ := ParseURL("https://a.example" + path)
+		r, err := Ask([]Side{{Git, NewCatalog(c)}, {Base, NewCatalog(FromManifest(set.Objects[0]))}}, []URL{u})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := r.Requests[0]
+		if got := q.Sides[0].Matching[0].Line; got != want {
+			t.Errorf("%s is at line %d, want %d", path, got, want)
+		}
+	}
+	c.Site = cdn(t, "a", "a.example", `{}`).Site
+	u, _ := ParseURL("https://a.example/a")
+	r, err := Ask([]Side{{Git, NewCatalog(c)}, {Base, NewCatalog(FromManifest(set.Objects[0]))}}, []URL{u})
+	if err != nil || r.Requests[0].Answers[0].Lines[0].Place != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestWhatIsBeingDeletedServesNothing(t *testing.T) {
+	if c := FromLive(kind.Object{Kind: kind.All()[0], Host: "a.example", Terminating: true}); c != nil {
+		t.Error(c)
 	}
 }
