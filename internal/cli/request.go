@@ -14,6 +14,7 @@ import (
 	"trueup/internal/project"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
+	"trueup/internal/route"
 	"trueup/internal/served"
 	"trueup/internal/traffic"
 )
@@ -67,12 +68,13 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 		return doc, err
 	}
 	var result served.Result
+	rules := route.Readings()
 	if len(logs) > 0 {
 		_, end := a.beginPhase("reading logs")
-		result, err = traffic.Ask(sides, logs)
+		result, err = traffic.Ask(sides, logs, rules)
 		end()
 	} else {
-		result, err = served.Ask(sides, urls)
+		result, err = served.Ask(sides, urls, rules)
 	}
 	if err != nil {
 		return doc, err

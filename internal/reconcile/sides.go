@@ -62,7 +62,7 @@ func (s *Session) Sides() []served.Side {
 		case it.Op == plan.None:
 			cdn.Site = served.Reader(now.Spec)
 		case it.Op == plan.Patch:
-			cdn.Site = served.Reader(patched(it.Request.Body, now.Spec))
+			cdn.Site = served.Reader(canon.Bytes(effect.Apply(it.BodySpec(), canon.MustDecode(now.Spec))))
 		default:
 			cdn.Note = "by its manifest alone, because apply changes nothing (" + string(it.Op) + ")"
 		}
@@ -75,10 +75,4 @@ func (s *Session) Sides() []served.Side {
 		live = append(live, served.FromLive(o))
 	}
 	return []served.Side{{Name: served.Git, Catalog: served.NewCatalog(git...)}, {Name: served.Live, Catalog: served.NewCatalog(live...)}}
-}
-
-// patched returns a spec as a request makes it.
-func patched(body, spec []byte) []byte {
-	patch, _ := canon.MustDecode(body).(map[string]any)
-	return canon.Bytes(effect.Apply(patch["spec"], canon.MustDecode(spec)))
 }

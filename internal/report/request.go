@@ -8,7 +8,6 @@ import (
 
 	"trueup/internal/accesslog"
 	"trueup/internal/diag"
-	"trueup/internal/route"
 	"trueup/internal/served"
 )
 
@@ -40,7 +39,7 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 			_ = out.Printf("  %s of %s requests match the same locations: %s\n", accesslog.Share(q.Traffic.Requests, r.Counted()), accesslog.Amount(r.Counted()), addressesOf(*q.Traffic))
 		}
 		_ = out.Marked(requestRows(q, opts), opts)
-		writeMatching(out, q, opts)
+		writeMatching(out, q, len(r.Rules), opts)
 	}
 	if len(r.Logs) > 0 {
 		writeTotals(out, r)
@@ -69,7 +68,7 @@ func requestTable(q served.Request, counted int64) (rows [][]string) {
 		if len(q.Answers) > 1 {
 			under = strings.Join(a.Rules, ", ") + ": "
 		}
-		for _, s := range bySide(q, func(side string) string { return cmp.Or(a.Summary(side), "no CDN") }) {
+		for _, s := range bySide(q, func(side string) string { return cmp.Or(a.Summaries[side], "no CDN") }) {
 			rows = append(rows, []string{tilde(q.Differs && url != ""), url, s.sides, under + s.text})
 			url = ""
 		}
@@ -186,14 +185,14 @@ func lineRows(q served.Request, lines []served.Line, opts Options) (rows [][]str
 }
 
 // writeMatching says which location wins against which others. Sides that agree share a table.
-func writeMatching(out Lines, q served.Request, opts Options) {
+func writeMatching(out Lines, q served.Request, rules int, opts Options) {
 	sides := map[string][]string{}
 	for _, f := range q.Sides {
-		key := fmt.Sprint(matchRows(f, false))
+		key := fmt.Sprint(matchRows(f, rules, false))
 		sides[key] = append(sides[key], f.Side)
 	}
 	for _, f := range q.Sides {
-		names := sides[fmt.Sprint(matchRows(f, false))]
+		names := sides[fmt.Sprint(matchRows(f, rules, false))]
 		if names[0] != f.Side || len(f.Matching) < 2 && len(f.Unclear) == 0 {
 			continue
 		}
@@ -202,11 +201,11 @@ func writeMatching(out Lines, q served.Request, opts Options) {
 			in = " in " + strings.Join(names, " and ")
 		}
 		_ = out.Printf("\nMatching locations%s, in their order:\n", in)
-		_ = out.Marked(matchRows(f, true), opts)
+		_ = out.Marked(matchRows(f, rules, true), opts)
 	}
 }
 
-func matchRows(f served.Found, places bool) (rows [][]string) {
+func matchRows(f served.Found, rules int, places bool) (rows [][]string) {
 	for i, m := range slices.Concat(f.Matching, f.Unclear) {
 		says := "wins under: " + strings.Join(m.Rules, ", ")
 		switch {
@@ -214,7 +213,7 @@ func matchRows(f served.Found, places bool) (rows [][]string) {
 			says = "may match: its pattern is not documented"
 		case len(m.Rules) == 0:
 			says = "never wins"
-		case len(m.Rules) == len(route.Readings()):
+		case len(m.Rules) == rules && rules > 1:
 			says = "wins under every rule"
 		}
 		place := ""

@@ -30,6 +30,7 @@ type Result struct {
 	Format   string    `json:"format"`
 	Sandbox  bool      `json:"sandbox"`
 	Sides    []string  `json:"sides"`
+	Rules    []string  `json:"rules"`
 	Requests []Request `json:"requests"`
 	// Logs are the access logs that the requests were taken from.
 	Logs []accesslog.Log `json:"logs,omitempty"`
@@ -94,6 +95,8 @@ type Match struct {
 type Answer struct {
 	Rules []string `json:"rules"`
 	Lines []Line   `json:"properties"`
+	// Summaries have the location, the origin and the edge TTL of each side; "" without a CDN.
+	Summaries map[string]string `json:"-"`
 }
 
 // Line is one property of how a request is served, in words. Values has one for each side that has the property, and
@@ -105,23 +108,24 @@ type Line struct {
 	Differs bool              `json:"differs"`
 }
 
-// Ask returns what the sides do with the requests of URLs. If some can't be answered, the error has all of them.
-func Ask(sides []Side, urls []URL) (Result, error) {
-	r := Result{Format: "trueup.request/v1", Requests: make([]Request, len(urls))}
+// Ask returns what the sides do with the requests of URLs, whichever of the rules selects locations. If some can't be
+// answered, the error says which.
+func Ask(sides []Side, urls []URL, rules []route.Reading) (Result, error) {
+	r := Result{Format: "trueup.request/v1", Rules: words(rules), Requests: make([]Request, len(urls))}
 	for _, s := range sides {
 		r.Sides = append(r.Sides, s.Name)
 	}
 	var wrong []error
 	for i, u := range urls {
 		var err error
-		if r.Requests[i], err = ask(sides, u); err != nil {
+		if r.Requests[i], err = ask(sides, u, rules); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
 	return r, joined(wrong)
 }
 
-func ask(sides []Side, u URL) (Request, error) {
+func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
 	r := Request{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten}
 	isKnown := false
 	var known, names []string
@@ -132,15 +136,21 @@ func ask(sides []Side, u URL) (Request, error) {
 		}
 		isKnown = isKnown || cdn != nil
 		known, names = append(known, s.Hostnames()...), append(names, s.Name)
-		r.Sides = append(r.Sides, find(s.Name, cdn, u))
+		r.Sides = append(r.Sides, find(s.Name, cdn, u, rules))
 	}
 	if !isKnown {
 		return r, u.wrong(fmt.Errorf("no CDN in %s has the host %s%s", strings.Join(names, " or "), u.Host, manifest.DidYouMean(u.Host, known)))
 	}
 	r.Site = r.siteLines(u.Plain)
 	lines := r.Site
-	for _, rules := range r.groups() {
-		a := Answer{Rules: words(rules), Lines: r.lines(rules)}
+	for _, group := range r.groups(rules) {
+		a := Answer{Rules: words(group), Lines: r.lines(group), Summaries: map[string]string{}}
+		for _, f := range r.Sides {
+			a.Summaries[f.Side] = a.Lines[0].Values[f.Side]
+			if l := f.winners[group[0]]; l != nil {
+				a.Summaries[f.Side] += " from " + l.String()
+			}
+		}
 		r.Answers, lines = append(r.Answers, a), append(lines, a.Lines...)
 	}
 	r.Differs = slices.ContainsFunc(lines, func(l Line) bool { return l.Differs })
@@ -148,8 +158,8 @@ func ask(sides []Side, u URL) (Request, error) {
 }
 
 // groups returns the rules by what serves the request: those together under which each side serves it in one way.
-func (r *Request) groups() (groups [][]route.Reading) {
-	for _, reading := range route.Readings() {
+func (r *Request) groups(rules []route.Reading) (groups [][]route.Reading) {
+	for _, reading := range rules {
 		same := slices.IndexFunc(groups, func(group []route.Reading) bool {
 			return !slices.ContainsFunc(r.Sides, func(f Found) bool { return !alike(f.winners[group[0]], f.winners[reading]) })
 		})
@@ -174,7 +184,7 @@ func words(rules []route.Reading) []string {
 }
 
 // find returns what a side has for a URL. The CDN may be nil.
-func find(side string, cdn *CDN, u URL) Found {
+func find(side string, cdn *CDN, u URL, rules []route.Reading) Found {
 	f := Found{Side: side, Matching: []Match{}}
 	if cdn == nil {
 		return f
@@ -189,7 +199,7 @@ func find(side string, cdn *CDN, u URL) Found {
 	all := make([]Match, 0, len(matching)+len(unclear))
 	for _, l := range slices.Concat(matching, unclear) {
 		m := Match{Path: l.Path, Host: l.Host, File: f.File, Rules: []string{}}
-		for _, reading := range route.Readings() {
+		for _, reading := range rules {
 			if f.winners[reading] == l {
 				m.Rules = append(m.Rules, reading.String())
 			}

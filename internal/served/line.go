@@ -30,22 +30,6 @@ func place(file string, line int) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// Summary returns how a side serves the request, in a few words.
-func (a Answer) Summary(side string) string {
-	values := map[string]string{}
-	for _, l := range a.Lines {
-		values[l.What] = l.Values[side]
-	}
-	text := values[location]
-	if origin := values[route.Origin.String()]; origin != "" {
-		text += " from " + origin
-	}
-	if ttl := values[route.EdgeTTL.String()]; ttl != "" {
-		text += ", cached " + ttl
-	}
-	return text
-}
-
 // cell is what a side has of a property.
 type cell struct {
 	value route.Value

@@ -8,6 +8,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/route"
 )
 
 func cdn(t *testing.T, name, host, spec string) *CDN {
@@ -28,7 +29,7 @@ func TestDiffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Ask(sides, []URL{u})
+	r, err := Ask(sides, []URL{u}, route.Readings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestListsOfURLs(t *testing.T) {
 func TestEqualAnswersAreOne(t *testing.T) {
 	c := cdn(t, "a", "a.example", `{"locations":[{"path":"/*","action":"x"},{"path":"/a*","action":"x"}]}`)
 	u, _ := ParseURL("https://a.example/ab")
-	r, err := Ask([]Side{{Git, NewCatalog(c)}}, []URL{u})
+	r, err := Ask([]Side{{Git, NewCatalog(c)}}, []URL{u}, route.Readings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ spec:
 	c.Site = cdn(t, "a", "a.example", `{"locations":[{"path":"/b"},{"path":"/a"},{"path":"/c"}]}`).Site
 	for path, want := range map[string]int{"/a": 7, "/b": 8, "/c": 6} {
 		u, _ := ParseURL("https://a.example" + path)
-		r, err := Ask([]Side{{Git, NewCatalog(c)}, {Base, NewCatalog(FromManifest(set.Objects[0]))}}, []URL{u})
+		r, err := Ask([]Side{{Git, NewCatalog(c)}, {Base, NewCatalog(FromManifest(set.Objects[0]))}}, []URL{u}, route.Readings())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ spec:
 	}
 	c.Site = cdn(t, "a", "a.example", `{}`).Site
 	u, _ := ParseURL("https://a.example/a")
-	r, err := Ask([]Side{{Git, NewCatalog(c)}, {Base, NewCatalog(FromManifest(set.Objects[0]))}}, []URL{u})
+	r, err := Ask([]Side{{Git, NewCatalog(c)}, {Base, NewCatalog(FromManifest(set.Objects[0]))}}, []URL{u}, route.Readings())
 	if err != nil || r.Requests[0].Answers[0].Lines[0].Place != "" {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"slices"
 
+	"trueup/internal/route"
 	"trueup/internal/served"
 )
 
 // Ask returns what the sides do with the most requested address of each class, the class with the most requests
 // first.
-func Ask(sides []served.Side, logs []Log) (r served.Result, err error) {
+func Ask(sides []served.Side, logs []Log, rules []route.Reading) (r served.Result, err error) {
 	s, err := weigh(sides, logs)
 	if err != nil {
 		return r, err
@@ -25,7 +26,7 @@ func Ask(sides []served.Side, logs []Log) (r served.Result, err error) {
 			return r, err
 		}
 	}
-	if r, err = served.Ask(sides, urls); err != nil {
+	if r, err = served.Ask(sides, urls, rules); err != nil {
 		return r, err
 	}
 	for i := range r.Requests {
