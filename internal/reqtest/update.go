@@ -9,6 +9,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/route"
+	"trueup/internal/served"
 )
 
 // Expectations returns what failed tests would have to expect, by file. It leaves out tests whose requests can't be
@@ -63,6 +64,13 @@ func agreed(cases []Case) (value map[string]any) {
 		}
 	}
 	return value
+}
+
+// Expect returns a first expectation of a request, which a CDN with this spec meets if one location matches.
+func Expect(spec map[string]any, url string) map[string]any {
+	u, _ := served.ParseURL(url)
+	matching, _ := route.Read(spec).Matching(u.Request)
+	return observed(nil, route.Select(matching)[0])
 }
 
 // observed returns an expectation with the fields of expect that a location meets; nil is no location.

@@ -17,6 +17,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
+	"trueup/internal/reqtest"
 )
 
 // The states of an Edit, beside those of package files.
@@ -195,7 +196,8 @@ func (s *Setup) patterns() []string {
 // exampleHost is in a domain that is reserved for examples.
 const exampleHost = "first.example.com"
 
-// addExamples adds a manifest of each kind, with its required fields and its lists, as the schema shows them.
+// addExamples adds a manifest of each kind, with its required fields and its lists, as the schema shows them, and a
+// test of a request for the CDN.
 func (s *Setup) addExamples() error {
 	folder := project.Manifests
 	if len(s.Project.Manifests) > 0 {
@@ -219,6 +221,23 @@ func (s *Setup) addExamples() error {
 			return err
 		}
 		s.add(s.Root, name, whole(text))
+		if k.HostField != "" && k.CanPatch() {
+			if err := s.addTest(path.Join(folder, "example.test.yaml"), spec); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// addTest adds a test of what the home page of a CDN gets.
+func (s *Setup) addTest(name string, spec map[string]any) error {
+	k, home := kind.RequestTest(), "https://"+exampleHost+"/"
+	test := map[string]any{"name": "the home page", "url": home, "expect": reqtest.Expect(spec, home)}
+	text, err := manifest.Snippet(map[string]any{
+		"apiVersion": k.APIVersion, "kind": k.Name, "spec": map[string]any{"tests": []any{test}},
+	}, k.Root())
+	head := "# yaml-language-server: $schema=" + kind.EditorSchemaPath(name) + "\n# trueup test runs this. Change it with the CDN.\n"
+	s.add(s.Root, name, whole([]byte(head+text)))
+	return err
 }
