@@ -104,14 +104,20 @@ func (it Item) orRecreate() string {
 	return fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", it.Key)
 }
 
-// undoOrKeep is what to do about what was changed outside git. Replacing the manifest would lose what git
-// changed.
+// undoOrKeep is what to do about what was changed outside git, or may have been. Replacing the manifest would lose
+// what git changed.
 func (it Item) undoOrKeep() string {
-	keep := "keep it with trueup pull %[1]s --replace"
-	if slices.ContainsFunc(it.Changes, func(c Change) bool { return !tableOfClasses[c.Class].drift || causeOf(c.Class) == FromBoth }) {
-		keep = "put it into the manifest: trueup pull %[1]s --diff shows it"
+	undo, keep := "undo it", "keep it with trueup pull %[1]s --replace"
+	for _, c := range it.Changes {
+		cause := causeOf(c.Class)
+		if cause == FromUnknown || cause == FromRefusal {
+			undo = "send what git has"
+		}
+		if cause != FromDrift && cause != FromRefusal {
+			keep = "put it into the manifest: trueup pull %[1]s --diff shows it"
+		}
 	}
-	return fmt.Sprintf("undo it with trueup apply --target %[1]s, or "+keep, it.Key)
+	return fmt.Sprintf(undo+" with trueup apply --target %[1]s, or "+keep, it.Key)
 }
 
 // leaveAll keeps an object that nothing is sent for, because everything that

@@ -197,7 +197,7 @@ func TestFailOnDriftSendsNothing(t *testing.T) {
 		t.Errorf("a person allowed it: %+v", it)
 	}
 	unknown := git(t, cdn("a", `{hostname: a.example.com, tls: {forced: "true"}}`)).has("CDN/a", `{hostname: a.example.com}`).with(policy(plan.FailOnDrift))
-	blocked(t, unknown.item("CDN/a"), true, "trueup can't tell whether live was changed outside git", "undo it with trueup apply --target CDN/a, or keep it with trueup pull CDN/a --replace")
+	blocked(t, unknown.item("CDN/a"), true, "trueup can't tell whether live was changed outside git", "send what git has with trueup apply --target CDN/a, or put it into the manifest: trueup pull CDN/a --diff shows it")
 	calm := drifted(t).has("CDN/a", `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: a}}`)
 	usual := calm.make()
 	failing := calm.with(policy(plan.FailOnDrift)).make()

@@ -14,7 +14,7 @@ type State string
 
 // The values of State. status asks for no deletion, so none is to come.
 const (
-	InSync    State = "in sync"
+	Unchanged State = "unchanged"
 	ToCreate  State = "to create"
 	ToChange  State = "to change"
 	ToPost    State = "to post"
@@ -95,6 +95,6 @@ func (it Item) state() State {
 
 // tableOfStates has the state of an operation, unless Item.state finds a more exact one.
 var tableOfStates = map[Op]State{
-	None: InSync, Create: ToCreate, Patch: ToChange, Post: ToPost,
+	None: Unchanged, Create: ToCreate, Patch: ToChange, Post: ToPost,
 	Blocked: Stopped, InFlight: Claimed, Deferred: Later, Kept: LeftAlone,
 }

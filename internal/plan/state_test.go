@@ -45,7 +45,7 @@ func TestStates(t *testing.T) {
 		plan.Item
 		state plan.State
 	}{
-		{plan.Item{Op: plan.None}, plan.InSync},
+		{plan.Item{Op: plan.None}, plan.Unchanged},
 		{plan.Item{Op: plan.Create, Deleted: true}, plan.ToCreate},
 		{plan.Item{Op: plan.Patch, Changes: changes(merge.Changed, merge.DriftOverwrite)}, plan.ToChange},
 		{plan.Item{Op: plan.Patch, Changes: changes(merge.DriftOverwrite, merge.DriftOverwrite)}, plan.Drifted},

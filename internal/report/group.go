@@ -49,15 +49,26 @@ func folded(pl *plan.Plan, item plan.Item, opts Options) bool {
 // foldedLine names the folded objects; empty without any.
 func foldedLine(pl *plan.Plan, opts Options) safe {
 	var names []safe
+	kinds := map[string]bool{}
 	for _, item := range pl.Items {
 		if folded(pl, item, opts) {
-			names = append(names, titled(item.Key))
+			names, kinds[item.Kind] = append(names, titled(item.Key)), true
 		}
 	}
 	if len(names) == 0 {
 		return safe{}
 	}
-	return safetext.F("%s. trueup plan --prune shows what can be deleted, and trueup forget KIND/NAME hides an object.", limited(names, ", "))
+	parts := []safe{safetext.F("%s.", limited(names, ", "))}
+	for _, k := range kind.All() {
+		switch {
+		case !kinds[k.Name]:
+		case k.Can(kind.Delete):
+			parts = append(parts, safetext.F("trueup plan --prune shows each %s that can be deleted.", k.Name))
+		default:
+			parts = append(parts, safetext.F("The platform documents no deletion of a %s: delete it in the web console.", k.Name))
+		}
+	}
+	return sentences(append(parts, clean("trueup forget KIND/NAME hides an object."))...)
 }
 
 // placeOf is the sort key of an object: among grave ones, changes come before new objects.

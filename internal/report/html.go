@@ -185,7 +185,7 @@ func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 	if len(p.Advice) > 0 {
 		p.Below = append(p.Below, htmlLink{"advice", advices(len(pl.Advice))})
 	}
-	p.list("Equal to git", "object", inSync(pl))
+	p.list("Unchanged", "object", unchanged(pl))
 	p.list("Not in git", "object", namesOf(pl.Unmanaged))
 }
 
@@ -211,7 +211,7 @@ func (p *htmlPage) outcomes() {
 	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int { return cmp.Compare(outcomeRank(a), outcomeRank(b)) })
 }
 
-func inSync(pl *plan.Plan) (names []safe) {
+func unchanged(pl *plan.Plan) (names []safe) {
 	for _, item := range pl.Items {
 		if hidden(item, Options{}) {
 			names = append(names, named(item.Key))

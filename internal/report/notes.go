@@ -36,7 +36,7 @@ func (n note) gravePath() safe {
 func itemNotes(item plan.Item, opts Options) []note {
 	var notes []note
 	for _, v := range item.Preserved {
-		notes = append(notes, note{Text: safetext.F("kept: %s = %s (not managed here)", clean(v.Path).Cut(maxPath), value(v.Value, false))})
+		notes = append(notes, note{Text: safetext.F("live only: %s = %s (it stays)", clean(v.Path).Cut(maxPath), value(v.Value, false))})
 	}
 	for _, v := range item.Collateral {
 		risk := riskAt(item.Kind, v.Path, v.Value)

@@ -117,7 +117,7 @@ func objectTree(item plan.Item, opts Options) *branch {
 		return b
 	}
 	for _, v := range item.Preserved {
-		add(v.Path, v.Value, v.Value, reason{Cause: clean("kept: not managed here")})
+		add(v.Path, v.Value, v.Value, reason{Cause: clean("live only: it stays")})
 	}
 	for _, v := range item.Collateral {
 		why := safetext.Filled(clean("not sent: not in git"), risky(item, riskAt(item.Kind, v.Path, v.Value)))

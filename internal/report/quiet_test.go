@@ -79,10 +79,14 @@ func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
 			t.Errorf("%q belongs to the full plan alone:\n%s", want, brief)
 		}
 	}
-	for _, want := range []string{"still live: CDN a, CDN b. ", "Warnings: 1 about", "another note"} {
+	for _, want := range []string{"still live: CDN a, CDN b. The platform documents no deletion of a CDN: delete it in the web console. trueup forget", "Warnings: 1 about", "another note"} {
 		if strings.Count(brief, want) != 1 {
 			t.Errorf("the brief plan does not say %q once:\n%s", want, brief)
 		}
+	}
+	doc.Plan.Items[1].Kind = "VolumeSnapshot"
+	if got := text(Options{Brief: true}); !strings.Contains(got, "no deletion of a CDN") || !strings.Contains(got, "--prune shows each VolumeSnapshot that can be deleted.") {
+		t.Errorf("what can be done depends on the kind:\n%s", got)
 	}
 	doc.Plan.Items[0].By = plan.ByThisChange
 	if got := text(Options{Brief: true}); strings.Count(got, "it stays live") != 1 {

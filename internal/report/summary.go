@@ -138,7 +138,7 @@ var tableOfOps = map[plan.Op]opLook{
 	plan.Deferred: {markLater, "deferred", "deferred", "plan/deferred"},
 	plan.Kept:     {markSame, "kept: ", "kept", "plan/kept"},
 	plan.Patch:    {markChange, "", "to change", ""},
-	plan.None:     {markSame, "", "in sync", ""},
+	plan.None:     {markSame, "", "unchanged", ""},
 }
 
 func headline(item plan.Item, rows []row) safe {
@@ -146,7 +146,7 @@ func headline(item plan.Item, rows []row) safe {
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
 		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, Options{})), ", ")
 	case len(rows) == 0:
-		return clean("in sync")
+		return clean("unchanged")
 	}
 	var whys []plan.Cause
 	for _, r := range rows {

@@ -246,7 +246,7 @@ func textOneLine(p *printer, item plan.Item, opts Options) {
 
 func mention(item plan.Item, opts Options) safe {
 	if item.Op == plan.None {
-		return clean("in sync")
+		return clean("unchanged")
 	}
 	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason)), "; ")
 	if item.Fix != "" {
