@@ -8,89 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/merge"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
 	"trueup/internal/safetext"
 )
-
-type level uint8
-
-const (
-	noteLevel level = iota
-	warningLevel
-	errorLevel
-)
-
-// levelNames has the names of the levels in SARIF, annotations and Code Climate.
-var levelNames = [...]struct{ sarif, command, code string }{
-	noteLevel:    {"note", "notice", "info"},
-	warningLevel: {"warning", "warning", "major"},
-	errorLevel:   {"error", "error", "critical"},
-}
-
-// SARIF returns the name of the level in SARIF.
-func (l level) SARIF() string { return levelNames[l].sarif }
-
-// remarkRule is a rule about a run or a plan, listed in docs/reports.md.
-type remarkRule struct {
-	id    string
-	level level
-	means string
-}
-
-// remarkRules has the most important rule first.
-var remarkRules = []remarkRule{
-	{"run/failed", errorLevel, "The run stopped before its end."},
-	{"run/check", errorLevel, "A check of doctor failed, or is a warning."},
-	{"apply/failed", errorLevel, "A request failed or was not sent."},
-	{"apply/not-kept", errorLevel, "The server did not keep what was sent."},
-	{"apply/blocked", errorLevel, "trueup sent nothing for an object, because a person must decide first."},
-	{"plan/blocked", errorLevel, "trueup sends nothing for this object until you decide."},
-	{reqtest.Rule, errorLevel, "A request test failed; in a plan it is a warning."},
-	{"plan/setting", warningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},
-	{"plan/stops", warningLevel, "A CDN stops serving a hostname or a path."},
-	{"plan/serves", warningLevel, "A change may serve other content, or none."},
-	{"plan/security", warningLevel, "A change may expose protected content."},
-	{"plan/delete", warningLevel, "An object that was removed from git is deleted, which can't be undone."},
-	{"plan/lost", warningLevel, "A live list element that git does not have would be dropped."},
-	{"plan/conflict", warningLevel, "Git and live both differ from what was applied last."},
-	{"plan/gone", warningLevel, "An object that was created no longer exists on the platform."},
-	{"plan/drift", warningLevel, "A value was changed outside git."},
-	{"plan/not-kept", warningLevel, "The server did not keep a value when it was last sent, or it changed since."},
-	{"plan/resent", warningLevel, "A request that may have been sent before is sent again under the same name."},
-	{"pull/object", warningLevel, "pull wrote no manifest of an object, or the manifest in git differs from live."},
-	{"fmt/file", warningLevel, "fmt --check found a file that fmt would change."},
-	{"apply/skipped", warningLevel, "Nothing was sent for an object, because something before it failed or the run ended."},
-	{"plan/removed", noteLevel, "A value is removed: it was applied before, and is not in git now."},
-	{"plan/purge", noteLevel, "A cache purge is posted, once."},
-	{"plan/unknown", noteLevel, "Git and live differ, and no record says which of them changed."},
-	{"plan/pending", noteLevel, "Git has a value that was not applied last, so apply sends it."},
-	{"plan/deferred", noteLevel, "A limit of the platform defers a request."},
-	{"apply/deferred", noteLevel, "A limit of the platform deferred a request."},
-	{"apply/in-flight", noteLevel, "Another run is sending the request."},
-	{"plan/in-flight", noteLevel, "Another run is sending the request."},
-	{"plan/kept", noteLevel, "An object was applied before, is not in git now, and stays live."},
-	{"run/note", noteLevel, "A note about the run."},
-}
-
-// ruleNamed returns a rule of remarkRules and its rank from 1, or 0 for any other rule, such as one about
-// manifests.
-func ruleNamed(id string) (rule remarkRule, rank int) {
-	i := slices.IndexFunc(remarkRules, func(r remarkRule) bool { return r.id == id })
-	if i < 0 {
-		return rule, 0
-	}
-	return remarkRules[i], i + 1
-}
-
-func levelOf(rule string) level {
-	known, _ := ruleNamed(rule)
-	return known.level
-}
 
 // remark is a part of a Document that a code host shows beside a line of a file: in SARIF,
 // code quality reports and annotations.
@@ -229,14 +151,6 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 	return items
 }
 
-// outcomeRule returns the rule of an outcome; empty if it needs no remark.
-func outcomeRule(o apply.Outcome) string {
-	if o.Verdict == apply.NotConverged && len(o.Mismatches) > 0 {
-		return "apply/not-kept"
-	}
-	return outcomeKindOf(o).rule
-}
-
 // settingRemarks returns a remark for each setting that differs from the base.
 func settingRemarks(doc Document) []remark {
 	var found []remark
@@ -324,22 +238,6 @@ func opRemarks(item plan.Item, at Place) []remark {
 	return []remark{r}
 }
 
-// opRule returns the rule of an object as a whole; empty if it needs no remark.
-func opRule(item plan.Item) string {
-	rule := opOf(item).rule
-	switch {
-	case item.Op == plan.Blocked && !item.Happened || item.Op == plan.Delete:
-		return rule
-	case item.Resend:
-		return "plan/resent"
-	case item.Deleted || item.Recreate:
-		return "plan/gone"
-	case item.Op == plan.Create && item.Risk.Grave():
-		return ruleOf(item.Risk)
-	}
-	return rule
-}
-
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
 // in git did not make.
 func changeRemarks(item plan.Item, at Place) []remark {
@@ -394,37 +292,6 @@ func (l *lineRemarks) add(rule string, text safe, c plan.Change) {
 	if l.found = append(l.found, r); !own {
 		l.together[rule] = len(l.found) - 1
 	}
-}
-
-var tableOfChangeRules = map[merge.Class]string{
-	merge.DriftOverwrite: "plan/drift", merge.Conflict: "plan/conflict", merge.RemovedConflict: "plan/conflict",
-	plan.ServerNormalised: "plan/not-kept", merge.Removed: "plan/removed", merge.UnknownBase: "plan/unknown",
-}
-
-// changeRule returns the rule of a change; empty if it needs no remark.
-func changeRule(c plan.Change) string {
-	if c.Cause == plan.FromPending && (c.Class == merge.Changed || c.Class == merge.TakeOver) {
-		return "plan/pending"
-	}
-	return tableOfChangeRules[c.Class]
-}
-
-// riskRule returns the rule of a change. If the change is grave and is sent, that is the rule of its
-// risk, unless rule is a warning or worse.
-func riskRule(item plan.Item, c plan.Change, rule string) string {
-	sent := item.Op == plan.Patch && !c.Left && visible(c.Class, Options{})
-	if !sent || !c.Risk.Grave() || rule != "" && levelOf(rule) >= warningLevel {
-		return rule
-	}
-	return ruleOf(c.Risk)
-}
-
-// ruleOf returns the rule of a grave risk.
-func ruleOf(risk kind.Risk) string {
-	if risk == kind.RiskServes {
-		return "plan/serves"
-	}
-	return "plan/security"
 }
 
 // wholeSentence returns a row as a sentence, with the details of a grave value.

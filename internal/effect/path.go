@@ -1,0 +1,96 @@
+package effect
+
+import (
+	"strconv"
+	"strings"
+)
+
+// InLive returns the value at a place of a live spec, or nil.
+func InLive(live any, at []Step) any { return lookUp(live, at, Step.inLive) }
+
+// lookUp returns the value at a place of one side, or nil.
+func lookUp(v any, at []Step, side func(Step) any) any {
+	for _, s := range at {
+		v = below(v, side(s))
+	}
+	return v
+}
+
+func below(v, step any) any {
+	switch step := step.(type) {
+	case string:
+		fields, _ := v.(map[string]any)
+		return fields[step]
+	case int:
+		list, _ := v.([]any)
+		if list = withoutNulls(list); step >= 0 && step < len(list) {
+			return list[step]
+		}
+	}
+	return nil
+}
+
+// reads reports whether a path for people names a place. A list element may be named by its value in
+// live or in after.
+func reads(path string, at []Step, live, after any) bool {
+	if len(at) == 0 {
+		return path == ""
+	}
+	s := at[0]
+	was, is := below(live, s.inLive()), below(after, s.inAfter())
+	if !s.Element {
+		rest, begins := cutField(path, s.Field)
+		return begins && reads(strings.TrimPrefix(rest, "."), at[1:], was, is)
+	}
+	if !strings.HasPrefix(path, "[") {
+		return false
+	}
+	for end := range path {
+		called := path[end] == ']' && (names(path[1:end], was, s.Live) || names(path[1:end], is, s.After))
+		if called && reads(strings.TrimPrefix(path[end+1:], "."), at[1:], was, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutField returns what follows the name of a field. A name with characters of a path is quoted and in
+// brackets.
+func cutField(path, name string) (rest string, ok bool) {
+	if name != "" && !strings.ContainsAny(name, ".[]") {
+		if rest, ok = strings.CutPrefix(path, name); ok {
+			return rest, true
+		}
+	}
+	return strings.CutPrefix(path, "["+strconv.Quote(name)+"]")
+}
+
+// names reports whether a list element has the name: its index, its text, or the texts of some of its
+// fields in a row, with or without a colon.
+func names(name string, element any, index int) bool {
+	if element == nil {
+		return false
+	}
+	s, isText := text(element)
+	fields, _ := element.(map[string]any)
+	return isText && s == name || name == strconv.Itoa(index) || spells(name, fields)
+}
+
+func spells(name string, fields map[string]any) bool {
+	read := make([]bool, len(name)+1) // read[n]: the first n bytes are made of such texts
+	read[0] = true
+	for n := range name {
+		for _, v := range fields {
+			s, ok := text(v)
+			if !read[n] || !ok || s == "" || !strings.HasPrefix(name[n:], s) {
+				continue
+			}
+			end := n + len(s)
+			read[end] = true
+			if strings.HasPrefix(name[end:], ":") {
+				read[end+1] = true
+			}
+		}
+	}
+	return name != "" && read[len(name)]
+}
