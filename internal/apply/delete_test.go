@@ -139,7 +139,7 @@ func TestWhatIsNotAsThePlanSaidIsNotDeleted(t *testing.T) {
 }
 
 // TestADeletionWhoseAnswerIsLost is settled by a look: gone, ours still, or
-// somebody else's.
+// another client's.
 func TestADeletionWhoseAnswerIsLost(t *testing.T) {
 	// It was carried out.
 	s := departed(t).on("DELETE VolumeSnapshot/old", 1, unclear(), true)
@@ -254,7 +254,7 @@ func TestInterruptedBeforeADeletion(t *testing.T) {
 }
 
 // TestALedgerThatFailsADeletion: without the intent nothing is sent, and what
-// could not be told afterwards is handed out.
+// could not be recorded afterwards is handed out.
 func TestALedgerThatFailsADeletion(t *testing.T) {
 	s := departed(t).on("deleting VolumeSnapshot/old", 1, fmt.Errorf("disk full"), false)
 	s.ends(s.run(), leftOver, apply.Failed, apply.NeedsPerson, "nothing was sent: disk full")

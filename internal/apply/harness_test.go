@@ -90,7 +90,7 @@ type stage struct {
 	status func(n int) string
 
 	// now is what all clocks say, alone that the platform's says nothing; proven
-	// that it is known to refuse duplicates; looked is told of each look at a
+	// that it is known to refuse duplicates; looked gets each look at a
 	// record of another run.
 	now    time.Time
 	alone  bool
@@ -242,7 +242,7 @@ func (s *stage) at(call string, n int, do func()) *stage {
 	return s
 }
 
-// call notes a call and runs it, unless the hook has another fate for it.
+// call notes a call and runs it, unless the hook has another outcome for it.
 func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -85,7 +85,7 @@ func TestALostPatchIsComparedAgain(t *testing.T) {
 		t.Errorf("record %+v, sent %s", r, s.sent)
 	}
 
-	// What was refused for certain after that stays in doubt.
+	// What was rejected for certain after that stays unknown.
 	s = begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, unclear(), false).on("PATCH CDN/shop", 2, refused(), false)
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "may already be written: connection reset", "which checks first")
 	if s.records[key(shop)].Pending == nil {
@@ -229,7 +229,7 @@ func TestAPostOfWhatConverges(t *testing.T) {
 	}
 }
 
-// TestALostPostAndWhatFollows: the doubt of a try outlives those after it.
+// TestALostPostAndWhatFollows: an unknown outcome outlives the tries after it.
 func TestALostPostAndWhatFollows(t *testing.T) {
 	// It arrives late, so that the second is refused, or is not needed.
 	late := func() *stage { return begin(t, cdn("shop", forced)).on("POST CDN/shop", 1, unclear(), false) }
@@ -289,7 +289,7 @@ func TestWhatIsSentOnceAndWasNotWritten(t *testing.T) {
 			s.wrote(sendOnce + ", POST Purge/rel, unknown Purge/rel")
 		}
 	}
-	// A 409 after a 429 is somebody else's: ours was never written.
+	// A 409 after a 429 is another client's: ours was never written.
 	s := due(t).on("POST Purge/rel", 1, answered(429), false).on("POST Purge/rel", 2, taken(), false)
 	s.proven = true
 	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "this ledger did not create it")

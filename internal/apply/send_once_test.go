@@ -47,7 +47,7 @@ const (
 	sendAgain = "take over Purge/rel, POST Purge/rel"
 )
 
-// TestWhatAnAnswerMeans is docs/design.md A3: the fate of a first send, and of one after
+// TestWhatAnAnswerMeans is docs/design.md A3: the outcome of a first send, and of one after
 // a send that may have arrived.
 func TestWhatAnAnswerMeans(t *testing.T) {
 	const other = `{hostname: shop.example.com, paths: [/b]}`

@@ -79,7 +79,7 @@ func TestBucketFaults(t *testing.T) {
 	}
 }
 
-// TestBucketConflictInTheDark is a lost answer where somebody else came first.
+// TestBucketConflictInTheDark is a lost answer where another run came first.
 func TestBucketConflictInTheDark(t *testing.T) {
 	f := newFakeBucket(t)
 	s := f.store(t, "x")

@@ -90,7 +90,7 @@ func TestAnInterruptedReadSaysSo(t *testing.T) {
 	failure(t, out.String(), exit.Interrupted, "cancel")
 }
 
-// TestACommandSaysWhichArgumentsItTakes: too few and too many are told with what
+// TestACommandSaysWhichArgumentsItTakes: too few and too many are reported with what
 // to write.
 func TestACommandSaysWhichArgumentsItTakes(t *testing.T) {
 	s := newStage(t)

@@ -102,7 +102,7 @@ func (sc *scene) arrange(t *testing.T, proven bool) *stage {
 	return s
 }
 
-// put makes a live object as somebody else would.
+// put makes a live object as another client would.
 func (s *stage) put(text string) {
 	s.t.Helper()
 	if err := s.server.LoadSeed([]byte(text)); err != nil {

@@ -193,7 +193,7 @@ func (c *cell) allowed(role string) []int {
 	return []int{exit.OK}
 }
 
-// reads asserts that a failure is told in clean lines that name the operation.
+// reads asserts that a failure is reported in clean lines that name the operation.
 func (c *cell) reads(t *testing.T, code int, stdout, stderr string) {
 	t.Helper()
 	for _, r := range stdout + stderr {
@@ -216,7 +216,7 @@ func (c *cell) reads(t *testing.T, code int, stdout, stderr string) {
 	}
 }
 
-// toldGone finds what a run says that deletes nothing, as it was told that there
+// toldGone finds what a run says that deletes nothing, as it read that there
 // is nothing to delete, or not all that there is.
 var toldGone = regexp.MustCompile("it was already gone; nothing was sent|is not complete: what left git is not looked for")
 

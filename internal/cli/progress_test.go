@@ -172,7 +172,7 @@ func TestLatelyCounts(t *testing.T) {
 }
 
 // TestLines: where there is no bar a line is written every ten seconds, and
-// nothing by who was told to be quiet.
+// nothing by who got --quiet.
 func TestLines(t *testing.T) {
 	const twice = "reading manifests: 100 of 1000, 1m30s left, 10/s\nreading manifests: 100 of 1000, 20s\n"
 	for _, c := range []struct {
@@ -227,7 +227,7 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// TestProgressIsFree: being told of an object allocates nothing, and a short
+// TestProgressIsFree: counting an object allocates nothing, and a short
 // phase writes nothing.
 func TestProgressIsFree(t *testing.T) {
 	a, s := atTerminal(nil)

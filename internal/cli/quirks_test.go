@@ -58,7 +58,7 @@ func benign() map[string][]string {
 }
 
 // TestCorpusUnderBenignQuirks takes every CDN set of the corpus through its
-// life on a platform that behaves oddly but keeps what it is told.
+// life on a platform that behaves oddly but keeps what it is sent.
 func TestCorpusUnderBenignQuirks(t *testing.T) {
 	sets := corpusCDNs(t)
 	for name, quirks := range benign() {

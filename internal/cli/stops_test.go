@@ -217,7 +217,7 @@ func (s *stage) applyOn(w *wire) int {
 	return code
 }
 
-// stopAt stops an apply, and asserts what becomes of it.
+// stopAt stops an apply, and asserts how it ends.
 func (s *stage) stopAt(w *wire, proven bool) {
 	s.t.Helper()
 	s.applyOn(w)

@@ -87,7 +87,7 @@ type late struct{ bytes.Buffer }
 func (*late) Close() error { return errors.New("no space left") }
 
 // TestLostOutputIsNoSuccess: for who reads the code, whichever command it is and
-// whenever the loss is told.
+// whenever the loss is reported.
 func TestLostOutputIsNoSuccess(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", adoptedCDN)

@@ -100,7 +100,7 @@ func TestATokenIsReadFromAFile(t *testing.T) {
 	}
 }
 
-// TestATokenFileThatIsMounted by somebody else is warned of: its user can't
+// TestATokenFileThatIsMounted by another user is warned of: its user can't
 // change the mode.
 func TestATokenFileThatIsMounted(t *testing.T) {
 	o, _, _ := userOptions(t, "", nil)

@@ -105,7 +105,7 @@ func TestAdmitAreaOfLater(t *testing.T) {
 }
 
 // TestInitReplacesNothingByItself: neither an address nor the workspace's name, unless
-// it is told so.
+// it gets an error.
 func TestInitReplacesNothingByItself(t *testing.T) {
 	for what, change := range map[string]func(*Config){
 		"address of the delivery area https://api.example.com/delivery/v2.1 https://new.example.com": func(c *Config) {

@@ -20,7 +20,7 @@ type nature struct {
 	gap time.Duration
 }
 
-// outage is what becomes of a request while its run can't reach the platform, or
+// outage is how a request ends while its run can't reach the platform, or
 // not be reached.
 func (c *call) outage(f fate) fate {
 	r, w := c.run, c.run.world

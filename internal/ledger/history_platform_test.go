@@ -110,7 +110,7 @@ func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.K
 	return o, nil
 }
 
-// meddle is a request of somebody else, with the same content. Two snapshots under
+// meddle is a request of another client, with the same content. Two snapshots under
 // one name would only ever be a person's to tell apart.
 func (p *platform) meddle(k *kind.Kind, name string, spec []byte) {
 	if k.RequestOnly() || p.refuses != notAtAll {

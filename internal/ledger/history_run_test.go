@@ -33,7 +33,7 @@ type run struct {
 	dead bool
 	// asleep is until when its machine is suspended.
 	asleep time.Time
-	// apart is until when its requests meet that fate.
+	// apart is until when its requests have that end.
 	apart     time.Time
 	fate      fate
 	interrupt context.CancelFunc

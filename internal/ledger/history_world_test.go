@@ -30,7 +30,7 @@ type world struct {
 	coming []happening
 
 	mu sync.Mutex
-	// calls are those that wait, held those whose fate is being drawn.
+	// calls are those that wait, held those whose outcome is being drawn.
 	calls, held []*call
 
 	nature   nature
@@ -79,7 +79,7 @@ type call struct {
 	// do is its effect.
 	do   func() error
 	done chan error
-	// spoilt says that its fate is drawn already.
+	// spoilt says that its outcome is drawn already.
 	spoilt bool
 }
 
@@ -136,7 +136,7 @@ func (w *world) play() {
 }
 
 // choose draws whose call is let through. Calls that are the same are one: which
-// of a run's goroutines made them can't be told.
+// of a run's goroutines made them is unknown.
 func (w *world) choose() []*call {
 	slices.SortStableFunc(w.calls, func(a, b *call) int {
 		return cmp.Or(cmp.Compare(a.run.id, b.run.id), cmp.Compare(a.what, b.what), a.from.Compare(b.from))
@@ -200,7 +200,7 @@ func (w *world) leap() bool {
 	return !next.IsZero()
 }
 
-// let lets calls through, or has another fate for them. Nobody goes on before
+// let lets calls through, or has another outcome for them. Nobody goes on before
 // all of them have met it.
 func (w *world) let(group []*call) {
 	c := group[0]

@@ -145,7 +145,7 @@ func TestMemoryStore(t *testing.T) { contract(t, func() Store { return NewMemory
 type Gated struct {
 	Store
 	Gate func(call string, do func() error) error
-	// Write is told of each record that is about to be written, in place of Gate.
+	// Write gets each record that is about to be written, in place of Gate.
 	Write func(expectSeq int, rec Record, do func() error) error
 }
 

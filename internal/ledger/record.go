@@ -221,7 +221,7 @@ func (v View) RemoteNames() map[kind.Key]string {
 	return names
 }
 
-// Ours reports whether a request of this ledger certainly made the object. Somebody else may have made an adopted one.
+// Ours reports whether a request of this ledger certainly made the object. Another client may have made an adopted one.
 func (r Record) Ours() bool {
 	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }

@@ -91,7 +91,7 @@ func TestWhatOthersDidIsNoTurnBack(t *testing.T) {
 
 func keysOf(keys ...kind.Key) []kind.Key { return keys }
 
-// lateStore gives a record as it was before somebody else moved it on.
+// lateStore gives a record as it was before another run moved it on.
 type lateStore struct {
 	Store
 	moved func()

@@ -99,7 +99,7 @@ func TestNothingIsTakenOverWithoutProof(t *testing.T) {
 }
 
 // TestACertainOutcomeIsReported also where another run has taken the intent over, or
-// called it unknown; it is never told of another intent.
+// called it unknown; it never gets another intent.
 func TestACertainOutcomeIsReported(t *testing.T) {
 	ctx := t.Context()
 	for name, meanwhile := range map[string]func(t *testing.T, l *Ledger){
@@ -126,7 +126,7 @@ func TestACertainOutcomeIsReported(t *testing.T) {
 		if rec := view(t, l, purgeKey); rec.State != Posted || rec.Left {
 			t.Errorf("%s: %+v", name, rec)
 		}
-		// What is not certain is not told over another run's word.
+		// What is not certain does not replace another run's outcome.
 		if err := l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}); err == nil {
 			t.Errorf("%s: made unknown after that", name)
 		}

@@ -61,7 +61,7 @@ func (d dice) overriding(r *Rules) *Rules {
 	return r
 }
 
-// nameless reports whether the elements of a list are told apart by what is never
+// nameless reports whether the elements of a list are distinguished by what is never
 // sent: then nothing that is sent has the name that a line gives it.
 func nameless(r *Rules) bool {
 	return slices.ContainsFunc(r.Key, func(k string) bool { return r.item().field(k).serverOwned() })

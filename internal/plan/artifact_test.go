@@ -316,7 +316,7 @@ func TestAPartOfAPlanAssertsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptBesideDiffers: what goes along with a list is told apart from what
+// TestWhatIsKeptBesideDiffers: what goes along with a list is distinguished from what
 // git speaks of.
 func TestWhatIsKeptBesideDiffers(t *testing.T) {
 	const want = `{hostname: h.example.com, upstreams: [{name: o, scheme: https}]}`

@@ -277,7 +277,7 @@ func TestAsksGit(t *testing.T) {
 }
 
 // TestDriftThatThisChangeTouches: what git was changed back to is drift still, and
-// a reviewer of that change is told; where git said so before, git's past is no matter.
+// a reviewer of that change sees it; where git said so before, git's past is no matter.
 func TestDriftThatThisChangeTouches(t *testing.T) {
 	spec := func(forced string) string { return `{hostname: shop.example.com, tls: {forced: "` + forced + `"}}` }
 	w := git(t, cdn("shop", spec("true"))).has(shop, spec("false")).applied(shop, spec("true"))
@@ -292,7 +292,7 @@ func TestDriftThatThisChangeTouches(t *testing.T) {
 	}
 }
 
-// TestUnmanagedFields are told apart from what a patch keeps or drops.
+// TestUnmanagedFields are distinguished from what a patch keeps or drops.
 func TestUnmanagedFields(t *testing.T) {
 	w := git(t, cdn("shop", `{hostname: shop.example.com, tls: {forced: "true"}, upstreams: [{name: o, weight: "1"}]}`)).
 		has(shop, `{hostname: shop.example.com, tls: {forced: "true", auto: "true"}, firewall: {enabled: true}, upstreams: [{name: o, weight: "2", note: n}]}`).

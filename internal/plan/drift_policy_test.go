@@ -14,7 +14,7 @@ func policy(p plan.DriftPolicy) func(*plan.Options) {
 	return func(o *plan.Options) { o.Drift = p }
 }
 
-// drifted is a world in which git changed one thing and somebody else another.
+// drifted is a world in which git changed one thing and another client another.
 func drifted(t tester) *world {
 	return git(t, cdn("a", `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: b}}`),
 		cdn("new", `{hostname: new.example.com}`)).
@@ -32,7 +32,7 @@ func TestDriftIsOverwrittenByDefault(t *testing.T) {
 	}
 }
 
-// TestReportedDriftIsLeft: what git changed is sent, what somebody else changed
+// TestReportedDriftIsLeft: what git changed is sent, what another client changed
 // is shown and stays, and the plan says so wherever it counts.
 func TestReportedDriftIsLeft(t *testing.T) {
 	w := drifted(t).with(policy(plan.ReportDrift))

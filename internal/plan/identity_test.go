@@ -85,7 +85,7 @@ func TestAPurgeWaitsForEveryHostname(t *testing.T) {
 }
 
 // TestAPartOfTheProject: what is not among the manifests that were read may be
-// in git all the same, so nobody is told to delete it.
+// in git all the same, so no message says to delete it.
 func TestAPartOfTheProject(t *testing.T) {
 	w := git(t, cdn("docs", `{hostname: docs.example.com}`)).has("CDN/docs", `{hostname: docs.example.com}`).
 		foreign("CDN/shop", `{hostname: shop.example.com}`).applied("CDN/shop", `{hostname: shop.example.com}`).
@@ -100,7 +100,7 @@ func TestAPartOfTheProject(t *testing.T) {
 	}
 }
 
-// TestWhatTheServerDidNotKeep is not called a change by somebody else.
+// TestWhatTheServerDidNotKeep is not called a change by another client.
 func TestWhatTheServerDidNotKeep(t *testing.T) {
 	w := git(t, cdn("shop", `{hostname: h.example.com, tls: {forced: "true"}}`)).
 		has("CDN/shop", `{hostname: h.example.com, tls: {forced: "false"}}`).

@@ -9,7 +9,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// TestWhatIsLeftSaysSo: drift that stays is no change, and is told from one in
+// TestWhatIsLeftSaysSo: drift that stays is no change, and differs from one in
 // every format that people read.
 func TestWhatIsLeftSaysSo(t *testing.T) {
 	left := plan.Change{Change: merge.Change{Path: "tls.forced", Class: merge.DriftOverwrite, Base: "true", Live: "false", Desired: "true", Left: true}, Cause: plan.FromDrift}

@@ -94,7 +94,7 @@ const (
 	onSchedule = onDefault + ` && $CI_PIPELINE_SOURCE == "schedule"`
 )
 
-// gitlabJobs are the jobs of the template: where they run, what they are told of
+// gitlabJobs are the jobs of the template: where they run, what they get of
 // by earlier jobs, and which tokens their commands are given.
 var gitlabJobs = map[string]struct {
 	rules, needs []string

@@ -37,7 +37,7 @@ func attackNumber(name string, otherwise int) int {
 }
 
 // attackColumns are those of the table. "untold" are doubled after the ledger was
-// rolled back on machines without a witness, which nobody can notice. "lost" were
+// rolled back on machines without a seen cache, which nobody can notice. "lost" were
 // called done and never executed. "for nothing" are questions about requests of
 // which the platform's log has none; "beyond" are those of them that exceed what
 // the killed runs of the round can have had in flight. "stuck" are rounds that did
@@ -129,7 +129,7 @@ type attack struct {
 	// counted are findings that were counted, by what and whose.
 	counted map[string]bool
 	// tampered says that the ledger was changed by force in this round, and back
-	// that it was rolled back and the machines have no witness. inFlight is how many
+	// that it was rolled back and the machines have no seen cache. inFlight is how many
 	// requests the killed runs of the round can have had in flight.
 	tampered, back bool
 	inFlight       int
@@ -251,7 +251,7 @@ func (a *attack) runDuringOutage() {
 	a.judge(a.end(r))
 }
 
-// foreignSnapshot is one that somebody else makes of the same disk.
+// foreignSnapshot is one that another client makes of the same disk.
 func (a *attack) foreignSnapshot() {
 	a.platform.set(func() {
 		name := fmt.Sprintf("cron-%d", a.platform.version)

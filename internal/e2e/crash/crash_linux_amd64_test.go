@@ -189,7 +189,7 @@ func crashEverywhere(t *testing.T, where string, anew func(*testing.T) *crashWor
 }
 
 // crashAt lets the n-th call of an apply that the harm can befall come to it, and
-// asserts what becomes of the world. It reports whether the run came that far.
+// asserts how the world ends. It reports whether the run came that far.
 func crashAt(t *testing.T, w *crashWorld, h harm, n int) bool {
 	defer w.close()
 	first, reached := w.heldAt(h, n, apply())

@@ -89,7 +89,7 @@ func TestShells(t *testing.T) {
 	}
 }
 
-// shellStart is how a shell is started and told of the completions; needs is a
+// shellStart is how a shell is started with the completions; needs is a
 // file that must be there.
 type shellStart struct {
 	args         []string

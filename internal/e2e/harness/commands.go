@@ -45,8 +45,8 @@ type Script struct {
 //	clock +25h                move everybody's clock
 //	fault [METHOD PATH: EFFECT…]   let coming requests fail (docs/sandbox.md), or forget such
 //	quirk NAME…               replace the quirks that are on
-//	put FILE…                 make or replace live objects, as somebody else would
-//	remove KIND/NAME          take a live object away, as somebody else would
+//	put FILE…                 make or replace live objects, as another client would
+//	remove KIND/NAME          take a live object away, as another client would
 //	meddle METHOD PATH FILE [N]   do put when the N-th such request arrives
 //	[!] live KIND/NAME [PATH WANT]   a live object, or what stands at a path of its spec
 //	executed NAME N           how often a purge was carried out

@@ -219,7 +219,7 @@ func (p *place) fault(rules ...string) {
 	}
 }
 
-// live makes or replaces live objects, as somebody else would.
+// live makes or replaces live objects, as another client would.
 func (p *place) live(manifest string) {
 	p.Helper()
 	if err := p.server.LoadSeed([]byte(manifest)); err != nil {

@@ -105,7 +105,7 @@ func workflowCommands(p *place) {
 	p.run("ledger", "show", "purge/::error ::pwned")
 }
 
-// githubOutput: what later steps of a workflow are told is of this program, and a
+// githubOutput: what later steps of a workflow get is of this program, and a
 // text from outside is at most a part of an annotation.
 func githubOutput(p *place) {
 	form := regexp.MustCompile(`^[a-z-]*=[a-z0-9:.-]*$`)
