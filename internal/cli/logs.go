@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"trueup/internal/files"
+	"trueup/internal/plan"
+	"trueup/internal/served"
 	"trueup/internal/traffic"
 )
 
@@ -28,4 +30,14 @@ func (a *app) logs(flags []string) (logs []traffic.Log, err error) {
 		logs = append(logs, log)
 	}
 	return logs, nil
+}
+
+// weigh adds to a plan what logs say of the requests that it changes. Without logs it adds nothing.
+func (a *app) weigh(p *plan.Plan, sides []served.Side, logs []traffic.Log) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	_, end := a.beginPhase("reading logs")
+	defer end()
+	return traffic.Weigh(p, sides, logs)
 }

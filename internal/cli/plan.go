@@ -28,6 +28,8 @@ type planOptions struct {
 	// more are manifests that are not in git.
 	more   []manifest.Source
 	strict bool
+	// logs weigh the requests that a plan changes.
+	logs []string
 }
 
 func (o *planOptions) register(f *pflag.FlagSet) {
@@ -112,13 +114,7 @@ func newPlan(a *app) *cobra.Command {
 			doc, err = a.planOffline(ctx, cmd, opts, paths)
 		} else if file, err = a.openPlanFile(out); err == nil {
 			opts.ReadOnly = true
-			doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
-				if s.HidesLedger() {
-					doc.ExitCode = exit.NeedsPerson
-				}
-				addTests(doc, s.Loaded, s.Sides(), opts.strict)
-				return nil
-			})
+			doc, err = a.planLive(ctx, opts, paths)
 		}
 		if err == nil && detailed && doc.ExitCode == exit.OK && doc.Plan.Differs() {
 			doc.ExitCode = exit.Changes
@@ -134,8 +130,24 @@ func newPlan(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
+	registerLogs(f, &opts.logs)
 	f.BoolVar(&offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger")
 	return cmd
+}
+
+func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (report.Document, error) {
+	logs, err := a.logs(opts.logs)
+	if err != nil {
+		return report.Document{}, err
+	}
+	return a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
+		if s.HidesLedger() {
+			doc.ExitCode = exit.NeedsPerson
+		}
+		sides := s.Sides()
+		addTests(doc, s.Loaded, sides, opts.strict)
+		return a.weigh(doc.Plan, sides, logs)
+	})
 }
 
 // planOffline shows what changed in git. It needs no token, platform or ledger, and rejects flags that have
@@ -147,6 +159,10 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 		if cmd.Flags().Changed(name) {
 			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
+	}
+	logs, err := a.logs(opts.logs)
+	if err != nil {
+		return report.Document{}, err
 	}
 	l, err := a.loadFor(ctx, opts, paths)
 	if err == nil && a.global.dir != "" && !l.Project.Exists() {
@@ -167,6 +183,9 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 	doc.Plan = plan.Shown(p)
 	sides, err := reconcile.Sides(ctx, a.reconcileEnv(l, paths), l, "")
 	addTests(&doc, l, sides, opts.strict)
+	if err == nil && len(logs) > 0 {
+		err = a.weigh(doc.Plan, reconcile.OfflineSides(ctx, a.reconcileEnv(l, paths), l, opts.BaseRef), logs)
+	}
 	return doc, err
 }
 

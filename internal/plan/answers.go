@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"trueup/internal/accesslog"
 	"trueup/internal/canon"
 	"trueup/internal/effect"
 	"trueup/internal/manifest"
@@ -23,6 +24,8 @@ type Answers struct {
 	More   int            `json:"more,omitempty"`
 	// Unclear are paths of locations that trueup can't match with requests.
 	Unclear []string `json:"unclear,omitempty"`
+	// Traffic is nil without access logs.
+	Traffic *Weight `json:"traffic,omitempty"`
 }
 
 // RequestGroup is a class of requests that changes, or the same class of several hosts.
@@ -38,6 +41,8 @@ type RequestGroup struct {
 	Effect  AnswerEffect `json:"effect"`
 	// Answers has one element for each answer that the platform may give.
 	Answers []Answer `json:"answers"`
+	// Traffic is nil without access logs.
+	Traffic *accesslog.Class `json:"traffic,omitempty"`
 }
 
 // AnswerEffect is what a change does to requests.

@@ -61,6 +61,8 @@ type Plan struct {
 	Manifests *canon.Sum     `json:"manifests,omitempty"`
 	Options   map[string]any `json:"options,omitempty"`
 	Items     []Item         `json:"items"`
+	// Traffic is nil without access logs.
+	Traffic *Traffic `json:"traffic,omitempty"`
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`

@@ -14,11 +14,7 @@ import (
 
 // Sides returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
 func Sides(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]served.Side, error) {
-	var now, then []*served.CDN
-	for _, o := range l.Set.Objects {
-		now = append(now, served.FromManifest(o))
-	}
-	sides := []served.Side{{Name: served.Git, Catalog: served.NewCatalog(now...)}}
+	sides := []served.Side{git(l)}
 	if baseRef == "" {
 		return sides, nil
 	}
@@ -29,6 +25,25 @@ func Sides(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]se
 	if past.Unclear || past.Partial {
 		env.Log(slog.LevelWarn, fmt.Sprintf("--base-ref %s: %s", baseRef, past.Blame.Problem))
 	}
+	return append(sides, base(past, l)), nil
+}
+
+// OfflineSides returns the CDNs of the manifests, and those of the base of Offline.
+func OfflineSides(ctx context.Context, env Env, l project.Loaded, baseRef string) []served.Side {
+	return []served.Side{git(l), base(env.History.Past(ctx, baseRef, true), l)}
+}
+
+func git(l project.Loaded) served.Side {
+	var now []*served.CDN
+	for _, o := range l.Set.Objects {
+		now = append(now, served.FromManifest(o))
+	}
+	return served.Side{Name: served.Git, Catalog: served.NewCatalog(now...)}
+}
+
+// base returns the CDNs that git had before.
+func base(past plan.Past, l project.Loaded) served.Side {
+	var then []*served.CDN
 	for _, o := range past.Set.Objects {
 		then = append(then, served.FromManifest(o))
 	}
@@ -37,7 +52,7 @@ func Sides(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]se
 			then = append(then, served.FromManifest(o))
 		}
 	}
-	return append(sides, served.Side{Name: served.Base, Catalog: served.NewCatalog(then...)}), nil
+	return served.Side{Name: served.Base, Catalog: served.NewCatalog(then...)}
 }
 
 // Sides returns the CDNs as they are live, and as apply makes them true to git: with the live fields that git does

@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 
+	"trueup/internal/accesslog"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/route"
@@ -36,7 +37,7 @@ func answerNotes(item plan.Item, opts Options) []note {
 		if plain { // no other host changes
 			g.Hosts = nil
 		}
-		lines = append(lines, safetext.F("%s: %s", requestsOf(g), effectOn(g)))
+		lines = append(lines, safetext.F("%s: %s%s", requestsOf(g), effectOn(g), weightOf(g, a.Traffic)))
 	}
 	if rest > a.More {
 		lines = append(lines, safetext.F("and %s; -v lists them", classCount(rest)))
@@ -58,7 +59,11 @@ func headOf(a *plan.Answers) safe {
 	var parts []safe
 	if a.Changed+len(a.Unclear) > 0 {
 		verb := [...]string{"change", "changes"}[oneIf(a.Changed == 1)]
-		parts = append(parts, safetext.F("%d of %s %s", a.Changed, classCount(a.Classes), verb))
+		text := safetext.F("%d of %s %s", a.Changed, classCount(a.Classes), verb)
+		if t := a.Traffic; t != nil {
+			text = safetext.F("%s (%s of %s logged requests)", text, clean(accesslog.Share(t.Changed, t.Requests)), clean(accesslog.Amount(t.Requests)))
+		}
+		parts = append(parts, text)
 	}
 	if len(a.Site) > 0 {
 		parts = append(parts, safetext.F("%s for all", differences(a.Site)))
@@ -67,6 +72,18 @@ func headOf(a *plan.Answers) safe {
 		return clean("none is answered in another way")
 	}
 	return safetext.Join(parts, ", and ")
+}
+
+// weightOf gives the share of a class in the requests of logs, and its most requested addresses.
+func weightOf(g plan.RequestGroup, all *plan.Weight) safe {
+	if g.Traffic == nil || all == nil {
+		return safe{}
+	}
+	share := safetext.F("; %s of the requests", clean(accesslog.Share(g.Traffic.Requests, all.Requests)))
+	if len(g.Traffic.Addresses) == 0 {
+		return share
+	}
+	return safetext.F("%s, top addresses: %s", share, clean(addressesOf(*g.Traffic)).Cut(2*maxPath))
 }
 
 func classCount(n int) safe { return clean(diag.Plural(n, "class", "classes")) }

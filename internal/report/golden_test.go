@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/accesslog"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -103,8 +104,12 @@ func changedItem() plan.Item {
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
 		Answers: &plan.Answers{
 			Hostname: "shop.example.com", Classes: 9, Changed: 8, Site: []route.Difference{{What: "TLS forced", Before: "false", After: "true"}}, Unclear: []string{"/a*b"}, More: 2,
+			Traffic: &plan.Weight{Requests: 12_400_000, Changed: 5_100_000, Unserved: 24_000},
 			Groups: []plan.RequestGroup{
-				{Pattern: "/old/*", Example: "/old/", Effect: plan.Unserved, Answers: []plan.Answer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}},
+				{
+					Pattern: "/old/*", Example: "/old/", Effect: plan.Unserved, Answers: []plan.Answer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}},
+					Traffic: &accesslog.Class{Requests: 24_000, Slack: 7, Addresses: []accesslog.Address{{Address: "shop.example.com/old/a", Requests: 12_345}, {Address: "shop.example.com/old/", Requests: 1}}},
+				},
 				{
 					Hosts: []string{"img.shop.example.com"}, Pattern: "/new/*", Except: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e"}, Example: "/new/",
 					Effect: plan.ServedFirst, Answers: []plan.Answer{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}},

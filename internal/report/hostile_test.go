@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"trueup/internal/accesslog"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -43,9 +44,10 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
 		Answers: &plan.Answers{
-			Hostname: s, Classes: n, Changed: n, More: n % 2, Site: differences, Unclear: []string{s},
+			Hostname: s, Classes: n, Changed: n, More: n % 2, Site: differences, Unclear: []string{s}, Traffic: &plan.Weight{Requests: int64(n)},
 			Groups: []plan.RequestGroup{{
-				Hosts: []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
+				Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}},
+				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
 				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
 			}},
 		},
