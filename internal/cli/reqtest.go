@@ -10,7 +10,6 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
-	"trueup/internal/reconcile"
 	"trueup/internal/report"
 	"trueup/internal/reqtest"
 	"trueup/internal/route"
@@ -40,7 +39,7 @@ func (a *app) test(ctx context.Context, opts testOptions, paths []string) (doc r
 	if l.Findings.HasErrors() {
 		return document(l, nil), nil
 	}
-	sides, err := a.sidesOf(ctx, opts.live, l)
+	sides, err := a.sides(ctx, requestOptions{live: opts.live}, l)
 	if err != nil {
 		return doc, err
 	}
@@ -78,20 +77,6 @@ func (a *app) loadTests(ctx context.Context, paths []string) (project.Loaded, er
 		all.Set.Tests, all.Findings = l.Set.Tests, append(l.Findings, all.Findings...)
 	}
 	return all, err
-}
-
-// sidesOf returns the CDNs of git, and with readLive those that are live.
-func (a *app) sidesOf(ctx context.Context, readLive bool, l project.Loaded) ([]served.Side, error) {
-	env := a.reconcileEnv(l, nil)
-	if !readLive {
-		return reconcile.Sides(ctx, env, l, "")
-	}
-	s, err := reconcile.Prepare(ctx, env, l, reconcile.Options{ReadOnly: true, Whole: true})
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	return s.Sides(), s.Loaded.Refuse("no test was run")
 }
 
 // runTests runs the request tests on the CDNs of git, and adds failures to the findings.

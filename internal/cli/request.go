@@ -63,6 +63,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 	if err != nil {
 		return doc, err
 	}
+	reconcile.WarnOfNothing(l, a.log)
 	sides, err := a.sides(ctx, opts, l)
 	if err != nil {
 		return doc, err
@@ -83,11 +84,10 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 	return report.Requests(result), nil
 }
 
-// sides reads the CDNs that a request is looked up in.
+// sides reads the CDNs that URLs are looked up in.
 func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) ([]served.Side, error) {
 	env := a.reconcileEnv(l, nil)
 	if !opts.live {
-		reconcile.WarnOfNothing(l, a.log)
 		return reconcile.Sides(ctx, env, l, opts.base)
 	}
 	s, err := reconcile.Prepare(ctx, env, l, reconcile.Options{ReadOnly: true, Whole: true})

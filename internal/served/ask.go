@@ -128,18 +128,16 @@ func Ask(sides []Side, urls []URL, rules []route.Reading) (Result, error) {
 func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
 	r := Request{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten}
 	isKnown := false
-	var known, names []string
 	for _, s := range sides {
 		cdn, err := s.Find(u.Host)
 		if err != nil {
 			return r, u.wrong(fmt.Errorf("in %s, %w", s.Name, err))
 		}
 		isKnown = isKnown || cdn != nil
-		known, names = append(known, s.Hostnames()...), append(names, s.Name)
 		r.Sides = append(r.Sides, find(s.Name, cdn, u, rules))
 	}
 	if !isKnown {
-		return r, u.wrong(fmt.Errorf("no CDN in %s has the host %s%s", strings.Join(names, " or "), u.Host, manifest.DidYouMean(u.Host, known)))
+		return r, u.wrong(unknownHost(sides, u.Host))
 	}
 	r.Site = r.siteLines(u.Plain)
 	lines := r.Site
@@ -155,6 +153,14 @@ func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
 	}
 	r.Differs = slices.ContainsFunc(lines, func(l Line) bool { return l.Differs })
 	return r, nil
+}
+
+func unknownHost(sides []Side, host string) error {
+	var known, names []string
+	for _, s := range sides {
+		known, names = append(known, s.Hostnames()...), append(names, s.Name)
+	}
+	return fmt.Errorf("no CDN in %s has the host %s%s", strings.Join(names, " or "), host, manifest.DidYouMean(host, known))
 }
 
 // groups returns the rules by what serves the request: those together under which each side serves it in one way.
