@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -90,7 +89,6 @@ func (sc *scene) apply(more ...string) []string {
 // TestMatrix tries every operation under every fault, before and after the
 // platform acts on it.
 func TestMatrix(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each cell is a process's work
 	cells, operations := 0, 0
 	// All of it takes two minutes of one processor.
 	stride := 41

@@ -43,7 +43,7 @@ var (
 
 // Open makes a mirror for a remote of the repository that has dir. Call Close.
 func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
-	gitDir, format, err := locate(ctx, dir)
+	r, gitDir, err := locate(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 		return nil, err
 	}
 	m := &Mirror{remote: remote, dir: temp, top: top, env: mirrorEnv(temp, remote, config)}
-	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+format); err != nil {
+	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+r.format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil

@@ -36,20 +36,22 @@ var (
 	errBareRepository = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
 )
 
-// locate returns the folder of the repository that has dir, and its object format; or ErrNoRepository. It runs no
-// program that settings name.
-func locate(ctx context.Context, dir string) (gitDir, format string, err error) {
-	out, err := call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"}}.text(ctx)
+// locate returns the repository that has dir, and its folder; or ErrNoRepository. It runs no program that settings
+// name.
+func locate(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
+	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
+	out, err := call{dir: dir, args: args}.text(ctx)
 	if err != nil {
-		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, err)
+		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
-	format, gitDir, _ = strings.Cut(strings.TrimRight(out, "\n"), "\n")
+	format, out, _ := strings.Cut(strings.TrimRight(out, "\n"), "\n")
+	shallow, gitDir, _ := strings.Cut(out, "\n")
 	// No commit has an entry named .git, so nothing below one was checked out. Git reads the variable from this
 	// process as well.
 	if _, chosen := os.LookupEnv("GIT_DIR"); !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
-		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
+		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
 	}
-	return gitDir, format, nil
+	return Repository{dir: dir, format: format, Shallow: shallow == "true"}, gitDir, nil
 }
 
 // Repository is the user's repository. It is only read.
@@ -57,25 +59,19 @@ type Repository struct {
 	dir     string
 	format  string // the hash of object ids
 	offline bool   // offline keeps git from fetching what is not here
-	// Shallow means that the clone lacks older commits, Sparse that the work tree lacks files.
-	Shallow, Sparse bool
+	Shallow bool   // the clone lacks older commits
 }
 
 // At returns the repository that has dir, or ErrNoRepository.
 func At(ctx context.Context, dir string) (Repository, error) {
-	_, format, err := locate(ctx, dir)
-	if err != nil {
-		return Repository{}, err
-	}
-	r := Repository{dir: dir, format: format}
-	shallow, err := r.line(ctx, "rev-parse", "--is-shallow-repository")
-	if err != nil {
-		return Repository{}, fmt.Errorf("%w: %w", ErrNoRepository, err)
-	}
-	// An unset setting is an error.
+	r, _, err := locate(ctx, dir)
+	return r, err
+}
+
+// Sparse reports whether the work tree lacks files of the commit.
+func (r Repository) Sparse(ctx context.Context) bool {
 	sparse, err := r.line(ctx, "config", "--bool", "core.sparseCheckout")
-	r.Shallow, r.Sparse = shallow == "true", err == nil && sparse == "true"
-	return r, nil
+	return err == nil && sparse == "true" // an unset setting is an error
 }
 
 func (r Repository) git(ctx context.Context, args ...string) (string, error) {

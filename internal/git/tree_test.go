@@ -59,7 +59,7 @@ func at(t *testing.T, dir string) Repository {
 func TestTree(t *testing.T) {
 	dir := repository(t)
 	r := at(t, dir)
-	if r.Shallow || r.Sparse {
+	if r.Shallow || r.Sparse(t.Context()) {
 		t.Errorf("repository %+v", r)
 	}
 	commit, err := r.Commit(t.Context(), "HEAD")
@@ -149,7 +149,7 @@ func TestShallowAndSparse(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	run(t, clone, "config", "core.sparseCheckout", "true")
-	if !at(t, clone).Sparse {
+	if !at(t, clone).Sparse(t.Context()) {
 		t.Error("a sparse work tree is taken for a whole one")
 	}
 }

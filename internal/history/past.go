@@ -64,7 +64,7 @@ func (r *Reader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Bla
 		past.Unclear, past.Partial = true, true
 		problem = "the files of the submodule " + name + " have their own history"
 		fix = "run trueup in the submodule to see the reason of each change"
-	case r.repository.Sparse:
+	case r.repository.Sparse(ctx):
 		past.Partial = true
 		problem = "only a part of the files is checked out (sparse checkout), so files that are absent here may be in git"
 		fix = "check out the whole tree"
@@ -91,11 +91,14 @@ func (r *Reader) submodule(ctx context.Context) string {
 	return ""
 }
 
-// opened returns a copy of the reader that knows the repository, or the problem.
+// opened returns a copy of the reader that knows the repository, or the problem. It asks git once.
 func (r *Reader) opened(ctx context.Context) (*Reader, plan.Blame) {
-	p := *r
-	p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
-	return &p, p.open(ctx)
+	if r.copy == nil {
+		p := *r
+		p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
+		r.copy, r.problem = &p, p.open(ctx)
+	}
+	return r.copy, r.problem
 }
 
 func (r *Reader) open(ctx context.Context) plan.Blame {

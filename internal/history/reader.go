@@ -46,6 +46,9 @@ type Reader struct {
 	sets       map[string]plan.Past
 	// same has the files of a commit that do not differ from those of now, by the paths of their objects.
 	same map[string]bool
+	// copy and problem are the result of opened; copy is nil before.
+	copy    *Reader
+	problem plan.Blame
 }
 
 // New returns the reader of a run.
@@ -101,7 +104,7 @@ func (r *Reader) Base(ctx context.Context, ref string) plan.Base {
 
 // notCheckedOut says which files to read are in git and not in the work tree.
 func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
-	if r.repository.Sparse {
+	if r.repository.Sparse(ctx) {
 		return "only a part of the files is checked out (sparse checkout)", "check out the whole tree"
 	}
 	submodules, err := r.repository.EmptySubmodules(ctx)

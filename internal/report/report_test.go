@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"unicode"
@@ -16,6 +18,11 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests write thousands of reports, and keep none
+	os.Exit(m.Run())
+}
 
 // full takes so many bytes and then fails, as a full disk does.
 type full struct{ room int }
