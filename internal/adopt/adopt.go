@@ -62,8 +62,8 @@ type Item struct {
 	// Unknown are the fields that live has and the manifest lacks, because the schema does not know them.
 	Unknown []string `json:"leftOut,omitempty"`
 	Adopted bool     `json:"adopted"`
-	// Before and After are the manifests in git and of live, if they differ. They are whole files if InPlace: other
-	// values in the text of the file are enough.
+	// Before and After are the manifests in git and of live, if they differ. InPlace says that other values are enough:
+	// Before is then the document as it is, and After keeps its comments.
 	Before  []byte `json:"-"`
 	After   []byte `json:"-"`
 	InPlace bool   `json:"-"`

@@ -14,77 +14,70 @@ import (
 	"trueup/internal/project"
 )
 
-// replace writes what is live in place of the manifest of an object, and keeps the rest of its file.
-func (r *run) replace(ctx context.Context, i *Item) error {
-	if !manifest.IsYAML(i.File) {
-		i.refuse(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
-		return nil
-	}
-	file, text, err := r.inPlace(ctx, i)
-	if text == nil && err == nil {
-		text, err = r.rewrite(ctx, i, file)
-	}
-	if err != nil || i.Verdict == Refused {
-		return err
-	}
-	full := r.full(i.File)
-	root, err := os.OpenRoot(filepath.Dir(full))
-	if err == nil {
-		defer func() { _ = root.Close() }()
-		err = files.Replace(root, files.File{Name: filepath.Base(full), Content: text})
-	}
+// takeValues edits the document of an object where other values suffice to make its plan empty.
+func (r *run) takeValues(ctx context.Context, i *Item) error {
+	file, _, err := files.Read(r.full(i.File), manifest.MaxFile)
 	if err != nil {
 		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
 	}
-	i.Verdict = Replaced
+	was, is := i.manifest.WithValues(file, i.draft.Spec)
+	if is == nil {
+		return nil
+	}
+	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: is}}, r.manifestOptions())
+	if err != nil || findings.HasErrors() {
+		return err
+	}
+	if o := set.Find(i.Key()); o != nil && r.settled(i, o.Spec) {
+		i.Before, i.After, i.InPlace = was, is, true
+	}
 	return nil
 }
 
-// inPlace returns the file of an object and, if other values suffice, the file with what is live.
-func (r *run) inPlace(ctx context.Context, i *Item) (file, text []byte, err error) {
-	// This run may have replaced another object of the file.
-	if file, _, err = files.Read(r.full(i.File), manifest.MaxFile); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
-	}
-	before, err := r.reread(ctx, i, file)
-	if err != nil {
-		return nil, nil, err
-	}
-	text, ok := before.Find(i.Key()).WithValues(file, i.draft.Spec)
-	if ok {
-		after, err := r.reread(ctx, i, text)
-		i.InPlace = err == nil && r.changesOnly(i, before, after)
-	}
-	if !i.InPlace {
-		text = nil
-	}
-	return file, text, nil
-}
-
-// rewrite returns a file with a new document in place of that of an object, or refuses it.
-func (r *run) rewrite(ctx context.Context, i *Item, file []byte) ([]byte, error) {
-	if i.manifest.Keep {
+// replace writes what is live in place of the manifest of an object, and keeps the rest of its file.
+func (r *run) replace(ctx context.Context, i *Item) error {
+	switch {
+	case !manifest.IsYAML(i.File):
+		i.refuse(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
+		return nil
+	case i.manifest.Keep && !i.InPlace:
 		i.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would be lost", "edit it by hand; --diff shows how")
-		return nil, nil
+		return nil
 	}
 	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: i.After}}, r.manifestOptions())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if at := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); at >= 0 {
 		i.refuseFor(findings[at])
-		return nil, nil
+		return nil
 	}
-	before, err := r.reread(ctx, i, file)
+	full := r.full(i.File)
+	root, err := os.OpenRoot(filepath.Dir(full))
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
 	}
-	text := before.Find(i.Key()).ReplaceIn(file, i.After)
+	defer func() { _ = root.Close() }()
+	// This run may have replaced another object of the file.
+	text, err := root.ReadFile(filepath.Base(full))
+	if err != nil {
+		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
+	}
+	before, err := r.reread(ctx, i, text)
+	if err != nil {
+		return err
+	}
+	text = before.Find(i.Key()).ReplaceIn(text, i.After)
 	after, err := r.reread(ctx, i, text)
 	if err != nil || !r.changesOnly(i, before, after) {
 		i.refuse("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
+		return nil
 	}
-	return text, nil
+	if err := files.Replace(root, files.File{Name: filepath.Base(full), Content: text}); err != nil {
+		return fmt.Errorf("%s: %w", i.File, err)
+	}
+	i.Verdict = Replaced
+	return nil
 }
 
 func (r *run) reread(ctx context.Context, i *Item, text []byte) (*manifest.Set, error) {

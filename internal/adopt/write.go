@@ -62,8 +62,8 @@ func (r *run) draftText(ctx context.Context, i *Item) (err error) {
 	if i.File != "" {
 		i.draft.Schema = r.project.SchemaAt(r.full(i.File))
 	}
-	if i.Verdict == Differs && r.opts.Diff {
-		if i.Before, i.After, err = r.inPlace(ctx, i); err != nil || i.After != nil {
+	if i.Verdict == Differs {
+		if err := r.takeValues(ctx, i); err != nil || i.InPlace {
 			return err
 		}
 		git := i.draft

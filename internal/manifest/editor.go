@@ -159,20 +159,28 @@ func peekText(n *yaml.Node) string {
 }
 
 // ReplaceIn returns the file with another document in place of the object; data is the file as it was
-// loaded. Other documents and the style of line breaks stay; comments of the object do not.
+// loaded. Other documents and the style of line breaks stay.
 func (o *Object) ReplaceIn(data, text []byte) []byte {
 	in := lines{data: data}
-	first, last := o.Line, o.Line
+	first, last := o.document(&in)
+	if documentLine().Match(in.bytes(first)) && !documentLine().Match(text) {
+		text = slices.Concat([]byte("---\n"), text)
+	}
+	return slices.Concat(data[:in.offset(first)], newSource(data).broken(text), data[in.offset(last+1):])
+}
+
+// document returns the first and the last line of the object's document: without the line of ---, unless it starts
+// there.
+func (o *Object) document(in *lines) (first, last int) {
+	first, last = o.Line, o.Line
 	for first > 0 && !documentLine().Match(in.bytes(first)) {
 		first--
 	}
-	if first == o.Line {
-		text = slices.Concat([]byte("---\n"), text) // the document starts on the line of ---
-	} else {
+	if first != o.Line {
 		first++
 	}
 	for last < in.count() && !documentLine().Match(in.bytes(last+1)) {
 		last++
 	}
-	return slices.Concat(data[:in.offset(first)], newSource(data).broken(text), data[in.offset(last+1):])
+	return first, last
 }

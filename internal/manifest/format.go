@@ -74,7 +74,7 @@ func newSource(data []byte) source {
 // broken returns a text with the line breaks of the file.
 func (s source) broken(text []byte) []byte {
 	if s.crlf {
-		return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+		return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 	}
 	return text
 }

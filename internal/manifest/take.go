@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"regexp"
@@ -13,18 +14,21 @@ import (
 	"trueup/internal/kind"
 )
 
-// WithValues returns the file with the values of a spec, canonical JSON, in place of the object's, and reports whether
-// there are any. It neither adds nor removes fields and elements, so comments and layout stay, and the result may still
-// differ from the spec. data is the file as it was loaded.
-func (o *Object) WithValues(data, spec []byte) ([]byte, bool) {
-	t := taking{editor: newEditor(o.Path, data)}
+// WithValues returns the object's document, and the same with the values of a spec, canonical JSON, in place of its own;
+// nil if there are none. It neither adds nor removes fields and elements, so comments and layout stay, and the result may
+// still differ from the spec. data is the file as it was loaded.
+func (o *Object) WithValues(data, spec []byte) (was, is []byte) {
+	in := lines{data: data}
+	first, last := o.document(&in)
+	was = bytes.Clone(data[in.offset(first):in.offset(last+1)]) // the file may be large
+	t := taking{editor: newEditor(o.Path, was)}
 	for _, doc := range t.docs {
-		if root := rootOf(doc); root != nil && root.Line == o.Line {
-			t.value(peek(root, "spec"), canon.MustDecode(spec), o.Kind.Spec())
-		}
+		t.value(peek(rootOf(doc), "spec"), canon.MustDecode(spec), o.Kind.Spec())
 	}
-	out, ok := t.apply(t.edits)
-	return out, ok && len(t.edits) > 0
+	if out, ok := t.apply(t.edits); ok && len(t.edits) > 0 {
+		return was, out
+	}
+	return was, nil
 }
 
 // taking collects the edits that write other values.
