@@ -104,7 +104,7 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 			return err
 		}
 		proven = true
-		say(doc, "a second request of the same name is rejected, %s", proof)
+		say(doc, "the platform rejects a second request of the same name, %s", proof)
 		say(doc, "from now on trueup sends a request that got no answer again under its name, while that is safe")
 		return nil
 	})
