@@ -91,7 +91,11 @@ func notices(pl *plan.Plan) []notice {
 	is := func(op plan.Op) func(plan.Item) int {
 		return func(item plan.Item) int { return oneIf(item.Op == op) }
 	}
-	add("address", " that a CDN stops serving", true, func(item plan.Item) int { return len(unservedBy(item)) })
+	stops := " that a CDN stops serving"
+	if slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return item.Happened }) {
+		stops = " that a CDN stopped serving"
+	}
+	add("address", stops, true, func(item plan.Item) int { return len(unservedBy(item)) })
 	for _, r := range kind.Risks() {
 		if r.Grave() {
 			add("change", " that "+r.Meaning(), true, func(item plan.Item) int { return item.AtStake(r) - stopping(item, r) })
