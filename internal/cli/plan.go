@@ -144,6 +144,9 @@ func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (r
 		if s.HidesLedger() {
 			doc.ExitCode = exit.NeedsPerson
 		}
+		if len(s.Loaded.Set.Tests)+len(logs) == 0 {
+			return nil
+		}
 		sides := s.Sides()
 		addTests(doc, s.Loaded, sides, opts.strict)
 		return a.weigh(doc.Plan, sides, logs)
