@@ -16,7 +16,7 @@ import (
 // The memory of a Counter has these limits, whatever it reads.
 const (
 	longestLine    = 1 << 20
-	longestAddress = 1 << 10
+	longestAddress = 1 << 9
 	mostAddresses  = 1 << 16 // or four of each class
 	mostOfClass    = 1000
 )
