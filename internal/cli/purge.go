@@ -82,7 +82,7 @@ func (a *app) checkCompose(opts compose.Options) error {
 
 func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.Env {
 	return compose.Env{
-		Options: a.config(), Loaded: l,
+		Options: a.config(), Loaded: l, Searched: a.searched(),
 		Before: sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).Past(ctx, "", true).Set, &manifest.Set{}) }),
 		Load: func(ctx context.Context, more ...manifest.Source) (project.Loaded, error) {
 			return a.load(ctx, nil, false, more...)

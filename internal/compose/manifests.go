@@ -33,7 +33,7 @@ type Known struct {
 // all about every request. It asks the platform nothing.
 func (e Env) requests(ctx context.Context, more []kind.Key, all bool) (known Known, err error) {
 	if !e.Project.Exists() && !e.Sandbox {
-		known.View.Problem, known.View.Fix = "there is no trueup.yaml, so trueup knows none", "run trueup init, or try --sandbox"
+		known.View.Problem, known.View.Fix = "there is no trueup.yaml "+e.Searched+", so trueup knows none", "run trueup init, or try --sandbox"
 		return known, nil
 	}
 	keys := slices.Clone(more)

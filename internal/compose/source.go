@@ -61,6 +61,8 @@ func (o Options) Check() error {
 type Env struct {
 	config.Options
 	project.Loaded
+	// Searched says where the project was looked for.
+	Searched string
 	// Before returns the manifests that this change edits or removes, as the base of the branch has them.
 	Before func() *manifest.Set
 	// Load reads the manifests of the project with more beside them.
