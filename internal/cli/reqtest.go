@@ -81,7 +81,7 @@ func (a *app) loadTests(ctx context.Context, paths []string) (project.Loaded, er
 
 // runTests runs the request tests on the CDNs of git, and adds failures to the findings.
 func runTests(doc *report.Document, l project.Loaded, sides []served.Side, severity diag.Severity) {
-	opts := reqtest.Options{Git: sides[0].Catalog, Readings: route.Readings()}
+	opts := reqtest.Options{Git: sides[0].Catalog, Readings: route.ReadingsOf(l.Project.Platform.Precedence)}
 	if len(sides) > 1 {
 		opts.Live = sides[1].Catalog
 	}

@@ -69,7 +69,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 		return doc, err
 	}
 	var result served.Result
-	rules := route.Readings()
+	rules := route.ReadingsOf(l.Project.Platform.Precedence)
 	if len(logs) > 0 {
 		_, end := a.beginPhase("reading logs")
 		result, err = traffic.Ask(sides, logs, rules)

@@ -61,7 +61,7 @@ func (p *Planner) advise(out *Plan, ops map[kind.Key]Op) {
 // ownRules runs the rules that need more than the manifest, and says what a patch does to requests.
 func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
 	if s, ok := a.sitesOf(o, it); ok {
-		change := route.Compare(s.before, s.after)
+		change := route.Compare(s.before, s.after, route.ReadingsOf(a.in.Project.Platform.Precedence)...)
 		it.Answers = answers(s, change)
 		return a.unpurged(o, it, change)
 	}

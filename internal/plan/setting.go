@@ -19,7 +19,10 @@ type Project struct {
 	Manifests  []string       `json:"manifests"`
 	Ledger     LedgerSettings `json:"ledger"`
 	Purge      PurgeSettings  `json:"purge"`
-	Overrides  []Override     `json:"overrides"`
+	Platform   struct {
+		Precedence string `json:"precedence"`
+	} `json:"platform"`
+	Overrides []Override `json:"overrides"`
 	// Path is the file as the user knows it. It is empty if there is no project.
 	Path string `json:"-"`
 }
@@ -104,6 +107,7 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 			"manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "),
 			"trueup reads other files: an object whose file it no longer reads looks removed from git",
 		},
+		{"platform.precedence", was.Platform.Precedence, now.Platform.Precedence, "trueup takes this to be the location that serves a request"},
 		{"purge.deprecatedURL", was.Purge.DeprecatedURL, now.Purge.DeprecatedURL, purges},
 		{"purge.duplicate", was.Purge.Duplicate.String(), now.Purge.Duplicate.String(), purges},
 		{"purge.wait", was.Purge.Wait, now.Purge.Wait, purges},

@@ -191,7 +191,7 @@ func (p Project) Check() error {
 	if p.APIVersion != "trueup/v1" || p.Kind != "Project" {
 		return errors.New("not a project file: write apiVersion: trueup/v1 and kind: Project")
 	}
-	if err := CheckWorkspace(p.Workspace); err != nil {
+	if err := cmp.Or(CheckWorkspace(p.Workspace), checkPrecedence(p.Platform.Precedence)); err != nil {
 		return err
 	}
 	if len(p.Manifests) > maxEntries || len(p.Overrides) > maxEntries {

@@ -16,6 +16,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
+	"trueup/internal/route"
 )
 
 const usualWait = time.Minute
@@ -41,6 +42,13 @@ func (p Project) Duplicate() api.Duplicate {
 		d.Body, _ = regexp.Compile(pattern) // Check refuses a wrong one
 	}
 	return d
+}
+
+func checkPrecedence(name string) error {
+	if known := route.Precedences(); name != "" && !slices.Contains(known, name) {
+		return fmt.Errorf("platform.precedence is %.60q: write %s", name, strings.Join(known, ", or "))
+	}
+	return nil
 }
 
 // checkPurge returns an error that starts with the name of the field.

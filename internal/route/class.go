@@ -37,8 +37,29 @@ type Class struct {
 	Before, After Winners
 }
 
+// Precedences returns the names of the readings in trueup.yaml.
+func Precedences() []string { return []string{"first-in-list", "longest-path", "longest-host"} }
+
+// ReadingsOf returns the reading of a name, or all.
+func ReadingsOf(precedence string) []Reading {
+	if at := slices.Index(Precedences(), precedence); at >= 0 {
+		return []Reading{Reading(at)}
+	}
+	return Readings()
+}
+
 // Winners has the location that serves a request under each reading, or nil for none.
 type Winners [readings]*Location
+
+// Under returns the winners if only some readings are possible: the others then have the winner of the first.
+func (w Winners) Under(possible []Reading) Winners {
+	for r := range w {
+		if !slices.Contains(possible, Reading(r)) && len(possible) > 0 {
+			w[r] = w[possible[0]]
+		}
+	}
+	return w
+}
 
 // Plain reports whether requests are served alike under every reading.
 func (w Winners) Plain() bool {

@@ -20,8 +20,8 @@ type Change struct {
 // maxListed is how many classes of each severity a Change lists.
 const maxListed = 5000
 
-// Compare returns the Change from one site to another.
-func Compare(before, after *Site) Change {
+// Compare returns the Change from one site to another, under the possible readings, or under all.
+func Compare(before, after *Site, possible ...Reading) Change {
 	var c Change
 	for f := range siteFacets {
 		if before.Facets[f] != after.Facets[f] {
@@ -36,11 +36,12 @@ func Compare(before, after *Site) Change {
 		t := m.tree(host, memory)
 		all := t.nodes(host)
 		for _, i := range all {
-			if s := severity(t[i].before, t[i].after); s != Unchanged {
+			if s := severity(t[i].before.Under(possible), t[i].after.Under(possible)); s != Unchanged {
 				differ = append(differ, i)
 			}
 		}
 		for _, class := range t.classes(host, differ) {
+			class.Before, class.After = class.Before.Under(possible), class.After.Under(possible)
 			if s := class.Severity(); len(found[s]) < maxListed {
 				found[s] = append(found[s], class)
 			} else {

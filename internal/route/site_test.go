@@ -199,7 +199,7 @@ func TestCost(t *testing.T) {
 			after.Locations[n-1].Behaviour[EdgeTTL].Text = "1"
 			return testing.AllocsPerRun(1, func() { Compare(before, after) })
 		}
-		if ratio := cost(1000) / cost(500); ratio > 2.2 {
+		if ratio := cost(1000) / cost(500); ratio > 2.5 {
 			t.Errorf("%s: %.1f times as much", name, ratio)
 		}
 	}
