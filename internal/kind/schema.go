@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/canon"
 	"trueup/schemas"
@@ -72,15 +73,23 @@ func SchemaNamed(name string) (file string, schema []byte, ok bool) {
 	return file, schema, err == nil
 }
 
-// OwnFiles returns the names of the formats of files that users write for trueup.
-func OwnFiles() []string { return []string{"config", "project", "requesttest"} }
+// tableOfOwnFiles have the fields of the files that users write for trueup.
+var tableOfOwnFiles = map[string]func() *Field{"config": ownFile("config"), "project": ownFile("project"), "requesttest": ownFile("requesttest")}
 
-// OwnFile returns the fields of one of OwnFiles.
+func ownFile(name string) func() *Field {
+	return sync.OnceValue(func() *Field { return mustParse(name + schemaEnding) })
+}
+
+// OwnFiles returns the names of the formats of files that users write for trueup.
+func OwnFiles() []string { return slices.Sorted(maps.Keys(tableOfOwnFiles)) }
+
+// OwnFile returns the fields of one of OwnFiles; do not change them.
 func OwnFile(name string) (*Field, bool) {
-	if !slices.Contains(OwnFiles(), name) {
+	fields, ok := tableOfOwnFiles[name]
+	if !ok {
 		return nil, false
 	}
-	return mustParse(name + schemaEnding), true
+	return fields(), true
 }
 
 // node is a schema in a schema: those below it, and the members of the JSON object that are none.
