@@ -315,7 +315,7 @@ func exampleTests() *reqtest.Result {
 			Name: "static files", URL: "https://shop.example.com/static/a", File: "manifests/shop.test.yaml", Line: 8, Column: 12, Result: reqtest.Failed,
 			Failures: []reqtest.Failure{
 				{Field: "spec.tests[1].expect.cached", Line: 10, Column: 17, What: "cached", Expected: "1h", Got: []reqtest.Answer{first, longest}},
-				{Field: "spec.tests[1].expect.level", Line: 11, Column: 16, What: "level", Expected: "standard", Got: []reqtest.Answer{{Value: "not set", Location: "/*", File: "manifests/shop.yaml", Line: 8}}},
+				{Field: "spec.tests[1].expect.level", Line: 11, Column: 16, What: "level", Expected: "standard", Got: []reqtest.Answer{{Readings: []string{"first in the list", "longest path", "longest host"}, Value: "not set", Location: "/*", File: "manifests/shop.yaml", Line: 8}}},
 			},
 		},
 		{
