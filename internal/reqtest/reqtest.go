@@ -124,7 +124,7 @@ func (f Failure) fix() string {
 	case f.Problem != "":
 		return "correct the URL or the manifests"
 	case len(f.Got) > 1:
-		return "change the locations so that only one matches"
+		return "change the locations so that only one matches, or set platform.precedence in trueup.yaml if you know which wins"
 	}
 	return "correct the CDN or the test: trueup test --update writes what the CDN does into the test"
 }
