@@ -74,6 +74,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, LedgerProblem: s,
 			Settings: []plan.Setting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.Hidden{{Key: k, Path: s, Git: v, Live: v}}}},
 			Target:   plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
+			Traffic:  &plan.Traffic{Logs: []accesslog.Log{{Name: s}}, Weight: plan.Weight{Requests: int64(n)}},
 		},
 		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.Outcome{{
 			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
