@@ -28,6 +28,11 @@ type Answers struct {
 	Traffic *Weight `json:"traffic,omitempty"`
 }
 
+// none reports whether it is proven that every request is answered as before.
+func (a *Answers) none() bool {
+	return a != nil && a.Changed == 0 && len(a.Site) == 0 && len(a.Unclear) == 0
+}
+
 // RequestGroup is a class of requests that changes, or the same class of several hosts.
 type RequestGroup struct {
 	// Hosts are names or *.NAME; none means all hosts that no location with a host matches.

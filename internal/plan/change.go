@@ -112,7 +112,8 @@ func causeOf(c merge.Class) Cause { return tableOfClasses[c].cause }
 // IsShown reports whether every report shows a change of the class. The others need no request.
 func IsShown(c merge.Class) bool { return !tableOfClasses[c].unsent }
 
-// Weigh fills in the risk of each change and object, which follows from the schema and the plan.
+// Weigh fills in the risk of each change and object, which follows from the schema, and from what the plan
+// does to requests.
 func (p *Plan) Weigh() {
 	for i := range p.Items {
 		it := &p.Items[i]
@@ -129,6 +130,9 @@ func (p *Plan) Weigh() {
 				c.Risk = at.RiskOf(c.Desired, c.Live)
 			default:
 				c.Risk = at.RiskOf(c.Live, c.Desired)
+			}
+			if c.Risk == kind.RiskServes && it.Answers.none() {
+				c.Risk = kind.NoRisk
 			}
 		}
 		it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))

@@ -41,6 +41,25 @@ func TestRiskOfLines(t *testing.T) {
 	}
 }
 
+// TestRiskOfOrder: the order of locations serves other content only if some rule of precedence selects another one.
+func TestRiskOfOrder(t *testing.T) {
+	for _, row := range []struct {
+		from, to string
+		want     kind.Risk
+	}{
+		{`{path: /x*, cache: {edgeTTL: "1"}}, {path: /y*}`, `{path: /y*}, {path: /x*, cache: {edgeTTL: "1"}}`, kind.NoRisk},
+		{`{path: /x*, cache: {edgeTTL: "1"}}, {path: /xy*}`, `{path: /xy*}, {path: /x*, cache: {edgeTTL: "1"}}`, kind.RiskServes},
+		{`{path: /x*, cache: {edgeTTL: "1"}}, {path: /xy*, cache: {edgeTTL: "1"}}`, `{path: /xy*, cache: {edgeTTL: "1"}}, {path: /x*, cache: {edgeTTL: "1"}}`, kind.NoRisk},
+		{`{path: /x*, note: a}, {path: /x*z*}`, `{path: /x*z*}, {path: /x*, note: a}`, kind.RiskServes}, // unclear which requests match
+	} {
+		live, desired := `{hostname: h.example.com, locations: [`+row.from+`]}`, `{hostname: h.example.com, locations: [`+row.to+`]}`
+		it := git(t, cdn("shop", desired)).has(shop, live).applied(shop, live).item(shop)
+		if it.Op != plan.Patch || it.Risk != row.want {
+			t.Errorf("%s → %s: %s of risk %q, want %q", row.from, row.to, it.Op, it.Risk, row.want)
+		}
+	}
+}
+
 // TestRiskOfObjects has what is made, posted and deleted.
 func TestRiskOfObjects(t *testing.T) {
 	var many []string

@@ -25,19 +25,20 @@ func answerNotes(item plan.Item, opts Options) []note {
 		return nil
 	}
 	lines := []safe{safetext.F("requests: %s", headOf(a))}
-	groups, rest := a.Groups, a.More
-	if opts.Brief && len(groups) > maxClasses+1 {
-		for _, g := range groups[maxClasses:] {
+	all, rest := alikes(a.Groups), a.More
+	if opts.Brief && len(all) > maxClasses+1 {
+		for _, g := range slices.Concat(all[maxClasses:]...) {
 			rest += max(1, len(g.Hosts))
 		}
-		groups = groups[:maxClasses]
+		all = all[:maxClasses]
 	}
 	plain := !slices.ContainsFunc(a.Groups, func(g plan.RequestGroup) bool { return !slices.Equal(g.Hosts, []string{a.Hostname}) })
-	for _, g := range groups {
+	for _, groups := range all {
+		hosts := groups[0].Hosts
 		if plain { // no other host changes
-			g.Hosts = nil
+			hosts = nil
 		}
-		lines = append(lines, safetext.F("%s: %s%s", requestsOf(g), effectOn(g), weightOf(g, a.Traffic)))
+		lines = append(lines, answerLine(groups, hosts, a.Traffic))
 	}
 	if rest > a.More {
 		lines = append(lines, safetext.F("and %s; -v lists them", classCount(rest)))
@@ -88,18 +89,49 @@ func weightOf(g plan.RequestGroup, all *plan.Weight) safe {
 
 func classCount(n int) safe { return clean(diag.Plural(n, "class", "classes")) }
 
+// alikes joins the classes of the same hosts that are no longer served, or served for the first time.
+func alikes(groups []plan.RequestGroup) (all [][]plan.RequestGroup) {
+	for _, g := range groups {
+		if n := len(all); n > 0 && g.Effect != plan.Answered && g.Traffic == nil {
+			if last := all[n-1][0]; last.Effect == g.Effect && slices.Equal(last.Hosts, g.Hosts) {
+				all[n-1] = append(all[n-1], g)
+				continue
+			}
+		}
+		all = append(all, []plan.RequestGroup{g})
+	}
+	return all
+}
+
+// answerLine says what happens to the requests of classes that are alike.
+func answerLine(groups []plan.RequestGroup, hosts []string, all *plan.Weight) safe {
+	if len(groups) == 1 {
+		return safetext.F("%s: %s%s", requestsOf(groups[0], hosts), effectOn(groups[0]), weightOf(groups[0], all))
+	}
+	var patterns []string
+	for _, g := range groups {
+		patterns = append(patterns, g.Pattern)
+	}
+	return safetext.F("%s: %s", ofHosts(firstOf(patterns), hosts), tableOfEffects[groups[0].Effect])
+}
+
 // requestsOf names a class: its hosts, its pattern without the exceptions, and an example if it has any.
-func requestsOf(g plan.RequestGroup) safe {
-	name := clean(g.Pattern).Cut(maxPath)
-	if len(g.Hosts) == 1 {
-		name = safetext.F("%s%s", clean(g.Hosts[0]).Cut(maxName), name)
-	} else if len(g.Hosts) > 1 {
-		name = safetext.F("%s of %s", name, firstOf(g.Hosts))
+func requestsOf(g plan.RequestGroup, hosts []string) safe {
+	name := ofHosts(clean(g.Pattern).Cut(maxPath), hosts)
+	if len(hosts) == 1 {
+		name = safetext.F("%s%s", clean(hosts[0]).Cut(maxName), clean(g.Pattern).Cut(maxPath))
 	}
 	if len(g.Except) == 0 {
 		return name
 	}
 	return safetext.F("%s except %s, such as %s", name, firstOf(g.Except), clean(g.Example).Cut(maxPath))
+}
+
+func ofHosts(patterns safe, hosts []string) safe {
+	if len(hosts) == 0 {
+		return patterns
+	}
+	return safetext.F("%s of %s", patterns, firstOf(hosts))
 }
 
 func firstOf(names []string) safe {
@@ -130,12 +162,16 @@ func effectOn(g plan.RequestGroup) safe {
 	return safetext.F("depends on the platform: %s", safetext.Join(texts, "; "))
 }
 
+var tableOfEffects = map[plan.AnswerEffect]safe{
+	plan.Unserved: clean("no longer served"), plan.ServedFirst: clean("served for the first time"),
+}
+
 func change(effect plan.AnswerEffect, a plan.Answer) safe {
 	switch before, after := clean(a.Before).Cut(maxPath), clean(a.After).Cut(maxPath); {
 	case effect == plan.Unserved:
-		return safetext.F("no longer served; before, %s", before)
+		return safetext.F("%s; before, %s", tableOfEffects[effect], before)
 	case effect == plan.ServedFirst:
-		return safetext.F("served for the first time: %s", after)
+		return safetext.F("%s: %s", tableOfEffects[effect], after)
 	case len(a.Differences) > 0:
 		return differences(a.Differences)
 	}
