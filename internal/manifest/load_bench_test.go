@@ -125,7 +125,7 @@ func BenchmarkSet(b *testing.B) {
 	}
 }
 
-// BenchmarkSchema is the check of a usual manifest.
+// BenchmarkSchema is the check of a usual manifest, and a validator.
 func BenchmarkSchema(b *testing.B) {
 	var c converter
 	var doc map[string]any
@@ -135,12 +135,23 @@ func BenchmarkSchema(b *testing.B) {
 		doc, _ = c.value(n.Content[0], n.Content[0], nil).(map[string]any)
 	})
 	k, _ := kind.ForEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
-	b.ReportAllocs()
-	for b.Loop() {
-		if !accepts(doc, k.Root()) {
-			b.Fatal("the benchmark's manifest is not accepted")
+	schema := compile(k.SchemaFile, k.Schema())
+	b.Run("check", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if !accepts(doc, k.Root()) {
+				b.Fatal("the benchmark's manifest is not accepted")
+			}
 		}
-	}
+	})
+	b.Run("validator", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := schema.Validate(doc); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 // BenchmarkWrite writes manifests of many locations.

@@ -1,19 +1,46 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
-// accepts reports whether a field accepts a value: most manifests are valid, and need no walk that knows where it
-// is. null means "must be absent", so a null member counts as absent.
+// validators compile the schema of each kind when an object is first rejected.
+var validators = sync.OnceValue(func() map[*kind.Kind]func() *jsonschema.Schema {
+	v := map[*kind.Kind]func() *jsonschema.Schema{}
+	for _, k := range kind.Documents() {
+		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compile(k.SchemaFile, k.Schema()) })
+	}
+	return v
+})
+
+// compile compiles a schema of the program, and panics if it can't. It loads no other document: a
+// schema must not make this program read a file or an address.
+func compile(name string, schema []byte) *jsonschema.Schema {
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	c.LoadURL = func(url string) (io.ReadCloser, error) { return nil, fmt.Errorf("%s is not embedded", url) }
+	if err := c.AddResource("trueup:///"+name, bytes.NewReader(schema)); err != nil {
+		panic(fmt.Sprintf("schema %s: %v", name, err))
+	}
+	return c.MustCompile("trueup:///" + name)
+}
+
+// accepts reports whether a field accepts a value. Valid manifests need no validator then, which takes
+// a hundred times as long. null means "must be absent", so a null member counts as absent.
 func accepts(v any, f *kind.Field) bool {
 	if f == nil {
 		return true
@@ -46,59 +73,83 @@ func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 	if accepts(doc, k.Root()) {
 		return
 	}
-	s := &schemaErrors{file: w.file, failed: map[string]bool{}}
+	s := &schemaErrors{file: w.file, doc: doc, root: k.Root(), failed: map[string]bool{}}
 	for _, x := range w.file.findings[w.file.from:] {
 		if x.Severity == diag.Error {
 			s.failed[x.Field] = true
 		}
 	}
-	s.check("", doc, k.Root())
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](validators()[k]().Validate(s.doc)); ok {
+		s.leaves(invalid)
+	}
 }
 
-// schemaErrors has a finding for each value that its field does not accept.
+// schemaErrors turns the validator's errors into findings.
 type schemaErrors struct {
 	file *file
+	doc  any
+	root *kind.Field
 	// failed are the fields that already have an error.
 	failed map[string]bool
 }
 
-func (s *schemaErrors) check(path string, v any, f *kind.Field) {
-	if f == nil {
-		return
+func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
+	for _, cause := range e.Causes {
+		s.leaves(cause)
 	}
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	if f.Type != kind.AnyType && f.Type != typeOf(v) {
-		s.wrongType(path, name, v, f)
-		return
-	}
-	switch t := v.(type) {
-	case map[string]any:
-		s.checkMembers(path, t, f)
-	case []any:
-		if len(t) < f.MinItems {
-			s.report(path, name+" has no element", exampleFix(name, f))
-		}
-		for i, e := range t {
-			s.check(element(path, i), e, f.Item)
-		}
-	case string:
-		if f.Enum != nil && !slices.Contains(f.Enum, t) {
-			s.wrongText(path, name, t, f)
-		} else if len(t) < f.MinLength {
-			s.report(path, name+" is empty", exampleFix(name, f))
-		}
+	if len(e.Causes) == 0 {
+		s.leaf(e)
 	}
 }
 
-func (s *schemaErrors) checkMembers(path string, object map[string]any, f *kind.Field) {
-	for _, name := range f.Names {
-		below, at := f.Fields[name], child(path, name)
-		if member := object[name]; member != nil {
-			s.check(at, member, below)
-		} else if below.Required {
-			s.report(at, at+" is missing", exampleFix(name, below))
+func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
+	path, v, f := s.resolve(e.InstanceLocation)
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	if v == nil && !strings.HasSuffix(path, "]") { // null means that a member must be absent
+		s.missing(path, name, f)
+		return
+	}
+	switch e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:] {
+	case "required":
+		members, _ := v.(map[string]any)
+		for _, name := range f.Names {
+			if members[name] == nil {
+				s.missing(child(path, name), name, f.Fields[name])
+			}
+		}
+	case "type":
+		s.wrongType(path, name, v, f)
+	case "const", "enum":
+		s.wrongText(path, name, scalarText(v), f)
+	case "minLength":
+		s.report(path, name+" is empty", exampleFix(name, f))
+	case "minItems":
+		s.report(path, name+" has no element", exampleFix(name, f))
+	default:
+		s.report(path, name+": "+e.Message, exampleFix(name, f))
+	}
+}
+
+func (s *schemaErrors) missing(path, name string, f *kind.Field) {
+	if f.Required {
+		s.report(path, path+" is missing", exampleFix(name, f))
+	}
+}
+
+// resolve follows a JSON pointer through document and schema.
+func (s *schemaErrors) resolve(pointer string) (path string, v any, f *kind.Field) {
+	v, f = s.doc, s.root
+	for _, token := range strings.Split(pointer, "/")[1:] {
+		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		switch t := v.(type) {
+		case map[string]any:
+			path, v, f = child(path, token), t[token], f.Fields[token]
+		case []any:
+			i, _ := strconv.Atoi(token)
+			path, v, f = element(path, i), t[i], f.Item
 		}
 	}
+	return path, v, f
 }
 
 func (s *schemaErrors) wrongType(path, name string, v any, f *kind.Field) {

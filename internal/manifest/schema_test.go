@@ -1,13 +1,18 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -76,15 +81,29 @@ func spoil(t *rapid.T, v any) any {
 	return v
 }
 
-// validator compiles the schema of a kind, which refers to nothing outside itself.
-func validator(t *testing.T, k *kind.Kind) *jsonschema.Schema {
-	t.Helper()
-	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
-	if err := c.AddResource("trueup:///"+k.SchemaFile, bytes.NewReader(k.Schema())); err != nil {
+// TestSchemaReferencesStayInside: a schema that refers to a file or an address is not compiled, and
+// nothing is asked for.
+func TestSchemaReferencesStayInside(t *testing.T) {
+	var asked atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer web.Close()
+	file := filepath.Join(t.TempDir(), "s.json")
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return c.MustCompile("trueup:///" + k.SchemaFile)
+	for _, ref := range []string{web.URL + "/s.json", "file://" + file, file, "s.json", "../s.json"} {
+		func() {
+			defer func() {
+				if problem := fmt.Sprint(recover()); !strings.Contains(problem, "is not embedded") {
+					t.Errorf("%s: %s", ref, problem)
+				}
+			}()
+			compile("x.json", fmt.Appendf(nil, `{"$ref": %q}`, ref))
+		}()
+	}
+	if asked.Load() > 0 {
+		t.Error("an address was asked for a schema")
+	}
 }
 
 // rejected returns the fields that the schema of a kind rejects, says a validator that knows no code of ours.
@@ -131,7 +150,7 @@ func rejected(schema *jsonschema.Schema, k *kind.Kind, doc map[string]any) []str
 // validator rejects has a finding.
 func TestFindingsAreTheValidators(t *testing.T) {
 	for k, docs := range trees(t) {
-		schema := validator(t, k)
+		schema := validators()[k]()
 		agree := func(t rapid.TB, doc map[string]any) (valid bool) {
 			version, _ := doc["apiVersion"].(string)
 			name, _ := doc["kind"].(string)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -41,21 +40,13 @@ func Run(env cli.Env) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	env.Hurry = HandleSignals(cancel)
-	// The garbage collector lets the heap grow by the size of what is live. A small run ends before the first
-	// collection. From then on a ballast, which is never touched and so takes no memory, makes collections rarer.
-	var ballast []byte
-	debug.SetGCPercent(900)
-	runtime.AddCleanup(new(collected), func(size int) {
-		ballast = make([]byte, size)
-		debug.SetGCPercent(100)
-	}, 16<<20)
+	// The garbage collector lets the heap grow by the size of what is live: with this ballast, which is never touched
+	// and so takes no memory, a small run hardly collects.
+	ballast := make([]byte, 16<<20)
 	code := cli.Main(ctx, os.Args[1:], env)
 	runtime.KeepAlive(ballast)
 	return code
 }
-
-// collected is gone after the first collection.
-type collected struct{ _ *byte }
 
 // HandleSignals handles the signals that end a process. The first one calls cancel, after which
 // a run starts nothing new. The second closes the returned channel, which gives up requests in

@@ -58,33 +58,8 @@ func (n notice) More(shown int) int { return max(0, len(n.Keys)-shown) }
 func notices(pl *plan.Plan) []notice {
 	var out []notice
 	add := func(noun, rest string, grave bool, count func(plan.Item) int) {
-		n, total := notice{grave: grave}, 0
-		for _, item := range pl.Items {
-			here := count(item)
-			if here == 0 {
-				continue
-			}
-			total += here
-			name := titled(item.Key)
-			switch noun {
-			case "purge":
-				name = safetext.Join(safetext.Filled(name, invalidated(item.Purge)), ": ")
-			case "address":
-				name = safetext.F("%s: %s", name, limited(cleanAll(unservedBy(item)), ", "))
-			}
-			n.Keys, n.Names = append(n.Keys, item.Key), append(n.Names, name)
-		}
-		switch noun {
-		case "":
-			n.Title = safetext.F("%d%s", total, rest)
-		case "removal":
-			n.Title = removals(pl.Items)
-		case "address":
-			n.Title = safetext.F("%s%s", clean(diag.Plural(total, noun, "addresses")), rest)
-		default:
-			n.Title = safetext.F("%s%s", safetext.Count(total, noun), rest)
-		}
-		if total > 0 {
+		if n := noticeOf(pl, noun, rest, count); n.Keys != nil {
+			n.grave = grave
 			out = append(out, n)
 		}
 	}
@@ -109,6 +84,37 @@ func notices(pl *plan.Plan) []notice {
 	add("change", " outside git", false, caused(plan.FromDrift))
 	add("value", " not kept by the server", false, caused(plan.FromRefusal))
 	return out
+}
+
+// noticeOf counts things of a noun.
+func noticeOf(pl *plan.Plan, noun, rest string, count func(plan.Item) int) (n notice) {
+	total := 0
+	for _, item := range pl.Items {
+		here := count(item)
+		if here == 0 {
+			continue
+		}
+		total += here
+		name := titled(item.Key)
+		switch noun {
+		case "purge":
+			name = safetext.Join(safetext.Filled(name, invalidated(item.Purge)), ": ")
+		case "address":
+			name = safetext.F("%s: %s", name, limited(cleanAll(unservedBy(item)), ", "))
+		}
+		n.Keys, n.Names = append(n.Keys, item.Key), append(n.Names, name)
+	}
+	switch noun {
+	case "":
+		n.Title = safetext.F("%d%s", total, rest)
+	case "removal":
+		n.Title = removals(pl.Items)
+	case "address":
+		n.Title = safetext.F("%s%s", clean(diag.Plural(total, noun, "addresses")), rest)
+	default:
+		n.Title = safetext.F("%s%s", safetext.Count(total, noun), rest)
+	}
+	return n
 }
 
 // unservedBy returns what a CDN stops serving.
