@@ -103,13 +103,17 @@ func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
 }
 
 func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
+	keyword := e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
 	path, v, f := s.resolve(e.InstanceLocation)
+	if f == nil || f.Type == kind.AnyType || keyword == "additionalProperties" {
+		return // rules say what these accept
+	}
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	if v == nil && !strings.HasSuffix(path, "]") { // null means that a member must be absent
 		s.missing(path, name, f)
 		return
 	}
-	switch e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:] {
+	switch keyword {
 	case "required":
 		members, _ := v.(map[string]any)
 		for _, name := range f.Names {
@@ -136,10 +140,13 @@ func (s *schemaErrors) missing(path, name string, f *kind.Field) {
 	}
 }
 
-// resolve follows a JSON pointer through document and schema.
+// resolve follows a JSON pointer through document and schema. The field is nil for what the schema does not list.
 func (s *schemaErrors) resolve(pointer string) (path string, v any, f *kind.Field) {
 	v, f = s.doc, s.root
 	for _, token := range strings.Split(pointer, "/")[1:] {
+		if f == nil {
+			break
+		}
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 		switch t := v.(type) {
 		case map[string]any:
