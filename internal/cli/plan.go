@@ -65,6 +65,7 @@ func (a *app) withPlan(
 	if err != nil {
 		return doc, err
 	}
+	opts.Whole = len(l.Set.Tests)+len(opts.logs) > 0 // they ask for any hostname
 	s, err := reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, opts.Options)
 	if err != nil {
 		return doc, err
