@@ -96,6 +96,18 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestOddHosts has hosts that no request can have: one must not pass for another host and path.
+func TestOddHosts(t *testing.T) {
+	for _, host := range []string{"h/a", "a b.h", "[.h", "h]", "a@h", "a:b:1", "h?", "h%41", `h\\`, `h\n`} {
+		c := NewCounter(byHost("h"))
+		log := fmt.Sprintf("{\"host\":\"%s\",\"url\":\"/b\"}\n{\"host\":\"h\",\"url\":\"/a/b\"}\n{\"host\":\"[::1]\",\"url\":\"/\"}", host)
+		out, err := c.Read(strings.NewReader(log), "")
+		if err != nil || out.Unread != (Lines{Count: 1, First: 1}) || out.Requests != 2 || c.Classes(1)[0].Requests != 1 {
+			t.Errorf("%s: %+v %+v %v", host, out, c.Classes(1), err)
+		}
+	}
+}
+
 // TestObjects compares the reader of JSON with encoding/json.
 func TestObjects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

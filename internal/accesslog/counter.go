@@ -117,7 +117,7 @@ func (c *Counter) line(out *Log, p *parser, n int64, line []byte, tooLong bool, 
 	r, found := p.parse(line)
 	switch {
 	case r.comment:
-	case !found || tooLong:
+	case !found || tooLong || !isHost(r.host):
 		out.Unread.add(n)
 	case len(r.host) == 0 && host == "":
 		out.NoHost.add(n)

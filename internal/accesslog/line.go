@@ -212,3 +212,11 @@ func withoutPort(host []byte) []byte {
 	}
 	return host
 }
+
+// isHost reports whether a text may be a hostname or an address in brackets, or is empty.
+func isHost(text []byte) bool {
+	if len(text) > 1 && text[0] == '[' && text[len(text)-1] == ']' {
+		return true
+	}
+	return bytes.IndexFunc(text, func(c rune) bool { return c <= ' ' || strings.ContainsRune("\"#%/:<>?@[\\]^`{|}\x7f", c) }) < 0
+}

@@ -3,6 +3,7 @@ package traffic
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"trueup/internal/route"
 	"trueup/internal/served"
@@ -22,9 +23,8 @@ func Ask(sides []served.Side, logs []Log, rules []route.Reading) (r served.Resul
 		if len(c.traffic.Addresses) > 0 {
 			address = c.traffic.Addresses[0].Address
 		}
-		if urls[i], err = served.ParseURL("https://" + address); err != nil {
-			return r, err
-		}
+		host, path, _ := strings.Cut(address, "/")
+		urls[i] = served.URL{Request: route.Request{Host: host, Path: "/" + path}, Text: "https://" + address}
 	}
 	if r, err = served.Ask(sides, urls, rules); err != nil {
 		return r, err

@@ -94,6 +94,17 @@ func TestWeigh(t *testing.T) {
 	})
 }
 
+// TestAskOdd asks for what a URL can't have.
+func TestAskOdd(t *testing.T) {
+	site := route.Read(map[string]any{"hostname": "h", "locations": []any{map[string]any{"path": "/*", "host": "*.h", "upstream": "o"}}})
+	log := "a.h 1 - - [t] \"GET /%zz HTTP/1.1\" 200\n{\"host\":\"a b.h\",\"url\":\"/\"}\n{\"host\":\"[.h\",\"url\":\"/\"}\n"
+	open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil }
+	r, err := Ask(sides(site, site), []Log{{Name: "log", Open: open}}, route.Readings())
+	if err != nil || len(r.Requests) != 1 || r.Requests[0].Traffic.Requests != 1 || r.Logs[0].Unread.Count != 2 {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
 func TestParseLog(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"access.log": {"access.log", ""}, "www.example.com=access.log": {"access.log", "www.example.com"}, "H-1=-": {"-", "H-1"},
