@@ -49,14 +49,16 @@ func (l *Location) Describe(f Facet) string {
 	case f == Host && v.Text == "":
 		return "any"
 	case f == Origin:
-		return origin(v, false)
+		return origin(v, false, nil)
 	}
 	return words(v.Tree())
 }
 
 // Servers returns the servers of the location as host:port, sorted. It is empty if the upstream is not listed.
-func (l *Location) Servers() (servers []string) {
-	for _, m := range objects(l.Behaviour[Origin].Tree()) {
+func (l *Location) Servers() []string { return l.Behaviour[Origin].servers() }
+
+func (v Value) servers() (servers []string) {
+	for _, m := range objects(v.Tree()) {
 		for _, s := range objects(m["servers"]) {
 			servers = append(servers, address(s))
 		}
@@ -67,8 +69,8 @@ func (l *Location) Servers() (servers []string) {
 
 const overScheme = " over " // between servers and their scheme
 
-// origin describes an Origin. It has the weights of servers if they are not all equal.
-func origin(v Value, weighted bool) string {
+// origin describes an Origin, the servers that stay first. It has their weights if they are not all equal.
+func origin(v Value, weighted bool, stay []string) string {
 	if v.Text == "" {
 		return "no upstream"
 	}
@@ -80,14 +82,20 @@ func origin(v Value, weighted bool) string {
 	for i, u := range upstreams {
 		servers := objects(u["servers"])
 		weighted := weighted || slices.ContainsFunc(servers, func(s map[string]any) bool { return s["weight"] != servers[0]["weight"] })
-		names := make([]string, len(servers))
-		for j, s := range servers {
-			names[j] = address(s)
-			if weighted {
-				names[j] += " weight " + words(s["weight"])
+		var staying, others []string
+		for _, s := range servers {
+			name, names := address(s), &others
+			if slices.Contains(stay, name) {
+				names = &staying
 			}
+			if weighted {
+				name += " weight " + words(s["weight"])
+			}
+			*names = append(*names, name)
 		}
-		slices.Sort(names)
+		slices.Sort(staying)
+		slices.Sort(others)
+		names := append(staying, others...)
 		texts[i] = cmp.Or(strings.Join(names, ", "), "no servers")
 		if u["scheme"] != nil {
 			texts[i] += overScheme + words(u["scheme"])
@@ -186,9 +194,9 @@ func Differences(before, after *Location) (out []Difference) {
 
 // origins describes two Origins without what they share: the weights, or the scheme.
 func origins(a, b Value) (was, is string) {
-	was, is = origin(a, false), origin(b, false)
+	was, is = origin(a, false, b.servers()), origin(b, false, a.servers())
 	if was == is {
-		was, is = origin(a, true), origin(b, true)
+		was, is = origin(a, true, b.servers()), origin(b, true, a.servers())
 	}
 	if at := strings.LastIndex(was, overScheme); at >= 0 && strings.HasSuffix(is, was[at:]) {
 		was, is = was[:at], strings.TrimSuffix(is, was[at:])

@@ -2,6 +2,7 @@ package route
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -49,6 +50,36 @@ func TestDifferencesInWords(t *testing.T) {
 	if got := before.Differences(after); !slices.Equal(got, []Difference{{"TLS forced", "not set", "true"}, {"firewall", "off", "on"}}) {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestServersThatStayAreFirst: a server that stays does not seem to move.
+func TestServersThatStayAreFirst(t *testing.T) {
+	servers := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 1, 3, rapid.ID[string])
+	rapid.Check(t, func(t *rapid.T) {
+		location := func(hosts []string) *Location {
+			var servers []any
+			for _, host := range hosts {
+				servers = append(servers, map[string]any{"host": host})
+			}
+			return &Location{Behaviour: Behaviour{Origin: opaque(map[string]any{"servers": servers})}}
+		}
+		before, after := location(servers.Draw(t, "before")), location(servers.Draw(t, "after"))
+		for _, d := range Differences(before, after) {
+			was, is := strings.Split(d.Before, ", "), strings.Split(d.After, ", ")
+			if len(was) != len(before.Servers()) || len(is) != len(after.Servers()) {
+				t.Fatalf("servers are lost: %v", d)
+			}
+			var common []string
+			for _, s := range was {
+				if slices.Contains(is, s) {
+					common = append(common, s)
+				}
+			}
+			if n := len(common); !slices.Equal(was[:n], common) || !slices.Equal(is[:n], common) {
+				t.Fatalf("%q → %q: %q stay", was, is, common)
+			}
+		}
+	})
 }
 
 // TestWordsTell: behaviours that differ have different words, whatever their values are.
