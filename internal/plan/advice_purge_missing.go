@@ -85,7 +85,7 @@ func (out outdated) message(hostname string) string {
 			name = c.Pattern
 		}
 		if len(c.Except) > 0 {
-			name += " except " + diag.First(c.Except, maxNamed)
+			name += " (except " + diag.First(c.Except, maxNamed) + ")"
 		}
 		return name
 	})

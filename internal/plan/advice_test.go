@@ -169,7 +169,7 @@ func TestStaleClasses(t *testing.T) {
 		{"the name of an upstream", "upstream: b, cache", "upstream: c, cache", ""},
 		{"a browser TTL", `"5", ttlTimeUnit`, `"5", browserTTL: "5", ttlTimeUnit`, ""},
 		{"below a wider one", `"5", ttlTimeUnit: second}}]`, `"5", ttlTimeUnit: second}}, {path: /c, upstream: a}]`, "depending on the location that the platform selects, origin, edge TTL of /c changes: copies cached now stay up to 5 s,"},
-		{"all but a part", "host: u", "host: v", "origin of /* except /a/* changes: copies cached now stay up to 5 s,"},
+		{"all but a part", "host: u", "host: v", "origin of /* (except /a/*) changes: copies cached now stay up to 5 s,"},
 	} {
 		p := git(t, cdn("shop", strings.Replace(was, c.from, c.to, 1))).has(shop, was).applied(shop, was).make()
 		var got []string
