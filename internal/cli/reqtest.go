@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -103,21 +104,21 @@ func addTests(doc *report.Document, l project.Loaded, sides []served.Side, stric
 	}
 }
 
-// updateTests writes expectations into files of tests, and says into which.
+// updateTests writes expectations into files of tests, and says into which. If one can't be edited, it writes none.
 func (a *app) updateTests(p project.Project, paths []string, updates map[string][]manifest.Expectation) (changed []string, err error) {
 	texts, _, err := a.texts(p, paths)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range texts {
-		if updates[t.Path] == nil {
-			continue
+	texts = slices.DeleteFunc(texts, func(t manifest.Text) bool { return updates[t.Path] == nil })
+	contents := make([][]byte, len(texts))
+	for i, t := range texts {
+		if contents[i], err = manifest.WithExpectations(t.Data, updates[t.Path]); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Path, err)
 		}
-		content, err := manifest.WithExpectations(t.Data, updates[t.Path])
-		if err != nil {
-			return changed, fmt.Errorf("%s: %w", t.Path, err)
-		}
-		if err := t.Replace(content); err != nil {
+	}
+	for i, t := range texts {
+		if err := t.Replace(contents[i]); err != nil {
 			return changed, err
 		}
 		changed = append(changed, fmt.Sprintf("%s: updated %s", t.Path, diag.Plural(len(updates[t.Path]), "test", "tests")))
