@@ -5,7 +5,8 @@ import "strings"
 // Readings returns all readings.
 func Readings() []Reading { return []Reading{FirstInList, LongestPath, LongestHost} }
 
-// Matching returns the locations that match a request, in the order of the list, and those that it is not known of.
+// Matching returns the locations that match a request, in the order of the list, and those that may match: the
+// platform does not document their patterns.
 func (s *Site) Matching(r Request) (matching, unclear []*Location) {
 	for i := range s.Locations {
 		l := &s.Locations[i]
@@ -13,13 +14,21 @@ func (s *Site) Matching(r Request) (matching, unclear []*Location) {
 		domain, below := strings.CutPrefix(l.Host, "*")
 		switch {
 		case !l.clear():
-			unclear = append(unclear, l)
+			if l.mayMatch(r) {
+				unclear = append(unclear, l)
+			}
 		case stem != r.Path && (!prefix || !strings.HasPrefix(r.Path, stem)):
 		case l.Host == "" || l.Host == r.Host || below && strings.HasSuffix(r.Host, domain):
 			matching = append(matching, l)
 		}
 	}
 	return matching, unclear
+}
+
+// mayMatch reports whether a request has the beginning of an unclear path, as it is written or in its normal form.
+func (l *Location) mayMatch(r Request) bool {
+	start, _, _ := strings.Cut(l.Path, "*")
+	return strings.HasPrefix(r.Path, start) || strings.HasPrefix(r.Path, Normal(start))
 }
 
 // Select returns which of the locations that match a request serves it under each reading.
