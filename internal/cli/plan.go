@@ -235,12 +235,14 @@ func newDrift(a *app) *cobra.Command {
 	opts := planOptions{}
 	opts.ReadOnly = true
 	cmd := a.command("drift [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		return a.withPlan(ctx, opts, paths, func(_ *reconcile.Session, doc *report.Document) error {
-			if doc.Plan = plan.Drift(doc.Plan); len(doc.Plan.Items) > 0 {
-				doc.ExitCode = exit.Changes
-			}
-			return nil
-		})
+		doc, err := a.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
+		if err != nil || doc.Plan == nil {
+			return doc, err
+		}
+		if doc.Plan = plan.Drift(doc.Plan); doc.ExitCode == exit.OK && len(doc.Plan.Items) > 0 {
+			doc.ExitCode = exit.Changes
+		}
+		return doc, nil
 	})
 	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")

@@ -63,7 +63,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 		}
 		p, _ := plan.NewPlanner(w.in).Make()
 		it := find(t, p, db)
-		if it.Op != plan.None || it.Request != nil || len(it.Changes) != 1 {
+		if it.Op != plan.Blocked || it.Request != nil || len(it.Changes) != 1 {
 			t.Fatalf("%s: item %+v", name, it)
 		}
 		if c := it.Changes[0]; c.Class != merge.Changed || c.Cause != plan.FromPending {

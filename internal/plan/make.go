@@ -215,11 +215,12 @@ func (d *decision) blockOnWrongTarget() {
 	}
 }
 
-// wrong adds an error at a place of the manifest.
+// wrong adds an error at a place of the manifest, and blocks the object.
 func (d *decision) wrong(rule, field, message, fix string) {
 	found := advice(d.manifest, rule, field, message, fix)
 	found.Severity = diag.Error
 	d.findings = append(d.findings, found)
+	d.item.hold("its manifest has an error: "+rule, "") // the finding has the fix
 }
 
 // openLeft reports requests without an outcome whose manifest has left git: they are never sent, and

@@ -62,15 +62,15 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 		spent string
 	}{
 		{ledger.Posted, again, plan.None, ""},
-		{ledger.Posted, other, plan.None, "was posted before with another spec"},
+		{ledger.Posted, other, plan.Blocked, "was posted before with another spec"},
 		{ledger.Adopted, again, plan.None, ""},
-		{ledger.Adopted, other, plan.None, "was adopted before with another spec"},
+		{ledger.Adopted, other, plan.Blocked, "was adopted before with another spec"},
 		{ledger.Claimed, again, plan.Blocked, ""},
-		{ledger.Claimed, other, plan.None, "may have been sent before with another spec"},
+		{ledger.Claimed, other, plan.Blocked, "may have been sent before with another spec"},
 		{ledger.Unknown, again, plan.Blocked, ""},
-		{ledger.Unknown, other, plan.None, "may have been sent before with another spec"},
+		{ledger.Unknown, other, plan.Blocked, "may have been sent before with another spec"},
 		{ledger.Abandoned, again, plan.Kept, ""},
-		{ledger.Abandoned, other, plan.None, "was abandoned before with another spec"},
+		{ledger.Abandoned, other, plan.Blocked, "was abandoned before with another spec"},
 		{ledger.Rejected, again, plan.Post, ""},
 		{ledger.Rejected, other, plan.Post, ""},
 	} {
@@ -88,7 +88,7 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 				t.Errorf("finding %+v", f)
 			}
 		}
-		if tt.op == plan.Blocked {
+		if tt.op == plan.Blocked && tt.spent == "" {
 			message, fix := ledger.Explain(w.in.Ledger.Records[key(t, rel)])
 			blocked(t, it, true, message, fix)
 		}

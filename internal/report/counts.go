@@ -44,11 +44,11 @@ func countsOf(doc Document) safe {
 	case doc.Command == "drift":
 		return counted("nothing that git manages changed outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
 	}
-	idle := "nothing to do"
+	parts := planParts(doc.Plan)
 	if doc.Findings.HasErrors() {
-		idle = "trueup sends nothing while there are errors"
+		return safetext.F("trueup sends nothing while there are errors, %s", counted("nothing to do", parts))
 	}
-	return counted(idle, planParts(doc.Plan))
+	return counted("nothing to do", parts)
 }
 
 // planParts counts the objects of a plan by what apply would do with them.
