@@ -23,7 +23,7 @@ func (a *adviser) unpurged(o *manifest.Object, it *Item, change route.Change) (f
 	index := map[string]int{}
 	for _, c := range change.Classes {
 		out, ok := outdatedBy(c)
-		if !ok || covered(c) {
+		if !ok || c.Elsewhere || covered(c) {
 			continue
 		}
 		out.field = places.of(c.After[out.reading], out.facets)

@@ -146,6 +146,19 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 	}
 }
 
+// TestPurgeMissingOfOtherHosts: the hostname has a location of its own, and its copies stay true.
+func TestPurgeMissingOfOtherHosts(t *testing.T) {
+	const spec = `{hostname: shop.example.com, locations: [{path: %s, host: shop.example.com, upstream: a}, {path: /*, upstream: %s}], ` +
+		`upstreams: [{name: a, servers: [{host: s}]}, {name: b, servers: [{host: t}]}]}`
+	for path, missing := range map[string]bool{"/*": false, "/a/*": true} {
+		was, is := fmt.Sprintf(spec, path, "b"), fmt.Sprintf(spec, path, "a")
+		p := git(t, cdn("shop", is)).has(shop, was).applied(shop, was).make()
+		if got := strings.Contains(fmt.Sprint(advised(p)), "purge-missing"); got != missing {
+			t.Errorf("%s: %v", path, p.Advice)
+		}
+	}
+}
+
 // TestPurgeMissingNamesACommand: what stands in it is one word each to a shell,
 // whatever the manifest holds.
 func TestPurgeMissingNamesACommand(t *testing.T) {

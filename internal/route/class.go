@@ -35,6 +35,9 @@ type Class struct {
 	// Example is a path that no other class of the host has.
 	Example       string
 	Before, After Winners
+	// Elsewhere says that locations of their own match all of these requests that are for a hostname of the CDN or
+	// for a host that a location names. Whether other hosts reach the CDN, the platform does not document.
+	Elsewhere bool
 }
 
 // Precedences returns the names of the readings in trueup.yaml.
@@ -313,6 +316,26 @@ func (m *Map) Find(host, path string) *Class {
 		}
 		host = m.wider(host)
 	}
+}
+
+// elsewhere reports whether trees of hosts cover a node of "" for each of the hosts.
+func (m *Map) elsewhere(n *node, hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(host string) bool {
+		if _, known := m.own[host]; !known {
+			host = m.wider(host)
+		}
+		for ; host != ""; host = m.wider(host) {
+			t := m.own[host]
+			at := t.find(cmp.Or(n.stem, "/"))
+			if n.prefix && !t[at].prefix {
+				at = t[at].parent
+			}
+			if at > 0 {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // nodes returns those that have requests, without the root of a host: no location of the host matches its requests.

@@ -29,6 +29,7 @@ func Compare(before, after *Site, possible ...Reading) Change {
 		}
 	}
 	m := NewMap(before, after)
+	reach := append(m.hosts[1:len(m.hosts):len(m.hosts)], before.Facets[Hostname].Text, after.Facets[Hostname].Text)
 	var found [Unchanged][]Class
 	var memory tree
 	for _, host := range m.hosts {
@@ -40,7 +41,8 @@ func Compare(before, after *Site, possible ...Reading) Change {
 				differ = append(differ, i)
 			}
 		}
-		for _, class := range t.classes(host, differ) {
+		for i, class := range t.classes(host, differ) {
+			class.Elsewhere = host == "" && m.elsewhere(&t[differ[i]], reach)
 			class.Before, class.After = class.Before.Under(possible), class.After.Under(possible)
 			if s := class.Severity(); len(found[s]) < maxListed {
 				found[s] = append(found[s], class)

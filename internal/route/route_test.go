@@ -197,8 +197,10 @@ func TestClasses(t *testing.T) {
 		if (len(change.Site) > 0) != (before.tls != after.tls) {
 			t.Fatalf("site %v", change.Site)
 		}
-		listed := map[[2]string]bool{}
+		listed, elsewhere := map[[2]string]bool{}, map[[2]string]bool{}
+		hosts := NewHosts([]string{"h", "h"}, func(i int) *Site { return []*Site{a, b}[i] })
 		for _, c := range change.Classes {
+			elsewhere[[2]string{c.Host, c.Pattern}] = c.Elsewhere
 			listed[[2]string{c.Host, c.Pattern}] = true
 		}
 		count := map[string]int{}
@@ -229,6 +231,9 @@ func TestClasses(t *testing.T) {
 			r := all[(from+i*101)%len(all)]
 			found := *m.Find(r.host, r.path)
 			agrees(t, found, before, after, r, listed)
+			if elsewhere[[2]string{found.Host, found.Pattern}] && hosts.Find(r.host) != nil {
+				t.Fatalf("%v reaches the CDN, and is in %q", r, found.Pattern)
+			}
 			for _, c := range classes {
 				matches := func(pattern string) bool {
 					below, prefix := strings.CutSuffix(pattern, "*")
