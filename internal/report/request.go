@@ -206,15 +206,15 @@ func writeMatching(out Lines, q served.Request, rules int, opts Options) {
 }
 
 func matchRows(f served.Found, rules int, places bool) (rows [][]string) {
-	for i, m := range slices.Concat(f.Matching, f.Unclear) {
-		says := "wins under: " + strings.Join(m.Rules, ", ")
+	for _, m := range f.Listed {
+		says := "wins under: " + strings.Join(m.Rules, ", ") + f.Unless()
 		switch {
-		case i >= len(f.Matching):
+		case m.IsUnclear:
 			says = "may match: its pattern is not documented"
 		case len(m.Rules) == 0:
 			says = "never wins"
 		case len(m.Rules) == rules && rules > 1:
-			says = "wins under every rule"
+			says = "wins under every rule" + f.Unless()
 		}
 		place := ""
 		if places {

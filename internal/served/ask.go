@@ -76,6 +76,8 @@ type Found struct {
 	// Matching are in the order of the list. It is not documented whether Unclear locations match.
 	Matching []Match `json:"matching"`
 	Unclear  []Match `json:"unclear,omitempty"`
+	// Listed are both, in the order of the list.
+	Listed []Match `json:"-"`
 
 	site    *route.Site
 	winners route.Winners
@@ -89,6 +91,8 @@ type Match struct {
 	Line int    `json:"line,omitempty"`
 	// Rules are those that select the location.
 	Rules []string `json:"rules"`
+	// IsUnclear is true if it is not documented whether the location matches.
+	IsUnclear bool `json:"-"`
 }
 
 // Answer is how the request is served under some rules.
@@ -148,6 +152,7 @@ func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
 			if l := f.winners[group[0]]; l != nil {
 				a.Summaries[f.Side] += " from " + l.String()
 			}
+			a.Summaries[f.Side] += f.Unless()
 		}
 		r.Answers, lines = append(r.Answers, a), append(lines, a.Lines...)
 	}
@@ -202,9 +207,10 @@ func find(side string, cdn *CDN, u URL, rules []route.Reading) Found {
 	if m := cdn.Manifest; m != nil {
 		f.File, f.Line, lines = m.Path, m.Line, cdn.lines()
 	}
-	all := make([]Match, 0, len(matching)+len(unclear))
-	for _, l := range slices.Concat(matching, unclear) {
-		m := Match{Path: l.Path, Host: l.Host, File: f.File, Rules: []string{}}
+	all := slices.Concat(matching, unclear)
+	slices.SortFunc(all, func(a, b *route.Location) int { return a.Index - b.Index })
+	for _, l := range all {
+		m := Match{Path: l.Path, Host: l.Host, File: f.File, Rules: []string{}, IsUnclear: slices.Contains(unclear, l)}
 		for _, reading := range rules {
 			if f.winners[reading] == l {
 				m.Rules = append(m.Rules, reading.String())
@@ -213,8 +219,11 @@ func find(side string, cdn *CDN, u URL, rules []route.Reading) Found {
 		if lines != nil {
 			m.Line = lines[l.Index]
 		}
-		all = append(all, m)
+		if f.Listed = append(f.Listed, m); m.IsUnclear {
+			f.Unclear = append(f.Unclear, m)
+		} else {
+			f.Matching = append(f.Matching, m)
+		}
 	}
-	f.Matching, f.Unclear = all[:len(matching)], all[len(matching):]
 	return f
 }

@@ -20,6 +20,17 @@ func (m Match) Label() string {
 	return m.Path + " of " + m.Host
 }
 
+// Unless returns what an answer depends on if some locations are unclear, or "".
+func (f Found) Unless() string {
+	switch len(f.Unclear) {
+	case 0:
+		return ""
+	case 1:
+		return ", unless " + f.Unclear[0].Label() + " matches"
+	}
+	return fmt.Sprintf(", unless one of %d others matches", len(f.Unclear))
+}
+
 // Place returns FILE:LINE, or "" for a live location.
 func (m Match) Place() string { return place(m.File, m.Line) }
 
