@@ -105,14 +105,18 @@ func (s *schemaErrors) leaves(e *jsonschema.ValidationError) {
 func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
 	keyword := e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
 	path, v, f := s.resolve(e.InstanceLocation)
-	if f == nil || f.Type == kind.AnyType || keyword == "additionalProperties" {
-		return // rules say what these accept
-	}
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	if v == nil && !strings.HasSuffix(path, "]") { // null means that a member must be absent
+	switch {
+	case f == nil || f.Type == kind.AnyType || keyword == "additionalProperties": // rules say what these accept
+	case v == nil && !strings.HasSuffix(path, "]"): // null means that a member must be absent
 		s.missing(path, name, f)
-		return
+	default:
+		s.broken(keyword, e.Message, path, name, v, f)
 	}
+}
+
+// broken reports that a value breaks a keyword of the schema.
+func (s *schemaErrors) broken(keyword, message, path, name string, v any, f *kind.Field) {
 	switch keyword {
 	case "required":
 		members, _ := v.(map[string]any)
@@ -130,7 +134,7 @@ func (s *schemaErrors) leaf(e *jsonschema.ValidationError) {
 	case "minItems":
 		s.report(path, name+" has no element", exampleFix(name, f))
 	default:
-		s.report(path, name+": "+e.Message, exampleFix(name, f))
+		s.report(path, name+": "+message, exampleFix(name, f))
 	}
 }
 
