@@ -95,7 +95,7 @@ func Compare(in Input) Result {
 	want, _ := in.Desired.(map[string]any)
 	have, _ := in.Live.(map[string]any)
 	root.want, root.have = want, have
-	w := walker{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: root.base.known()}
+	w := walker{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: root.before() != nil}
 	if settled(root.rules, root.base, want, have) && (!w.recorded || same(root.rules, in.Applied, want)) {
 		return w.res
 	}

@@ -22,7 +22,7 @@ func (w *walker) classify(n node) Class {
 	b := n.before()
 	liveIsBase := b != nil && n.have != nil && Covers(n.rules, b, n.have)
 	switch {
-	case !w.recorded:
+	case !w.recorded && b == nil:
 		return UnknownBase
 	case n.want == nil:
 		return classifyRemoved(n, b, liveIsBase)
@@ -53,7 +53,7 @@ func (w *walker) classifyOrder(l list) Class {
 	recorded := elements(before)
 	inOrder := func(of []any) bool { return len(displaced(pairRenamed(l.rules, before, of, recorded).of)) == 0 }
 	switch {
-	case !w.recorded:
+	case !w.recorded && before == nil:
 		return UnknownBase
 	case !isList(before):
 		return TakeOver

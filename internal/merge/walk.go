@@ -10,7 +10,9 @@ import (
 type walker struct {
 	res             Result
 	takeOver, leave bool
-	recorded        bool // recorded says that there is any record to judge by
+	// recorded says that the object has a record to judge by: one that was applied, or a write without an
+	// answer that live shows.
+	recorded bool
 	// whole says that the walk is in a list that is sent whole: all of its value is sent, and not only what differs.
 	whole bool
 }
