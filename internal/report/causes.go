@@ -17,7 +17,7 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 		return pending(c.Commit, opts)
 	case plan.FromDrift:
 		if !happened {
-			return safetext.F("%s%s", undoing(c), touches(c.By))
+			return safetext.F("%s%s", undoing(item.Op, c), touches(c.By))
 		}
 		return safetext.F("%s outside git%s", driftedHow(c), touches(c.By))
 	case plan.FromBoth:
@@ -114,15 +114,19 @@ func driftedHow(c plan.Change) string {
 	return "changed"
 }
 
-// undoing says what sending git's value does to a change outside git.
-func undoing(c plan.Change) string {
+// undoing says what sending git's value does to a change outside git, or would do to one of a blocked object.
+func undoing(op plan.Op, c plan.Change) string {
+	does, would, what := "undoes", "undo", "a change outside git"
 	switch driftedHow(c) {
 	case "added":
-		return "removes what was added outside git"
+		does, would, what = "removes", "remove", "what was added outside git"
 	case "removed":
-		return "adds back what was removed outside git"
+		does, would, what = "adds back", "add back", "what was removed outside git"
 	}
-	return "undoes a change outside git"
+	if op == plan.Blocked {
+		does = "would " + would
+	}
+	return does + " " + what
 }
 
 func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
