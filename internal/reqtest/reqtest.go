@@ -255,7 +255,7 @@ func (r runner) check(c *Case) {
 		c.problem(err.Error())
 		return
 	case c.cdn == nil:
-		c.problem("no CDN in git has the host " + u.Host + manifest.DidYouMean(u.Host, r.Git.Hostnames()))
+		c.problem(served.UnknownHost([]served.Side{{Name: served.Git, Catalog: r.Git}}, u.Host).Error())
 		return
 	case !t.expects && !t.sameAs:
 		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []Answer{{Value: "none"}}})

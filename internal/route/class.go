@@ -64,11 +64,6 @@ func (w Winners) Under(possible []Reading) Winners {
 	return w
 }
 
-// Plain reports whether requests are served alike under every reading.
-func (w Winners) Plain() bool {
-	return w[0] == nil || !slices.ContainsFunc(w[1:], func(l *Location) bool { return l.Behaviour != w[0].Behaviour })
-}
-
 // join lets others compete with the winners.
 func (w *Winners) join(others Winners) {
 	for r, l := range others {
@@ -361,16 +356,6 @@ func (t tree) classes(host string, nodes []int) []Class {
 		}
 	}
 	return classes
-}
-
-// Classes returns the classes that have requests, by host, and then by pattern. A host has at most one for each
-// pattern that matches its requests, and all others have one for the rest.
-func (m *Map) Classes() (out []Class) {
-	for _, host := range m.hosts {
-		t := m.tree(host, nil)
-		out = append(out, t.classes(host, t.nodes(host))...)
-	}
-	return out
 }
 
 // clear reports whether it is known which requests a location matches: its path is a Normal path, or the

@@ -95,15 +95,15 @@ func severity(before, after Winners) Severity {
 		return Served
 	}
 	for r := range before {
-		if !before[r].alike(after[r]) {
+		if !before[r].Alike(after[r]) {
 			return Otherwise
 		}
 	}
 	return Unchanged
 }
 
-// alike reports whether two locations, or nothing, serve requests in the same way.
-func (l *Location) alike(other *Location) bool {
+// Alike reports whether two locations, or nothing, serve requests in the same way.
+func (l *Location) Alike(other *Location) bool {
 	return l == other || l != nil && other != nil && l.Behaviour == other.Behaviour
 }
 
@@ -111,7 +111,7 @@ func (l *Location) alike(other *Location) bool {
 func (c Class) Outcomes() (groups [][]Reading) {
 	for r := range readings {
 		i := slices.IndexFunc(groups, func(of []Reading) bool {
-			return c.Before[r].alike(c.Before[of[0]]) && c.After[r].alike(c.After[of[0]])
+			return c.Before[r].Alike(c.Before[of[0]]) && c.After[r].Alike(c.After[of[0]])
 		})
 		if i < 0 {
 			groups = append(groups, []Reading{r})
@@ -120,18 +120,4 @@ func (c Class) Outcomes() (groups [][]Reading) {
 		}
 	}
 	return groups
-}
-
-// Facets returns the facets that differ under a reading; none if nothing serves the requests before or after.
-func (c Class) Facets(r Reading) (differ []Facet) {
-	before, after := c.Before[r], c.After[r]
-	if before == nil || after == nil {
-		return nil
-	}
-	for f := range facets {
-		if before.Behaviour[f] != after.Behaviour[f] {
-			differ = append(differ, f)
-		}
-	}
-	return differ
 }

@@ -35,8 +35,13 @@ func ParseRequest(text string) (Request, error) {
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // else no CDN has it
 		host = ascii
 	}
-	_, rest, _ := strings.Cut(text, "://")
-	return Request{host, Normal(rest[strings.IndexAny(rest+"/", `/\?#`):])}, nil
+	return Request{host, Normal(AfterHost(text))}, nil
+}
+
+// AfterHost returns what stands behind the host of an absolute URL, as it is written.
+func AfterHost(url string) string {
+	_, rest, _ := strings.Cut(url, "://")
+	return rest[strings.IndexAny(rest+"/", `/\?#`):]
 }
 
 // Hosts finds the sites that serve a host.

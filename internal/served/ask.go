@@ -141,7 +141,7 @@ func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
 		r.Sides = append(r.Sides, find(s.Name, cdn, u, rules))
 	}
 	if !isKnown {
-		return r, u.wrong(unknownHost(sides, u.Host))
+		return r, u.wrong(UnknownHost(sides, u.Host))
 	}
 	r.Site = r.siteLines(u.Plain)
 	lines := r.Site
@@ -160,7 +160,8 @@ func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
 	return r, nil
 }
 
-func unknownHost(sides []Side, host string) error {
+// UnknownHost is the error for a host that no CDN of the sides has. It names the nearest hostname.
+func UnknownHost(sides []Side, host string) error {
 	var known, names []string
 	for _, s := range sides {
 		known, names = append(known, s.Hostnames()...), append(names, s.Name)
@@ -172,7 +173,7 @@ func unknownHost(sides []Side, host string) error {
 func (r *Request) groups(rules []route.Reading) (groups [][]route.Reading) {
 	for _, reading := range rules {
 		same := slices.IndexFunc(groups, func(group []route.Reading) bool {
-			return !slices.ContainsFunc(r.Sides, func(f Found) bool { return !alike(f.winners[group[0]], f.winners[reading]) })
+			return !slices.ContainsFunc(r.Sides, func(f Found) bool { return !f.winners[group[0]].Alike(f.winners[reading]) })
 		})
 		if same < 0 {
 			same, groups = len(groups), append(groups, nil)
@@ -180,10 +181,6 @@ func (r *Request) groups(rules []route.Reading) (groups [][]route.Reading) {
 		groups[same] = append(groups[same], reading)
 	}
 	return groups
-}
-
-func alike(a, b *route.Location) bool {
-	return a == b || a != nil && b != nil && a.Behaviour == b.Behaviour
 }
 
 func words(rules []route.Reading) []string {

@@ -26,8 +26,8 @@ func ParseURL(text string) (u URL, err error) {
 	if u.Request, err = route.ParseRequest(text); err != nil {
 		return u, u.wrong(err)
 	}
-	scheme, rest, _ := strings.Cut(text, "://")
-	written := rest[strings.IndexAny(rest+"/", `/\?#`):]
+	scheme, _, _ := strings.Cut(text, "://")
+	written := route.AfterHost(text)
 	u.Plain, u.Rewritten = strings.EqualFold(scheme, "http"), written != u.Path && written != ""
 	return u, nil
 }
