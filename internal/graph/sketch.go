@@ -221,7 +221,7 @@ func (s *sketch) host(h Host, d detail) box {
 	return b
 }
 
-// departure says that git does not have an object now, what removed it, and what becomes of it.
+// departure describes an object that git does not have now: what removed it, and whether it stays live.
 func (h Host) departure() []text {
 	lines := []text{clean(string(plan.LeftGit))}
 	switch {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -106,9 +105,10 @@ func TestSchemaReferencesStayInside(t *testing.T) {
 	}
 }
 
-// rejected returns the fields that the schema of a kind rejects, says a validator that knows no code of ours.
+// rejected returns the fields that the schema of a kind rejects, taken from the validator's errors alone.
 func rejected(schema *jsonschema.Schema, k *kind.Kind, doc map[string]any) []string {
 	invalid, _ := errors.AsType[*jsonschema.ValidationError](schema.Validate(withoutNulls(doc)))
+	at := &schemaErrors{doc: doc, root: k.Root()}
 	var fields []string
 	var leaves func(*jsonschema.ValidationError)
 	leaves = func(e *jsonschema.ValidationError) {
@@ -118,17 +118,7 @@ func rejected(schema *jsonschema.Schema, k *kind.Kind, doc map[string]any) []str
 		if len(e.Causes) > 0 {
 			return
 		}
-		path, v, f := "", any(doc), k.Root()
-		for _, token := range strings.Split(e.InstanceLocation, "/")[1:] {
-			token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-			switch t := v.(type) {
-			case map[string]any:
-				path, v, f = child(path, token), t[token], f.Fields[token]
-			case []any:
-				i, _ := strconv.Atoi(token)
-				path, v, f = element(path, i), t[i], f.Item
-			}
-		}
+		path, v, f := at.resolve(e.InstanceLocation)
 		if !strings.HasSuffix(e.KeywordLocation, "/required") {
 			fields = append(fields, path)
 			return

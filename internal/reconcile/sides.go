@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"trueup/internal/canon"
 	"trueup/internal/effect"
+	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
 	"trueup/internal/served"
@@ -33,26 +35,25 @@ func OfflineSides(ctx context.Context, env Env, l project.Loaded, baseRef string
 	return []served.Side{git(l), base(env.History.Past(ctx, baseRef, true), l)}
 }
 
-func git(l project.Loaded) served.Side {
-	var now []*served.CDN
-	for _, o := range l.Set.Objects {
-		now = append(now, served.FromManifest(o))
+func git(l project.Loaded) served.Side { return side(served.Git, l.Set.Objects) }
+
+func side(name string, objects []*manifest.Object) served.Side {
+	cdns := make([]*served.CDN, len(objects))
+	for i, o := range objects {
+		cdns[i] = served.FromManifest(o)
 	}
-	return served.Side{Name: served.Git, Catalog: served.NewCatalog(now...)}
+	return served.Side{Name: name, Catalog: served.NewCatalog(cdns...)}
 }
 
 // base returns the CDNs that git had before.
 func base(past plan.Past, l project.Loaded) served.Side {
-	var then []*served.CDN
-	for _, o := range past.Set.Objects {
-		then = append(then, served.FromManifest(o))
-	}
+	then := slices.Clone(past.Set.Objects)
 	for _, o := range l.Set.Objects {
 		if past.Same[o.Path] && past.Set.Find(o.Key()) == nil {
-			then = append(then, served.FromManifest(o))
+			then = append(then, o)
 		}
 	}
-	return served.Side{Name: served.Base, Catalog: served.NewCatalog(then...)}
+	return side(served.Base, then)
 }
 
 // Sides returns the CDNs as they are live, and as apply makes them true to git: with the live fields that git does

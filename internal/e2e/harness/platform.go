@@ -53,7 +53,7 @@ func (p *platform) close(t testing.TB) {
 	p.server = nil
 }
 
-// seen wakes whoever waits for a request.
+// seen signals each request to the commands that wait for one.
 func (p *platform) seen(sandbox.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
