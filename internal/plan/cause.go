@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/canon"
 	"trueup/internal/effect"
@@ -44,8 +45,15 @@ func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, kn
 func (d *decision) explained(found []merge.Change, live any) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
+	byPath := sync.OnceValue(func() map[string]merge.Change { // few plans need it
+		paths := make(map[string]merge.Change, len(found))
+		for _, c := range slices.Backward(found) {
+			paths[c.Path] = c
+		}
+		return paths
+	})
 	for i, c := range found {
-		changes[i] = Change{Change: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.units(c, found, live)}
+		changes[i] = Change{Change: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.units(c, byPath, live)}
 		fields[i] = "spec." + merge.Place(c.At)
 	}
 	for i, place := range d.manifest.Places(fields) {
@@ -55,14 +63,12 @@ func (d *decision) explained(found []merge.Change, live any) []Change {
 }
 
 // units returns the units of the two values of a change. If no change is of the field that has the unit, live has both.
-func (d *decision) units(c merge.Change, all []merge.Change, live any) Units {
+func (d *decision) units(c merge.Change, byPath func() map[string]merge.Change, live any) Units {
 	field, known := d.manifest.Kind.Spec().At(kind.PathParts(c.Path))
 	if !known || field.Unit == "" {
 		return Units{}
 	}
-	path := strings.TrimSuffix(c.Path, field.Name) + field.Unit
-	if i := slices.IndexFunc(all, func(o merge.Change) bool { return o.Path == path }); i >= 0 {
-		unit := all[i]
+	if unit, changed := byPath()[strings.TrimSuffix(c.Path, field.Name)+field.Unit]; changed {
 		if unit.Left && !c.Left {
 			unit.Desired = unit.Live
 		}

@@ -73,7 +73,13 @@ func notices(pl *plan.Plan) []notice {
 	add("address", stops, true, func(item plan.Item) int { return len(unservedBy(item)) })
 	for _, r := range kind.Risks() {
 		if r.Grave() {
-			add("change", " that "+r.Meaning(), true, func(item plan.Item) int { return item.AtStake(r) - stopping(item, r) })
+			add("change", " that "+r.Meaning(), true, func(item plan.Item) int {
+				n := item.AtStake(r)
+				if n > 0 {
+					n -= stopping(item, r)
+				}
+				return n
+			})
 		}
 	}
 	add("", " blocked", false, is(plan.Blocked))
