@@ -33,6 +33,8 @@ type Step struct {
 	// the patch makes of live. They count from 0 and skip nulls; a list that lacks the
 	// element has Nowhere.
 	Index, Live, After int
+	// Renamed says that the last-applied spec has the element under another key.
+	Renamed bool
 }
 
 // Nowhere is the index of an element in a list that lacks it.

@@ -52,9 +52,9 @@ func (h *History) down(s spot, c Change, i int) spot {
 		below.had = below.had && (!l.byPlace || !l.same)
 	case step.Index < len(l.now):
 		below.now, below.has = l.now[step.Index], true
-		of := l.of
-		if c.Base == nil { // live may have the new name already
-			of = l.named
+		of := l.named
+		if step.Renamed { // otherwise it was applied under the name that it has now
+			of = l.of
 		}
 		if j := of[step.Index]; j >= 0 && (j == step.Index || !l.byPlace) {
 			below.was, below.had = l.was[j], true

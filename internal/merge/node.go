@@ -29,6 +29,7 @@ type base struct {
 	applied any
 	pending []any
 	gone    bool // gone says that a write was begun that was to leave nothing here
+	renamed bool // renamed says that they have this element under another key
 }
 
 func (b base) known() bool { return b.applied != nil || len(b.pending) > 0 }
@@ -197,6 +198,7 @@ func (b base) along(r *Rules, git []any) bases {
 func (l list) ofGit(i, after int) node {
 	c := l.element(l.names.of(l.git[i], after), i, l.of[i], after)
 	c.want, c.base, c.byKey = l.git[i], l.bases.at(i), l.byKey && l.keyed[i]
+	c.at.Renamed = c.base.renamed
 	if j := l.of[i]; j >= 0 {
 		c.have = l.live[j]
 	}

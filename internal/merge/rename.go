@@ -86,7 +86,7 @@ func keyWithout(parts []string, p int) string {
 func (l *list) join(i, j int, origin base) {
 	l.of[i], l.back[j], l.keyed[i] = j, i, true
 	if origin.known() {
-		l.bases[i] = origin
+		l.bases[i], l.bases[i].renamed = origin, true
 	}
 }
 

@@ -1,6 +1,9 @@
 package merge
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestARenamedElementKeepsWhatGitDoesNotMention has what is a rename, in git and outside it, and what is not.
 func TestARenamedElementKeepsWhatGitDoesNotMention(t *testing.T) {
@@ -41,5 +44,25 @@ func TestARenamedElementKeepsWhatGitDoesNotMention(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.changed)
 			}
 		})
+	}
+}
+
+// TestHistoryKnowsWhichNameWasApplied: an element of git's past has another name only if the last-applied one has too.
+func TestHistoryKnowsWhichNameWasApplied(t *testing.T) {
+	rules := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"path"}, Item: &Rules{}}}}
+	was := decode(t, `{"l":[{"path":"/a","u":"o","v":"1","ttl":"60"}]}`)
+	now := decode(t, `{"l":[{"path":"/b","u":"o","v":"1","ttl":"60"}]}`)
+	for applied, touched := range map[string]bool{
+		`{"l":[{"path":"/a","u":"o","v":"1","ttl":"120"}]}`: false,
+		`{"l":[{"path":"/b","u":"o","v":"1","ttl":"120"}]}`: true,
+	} {
+		res := Compare(Input{Rules: rules, Applied: decode(t, applied), Desired: now, Live: decode(t, applied)})
+		i := slices.IndexFunc(res.Changes, func(c Change) bool { return c.Path == "l[/b].ttl" })
+		if i < 0 {
+			t.Fatalf("applied %s: no change of l[/b].ttl in %v", applied, res.Changes)
+		}
+		if got := NewHistory(rules, was, now).Touched(res.Changes[i]); got != touched {
+			t.Errorf("applied %s: touched %v, want %v", applied, got, touched)
+		}
 	}
 }
