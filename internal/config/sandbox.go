@@ -146,7 +146,8 @@ func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Req
 // was applied last there.
 func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (ledger.Config, error) {
 	cfg := ledger.Config{
-		Store: "file:ledger-" + w.Workspace.UUID, Dir: dir, Workspace: w.Workspace, Origins: w.Origins, Now: w.API.Now, Claim: o.Claim(),
+		Store: "file:ledger-" + w.Workspace.UUID, Dir: dir, SeenCache: filepath.Join(dir, "seen"),
+		Workspace: w.Workspace, Origins: w.Origins, Now: w.API.Now, Claim: o.Claim(),
 		Rebind: func(string, string, string) error { return nil }, // a workspace may get another name
 	}
 	g, err := ledger.Init(ctx, cfg)
