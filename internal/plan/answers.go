@@ -22,6 +22,8 @@ type Answers struct {
 	// Groups are the classes that change, the worst first. More counts those that are too many to list.
 	Groups []RequestGroup `json:"groups,omitempty"`
 	More   int            `json:"more,omitempty"`
+	// Unchanged are the classes that are answered as before, unless they are too many to list.
+	Unchanged []RequestGroup `json:"unchanged,omitempty"`
 	// Unclear are paths of locations that trueup can't match with requests.
 	Unclear []string `json:"unclear,omitempty"`
 	// Traffic is nil without access logs.
@@ -33,12 +35,12 @@ func (a *Answers) none() bool {
 	return a != nil && a.Changed == 0 && len(a.Site) == 0 && len(a.Unclear) == 0
 }
 
-// RequestGroup is a class of requests that changes, or the same class of several hosts.
+// RequestGroup is a class of requests, or the same class of several hosts.
 type RequestGroup struct {
 	// Hosts are names or *.NAME; none means all hosts that no location with a host matches.
 	Hosts []string `json:"hosts,omitempty"`
-	// Pattern is a path of a manifest, or empty for all paths; Except are the patterns below it that are other
-	// classes.
+	// Pattern is a path of a manifest, or empty for what no location matches; Except are the patterns below it
+	// that are other classes.
 	Pattern string   `json:"pattern"`
 	Except  []string `json:"except,omitempty"`
 	// Example is a path of the class.
@@ -58,6 +60,7 @@ const (
 	Unserved    AnswerEffect = "unserved"
 	ServedFirst AnswerEffect = "served-first"
 	Answered    AnswerEffect = "changed"
+	AsBefore    AnswerEffect = "unchanged"
 )
 
 // Answer is how requests are served before and after, if the platform selects locations by one of Readings.
@@ -90,28 +93,32 @@ func (p *Planner) sitesOf(o *manifest.Object, it *Item) (s sites, ok bool) {
 
 // answers returns what a change does to requests.
 func answers(s sites, change route.Change) *Answers {
-	a := &Answers{
+	return &Answers{
 		Hostname: s.after.Facets[route.Hostname].Text, Classes: change.Of, Changed: len(change.Classes) + change.More, More: change.More,
-		Site: s.before.Differences(s.after), Unclear: change.Unclear,
+		Site: s.before.Differences(s.after), Unclear: change.Unclear, Groups: groupsOf(change.Classes), Unchanged: groupsOf(change.Same),
 	}
+}
+
+// groupsOf joins the same class of several hosts.
+func groupsOf(classes []route.Class) (groups []RequestGroup) {
 	same := map[string]int{}
-	for _, c := range change.Classes {
+	for _, c := range classes {
 		g := RequestGroup{
 			Pattern: c.Pattern, Except: c.Except, Example: c.Example, Answers: answersOf(c),
-			Effect: [...]AnswerEffect{route.Unserved: Unserved, route.Served: ServedFirst, route.Otherwise: Answered}[c.Severity()],
+			Effect: [...]AnswerEffect{route.Unserved: Unserved, route.Served: ServedFirst, route.Otherwise: Answered, route.Unchanged: AsBefore}[c.Severity()],
 		}
 		id := mustEncode(g)
 		at, known := same[id]
 		if !known || c.Host == "" {
-			at = len(a.Groups)
-			a.Groups = append(a.Groups, g)
+			at = len(groups)
+			groups = append(groups, g)
 		}
 		if c.Host != "" {
 			same[id] = at
-			a.Groups[at].Hosts = append(a.Groups[at].Hosts, c.Host)
+			groups[at].Hosts = append(groups[at].Hosts, c.Host)
 		}
 	}
-	return a
+	return groups
 }
 
 // answersOf returns an answer for each way in which readings serve a class.

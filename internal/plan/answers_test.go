@@ -58,8 +58,16 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := git(t, cdn("shop", strings.Replace(answered, c.from, c.to, 1))).has(shop, answered).applied(shop, answered).make()
-			if got := answersIn(p.Items[0].Answers); !slices.Equal(got, c.want) {
+			a := p.Items[0].Answers
+			if got := answersIn(a); !slices.Equal(got, c.want) {
 				t.Errorf("%q", got)
+			}
+			listed := 0
+			for _, g := range slices.Concat(a.Groups, a.Unchanged) {
+				listed += max(1, len(g.Hosts))
+			}
+			if listed != a.Classes {
+				t.Errorf("%d of %d classes are listed", listed, a.Classes)
 			}
 		})
 	}

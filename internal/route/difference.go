@@ -12,12 +12,14 @@ type Change struct {
 	// classes of the two sites.
 	Classes  []Class
 	More, Of int
+	// Same are the first classes that are served as before.
+	Same []Class
 	// Unclear are the paths of locations that can't be matched with requests. If any location of the site
 	// differs, they are listed, because what they serve may have changed.
 	Unclear []string
 }
 
-// maxListed is how many classes of each severity a Change lists.
+// maxListed is how many classes of each Severity a Change lists.
 const maxListed = 5000
 
 // Compare returns the Change from one site to another, under the possible readings, or under all.
@@ -30,23 +32,18 @@ func Compare(before, after *Site, possible ...Reading) Change {
 	}
 	m := NewMap(before, after)
 	reach := append(m.hosts[1:len(m.hosts):len(m.hosts)], before.Facets[Hostname].Text, after.Facets[Hostname].Text)
-	var found [Unchanged][]Class
+	var found [Unchanged + 1][]Class
 	var memory tree
 	for _, host := range m.hosts {
-		var differ []int
 		t := m.tree(host, memory)
 		all := t.nodes(host)
-		for _, i := range all {
-			if s := severity(t[i].before.Under(possible), t[i].after.Under(possible)); s != Unchanged {
-				differ = append(differ, i)
-			}
-		}
-		for i, class := range t.classes(host, differ) {
-			class.Elsewhere = host == "" && m.elsewhere(&t[differ[i]], reach)
+		for i, class := range t.classes(host, all) {
 			class.Before, class.After = class.Before.Under(possible), class.After.Under(possible)
-			if s := class.Severity(); len(found[s]) < maxListed {
+			s := class.Severity()
+			class.Elsewhere = s != Unchanged && host == "" && m.elsewhere(&t[all[i]], reach)
+			if len(found[s]) < maxListed {
 				found[s] = append(found[s], class)
-			} else {
+			} else if s != Unchanged {
 				c.More++
 			}
 		}
@@ -54,7 +51,7 @@ func Compare(before, after *Site, possible ...Reading) Change {
 			memory = t
 		}
 	}
-	c.Classes = slices.Concat(found[:]...)
+	c.Classes, c.Same = slices.Concat(found[:Unchanged]...), found[Unchanged]
 	if !slices.EqualFunc(before.Locations, after.Locations, func(a, b Location) bool { return a == b }) {
 		c.Unclear = unclear(before, after)
 	}
@@ -85,17 +82,15 @@ const (
 )
 
 // Severity returns what happens to the requests of the class.
-func (c Class) Severity() Severity { return severity(c.Before, c.After) }
-
-func severity(before, after Winners) Severity {
+func (c Class) Severity() Severity {
 	switch {
-	case before[0] != nil && after[0] == nil:
+	case c.Before[0] != nil && c.After[0] == nil:
 		return Unserved
-	case before[0] == nil && after[0] != nil:
+	case c.Before[0] == nil && c.After[0] != nil:
 		return Served
 	}
-	for r := range before {
-		if !before[r].Alike(after[r]) {
+	for r := range c.Before {
+		if !c.Before[r].Alike(c.After[r]) {
 			return Otherwise
 		}
 	}

@@ -23,8 +23,10 @@ func Weigh(p *plan.Plan, sides []served.Side, logs []Log) error {
 		if it := &p.Items[i]; it.Answers != nil {
 			answers[it.Key] = it.Answers
 			it.Answers.Traffic = &plan.Weight{}
-			for g := range it.Answers.Groups {
-				it.Answers.Groups[g].Traffic = &accesslog.Class{}
+			for _, groups := range [][]plan.RequestGroup{it.Answers.Groups, it.Answers.Unchanged} {
+				for g := range groups {
+					groups[g].Traffic = &accesslog.Class{}
+				}
 			}
 		}
 	}
@@ -40,17 +42,19 @@ func Weigh(p *plan.Plan, sides []served.Side, logs []Log) error {
 	return nil
 }
 
-// add counts the requests of a class if it changes.
+// add counts the requests of a class.
 func add(t *plan.Traffic, a *plan.Answers, c counted) {
-	severity, n := c.Severity(), c.traffic.Requests
-	if severity == route.Unchanged {
-		return
-	}
-	t.Changed, a.Traffic.Changed = t.Changed+n, a.Traffic.Changed+n
-	if severity == route.Unserved {
+	n, groups := c.traffic.Requests, a.Groups
+	switch c.Severity() {
+	case route.Unchanged:
+		groups = a.Unchanged
+	case route.Unserved:
 		t.Unserved, a.Traffic.Unserved = t.Unserved+n, a.Traffic.Unserved+n
+		fallthrough
+	default:
+		t.Changed, a.Traffic.Changed = t.Changed+n, a.Traffic.Changed+n
 	}
-	for _, g := range a.Groups {
+	for _, g := range groups {
 		if g.Pattern == c.Pattern && (slices.Contains(g.Hosts, c.Host) || c.Host == "" && len(g.Hosts) == 0) {
 			g.Traffic.Requests, g.Traffic.Slack = g.Traffic.Requests+n, max(g.Traffic.Slack, c.traffic.Slack)
 			g.Traffic.Addresses = most(append(g.Traffic.Addresses, c.traffic.Addresses...))
