@@ -44,10 +44,11 @@ func (f *baseFinder) find(ctx context.Context, ref string) plan.Blame {
 	case f.inCI && f.within(ctx, mainline):
 		return f.landed(ctx)
 	case mainline == "":
-		return plan.Blame{
-			Problem: "the remote origin has no default branch to compare with",
-			Fix:     "name a commit to compare with: --base-ref REF",
+		problem := "the remote origin has no default branch to compare with"
+		if f.Remote(ctx, "origin") == "" {
+			problem = "there is no remote origin to compare with"
 		}
+		return plan.Blame{Problem: problem, Fix: "name a commit to compare with: --base-ref REF"}
 	}
 	return f.since(ctx, mainline, "refs/remotes/"+mainline)
 }
