@@ -19,9 +19,9 @@ type lines struct {
 // spot is a line, a column, and their offset in the text.
 type spot struct{ line, column, at int }
 
-// text returns a line, from 1, without its line break, or "" if it is too long to show.
+// text returns a line, from 1, without its line break, or "" if it is too long to show or may have a password.
 func (l *lines) text(line int) string {
-	if b := l.bytes(line); len(b) <= maxSourceLine {
+	if b := l.bytes(line); len(b) <= maxSourceLine && !login().Match(b) {
 		return string(b)
 	}
 	return ""

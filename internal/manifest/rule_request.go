@@ -49,7 +49,7 @@ func (s *subject) checkOrigin(at string, origin any) {
 	}
 	for _, v := range servers {
 		text, isText := v.(string)
-		if v != nil && !isText || strings.Contains(text, "/") {
+		if v != nil && !isText || strings.ContainsAny(text, "/@") {
 			s.report(at, "origin is not a server or a list of servers", "write host or host:port, for example origin: app-1.example.com:443")
 			return
 		}

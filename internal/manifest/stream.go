@@ -117,7 +117,7 @@ func (f *file) add(line, column int, rule string, severity diag.Severity, field,
 // maxText limits each text of a finding, in bytes, because it may quote the file.
 const maxText = 2000
 
-func clip(s string) string { return cut(s, maxText) }
+func clip(s string) string { return cut(login().ReplaceAllString(s, "$1***@"), maxText) }
 
 // cut shortens a text to a number of bytes.
 func cut(s string, most int) string {
@@ -167,6 +167,8 @@ func safely(parse func() error) (err error) {
 }
 
 var (
+	// login finds what may be the user and password of a URL.
+	login      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w:(?://|\\\\)?|//)\S.*@`) })
 	directives = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^%(YAML|TAG)[^\r\n]*`) })
 	startLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^---([ \t]|$)`) })
 )

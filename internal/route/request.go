@@ -17,11 +17,11 @@ type Request struct{ Host, Path string }
 
 // ParseRequest reads a URL. Locations ignore its scheme, query and fragment.
 func ParseRequest(text string) (Request, error) {
-	u, err := url.Parse(text)
+	toFragment, _, _ := strings.Cut(strings.ReplaceAll(text, `\`, "/"), "#")
+	u, err := url.Parse(toFragment)
 	switch {
 	case err != nil:
-		wrong, _ := errors.AsType[*url.Error](err)
-		return Request{}, fmt.Errorf("the URL can't be read: %w", wrong.Err)
+		return Request{}, unreadable(text, err)
 	case u.Host != "" && u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https":
 		return Request{}, errors.New("the URL is neither http nor https: write https://HOSTNAME/PATH")
 	case u.Scheme == "" || u.Hostname() == "":
@@ -38,9 +38,23 @@ func ParseRequest(text string) (Request, error) {
 	return Request{host, Normal(AfterHost(text))}, nil
 }
 
+// unreadable says why a URL can't be parsed. It shows no part of one that may have a password.
+func unreadable(text string, err error) error {
+	wrong, _ := errors.AsType[*url.Error](err)
+	escape, isEscape := errors.AsType[url.EscapeError](err)
+	switch {
+	case strings.Contains(text, "@"):
+		return errors.New("the URL can't be read, and may have a password: write https://HOSTNAME/PATH")
+	case isEscape && strings.Contains(AfterHost(text), string(escape)):
+		return fmt.Errorf("%q in the URL is no escape: write %% as %%25", string(escape))
+	}
+	return fmt.Errorf("the URL can't be read, %s: write https://HOSTNAME/PATH", strings.TrimPrefix(wrong.Err.Error(), "net/url: "))
+}
+
 // AfterHost returns what stands behind the host of an absolute URL, as it is written.
 func AfterHost(url string) string {
-	_, rest, _ := strings.Cut(url, "://")
+	rest := url[strings.IndexByte(url, ':')+1:]
+	rest = rest[min(2, len(rest)):]
 	return rest[strings.IndexAny(rest+"/", `/\?#`):]
 }
 

@@ -17,6 +17,8 @@ func TestParseRequest(t *testing.T) {
 		"HTTPS://shop.example.com?next=/login":           {"shop.example.com", "/"},
 		"https://shop.example.com:443/a b/ä":             {"shop.example.com", "/a%20b/%C3%A4"},
 		"https://shop.example.com/https://x.example.com": {"shop.example.com", "/https://x.example.com"},
+		`https:\\shop.example.com\a\..\b`:                {"shop.example.com", "/b"},
+		"https://shop.example.com/a?100%#100%":           {"shop.example.com", "/a"},
 	} {
 		if got, err := ParseRequest(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
@@ -33,8 +35,10 @@ func TestParseRequest(t *testing.T) {
 		"https://user:pw@shop.example.com": "user or password",
 		"https://shop.example.com:8443/":   "has a port",
 		"https://shop.example.com:80/":     "has a port",
-		"https://shop.example.com/%zz":     "can't be read",
-		"https://[::1/":                    "can't be read",
+		"https://shop.example.com/%zz":     `"%zz" in the URL is no escape: write % as %25`,
+		"https://sh%6fp.example.com/":      `the URL can't be read, invalid URL escape "%6f": write https://HOSTNAME/PATH`,
+		"https://[::1/":                    "the URL can't be read, missing ']' in host: write https://HOSTNAME/PATH",
+		"https://me:pw/x@shop.example.com": "the URL can't be read, and may have a password: write https://HOSTNAME/PATH",
 	} {
 		if got, err := ParseRequest(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want %s", text, got, err, want)

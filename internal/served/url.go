@@ -26,7 +26,7 @@ func ParseURL(text string) (u URL, err error) {
 	if u.Request, err = route.ParseRequest(text); err != nil {
 		return u, u.wrong(err)
 	}
-	scheme, _, _ := strings.Cut(text, "://")
+	scheme, _, _ := strings.Cut(text, ":")
 	written := route.AfterHost(text)
 	u.Plain, u.Rewritten = strings.EqualFold(scheme, "http"), written != u.Path && written != ""
 	return u, nil
