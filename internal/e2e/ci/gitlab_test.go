@@ -151,15 +151,15 @@ func TestGitLabTemplate(t *testing.T) {
 // withheld are the variables that no program but trueup is given.
 var withheld = regexp.MustCompile(`^(TRUEUP_\w*TOKEN|AWS_SE\w+)`)
 
-// checkJobScript holds a job to a trueup that it builds outside the work tree, and to
-// hand over no token but its own, and none before trueup is built.
+// checkJobScript holds a job to a trueup that it installs outside the work tree, and to
+// hand over no token but its own, and none before trueup is installed.
 func checkJobScript(t *testing.T, name string, lines, tokens []string, command string) {
 	t.Helper()
 	script := strings.Join(lines, "\n")
 	// Their forms, which the template demands, leave no room for more than a name.
 	checkScript(t, name, strings.NewReplacer("$[[ inputs.project ]]", "GROUP/NAME", "$[[ inputs.commit ]]", "COMMIT").Replace(script))
-	before, after, built := strings.Cut(script, `-o "$built/trueup" .`+"\n"+`export PATH="$built:$PATH"`)
-	if !built || !strings.Contains(before, "built=$(mktemp -d)\n") || !strings.Contains(before, " GOWORK=off go build ") || !strings.Contains(after, command) {
+	before, after, installed := strings.Cut(script, ` sh "$built/source/install.sh" "$built"`+"\n"+`export PATH="$built:$PATH"`)
+	if !installed || !strings.Contains(before, "built=$(mktemp -d)\n") || !strings.HasSuffix(before, "\nTRUEUP_DOWNLOAD=${TRUEUP_DOWNLOAD:-$releases}") || !strings.Contains(after, command) {
 		t.Errorf("job %s: %s", name, script)
 	}
 	given := map[string]bool{}
@@ -175,7 +175,7 @@ func checkJobScript(t *testing.T, name string, lines, tokens []string, command s
 			case words[1] == "-n":
 				kept[word] = true
 			case !strings.Contains(after, line):
-				t.Errorf("job %s: %s is given to what builds trueup", name, word)
+				t.Errorf("job %s: %s is given to what installs trueup", name, word)
 			default:
 				given[word] = true
 			}
@@ -239,6 +239,12 @@ func TestGitLabInputs(t *testing.T) {
 	}
 	if got := slices.Sorted(maps.Keys(head.Spec.Inputs)); !slices.Equal(got, slices.Sorted(maps.Keys(used))) {
 		t.Errorf("inputs are %v, used are %v", got, used)
+	}
+	// The version that go.mod asks for: another one would download it in each job.
+	_, version, _ := strings.Cut(harness.ReadText(t, "go.mod"), "\ngo ")
+	version, _, _ = strings.Cut(version, "\n")
+	if image := head.Spec.Inputs["image"].Default; image != "golang:"+version {
+		t.Errorf("the image is %v, and go.mod asks for Go %s", image, version)
 	}
 	for name, form := range map[string]string{"project": `^[\w.-]+(/[\w.-]+)+$`, "commit": `^[0-9a-f]{40}$`} {
 		if got := head.Spec.Inputs[name].Regex; got != form {

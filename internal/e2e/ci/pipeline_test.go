@@ -90,11 +90,10 @@ func cmdPipeline(s *harness.Script, args []string) error {
 func (p *pipeline) hostTrueup() (string, error) {
 	dir := p.s.MkAbs("tools/trueup.git")
 	if _, err := os.Stat(dir); err != nil {
-		root := p.s.Getenv("ROOT")
-		if err := copyTo(filepath.Join(root, "go.mod"), filepath.Join(dir, "go.mod")); err != nil {
+		if err := copyTrueup(p.s, dir, "install.sh", "go.mod"); err != nil {
 			return "", err
 		}
-		for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "go.mod"}, {"commit", "-q", "-m", "trueup"}} {
+		for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "trueup"}} {
 			if _, err := p.git(append([]string{"-C", dir}, args...)...); err != nil {
 				return "", err
 			}

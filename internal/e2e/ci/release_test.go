@@ -76,8 +76,8 @@ func TestReleaseHolds(t *testing.T) {
 		t.Errorf("built with %v at %s", b.Env, b.ModTime)
 	}
 	flags := strings.Join(b.Flags, " ") + " -ldflags='" + strings.Join(b.LDFlags, " ") + "' "
-	if flags != "-trimpath -buildvcs=true -ldflags='-s -w' " || !strings.Contains(harness.ReadText(t, filepath.Join(".ci", "reproducible")), "go build "+flags) {
-		t.Errorf("built with %s, and .ci/reproducible with other flags", flags)
+	if flags != "-trimpath -buildvcs=true -ldflags='-s -w' " || !strings.Contains(harness.ReadText(t, "install.sh"), flags) || !strings.Contains(harness.ReadText(t, filepath.Join(".ci", "reproducible")), "go build "+flags) {
+		t.Errorf("built with %s, and install.sh or .ci/reproducible with other flags", flags)
 	}
 	packed := map[string]string{}
 	infos := []releaseInfo{r.Archives[0].BuildsInfo}

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/e2e/harness"
 )
 
 // readOutputs reads the lines NAME=VALUE that a step wrote; a value of several
@@ -58,8 +60,7 @@ func (r *runner) checkout(j *runnerState, with map[string]string) error {
 		return err
 	}
 	if with["repository"] != "" {
-		return errors.Join(copyTo(filepath.Join(r.s.Getenv("ROOT"), "action.yml"), filepath.Join(work, "action.yml")),
-			copyTo(filepath.Join(r.s.Getenv("ROOT"), "go.mod"), filepath.Join(work, "go.mod")))
+		return copyTrueup(r.s, work, "action.yml", "install.sh", "go.mod")
 	}
 	ref := r.ref()
 	if with["ref"] != "" {
@@ -82,6 +83,15 @@ func (r *runner) checkout(j *runnerState, with map[string]string) error {
 	return nil
 }
 
+// copyTrueup copies files of trueup's own source to a folder.
+func copyTrueup(s *harness.Script, to string, names ...string) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, copyTo(filepath.Join(s.Getenv("ROOT"), name), filepath.Join(to, name)))
+	}
+	return errors.Join(errs...)
+}
+
 // emptied makes a folder, or removes what is in it; a link to one is followed.
 func emptied(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -96,7 +106,7 @@ func emptied(dir string) error {
 
 // runAction runs the steps of an action that lies in the work tree. The real runner
 // reads it a second time when the job ends, so what replaces it would run then.
-func (r *runner) runAction(j *runnerState, file string) error {
+func (r *runner) runAction(j *runnerState, file string, with map[string]string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -114,6 +124,9 @@ func (r *runner) runAction(j *runnerState, file string) error {
 		return fmt.Errorf("the action is a %q", action.Runs.Using)
 	}
 	j.actions = append(j.actions, loadedAction{file, text})
+	for name, value := range with {
+		r.inputs[name] = value
+	}
 	return r.runSteps(j, action.Runs.Steps)
 }
 

@@ -21,7 +21,8 @@ func (r *runner) names(j *runnerState) lookup {
 		"github.event_name": r.given["event"], "github.token": harness.HostToken, "github.run_id": strconv.Itoa(r.host.Run), "github.run_attempt": r.attempt(),
 		"github.ref": r.ref(), "runner.temp": filepath.Join(j.dir, "temp"),
 		"job.workflow_repository": "tools/trueup", "job.workflow_sha": harness.ScriptBase,
-		"github.action_path": filepath.Join(j.dir, "work", ".trueup-source"),
+		"github.action_path": filepath.Join(j.dir, "work", ".trueup-source"), "github.action_repository": "",
+		"github.server_url": "https://github.example", "runner.tool_cache": filepath.Join(j.dir, "tools"),
 	}
 	return func(name string) (any, error) {
 		if value, found := known[name]; found {
@@ -123,7 +124,7 @@ func (r *runner) runStep(j *runnerState, step runnerStep) error {
 		return r.fetch(with)
 	}
 	if strings.HasPrefix(action, "./") {
-		return r.runAction(j, filepath.Join(j.dir, "work", action, "action.yml"))
+		return r.runAction(j, filepath.Join(j.dir, "work", action, "action.yml"), with)
 	}
 	return fmt.Errorf("the simulated runner does not know the action %s", step.Uses)
 }

@@ -195,7 +195,7 @@ func checkSteps(t *testing.T, file string, steps []workflowStep) {
 // a pull request says, such as a title or the name of a branch. github.ref is the
 // one that is checked out, and no command sees it.
 var said = regexp.MustCompile(`^(inputs\.[\w-]+|vars\.\w+|secrets\.\w+|(steps|needs|jobs)\.\w+\.outputs\.[\w-]+|job\.workflow_(repository|sha)|` +
-	`runner\.temp|github\.(token|event_name|ref|run_id|run_attempt|action_path|event\.pull_request\.number))$`)
+	`runner\.(temp|tool_cache)|github\.(token|event_name|ref|run_id|run_attempt|server_url|action_path|action_repository|event\.pull_request\.number))$`)
 
 // TestExpressionsTakeNothingOfAPullRequest reads all of them, wherever they stand.
 func TestExpressionsTakeNothingOfAPullRequest(t *testing.T) {
@@ -256,26 +256,33 @@ func TestWorkflowsAreSafe(t *testing.T) {
 	}
 }
 
+// TestActionIsSafe: it installs by install.sh alone, which TestInstall tries.
 func TestActionIsSafe(t *testing.T) {
 	t.Parallel()
 	var action struct {
-		Outputs map[string]struct{ Value string } `yaml:"outputs"`
+		Inputs  map[string]struct{ Description string } `yaml:"inputs"`
+		Outputs map[string]struct{ Value string }       `yaml:"outputs"`
 		Runs    struct {
 			Using string         `yaml:"using"`
 			Steps []workflowStep `yaml:"steps"`
 		} `yaml:"runs"`
 	}
 	readYAML(t, "action.yml", &action)
-	if action.Runs.Using != "composite" || len(action.Runs.Steps) != 2 || len(action.Outputs) != 1 {
+	steps := action.Runs.Steps
+	if action.Runs.Using != "composite" || len(steps) != 4 || len(action.Outputs) != 1 || action.Inputs["download"].Description == "" {
 		t.Fatalf("action.yml is %+v", action)
 	}
-	checkSteps(t, "action.yml", action.Runs.Steps)
-	build := action.Runs.Steps[1]
-	if build.Env["GOWORK"] != "off" {
-		t.Error("action.yml: a go.work of the repository that trueup is checked out in could put its code in")
+	checkSteps(t, "action.yml", steps)
+	for i, line := range map[int]string{0: `sh "$GITHUB_ACTION_PATH/install.sh" --download "$RUNNER_TEMP/trueup"`, 2: `sh "$GITHUB_ACTION_PATH/install.sh" --build "$RUNNER_TEMP/trueup"`} {
+		if !strings.Contains(steps[i].Run, line) {
+			t.Errorf("action.yml: step %q does not say %s", steps[i].Name, line)
+		}
 	}
-	for _, part := range []string{`cd "$GITHUB_ACTION_PATH"`, "go build -trimpath", `>>"$GITHUB_PATH"`, `echo "version=$version" >>"$GITHUB_OUTPUT"`} {
-		if !strings.Contains(build.Run, part) {
+	if due := "${{ steps.download.outputs.build == 'true' }}"; steps[1].If != due || steps[2].If != due {
+		t.Errorf("action.yml: Go is installed if %s, trueup is built if %s", steps[1].If, steps[2].If)
+	}
+	for _, part := range []string{`>>"$GITHUB_PATH"`, `echo "version=$version" >>"$GITHUB_OUTPUT"`} {
+		if !strings.Contains(steps[3].Run, part) {
 			t.Errorf("action.yml does not say %s", part)
 		}
 	}
@@ -345,6 +352,9 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 		switch {
 		case strings.HasPrefix(s.Uses, "actions/checkout@") && s.ofTrueup():
 			trueup++
+			if next := steps[i+1]; next.With["download"] != "${{ vars.TRUEUP_DOWNLOAD }}" {
+				t.Errorf("%s: trueup is not downloaded from the mirror that a variable names: %v", where, next.With)
+			}
 			if s.With["repository"] != "${{ job.workflow_repository }}" || s.With["ref"] != "${{ job.workflow_sha }}" {
 				t.Errorf("%s: trueup is of another commit than the workflow: %v", where, s.With)
 			}
