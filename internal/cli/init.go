@@ -104,11 +104,11 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 // nothingToSetUp is the result of an init that has nothing to do.
 func (a *app) nothingToSetUp(s *scaffold.Setup) (doc report.Document, err error) {
 	if err = a.saySetup(&doc, s); err == nil {
-		everything := "everything"
-		if s.Waits {
-			everything = "everything else"
+		other := ""
+		if s.Waits || s.LacksLedger() {
+			other = " else"
 		}
-		say(&doc, "nothing to do: %s is there", everything)
+		say(&doc, "nothing%s to do: everything%[1]s is there", other)
 	}
 	return doc, err
 }
@@ -259,6 +259,9 @@ func (a *app) saySetup(doc *report.Document, s *scaffold.Setup) error {
 	}
 	if s.Waits {
 		say(doc, "the ledger %s waits for the git remote %s: %s, which creates the ledger", s.Store, ledger.RemoteOf(s.Store), s.AddRemote())
+	}
+	if s.LacksLedger() {
+		say(doc, noLedger+ledger.Create)
 	}
 	if s.NeedsID() {
 		say(doc, "now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:")

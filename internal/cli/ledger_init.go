@@ -12,10 +12,13 @@ import (
 	"trueup/internal/adopt"
 	"trueup/internal/config"
 	"trueup/internal/exit"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/report"
 )
+
+const noLedger = "trueup.yaml names no ledger: "
 
 func newLedgerInit(a *app) *cobra.Command {
 	var sent string
@@ -31,7 +34,7 @@ func newLedgerInit(a *app) *cobra.Command {
 		defer w.Close()
 		store := w.Ledger.Store
 		if store == "" {
-			return doc, errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
+			return doc, errors.New(noLedger + ledger.Create)
 		}
 		n := a.newLedger(p, w, sent)
 		if err := a.createLedger(ctx, n, &doc); err != nil {

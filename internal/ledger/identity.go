@@ -79,11 +79,14 @@ func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error
 	return g, nil
 }
 
+// Create says how to give a ledger to a project that names none.
+const Create = "run trueup init --ledger git:refs/trueup/ledger, which creates one"
+
 // refusedHere returns why this run may use no ledger at all, or nil.
 func (l *Ledger) refusedHere() *ProblemError {
 	switch {
 	case l.store == nil:
-		return problem("run trueup ledger init, which says what to write into trueup.yaml", "no ledger is configured")
+		return problem(Create, "no ledger is configured")
 	case l.local && l.cfg.InCI && !l.cfg.EphemeralOK:
 		return problem("use a ledger that all runs share, or add --ledger-ephemeral-ok if the runner keeps its disk",
 			"trueup refuses a ledger in a file in CI: the runner's disk is lost after the run, and the ledger with it")

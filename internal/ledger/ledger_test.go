@@ -131,7 +131,7 @@ func TestProblems(t *testing.T) {
 		fix     string
 	}{
 		"ours":            {func(*Config) {}, purgeKey, "", ""},
-		"none configured": {func(c *Config) { c.Store = "" }, purgeKey, "no ledger is configured", "ledger init"},
+		"none configured": {func(c *Config) { c.Store = "" }, purgeKey, "no ledger is configured", Create},
 		"missing":         {func(c *Config) { c.Store = "file:other" }, purgeKey, "folder on another machine, or was removed here: file:other", "trueup ledger export"},
 		"none yet":        {func(c *Config) { c.Store, c.ID = "file:other", "" }, purgeKey, "there is no ledger at file:other", "ledger init"},
 		"other id":        {func(c *Config) { c.ID = "else" }, purgeKey, "trueup.yaml names else", "restore"},

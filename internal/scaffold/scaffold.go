@@ -219,6 +219,11 @@ func (s *Setup) completeProject(o Options) error {
 // CreatesLedger reports whether there is a ledger to create now.
 func (s *Setup) CreatesLedger() bool { return s.Store != "" && !s.Waits }
 
+// LacksLedger reports whether the project names no ledger.
+func (s *Setup) LacksLedger() bool {
+	return !s.cfg.Sandbox && s.cfg.LedgerConfig(s.Project).Store == ""
+}
+
 // HasChanges reports whether there is anything to do.
 func (s *Setup) HasChanges() bool {
 	return s.CreatesLedger() || s.FromLive || slices.ContainsFunc(s.Edits, (*Edit).isPlanned)
