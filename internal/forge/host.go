@@ -123,7 +123,7 @@ func (n *note) UnmarshalJSON(text []byte) error {
 		WebURL       string `json:"web_url"`
 		User, Author struct{ Login, Username string }
 		System       bool
-		PullRequest  json.RawMessage `json:"pull_request"`
+		PullRequest  *struct{} `json:"pull_request"` // null at Gitea for issues
 	}
 	err := json.Unmarshal(text, &v)
 	*n = note{

@@ -47,6 +47,8 @@ func (h *Host) likeGitHub(at string) {
 			state := map[bool]string{true: "closed", false: "open"}[n.Closed]
 			out := show(n, "issues/%d")
 			out["state"] = state
+			// Gitea, whose API is like GitHub's, sends these too.
+			out["pull_request"], out["repository"] = nil, map[string]any{"owner": "acme"}
 			return out
 		},
 		issueNumber: "number",
