@@ -37,8 +37,9 @@ func newComment(a *app) *cobra.Command {
 	cmd := a.command("comment FILE", func(ctx context.Context, args []string) (report.Document, error) {
 		doc, err := a.comment(ctx, opts, args[0])
 		if errors.Is(err, errNotPosted) && !opts.required && !errors.Is(err, context.Canceled) {
-			a.log(slog.LevelWarn, diag.OneLine(err))
-			err = nil
+			text := diag.OneLine(err)
+			doc, err = said("warning: %s", text), nil
+			doc.Annotations = diag.List{{Rule: report.NotPosted, Message: text, Severity: diag.Warning}}
 		}
 		return doc, err
 	})

@@ -35,6 +35,9 @@ type remarkRule struct {
 	means string
 }
 
+// NotPosted is the rule of a comment that the code host did not accept.
+const NotPosted = "run/not-posted"
+
 // remarkRules has the most important rule first.
 var remarkRules = []remarkRule{
 	{"run/failed", errorLevel, "The run stopped before its end."},
@@ -44,6 +47,7 @@ var remarkRules = []remarkRule{
 	{"apply/blocked", errorLevel, "trueup sent nothing for an object, because a person must decide first."},
 	{"plan/blocked", errorLevel, "trueup sends nothing for this object until you decide."},
 	{reqtest.Rule, errorLevel, "A request test failed; in a plan it is a warning."},
+	{NotPosted, warningLevel, "The code host did not accept a comment."},
 	{"plan/setting", warningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},
 	{"plan/stops", warningLevel, "A CDN stops serving a hostname or a path."},
 	{"plan/serves", warningLevel, "A change may serve other content, or none."},

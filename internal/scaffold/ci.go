@@ -97,7 +97,7 @@ func (s *Setup) addCI(ctx context.Context, o Options) error {
 		}
 	}
 	fill := strings.NewReplacer("OWNER/trueup", parts[1], "COMMIT", parts[2],
-		`directory: "."`, fmt.Sprintf("directory: %q", s.folder), `branches: ["main"]`, fmt.Sprintf("branches: [%q]", branch))
+		`directory: "."`, fmt.Sprintf("directory: %q", s.folder), `branches: ["main"]`, fmt.Sprintf("branches: [%q]", branch), "refs/heads/main", "refs/heads/"+branch)
 	names, err := fs.Glob(ciFiles, "ci/"+o.CI+"/*.yml")
 	for _, name := range names {
 		text, rerr := ciFiles.ReadFile(name)

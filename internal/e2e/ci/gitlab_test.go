@@ -89,6 +89,7 @@ func readGitLab(t *testing.T) (gitlabInputs, map[string]gitlabJob) {
 // The pipelines in which a job of the template runs.
 const (
 	inMerge    = `$CI_PIPELINE_SOURCE == "merge_request_event"`
+	inOwnMerge = inMerge + ` && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID`
 	onDefault  = `$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH`
 	onPush     = onDefault + ` && $CI_PIPELINE_SOURCE != "schedule"`
 	onSchedule = onDefault + ` && $CI_PIPELINE_SOURCE == "schedule"`
@@ -103,7 +104,7 @@ var gitlabJobs = map[string]struct {
 	command      string
 }{
 	"-plan":    {[]string{inMerge}, nil, "", gitlabReads, "trueup plan "},
-	"-comment": {[]string{inMerge}, []string{"-plan"}, "", []string{"TRUEUP_FORGE_TOKEN"}, "trueup comment "},
+	"-comment": {[]string{inOwnMerge}, []string{"-plan"}, "", []string{"TRUEUP_FORGE_TOKEN"}, "trueup comment "},
 	"-apply":   {[]string{onPush}, nil, "start", gitlabWrites, "trueup apply --auto-approve "},
 	"-settle":  {[]string{onSchedule}, nil, "access", gitlabWrites, "trueup ledger settle "},
 	"-drift":   {[]string{onSchedule}, nil, "", gitlabReads, "trueup drift "},

@@ -23,6 +23,7 @@ func (r *runner) names(j *runnerState) lookup {
 		"job.workflow_repository": "tools/trueup", "job.workflow_sha": harness.ScriptBase,
 		"github.action_path": filepath.Join(j.dir, "work", ".trueup-source"), "github.action_repository": "",
 		"github.server_url": "https://github.example", "runner.tool_cache": filepath.Join(j.dir, "tools"),
+		"github.repository": "acme/site", "github.event.pull_request.head.repo.full_name": map[bool]string{false: "acme/site", true: "mallory/site"}[r.event.Fork],
 	}
 	return func(name string) (any, error) {
 		if value, found := known[name]; found {
