@@ -34,11 +34,11 @@ func TestReference(t *testing.T) {
 		"README.md": referenceIndex(root), "commands.md": commandsPage(root), "environment.md": environmentPage(),
 	}
 	for _, k := range kind.All() {
-		want[strings.ToLower(k.Name)+".md"] = fieldsPage(k.Name, "Manifests of the kind "+k.Name+".", k.Root())
+		want[strings.ToLower(k.Name)+".md"] = fieldsPage(k.Name, "Manifests of the kind "+k.Name+".", k.Root(), true)
 	}
 	for _, name := range kind.OwnFiles() {
 		f, _ := kind.OwnFile(name)
-		want[name+".md"] = fieldsPage(f.Title, aboutFile(name), f)
+		want[name+".md"] = fieldsPage(f.Title, aboutFile(name), f, false)
 	}
 	if *updateReference {
 		writeReference(t, want)
@@ -162,11 +162,12 @@ func environmentPage() string {
 	return b.String()
 }
 
-func fieldsPage(title, about string, root *kind.Field) string {
+// fieldsPage is the page of a kind, which trueup sends, or of one of its own files.
+func fieldsPage(title, about string, root *kind.Field, isSent bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n%s\n%s\n\nNo field but those that are marked is required.\n\n| field | type | meaning |\n|---|---|---|\n", title, generated, about, prose(root.Description))
 	eachField(root, "", func(path string, f *kind.Field) {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", path, f.Type, meaningOf(f))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", path, f.Type, meaningOf(f, isSent))
 	})
 	return b.String()
 }
@@ -186,7 +187,7 @@ func eachField(f *kind.Field, path string, visit func(string, *kind.Field)) {
 }
 
 // meaningOf is all that a schema says of a field, in a cell.
-func meaningOf(f *kind.Field) string {
+func meaningOf(f *kind.Field, isSent bool) string {
 	facts := explain.FactsOf(f)
 	var parts []string
 	add := func(before, text string) {
@@ -198,8 +199,10 @@ func meaningOf(f *kind.Field) string {
 		parts = append(parts, "**Required.**")
 	}
 	add("", f.Description)
-	add("Values: ", facts.ValuesInWords())
-	add("The list is ", facts.List)
+	add("Values: ", ended(facts.ValuesInWords()))
+	if isSent {
+		add("The list is ", ended(facts.List))
+	}
 	if f.Risk != kind.NoRisk {
 		add("", "At stake: "+f.Risk.String()+".")
 	}
@@ -215,6 +218,14 @@ func meaningOf(f *kind.Field) string {
 	}
 	add("", f.Section)
 	return strings.Join(parts, " ")
+}
+
+// ended adds a full stop to a sentence.
+func ended(text string) string {
+	if text == "" {
+		return ""
+	}
+	return text + "."
 }
 
 // exitCodesOf returns the codes that the help of a command lists.

@@ -1,6 +1,7 @@
 package kind_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +61,21 @@ func TestPathParts(t *testing.T) {
 	} {
 		if got := strings.Join(kind.PathParts(path), "|"); got != want {
 			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// A test may expect every field of cors that a manifest may have.
+func TestRequestTestsHaveFieldsOfCORS(t *testing.T) {
+	cdn, _ := kind.Named("CDN")
+	want, ok := cdn.Root().At(kind.PathParts("spec.locations.cors"))
+	got, too := kind.RequestTest().Root().At(kind.PathParts("spec.tests.expect.cors"))
+	if !ok || !too || !slices.Equal(got.Names, want.Names) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	for _, name := range want.Names {
+		if a, b := got.Fields[name], want.Fields[name]; a.Type != b.Type || a.Title != b.Title || !slices.Equal(a.Enum, b.Enum) {
+			t.Errorf("%s: %+v, want %+v", name, a, b)
 		}
 	}
 }
