@@ -306,7 +306,7 @@ func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
 	switch {
 	case got.kept:
 	case err != nil && got.obj != nil:
-		return unknown(err, "the answer was lost, and live differs from what was sent: ")
+		return unknown(err, "live differs from what was sent: ")
 	case err != nil:
 		return unknown(err, "")
 	case got.interrupted:

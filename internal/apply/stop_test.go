@@ -422,7 +422,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 func TestARunThatEndsTellsOfNoOtherTry(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, answered(503), false).at("PATCH CDN/shop", 1, cancel)
-	s.ends(s.apply(ctx, nil), shop, apply.Failed, apply.Partial, "the answer was lost")
+	s.ends(s.apply(ctx, nil), shop, apply.Failed, apply.Partial, "live differs from what was sent: 503")
 	for _, e := range s.events {
 		if e.Phase == "wait" {
 			t.Errorf("event %+v", e)
