@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	"trueup/internal/accesslog"
@@ -42,17 +43,29 @@ func answerNotes(item plan.Item, opts Options) []note {
 	}
 	if rest > a.More {
 		lines = append(lines, safetext.F("and %s; -v lists them", classCount(rest)))
-	} else if rest > 0 {
-		lines = append(lines, safetext.F("and %s, too many to list", classCount(rest)))
+	} else {
+		lines = append(lines, unlisted(rest)...)
 	}
-	if len(a.Unclear) > 0 {
-		lines = append(lines, safetext.F("unclear: which requests match %s", limited(cleanAll(a.Unclear), ", ")))
-	}
+	lines = append(lines, unclear(a)...)
 	notes := make([]note, len(lines))
 	for i, line := range lines {
 		notes[i].Text = safetext.F("%s%s", safetext.Spaces(2*oneIf(i > 0)), line)
 	}
 	return notes
+}
+
+func unlisted(n int) []safe {
+	if n == 0 {
+		return nil
+	}
+	return []safe{safetext.F("and %s, too many to list", classCount(n))}
+}
+
+func unclear(a *plan.Answers) []safe {
+	if len(a.Unclear) == 0 {
+		return nil
+	}
+	return []safe{safetext.F("unclear: which requests match %s", limited(cleanAll(a.Unclear), ", "))}
 }
 
 // headOf counts the classes that change, and says what does for all requests.
@@ -80,7 +93,7 @@ func weightOf(g plan.RequestGroup, all *plan.Weight) safe {
 	if g.Traffic == nil || all == nil {
 		return safe{}
 	}
-	share := safetext.F("; %s of the requests", clean(accesslog.Share(g.Traffic.Requests, all.Requests)))
+	share := safetext.F("%s of the requests", clean(accesslog.Share(g.Traffic.Requests, all.Requests)))
 	if len(g.Traffic.Addresses) == 0 {
 		return share
 	}
@@ -106,7 +119,8 @@ func alikes(groups []plan.RequestGroup) (all [][]plan.RequestGroup) {
 // answerLine says what happens to the requests of classes that are alike.
 func answerLine(groups []plan.RequestGroup, hosts []string, all *plan.Weight) safe {
 	if len(groups) == 1 {
-		return safetext.F("%s: %s%s", requestsOf(groups[0], hosts), effectOn(groups[0]), weightOf(groups[0], all))
+		effect := safetext.Join(safetext.Filled(effectOn(groups[0]), weightOf(groups[0], all)), "; ")
+		return safetext.F("%s: %s", requestsOf(groups[0], hosts), effect)
 	}
 	var patterns []string
 	for _, g := range groups {
@@ -117,14 +131,21 @@ func answerLine(groups []plan.RequestGroup, hosts []string, all *plan.Weight) sa
 
 // requestsOf names a class: its hosts, its pattern without the exceptions, and an example if it has any.
 func requestsOf(g plan.RequestGroup, hosts []string) safe {
-	name := ofHosts(clean(g.Pattern).Cut(maxPath), hosts)
+	return safetext.Join(safetext.Filled(className(g, hosts), exceptions(g)), " ")
+}
+
+func className(g plan.RequestGroup, hosts []string) safe {
 	if len(hosts) == 1 {
-		name = safetext.F("%s%s", clean(hosts[0]).Cut(maxName), clean(g.Pattern).Cut(maxPath))
+		return safetext.F("%s%s", clean(hosts[0]).Cut(maxName), clean(g.Pattern).Cut(maxPath))
 	}
-	if len(g.Except) == 0 {
-		return name
+	return ofHosts(clean(cmp.Or(g.Pattern, "everything else")).Cut(maxPath), hosts)
+}
+
+func exceptions(g plan.RequestGroup) safe {
+	if len(g.Except) == 0 || g.Pattern == "" {
+		return safe{}
 	}
-	return safetext.F("%s except %s, such as %s", name, firstOf(g.Except), clean(g.Example).Cut(maxPath))
+	return safetext.F("except %s, such as %s", firstOf(g.Except), clean(g.Example).Cut(maxPath))
 }
 
 func ofHosts(patterns safe, hosts []string) safe {
@@ -164,6 +185,7 @@ func effectOn(g plan.RequestGroup) safe {
 
 var tableOfEffects = map[plan.AnswerEffect]safe{
 	plan.Unserved: clean("no longer served"), plan.ServedFirst: clean("served for the first time"),
+	plan.Answered: clean("changes"), plan.AsBefore: clean("as before"),
 }
 
 func change(effect plan.AnswerEffect, a plan.Answer) safe {

@@ -110,6 +110,10 @@ func changedItem() plan.Item {
 				},
 				{Pattern: "/", Example: "/", Effect: plan.Answered, Answers: []plan.Answer{{Differences: []route.Difference{{What: "CORS", Before: "on", After: "off"}}}}},
 			},
+			Unchanged: []plan.RequestGroup{{
+				Example: "/", Effect: plan.AsBefore, Except: []string{"/old/*"}, Answers: []plan.Answer{{Before: "nothing", After: "nothing"}},
+				Traffic: &accesslog.Class{Requests: 3_100_000},
+			}},
 		},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},
 		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),

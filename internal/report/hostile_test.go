@@ -50,6 +50,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
 				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
 			}},
+			Unchanged: []plan.RequestGroup{{Hosts: []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AsBefore, Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s}}}},
 		},
 		Disk: s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,

@@ -279,6 +279,7 @@ type htmlView struct {
 	// Leads are rows about the object as a whole.
 	Leads []row
 	Diff  *htmlDiff
+	Map   *htmlMap
 	Notes []note
 }
 
@@ -333,20 +334,22 @@ func (i htmlItem) View() htmlView {
 	item, rows := *i.Item, itemRows(*i.Item, i.opts)
 	leads := opRows(item, Options{})
 	v := htmlView{Mark: opOf(item).mark, Headline: headline(item, rows), Leads: leads}
-	if mentioned(item) {
-		v.Leads = []row{{Why: causeSaid(item), reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
-	} else {
-		v.Notes = itemNotes(item, i.opts)
+	class := "live"
+	switch {
+	case item.Happened:
+		class = "happened"
+	case i.offline:
+		class = "offline"
 	}
 	if rows = rows[len(leads):]; len(rows) > 0 {
-		v.Diff = &htmlDiff{"live", safetext.F("What differs in %s", titled(item.Key)), rows, item.Op == plan.Create && !item.Happened}
-		switch {
-		case item.Happened:
-			v.Diff.Class = "happened"
-		case i.offline:
-			v.Diff.Class = "offline"
-		}
+		v.Diff = &htmlDiff{class, safetext.F("What differs in %s", titled(item.Key)), rows, item.Op == plan.Create && !item.Happened}
 	}
+	if mentioned(item) {
+		v.Leads = []row{{Why: causeSaid(item), reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
+		return v
+	}
+	v.Map, item.Answers = mapOf(item, class), nil // the map replaces their notes
+	v.Notes = itemNotes(item, i.opts)
 	return v
 }
 

@@ -16,11 +16,11 @@ import (
 // ownAttributes are the attributes that a page has, and nothing else.
 var ownAttributes = strings.Fields("aria-describedby aria-hidden aria-keyshortcuts aria-label aria-labelledby aria-live autocomplete charset class " +
 	"colspan content data-kind data-op data-why for hidden href http-equiv id lang name open placeholder role scope spellcheck tabindex " +
-	"title type value")
+	"title type value width")
 
 // ownElements are its elements.
 var ownElements = strings.Fields("a article b body button caption code dd del details div dl dt fieldset footer form h1 h2 h3 head header html input " +
-	"ins kbd label legend li main mark meta output p pre script section span style summary table tbody td th thead title tr ul wbr")
+	"ins kbd label legend li main mark meta output p pre rect script section span style summary svg table tbody td th thead title tr ul wbr")
 
 // voidElements have no end.
 var voidElements = []string{"meta", "input", "wbr"}

@@ -51,7 +51,7 @@ func add(t *plan.Traffic, a *plan.Answers, c counted) {
 	case route.Unserved:
 		t.Unserved, a.Traffic.Unserved = t.Unserved+n, a.Traffic.Unserved+n
 		fallthrough
-	default:
+	case route.Served, route.Otherwise:
 		t.Changed, a.Traffic.Changed = t.Changed+n, a.Traffic.Changed+n
 	}
 	for _, g := range groups {

@@ -16,10 +16,12 @@ import (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	w := newWorld(t)
+	w.write("access.log", strings.Repeat("shop.example.com 203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"GET /static/app.css HTTP/1.1\" 200 512\n", 3)+
+		"shop.example.com 203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"GET /fonts/a.woff HTTP/1.1\" 200 512\n")
 	w.write("broken/a.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\nspec:\n  hostnam: a.example.com\n  tls: {forced: yes}\n")
 	out := map[string]string{}
 	for _, args := range [][]string{
-		{"plan", "manifests", "--sandbox", "--base-ref", "main"},
+		{"plan", "manifests", "--sandbox", "--base-ref", "main", "--log", "access.log"},
 		{"drift", "manifests", "--sandbox"},
 		{"validate", "broken"},
 		{"apply", "manifests", "--sandbox", "--auto-approve", "--sandbox-fault", "PATCH *: 403 x*"},
@@ -57,6 +59,7 @@ func TestPage(t *testing.T) {
 	t.Run("keyboard", func(t *testing.T) { keyboard(t, files["plan"]) })
 	t.Run("filter", func(t *testing.T) { filter(t, files["plan"]) })
 	t.Run("links", func(t *testing.T) { links(t, files["plan"]) })
+	t.Run("requests", func(t *testing.T) { requests(t, files["plan"]) })
 	t.Run("print", func(t *testing.T) { onPaper(t, files["plan"]) })
 	t.Run("tree", func(t *testing.T) { tree(t, files) })
 }
@@ -272,6 +275,23 @@ func links(t *testing.T, file string) {
 	}
 }
 
+// requests: each class of a hostname has a row, and the width of its bar is its share of the log.
+func requests(t *testing.T, file string) {
+	for _, l := range []look{desk, phone} {
+		l.noScript = true
+		p := open(t, file, l)
+		got := eval[[]string](p, `[...document.getElementById('CDN/shop').querySelectorAll('.map tbody tr')].filter(r => r.checkVisibility()).map(r => {
+			const bar = r.querySelector('.weight');
+			return r.querySelector('th code').innerText + ' ' + Math.round(100 * bar.firstElementChild.getBoundingClientRect().width / bar.getBoundingClientRect().width);
+		})`)
+		for _, want := range []string{"/static/* 75", "/fonts/* 25", "/api/* 0"} {
+			if !slices.Contains(got, want) {
+				t.Errorf("%d px: no row %q in %q", l.width, want, got)
+			}
+		}
+	}
+}
+
 // onPaper: nothing is folded away, and the page is light.
 func onPaper(t *testing.T, file string) {
 	l := desk
@@ -335,6 +355,8 @@ func tree(t *testing.T, files map[string]string) {
 			{"status", ""},
 			{"region", "Objects"},
 			{"table", "What differs in CDN shop"},
+			{"table", "Requests of CDN shop that change"},
+			{"rowheader", "/static/*"},
 			{"group", "Cause"},
 			{"group", "Kind"},
 			{"rowheader", "locations[/static/*]"},
