@@ -71,7 +71,7 @@ func TestExpectations(t *testing.T) {
 		{"/b/x", "origin: b.example.net", "origin: expected b.example.net, got b.example.net:80, c.example.net:8080 over http"},
 		{"/b/x", "cached: 90s", "cached: expected 90s, got 90 from"},
 		{"/b/x", "cached: none", "cached: expected none, got 90 from"},
-		{"/b/x", "cors: {enabled: true, allowOrigins: \"*\", maxAge: null}, headers: {add: {X-A: 1}, list: [a, b]}", ""},
+		{"/b/x", "cors: {enabled: \"true\", allowOrigins: \"*\", maxAge: null}, headers: {add: {X-A: 1}, list: [a, b]}", ""},
 		{"/b/x", "cors: null", "cors: expected not set, got {\"allowOrigins\":\"*\""},
 		{"/b/x", "headers: {add: {X-A: \"2\"}}", "headers.add.X-A: expected 2, got 1"},
 		{"/b/x", "headers: {list: [b, a]}", "headers.list: expected b, a, got a, b"},
