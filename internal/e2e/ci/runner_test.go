@@ -4,11 +4,17 @@ package ci
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,150 +24,65 @@ import (
 	"trueup/internal/e2e/harness"
 )
 
-// A simulated runner takes the steps of a shipped workflow as they stand, and
-// runs their commands by bash, each with the variables that the step maps and no
-// others, in a checkout of its own. So does it with those of our action, which it
-// finds where the workflow says. Actions that are not ours it plays: a checkout, and
-// files that are kept from job to job.
+// A shipped workflow is run by act, as it stands, in a job on this machine. Of the
+// actions that are not ours, testdata/actions has stand-ins. act knows no environments,
+// and gives every job one token of the host.
 
-// runnerStep is a step of a job.
-type runnerStep struct {
-	ID    string            `yaml:"id"`
-	Name  string            `yaml:"name"`
-	If    string            `yaml:"if"`
-	Uses  string            `yaml:"uses"`
-	Run   string            `yaml:"run"`
-	Shell string            `yaml:"shell"`
-	Env   map[string]string `yaml:"env"`
-	With  map[string]string `yaml:"with"`
-}
-
-// runnerJob is a job of a workflow.
-type runnerJob struct {
-	Needs       string            `yaml:"needs"`
-	If          string            `yaml:"if"`
-	Environment string            `yaml:"environment"`
-	Permissions map[string]string `yaml:"permissions"`
-	Outputs     map[string]string `yaml:"outputs"`
-	Steps       []runnerStep      `yaml:"steps"`
-}
-
-// runnerWorkflow is a workflow that others call.
-type runnerWorkflow struct {
-	On struct {
-		Call struct {
-			Inputs map[string]struct {
-				Default any `yaml:"default"`
-			} `yaml:"inputs"`
-		} `yaml:"workflow_call"`
-	} `yaml:"on"`
-	Jobs map[string]runnerJob `yaml:"jobs"`
-}
+// trueupCommit is the commit at which workflows are called.
+const trueupCommit = "0123456789abcdef0123456789abcdef01234567"
 
 // runner is one run of a workflow.
 type runner struct {
 	s    *harness.Script
 	host *harness.CodeHost
-	// given are the inputs, and what the script says of the run: event, head,
-	// fork, run, attempt, left.
+	// given are the inputs, and what the script says of the run: event, head, fork, run, attempt, full.
 	given   map[string]string
 	machine harness.Machine
-	// caller is the workflow that calls, nil where none does.
-	caller *runnerCall
 	// dir is the folder of the run, and event what its file says.
 	dir   string
 	event harness.PullEvent
-	// inputs, and the outcome and outputs of jobs.
-	inputs map[string]any
-	jobs   map[string]*runnerState
+	// file is the shipped workflow that is called.
+	file string
 }
 
-// runnerState is a job that runs or has run.
-type runnerState struct {
-	runnerJob
-	dir     string
-	result  string
-	outputs map[string]string
-	steps   map[string]map[string]string
-	// path are the folders with programs that steps have added.
-	path    string
-	actions []loadedAction
-}
-
-// cmdWorkflow runs a shipped workflow as its host would:
+// cmdWorkflow runs a shipped workflow in act:
 //
 //	workflow FILE EVENT [NAME=VALUE…]
 //
-// FILE is a shipped one, or with its folders one of the script's own repository
-// that calls such. A value is an input, or one of head (a commit of the pull
-// request that the run is of), fork, run and attempt, and left (what .trueup-source
-// links to on a runner that kept its disk); @NAME is an output of the run before.
-// What the steps print is printed; summary.md and outputs hold what they wrote for
-// the host, artifacts what they keep.
+// FILE is a shipped one, which the file that init writes calls, or with its folders
+// one of the script's own repository that calls such. A value is an input, or one of
+// head (a commit of the pull request that the run is of), fork, run, attempt, and full
+// (the host takes no artifacts); @NAME is an output of the run before. What the steps
+// print is printed; summary.md and outputs hold what they wrote for the host, artifacts
+// what they keep.
 //
-// The variables of the script are those of the host's environment trueup, and the
-// secrets; with repository_ before its name, a variable is one of the repository.
-// What is named READ is of the repository, and has the value of its namesake.
+// The variables of the script are those of the host, for plans with READ in their names,
+// and the secrets. If there are some with repository_ before their name, it is only
+// those: without environments in act, the input environment is passed only then.
 func cmdWorkflow(s *harness.Script, args []string) error {
 	if len(args) < 2 {
 		return harness.ErrUsage
 	}
-	r := &runner{
-		s: s, host: s.Value(harness.CodeHostKey{}).(*harness.CodeHost), given: map[string]string{"event": args[1]},
-		inputs: map[string]any{}, jobs: map[string]*runnerState{},
-	}
+	r := &runner{s: s, host: s.Value(harness.CodeHostKey{}).(*harness.CodeHost), given: map[string]string{"event": args[1]}}
 	for _, a := range args[2:] {
 		name, value, _ := strings.Cut(a, "=")
 		if of, found := strings.CutPrefix(value, "@"); found {
-			said, err := readOutputs(s.MkAbs("outputs"))
-			if err != nil {
-				return err
+			m := regexp.MustCompile(`(?m)^` + of + `=(.*)$`).FindStringSubmatch(s.ReadFile("outputs"))
+			if m == nil {
+				return fmt.Errorf("the run before had no output %s", of)
 			}
-			value = said[of]
+			value = m[1]
 		}
 		r.given[name] = value
 	}
-	w, err := r.read(args[0])
-	if err != nil {
-		return err
-	}
-	for name, input := range w.On.Call.Inputs {
-		r.inputs[name] = input.Default
-		if value, found := r.given[name]; found {
-			r.inputs[name] = value
-		}
-	}
+	var err error
 	if r.machine, err = s.Machine(); err != nil {
 		return err
 	}
-	if err := r.begin(); err != nil {
+	if err := errors.Join(r.begin(), r.writeCaller(args[0])); err != nil {
 		return err
 	}
-	for len(r.jobs) < len(w.Jobs) {
-		if err := r.runNext(w.Jobs); err != nil {
-			return err
-		}
-	}
-	return r.machine.Check()
-}
-
-// read reads a shipped workflow, or the one that a workflow of the script's own
-// repository calls.
-func (r *runner) read(name string) (w runnerWorkflow, err error) {
-	if strings.Contains(name, "/") {
-		if r.caller, err = r.readCaller(name); err != nil {
-			return w, err
-		}
-		name = r.caller.file()
-	}
-	text, err := os.ReadFile(filepath.Join(r.s.Getenv("ROOT"), ".github", "workflows", name))
-	if err == nil {
-		err = yaml.Unmarshal(text, &w)
-	}
-	if err == nil && r.caller != nil {
-		err = r.caller.grants(w.Jobs)
-	}
-	return w, err
+	return errors.Join(r.act(), r.machine.Check())
 }
 
 // git runs git in the script's repository, which is the host's.
@@ -189,128 +110,253 @@ func (r *runner) begin() error {
 		}
 	}
 	r.dir = r.s.MkAbs(fmt.Sprintf(".runs/%d", r.host.Run))
-	for _, name := range []string{"summary.md", "outputs"} {
-		if err := os.WriteFile(r.s.MkAbs(name), nil, 0o600); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(os.RemoveAll(r.dir), os.MkdirAll(r.dir, 0o700)); err != nil {
+	if err := errors.Join(os.RemoveAll(r.dir), os.MkdirAll(filepath.Join(r.dir, "home"), 0o700)); err != nil {
 		return err
 	}
 	base, err := r.git("rev-parse", "refs/heads/main")
-	if err != nil || r.given["event"] != "pull_request" {
-		return err
-	}
-	newest, err := r.git("rev-parse", "refs/heads/change")
 	if err != nil {
 		return err
 	}
-	r.host.Pull("7", newest)
-	r.event = harness.PullEvent{Number: 7, Base: base, Head: newest, Fork: r.given["fork"] != ""}
-	if of := r.given["head"]; of != "" {
-		if r.event.Head, err = r.git("rev-parse", of); err != nil {
+	r.event = harness.PullEvent{Base: base, Head: base, Fork: r.given["fork"] != ""}
+	of := base
+	if r.given["event"] == "pull_request" {
+		if of, err = r.merge(); err != nil {
 			return err
 		}
 	}
-	tree, err := r.git("merge-tree", "--write-tree", base, r.event.Head)
-	if err != nil {
-		return err
-	}
-	merge, err := r.git("commit-tree", tree, "-p", base, "-p", r.event.Head, "-m", "merge")
-	if err != nil {
-		return err
-	}
-	_, err = r.git("update-ref", "refs/pull/7/merge", merge)
+	r.host.Token(harness.HostToken, harness.HostBot, !r.event.Fork, false)
+	_, err = r.git("worktree", "add", "-qf", "--detach", filepath.Join(r.dir, "site"), of)
 	return errors.Join(err, harness.WriteEvent(filepath.Join(r.dir, "event.json"), r.event))
 }
 
-// runNext runs a job whose needs have run.
-func (r *runner) runNext(jobs map[string]runnerJob) error {
-	names := make([]string, 0, len(jobs))
-	for name := range jobs {
-		names = append(names, name)
+// merge is the host's merge of the pull request.
+func (r *runner) merge() (string, error) {
+	newest, err := r.git("rev-parse", "refs/heads/change")
+	if err != nil {
+		return "", err
 	}
-	slices.Sort(names)
-	i := slices.IndexFunc(names, func(name string) bool {
-		return r.jobs[name] == nil && (jobs[name].Needs == "" || r.jobs[jobs[name].Needs] != nil)
-	})
-	if i < 0 {
-		return errors.New("jobs need each other, or one that is not there")
+	r.host.Pull("7", newest)
+	r.event.Number = 7
+	if r.event.Head, err = r.git("rev-parse", cmp.Or(r.given["head"], newest)); err != nil {
+		return "", err
 	}
-	j := &runnerState{runnerJob: jobs[names[i]], dir: filepath.Join(r.dir, names[i]), result: "success", steps: map[string]map[string]string{}}
-	r.jobs[names[i]] = j
-	if err := r.runJob(j); err != nil {
-		return fmt.Errorf("job %s: %w", names[i], err)
+	tree, err := r.git("merge-tree", "--write-tree", r.event.Base, r.event.Head)
+	if err != nil {
+		return "", err
 	}
-	_, err := fmt.Fprintf(r.s.Stdout(), "job %s: %s\n", names[i], j.result)
-	return err
+	merge, err := r.git("commit-tree", tree, "-p", r.event.Base, "-p", r.event.Head, "-m", "merge")
+	if err != nil {
+		return "", err
+	}
+	_, err = r.git("update-ref", "refs/pull/7/merge", merge)
+	return merge, err
 }
 
-func (r *runner) runJob(j *runnerState) error {
-	before := "success"
-	if j.Needs != "" {
-		before = r.jobs[j.Needs].result
+// writeCaller writes the workflow that calls the shipped one, with the inputs of the run.
+func (r *runner) writeCaller(name string) error {
+	event := any(r.given["event"])
+	text, err := r.git("show", "main:"+name)
+	if strings.Contains(name, "/") {
+		event = nil
+	} else {
+		var shipped []byte
+		shipped, err = os.ReadFile(filepath.Join(r.s.Getenv("ROOT"), "internal", "scaffold", "ci", "github", "trueup-"+name))
+		text = strings.NewReplacer("OWNER", "acme", "COMMIT", trueupCommit).Replace(string(shipped))
 	}
-	if due, err := r.due(j.If, before, r.names(j)); err != nil || !due {
-		j.result = "skipped"
+	if err != nil {
 		return err
 	}
-	for _, dir := range []string{"work", "temp"} {
-		if err := os.MkdirAll(filepath.Join(j.dir, dir), 0o700); err != nil {
-			return err
-		}
-	}
-	if left := r.given["left"]; left != "" {
-		if err := os.Symlink(r.s.MkAbs(left), filepath.Join(j.dir, "work", ".trueup-source")); err != nil {
-			return err
-		}
-	}
-	// What the token of a run may do, the job says; a fork's may only read.
-	writes := j.Permissions["pull-requests"] == "write" || j.Permissions["issues"] == "write"
-	r.host.Token(harness.HostToken, harness.HostBot, writes && !r.event.Fork, false)
-	if err := r.runSteps(j, j.Steps); err != nil {
+	var caller map[string]any
+	if err := yaml.Unmarshal([]byte(text), &caller); err != nil {
 		return err
 	}
-	for _, a := range j.actions {
-		if err := a.unchanged(); err != nil {
-			return err
-		}
+	if event != nil {
+		caller["on"] = event
 	}
-	j.outputs = map[string]string{}
-	for name, value := range j.Outputs {
-		var err error
-		if j.outputs[name], err = filled(value, r.names(j)); err != nil {
-			return err
-		}
+	for _, j := range caller["jobs"].(map[string]any) {
+		job := j.(map[string]any)
+		r.file, _, _ = strings.Cut(path.Base(job["uses"].(string)), "@")
+		job["with"] = r.inputs(job["with"].(map[string]any))
 	}
-	return nil
+	out, err := yaml.Marshal(caller)
+	return errors.Join(err, os.WriteFile(filepath.Join(r.dir, "caller.yml"), out, 0o600))
 }
 
-// due reports whether a condition holds; one that asks for no state of the job
-// holds only while nothing has failed.
-func (r *runner) due(condition, result string, names lookup) (bool, error) {
-	condition = strings.TrimSpace(condition)
-	condition = strings.TrimSuffix(strings.TrimPrefix(condition, "${{"), "}}")
-	if !strings.Contains(condition, "()") {
-		if result != "success" {
-			return false, nil
-		}
-		if condition == "" {
-			return true, nil
+// inputs are those of the caller, and of the script.
+func (r *runner) inputs(with map[string]any) map[string]any {
+	with["trueup-repository"], with["trueup-commit"] = "acme/trueup", trueupCommit
+	for _, name := range []string{"directory", "drift", "expect", "environment"} {
+		if value, found := r.given[name]; found {
+			with[name] = value
 		}
 	}
-	value, err := evaluate(condition, func(name string) (any, error) {
-		switch name {
-		case "success()":
-			return result == "success", nil
-		case "failure()":
-			return strings.HasPrefix(result, "failure"), nil
-		case "always()":
-			return true, nil
-		case "cancelled()":
-			return false, nil
+	if r.given["disk-is-kept"] != "" {
+		with["disk-is-kept"] = r.given["disk-is-kept"] == "true"
+	}
+	if r.given["environment"] == "" || len(r.ofRepository()) == 0 {
+		delete(with, "environment")
+	}
+	return with
+}
+
+// settings are the names of the variables that a host may have.
+var settings = []string{"DELIVERY_URL", "COMPUTE_URL", "WORKSPACE", "LEDGER", "ALLOW_OVERRIDES"}
+
+// ofRepository are the variables that the script gives to the repository alone.
+func (r *runner) ofRepository() map[string]string {
+	set := map[string]string{}
+	for _, name := range settings {
+		if value := r.s.Getenv("repository_TRUEUP_" + name); value != "" {
+			set["TRUEUP_"+name] = value
 		}
-		return names(name)
-	})
-	return truthy(value), err
+	}
+	return set
+}
+
+// arguments are those of act: what the host knows, and what it keeps secret.
+func (r *runner) arguments() []string {
+	args := []string{
+		r.given["event"], "-C", filepath.Join(r.dir, "site"), "-W", filepath.Join(r.dir, "caller.yml"), "-e", filepath.Join(r.dir, "event.json"),
+		"-P", "ubuntu-latest=-self-hosted", "--json", "--use-new-action-cache", "--action-offline-mode", "--no-skip-checkout", "--no-cache-server", "--concurrent-jobs", "1",
+		"--local-repository", "acme/trueup@" + trueupCommit + "=" + r.s.Getenv("ROOT"), "-s", "GITHUB_TOKEN=" + harness.HostToken,
+	}
+	for name, pin := range pins {
+		repository := strings.Join(strings.Split(name, "/")[:2], "/")
+		args = append(args, "--local-repository", repository+"@"+pin.commit+"="+filepath.Join(r.s.Getenv("ROOT"), "internal", "e2e", "ci", "testdata", repository))
+	}
+	vars := r.ofRepository()
+	read := map[bool]string{true: "READ_"}[r.file == "plan.yml"]
+	if len(vars) == 0 {
+		for _, name := range settings {
+			area, of, _ := strings.Cut(name, "_URL")
+			vars["TRUEUP_"+map[bool]string{true: area + "_" + read + "URL" + of, false: read + name}[area != name]] = r.s.Getenv("TRUEUP_" + name)
+		}
+	}
+	for name, value := range vars {
+		args = append(args, "--var", name+"="+value)
+	}
+	for _, area := range []string{"DELIVERY", "COMPUTE"} {
+		token := r.s.Getenv("TRUEUP_" + area + "_TOKEN")
+		if token == "" || r.event.Fork {
+			continue
+		}
+		args = append(args, "-s", "TRUEUP_"+area+"_READ_TOKEN="+token)
+		if read == "" {
+			args = append(args, "-s", "TRUEUP_"+area+"_TOKEN="+token)
+		}
+	}
+	return args
+}
+
+// environment is what the host says to every step, and what the stand-ins need.
+func (r *runner) environment() []string {
+	env := []string{
+		"GITHUB_API_URL=" + r.host.Web.URL + "/api/v3", "GITHUB_SERVER_URL=https://github.example", "GITHUB_REPOSITORY=acme/site",
+		"GITHUB_RUN_ID=" + strconv.Itoa(r.host.Run), "GITHUB_RUN_NUMBER=" + strconv.Itoa(r.host.Run), "GITHUB_RUN_ATTEMPT=" + cmp.Or(r.given["attempt"], "1"),
+		"GITHUB_REF=" + map[bool]string{true: "refs/pull/7/merge", false: "refs/heads/main"}[r.event.Number > 0],
+		"STAND_IN_ROOT=" + r.s.Getenv("ROOT"), "STAND_IN_ORIGIN=" + r.s.MkAbs("."), "STAND_IN_KEPT=" + r.s.MkAbs("."), "STAND_IN_FULL=" + r.given["full"],
+	}
+	return append(env, r.process()...)
+}
+
+// process are the variables that every process of a script needs.
+func (r *runner) process() []string {
+	env := []string{"CI=true", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GORACE", harness.TranscriptVar, harness.ClockVar} {
+		env = append(env, name+"="+r.s.Getenv(name))
+	}
+	return env
+}
+
+// logged is a line of act's log.
+type logged struct {
+	JobID     string `json:"jobID"`
+	Msg       string `json:"msg"`
+	Raw       string `json:"raw"`
+	Output    bool   `json:"raw_output"`
+	Command   string `json:"command"`
+	Name      string `json:"name"`
+	Arg       string `json:"arg"`
+	Content   string `json:"content"`
+	JobResult string `json:"jobResult"`
+}
+
+// record is what a run printed and left for the host.
+type record struct {
+	printed, outputs, summary strings.Builder
+	// results and codes are those of the jobs that ran.
+	results, codes map[string]string
+}
+
+var exitCode = regexp.MustCompile(`^exit status (\d+)$`)
+
+func (r *record) add(l logged) {
+	switch code := exitCode.FindStringSubmatch(l.Msg); {
+	case l.Output:
+		r.printed.WriteString(l.Msg)
+	case l.Command == "set-output":
+		r.outputs.WriteString(l.Name + "=" + l.Arg + "\n")
+	case l.Command == "summary":
+		r.summary.WriteString(l.Content)
+	case l.Raw != "":
+		r.printed.WriteString(strings.TrimSuffix(l.Raw, "\n") + "\n")
+	case l.JobResult != "":
+		r.results[l.JobID] = l.JobResult
+	case code != nil:
+		r.codes[l.JobID] = ", exit code " + code[1]
+	}
+}
+
+// act runs the workflow, and prints what its steps print and what became of each job.
+func (r *runner) act() error {
+	cmd := exec.Command("act", r.arguments()...)
+	for _, e := range r.environment() {
+		if name, _, _ := strings.Cut(e, "="); name != "PATH" && name != "HOME" {
+			cmd.Args = append(cmd.Args, "--env", e)
+		}
+	}
+	cmd.Env = []string{"PATH=" + r.machine.Path, "HOME=" + filepath.Join(r.dir, "home")}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, runErr := cmd.Output()
+	did := record{results: map[string]string{}, codes: map[string]string{}}
+	for lines := json.NewDecoder(bytes.NewReader(out)); lines.More(); {
+		var l logged
+		if err := lines.Decode(&l); err != nil {
+			return fmt.Errorf("act: %w: %s%s", err, out, stderr.Bytes())
+		}
+		did.add(l)
+	}
+	if len(did.results) == 0 {
+		return fmt.Errorf("act ran no job: %w: %s%s", runErr, out, stderr.Bytes())
+	}
+	jobs, err := r.jobs()
+	for _, name := range jobs {
+		result := cmp.Or(did.results[name], "skipped")
+		if result == "failure" {
+			result += did.codes[name]
+		}
+		did.printed.WriteString("job " + name + ": " + result + "\n")
+	}
+	_, printErr := io.WriteString(r.s.Stdout(), did.printed.String())
+	return errors.Join(err, printErr, os.WriteFile(r.s.MkAbs("outputs"), []byte(did.outputs.String()), 0o600),
+		os.WriteFile(r.s.MkAbs("summary.md"), []byte(did.summary.String()), 0o600))
+}
+
+// jobs are those of the shipped workflow.
+func (r *runner) jobs() ([]string, error) {
+	var w workflow
+	text, err := os.ReadFile(filepath.Join(r.s.Getenv("ROOT"), ".github", "workflows", r.file))
+	err = errors.Join(err, yaml.Unmarshal(text, &w))
+	return slices.Sorted(maps.Keys(w.Jobs)), err
+}
+
+// copyTrueup copies files of trueup's own source to a folder.
+func copyTrueup(s *harness.Script, to string, names ...string) error {
+	errs := []error{os.MkdirAll(to, 0o700)}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(s.Getenv("ROOT"), name))
+		errs = append(errs, err, os.WriteFile(filepath.Join(to, name), text, 0o600))
+	}
+	return errors.Join(errs...)
 }

@@ -26,10 +26,8 @@ const HostToken = Canary + "-host"
 type CodeHost struct {
 	*forgetest.Host
 	Web *httptest.Server
-	// run is the number of the newest run, and artifacts are what runs keep.
-	Run       int
-	Artifacts []string
-	Caches    []string
+	// Run is the number of the newest run.
+	Run int
 }
 
 // HostBot is who the host's token belongs to.
