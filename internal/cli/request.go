@@ -40,7 +40,6 @@ func newRequest(a *app) *cobra.Command {
 	f.BoolVar(&opts.live, "live", false, "also show what live CDNs do, and mark what differs")
 	f.StringVar(&opts.base, "base-ref", "", "also show what the manifests of `REF` do, and mark what differs")
 	registerLogs(f, &opts.logs)
-	cmd.MarkFlagsMutuallyExclusive("live", "base-ref")
 	cmd.MarkFlagsMutuallyExclusive("log", "file")
 	return cmd
 }
@@ -87,15 +86,20 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 // sides reads the CDNs that URLs are looked up in.
 func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) ([]served.Side, error) {
 	env := a.reconcileEnv(l, nil)
-	if !opts.live {
-		return reconcile.Sides(ctx, env, l, opts.base)
+	sides, err := reconcile.Sides(ctx, env, l, opts.base)
+	if err != nil || !opts.live {
+		return sides, err
 	}
 	s, err := reconcile.Prepare(ctx, env, l, reconcile.Options{ReadOnly: true, Whole: true})
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	return s.Sides(), s.Loaded.Refuse("no URL was looked up")
+	base := sides[1:]
+	for _, b := range base {
+		b.SetNote("by its manifest alone, without the fields that only live has")
+	}
+	return append(s.Sides(), base...), s.Loaded.Refuse("no URL was looked up")
 }
 
 // urls reads the URLs of arguments, of standard input and of a file.

@@ -92,6 +92,13 @@ func NewCatalog(cdns ...*CDN) *Catalog {
 	return c
 }
 
+// SetNote says of each CDN what else is to know.
+func (c *Catalog) SetNote(text string) {
+	for _, cdn := range c.cdns {
+		cdn.Note = text
+	}
+}
+
 // Hostnames returns the hostnames of all CDNs.
 func (c *Catalog) Hostnames() []string {
 	names := make([]string, len(c.cdns))
