@@ -1,7 +1,9 @@
 package accesslog
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,7 +15,7 @@ func Amount(n int64) string {
 		name string
 	}{{1e9, "billion"}, {1e6, "million"}} {
 		if n >= unit.size {
-			return strings.TrimSuffix(tenths(n, unit.size), ".0") + " " + unit.name
+			return tenths(n, unit.size) + " " + unit.name
 		}
 	}
 	text := strconv.FormatInt(n, 10)
@@ -23,32 +25,58 @@ func Amount(n int64) string {
 	return text
 }
 
-// Share writes a part of a number in percent. It writes 0% only for nothing, and 100% only for all.
-func Share(part, of int64) string {
-	percent := 100 * float64(part) / float64(max(1, of))
-	switch {
-	case part == 0:
-		return "0%"
-	case part == of:
-		return "100%"
-	case percent < 0.1:
-		return "less than 0.1%"
-	case percent >= 99.9:
-		return "more than 99.9%"
-	case percent < 10 || percent > 99:
-		return tenths(int64(10*percent), 10) + "%"
+// Share writes a part of a number in percent, as Shares does.
+func Share(part, of int64) string { return Shares(part, of-part)[0] }
+
+// Shares writes the parts of a whole in percent. It rounds to tenths so that they add up to 100%, but writes 0% only
+// for nothing, and 100% only for all.
+func Shares(parts ...int64) []string {
+	const all = 1000
+	var whole int64
+	for _, part := range parts {
+		whole += part
 	}
-	return fmt.Sprintf("%.0f%%", percent)
+	whole = max(1, whole)
+	order, units, left := make([]int, len(parts)), make([]int64, len(parts)), int64(all)
+	for i, part := range parts {
+		order[i], units[i] = i, all*part/whole
+		left -= units[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(all*parts[b]%whole, all*parts[a]%whole), cmp.Compare(parts[b], parts[a]))
+	})
+	for _, i := range order[:min(int(left), len(order))] {
+		units[i]++ // of those that the division cut most
+	}
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		switch {
+		case part == 0:
+			texts[i] = "0%"
+		case part == whole:
+			texts[i] = "100%"
+		case units[i] == 0:
+			texts[i] = "less than 0.1%"
+		case units[i] == all:
+			texts[i] = "more than 99.9%"
+		default:
+			texts[i] = tenths(units[i], 10) + "%"
+		}
+	}
+	return texts
 }
 
 // tenths divides and cuts what is after the first decimal.
-func tenths(n, by int64) string { return fmt.Sprintf("%d.%d", n/by, n%by*10/by) }
+func tenths(n, by int64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%d.%d", n/by, n%by*10/by), ".0")
+}
 
-// Notes returns sentences about the lines of logs that were not counted. Of the requests with a host, a number was.
-func Notes(logs []Log, counted int64) (notes []string) {
-	var requests int64
+// Notes returns sentences about the lines of logs that were not counted. Of the requests with a host, a number was, and
+// several CDNs may answer another.
+func Notes(logs []Log, counted, several int64) (notes []string) {
+	other := -counted - several
 	for _, log := range logs {
-		requests += log.Requests
+		other += log.Requests
 		if n := log.Unread; n.Count > 0 {
 			notes = append(notes, fmt.Sprintf("%s: lines without a request: %s, the first is line %d", log.Name, Amount(n.Count), n.First))
 		}
@@ -56,8 +84,12 @@ func Notes(logs []Log, counted int64) (notes []string) {
 			notes = append(notes, fmt.Sprintf("%s: requests without a hostname, which are not counted: %s, the first is line %d", log.Name, Amount(n.Count), n.First))
 		}
 	}
-	if other := requests - counted; other > 0 {
-		notes = append(notes, fmt.Sprintf("%s of the requests in the logs are for hostnames that no CDN here has", Share(other, requests)))
+	shares := Shares(counted, several, other)
+	if several > 0 {
+		notes = append(notes, shares[1]+" of the requests in the logs are for hostnames that several CDNs have: which of them answers is unknown")
+	}
+	if other > 0 {
+		notes = append(notes, shares[2]+" of the requests in the logs are for hostnames that no CDN here has")
 	}
 	return notes
 }

@@ -9,6 +9,7 @@ import (
 
 	"trueup/internal/files"
 	"trueup/internal/plan"
+	"trueup/internal/route"
 	"trueup/internal/served"
 	"trueup/internal/traffic"
 )
@@ -33,11 +34,11 @@ func (a *app) logs(flags []string) (logs []traffic.Log, err error) {
 }
 
 // weigh adds to a plan what logs say of the requests that it changes. Without logs it adds nothing.
-func (a *app) weigh(p *plan.Plan, sides []served.Side, logs []traffic.Log) error {
+func (a *app) weigh(p *plan.Plan, sides []served.Side, logs []traffic.Log, precedence string) error {
 	if len(logs) == 0 {
 		return nil
 	}
 	_, end := a.beginPhase("reading logs")
 	defer end()
-	return traffic.Weigh(p, sides, logs)
+	return traffic.Weigh(p, sides, logs, route.ReadingsOf(precedence))
 }

@@ -150,7 +150,7 @@ func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (r
 		}
 		sides := s.Sides()
 		addTests(doc, s.Loaded, sides, opts.strict)
-		return a.weigh(doc.Plan, sides, logs)
+		return a.weigh(doc.Plan, sides, logs, s.Loaded.Project.Platform.Precedence)
 	})
 }
 
@@ -188,7 +188,7 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 	sides, err := reconcile.Sides(ctx, a.reconcileEnv(l, paths), l, "")
 	addTests(&doc, l, sides, opts.strict)
 	if err == nil && len(logs) > 0 {
-		err = a.weigh(doc.Plan, reconcile.OfflineSides(ctx, a.reconcileEnv(l, paths), l, opts.BaseRef), logs)
+		err = a.weigh(doc.Plan, reconcile.OfflineSides(ctx, a.reconcileEnv(l, paths), l, opts.BaseRef), logs, l.Project.Platform.Precedence)
 	}
 	return doc, err
 }

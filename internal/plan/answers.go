@@ -26,8 +26,6 @@ type Answers struct {
 	Unchanged []RequestGroup `json:"unchanged,omitempty"`
 	// Unclear are paths of locations that trueup can't match with requests.
 	Unclear []string `json:"unclear,omitempty"`
-	// Traffic is nil without access logs.
-	Traffic *Weight `json:"traffic,omitempty"`
 }
 
 // none reports whether it is proven that every request is answered as before.

@@ -53,7 +53,7 @@ func Drift(p *Plan) *Plan {
 			it.Changes = drift
 		}
 		it.Happened = true
-		it.Request, it.Answers, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil, nil
+		it.Request, it.Answers, it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil, nil, nil
 		d.Items = append(d.Items, it)
 	}
 	if !d.isExplained() {

@@ -111,6 +111,8 @@ type Item struct {
 	Lists      []merge.SentList `json:"lists,omitempty"`
 	// Answers is what a patch does to the requests of the hostname.
 	Answers *Answers `json:"answers,omitempty"`
+	// Traffic has the requests of access logs for the object, before or after; nil without logs.
+	Traffic *Weight `json:"traffic,omitempty"`
 	// FirstContact are live list elements that only a take-over may drop.
 	FirstContact []merge.Value `json:"firstContact,omitempty"`
 	// Purge is what a request invalidates, Disk the source of a snapshot.

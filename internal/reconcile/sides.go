@@ -84,7 +84,8 @@ func (s *Session) Sides() []served.Side {
 		}
 		git = append(git, cdn)
 	}
-	for _, o := range s.inputs.Live.Objects {
+	for key, o := range s.inputs.Live.Objects {
+		o.Name = key.Name // by which git knows it
 		live = append(live, served.FromLive(o))
 	}
 	for _, o := range s.inputs.Live.Unmanaged {

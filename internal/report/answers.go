@@ -21,11 +21,8 @@ const (
 
 // answerNotes says what a change does to requests.
 func answerNotes(item plan.Item, opts Options) []note {
-	a := item.Answers
-	if a == nil {
-		return nil
-	}
-	lines := []safe{safetext.F("requests: %s", headOf(a))}
+	a := cmp.Or(item.Answers, &plan.Answers{})
+	lines := safetext.Filled(requestsHead(item))
 	all, rest := alikes(a.Groups), a.More
 	if opts.Brief && len(all) > maxClasses+1 {
 		for _, g := range slices.Concat(all[maxClasses:]...) {
@@ -39,7 +36,7 @@ func answerNotes(item plan.Item, opts Options) []note {
 		if plain { // no other host changes
 			hosts = nil
 		}
-		lines = append(lines, answerLine(groups, hosts, a.Traffic))
+		lines = append(lines, answerLine(groups, hosts, item.Traffic))
 	}
 	if rest > a.More {
 		lines = append(lines, safetext.F("and %s; -v lists them", classCount(rest)))
@@ -68,16 +65,24 @@ func unclear(a *plan.Answers) []safe {
 	return []safe{safetext.F("unclear: which requests match %s", limited(cleanAll(a.Unclear), ", "))}
 }
 
+// requestsHead says what a change does to the requests for an object, or nothing if that is unknown.
+func requestsHead(item plan.Item) safe {
+	says := safetext.Filled(headOf(item.Answers), weightOf(item.Traffic))
+	if len(says) == 0 {
+		return safe{}
+	}
+	return safetext.F("requests: %s", safetext.Join(says, "; "))
+}
+
 // headOf counts the classes that change, and says what does for all requests.
 func headOf(a *plan.Answers) safe {
+	if a == nil {
+		return safe{}
+	}
 	var parts []safe
 	if a.Changed+len(a.Unclear) > 0 {
 		verb := [...]string{"change", "changes"}[oneIf(a.Changed == 1)]
-		text := safetext.F("%d of %s %s", a.Changed, classCount(a.Classes), verb)
-		if t := a.Traffic; t != nil {
-			text = safetext.F("%s (%s of %s logged requests)", text, clean(accesslog.Share(t.Changed, t.Requests)), clean(accesslog.Amount(t.Requests)))
-		}
-		parts = append(parts, text)
+		parts = append(parts, safetext.F("%d of %s %s", a.Changed, classCount(a.Classes), verb))
 	}
 	if len(a.Site) > 0 {
 		parts = append(parts, safetext.F("%s for all", differences(a.Site)))
@@ -88,8 +93,16 @@ func headOf(a *plan.Answers) safe {
 	return safetext.Join(parts, ", and ")
 }
 
-// weightOf gives the share of a class in the requests of logs, and its most requested addresses.
-func weightOf(g plan.RequestGroup, all *plan.Weight) safe {
+// weightOf says what happens to the logged requests of an object.
+func weightOf(w *plan.Weight) safe {
+	if w == nil {
+		return safe{}
+	}
+	return clean(w.Words())
+}
+
+// shareOf gives the share of a class in the requests of logs, and its most requested addresses.
+func shareOf(g plan.RequestGroup, all *plan.Weight) safe {
 	if g.Traffic == nil || all == nil {
 		return safe{}
 	}
@@ -119,7 +132,7 @@ func alikes(groups []plan.RequestGroup) (all [][]plan.RequestGroup) {
 // answerLine says what happens to the requests of classes that are alike.
 func answerLine(groups []plan.RequestGroup, hosts []string, all *plan.Weight) safe {
 	if len(groups) == 1 {
-		effect := safetext.Join(safetext.Filled(effectOn(groups[0]), weightOf(groups[0], all)), "; ")
+		effect := safetext.Join(safetext.Filled(effectOn(groups[0]), shareOf(groups[0], all)), "; ")
 		return safetext.F("%s: %s", requestsOf(groups[0], hosts), effect)
 	}
 	var patterns []string

@@ -86,9 +86,9 @@ func changedItem() plan.Item {
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
 		Request: &plan.Request{Method: "PATCH", Path: "/cdns/shop", ContentType: "application/merge-patch+json", Body: json.RawMessage(
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
+		Traffic: &plan.Weight{Requests: 12_400_000, Unserved: 24_000, Changed: 5_076_000, MayChange: 1},
 		Answers: &plan.Answers{
 			Hostname: "shop.example.com", Classes: 9, Changed: 8, Site: []route.Difference{{What: "TLS forced", Before: "false", After: "true"}}, Unclear: []string{"/a*b"}, More: 2,
-			Traffic: &plan.Weight{Requests: 12_400_000, Changed: 5_100_000, Unserved: 24_000},
 			Groups: []plan.RequestGroup{
 				{
 					Pattern: "/old/*", Example: "/old/", Effect: plan.Unserved, Answers: []plan.Answer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}},

@@ -348,7 +348,9 @@ func (i htmlItem) View() htmlView {
 		v.Leads = []row{{Why: causeSaid(item), reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
 		return v
 	}
-	v.Map, item.Answers = mapOf(item, class), nil // the map replaces their notes
+	if v.Map = mapOf(item, class); v.Map != nil { // it replaces their notes
+		item.Answers, item.Traffic = nil, nil
+	}
 	v.Notes = itemNotes(item, i.opts)
 	return v
 }

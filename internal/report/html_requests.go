@@ -52,14 +52,14 @@ func mapOf(item plan.Item, class string) *htmlMap {
 		same = safetext.F("otherwise %s", same)
 	}
 	tables := []htmlClasses{
-		{Class: class, Caption: safetext.F("Requests of %s that change", titled(item.Key)), Rows: classViews(a.Groups, a.Traffic)},
+		{Class: class, Caption: safetext.F("Requests of %s that change", titled(item.Key)), Rows: classViews(a.Groups, item.Traffic)},
 		{
-			Class: class, Caption: safetext.F("Other requests of %s", titled(item.Key)), Rows: classViews(a.Unchanged, a.Traffic),
+			Class: class, Caption: safetext.F("Other requests of %s", titled(item.Key)), Rows: classViews(a.Unchanged, item.Traffic),
 			Head: safetext.F("%s %s", classCount(a.Classes-a.Changed), same), Open: len(a.Unchanged) <= maxOpen,
 		},
 	}
 	return &htmlMap{
-		Head: safetext.F("requests: %s", headOf(a)), Rest: slices.Concat(unlisted(a.More), unclear(a)),
+		Head: requestsHead(item), Rest: slices.Concat(unlisted(a.More), unclear(a)),
 		Tables: slices.DeleteFunc(tables, func(t htmlClasses) bool { return t.Rows == nil }),
 	}
 }
@@ -72,7 +72,7 @@ func classViews(groups []plan.RequestGroup, all *plan.Weight) (views []htmlClass
 }
 
 func classView(g plan.RequestGroup, all *plan.Weight) htmlClass {
-	c := htmlClass{Mark: markChange, Name: className(g, g.Hosts), Except: exceptions(g), Effect: tableOfEffects[g.Effect], Weight: weightOf(g, all)}
+	c := htmlClass{Mark: markChange, Name: className(g, g.Hosts), Except: exceptions(g), Effect: tableOfEffects[g.Effect], Weight: shareOf(g, all)}
 	switch g.Effect {
 	case plan.Unserved:
 		c.Mark = markRemove

@@ -23,8 +23,9 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 	}
 	if len(r.Requests) > 1 && !opts.Verbose {
 		var rows [][]string
-		for _, q := range r.Requests {
-			rows = append(rows, requestTable(q, r.Counted())...)
+		shares := sharesOf(r)
+		for i, q := range r.Requests {
+			rows = append(rows, requestTable(q, shares[i])...)
 		}
 		_ = out.Marked(rows, opts)
 		writeTotals(out, r)
@@ -59,9 +60,19 @@ func addressesOf(c accesslog.Class) string {
 	return strings.Join(texts, ", ")
 }
 
-// requestTable returns a row for each answer to a request that a side gives. Requests of a log have their share of
-// those that were counted.
-func requestTable(q served.Request, counted int64) (rows [][]string) {
+// sharesOf returns the share of each request in those of the logs.
+func sharesOf(r served.Result) []string {
+	parts := make([]int64, len(r.Requests))
+	for i, q := range r.Requests {
+		if q.Traffic != nil {
+			parts[i] = q.Traffic.Requests
+		}
+	}
+	return accesslog.Shares(parts...)
+}
+
+// requestTable returns a row for each answer to a request that a side gives. Requests of a log have their share.
+func requestTable(q served.Request, share string) (rows [][]string) {
 	url := q.URL
 	for _, a := range q.Answers {
 		under := ""
@@ -79,7 +90,7 @@ func requestTable(q served.Request, counted int64) (rows [][]string) {
 	for i, row := range rows {
 		rows[i] = slices.Insert(row, 1, "")
 	}
-	rows[0][1] = accesslog.Share(q.Traffic.Requests, counted)
+	rows[0][1] = share
 	return rows
 }
 
@@ -97,7 +108,7 @@ func writeTotals(out Lines, r served.Result) {
 		text += fmt.Sprintf(" Dependent on which location the platform selects: %s.", depend)
 	}
 	_ = out.Printf("\n%s\n", text)
-	for _, note := range accesslog.Notes(r.Logs, r.Counted()) {
+	for _, note := range accesslog.Notes(r.Logs, r.Counted(), r.Several) {
 		_ = out.Printf("%s\n", note)
 	}
 }

@@ -210,6 +210,8 @@ type Map struct {
 	own map[string]tree
 	// known are the classes that Find was asked for.
 	known map[string]*known
+	// unclear are the locations that can't be matched with requests, if any location differs.
+	unclear []*Location
 }
 
 type known struct {
@@ -220,10 +222,14 @@ type known struct {
 // NewMap returns the classes of two sites, in O(n log n) for n locations.
 func NewMap(before, after *Site) *Map {
 	m := &Map{own: map[string]tree{"": root()}, known: map[string]*known{}}
+	differ := !slices.Equal(before.Locations, after.Locations)
 	for side, s := range []*Site{before, after} {
 		for i := range s.Locations {
 			l := &s.Locations[i]
 			if !l.clear() {
+				if differ {
+					m.unclear = append(m.unclear, l)
+				}
 				continue
 			}
 			n := newNode(l.Path)
@@ -311,6 +317,12 @@ func (m *Map) Find(host, path string) *Class {
 		}
 		host = m.wider(host)
 	}
+}
+
+// MayDiffer reports whether a request may match a location whose pattern is not documented, so that its class does
+// not say all.
+func (m *Map) MayDiffer(r Request) bool {
+	return slices.ContainsFunc(m.unclear, func(l *Location) bool { return l.mayMatch(r) })
 }
 
 // elsewhere reports whether trees of hosts cover a node of "" for each of the hosts.

@@ -52,22 +52,12 @@ func Compare(before, after *Site, possible ...Reading) Change {
 		}
 	}
 	c.Classes, c.Same = slices.Concat(found[:Unchanged]...), found[Unchanged]
-	if !slices.EqualFunc(before.Locations, after.Locations, func(a, b Location) bool { return a == b }) {
-		c.Unclear = unclear(before, after)
+	for _, l := range m.unclear {
+		c.Unclear = append(c.Unclear, l.Path)
 	}
+	slices.Sort(c.Unclear)
+	c.Unclear = slices.Compact(c.Unclear)
 	return c
-}
-
-func unclear(sites ...*Site) (paths []string) {
-	for _, s := range sites {
-		for i := range s.Locations {
-			if l := &s.Locations[i]; !l.clear() {
-				paths = append(paths, l.Path)
-			}
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
 }
 
 // Severity is what a change does to the requests of a class.
@@ -95,6 +85,16 @@ func (c Class) Severity() Severity {
 		}
 	}
 	return Unchanged
+}
+
+// Certain reports whether no reading serves the requests of the class as before.
+func (c Class) Certain() bool {
+	for r := range c.Before {
+		if c.Before[r].Alike(c.After[r]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Alike reports whether two locations, or nothing, serve requests in the same way.

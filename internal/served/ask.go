@@ -34,6 +34,8 @@ type Result struct {
 	Requests []Request `json:"requests"`
 	// Logs are the access logs that the requests were taken from.
 	Logs []accesslog.Log `json:"logs,omitempty"`
+	// Several are requests of the logs for hosts that several CDNs have.
+	Several int64 `json:"several,omitempty"`
 }
 
 // Counted returns how many requests of the logs have an answer.

@@ -26,6 +26,14 @@ type CDN struct {
 	lines func() []int
 }
 
+// Reads returns how the CDN serves requests. Without a CDN nothing does.
+func (c *CDN) Reads() *route.Site {
+	if c == nil {
+		return &route.Site{}
+	}
+	return c.Site()
+}
+
 // FromManifest returns the CDN of a manifest, or nil if its kind serves no hostname.
 func FromManifest(o *manifest.Object) *CDN {
 	if o.Kind.SentOnce() || o.Host == "" {
@@ -108,30 +116,37 @@ func (c *Catalog) Hostnames() []string {
 	return names
 }
 
-// Site returns how a CDN serves requests. Without the CDN it serves none.
-func (c *Catalog) Site(key kind.Key) *route.Site {
-	if cdn := c.keys[key]; cdn != nil {
-		return cdn.Site()
+// CDNs returns all CDNs.
+func (c *Catalog) CDNs() []*CDN { return c.cdns }
+
+// CDN returns the CDN of a key, or nil.
+func (c *Catalog) CDN(key kind.Key) *CDN { return c.keys[key] }
+
+// Serving returns the CDNs that serve a host. More than one is a mistake.
+func (c *Catalog) Serving(host string) (cdns []*CDN) {
+	for _, i := range c.hosts.Find(host) {
+		cdns = append(cdns, c.cdns[i])
 	}
-	return &route.Site{}
+	return cdns
 }
 
 // Find returns the CDN that serves a host, or nil. Several are an error.
 func (c *Catalog) Find(host string) (*CDN, error) {
-	var names []string
-	found := c.hosts.Find(host)
-	for _, i := range found {
-		name := c.cdns[i].String()
-		if m := c.cdns[i].Manifest; m != nil {
-			name += fmt.Sprintf(" (%s:%d)", m.Path, m.Line)
-		}
-		names = append(names, name)
-	}
+	found := c.Serving(host)
 	switch len(found) {
 	case 0:
 		return nil, nil
 	case 1:
-		return c.cdns[found[0]], nil
+		return found[0], nil
 	}
+	var names []string
+	for _, cdn := range found {
+		name := cdn.String()
+		if m := cdn.Manifest; m != nil {
+			name += fmt.Sprintf(" (%s:%d)", m.Path, m.Line)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
 	return nil, fmt.Errorf("%d CDNs have the host %s: %s", len(found), host, strings.Join(names, ", "))
 }

@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"trueup/internal/accesslog"
@@ -12,52 +11,91 @@ import (
 	"trueup/internal/served"
 )
 
-// Weigh adds to a plan what logs say of the requests that it changes. The first side is after, the last before.
-func Weigh(p *plan.Plan, sides []served.Side, logs []Log) error {
-	s, err := weigh(sides, logs)
+// Weigh adds to a plan what logs say of the requests that it changes, whichever of the rules selects locations. The
+// first side has the CDNs of git, the last those before.
+func Weigh(p *plan.Plan, sides []served.Side, logs []Log, rules []route.Reading) error {
+	git, before := sides[0].Catalog, sides[len(sides)-1].Catalog
+	s, several, err := weigh(before, applied(p, git, before), logs)
 	if err != nil {
 		return err
 	}
-	answers := map[kind.Key]*plan.Answers{}
+	p.Traffic = &plan.Traffic{Logs: s.logs, Several: several}
+	items := map[kind.Key]*plan.Item{}
 	for i := range p.Items {
-		if it := &p.Items[i]; it.Answers != nil {
-			answers[it.Key] = it.Answers
-			it.Answers.Traffic = &plan.Weight{}
-			for _, groups := range [][]plan.RequestGroup{it.Answers.Groups, it.Answers.Unchanged} {
-				for g := range groups {
-					groups[g].Traffic = &accesslog.Class{}
-				}
+		it := &p.Items[i]
+		if git.CDN(it.Key) == nil && before.CDN(it.Key) == nil {
+			continue
+		}
+		items[it.Key], it.Traffic = it, &plan.Weight{}
+		for _, list := range groups(it) {
+			for i := range list {
+				list[i].Traffic = &accesslog.Class{}
 			}
 		}
 	}
-	p.Traffic = &plan.Traffic{Logs: s.logs}
 	for _, c := range s.classes {
-		p.Traffic.Requests += c.traffic.Requests
-		if a := answers[c.Key]; a != nil {
-			a.Traffic.Requests += c.traffic.Requests
-			add(p.Traffic, a, c)
+		w := c.weight(rules)
+		p.Traffic.Add(w)
+		for _, cdn := range c.cdns() {
+			if it := items[cdn.Key]; it != nil {
+				it.Traffic.Add(w)
+				c.addTo(groups(it))
+			}
 		}
 	}
-	p.Notes = append(p.Notes, notes(p.Traffic)...)
+	p.Notes = append(append(p.Notes, p.Traffic.Words()), accesslog.Notes(s.logs, p.Traffic.Requests, several)...)
 	return nil
 }
 
-// add counts the requests of a class.
-func add(t *plan.Traffic, a *plan.Answers, c counted) {
-	n, groups := c.traffic.Requests, a.Groups
-	switch c.Severity() {
-	case route.Unchanged:
-		groups = a.Unchanged
-	case route.Unserved:
-		t.Unserved, a.Traffic.Unserved = t.Unserved+n, a.Traffic.Unserved+n
-		fallthrough
-	case route.Served, route.Otherwise:
-		t.Changed, a.Traffic.Changed = t.Changed+n, a.Traffic.Changed+n
+// applied returns the CDNs after apply: those before, with what the plan sends.
+func applied(p *plan.Plan, git, before *served.Catalog) *served.Catalog {
+	var cdns []*served.CDN
+	sent := map[kind.Key]bool{}
+	for _, it := range p.Items {
+		isThere := it.Op == plan.Create || it.Op == plan.Patch
+		if isThere {
+			cdns = append(cdns, git.CDN(it.Key))
+		}
+		sent[it.Key] = isThere || it.Op == plan.Delete
 	}
-	for _, g := range groups {
-		if g.Pattern == c.Pattern && (slices.Contains(g.Hosts, c.Host) || c.Host == "" && len(g.Hosts) == 0) {
-			g.Traffic.Requests, g.Traffic.Slack = g.Traffic.Requests+n, max(g.Traffic.Slack, c.traffic.Slack)
-			g.Traffic.Addresses = most(append(g.Traffic.Addresses, c.traffic.Addresses...))
+	for _, cdn := range before.CDNs() {
+		if !sent[cdn.Key] {
+			cdns = append(cdns, cdn)
+		}
+	}
+	return served.NewCatalog(cdns...)
+}
+
+// cdns returns the CDNs of a pair, each once.
+func (p pair) cdns() (cdns []*served.CDN) {
+	if p.before != nil {
+		cdns = append(cdns, p.before)
+	}
+	if p.after != nil && (p.before == nil || p.after.Key != p.before.Key) {
+		cdns = append(cdns, p.after)
+	}
+	return cdns
+}
+
+// groups returns the classes of the requests for an object, those that change and the others.
+func groups(it *plan.Item) [][]plan.RequestGroup {
+	if it.Answers == nil {
+		return nil
+	}
+	return [][]plan.RequestGroup{it.Answers.Groups, it.Answers.Unchanged}
+}
+
+// addTo counts the requests of a class in its group, if the same CDN has them before and after.
+func (c counted) addTo(groups [][]plan.RequestGroup) {
+	if c.before == nil || c.after == nil || len(c.cdns()) > 1 {
+		return
+	}
+	for _, list := range groups {
+		for _, g := range list {
+			if g.Pattern == c.Pattern && (slices.Contains(g.Hosts, c.Host) || c.Host == "" && len(g.Hosts) == 0) {
+				g.Traffic.Requests, g.Traffic.Slack = g.Traffic.Requests+c.traffic.Requests, max(g.Traffic.Slack, c.traffic.Slack)
+				g.Traffic.Addresses = most(append(g.Traffic.Addresses, c.traffic.Addresses...))
+			}
 		}
 	}
 }
@@ -65,12 +103,4 @@ func add(t *plan.Traffic, a *plan.Answers, c counted) {
 func most(list []accesslog.Address) []accesslog.Address {
 	slices.SortStableFunc(list, func(a, b accesslog.Address) int { return cmp.Compare(b.Requests, a.Requests) })
 	return list[:min(addresses, len(list))]
-}
-
-func notes(t *plan.Traffic) []string {
-	text := fmt.Sprintf("of %s requests in the logs, %s are in classes that change", accesslog.Amount(t.Requests), accesslog.Share(t.Changed, t.Requests))
-	if t.Unserved > 0 {
-		text += fmt.Sprintf(" and %s are served by nothing any more", accesslog.Share(t.Unserved, t.Requests))
-	}
-	return append([]string{text}, accesslog.Notes(t.Logs, t.Requests)...)
 }

@@ -12,7 +12,7 @@ import (
 // Ask returns what the sides do with the most requested address of each class, the class with the most requests
 // first.
 func Ask(sides []served.Side, logs []Log, rules []route.Reading) (r served.Result, err error) {
-	s, err := weigh(sides, logs)
+	s, several, err := weigh(sides[len(sides)-1].Catalog, sides[0].Catalog, logs)
 	if err != nil {
 		return r, err
 	}
@@ -32,6 +32,6 @@ func Ask(sides []served.Side, logs []Log, rules []route.Reading) (r served.Resul
 	for i := range r.Requests {
 		r.Requests[i].Traffic = &s.classes[i].traffic
 	}
-	r.Logs = s.logs
+	r.Logs, r.Several = s.logs, several
 	return r, nil
 }

@@ -4,10 +4,12 @@ package traffic
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"trueup/internal/accesslog"
 	"trueup/internal/kind"
+	"trueup/internal/plan"
 	"trueup/internal/route"
 	"trueup/internal/served"
 )
@@ -32,37 +34,58 @@ func ParseLog(text string) Log {
 // addresses is how many are listed of a class.
 const addresses = 3
 
-// scale counts requests by the class that they have on the first and the last of its sides.
+// scale counts requests by the class that they have before and after a change.
 type scale struct {
-	sides   []served.Side
-	maps    map[kind.Key]*route.Map
-	numbers map[*route.Class]int
-	classes []counted
-	logs    []accesslog.Log
+	before, after *served.Catalog
+	pairs         map[pair]*route.Map
+	numbers       map[class]int
+	classes       []counted
+	logs          []accesslog.Log
+	// several has the number of the class of all requests that several CDNs may serve, or -1.
+	several int
 }
 
-// counted is a class of the requests of a CDN. Example has the address of its first request.
-type counted struct {
-	kind.Key
+// pair has the CDN that serves a request before, and the one after. Either may be nil. MayMove says that on one side
+// no CDN has the host, but requests may still reach the CDN.
+type pair struct {
+	before, after *served.CDN
+	mayMove       bool
+}
+
+// class is what decides how a request is served. Unclear says that a location may match whose pattern is not
+// documented.
+type class struct {
+	pair
 	*route.Class
+	unclear bool
+}
+
+// counted is a class of requests. Example has the address of its first request.
+type counted struct {
+	class
 	example string
 	traffic accesslog.Class
 }
 
-func weigh(sides []served.Side, logs []Log) (*scale, error) {
-	s := &scale{sides: sides, maps: map[kind.Key]*route.Map{}, numbers: map[*route.Class]int{}}
+// weigh counts the requests of logs. It returns those that several CDNs may serve apart.
+func weigh(before, after *served.Catalog, logs []Log) (s *scale, several int64, err error) {
+	s = &scale{before: before, after: after, pairs: map[pair]*route.Map{}, numbers: map[class]int{}, several: -1}
 	counter := accesslog.NewCounter(s.classOf)
 	for _, log := range logs {
 		read, err := log.count(counter)
 		if err != nil {
-			return nil, fmt.Errorf("--log %s: %w", log.Name, err)
+			return nil, 0, fmt.Errorf("--log %s: %w", log.Name, err)
 		}
 		s.logs = append(s.logs, read)
 	}
 	for i, class := range counter.Classes(addresses) {
 		s.classes[i].traffic = class
 	}
-	return s, nil
+	if i := s.several; i >= 0 {
+		several = s.classes[i].traffic.Requests
+		s.classes = slices.Delete(s.classes, i, i+1)
+	}
+	return s, several, nil
 }
 
 func (l Log) count(c *accesslog.Counter) (read accesslog.Log, err error) {
@@ -82,31 +105,79 @@ func (l Log) count(c *accesslog.Counter) (read accesslog.Log, err error) {
 // classOf implements accesslog.ClassOf.
 func (s *scale) classOf(host, path string) (number int, address string) {
 	host, path = kind.HostKey(host), route.Normal(path)
-	key, isKnown := s.find(host)
-	if !isKnown {
+	before, after := s.before.Serving(host), s.after.Serving(host)
+	switch {
+	case len(before)+len(after) == 0:
 		return -1, ""
+	case max(len(before), len(after)) > 1:
+		if s.several < 0 {
+			s.several = s.add(counted{})
+		}
+		return s.several, ""
 	}
-	if s.maps[key] == nil {
-		s.maps[key] = route.NewMap(s.sides[len(s.sides)-1].Site(key), s.sides[0].Site(key))
+	p := s.pairOf(host, before, after)
+	m := s.pairs[p]
+	if m == nil {
+		m = route.NewMap(p.before.Reads(), p.after.Reads())
+		s.pairs[p] = m
 	}
-	class := s.maps[key].Find(host, path)
-	number, isKnown = s.numbers[class]
+	c := class{p, m.Find(host, path), m.MayDiffer(route.Request{Host: host, Path: path})}
+	number, isKnown := s.numbers[c]
 	if !isKnown {
-		number, s.numbers[class] = len(s.classes), len(s.classes)
-		s.classes = append(s.classes, counted{Key: key, Class: class, example: host + path})
+		number = s.add(counted{class: c, example: host + path})
+		s.numbers[c] = number
 	}
 	return number, host + path
 }
 
-// find returns the CDN that has a host on a side, the first that has one.
-func (s *scale) find(host string) (key kind.Key, isKnown bool) {
-	for _, side := range s.sides {
-		switch cdn, err := side.Find(host); {
-		case err != nil:
-			return key, false
-		case cdn != nil:
-			return cdn.Key, true
-		}
+// add returns the number of a new class.
+func (s *scale) add(c counted) int {
+	s.classes = append(s.classes, c)
+	return len(s.classes) - 1
+}
+
+// pairOf returns the pair of a host. A CDN that has lost or got the last location of a host still serves all hosts by
+// its other locations, unless the host is its hostname.
+func (s *scale) pairOf(host string, before, after []*served.CDN) (p pair) {
+	if len(before) > 0 {
+		p.before = before[0]
 	}
-	return key, false
+	if len(after) > 0 {
+		p.after = after[0]
+	}
+	switch {
+	case p.after == nil && kind.HostKey(p.before.Hostname) != host:
+		p.after = s.after.CDN(p.before.Key)
+		p.mayMove = p.after != nil
+	case p.before == nil && kind.HostKey(p.after.Hostname) != host:
+		p.before = s.before.CDN(p.after.Key)
+		p.mayMove = p.before != nil
+	}
+	return p
+}
+
+// weight returns the requests of a class by what happens to them, whichever of the rules selects locations.
+func (c counted) weight(rules []route.Reading) plan.Weight {
+	of := *c.Class
+	of.Before, of.After = of.Before.Under(rules), of.After.Under(rules)
+	n, severity := c.traffic.Requests, of.Severity()
+	w := plan.Weight{Requests: n}
+	switch {
+	case c.unclear, severity == route.Otherwise && !of.Certain(), severity == route.Unchanged && c.differ():
+		w.MayChange = n
+	case severity == route.Unserved:
+		w.Unserved = n
+	case severity == route.Served:
+		w.ServedFirst = n
+	case severity == route.Otherwise:
+		w.Changed = n
+	}
+	return w
+}
+
+// differ reports whether the CDNs differ in what concerns all requests. How a request came to them is no difference.
+func (p pair) differ() bool {
+	before, after := p.before.Reads().Facets, p.after.Reads().Facets
+	before[route.Hostname], after[route.Hostname] = route.Value{}, route.Value{}
+	return p.mayMove || before != after || (p.before == nil) != (p.after == nil)
 }

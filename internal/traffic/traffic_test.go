@@ -3,6 +3,7 @@ package traffic
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,82 +15,229 @@ import (
 	"trueup/internal/served"
 )
 
-// sides has one CDN after and before.
-func sides(after, before *route.Site) []served.Side {
-	side := func(name string, s *route.Site) served.Side {
-		cdn := &served.CDN{Key: kind.Key{Kind: "CDN", Name: "c"}, Hostname: s.Facets[route.Hostname].Text, Site: func() *route.Site { return s }}
-		return served.Side{Name: name, Catalog: served.NewCatalog(cdn)}
-	}
-	return []served.Side{side(served.Git, after), side(served.Live, before)}
+func key(i int) kind.Key { return kind.Key{Kind: "CDN", Name: fmt.Sprint("c", i)} }
+
+func cdnOf(i int, s *route.Site) *served.CDN {
+	return &served.CDN{Key: key(i), Hostname: s.Facets[route.Hostname].Text, Site: func() *route.Site { return s }}
 }
 
-func drawSite(t *rapid.T, hostname string) *route.Site {
+// world has the sites of CDNs by number.
+type world map[int]*route.Site
+
+func (w world) side() served.Side {
+	var cdns []*served.CDN
+	for i, s := range w {
+		cdns = append(cdns, cdnOf(i, s))
+	}
+	return served.Side{Catalog: served.NewCatalog(cdns...)}
+}
+
+func drawSite(t *rapid.T) *route.Site {
 	location := rapid.Custom(func(t *rapid.T) any {
 		return map[string]any{
-			"path":     rapid.SampledFrom([]string{"/*", "/a*", "/a/*", "/a/b", "/b", "/b/*"}).Draw(t, "path"),
-			"host":     rapid.SampledFrom([]string{"", "", "x.h", "*.h"}).Draw(t, "host"),
+			"path":     rapid.SampledFrom([]string{"/*", "/a*", "/a/*", "/a/b", "/b", "/b/*", "/a*c"}).Draw(t, "path"),
+			"host":     rapid.SampledFrom([]string{"", "", "", "old", "x.h", "*.h"}).Draw(t, "host"),
 			"upstream": rapid.SampledFrom([]string{"o", "p"}).Draw(t, "upstream"),
 		}
 	})
-	return route.Read(map[string]any{"hostname": hostname, "locations": rapid.SliceOfN(location, 0, 5).Draw(t, "locations")})
+	return route.Read(map[string]any{
+		"hostname":  rapid.SampledFrom([]string{"old", "new", "x.h", "more", "less"}).Draw(t, "hostname"),
+		"locations": rapid.SliceOfN(location, 0, 4).Draw(t, "locations"),
+		"tls":       rapid.SampledFrom([]any{nil, nil, "on"}).Draw(t, "tls"),
+	})
 }
 
-// outcome asks each location of both sites.
-func outcome(before, after *route.Site, r route.Request) (changed, unserved bool) {
-	serve := func(s *route.Site) route.Winners {
-		matching, _ := s.Matching(r)
-		return route.Select(matching)
+// changed draws a site that has much of another.
+func changed(t *rapid.T, s *route.Site) *route.Site {
+	other := drawSite(t)
+	for f := range s.Facets {
+		if rapid.Bool().Draw(t, "as before") {
+			other.Facets[f] = s.Facets[f]
+		}
 	}
-	was, is := serve(before), serve(after)
-	for i, l := range was {
-		changed = changed || (l == nil) != (is[i] == nil) || l != nil && l.Behaviour != is[i].Behaviour
+	if rapid.Bool().Draw(t, "same locations") {
+		other.Locations = s.Locations
 	}
-	return changed, was[0] != nil && is[0] == nil
+	return other
+}
+
+// owners asks each CDN whether it has a host: first by its hostname, then by a location of it, then by one of the
+// longest domain above it.
+func (w world) owners(host string) (found []int) {
+	has := []func(*route.Site) bool{func(s *route.Site) bool { return s.Facets[route.Hostname].Text == host }}
+	names := []string{host}
+	for _, above, more := strings.Cut(host, "."); more; _, above, more = strings.Cut(above, ".") {
+		names = append(names, "*."+above)
+	}
+	for _, name := range names {
+		has = append(has, func(s *route.Site) bool {
+			return slices.ContainsFunc(s.Locations, func(l route.Location) bool { return l.Host == name })
+		})
+	}
+	for _, has := range has {
+		for i, s := range w {
+			if has(s) {
+				found = append(found, i)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// asked is what the worlds do with one request.
+type asked struct {
+	several bool
+	cdns    []int
+	list    int // of its group: 0 for those that change; -1 if it has none
+	weight  plan.Weight
+}
+
+// ask asks each CDN, and each of its locations.
+func ask(before, after world, r route.Request, rules []route.Reading) (a asked) {
+	was, is := before.owners(r.Host), after.owners(r.Host)
+	if a.several = len(was) > 1 || len(is) > 1; a.several || len(was)+len(is) == 0 {
+		return a
+	}
+	differ := len(was) != len(is)
+	if len(is) == 0 && after[was[0]] != nil && before[was[0]].Facets[route.Hostname].Text != r.Host {
+		is = was
+	}
+	if len(was) == 0 && before[is[0]] != nil && after[is[0]].Facets[route.Hostname].Text != r.Host {
+		was = is
+	}
+	var sites [2]*route.Site
+	var winners [2]route.Winners
+	isUnclear := false
+	for i, side := range []struct {
+		world
+		owners []int
+	}{{before, was}, {after, is}} {
+		sites[i] = &route.Site{}
+		if len(side.owners) > 0 {
+			sites[i] = side.world[side.owners[0]]
+		}
+		matching, unclear := sites[i].Matching(r)
+		winners[i] = route.Select(matching).Under(rules)
+		isUnclear = isUnclear || len(unclear) > 0
+	}
+	for _, f := range []route.SiteFacet{route.TLS, route.OtherOfSite} {
+		differ = differ || sites[0].Facets[f] != sites[1].Facets[f]
+	}
+	alike := 0
+	for i, l := range winners[0] {
+		if l.Alike(winners[1][i]) {
+			alike++
+		}
+	}
+	a.cdns = slices.Compact(append(slices.Clone(was), is...))
+	if a.list = -1; len(was) == 1 && slices.Equal(was, is) {
+		a.list = alike / len(winners[0])
+	}
+	a.weight.Requests = 1
+	switch {
+	case isUnclear && !slices.Equal(sites[0].Locations, sites[1].Locations):
+		a.weight.MayChange = 1
+	case winners[0][0] != nil && winners[1][0] == nil:
+		a.weight.Unserved = 1
+	case winners[0][0] == nil && winners[1][0] != nil:
+		a.weight.ServedFirst = 1
+	case alike == 0:
+		a.weight.Changed = 1
+	case alike < len(winners[0]) || differ:
+		a.weight.MayChange = 1
+	}
+	return a
+}
+
+func groupsOf(classes []route.Class) (groups []plan.RequestGroup) {
+	for _, c := range classes {
+		g := plan.RequestGroup{Pattern: c.Pattern}
+		if c.Host != "" {
+			g.Hosts = []string{c.Host}
+		}
+		groups = append(groups, g)
+	}
+	return groups
 }
 
 // TestWeigh compares the counts of a plan with each request of a log.
 func TestWeigh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		before := drawSite(t, "old")
-		after := drawSite(t, rapid.SampledFrom([]string{"old", "new"}).Draw(t, "hostname"))
-		var want plan.Weight
+		rules := [][]route.Reading{nil, route.Readings(), {route.FirstInList}, {route.LongestPath}, {route.LongestHost}}[rapid.IntRange(0, 4).Draw(t, "rules")]
+		git, before, after := world{}, world{}, world{}
+		p := &plan.Plan{}
+		for i := range 3 {
+			it := plan.Item{Key: key(i)}
+			if rapid.Bool().Draw(t, "is live") {
+				before[i] = drawSite(t)
+				after[i] = before[i]
+			}
+			if rapid.IntRange(0, 3).Draw(t, "in git") > 0 {
+				git[i] = drawSite(t)
+				if before[i] != nil {
+					git[i] = changed(t, before[i])
+				}
+			}
+			switch {
+			case rapid.IntRange(0, 3).Draw(t, "blocked") == 0:
+				it.Op = rapid.SampledFrom([]plan.Op{plan.Blocked, plan.Kept, plan.None}).Draw(t, "op")
+			case git[i] == nil && before[i] == nil:
+				continue
+			case git[i] == nil:
+				it.Op = plan.Delete
+				delete(after, i)
+			case before[i] == nil:
+				it.Op, after[i] = plan.Create, git[i]
+			default:
+				it.Op, after[i] = plan.Patch, git[i]
+				it.Answers = &plan.Answers{}
+				change := route.Compare(before[i], git[i], rules...)
+				it.Answers.Groups, it.Answers.Unchanged = groupsOf(change.Classes), groupsOf(change.Same)
+			}
+			p.Items = append(p.Items, it)
+		}
+		var want plan.Traffic
+		ofItem, inGroups := map[int]*plan.Weight{0: {}, 1: {}, 2: {}}, map[int][2]int64{}
 		var log strings.Builder
 		for range rapid.IntRange(0, 40).Draw(t, "requests") {
-			host := rapid.SampledFrom([]string{"old", "new", "x.h", "y.h", "else"}).Draw(t, "host")
+			host := rapid.SampledFrom([]string{"old", "new", "x.h", "y.h", "more", "else"}).Draw(t, "host")
 			path := rapid.SampledFrom([]string{"/", "/a", "/ab", "/a/b", "/a/c", "/b", "/b/", "/c"}).Draw(t, "path")
 			fmt.Fprintf(&log, "%s 1 - - [t] \"GET %s?q HTTP/1.1\" 200\n", host, path)
-			s := scale{sides: sides(after, before)}
-			if _, known := s.find(host); !known {
-				continue
+			a := ask(before, after, route.Request{Host: host, Path: path}, rules)
+			if a.several {
+				want.Several++
 			}
-			want.Requests++
-			changed, unserved := outcome(before, after, route.Request{Host: host, Path: path})
-			if changed {
-				want.Changed++
-			}
-			if unserved {
-				want.Unserved++
+			want.Add(a.weight)
+			for _, i := range a.cdns {
+				ofItem[i].Add(a.weight)
+				if sums := inGroups[i]; a.list >= 0 {
+					sums[a.list]++
+					inGroups[i] = sums
+				}
 			}
 		}
-		a := &plan.Answers{}
-		for _, c := range route.Compare(before, after).Classes {
-			g := plan.RequestGroup{Pattern: c.Pattern}
-			if c.Host != "" {
-				g.Hosts = []string{c.Host}
-			}
-			a.Groups = append(a.Groups, g)
-		}
-		p := &plan.Plan{Items: []plan.Item{{Key: kind.Key{Kind: "CDN", Name: "c"}, Answers: a}}}
 		open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log.String())), nil }
-		if err := Weigh(p, sides(after, before), []Log{{Name: "log", Open: open}}); err != nil {
+		if err := Weigh(p, []served.Side{git.side(), before.side()}, []Log{{Name: "log", Open: open}}, rules); err != nil {
 			t.Fatal(err)
 		}
-		inGroups := int64(0)
-		for _, g := range a.Groups {
-			inGroups += g.Traffic.Requests
+		if p.Traffic.Weight != want.Weight || p.Traffic.Several != want.Several {
+			t.Fatalf("%+v, %d of several; want %+v\n%s", p.Traffic.Weight, p.Traffic.Several, want, log.String())
 		}
-		if p.Traffic.Weight != want || *a.Traffic != want || inGroups != want.Changed {
-			t.Fatalf("%+v, of the CDN %+v, in groups %d; want %+v\n%s", p.Traffic.Weight, *a.Traffic, inGroups, want, log.String())
+		for _, it := range p.Items {
+			i := int(it.Name[1] - '0')
+			var sums [2]int64
+			for list, groups := range groups(&it) {
+				for _, g := range groups {
+					sums[list] += g.Traffic.Requests
+				}
+			}
+			isCDN := git[i] != nil || before[i] != nil
+			if (it.Traffic != nil) != isCDN || isCDN && *it.Traffic != *ofItem[i] || it.Answers != nil && sums != inGroups[i] {
+				t.Fatalf("%s %s: %+v, in groups %d; want %+v, %d\n%s", it.Key, it.Op, it.Traffic, sums, *ofItem[i], inGroups[i], log.String())
+			}
 		}
 	})
 }
@@ -99,7 +247,7 @@ func TestAskOdd(t *testing.T) {
 	site := route.Read(map[string]any{"hostname": "h", "locations": []any{map[string]any{"path": "/*", "host": "*.h", "upstream": "o"}}})
 	log := "a.h 1 - - [t] \"GET /%zz HTTP/1.1\" 200\n{\"host\":\"a b.h\",\"url\":\"/\"}\n{\"host\":\"[.h\",\"url\":\"/\"}\n"
 	open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil }
-	r, err := Ask(sides(site, site), []Log{{Name: "log", Open: open}}, route.Readings())
+	r, err := Ask([]served.Side{world{0: site}.side()}, []Log{{Name: "log", Open: open}}, route.Readings())
 	if err != nil || len(r.Requests) != 1 || r.Requests[0].Traffic.Requests != 1 || r.Logs[0].Unread.Count != 2 {
 		t.Fatalf("%+v %v", r, err)
 	}
