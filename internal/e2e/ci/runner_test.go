@@ -353,10 +353,11 @@ func (r *runner) jobs() ([]string, error) {
 
 // copyTrueup copies files of trueup's own source to a folder.
 func copyTrueup(s *harness.Script, to string, names ...string) error {
-	errs := []error{os.MkdirAll(to, 0o700)}
+	var errs []error
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(s.Getenv("ROOT"), name))
-		errs = append(errs, err, os.WriteFile(filepath.Join(to, name), text, 0o600))
+		file := filepath.Join(to, name)
+		errs = append(errs, err, os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600))
 	}
 	return errors.Join(errs...)
 }
