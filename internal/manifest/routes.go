@@ -19,8 +19,9 @@ type Location struct {
 // Upstream is a group of servers.
 type Upstream struct {
 	Field, Name, Scheme string
-	// Servers are host:port.
+	// Servers are host:port. Used counts those whose weight is not 0.
 	Servers []string
+	Used    int
 }
 
 // Routes are the locations and upstreams of a spec, in its order.
@@ -43,6 +44,9 @@ func RoutesOf(spec any) Routes {
 		u := Upstream{Field: at, Name: text(m, "name"), Scheme: text(m, "scheme")}
 		for _, server := range mappings(at, m, "servers[]") {
 			u.Servers = append(u.Servers, kind.HostKey(text(server, "host"))+":"+asText(server["port"]))
+			if asText(server["weight"]) != "0" {
+				u.Used++
+			}
 		}
 		r.Upstreams = append(r.Upstreams, u)
 	}

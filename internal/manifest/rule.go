@@ -98,6 +98,7 @@ func checks() map[string]check {
 		"snapshot-class":       ofSnapshot(checkSnapshotClass),
 		"snapshot-source":      ofSnapshot(checkSnapshotSource),
 		"status-code":          ofCDN(inRange(ratelimits, "", "statusCode", "validationStatusCode")),
+		"tls-forced-off":       ofCDN(checkTLSForcedOff),
 		"tls-not-forced":       ofCDN(checkTLSNotForced),
 		"ttl-number":           ofCDN(inRange("locations[].cache", ", and the unit in ttlTimeUnit", "edgeTTL", "browserTTL")),
 		"type-settings":        ofCDN(checkTypeSettings),

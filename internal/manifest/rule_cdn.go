@@ -127,6 +127,12 @@ func checkCORSCredentials(s *subject) {
 	}
 }
 
+func checkTLSForcedOff(s *subject) {
+	if tls := mapping(s.Tree, "tls"); text(tls, "enabled") == "false" && text(tls, "forced") == "true" {
+		s.report("spec.tls.forced", "plain HTTP is redirected to TLS, and TLS is off", `write enabled: "true", or forced: "false"`)
+	}
+}
+
 func checkTLSNotForced(s *subject) {
 	tls := mapping(s.Tree, "tls")
 	forced, written := tls["forced"].(string)
