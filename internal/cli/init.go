@@ -119,6 +119,7 @@ func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []str
 	if err != nil {
 		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 	}
+	err = errors.Join(err, s.KeepFolder())
 	if err == nil {
 		sayLines(&doc, s.Next())
 		err = ready()

@@ -62,9 +62,8 @@ func (s *Setup) plan(ctx context.Context, o Options) error {
 		if err := s.addExamples(); err != nil {
 			return err
 		}
-	} else if _, err := s.Root.Lstat(project.Manifests); s.IsNew && errors.Is(err, fs.ErrNotExist) {
-		// A folder without a file would not be in a clone.
-		s.add(s.Root, project.Manifests+"/.gitkeep", whole([]byte{}))
+	} else if s.lacksManifests() && o.Manifests != FromLive {
+		s.add(s.Root, placeholder, whole([]byte{}))
 	}
 	if o.Editor == VSCode {
 		s.add(s.Top, settingsFile, editSettings(s.folder, s.patterns()))
@@ -79,6 +78,23 @@ func (s *Setup) plan(ctx context.Context, o Options) error {
 		}
 	}
 	return nil
+}
+
+// placeholder is a file of a new folder, which would not be in a clone without one.
+const placeholder = project.Manifests + "/.gitkeep"
+
+func (s *Setup) lacksManifests() bool {
+	_, err := s.Root.Lstat(project.Manifests)
+	return s.IsNew && errors.Is(err, fs.ErrNotExist)
+}
+
+// KeepFolder makes the folder of manifests of a new project if nothing was pulled into it.
+func (s *Setup) KeepFolder() error {
+	if !s.lacksManifests() {
+		return nil
+	}
+	_, err := files.WriteNew(s.Root, files.File{Name: placeholder})
+	return err
 }
 
 // whole returns a change that creates a file with this content, and rejects a file with other content.
