@@ -153,16 +153,16 @@ func Record(ctx context.Context, cfg config.Options, l project.Loaded, key kind.
 }
 
 // Forget records, if confirm returns nil, that git no longer manages objects that were removed from it. It returns those
-// that it recorded, also with an error.
+// that it recorded, also with an error, and the records of those that were forgotten before.
 func Forget(
 	ctx context.Context, cfg config.Options, l project.Loaded, keys []kind.Key, reason string, confirm func() error,
-) (done []kind.Key, err error) {
+) (done []kind.Key, before []ledger.Record, err error) {
 	if manifest.Unread(l.Findings) || l.Project.Partly(cfg.Dir, nil) {
-		return nil, errors.New("trueup read only part of the project, so these may be in git. Run it in the folder of trueup.yaml, and fix what validate warns about")
+		return nil, nil, errors.New("trueup read only part of the project, so these may be in git. Run it in the folder of trueup.yaml, and fix what validate warns about")
 	}
 	for _, key := range keys {
 		if o := l.Set.Find(key); o != nil {
-			return nil, fmt.Errorf("%s is in git, in %s: remove its manifest first", key, o.Path)
+			return nil, nil, fmt.Errorf("%s is in git, in %s: remove its manifest first", key, o.Path)
 		}
 	}
 	err = cfg.WithLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
@@ -177,6 +177,10 @@ func Forget(
 			return err
 		}
 		for _, key := range keys {
+			if rec := view.Records[key]; rec.Forgotten() {
+				before = append(before, rec)
+				continue
+			}
 			failed := l.Forget(ctx, key, reason)
 			if err = errors.Join(err, failed); failed == nil {
 				done = append(done, key)
@@ -184,5 +188,5 @@ func Forget(
 		}
 		return err
 	})
-	return done, err
+	return done, before, err
 }

@@ -197,7 +197,7 @@ func TestForget(t *testing.T) {
 		"yes, partly": {loaded(t, rel42), []kind.Key{key("a"), key("c"), key("b")}, nil, []kind.Key{key("a"), key("b")}, "CDN/c: the ledger has no record", false},
 	} {
 		asked := false
-		done, err := Forget(t.Context(), options(w, dir), c.l, c.keys, "moved", func() error {
+		done, _, err := Forget(t.Context(), options(w, dir), c.l, c.keys, "moved", func() error {
 			asked = true
 			return c.answer
 		})

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/adopt"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -27,9 +29,15 @@ func newForget(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		done, err := adopt.Forget(ctx, a.config(), l, keys, strings.TrimSpace(reason), func() error { return a.confirmForget(keys, yes) })
+		done, before, err := adopt.Forget(ctx, a.config(), l, keys, strings.TrimSpace(reason), func() error { return a.confirmForget(keys, yes) })
+		for _, rec := range before {
+			say(&doc, "%s: it was forgotten already, at %s; nothing was recorded", rec.Key, rec.History[len(rec.History)-1].At.UTC().Format(time.RFC3339))
+		}
 		for _, key := range done {
 			say(&doc, "%s: forgotten; nothing was changed on the platform", key)
+		}
+		if len(done) > 0 && !a.inCI() {
+			a.sayUnmerged(ctx, &doc, l, done)
 		}
 		return doc, err
 	})
@@ -37,6 +45,16 @@ func newForget(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&reason, "reason", "", "why: the record keeps this `TEXT`")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
+}
+
+// sayUnmerged says which manifests of objects the base still has: apply there manages them again.
+func (a *app) sayUnmerged(ctx context.Context, doc *report.Document, l project.Loaded, keys []kind.Key) {
+	past := a.history(l, nil).Past(ctx, "", true)
+	for _, key := range keys {
+		if past.Set != nil && past.Set.Find(key) != nil {
+			say(doc, "%s: %s still has its manifest, and apply manages it again there: merge its removal", key, past.Blame.Ref)
+		}
+	}
 }
 
 func (a *app) confirmForget(keys []kind.Key, yes bool) error {
