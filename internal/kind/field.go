@@ -134,7 +134,7 @@ type inherited struct {
 // Risk is the harm that a change of a field can do; a greater one is more severe.
 type Risk uint8
 
-// The risks; tableOfRisks has their meaning. NoRisk is that of fields that no schema has.
+// The risks; tableOfRisks has their meaning. NoRisk is that of names, and of fields that no schema has.
 const (
 	NoRisk Risk = iota
 	RiskCost

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"trueup/internal/kind"
+	"trueup/internal/manifest"
 	"trueup/internal/merge"
 )
 
@@ -116,27 +118,57 @@ func IsShown(c merge.Class) bool { return !tableOfClasses[c].unsent }
 // does to requests.
 func (p *Plan) Weigh() {
 	for i := range p.Items {
-		it := &p.Items[i]
-		k, ok := kind.Named(it.Kind)
-		if !ok {
+		p.Items[i].weigh()
+	}
+}
+
+func (it *Item) weigh() {
+	k, ok := kind.Named(it.Kind)
+	if !ok {
+		return
+	}
+	for c := range it.all() {
+		at := k.Spec().Places(c.Path)
+		switch {
+		case c.Moved:
+			c.Risk = at.Gravest()
+		case it.starves(*c):
+			c.Risk = kind.RiskServes
+		case it.Happened:
+			c.Risk = at.RiskOf(c.Desired, c.Live)
+		default:
+			c.Risk = at.RiskOf(c.Live, c.Desired)
+		}
+		if c.Risk == kind.RiskServes && it.Answers.none() {
+			c.Risk = kind.NoRisk
+		}
+	}
+	it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))
+}
+
+// starves reports whether a change takes the weight of a server, and no server of its upstream has any then.
+func (it *Item) starves(c Change) bool {
+	servers, _, field := inElement(c.Path)
+	if field != "weight" {
+		return false
+	}
+	_, name, _ := inElement(servers)
+	for _, u := range manifest.RoutesOf(it.BodySpec()).Upstreams {
+		if u.Name != name {
 			continue
 		}
-		for c := range it.all() {
-			at := k.Spec().Places(c.Path)
-			switch {
-			case c.Moved:
-				c.Risk = at.Gravest()
-			case it.Happened:
-				c.Risk = at.RiskOf(c.Desired, c.Live)
-			default:
-				c.Risk = at.RiskOf(c.Live, c.Desired)
-			}
-			if c.Risk == kind.RiskServes && it.Answers.none() {
-				c.Risk = kind.NoRisk
+		for other := range it.all() { // of what happened, the request has the opposite
+			switch list, _, field := inElement(other.Path); {
+			case !it.Happened || list != servers || field != "weight":
+			case fmt.Sprint(other.Live) == "0":
+				u.Used--
+			case fmt.Sprint(other.Desired) == "0":
+				u.Used++
 			}
 		}
-		it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))
+		return u.Used == 0
 	}
+	return false
 }
 
 // risks returns the risk of each line; sent leaves out those that the request leaves as they are. An

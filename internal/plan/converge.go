@@ -20,7 +20,7 @@ func (d *decision) converge() {
 	}
 	switch {
 	case !d.item.Live.Exists:
-		d.item.Deleted = d.rec.Applied != nil
+		d.markDeleted()
 		if !d.leaveDeleted() {
 			d.create()
 		}
@@ -32,6 +32,18 @@ func (d *decision) converge() {
 	if d.item.Op == None {
 		inSync := d.appliedNow() && (!d.rec.NotConverged || d.item.Refused()) && !d.replaced()
 		d.item.Record = d.in.Ledger.Problem == "" && !inSync
+	}
+}
+
+// markDeleted says that live lacks an object that the ledger knows, and which hostname nothing serves since.
+func (d *decision) markDeleted() {
+	if d.rec.Applied == nil {
+		return
+	}
+	d.item.Deleted = true
+	host := text(canon.MustDecode(d.rec.Applied), d.manifest.Kind.HostField)
+	if _, taken := d.in.Live.Hosts[kind.HostKey(host)]; !taken {
+		d.item.Unserved = host
 	}
 }
 
@@ -142,14 +154,20 @@ func (d *decision) notKept() {
 		}
 	}
 	if refused {
-		d.item.hint("the server did not keep this when trueup last sent it: if it never keeps it, trueup.yaml needs an override")
+		d.item.hint(hintRefused)
 	}
 }
+
+// The hints that say what happened. All others are about what apply does.
+const (
+	hintRefused  = "the server did not keep this when trueup last sent it: if it never keeps it, trueup.yaml needs an override"
+	hintReplaced = "another client deleted and created it again after the last apply, so trueup ignores what git had before"
+)
 
 // judge adds hints about unusual differences, and blocks those that a person must decide about.
 func (d *decision) judge(res merge.Result) {
 	if d.replaced() {
-		d.item.hint("another client deleted and created it again after the last apply, so trueup ignores what git had before")
+		d.item.hint(hintReplaced)
 	}
 	for _, c := range res.Changes {
 		if c.Path == d.manifest.Kind.HostField {

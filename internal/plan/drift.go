@@ -52,14 +52,16 @@ func Drift(p *Plan) *Plan {
 			it.Fix = cmp.Or(it.Fix, it.undoOrKeep())
 			it.Changes = drift
 		}
+		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintReplaced })
 		it.Happened = true
-		it.Request, it.Answers, it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil, nil, nil
+		it.Answers, it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil, nil
+		it.weigh()
+		it.Request = nil
 		d.Items = append(d.Items, it)
 	}
 	if !d.isExplained() {
 		d.Blame = nil
 	}
-	d.Weigh()
 	d.Summary = summarize(&d)
 	d.Summary.Unchanged = unchangedOutside(p)
 	return &d

@@ -129,6 +129,8 @@ type Item struct {
 	Happened bool `json:"happened,omitempty"`
 	// Deleted says that live lacks an object that the ledger knows: drift.
 	Deleted bool `json:"deleted,omitempty"`
+	// Unserved is the hostname that no live object has since then; empty if another one serves it.
+	Unserved string `json:"unserved,omitempty"`
 	// Recreate says that a person allowed to create it again.
 	Recreate bool `json:"recreate,omitempty"`
 	// Resend says that a run which is gone may have sent the request: apply sends it
