@@ -31,10 +31,12 @@ func newExplain(a *app) *cobra.Command {
 				return ruleDocument(r), nil
 			}
 		}
-		for _, s := range explain.Subjects() {
-			if s.Name == args[0] && s.Text != "" {
-				return wordDocument(s), nil
-			}
+		if s, ok := explain.Word(args[0]); ok {
+			return wordDocument(s), nil
+		}
+		if level, means, ok := report.Rule(args[0]); ok {
+			text := fmt.Sprintf("%s  (%s)\n  %s\n", args[0], level, means)
+			return wordDocument(explain.Subject{Name: args[0], Summary: means, Text: text}), nil
 		}
 		return a.explainField(ctx, args[0], live)
 	})

@@ -131,7 +131,7 @@ func TestTopicsAreCompleted(t *testing.T) {
 		"cdn.tls.":                  "cdn.tls.enabled ",
 		"project.led":               "project.apiVersion",
 		"nothing.":                  ":4",
-		"":                          "adopt base blocked causes drift ledger lists plan prune risks unknown cdn purge volumesnapshot config project requesttest cors-credentials",
+		"":                          "adopt base blocked causes drift ledger lists plan prune risks status tests unknown cdn purge volumesnapshot config project requesttest cors-credentials",
 	} {
 		words, directive := completed(t, Env{Dir: dir}, "explain", begun)
 		if got := strings.Join(append(words, directive), " "); !strings.HasPrefix(got, want) {

@@ -35,7 +35,7 @@ func Parse(asked string, manifests func() (*manifest.Set, error)) (t Topic, err 
 	if !ok {
 		var all []string
 		for _, s := range Subjects() {
-			all = append(all, s.Name)
+			all = append(append(all, s.Name), s.Labels...)
 		}
 		if paths := endingIn(asked); len(paths) > 0 {
 			return t, fmt.Errorf("there is no topic %q: did you mean %s?", asked, strings.Join(paths[:min(len(paths), 4)], ", "))

@@ -2,6 +2,7 @@ package explain
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/txtar"
@@ -18,15 +19,27 @@ type Subject struct {
 	Is      string `json:"is"` // word, fields or rule
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
-	// Text is that of a word.
-	Text string `json:"text,omitempty"`
+	// Text is that of a word, and Labels are what plans say of that word.
+	Text   string   `json:"text,omitempty"`
+	Labels []string `json:"labels,omitempty"`
+}
+
+// Word returns the word that has this name or label.
+func Word(name string) (s Subject, ok bool) {
+	for _, s := range Subjects() {
+		if s.Is == "word" && (s.Name == name || slices.Contains(s.Labels, name)) {
+			return s, true
+		}
+	}
+	return s, false
 }
 
 // Subjects returns all words, kinds, files and rules.
 func Subjects() (all []Subject) {
 	for _, f := range txtar.Parse(words).Files {
 		summary, _, _ := strings.Cut(string(f.Data), "\n")
-		all = append(all, Subject{Is: "word", Name: f.Name, Summary: summary, Text: string(f.Data)})
+		names := strings.Split(f.Name, "; ")
+		all = append(all, Subject{Is: "word", Name: names[0], Summary: summary, Text: string(f.Data), Labels: names[1:]})
 	}
 	for _, name := range Roots() {
 		root, ok := kind.OwnFile(name)

@@ -84,6 +84,12 @@ func ruleNamed(id string) (rule remarkRule, rank int) {
 	return remarkRules[i], i + 1
 }
 
+// Rule returns the level of a rule about a run or a plan, and what it means.
+func Rule(id string) (level, means string, ok bool) {
+	rule, rank := ruleNamed(id)
+	return levelNames[rule.level].sarif, rule.means, rank > 0
+}
+
 func levelOf(rule string) level {
 	known, _ := ruleNamed(rule)
 	return known.level

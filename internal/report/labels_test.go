@@ -1,0 +1,74 @@
+package report
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"trueup/internal/explain"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+	"trueup/internal/reqtest"
+)
+
+// TestExplainKnowsEveryLabel: what a plan, drift, status or a test says of an object, a line or a request is a topic
+// of trueup explain.
+func TestExplainKnowsEveryLabel(t *testing.T) {
+	labels := append(statesOfObjects(t), reqtest.Passed, reqtest.Failed, reqtest.Skipped)
+	for _, c := range tableOfCauses {
+		labels = append(labels, c.name)
+	}
+	for _, why := range []plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromTakeOver, plan.FromRemoval, plan.FromBoth, plan.FromLiveOnly, plan.FromUnknown} {
+		said := label(plan.Item{Op: plan.Patch}, plan.Change{Change: merge.Change{Live: "a", Desired: "b"}, Cause: why}, Options{}).String()
+		labels = append(labels, strings.TrimSpace(said[:strings.IndexAny(said+":", ",;:(")]))
+	}
+	for _, op := range tableOfOps {
+		labels = append(labels, op.headline, strings.TrimSuffix(op.title, ": "))
+	}
+	for _, d := range tableOfDrift {
+		labels = append(labels, d.how)
+	}
+	for _, r := range kind.Risks() {
+		labels = append(labels, r.String())
+	}
+	for _, l := range labels {
+		if _, ok := explain.Word(l); !ok && l != "" {
+			t.Errorf("explain does not know %q", l)
+		}
+	}
+	for _, r := range remarkRules {
+		if level, means, ok := Rule(r.id); !ok || level == "" || means == "" {
+			t.Errorf("%s: %q, %q", r.id, level, means)
+		}
+	}
+}
+
+// statesOfObjects returns the values of plan.State, from its source.
+func statesOfObjects(t *testing.T) (states []string) {
+	f, err := parser.ParseFile(token.NewFileSet(), "../plan/state.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Type == nil {
+			return true
+		}
+		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "State" {
+			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Error(err)
+			}
+			states = append(states, text)
+		}
+		return true
+	})
+	if len(states) < 10 {
+		t.Errorf("only %q", states)
+	}
+	return states
+}
