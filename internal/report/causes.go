@@ -133,10 +133,9 @@ func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
 	was := quoted(" (was ", c.Base, ")")
 	gone, missing := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved
 	switch {
-	case !happened && item.Op == plan.Patch:
-		return safetext.F("%s; git wins", clash(c, gone, missing, was, opts))
 	case !happened:
-		return clash(c, gone, missing, was, opts)
+		wins := [...]string{"wins", "would win"}[oneIf(item.Op == plan.Blocked)]
+		return safetext.F("%s; git %s", clash(c, gone, missing, was, opts), wins)
 	case gone:
 		return safetext.F("conflict: changed outside git%s, and not in git now", was)
 	case missing:

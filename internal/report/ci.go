@@ -130,11 +130,11 @@ func codeIssueOf(r remark, at Place) codeIssue {
 	return issue
 }
 
-// outputs returns values for later steps of a workflow. Only a plan has counts: a run that
-// failed must not look like one without changes.
+// outputs returns values for later steps of a workflow. Only a plan without errors has counts and a digest: a run that
+// failed must look neither like one without changes nor like one whose changes apply sends.
 func outputs(doc Document) [][2]string {
 	list := [][2]string{{"result", word(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode).String()}}
-	if doc.Plan == nil {
+	if doc.Plan == nil || doc.Findings.HasErrors() {
 		return list
 	}
 	yes := func(b bool) string { return [...]string{"false", "true"}[oneIf(b)] }

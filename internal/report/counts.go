@@ -17,9 +17,14 @@ type count struct {
 	words string
 	// calm is set if nothing happens to what is counted.
 	calm bool
+	// of has what is counted in it, such as "2 fields"; empty for nothing.
+	of safe
 }
 
-func (p count) text() safe { return safetext.F("%d %s", p.n, clean(p.words)) }
+func (p count) text() safe {
+	text := safetext.F("%d %s", p.n, clean(p.words))
+	return safetext.Join(safetext.Filled(p.of, text), " of ")
+}
 
 // counted returns the sentence of counts. It starts with idle if nothing happens.
 func counted(idle string, parts []count) safe {
@@ -58,34 +63,47 @@ func planParts(pl *plan.Plan) []count {
 		change += " (" + removals(pl.Items).String() + ")"
 	}
 	return append([]count{
-		{s.Create, "to create", false},
-		{s.Change, change, false},
-		{s.Purge, nouns(s.Purge, "purge") + " to post", false},
-		{s.Delete, "to delete", false},
-		{s.Deferred, "deferred", false},
-		{s.InFlight, "in flight elsewhere", false},
-		{s.Blocked, "blocked", false},
-		{s.Kept, "kept", true},
+		{n: s.Create, words: "to create"},
+		{n: s.Change, words: change},
+		{n: s.Purge, words: nouns(s.Purge, "purge") + " to post"},
+		{n: s.Delete, words: "to delete"},
+		{n: s.Deferred, words: "deferred"},
+		{n: s.InFlight, words: "in flight elsewhere"},
+		{n: s.Blocked, words: "blocked"},
+		{n: s.Kept, words: "kept", calm: true},
 	}, calmParts(s)...)
 }
 
-// removals counts what patches take out of live: list elements by what they are, and fields.
+// removals counts what patches take out of live.
 func removals(items []plan.Item) safe {
 	counts := map[string]int{}
 	for _, item := range items {
-		for _, l := range item.Removals() {
-			counts[nounOf(item.Kind, l.Path)]++
-		}
+		countNouns(counts, item, item.Removals())
 	}
+	return safetext.F("%s removed", inNouns(counts, ", "))
+}
+
+// countNouns counts the lines of an item by what they are about: list elements by their title, and fields.
+func countNouns(counts map[string]int, item plan.Item, lines []plan.Line) {
+	for _, l := range lines {
+		counts[nounOf(item.Kind, l.Path)]++
+	}
+}
+
+// inNouns lists the counts, with last before the last one.
+func inNouns(counts map[string]int, last string) safe {
 	var parts []safe
 	for _, noun := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, safetext.Count(counts[noun], noun))
 	}
-	return safetext.F("%s removed", safetext.Join(parts, ", "))
+	if n := len(parts) - 2; n >= 0 {
+		parts = append(parts[:n], safetext.F("%s%s%s", parts[n], last, parts[n+1]))
+	}
+	return safetext.Join(parts, ", ")
 }
 
 func calmParts(s plan.Summary) []count {
-	return []count{{s.Unchanged, "unchanged", true}, {s.Unmanaged, "not in git", true}}
+	return []count{{n: s.Unchanged, words: "unchanged", calm: true}, {n: s.Unmanaged, words: "not in git", calm: true}}
 }
 
 // nouns returns the noun, with an s unless n is 1.
@@ -96,50 +114,37 @@ func nouns(n int, noun string) string {
 	return noun + "s"
 }
 
-// tableOfDrift has what may have happened outside git: to the fields of an object, or to it as a whole.
+// tableOfDrift has what may have happened outside git: to what an object has, or to it as a whole.
 var tableOfDrift = []struct {
-	ofFields bool
-	how      string
-	count    func(plan.Item) int
+	how    string
+	causes []plan.Cause
+	whole  func(plan.Item) bool
 }{
-	{true, "changed outside git", linesFrom(plan.FromDrift, plan.FromBoth)},
-	{true, "not kept by the server", linesFrom(plan.FromRefusal)},
-	{true, "of unknown origin", linesFrom(plan.FromUnknown)},
-	{false, "deleted outside git", func(it plan.Item) int { return oneIf(it.Deleted) }},
-	{false, "failed on the platform", func(it plan.Item) int { return oneIf(it.Failed && !it.Deleted) }},
-}
-
-// linesFrom counts the lines of an item with one of the causes.
-func linesFrom(causes ...plan.Cause) func(plan.Item) int {
-	return func(it plan.Item) (n int) {
-		for _, l := range it.Lines() {
-			n += oneIf(slices.Contains(causes, l.Cause))
-		}
-		return n
-	}
+	{how: "changed outside git", causes: []plan.Cause{plan.FromDrift, plan.FromBoth}},
+	{how: "not kept by the server", causes: []plan.Cause{plan.FromRefusal}},
+	{how: "of unknown origin", causes: []plan.Cause{plan.FromUnknown}},
+	{how: "deleted outside git", whole: func(it plan.Item) bool { return it.Deleted }},
+	{how: "failed on the platform", whole: func(it plan.Item) bool { return it.Failed && !it.Deleted }},
 }
 
 // driftParts counts what was changed outside git, or may have been.
 func driftParts(pl *plan.Plan) (parts []count) {
 	for _, d := range tableOfDrift {
-		fields, objects, noun := 0, 0, ""
+		counts, objects, noun := map[string]int{}, 0, ""
 		for _, item := range pl.Items {
-			n := d.count(item)
-			if n == 0 {
+			lines := slices.DeleteFunc(item.Lines(), func(l plan.Line) bool { return !slices.Contains(d.causes, l.Cause) })
+			if len(lines) == 0 && (d.whole == nil || !d.whole(item)) {
 				continue
 			}
-			fields, objects = fields+n, objects+1
+			countNouns(counts, item, lines)
+			objects++
 			if name := clean(item.Kind).Cut(maxPath).String(); noun == "" || noun == name {
 				noun = name
 			} else {
 				noun = "object"
 			}
 		}
-		p := count{objects, nouns(objects, noun) + " " + d.how, false}
-		if d.ofFields {
-			p = count{fields, nouns(fields, "field") + " of " + p.text().String(), false}
-		}
-		parts = append(parts, p)
+		parts = append(parts, count{n: objects, words: nouns(objects, noun) + " " + d.how, of: inNouns(counts, " and ")})
 	}
 	return parts
 }
@@ -212,9 +217,9 @@ func outcomeParts(outcomes []apply.Outcome) []count {
 // testCounts returns the sentence that counts the results of request tests.
 func testCounts(t *reqtest.Result) safe {
 	return counted("no request tests", []count{
-		{t.Failed, nouns(t.Failed, "request") + " failed", false},
-		{t.Passed, "passed", false},
-		{t.Skipped, "skipped", false},
+		{n: t.Failed, words: nouns(t.Failed, "request") + " failed"},
+		{n: t.Passed, words: "passed"},
+		{n: t.Skipped, words: "skipped"},
 	})
 }
 
@@ -229,8 +234,8 @@ func findingCounts(doc Document) safe {
 		idle += ", 0 objects"
 	}
 	return counted(idle, []count{
-		{errors, nouns(errors, "error"), false},
-		{warnings, nouns(warnings, "warning"), false},
-		{doc.Objects, nouns(doc.Objects, "object"), true},
+		{n: errors, words: nouns(errors, "error")},
+		{n: warnings, words: nouns(warnings, "warning")},
+		{n: doc.Objects, words: nouns(doc.Objects, "object"), calm: true},
 	})
 }

@@ -34,9 +34,7 @@ func groups(pl *plan.Plan, opts Options) []group {
 		all = append(all, group{item: item, rows: rows, rank: priority(item, rows)})
 	}
 	all = together(all)
-	slices.SortStableFunc(all, func(a, b group) int {
-		return cmp.Compare(placeOf(a.item.Op, a.rank), placeOf(b.item.Op, b.rank))
-	})
+	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.rank, b.rank) })
 	return all
 }
 
@@ -69,17 +67,6 @@ func foldedLine(pl *plan.Plan, opts Options) safe {
 		}
 	}
 	return sentences(append(parts, clean("trueup forget KIND/NAME hides an object."))...)
-}
-
-// placeOf is the sort key of an object: among grave ones, changes come before new objects.
-func placeOf(op plan.Op, r rank) rank {
-	switch {
-	case r > rankSecurity:
-		return rankRest
-	case op == plan.Create:
-		return rankSecurity
-	}
-	return r
 }
 
 // together merges objects with equal changes. It compares cheap glances before contents, for speed.
@@ -178,7 +165,8 @@ func (g group) notes(of func(plan.Item, Options) []note, opts Options) []note {
 }
 
 // rank orders the parts of a report, the most important first: settings, errors and next
-// steps, grave risks, what needs a person, what can't be undone, drift, changes of git, and advice.
+// steps, grave risks, new objects, what needs a person, deletions and removals, drift, changes of git, the purges that
+// wait for them, and advice.
 type rank int
 
 const (
@@ -189,12 +177,12 @@ const (
 	rankStops
 	rankServes
 	rankSecurity
+	rankCreate
 	rankBlocked
-	rankPurge
 	rankRemoval
 	rankDrift
 	rankChange
-	rankCreate
+	rankPurge
 	rankNotes
 	rankAdvice
 	rankRest
@@ -204,20 +192,23 @@ const (
 func tableOfRanks() [rankRest + 1]string {
 	return [...]string{
 		"with settings", "with errors", "with next steps", "with outcomes", "that stop serving something", "that " + kind.RiskServes.Meaning(),
-		"that " + kind.RiskSecurity.Meaning(), "blocked", "with purges", "with removals",
-		"with drift or conflicts", "with changes", "to create", "with notes", "with advice", "unchanged",
+		"that " + kind.RiskSecurity.Meaning(), "to create", "blocked", "with removals",
+		"with drift or conflicts", "with changes", "with purges", "with notes", "with advice", "unchanged",
 	}
 }
 
 // tableOfOpRanks has the rank of each operation, if its rows have no graver one. All others need no request.
 var tableOfOpRanks = map[plan.Op]rank{
 	plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
-	plan.Patch: rankChange, plan.Create: rankCreate,
+	plan.Patch: rankChange,
 }
 
 func priority(item plan.Item, rows []row) rank {
 	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
-	if has(func(r row) bool { return r.stops }) {
+	switch {
+	case item.Op == plan.Create && !item.Happened:
+		return rankCreate
+	case has(func(r row) bool { return r.stops }):
 		return rankStops
 	}
 	for _, risk := range kind.Risks() {
@@ -230,7 +221,7 @@ func priority(item plan.Item, rows []row) rank {
 		of = rankRest
 	}
 	switch {
-	case of <= rankRemoval: // graver than any row
+	case known && of != rankChange: // whatever its rows are
 		return of
 	case has(func(r row) bool { return r.Mark == markRemove }):
 		return rankRemoval

@@ -53,7 +53,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 			}},
 			Unchanged: []plan.RequestGroup{{Hosts: []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AsBefore, Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}}, Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}}}},
 		},
-		Disk: s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s,
+		Disk: s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
 		Recorded: &plan.Recorded{Seq: n, State: ledger.State(s)},
 		Deleted:  n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,

@@ -266,10 +266,10 @@ func sourceView(f diag.Finding) *htmlSource {
 // htmlItem is an object in the page. The template calls View for each, to save memory.
 type htmlItem struct {
 	*plan.Item
-	ID          safe
-	opts        Options
-	offline     bool
-	place, rank rank
+	ID      safe
+	opts    Options
+	offline bool
+	rank    rank
 }
 
 // htmlView is all that the page shows about an object.
@@ -304,10 +304,9 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 		if p.links[item.Key].Empty() {
 			p.links[item.Key] = safetext.F("#%s", id)
 		}
-		rank := priority(*item, itemRows(*item, opts))
-		p.Items = append(p.Items, htmlItem{item, id, opts, pl.Offline, placeOf(item.Op, rank), rank})
+		p.Items = append(p.Items, htmlItem{item, id, opts, pl.Offline, priority(*item, itemRows(*item, opts))})
 	}
-	slices.SortStableFunc(p.Items, func(a, b htmlItem) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.rank, b.rank)) })
+	slices.SortStableFunc(p.Items, func(a, b htmlItem) int { return cmp.Compare(a.rank, b.rank) })
 	p.ItemsOf = safetext.Count(len(p.Items), "object")
 	if len(p.Items) < len(pl.Items) {
 		p.ItemsOf = safetext.F("%d of %s", len(p.Items), safetext.Count(len(pl.Items), "object"))

@@ -30,7 +30,7 @@ func fitBlocks(blocks []section, where markup, room int) markup {
 		return text
 	}
 	room -= where.Len() + maxRest
-	grave := slices.IndexFunc(blocks, func(b section) bool { return b.rank > rankSecurity })
+	grave := slices.IndexFunc(blocks, func(b section) bool { return b.rank > rankCreate })
 	if grave < 0 {
 		grave = len(blocks)
 	}

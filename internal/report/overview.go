@@ -123,8 +123,11 @@ func noticeOf(pl *plan.Plan, noun, rest string, count func(plan.Item) int) (n no
 	return n
 }
 
-// unservedBy returns what a CDN stops serving.
+// unservedBy returns what a CDN stops serving, or stopped serving.
 func unservedBy(item plan.Item) (names []string) {
+	if item.Happened && item.Unserved != "" {
+		names = append(names, item.Unserved)
+	}
 	for _, l := range item.ServedLines() {
 		names = append(names, l.Unserved...)
 	}
@@ -132,7 +135,8 @@ func unservedBy(item plan.Item) (names []string) {
 }
 
 // stopping counts the lines of a risk that are told as what a CDN stops serving.
-func stopping(item plan.Item, r kind.Risk) (n int) {
+func stopping(item plan.Item, r kind.Risk) int {
+	n := oneIf(r == kind.RiskServes && item.Happened && item.Unserved != "")
 	for _, l := range item.ServedLines() {
 		n += oneIf(l.Risk == r && len(l.Unserved) > 0)
 	}

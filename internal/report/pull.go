@@ -50,7 +50,7 @@ func pullFindings(r *adopt.Result, diff bool) (found diag.List) {
 		case i.Verdict == adopt.Refused:
 			f.Severity = diag.Error
 		case i.Verdict == adopt.Differs:
-			f.Message, f.Fix = i.Key().String()+" differs from live", "see pull "+i.ShortKey()+" --diff"
+			f.Message, f.Fix = i.Key().String()+" differs from live", takeLive(i, diff)
 		case i.Verdict == adopt.New && diff:
 			f.Message = i.Key().String() + " is not in git"
 		case i.Verdict != adopt.LeftOut:
@@ -73,7 +73,7 @@ func pullReason(i *adopt.Item, diff bool) string {
 	case i.Verdict == adopt.Differs && diff && !i.InPlace:
 		return "--replace would lose its comments, labels and annotations"
 	case i.Verdict == adopt.Differs && !diff:
-		return fmt.Sprintf("live differs from it: pull %s --diff shows how, --replace takes it", i.ShortKey())
+		return "live differs from it: " + takeLive(i, false)
 	case i.Verdict == adopt.Replaced && i.InPlace:
 		return "its comments stay"
 	case i.Verdict == adopt.Replaced:
@@ -82,6 +82,14 @@ func pullReason(i *adopt.Item, diff bool) string {
 		return i.Reason + "; " + i.Fix
 	}
 	return i.Reason
+}
+
+// takeLive says what to do about a manifest that differs from live.
+func takeLive(i *adopt.Item, diff bool) string {
+	if diff {
+		return fmt.Sprintf("pull %s --replace takes it", i.ShortKey())
+	}
+	return fmt.Sprintf("pull %s --diff shows how, --replace takes it", i.ShortKey())
 }
 
 // writePull writes a line for each object, the differences, a summary, and what to do next.

@@ -85,7 +85,7 @@ func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
 		risk = safe{}
 	}
-	r.Cause = safetext.Join(safetext.Filled(unserved(item, l), risk, r.Cause, elements(l), rerouted(l)), "; ")
+	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, elements(l), rerouted(l)), "; ")
 	return r
 }
 
@@ -97,16 +97,16 @@ func risky(item plan.Item, risk kind.Risk) safe {
 	return clean(risk.Meaning())
 }
 
-// unserved names what is served no longer; empty for nothing.
-func unserved(item plan.Item, l plan.Line) safe {
-	if len(l.Unserved) == 0 {
+// serving names what is served no longer; empty for nothing.
+func serving(item plan.Item, unserved []safe) safe {
+	if len(unserved) == 0 {
 		return safe{}
 	}
 	verb := "stops"
 	if item.Happened {
 		verb = "stopped"
 	}
-	return safetext.F("%s serving %s", verb, limited(cleanAll(l.Unserved), ", "))
+	return safetext.F("%s serving %s", verb, limited(unserved, ", "))
 }
 
 // elements names the list elements that a line is about, if there are several.
@@ -304,7 +304,7 @@ func opRows(item plan.Item, opts Options) []row {
 	r := row{Why: causeSaid(item), Path: clean(op.title)}
 	r.Mark = op.mark
 	if item.Happened && !item.Failed {
-		r.Alarm = true
+		r.Alarm, r.Cause, r.stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(maxPath))), item.Unserved != ""
 		return []row{r}[:oneIf(item.Deleted)]
 	}
 	switch item.Op {

@@ -32,7 +32,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 		}
 	}
 	_, _, drift := summaryOf(doc)
-	parts := append(planParts(&pl), count{len(unread), nouns(len(unread), "area") + " not read", false})
+	parts := append(planParts(&pl), count{n: len(unread), words: nouns(len(unread), "area") + " not read"})
 	counts := sentences(counted("nothing to do", parts), drift)
 	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes}
 	doc.Text = func(out Lines, opts Options) {
@@ -72,7 +72,9 @@ func statusText(o plan.ObjectState, opts Options) string {
 	case o.Reason != "":
 		return o.Reason
 	case o.State == plan.Drifted:
-		return fmt.Sprintf("%s, %s changed outside git", where, diag.Plural(o.Outside, "field", "fields"))
+		return fmt.Sprintf("%s, %s outside git", where, diag.Plural(o.Outside, "change", "changes"))
+	case o.State == plan.ToCreate && o.Outside > 0:
+		return where + ", deleted outside git"
 	case o.State == plan.ToChange:
 		return fmt.Sprintf("%s, %s", where, diag.Plural(o.Changes, "change", "changes"))
 	}
