@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -55,6 +57,10 @@ func (e *editor) test(x Expectation) *yaml.Node {
 func (e *editor) expect(test *yaml.Node, value map[string]any) ([]edit, error) {
 	const name = "expect"
 	key, old := pairOf(test, name)
+	after := cmp.Or(peek(test, "urls"), peek(test, "url"))
+	if after == nil || anchored(test) {
+		return nil, errors.New("an anchor shares a part of the test with others: write expect by hand")
+	}
 	if old != nil {
 		if edits, ok := e.scalars(old, value); ok {
 			return edits, nil
@@ -62,6 +68,9 @@ func (e *editor) expect(test *yaml.Node, value map[string]any) ([]edit, error) {
 	}
 	if test.Style&yaml.FlowStyle != 0 {
 		return nil, errors.New("the test is in braces: write expect by hand, or put each field of the test on its own line")
+	}
+	if old != nil && len(commentLines(key))+len(commentLines(old)) > 0 {
+		return nil, errors.New("expect has a comment, which would be lost: write expect by hand")
 	}
 	field, _ := kind.RequestTest().Root().At([]string{"spec", "tests[]"})
 	text, err := Snippet(map[string]any{name: value}, field)
@@ -73,10 +82,6 @@ func (e *editor) expect(test *yaml.Node, value map[string]any) ([]edit, error) {
 	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", margin)
 	if old != nil {
 		return []edit{{e.file.lines.at(key), e.file.lines.endOf(lastLine(old)), text, []*yaml.Node{old}, []*yaml.Node{is}}}, nil
-	}
-	after := peek(test, "urls")
-	if after == nil {
-		after = peek(test, "url")
 	}
 	at := e.file.lines.endOf(lastLine(after))
 	return []edit{{at, at, margin + text, []*yaml.Node{after}, []*yaml.Node{after, textNode(name), is}}}, nil
@@ -112,6 +117,9 @@ func (e *editor) scalars(n *yaml.Node, value any) (edits []edit, ok bool) {
 	}
 	return []edit{write(n, from, to, text, is.Value)}, true
 }
+
+// anchored reports whether aliases may stand for a node or a part of it.
+func anchored(n *yaml.Node) bool { return n.Anchor != "" || slices.ContainsFunc(n.Content, anchored) }
 
 func lastLine(n *yaml.Node) int {
 	last := n.Line

@@ -42,14 +42,17 @@ func TestWithExpectations(t *testing.T) {
 		},
 		"other fields": {
 			"    - expect:\n        # which\n        served: false\n      url: https://a/\n", cached,
-			"a comment or another part of the file would change",
+			"line 5: expect has a comment, which would be lost",
 		},
 		"other fields without a comment": {
 			"    - expect:\n        served: false\n      url: https://a/\n", cached,
 			"    - expect:\n        cached: 1h\n      url: https://a/\n",
 		},
 		"braces":    {"    - {url: https://a/}\n", cached, "line 5: the test is in braces"},
-		"an anchor": {"    - url: https://a/\n      expect: &x {served: false}\n    - url: https://b/\n      expect: *x\n", cached, "another part of the file would change"},
+		"an anchor":                 {"    - url: https://a/\n      expect: &x {served: false}\n    - url: https://b/\n      expect: *x\n", cached, "line 5: an anchor shares a part of the test"},
+		"an anchor of a scalar":     {"    - url: https://a/\n      expect: {cached: &x 5m}\n    - url: https://b/\n      expect: {cached: *x}\n", cached, "an anchor shares"},
+		"an anchor that would stay": {"    - url: https://a/\n      expect: &x {cached: 5m}\n    - url: https://b/\n      expect: *x\n", cached, "an anchor shares"},
+		"an anchor of a test":       {"    - &x\n      url: https://a/\n      expect: {cached: 5m}\n    - *x\n", cached, "an anchor shares"},
 	} {
 		got, err := WithExpectations([]byte(head+tt.before), []Expectation{{Line: 1, Test: 0, Value: tt.value}})
 		switch {
@@ -61,6 +64,13 @@ func TestWithExpectations(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		case strings.TrimSuffix(string(got), "\n") != strings.TrimSuffix(head+tt.want, "\n"):
 			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+	shared := head + "    - &x {url: https://a/, expect: &y {cached: 5m}}\n    - *x\n    - <<: *x\n    - url: https://b/\n      expect: *y\n"
+	for i, want := range []string{"an anchor shares", "an anchor shares", "an anchor shares", ""} {
+		got, err := WithExpectations([]byte(shared), []Expectation{{Line: 1, Test: i, Value: cached}})
+		if want == "" && (err != nil || !strings.HasSuffix(string(got), "      expect:\n        cached: 1h\n")) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("test %d: %s, %v", i, got, err)
 		}
 	}
 	if _, err := WithExpectations([]byte(head), []Expectation{{Line: 1}}); err == nil {

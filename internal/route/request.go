@@ -22,7 +22,7 @@ func ParseRequest(text string) (Request, error) {
 	switch {
 	case err != nil:
 		return Request{}, unreadable(text, err)
-	case u.Host != "" && u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https":
+	case !slices.Contains([]string{"", "http", "https"}, u.Scheme) && !strings.Contains(u.Scheme, "."): // host:port has a dot
 		return Request{}, errors.New("the URL is neither http nor https: write https://HOSTNAME/PATH")
 	case u.Scheme == "" || u.Hostname() == "":
 		return Request{}, errors.New("the URL is not absolute: write https://HOSTNAME/PATH")
