@@ -48,7 +48,7 @@ func TestWithExpectations(t *testing.T) {
 			"    - expect:\n        served: false\n      url: https://a/\n", cached,
 			"    - expect:\n        cached: 1h\n      url: https://a/\n",
 		},
-		"braces":    {"    - {url: https://a/}\n", cached, "line 5: the test is in braces"},
+		"braces":                    {"    - {url: https://a/}\n", cached, "line 5: the test is in braces"},
 		"an anchor":                 {"    - url: https://a/\n      expect: &x {served: false}\n    - url: https://b/\n      expect: *x\n", cached, "line 5: an anchor shares a part of the test"},
 		"an anchor of a scalar":     {"    - url: https://a/\n      expect: {cached: &x 5m}\n    - url: https://b/\n      expect: {cached: *x}\n", cached, "an anchor shares"},
 		"an anchor that would stay": {"    - url: https://a/\n      expect: &x {cached: 5m}\n    - url: https://b/\n      expect: *x\n", cached, "an anchor shares"},

@@ -84,6 +84,7 @@ func TestExpectations(t *testing.T) {
 		{"/d", "cached: none", "served: expected a location, got no location matches /d"},
 		{"/d", "served: false, cached: 1h", "served: expected no location, got no location matches /d"},
 		{"/d", "", "expect: expected at least one field, got none"},
+		{"/a/x", "  ", "expect: expected at least one field, got none"},
 		{"/old/x", "served: false", `"/o*d/x" may match: its pattern is not documented`},
 		{"/encA", "served: false", `"/enc%41" may match: its pattern is not documented`},
 		{"/b%c3%bc/x", "served: false", `"/bü/*" may match: its pattern is not documented`},
@@ -117,6 +118,31 @@ func TestUnclearLive(t *testing.T) {
 	found := Run(set.Tests, opts).Findings(diag.Error)
 	if len(found) != 1 || !strings.Contains(found[0].Message, `live: "/a*x" may match: its pattern is not documented`) {
 		t.Error(found)
+	}
+}
+
+// TestSameAsLive: without live, no such test passes; --update writes only what a test expects beside it.
+func TestSameAsLive(t *testing.T) {
+	for test, want := range map[string]string{
+		`url: "https://shop.example.com/d", same-as: live`:                                  "skipped passed 0",
+		`url: "https://shop.example.com/a/x", expect: {cached: 90m}, same-as: live`:         "skipped passed 0",
+		`url: "https://shop.example.com/a/x", expect: {cached: 4h}, same-as: live`:          "failed failed 1",
+		`url: "https://shop.example.com/d", expect: {cached: 4h}, same-as: live`:            "failed failed 1",
+		`url: "https://nowhere.example.com/a/x", expect: {cached: 4h}, same-as: live`:       "failed failed 0",
+		`url: "https://nowhere.example.com/a/x", expect: {served: false}`:                   "failed failed 0",
+		`url: "https://shop.example.com/d", expect: {served: false}, same-as: live`:         "skipped passed 0",
+		`url: "https://shop.example.com/a/x", expect: {served: false}, same-as: live`:       "failed failed 1",
+		`url: "https://shop.example.com/old/x", same-as: live`:                              "failed failed 0",
+		`urls: ["https://shop.example.com/d", "https://shop.example.com/c"], same-as: live`: "skipped passed 0",
+	} {
+		set := load(t, shop, "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{"+test+"}]}}")
+		opts := git(set)
+		offline := Run(set.Tests, opts)
+		opts.Live = opts.Git
+		r := Run(set.Tests, opts)
+		if got := fmt.Sprint(offline.Cases[0].Result, " ", r.Cases[0].Result, " ", len(offline.Expectations()["1.yaml"])); got != want {
+			t.Errorf("%s: %s, want %s: %v", test, got, want, r.Findings(diag.Error))
+		}
 	}
 }
 
