@@ -61,7 +61,7 @@ oracles:
 screenshots:
 	PICTURES=1 .ci/browser
 
-# Two builds of the commit in different folders, byte by byte; COLD=1 from empty caches.
+# Two releases of the commit, byte by byte, then installed; COLD=1 from empty caches.
 reproducible:
 	.ci/reproducible
 

@@ -32,7 +32,6 @@ var pins = map[string]pin{
 	"actions/upload-artifact":       {"bbbca2ddaa5d8feaa63e36b76fdaad77386f024f", "v7.0.0"},
 	"actions/download-artifact":     {"3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c", "v8"},
 	"golangci/golangci-lint-action": {"ba0d7d2ec06a0ea1cb5fa41b2e4a3ab91d21278a", "v9.3.0"},
-	"goreleaser/goreleaser-action":  {"f06c13b6b1a9625abc9e6e439d9c05a8f2190e94", "v7.2.3"},
 }
 
 // grants are the most that each job of the workflows for users may have. A plan
