@@ -122,31 +122,29 @@ func (c *Catalog) CDNs() []*CDN { return c.cdns }
 // CDN returns the CDN of a key, or nil.
 func (c *Catalog) CDN(key kind.Key) *CDN { return c.keys[key] }
 
-// Serving returns the CDNs that serve a host. More than one is a mistake.
-func (c *Catalog) Serving(host string) (cdns []*CDN) {
-	for _, i := range c.hosts.Find(host) {
-		cdns = append(cdns, c.cdns[i])
+// Serving returns a CDN that serves a host, or nil, and how many do. More than one is a mistake.
+func (c *Catalog) Serving(host string) (cdn *CDN, count int) {
+	found := c.hosts.Find(host)
+	if len(found) > 0 {
+		cdn = c.cdns[found[0]]
 	}
-	return cdns
+	return cdn, len(found)
 }
 
 // Find returns the CDN that serves a host, or nil. Several are an error.
 func (c *Catalog) Find(host string) (*CDN, error) {
-	found := c.Serving(host)
-	switch len(found) {
-	case 0:
-		return nil, nil
-	case 1:
-		return found[0], nil
+	cdn, count := c.Serving(host)
+	if count <= 1 {
+		return cdn, nil
 	}
 	var names []string
-	for _, cdn := range found {
-		name := cdn.String()
-		if m := cdn.Manifest; m != nil {
+	for _, i := range c.hosts.Find(host) {
+		name := c.cdns[i].String()
+		if m := c.cdns[i].Manifest; m != nil {
 			name += fmt.Sprintf(" (%s:%d)", m.Path, m.Line)
 		}
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return nil, fmt.Errorf("%d CDNs have the host %s: %s", len(found), host, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%d CDNs have the host %s: %s", count, host, strings.Join(names, ", "))
 }

@@ -15,7 +15,7 @@ import (
 // first side has the CDNs of git, the last those before.
 func Weigh(p *plan.Plan, sides []served.Side, logs []Log, rules []route.Reading) error {
 	git, before := sides[0].Catalog, sides[len(sides)-1].Catalog
-	s, several, err := weigh(before, applied(p, git, before), logs)
+	s, several, err := weigh([]*served.Catalog{before, applied(p, git, before)}, logs)
 	if err != nil {
 		return err
 	}

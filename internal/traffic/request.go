@@ -12,7 +12,14 @@ import (
 // Ask returns what the sides do with the most requested address of each class, the class with the most requests
 // first.
 func Ask(sides []served.Side, logs []Log, rules []route.Reading) (r served.Result, err error) {
-	s, several, err := weigh(sides[len(sides)-1].Catalog, sides[0].Catalog, logs)
+	var catalogs []*served.Catalog
+	for _, side := range sides {
+		catalogs = append(catalogs, side.Catalog)
+	}
+	if len(sides) == 1 {
+		catalogs = append(catalogs, catalogs[0])
+	}
+	s, several, err := weigh(catalogs, logs)
 	if err != nil {
 		return r, err
 	}

@@ -34,16 +34,19 @@ func ParseLog(text string) Log {
 // addresses is how many are listed of a class.
 const addresses = 3
 
-// scale counts requests by the class that they have before and after a change.
+// scale counts requests by the class that they have on each side and the next.
 type scale struct {
-	before, after *served.Catalog
-	pairs         map[pair]*route.Map
-	numbers       map[class]int
-	classes       []counted
-	logs          []accesslog.Log
+	sides   []*served.Catalog
+	maps    map[pair]*route.Map
+	numbers map[steps]int
+	classes []counted
+	logs    []accesslog.Log
 	// several has the number of the class of all requests that several CDNs may serve, or -1.
 	several int
 }
+
+// steps are from one side to the next; there are at most three sides.
+type steps [2]class
 
 // pair has the CDN that serves a request before, and the one after. Either may be nil. MayMove says that on one side
 // no CDN has the host, but requests may still reach the CDN.
@@ -60,7 +63,7 @@ type class struct {
 	unclear bool
 }
 
-// counted is a class of requests. Example has the address of its first request.
+// counted is a class of requests, by the first step. Example has the address of its first request.
 type counted struct {
 	class
 	example string
@@ -68,8 +71,8 @@ type counted struct {
 }
 
 // weigh counts the requests of logs. It returns those that several CDNs may serve apart.
-func weigh(before, after *served.Catalog, logs []Log) (s *scale, several int64, err error) {
-	s = &scale{before: before, after: after, pairs: map[pair]*route.Map{}, numbers: map[class]int{}, several: -1}
+func weigh(sides []*served.Catalog, logs []Log) (s *scale, several int64, err error) {
+	s = &scale{sides: sides, maps: map[pair]*route.Map{}, numbers: map[steps]int{}, several: -1}
 	counter := accesslog.NewCounter(s.classOf)
 	for _, log := range logs {
 		read, err := log.count(counter)
@@ -104,56 +107,57 @@ func (l Log) count(c *accesslog.Counter) (read accesslog.Log, err error) {
 
 // classOf implements accesslog.ClassOf.
 func (s *scale) classOf(host, path string) (number int, address string) {
-	host, path = kind.HostKey(host), route.Normal(path)
-	before, after := s.before.Serving(host), s.after.Serving(host)
-	switch {
-	case len(before)+len(after) == 0:
-		return -1, ""
-	case max(len(before), len(after)) > 1:
-		if s.several < 0 {
-			s.several = s.add(counted{})
+	r := route.Request{Host: kind.HostKey(host), Path: route.Normal(path)}
+	var known steps
+	isKnown, last := false, (*served.CDN)(nil)
+	for i, side := range s.sides {
+		cdn, count := side.Serving(r.Host)
+		if count > 1 {
+			if s.several < 0 {
+				s.several = s.add(counted{})
+			}
+			return s.several, ""
 		}
-		return s.several, ""
+		if isKnown = isKnown || count > 0; i > 0 {
+			known[i-1] = s.step(s.sides[i-1:], pair{before: last, after: cdn}, r)
+		}
+		last = cdn
 	}
-	p := s.pairOf(host, before, after)
-	m := s.pairs[p]
+	if !isKnown {
+		return -1, ""
+	}
+	address = r.Host + r.Path
+	number, isKnown = s.numbers[known]
+	if !isKnown {
+		number = s.add(counted{class: known[0], example: address})
+		s.numbers[known] = number
+	}
+	return number, address
+}
+
+// step returns the class of a request on two sides. A CDN that has lost or got the last location of a host still serves
+// all hosts by its other locations, unless the host is its hostname.
+func (s *scale) step(sides []*served.Catalog, p pair, r route.Request) class {
+	switch {
+	case p.after == nil && p.before != nil && kind.HostKey(p.before.Hostname) != r.Host:
+		p.after = sides[1].CDN(p.before.Key)
+		p.mayMove = p.after != nil
+	case p.before == nil && p.after != nil && kind.HostKey(p.after.Hostname) != r.Host:
+		p.before = sides[0].CDN(p.after.Key)
+		p.mayMove = p.before != nil
+	}
+	m := s.maps[p]
 	if m == nil {
 		m = route.NewMap(p.before.Reads(), p.after.Reads())
-		s.pairs[p] = m
+		s.maps[p] = m
 	}
-	c := class{p, m.Find(host, path), m.MayDiffer(route.Request{Host: host, Path: path})}
-	number, isKnown := s.numbers[c]
-	if !isKnown {
-		number = s.add(counted{class: c, example: host + path})
-		s.numbers[c] = number
-	}
-	return number, host + path
+	return class{p, m.Find(r.Host, r.Path), m.MayDiffer(r)}
 }
 
 // add returns the number of a new class.
 func (s *scale) add(c counted) int {
 	s.classes = append(s.classes, c)
 	return len(s.classes) - 1
-}
-
-// pairOf returns the pair of a host. A CDN that has lost or got the last location of a host still serves all hosts by
-// its other locations, unless the host is its hostname.
-func (s *scale) pairOf(host string, before, after []*served.CDN) (p pair) {
-	if len(before) > 0 {
-		p.before = before[0]
-	}
-	if len(after) > 0 {
-		p.after = after[0]
-	}
-	switch {
-	case p.after == nil && kind.HostKey(p.before.Hostname) != host:
-		p.after = s.after.CDN(p.before.Key)
-		p.mayMove = p.after != nil
-	case p.before == nil && kind.HostKey(p.after.Hostname) != host:
-		p.before = s.before.CDN(p.after.Key)
-		p.mayMove = p.before != nil
-	}
-	return p
 }
 
 // weight returns the requests of a class by what happens to them, whichever of the rules selects locations.

@@ -3,6 +3,7 @@ package traffic
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -238,6 +239,61 @@ func TestWeigh(t *testing.T) {
 			if (it.Traffic != nil) != isCDN || isCDN && *it.Traffic != *ofItem[i] || it.Answers != nil && sums != inGroups[i] {
 				t.Fatalf("%s %s: %+v, in groups %d; want %+v, %d\n%s", it.Key, it.Op, it.Traffic, sums, *ofItem[i], inGroups[i], log.String())
 			}
+		}
+	})
+}
+
+// TestAsk asks for each request of a log alone: those of a class must be answered as its first address is.
+func TestAsk(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var sides []served.Side
+		first := world{0: drawSite(t), 1: drawSite(t)}
+		for i := range rapid.IntRange(1, 3).Draw(t, "sides") {
+			w := world{}
+			for c, site := range first {
+				if rapid.IntRange(0, 4).Draw(t, "has") > 0 {
+					w[c] = changed(t, site)
+				}
+			}
+			side := w.side()
+			side.Name = fmt.Sprint(i)
+			sides = append(sides, side)
+		}
+		answer := func(url string) string {
+			u, err := served.ParseURL(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := served.Ask(sides, []served.URL{u}, route.Readings())
+			if err != nil {
+				return ""
+			}
+			var text strings.Builder
+			for _, f := range r.Requests[0].Sides {
+				fmt.Fprintln(&text, f.Object, f.Matching)
+			}
+			return text.String()
+		}
+		want, got := map[string]int64{}, map[string]int64{}
+		var log strings.Builder
+		for range rapid.IntRange(0, 40).Draw(t, "requests") {
+			host := rapid.SampledFrom([]string{"old", "new", "x.h", "y.h", "more", "else"}).Draw(t, "host")
+			path := rapid.SampledFrom([]string{"/", "/a", "/ab", "/a/b", "/a/c", "/b", "/b/", "/c"}).Draw(t, "path")
+			fmt.Fprintf(&log, "%s 1 - - [t] \"GET %s?q HTTP/1.1\" 200\n", host, path)
+			if a := answer("https://" + host + path); a != "" {
+				want[a]++
+			}
+		}
+		open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log.String())), nil }
+		r, err := Ask(sides, []Log{{Name: "log", Open: open}}, route.Readings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range r.Requests {
+			got[answer(q.URL)] += q.Traffic.Requests
+		}
+		if !maps.Equal(want, got) {
+			t.Fatalf("%v\nwant %v\n%s", got, want, log.String())
 		}
 	})
 }
