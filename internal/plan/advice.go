@@ -62,7 +62,7 @@ func (p *Planner) advise(out *Plan, ops map[kind.Key]Op) {
 func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
 	if s, ok := a.sitesOf(o, it); ok {
 		change := route.Compare(s.before, s.after, route.ReadingsOf(a.in.Project.Platform.Precedence)...)
-		it.Answers = answers(s, change)
+		it.Answers = it.answers(s, change)
 		return a.unpurged(o, it, change)
 	}
 	if it.Op != Post && it.Op != Deferred {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"trueup/internal/accesslog"
 	"trueup/internal/canon"
 	"trueup/internal/effect"
@@ -8,8 +10,8 @@ import (
 	"trueup/internal/route"
 )
 
-// Answers is what a patch does to the requests of a hostname, whichever of several matching locations the
-// platform selects (docs/design.md B9).
+// Answers is what a change does to the requests of a hostname, whichever of several matching locations the
+// platform selects (docs/design.md B9). The classes of a new object are only counted.
 type Answers struct {
 	// Hostname is that of the object after the change.
 	Hostname string `json:"hostname"`
@@ -74,9 +76,14 @@ type Answer struct {
 // sites are an object before and after a request.
 type sites struct{ before, after *route.Site }
 
-// sitesOf returns what serves requests before and after a patch; ok is false for other items.
+// sitesOf returns what serves requests before and after a patch or a creation; ok is false for other items.
 func (p *Planner) sitesOf(o *manifest.Object, it *Item) (s sites, ok bool) {
-	if it.Op != Patch || o.Kind.HostField == "" {
+	switch {
+	case o.Kind.HostField == "":
+		return sites{}, false
+	case it.Op == Create:
+		return sites{route.Read(nil), route.Read(o.Tree())}, true
+	case it.Op != Patch:
 		return sites{}, false
 	}
 	before := canon.MustDecode(p.in.Live.Objects[it.Key].Spec)
@@ -89,8 +96,15 @@ func (p *Planner) sitesOf(o *manifest.Object, it *Item) (s sites, ok bool) {
 	return sites{route.Read(was), route.Read(is)}, true
 }
 
-// answers returns what a change does to requests.
-func answers(s sites, change route.Change) *Answers {
+// answers returns what an item does to requests; nil if a new object serves none.
+func (it Item) answers(s sites, change route.Change) *Answers {
+	if it.Op == Create && len(change.Classes) == 0 {
+		return nil
+	}
+	if it.Op == Create {
+		n := len(change.Classes) + change.More
+		return &Answers{Hostname: s.after.Facets[route.Hostname].Text, Classes: n, Changed: n}
+	}
 	return &Answers{
 		Hostname: s.after.Facets[route.Hostname].Text, Classes: change.Of, Changed: len(change.Classes) + change.More, More: change.More,
 		Site: s.before.Differences(s.after), Unclear: change.Unclear, Groups: groupsOf(change.Classes), Unchanged: groupsOf(change.Same),
@@ -131,4 +145,37 @@ func answersOf(c route.Class) (answers []Answer) {
 		answers = append(answers, a)
 	}
 	return answers
+}
+
+// reversed returns what the change that undoes this one does to requests.
+func (a *Answers) reversed() *Answers {
+	r := *a
+	r.Site = reversed(a.Site)
+	for _, d := range r.Site {
+		if d.What == route.Hostname.String() {
+			r.Hostname = d.After
+		}
+	}
+	r.Groups = each(a.Groups, func(g RequestGroup) RequestGroup {
+		switch g.Effect {
+		case Unserved:
+			g.Effect = ServedFirst
+		case ServedFirst:
+			g.Effect = Unserved
+		case Answered, AsBefore:
+		}
+		g.Answers = each(g.Answers, func(x Answer) Answer {
+			return Answer{Readings: x.Readings, Before: x.After, After: x.Before, Differences: reversed(x.Differences)}
+		})
+		return g
+	})
+	order := []AnswerEffect{Unserved, ServedFirst, Answered}
+	slices.SortStableFunc(r.Groups, func(a, b RequestGroup) int { return slices.Index(order, a.Effect) - slices.Index(order, b.Effect) })
+	return &r
+}
+
+func reversed(list []route.Difference) []route.Difference {
+	return each(list, func(d route.Difference) route.Difference {
+		return route.Difference{What: d.What, Before: d.After, After: d.Before}
+	})
 }

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,10 @@ func TestAnswers(t *testing.T) {
 			}
 			if listed != a.Classes {
 				t.Errorf("%d of %d classes are listed", listed, a.Classes)
+			}
+			meddled := git(t, cdn("shop", answered)).has(shop, strings.Replace(answered, c.from, c.to, 1)).applied(shop, answered).make()
+			if drift := plan.Drift(meddled).Items[0].Answers; !reflect.DeepEqual(drift, a) {
+				t.Errorf("drift: %+v, and the same change in git %+v", drift, a)
 			}
 		})
 	}

@@ -44,6 +44,7 @@ func Drift(p *Plan) *Plan {
 		if len(drift) == 0 {
 			continue
 		}
+		it.Answers = it.answersOutside()
 		switch {
 		case it.Failed:
 		case it.Deleted:
@@ -54,7 +55,7 @@ func Drift(p *Plan) *Plan {
 		}
 		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintReplaced })
 		it.Happened = true
-		it.Answers, it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil, nil
+		it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil
 		it.weigh()
 		it.Request = nil
 		d.Items = append(d.Items, it)
@@ -65,6 +66,18 @@ func Drift(p *Plan) *Plan {
 	d.Summary = summarize(&d)
 	d.Summary.Unchanged = unchangedOutside(p)
 	return &d
+}
+
+// answersOutside returns how live answers requests otherwise than git; nil if that is not due to drift alone.
+func (it Item) answersOutside() *Answers {
+	other := func(c Change) bool {
+		of := tableOfClasses[c.Class]
+		return !of.unsent && (!of.drift || c.Left)
+	}
+	if it.Answers == nil || it.Op != Patch || len(it.Collateral) > 0 || slices.ContainsFunc(it.Changes, other) {
+		return nil
+	}
+	return it.Answers.reversed()
 }
 
 // unchangedOutside counts the objects that are in git, and live or done, and were not changed outside git.

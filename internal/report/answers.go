@@ -36,7 +36,7 @@ func answerNotes(item plan.Item, opts Options) []note {
 		if plain { // no other host changes
 			hosts = nil
 		}
-		lines = append(lines, answerLine(groups, hosts, item.Traffic))
+		lines = append(lines, answerLine(groups, hosts, item))
 	}
 	if rest > a.More {
 		lines = append(lines, safetext.F("and %s; -v lists them", classCount(rest)))
@@ -67,7 +67,7 @@ func unclear(a *plan.Answers) []safe {
 
 // requestsHead says what a change does to the requests for an object, or nothing if that is unknown.
 func requestsHead(item plan.Item) safe {
-	says := safetext.Filled(headOf(item.Answers), weightOf(item.Traffic))
+	says := safetext.Filled(headOf(item), weightOf(item.Traffic))
 	if len(says) == 0 {
 		return safe{}
 	}
@@ -75,14 +75,14 @@ func requestsHead(item plan.Item) safe {
 }
 
 // headOf counts the classes that change, and says what does for all requests.
-func headOf(a *plan.Answers) safe {
+func headOf(item plan.Item) safe {
+	a := item.Answers
 	if a == nil {
 		return safe{}
 	}
 	var parts []safe
 	if a.Changed+len(a.Unclear) > 0 {
-		verb := [...]string{"change", "changes"}[oneIf(a.Changed == 1)]
-		parts = append(parts, safetext.F("%d of %s %s", a.Changed, classCount(a.Classes), verb))
+		parts = append(parts, countOf(item))
 	}
 	if len(a.Site) > 0 {
 		parts = append(parts, safetext.F("%s for all", differences(a.Site)))
@@ -91,6 +91,18 @@ func headOf(a *plan.Answers) safe {
 		return clean("none is answered in another way")
 	}
 	return safetext.Join(parts, ", and ")
+}
+
+func countOf(item plan.Item) safe {
+	a := item.Answers
+	switch {
+	case item.Happened:
+		return safetext.F("live answers %d of %s otherwise than git", a.Changed, classCount(a.Classes))
+	case item.Op == plan.Create:
+		verb, when := [...]string{"are", "is"}[oneIf(a.Changed == 1)], [...]string{"for the first time", "again"}[oneIf(item.Deleted || item.Recreate)]
+		return safetext.F("%s %s served %s", classCount(a.Changed), verb, when)
+	}
+	return safetext.F("%d of %s %s", a.Changed, classCount(a.Classes), [...]string{"change", "changes"}[oneIf(a.Changed == 1)])
 }
 
 // weightOf says what happens to the logged requests of an object.
@@ -130,16 +142,16 @@ func alikes(groups []plan.RequestGroup) (all [][]plan.RequestGroup) {
 }
 
 // answerLine says what happens to the requests of classes that are alike.
-func answerLine(groups []plan.RequestGroup, hosts []string, all *plan.Weight) safe {
+func answerLine(groups []plan.RequestGroup, hosts []string, item plan.Item) safe {
 	if len(groups) == 1 {
-		effect := safetext.Join(safetext.Filled(effectOn(groups[0]), shareOf(groups[0], all)), "; ")
+		effect := safetext.Join(safetext.Filled(effectOn(groups[0], item), shareOf(groups[0], item.Traffic)), "; ")
 		return safetext.F("%s: %s", requestsOf(groups[0], hosts), effect)
 	}
 	var patterns []string
 	for _, g := range groups {
 		patterns = append(patterns, g.Pattern)
 	}
-	return safetext.F("%s: %s", ofHosts(firstOf(patterns), hosts), tableOfEffects[groups[0].Effect])
+	return safetext.F("%s: %s", ofHosts(firstOf(patterns), hosts), effectWords(groups[0].Effect, item))
 }
 
 // requestsOf names a class: its hosts, its pattern without the exceptions, and an example if it has any.
@@ -177,11 +189,11 @@ func firstOf(names []string) safe {
 }
 
 // effectOn says what happens to a class, for each reading if they differ.
-func effectOn(g plan.RequestGroup) safe {
+func effectOn(g plan.RequestGroup, item plan.Item) safe {
 	var texts []safe
 	said := map[safe][]safe{}
 	for _, answer := range g.Answers {
-		text := change(g.Effect, answer)
+		text := change(g.Effect, answer, item)
 		if said[text] == nil {
 			texts = append(texts, text)
 		}
@@ -196,19 +208,30 @@ func effectOn(g plan.RequestGroup) safe {
 	return safetext.F("depends on the platform: %s", safetext.Join(texts, "; "))
 }
 
-var tableOfEffects = map[plan.AnswerEffect]safe{
-	plan.Unserved: clean("no longer served"), plan.ServedFirst: clean("served for the first time"),
-	plan.Answered: clean("changes"), plan.AsBefore: clean("as before"),
+// tableOfEffects has the words of a plan, and of drift, which goes from git to live.
+var tableOfEffects = map[plan.AnswerEffect][2]safe{
+	plan.Unserved:    {clean("no longer served"), clean("not served live")},
+	plan.ServedFirst: {clean("served for the first time"), clean("served only live")},
+	plan.Answered:    {clean("changes"), clean("differs")},
+	plan.AsBefore:    {clean("as before"), clean("as in git")},
 }
 
-func change(effect plan.AnswerEffect, a plan.Answer) safe {
-	switch before, after := clean(a.Before).Cut(maxPath), clean(a.After).Cut(maxPath); {
+func effectWords(effect plan.AnswerEffect, item plan.Item) safe {
+	return tableOfEffects[effect][oneIf(item.Happened)]
+}
+
+func change(effect plan.AnswerEffect, a plan.Answer, item plan.Item) safe {
+	switch words, before, after := effectWords(effect, item), clean(a.Before).Cut(maxPath), clean(a.After).Cut(maxPath); {
+	case effect == plan.Unserved && item.Happened:
+		return safetext.F("%s; in git, %s", words, before)
 	case effect == plan.Unserved:
-		return safetext.F("%s; before, %s", tableOfEffects[effect], before)
+		return safetext.F("%s; before, %s", words, before)
 	case effect == plan.ServedFirst:
-		return safetext.F("%s: %s", tableOfEffects[effect], after)
+		return safetext.F("%s: %s", words, after)
 	case len(a.Differences) > 0:
 		return differences(a.Differences)
+	case item.Happened:
+		return clean("nothing differs")
 	}
 	return clean("nothing changes")
 }

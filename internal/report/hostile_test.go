@@ -51,7 +51,11 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
 				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
 			}},
-			Unchanged: []plan.RequestGroup{{Hosts: []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AsBefore, Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}}, Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}}}},
+			Unchanged: []plan.RequestGroup{{
+				Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}},
+				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AsBefore,
+				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
+			}},
 		},
 		Disk: s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,

@@ -47,14 +47,14 @@ func mapOf(item plan.Item, class string) *htmlMap {
 	if a == nil {
 		return nil
 	}
-	same := tableOfEffects[plan.AsBefore]
+	same := effectWords(plan.AsBefore, item)
 	if len(a.Site) > 0 {
 		same = safetext.F("otherwise %s", same)
 	}
 	tables := []htmlClasses{
-		{Class: class, Caption: safetext.F("Requests of %s that change", titled(item.Key)), Rows: classViews(a.Groups, item.Traffic)},
+		{Class: class, Caption: safetext.F("Requests of %s that change", titled(item.Key)), Rows: classViews(a.Groups, item)},
 		{
-			Class: class, Caption: safetext.F("Other requests of %s", titled(item.Key)), Rows: classViews(a.Unchanged, item.Traffic),
+			Class: class, Caption: safetext.F("Other requests of %s", titled(item.Key)), Rows: classViews(a.Unchanged, item),
 			Head: safetext.F("%s %s", classCount(a.Classes-a.Changed), same), Open: len(a.Unchanged) <= maxOpen,
 		},
 	}
@@ -64,15 +64,15 @@ func mapOf(item plan.Item, class string) *htmlMap {
 	}
 }
 
-func classViews(groups []plan.RequestGroup, all *plan.Weight) (views []htmlClass) {
+func classViews(groups []plan.RequestGroup, item plan.Item) (views []htmlClass) {
 	for _, g := range groups {
-		views = append(views, classView(g, all))
+		views = append(views, classView(g, item))
 	}
 	return views
 }
 
-func classView(g plan.RequestGroup, all *plan.Weight) htmlClass {
-	c := htmlClass{Mark: markChange, Name: className(g, g.Hosts), Except: exceptions(g), Effect: tableOfEffects[g.Effect], Weight: shareOf(g, all)}
+func classView(g plan.RequestGroup, item plan.Item) htmlClass {
+	c := htmlClass{Mark: markChange, Name: className(g, g.Hosts), Except: exceptions(g), Effect: effectWords(g.Effect, item), Weight: shareOf(g, item.Traffic)}
 	switch g.Effect {
 	case plan.Unserved:
 		c.Mark = markRemove
@@ -85,7 +85,7 @@ func classView(g plan.RequestGroup, all *plan.Weight) htmlClass {
 			c.Effect = clean("depends on the platform")
 		}
 	}
-	if g.Traffic != nil && all != nil && all.Requests > 0 {
+	if all := item.Traffic; g.Traffic != nil && all != nil && all.Requests > 0 {
 		c.Percent = 100 * g.Traffic.Requests / all.Requests
 	}
 	for _, answer := range g.Answers {
