@@ -115,7 +115,9 @@ func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 		}
 		items = append(items, it)
 	}
-	return p.with(items)
+	out := p.with(items)
+	out.Blame = nil // whose change it is matters to nobody
+	return out
 }
 
 // Only is the part of a plan that concerns one object, which then waits for nothing else.
