@@ -32,8 +32,10 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 		return clean("the server did not keep it, or it changed since")
 	case plan.FromUnknown:
 	}
-	return safetext.F("origin unknown (no usable record)%s", touches(c.By))
+	return safetext.F("%s%s", unknownOrigin, touches(c.By))
 }
+
+const unknownOrigin = "origin unknown (no usable record)"
 
 // pending is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
 func pending(c *plan.Commit, opts Options) safe {
@@ -177,7 +179,9 @@ func causeOf(item plan.Item, opts Options) safe {
 		return pending(item.Commit, opts)
 	case plan.FromRemoval:
 		return removal(item.By, item.Commit, opts)
-	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal, plan.FromUnknown:
+	case plan.FromUnknown:
+		return clean(unknownOrigin)
+	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:
 	}
 	return safe{}
 }
