@@ -47,7 +47,8 @@ func countsOf(doc Document) safe {
 	case doc.Plan == nil:
 		return findingCounts(doc)
 	case doc.Command == "drift":
-		return counted("nothing that git manages changed outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
+		changed := [...]string{"changed", "is known to have changed"}[oneIf(doc.Plan.LedgerProblem != "")]
+		return counted("nothing that git manages "+changed+" outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
 	}
 	parts := planParts(doc.Plan)
 	if doc.Findings.HasErrors() {
