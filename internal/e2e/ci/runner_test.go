@@ -232,6 +232,7 @@ func (r *runner) arguments() []string {
 			vars["TRUEUP_"+map[bool]string{true: area + "_" + read + "URL" + of, false: read + name}[area != name]] = r.s.Getenv("TRUEUP_" + name)
 		}
 	}
+	vars["TRUEUP_DOWNLOAD"] = r.s.Getenv("TRUEUP_DOWNLOAD")
 	for name, value := range vars {
 		args = append(args, "--var", name+"="+value)
 	}
