@@ -48,11 +48,11 @@ type scale struct {
 // steps are from one side to the next; there are at most three sides.
 type steps [2]class
 
-// pair has the CDN that serves a request before, and the one after. Either may be nil. MayMove says that on one side
-// no CDN has the host, but requests may still reach the CDN.
+// pair has the CDN that serves a request before, and the one after. Either may be nil. Lost says that no CDN has the
+// host after, and gained that none had it before, but that requests may reach the CDN all the same.
 type pair struct {
 	before, after *served.CDN
-	mayMove       bool
+	lost, gained  bool
 }
 
 // class is what decides how a request is served. Unclear says that a location may match whose pattern is not
@@ -141,10 +141,10 @@ func (s *scale) step(sides []*served.Catalog, p pair, r route.Request) class {
 	switch {
 	case p.after == nil && p.before != nil && kind.HostKey(p.before.Hostname) != r.Host:
 		p.after = sides[1].CDN(p.before.Key)
-		p.mayMove = p.after != nil
+		p.lost = p.after != nil
 	case p.before == nil && p.after != nil && kind.HostKey(p.after.Hostname) != r.Host:
 		p.before = sides[0].CDN(p.after.Key)
-		p.mayMove = p.before != nil
+		p.gained = p.before != nil
 	}
 	m := s.maps[p]
 	if m == nil {
@@ -183,5 +183,5 @@ func (c counted) weight(rules []route.Reading) plan.Weight {
 func (p pair) differ() bool {
 	before, after := p.before.Reads().Facets, p.after.Reads().Facets
 	before[route.Hostname], after[route.Hostname] = route.Value{}, route.Value{}
-	return p.mayMove || before != after || (p.before == nil) != (p.after == nil)
+	return p.lost || p.gained || before != after || (p.before == nil) != (p.after == nil)
 }

@@ -247,12 +247,12 @@ func TestWeigh(t *testing.T) {
 func TestAsk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var sides []served.Side
-		first := world{0: drawSite(t), 1: drawSite(t)}
+		first := []*route.Site{drawSite(t), drawSite(t)}
 		for i := range rapid.IntRange(1, 3).Draw(t, "sides") {
 			w := world{}
-			for c, site := range first {
+			for c := range first {
 				if rapid.IntRange(0, 4).Draw(t, "has") > 0 {
-					w[c] = changed(t, site)
+					w[c] = changed(t, first[c])
 				}
 			}
 			side := w.side()
@@ -296,6 +296,21 @@ func TestAsk(t *testing.T) {
 			t.Fatalf("%v\nwant %v\n%s", got, want, log.String())
 		}
 	})
+}
+
+// TestAskMoved: a host that a CDN loses, and one that it gets, are two classes, though both may reach it all the time.
+func TestAskMoved(t *testing.T) {
+	side := func(host string) served.Side {
+		return world{0: route.Read(map[string]any{"hostname": "h", "locations": []any{
+			map[string]any{"path": "/a*"}, map[string]any{"path": "/b", "host": host},
+		}})}.side()
+	}
+	log := "lost 1 - - [t] \"GET /a HTTP/1.1\" 200\ngained 1 - - [t] \"GET /a HTTP/1.1\" 200\n"
+	open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil }
+	r, err := Ask([]served.Side{side("gained"), side("lost")}, []Log{{Name: "log", Open: open}}, route.Readings())
+	if err != nil || len(r.Requests) != 2 {
+		t.Fatalf("%+v %v", r.Requests, err)
+	}
 }
 
 // TestAskOdd asks for what a URL can't have.
