@@ -297,8 +297,8 @@ func TestLongLines(t *testing.T) {
 	if want := (Log{Requests: 2, Unread: Lines{1, 2}}); err != nil || out != want {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if got := c.Classes(9)[0]; got.Requests != 2 || len(got.Addresses) != 1 || len(c.raw) != 1 {
-		t.Errorf("%+v, %d kept", got, len(c.raw))
+	if got := c.Classes(9)[0]; got.Requests != 2 || len(got.Addresses) != 1 || len(c.raw)+len(c.entries) != 1 {
+		t.Errorf("%+v, %d kept", got, len(c.raw)+len(c.entries))
 	}
 }
 

@@ -22,7 +22,8 @@ const (
 )
 
 // ClassOf returns the class of a request and the address under which it is listed, or "" to list it nowhere. A
-// negative class is not counted. The path has no query, but may have any bytes.
+// negative class is not counted. The path has no query, but may have any bytes. The class of an address is that of its
+// host and path.
 type ClassOf func(host, path string) (class int, address string)
 
 // Counter counts requests.
@@ -31,7 +32,7 @@ type Counter struct {
 	classes []Class
 	// ofClass is how many addresses of a class outlast a prune at most, and limit how many of all are kept until then.
 	ofClass, limit int
-	// raw finds the entry of an address as the log has it, and entries by the address that is shown.
+	// entries finds an entry by the address that is shown, and raw by another one that the log has.
 	raw, entries map[string]*entry
 	key          []byte
 }
@@ -132,7 +133,10 @@ func (c *Counter) count(r request, host string) {
 		host = ""
 	}
 	c.key = append(append(append(c.key[:0], host...), r.host...), r.path...)
-	e, known := c.raw[string(c.key)]
+	e, known := c.entries[string(c.key)]
+	if !known {
+		e, known = c.raw[string(c.key)]
+	}
 	if !known {
 		e = c.enter(string(c.key), len(c.key)-len(r.path))
 	}
@@ -160,14 +164,19 @@ func (c *Counter) enter(key string, host int) *entry {
 	if max(len(e.address), len(key)) > longestAddress {
 		return e
 	}
-	if e.class >= 0 && e.address != "" {
-		if known, ok := c.entries[e.address]; ok {
-			e = known
-		} else {
-			c.entries[e.address] = e
-		}
+	if e.class < 0 || e.address == "" {
+		c.raw[key] = e
+		return e
 	}
-	c.raw[key] = e
+	if e.address == key {
+		e.address = key // not a copy of it
+	} else if known, ok := c.entries[e.address]; ok {
+		c.raw[key] = known
+		return known
+	} else {
+		c.raw[key] = e
+	}
+	c.entries[e.address] = e
 	return e
 }
 
@@ -180,16 +189,19 @@ func (c *Counter) prune() {
 	for _, e := range c.entries {
 		of[e.class] = append(of[e.class], e)
 	}
+	clear(c.entries)
 	for class, list := range of {
-		if len(list) <= room {
-			continue
+		if len(list) > room {
+			slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(b.requests, a.requests) })
+			taken := list[room].requests
+			c.classes[class].Slack += taken
+			for _, e := range list {
+				e.requests -= taken
+			}
 		}
-		slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(b.requests, a.requests) })
-		taken := list[room].requests
-		c.classes[class].Slack += taken
 		for _, e := range list {
-			if e.requests -= taken; e.requests <= 0 {
-				delete(c.entries, e.address)
+			if e.requests > 0 {
+				c.entries[e.address] = e
 			}
 		}
 	}

@@ -218,5 +218,11 @@ func isHost(text []byte) bool {
 	if len(text) > 1 && text[0] == '[' && text[len(text)-1] == ']' {
 		return true
 	}
-	return bytes.IndexFunc(text, func(c rune) bool { return c <= ' ' || strings.ContainsRune("\"#%/:<>?@[\\]^`{|}\x7f", c) }) < 0
+	for _, c := range text {
+		isUsual := 'a' <= c && c <= 'z' || '-' <= c && c <= '9' && c != '/'
+		if !isUsual && (c <= ' ' || strings.IndexByte("\"#%/:<>?@[\\]^`{|}\x7f", c) >= 0) {
+			return false
+		}
+	}
+	return true
 }
