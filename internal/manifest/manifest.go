@@ -96,6 +96,8 @@ type Options struct {
 	// Undocumented are fields and values that the platform has and does not document: by kind, and by
 	// the path of their parent without indices, such as CDN and spec.upstreams. They are not misspelt.
 	Undocumented map[string]map[string][]string
+	// Precedence is platform.precedence of the project, or empty.
+	Precedence string
 	// Strict makes warnings errors.
 	Strict bool
 	// Parallelism limits how many files are read at once; 0 means one for each core.

@@ -1,9 +1,6 @@
 package manifest
 
 import (
-	"slices"
-	"strings"
-
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
@@ -65,41 +62,10 @@ func asText(v any) string {
 	return string(canon.Bytes(v))
 }
 
-// ServersOf counts the servers behind locations.
-func (r Routes) ServersOf(locations []Location) int {
-	servers := map[string]bool{}
-	for _, u := range r.Upstreams {
-		if slices.ContainsFunc(locations, func(l Location) bool { return l.Upstream == u.Name }) {
-			for _, s := range u.Servers {
-				servers[s] = true
-			}
-		}
-	}
-	return len(servers)
-}
-
-// Purged returns the path of a purge that covers everything that the location serves.
-func (l Location) Purged() string {
-	path := l.Path
-	if i := strings.IndexByte(path, '*'); i >= 0 {
-		path = path[:i+1]
-	}
-	if !strings.HasPrefix(path, "/") {
-		return "/*"
-	}
-	return path
-}
-
 // HostKey returns the host of a location in the form of kind.HostKey, or "" for any host.
 func (l Location) HostKey() string {
 	if l.Host == "" || l.Host == "*" {
 		return ""
 	}
 	return kind.HostKey(l.Host)
-}
-
-// HostIn reports whether the location may serve one of the hosts, which have the form of kind.HostKey.
-// A host with a star may serve any.
-func (l Location) HostIn(hosts map[string]bool) bool {
-	return l.HostKey() == "" || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]
 }

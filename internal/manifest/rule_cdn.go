@@ -9,90 +9,31 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
-	"trueup/internal/purge"
+	"trueup/internal/route"
 )
 
 const shownNames = 5 // in a message
 
 // checkLocationUnreachable reports each location that hides others once.
 func checkLocationUnreachable(s *subject) {
-	locations := RoutesOf(s.Tree).Locations
-	groups := groupByHost(locations)
-	hidden := map[int][]string{}
-	for i, l := range locations {
-		if by, ok := hiddenBy(groups, i, l); ok {
-			hidden[by] = append(hidden[by], l.Host+l.Path)
-		}
+	readings := route.ReadingsOf(s.Options.Precedence)
+	if !slices.Contains(readings, route.FirstInList) {
+		return
 	}
-	for by, l := range locations {
-		if len(hidden[by]) > 0 {
-			name := l.Host + l.Path
-			s.report(child(l.Field, "path"),
-				fmt.Sprintf("%[1]s takes all requests of %[2]s below it if the first match wins; the platform does not document which match wins", name, diag.First(hidden[by], shownNames)),
-				fmt.Sprintf("move %s below them: this order works whichever match wins", name))
+	for _, h := range route.Read(s.Tree).Hidden() {
+		hidden := make([]string, len(h.Locations))
+		for i, l := range h.Locations {
+			hidden[i] = l.Host + l.Path
 		}
-	}
-}
-
-type hostGroup struct {
-	// numbers are the indices of the locations, paths their paths.
-	numbers []int
-	paths   [][]string
-	// first is the lowest index with a path.
-	first map[string]int
-	cover purge.Cover
-}
-
-// groupByHost groups the locations of a CDN by their host; "" is any host.
-func groupByHost(locations []Location) map[string]*hostGroup {
-	groups := map[string]*hostGroup{}
-	for i, l := range locations {
-		g := groups[l.HostKey()]
-		if g == nil {
-			g = &hostGroup{first: map[string]int{}}
-			groups[l.HostKey()] = g
+		name, list := h.By.Host+h.By.Path, diag.First(hidden, shownNames)
+		message := fmt.Sprintf("%s takes all requests of %s below it", name, list)
+		fix := fmt.Sprintf("move %s below them", name)
+		if len(readings) > 1 {
+			message += " if the first match wins; the platform does not document which match wins"
+			fix += ": this order works whichever match wins"
 		}
-		g.numbers, g.paths = append(g.numbers, i), append(g.paths, []string{l.Path})
-		if _, seen := g.first[l.Path]; !seen {
-			g.first[l.Path] = i
-		}
+		s.report(child(element("spec.locations", h.By.Index), "path"), message, fix)
 	}
-	for _, g := range groups {
-		g.cover = purge.NewCover(g.paths...)
-	}
-	return groups
-}
-
-// hiddenBy returns the index of a location above the i-th that takes all its requests: one with the same
-// host, with a wildcard that includes the host, or for any host. It ignores locations with the same host
-// and path, which duplicate-location reports.
-func hiddenBy(groups map[string]*hostGroup, i int, l Location) (by int, ok bool) {
-	own := l.HostKey()
-	for host := own; ; host = widerHost(host) {
-		if g := groups[host]; g != nil {
-			if by, ok := g.first[l.Path]; ok && by < i && host != own {
-				return by, true
-			}
-			list, _, ok := g.cover.By(l.Path, func(list int, prefix string) bool {
-				return g.numbers[list] < i && (prefix != l.Path || host != own)
-			})
-			if ok {
-				return g.numbers[list], true
-			}
-		}
-		if host == "" {
-			return 0, false
-		}
-	}
-}
-
-// widerHost returns the next wildcard that includes the host: *.b.c for a.b.c, then *.c, then "" for any.
-func widerHost(host string) string {
-	_, parent, ok := strings.Cut(strings.TrimPrefix(host, "*."), ".")
-	if !ok || len(host) > maxHostname {
-		return ""
-	}
-	return "*." + parent
 }
 
 func checkLocationPathOdd(s *subject) {

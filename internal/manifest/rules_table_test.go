@@ -192,7 +192,8 @@ func TestRuleTable(t *testing.T) {
 		{"every name of a domain", cors(`allowOrigins: "https://*.example.com", allowCredentials: "true"`), nil},
 		{"CORS that is off", cors(`enabled: "false", allowOrigins: "*", allowCredentials: "true"`), nil},
 
-		{"three hidden by two", locations("/a/*", "/a/b/*", "/a/b/c", "/a/d"), []string{"location-unreachable: /a/* takes all requests of /a/b/*, /a/d below it if the first match wins", "location-unreachable: /a/b/* takes all requests of /a/b/c below it if the first match wins"}},
+		{"three hidden by one", locations("/a/*", "/a/b/*", "/a/b/c", "/a/d"), []string{"location-unreachable: /a/* takes all requests of /a/b/*, /a/b/c, /a/d below it if the first match wins"}},
+		{"two hidden by two", locations("/b/*", "/a/*", "/b/c", "/a/d"), []string{"location-unreachable: /b/* takes all requests of /b/c below it if the first match wins", "location-unreachable: /a/* takes all requests of /a/d below it if the first match wins"}},
 		{"hidden by a pattern of files", locations("/*.gz", "/a.gz"), []string{"location-path-odd"}},
 		{"a hidden pattern of files", locations("/iso/*", "/iso/*.sig"), []string{"location-unreachable", "location-path-odd"}},
 		{"special above general", locations("/a/b", "/a/*", "/*"), nil},

@@ -49,7 +49,7 @@ func (p *Planner) advise(out *Plan, ops map[kind.Key]Op) {
 		if o == nil || !it.Op.sends() && it.Op != Deferred {
 			continue
 		}
-		shown, silenced := manifest.Advise(o)
+		shown, silenced := manifest.Advise(o, manifest.Options{Precedence: a.in.Project.Platform.Precedence})
 		more, hidden := o.Sift(a.ownRules(o, it))
 		out.Advice = append(out.Advice, few(append(shown, more...))...)
 		out.Silenced = append(out.Silenced, few(append(silenced, hidden...))...)
@@ -73,14 +73,13 @@ func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
 	return append(everything(o, spec, by, hosts), a.unmatched(o, spec, by, hosts)...)
 }
 
-// served is the object that serves a hostname, with its routes.
+// served is the object that serves a hostname, before and after apply.
 type served struct {
 	key kind.Key
-	// was are its live routes, will those after apply.
-	was, will manifest.Routes
+	sites
 }
 
-// servesPaths returns the object that serves a hostname; it has no routes if none is known.
+// servesPaths returns the object that serves a hostname; it has no locations if none is known.
 func (a *adviser) servesPaths(hostname string) served {
 	host := kind.HostKey(hostname)
 	key := a.in.Live.Hosts[host]
@@ -89,11 +88,11 @@ func (a *adviser) servesPaths(hostname string) served {
 	}
 	s, seen := a.routes[key]
 	if !seen {
-		s = served{key: key, was: routesOf(a.in.Live.Objects[key].Spec)}
-		s.will = s.was
+		was := siteOf(a.in.Live.Objects[key].Spec)
+		s = served{key, sites{was, was}}
 		if o := a.in.Set.Find(key); o != nil {
-			if s.will = routesOf(o.Spec); s.will.Locations == nil {
-				s.will.Locations = s.was.Locations
+			if s.after = siteOf(o.Spec); s.after.Locations == nil {
+				s.after.Locations = was.Locations
 			}
 		}
 		a.routes[key] = s
@@ -101,11 +100,12 @@ func (a *adviser) servesPaths(hostname string) served {
 	return s
 }
 
-func routesOf(spec []byte) manifest.Routes {
+func siteOf(spec []byte) *route.Site {
 	if spec == nil {
-		return manifest.Routes{}
+		return &route.Site{}
 	}
-	return manifest.RoutesOf(canon.MustDecode(spec))
+	tree, _ := canon.MustDecode(spec).(map[string]any)
+	return route.Read(tree)
 }
 
 // advice is a finding at a place of a manifest.
@@ -144,7 +144,7 @@ func hostsOf(hostname string, subdomains []string) map[string]bool {
 
 // everything advises on a request that invalidates all of a hostname.
 func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
-	locations := slices.DeleteFunc(slices.Clone(by.will.Locations), func(l manifest.Location) bool { return !l.HostIn(hosts) })
+	locations := locationsOf(by.after, hosts)
 	at := slices.Index(spec.Paths, allPaths)
 	if at < 0 {
 		at = widest(spec.Paths, locations)
@@ -155,16 +155,35 @@ func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string
 	message := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.First(slices.Sorted(maps.Keys(hosts)), 5))
 	if len(locations) > 0 {
 		message += fmt.Sprintf(", which is %s of %s", counted(len(locations), "location"), by.key)
-		if servers := by.will.ServersOf(locations); servers > 0 {
-			message += " and comes from " + counted(servers, "server")
+		servers := map[string]bool{}
+		for _, l := range locations {
+			for _, name := range l.Servers() {
+				servers[name] = true
+			}
+		}
+		if len(servers) > 0 {
+			message += " and comes from " + counted(len(servers), "server")
 		}
 	}
 	return diag.List{advice(o, manifest.RulePurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
 		"name the paths that changed, or send it when the servers can handle every request")}
 }
 
+// locationsOf returns the locations of a site that are for some of the hosts.
+func locationsOf(s *route.Site, hosts map[string]bool) (list []*route.Location) {
+	for i := range s.Locations {
+		for host := range hosts {
+			if l := &s.Locations[i]; l.MayServe(host) {
+				list = append(list, l)
+				break
+			}
+		}
+	}
+	return list
+}
+
 // widest returns the path that covers the first location, or -1 unless the paths cover all.
-func widest(paths []string, locations []manifest.Location) int {
+func widest(paths []string, locations []*route.Location) int {
 	cover, at := purge.NewCover(paths), -1
 	for _, l := range locations {
 		_, by, ok := cover.By(l.Purged(), nil)
@@ -180,14 +199,13 @@ func widest(paths []string, locations []manifest.Location) int {
 
 // unmatched advises on paths that no location serves, live or in git.
 func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
-	locations := slices.Concat(by.was.Locations, by.will.Locations)
-	if len(locations) == 0 {
+	if len(by.before.Locations)+len(by.after.Locations) == 0 {
 		return nil
 	}
 	name := by.key.String() + " " + strings.Join(slices.Sorted(maps.Keys(hosts)), " ")
 	serves, seen := a.reached[name]
 	if !seen {
-		serves = newReach(locations, hosts)
+		serves = newReach(append(locationsOf(by.before, hosts), locationsOf(by.after, hosts)...))
 		a.reached[name] = serves
 	}
 	outside := slices.DeleteFunc(slices.Clone(spec.Paths), serves.any)
@@ -204,17 +222,13 @@ type reach struct {
 	stems []string
 }
 
-func newReach(locations []manifest.Location, hosts map[string]bool) reach {
+func newReach(locations []*route.Location) (r reach) {
 	var paths []string
 	for _, l := range locations {
-		if l.HostIn(hosts) {
-			paths = append(paths, l.Purged())
-		}
+		path := l.Purged()
+		paths, r.stems = append(paths, path), append(r.stems, strings.TrimSuffix(path, "*"))
 	}
-	r := reach{cover: purge.NewCover(paths)}
-	for _, path := range paths {
-		r.stems = append(r.stems, strings.TrimSuffix(path, "*"))
-	}
+	r.cover = purge.NewCover(paths)
 	slices.Sort(r.stems)
 	return r
 }

@@ -143,7 +143,7 @@ type places struct {
 
 func newPlaces(o *manifest.Object, it *Item) places {
 	p := places{it, map[[2]string]manifest.Location{}, map[string]string{}}
-	routes := routesOf(o.Spec)
+	routes := manifest.RoutesOf(o.Tree())
 	for _, l := range slices.Backward(routes.Locations) {
 		p.locations[[2]string{l.HostKey(), l.Path}] = l
 	}

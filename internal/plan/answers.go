@@ -43,6 +43,14 @@ type RequestGroup struct {
 	// that are other classes.
 	Pattern string   `json:"pattern"`
 	Except  []string `json:"except,omitempty"`
+	// Elsewhere says that the class has no request for a hostname of the CDN, or for a host that a location names.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Apart says that the object names the hosts only before or only after the change.
+	Apart bool `json:"apart,omitempty"`
+	// Of a class that is not served before or after, Part says that narrower locations then serve some of its pattern,
+	// and Unless has the paths of locations that may serve it, which trueup can't match with requests.
+	Part   bool     `json:"part,omitempty"`
+	Unless []string `json:"unless,omitempty"`
 	// Example is a path of the class.
 	Example string       `json:"example"`
 	Effect  AnswerEffect `json:"effect"`
@@ -116,7 +124,8 @@ func groupsOf(classes []route.Class) (groups []RequestGroup) {
 	same := map[string]int{}
 	for _, c := range classes {
 		g := RequestGroup{
-			Pattern: c.Pattern, Except: c.Except, Example: c.Example, Answers: answersOf(c),
+			Pattern: c.Pattern, Except: c.Except, Elsewhere: c.Elsewhere, Apart: c.Apart, Part: c.Part, Unless: c.Unless,
+			Example: c.Example, Answers: answersOf(c),
 			Effect: [...]AnswerEffect{route.Unserved: Unserved, route.Served: ServedFirst, route.Otherwise: Answered, route.Unchanged: AsBefore}[c.Severity()],
 		}
 		id := mustEncode(g)

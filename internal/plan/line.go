@@ -15,10 +15,9 @@ type Line struct {
 	// any, there are several, and Path has no element: locations.host.
 	List     string
 	Elements []string
-	// Unserved are the hostnames and locations that the object no longer serves, or only in part, once the
-	// request is sent. If it is empty, ServedBy are the paths of the locations that take over the requests of
-	// those that the line removes or renames. ServedLines sets both.
-	Unserved, ServedBy []string
+	// Unserved are the hostnames and paths of locations that the object no longer serves, or only in part, because
+	// the line takes them away. ServedLines sets it.
+	Unserved []string
 }
 
 // alike is what changes have in common that are one line.

@@ -147,7 +147,7 @@ func (p Project) SchemaAt(full string) string {
 func (p Project) ManifestOptions(strict bool, parallelism int) manifest.Options {
 	return manifest.Options{
 		Workspace: p.Workspace.Name, DeprecatedPurgeURL: p.Purge.DeprecatedURL, Undocumented: p.undocumented(),
-		Strict: strict, Parallelism: parallelism,
+		Precedence: p.Platform.Precedence, Strict: strict, Parallelism: parallelism,
 	}
 }
 

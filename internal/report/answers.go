@@ -130,8 +130,8 @@ func classCount(n int) safe { return clean(diag.Plural(n, "class", "classes")) }
 // alikes joins the classes of the same hosts that are no longer served, or served for the first time.
 func alikes(groups []plan.RequestGroup) (all [][]plan.RequestGroup) {
 	for _, g := range groups {
-		if n := len(all); n > 0 && g.Effect != plan.Answered && g.Traffic == nil {
-			if last := all[n-1][0]; last.Effect == g.Effect && slices.Equal(last.Hosts, g.Hosts) {
+		if n := len(all); n > 0 && g.Effect != plan.Answered && !g.Elsewhere && g.Unless == nil && g.Traffic == nil {
+			if last := all[n-1][0]; last.Effect == g.Effect && !last.Elsewhere && last.Unless == nil && slices.Equal(last.Hosts, g.Hosts) {
 				all[n-1] = append(all[n-1], g)
 				continue
 			}
@@ -143,15 +143,19 @@ func alikes(groups []plan.RequestGroup) (all [][]plan.RequestGroup) {
 
 // answerLine says what happens to the requests of classes that are alike.
 func answerLine(groups []plan.RequestGroup, hosts []string, item plan.Item) safe {
+	g := groups[0]
+	if g.Apart && g.Effect == plan.Unserved && g.Traffic == nil {
+		return safetext.F("all of %s: %s", firstOf(g.Hosts), effectWords(g.Effect, item))
+	}
 	if len(groups) == 1 {
-		effect := safetext.Join(safetext.Filled(effectOn(groups[0], item), shareOf(groups[0], item.Traffic)), "; ")
-		return safetext.F("%s: %s", requestsOf(groups[0], hosts), effect)
+		effect := safetext.Join(safetext.Filled(effectOn(g, item), shareOf(g, item.Traffic)), "; ")
+		return safetext.F("%s: %s", requestsOf(g, hosts), effect)
 	}
 	var patterns []string
 	for _, g := range groups {
 		patterns = append(patterns, g.Pattern)
 	}
-	return safetext.F("%s: %s", ofHosts(firstOf(patterns), hosts), effectWords(groups[0].Effect, item))
+	return safetext.F("%s: %s", ofHosts(firstOf(patterns), hosts), effectWords(g.Effect, item))
 }
 
 // requestsOf names a class: its hosts, its pattern without the exceptions, and an example if it has any.
@@ -160,6 +164,9 @@ func requestsOf(g plan.RequestGroup, hosts []string) safe {
 }
 
 func className(g plan.RequestGroup, hosts []string) safe {
+	if g.Elsewhere {
+		return safetext.F("for other hosts, %s", clean(g.Pattern).Cut(maxPath))
+	}
 	if len(hosts) == 1 {
 		return safetext.F("%s%s", clean(hosts[0]).Cut(maxName), clean(g.Pattern).Cut(maxPath))
 	}
@@ -193,7 +200,7 @@ func effectOn(g plan.RequestGroup, item plan.Item) safe {
 	var texts []safe
 	said := map[safe][]safe{}
 	for _, answer := range g.Answers {
-		text := change(g.Effect, answer, item)
+		text := change(g, answer, item)
 		if said[text] == nil {
 			texts = append(texts, text)
 		}
@@ -220,13 +227,17 @@ func effectWords(effect plan.AnswerEffect, item plan.Item) safe {
 	return tableOfEffects[effect][oneIf(item.Happened)]
 }
 
-func change(effect plan.AnswerEffect, a plan.Answer, item plan.Item) safe {
-	switch words, before, after := effectWords(effect, item), clean(a.Before).Cut(maxPath), clean(a.After).Cut(maxPath); {
-	case effect == plan.Unserved && item.Happened:
+func change(g plan.RequestGroup, a plan.Answer, item plan.Item) safe {
+	words, before, after := effectWords(g.Effect, item), clean(a.Before).Cut(maxPath), clean(a.After).Cut(maxPath)
+	if g.Unless != nil {
+		words = safetext.F("%s, unless %s matches", words, firstOf(g.Unless))
+	}
+	switch {
+	case g.Effect == plan.Unserved && item.Happened:
 		return safetext.F("%s; in git, %s", words, before)
-	case effect == plan.Unserved:
+	case g.Effect == plan.Unserved:
 		return safetext.F("%s; before, %s", words, before)
-	case effect == plan.ServedFirst:
+	case g.Effect == plan.ServedFirst:
 		return safetext.F("%s: %s", words, after)
 	case len(a.Differences) > 0:
 		return differences(a.Differences)

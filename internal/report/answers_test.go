@@ -41,3 +41,24 @@ func TestBriefPlanCountsClasses(t *testing.T) {
 		t.Errorf("a line for one class instead of the class: %s", got)
 	}
 }
+
+// TestUnservedClasses: what may still serve a class, or may not reach the CDN at all, is said with it.
+func TestUnservedClasses(t *testing.T) {
+	group := func(pattern string) plan.RequestGroup {
+		return plan.RequestGroup{Pattern: pattern, Effect: plan.Unserved, Answers: []plan.Answer{{Before: "a", After: "nothing"}}}
+	}
+	a, b, elsewhere, unless := group("/a"), group("/b"), group("/*"), group("/c")
+	elsewhere.Elsewhere, unless.Unless = true, []string{"/*d", "/*e"}
+	gone := a
+	gone.Hosts, gone.Apart = []string{"x"}, true
+	item := plan.Item{Answers: &plan.Answers{Classes: 9, Changed: 5, Groups: []plan.RequestGroup{gone, a, b, elsewhere, unless}}}
+	want := []string{
+		"requests: 5 of 9 classes change", "  all of x: no longer served", "  /a, /b: no longer served", "  for other hosts, /*: no longer served; before, a",
+		"  /c: no longer served, unless /*d, /*e matches; before, a",
+	}
+	for i, n := range answerNotes(item, Options{}) {
+		if got := n.Text.String(); got != want[i] {
+			t.Errorf("%q, want %q", got, want[i])
+		}
+	}
+}

@@ -48,12 +48,12 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 			Hostname: s, Classes: n, Changed: n, More: n % 2, Site: differences, Unclear: []string{s},
 			Groups: []plan.RequestGroup{{
 				Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}},
-				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
+				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Unless: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
 				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
 			}},
 			Unchanged: []plan.RequestGroup{{
 				Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}},
-				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Example: s, Effect: plan.AsBefore,
+				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Unless: []string{s}, Example: s, Effect: plan.AsBefore,
 				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
 			}},
 		},

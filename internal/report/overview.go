@@ -124,14 +124,11 @@ func noticeOf(pl *plan.Plan, noun, rest string, count func(plan.Item) int) (n no
 }
 
 // unservedBy returns what a CDN stops serving, or stopped serving.
-func unservedBy(item plan.Item) (names []string) {
+func unservedBy(item plan.Item) []string {
 	if item.Happened && item.Unserved != "" {
-		names = append(names, item.Unserved)
+		return append([]string{item.Unserved}, item.StopsServing()...)
 	}
-	for _, l := range item.ServedLines() {
-		names = append(names, l.Unserved...)
-	}
-	return names
+	return item.StopsServing()
 }
 
 // stopping counts the lines of a risk that are told as what a CDN stops serving.

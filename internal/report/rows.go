@@ -85,7 +85,7 @@ func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
 		risk = safe{}
 	}
-	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, elements(l), rerouted(l)), "; ")
+	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, elements(l)), "; ")
 	return r
 }
 
@@ -116,21 +116,6 @@ func elements(l plan.Line) safe {
 	}
 	list := l.List[strings.LastIndexByte(l.List, '.')+1:]
 	return safetext.F("in %d %s: %s", len(l.Elements), clean(list), limited(cleanAll(l.Elements), ", "))
-}
-
-// rerouted says what serves requests instead; empty if that is not certain.
-func rerouted(l plan.Line) safe {
-	target := clean("other locations")
-	switch len(l.ServedBy) {
-	case 0:
-		return safe{}
-	case 1:
-		target = clean(l.ServedBy[0]).Cut(maxPath)
-	}
-	if from, renamed := l.Live.(string); renamed {
-		return safetext.F("requests for %s go to %s", clean(from).Cut(maxPath), target)
-	}
-	return safetext.F("its requests go to %s", target)
 }
 
 func cleanAll(texts []string) []safe {

@@ -38,6 +38,12 @@ type Class struct {
 	// Elsewhere says that locations of their own match all of these requests that are for a hostname of the CDN or
 	// for a host that a location names. Whether other hosts reach the CDN, the platform does not document.
 	Elsewhere bool
+	// Apart says that only one of the sites serves the host, because the other does not name it.
+	Apart bool
+	// Of a class that nothing serves on one side, Part says that narrower locations of that side serve some paths or
+	// hosts, and Unless has the paths of unclear ones that may serve it.
+	Part   bool
+	Unless []string
 }
 
 // Precedences returns the names of the readings in trueup.yaml.
@@ -150,6 +156,15 @@ func (t tree) below(stem string) tree {
 	return t[from:to]
 }
 
+// over returns the longest node that matches all that a node of another tree does.
+func (t tree) over(n *node) *node {
+	at := t.find(cmp.Or(n.stem, "/"))
+	if n.prefix && !t[at].prefix {
+		at = t[at].parent
+	}
+	return &t[at]
+}
+
 // find returns the longest node that matches a path, in O(log n) and a step for each pattern that matches the
 // one before it.
 func (t tree) find(path string) int {
@@ -208,10 +223,14 @@ type Map struct {
 	hosts []string
 	// own has the tree of the locations of each host.
 	own map[string]tree
+	// apart are hosts with classes of their own for all paths, and the side that does not serve them.
+	apart map[string]side
+	// reach are the other hosts that locations or a site name.
+	reach []string
 	// known are the classes that Find was asked for.
 	known map[string]*known
-	// unclear are the locations that can't be matched with requests, if any location differs.
-	unclear []*Location
+	// unclear are the locations of each site that can't be matched with requests, if any location differs.
+	unclear [2][]*Location
 }
 
 type known struct {
@@ -221,25 +240,25 @@ type known struct {
 
 // NewMap returns the classes of two sites, in O(n log n) for n locations.
 func NewMap(before, after *Site) *Map {
-	m := &Map{own: map[string]tree{"": root()}, known: map[string]*known{}}
+	m := &Map{own: map[string]tree{"": root()}, apart: map[string]side{}, known: map[string]*known{}}
 	differ := !slices.Equal(before.Locations, after.Locations)
-	for side, s := range []*Site{before, after} {
+	for on, s := range []*Site{before, after} {
 		for i := range s.Locations {
 			l := &s.Locations[i]
+			if m.own[l.Host] == nil {
+				m.own[l.Host] = root()
+			}
 			if !l.clear() {
 				if differ {
-					m.unclear = append(m.unclear, l)
+					m.unclear[on] = append(m.unclear[on], l)
 				}
 				continue
 			}
 			n := newNode(l.Path)
-			if side == 0 {
+			if side(on) == onBefore {
 				n.before = Winners{l, l, l}
 			} else {
 				n.after = Winners{l, l, l}
-			}
-			if m.own[l.Host] == nil {
-				m.own[l.Host] = root()
 			}
 			m.own[l.Host] = append(m.own[l.Host], n)
 		}
@@ -247,52 +266,64 @@ func NewMap(before, after *Site) *Map {
 	for host, t := range m.own {
 		m.own[host] = t.grown()
 	}
+	m.setApart(before, after)
 	m.hosts = slices.Sorted(maps.Keys(m.own))
 	return m
 }
 
-// tree returns the nodes of the requests that locations of the host match, among those of wider hosts. It
-// reuses the memory of another tree.
+// tree returns the nodes of the requests that locations of the host match, among those of wider hosts; of a host
+// that is apart, those of all its requests. It reuses the memory of another tree.
 func (m *Map) tree(host string, reuse tree) tree {
 	own := m.own[host]
 	if host == "" {
 		return own
 	}
-	t := append(reuse[:0], own[0])
-	for i := 1; i < len(own); i++ {
-		n := own[i]
-		place := len(t)
-		t = append(t, n)
-		for wider := m.wider(host); n.parent == 0; wider = m.wider(wider) {
-			other := m.own[wider]
-			at := other.find(n.stem)
-			if n.prefix && !other[at].prefix {
-				at = other[at].parent
-			}
-			t[place].join(&other[at])
-			if n.prefix {
-				t = append(t, other.below(n.stem)...)
-			}
-			if wider == "" {
-				break
+	t := append(reuse[:0], own...)
+	lacking, isApart := m.apart[host]
+	for wider := host; wider != ""; {
+		wider = m.wider(wider)
+		other := m.own[wider]
+		if isApart {
+			t = append(t, other[1:]...)
+			continue
+		}
+		for i := 1; i < len(own); i++ {
+			if n := &own[i]; n.parent == 0 {
+				t[i].join(other.over(n))
+				if n.prefix {
+					t = append(t, other.below(n.stem)...)
+				}
 			}
 		}
 	}
-	return t.grown()
+	t = t.grown()
+	for i := range t {
+		switch {
+		case isApart && lacking == onBefore:
+			t[i].before = Winners{}
+		case isApart && lacking == onAfter:
+			t[i].after = Winners{}
+		}
+	}
+	return t
 }
+
+// maxHost is the greatest length of a host that requests can have, and of "*." above it.
+const maxHost = 255
 
 // wider returns the longest "*.a.b" that matches a host and that a location has, or "".
 func (m *Map) wider(host string) string {
-	for {
+	for len(host) <= maxHost {
 		_, parent, below := strings.Cut(strings.TrimPrefix(host, "*."), ".")
 		if !below {
-			return ""
+			break
 		}
 		host = "*." + parent
-		if _, known := m.own[host]; known {
+		if m.own[host] != nil {
 			return host
 		}
 	}
+	return ""
 }
 
 // Find returns the class of a request. The path must be Normal.
@@ -312,7 +343,7 @@ func (m *Map) Find(host, path string) *Class {
 			k = &known{t, t.classes(host, all)}
 			m.known[host] = k
 		}
-		if at := k.tree.find(path); at > 0 || host == "" {
+		if at := k.tree.find(path); at > 0 || m.isWhole(host) {
 			return &k.classes[at]
 		}
 		host = m.wider(host)
@@ -322,33 +353,20 @@ func (m *Map) Find(host, path string) *Class {
 // MayDiffer reports whether a request may match a location whose pattern is not documented, so that its class does
 // not say all.
 func (m *Map) MayDiffer(r Request) bool {
-	return slices.ContainsFunc(m.unclear, func(l *Location) bool { return l.mayMatch(r) })
+	matches := func(l *Location) bool { return l.mayMatch(r) }
+	return slices.ContainsFunc(m.unclear[onBefore], matches) || slices.ContainsFunc(m.unclear[onAfter], matches)
 }
 
-// elsewhere reports whether trees of hosts cover a node of "" for each of the hosts.
-func (m *Map) elsewhere(n *node, hosts []string) bool {
-	return !slices.ContainsFunc(hosts, func(host string) bool {
-		if _, known := m.own[host]; !known {
-			host = m.wider(host)
-		}
-		for ; host != ""; host = m.wider(host) {
-			t := m.own[host]
-			at := t.find(cmp.Or(n.stem, "/"))
-			if n.prefix && !t[at].prefix {
-				at = t[at].parent
-			}
-			if at > 0 {
-				return false
-			}
-		}
-		return true
-	})
+// isWhole reports whether the tree of a host has all of its requests.
+func (m *Map) isWhole(host string) bool {
+	_, isApart := m.apart[host]
+	return isApart || host == ""
 }
 
-// nodes returns those that have requests, without the root of a host: no location of the host matches its requests.
-func (t tree) nodes(host string) (nodes []int) {
+// nodes returns those of the tree of a host that have requests, with the root only if the tree is whole.
+func (m *Map) nodes(host string, t tree) (nodes []int) {
 	for i := range t {
-		if (i > 0 || host == "") && t.example(i) != "" {
+		if (i > 0 || m.isWhole(host)) && t.example(i) != "" {
 			nodes = append(nodes, i)
 		}
 	}

@@ -1,6 +1,9 @@
 package route
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Change is what a change of a site does to requests. If it has neither Site nor Classes nor Unclear, every
 // request is served as before, under every reading.
@@ -31,17 +34,16 @@ func Compare(before, after *Site, possible ...Reading) Change {
 		}
 	}
 	m := NewMap(before, after)
-	reach := append(m.hosts[1:len(m.hosts):len(m.hosts)], before.Facets[Hostname].Text, after.Facets[Hostname].Text)
 	var found [Unchanged + 1][]Class
 	var memory tree
 	for _, host := range m.hosts {
 		t := m.tree(host, memory)
-		all := t.nodes(host)
+		all := m.nodes(host, t)
 		for i, class := range t.classes(host, all) {
 			class.Before, class.After = class.Before.Under(possible), class.After.Under(possible)
 			s := class.Severity()
-			class.Elsewhere = s != Unchanged && host == "" && m.elsewhere(&t[all[i]], reach)
 			if len(found[s]) < maxListed {
+				m.qualify(&class, t, &t[all[i]])
 				found[s] = append(found[s], class)
 			} else if s != Unchanged {
 				c.More++
@@ -52,12 +54,36 @@ func Compare(before, after *Site, possible ...Reading) Change {
 		}
 	}
 	c.Classes, c.Same = slices.Concat(found[:Unchanged]...), found[Unchanged]
-	for _, l := range m.unclear {
+	for _, l := range slices.Concat(m.unclear[:]...) {
 		c.Unclear = append(c.Unclear, l.Path)
 	}
 	slices.Sort(c.Unclear)
 	c.Unclear = slices.Compact(c.Unclear)
 	return c
+}
+
+// qualify says of a class that changes, which is a node of a tree, which of its requests may be served otherwise.
+func (m *Map) qualify(c *Class, t tree, n *node) {
+	s := c.Severity()
+	if s == Unchanged {
+		return
+	}
+	lacking, isApart := m.apart[c.Host]
+	c.Apart = isApart && lacking != onNeither
+	c.Elsewhere = c.Host == "" && m.elsewhere(n)
+	if s == Otherwise {
+		return
+	}
+	on := onAfter
+	if s == Served {
+		on = onBefore
+	}
+	c.Part = m.part(c.Host, t, n, on)
+	for _, l := range m.unclear[on] {
+		if l.mayMatch(Request{Path: cmp.Or(n.stem, "/")}) {
+			c.Unless = append(c.Unless, l.Path)
+		}
+	}
 }
 
 // Severity is what a change does to the requests of a class.

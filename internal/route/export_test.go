@@ -12,7 +12,7 @@ func (w Winners) Plain() bool {
 func (m *Map) Classes() (out []Class) {
 	for _, host := range m.hosts {
 		t := m.tree(host, nil)
-		out = append(out, t.classes(host, t.nodes(host))...)
+		out = append(out, t.classes(host, m.nodes(host, t))...)
 	}
 	return out
 }

@@ -11,18 +11,35 @@ func (s *Site) Matching(r Request) (matching, unclear []*Location) {
 	for i := range s.Locations {
 		l := &s.Locations[i]
 		stem, prefix := strings.CutSuffix(l.Path, "*")
-		domain, below := strings.CutPrefix(l.Host, "*")
 		switch {
 		case !l.clear():
 			if l.mayMatch(r) {
 				unclear = append(unclear, l)
 			}
 		case stem != r.Path && (!prefix || !strings.HasPrefix(r.Path, stem)):
-		case l.Host == "" || l.Host == r.Host || below && strings.HasSuffix(r.Host, domain):
+		case l.MayServe(r.Host):
 			matching = append(matching, l)
 		}
 	}
 	return matching, unclear
+}
+
+// MayServe reports whether the location is for requests of a host, or whether that is not documented.
+func (l *Location) MayServe(host string) bool {
+	domain, below := strings.CutPrefix(l.Host, "*")
+	return l.Host == "" || l.Host == host || below && strings.HasSuffix(host, domain) || strings.Contains(domain, "*")
+}
+
+// Purged returns the path of a purge that covers everything that the location serves.
+func (l *Location) Purged() string {
+	path, _, isPrefix := strings.Cut(l.Path, "*")
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return "/*"
+	case isPrefix:
+		path += "*"
+	}
+	return path
 }
 
 // mayMatch reports whether a request has the beginning of an unclear path, as it is written or in its normal form.

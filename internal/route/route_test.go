@@ -120,6 +120,22 @@ func (s sketch) serves(r Reading, host, path string) int {
 	return best
 }
 
+// names reports whether the hostname of the site, which is h, or a location names a host.
+func (s sketch) names(host string) bool {
+	return host == "h" || slices.ContainsFunc(s.locations, func(m meaning) bool {
+		domain, wild := strings.CutPrefix(m.host, "*.")
+		return m.host != "" && (m.host == host || wild && strings.HasSuffix(host, "."+domain))
+	})
+}
+
+// against returns what serves a request, or -1: also if only the other site names its host.
+func (s sketch) against(other sketch, r Reading, host, path string) int {
+	if other.names(host) && !s.names(host) {
+		return -1
+	}
+	return s.serves(r, host, path)
+}
+
 // narrower compares two locations that match the same request: the exact one, else the longer.
 func (s sketch) narrower(r Reading, i, j int) bool {
 	a, b := s.locations[i], s.locations[j]
@@ -140,8 +156,8 @@ func (s sketch) narrower(r Reading, i, j int) bool {
 	return path > 0 || path == 0 && host > 0
 }
 
-func (s sketch) meaningOf(r Reading, host, path string) (m meaning) {
-	if i := s.serves(r, host, path); i >= 0 {
+func (s sketch) meaningOf(other sketch, r Reading, host, path string) (m meaning) {
+	if i := s.against(other, r, host, path); i >= 0 {
 		m = s.locations[i]
 		m.path = "served"
 	}
@@ -224,6 +240,14 @@ func TestClasses(t *testing.T) {
 				t.Fatalf("%q has %d classes of %d patterns", host, n, len(patterns))
 			}
 		}
+		for i, s := range []sketch{before, after} {
+			site := NewHosts([]string{"h"}, func(int) *Site { return []*Site{a, b}[i] })
+			for _, host := range []string{"h", "a.h", "b.h", "c.a.h", "z"} {
+				if known := site.Find(host) != nil; known != s.names(host) {
+					t.Fatalf("%q is known: %v", host, known)
+				}
+			}
+		}
 		hostile := request{"a.h", Normal("/a" + rapid.String().Draw(t, "hostile"))}
 		agrees(t, *m.Find(hostile.host, hostile.path), before, after, hostile, listed)
 		from := rapid.IntRange(0, len(all)-1).Draw(t, "from")
@@ -233,6 +257,14 @@ func TestClasses(t *testing.T) {
 			agrees(t, found, before, after, r, listed)
 			if elsewhere[[2]string{found.Host, found.Pattern}] && hosts.Find(r.host) != nil {
 				t.Fatalf("%v reaches the CDN, and is in %q", r, found.Pattern)
+			}
+			stays := slices.ContainsFunc(change.Classes, func(c Class) bool {
+				n := newNode(c.Pattern)
+				isOf := c.Host == "" || r.host == c.Host || c.Host[0] == '*' && strings.HasSuffix(r.host, c.Host[1:])
+				return isOf && (n.covers(r.path) || n.pattern == r.path) && c.Severity() == Unserved && !c.Part
+			})
+			if stays && after.against(before, FirstInList, r.host, r.path) >= 0 {
+				t.Fatalf("%v is served, and is of a class of which no part is", r)
 			}
 			for _, c := range classes {
 				matches := func(pattern string) bool {
@@ -248,23 +280,51 @@ func TestClasses(t *testing.T) {
 	})
 }
 
+// TestHidden: exactly the hidden locations serve no request if the first in the list does.
+func TestHidden(t *testing.T) {
+	checks(t, 5000)
+	rapid.Check(t, func(t *rapid.T) {
+		sketch, _ := sketches(t)
+		s := Read(sketch.spec(t))
+		serves, hidden := map[*Location]bool{}, map[*Location]bool{}
+		for _, c := range NewMap(s, s).Classes() {
+			serves[c.Before[FirstInList]] = true
+		}
+		for _, h := range s.Hidden() {
+			for _, l := range h.Locations {
+				hidden[l] = true
+				if h.By.Index >= l.Index || !serves[h.By] {
+					t.Fatalf("%v hides %v", h.By, l)
+				}
+			}
+		}
+		for i := range s.Locations {
+			l := &s.Locations[i]
+			twice := slices.ContainsFunc(s.Locations[:i], func(other Location) bool { return other.Path == l.Path && other.Host == l.Host })
+			if !twice && hidden[l] == serves[l] {
+				t.Fatalf("%s%s is hidden: %v; it serves requests: %v", l.Host, l.Path, hidden[l], serves[l])
+			}
+		}
+	})
+}
+
 // agrees compares a class with what every location says of one of its requests.
 func agrees(t *rapid.T, c Class, before, after sketch, r request, listed map[[2]string]bool) {
 	differs := false
 	for reading := range readings {
 		for _, side := range []struct {
-			s   sketch
-			got *Location
-		}{{before, c.Before[reading]}, {after, c.After[reading]}} {
+			s, other sketch
+			got      *Location
+		}{{before, after, c.Before[reading]}, {after, before, c.After[reading]}} {
 			got := -1
 			if side.got != nil {
 				got = side.got.Index
 			}
-			if want := side.s.serves(reading, r.host, r.path); got != want {
+			if want := side.s.against(side.other, reading, r.host, r.path); got != want {
 				t.Fatalf("reading %d of %v: %d, want %d", reading, r, got, want)
 			}
 		}
-		differs = differs || before.meaningOf(reading, r.host, r.path) != after.meaningOf(reading, r.host, r.path)
+		differs = differs || before.meaningOf(after, reading, r.host, r.path) != after.meaningOf(before, reading, r.host, r.path)
 	}
 	if is := listed[[2]string{c.Host, c.Pattern}]; is != differs {
 		t.Fatalf("%v differs: %v; its class %q is listed: %v", r, differs, c.Host+c.Pattern, is)

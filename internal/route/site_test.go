@@ -22,7 +22,7 @@ func site(t testing.TB, spec string) *Site {
 }
 
 func TestFacetsThatDiffer(t *testing.T) {
-	const start = `{"locations": [{"path": "/*", "upstream": "o", "cache": {"edgeTTL": "60", "ttlTimeUnit": "second"}}], "upstreams": [%s]}`
+	const start = `{"hostname": "x", "locations": [{"path": "/*", "upstream": "o", "cache": {"edgeTTL": "60", "ttlTimeUnit": "second"}}], "upstreams": [%s]}`
 	const origin = `{"name": "o", "scheme": "https", "servers": [{"host": "a", "port": "443"}]}`
 	before := site(t, fmt.Sprintf(start, origin))
 	for name, tt := range map[string]struct {
@@ -43,7 +43,7 @@ func TestFacetsThatDiffer(t *testing.T) {
 			[]Facet{Action, CacheLevel, BrowserTTL, Cache, CORS, Images, Rewrite, Headers, Host, Other},
 		},
 	} {
-		after := site(t, fmt.Sprintf(`{"locations": [%s], "upstreams": [%s]}`, tt.location, tt.upstream))
+		after := site(t, fmt.Sprintf(`{"hostname": "x", "locations": [%s], "upstreams": [%s]}`, tt.location, tt.upstream))
 		c := *NewMap(before, after).Find("x", "/a")
 		if got := c.Facets(FirstInList); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)

@@ -48,12 +48,8 @@ type scale struct {
 // steps are from one side to the next; there are at most three sides.
 type steps [2]class
 
-// pair has the CDN that serves a request before, and the one after. Either may be nil. Lost says that no CDN has the
-// host after, and gained that none had it before, but that requests may reach the CDN all the same.
-type pair struct {
-	before, after *served.CDN
-	lost, gained  bool
-}
+// pair has the CDN that serves a request before, and the one after. Either may be nil.
+type pair struct{ before, after *served.CDN }
 
 // class is what decides how a request is served. Unclear says that a location may match whose pattern is not
 // documented.
@@ -135,16 +131,14 @@ func (s *scale) classOf(host, path string) (number int, address string) {
 	return number, address
 }
 
-// step returns the class of a request on two sides. A CDN that has lost or got the last location of a host still serves
-// all hosts by its other locations, unless the host is its hostname.
+// step returns the class of a request on two sides. If a CDN has lost or got the last location of a host, it is on
+// both, and the class says that one of them does not serve the host.
 func (s *scale) step(sides []*served.Catalog, p pair, r route.Request) class {
 	switch {
 	case p.after == nil && p.before != nil && kind.HostKey(p.before.Hostname) != r.Host:
 		p.after = sides[1].CDN(p.before.Key)
-		p.lost = p.after != nil
 	case p.before == nil && p.after != nil && kind.HostKey(p.after.Hostname) != r.Host:
 		p.before = sides[0].CDN(p.after.Key)
-		p.gained = p.before != nil
 	}
 	m := s.maps[p]
 	if m == nil {
@@ -183,5 +177,5 @@ func (c counted) weight(rules []route.Reading) plan.Weight {
 func (p pair) differ() bool {
 	before, after := p.before.Reads().Facets, p.after.Reads().Facets
 	before[route.Hostname], after[route.Hostname] = route.Value{}, route.Value{}
-	return p.lost || p.gained || before != after || (p.before == nil) != (p.after == nil)
+	return before != after || (p.before == nil) != (p.after == nil)
 }

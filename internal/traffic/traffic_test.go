@@ -102,13 +102,14 @@ func ask(before, after world, r route.Request, rules []route.Reading) (a asked) 
 	if a.several = len(was) > 1 || len(is) > 1; a.several || len(was)+len(is) == 0 {
 		return a
 	}
-	differ := len(was) != len(is)
+	serves := [2]bool{len(was) > 0, len(is) > 0}
 	if len(is) == 0 && after[was[0]] != nil && before[was[0]].Facets[route.Hostname].Text != r.Host {
 		is = was
 	}
 	if len(was) == 0 && before[is[0]] != nil && after[is[0]].Facets[route.Hostname].Text != r.Host {
 		was = is
 	}
+	differ := len(was) != len(is)
 	var sites [2]*route.Site
 	var winners [2]route.Winners
 	isUnclear := false
@@ -121,7 +122,9 @@ func ask(before, after world, r route.Request, rules []route.Reading) (a asked) 
 			sites[i] = side.world[side.owners[0]]
 		}
 		matching, unclear := sites[i].Matching(r)
-		winners[i] = route.Select(matching).Under(rules)
+		if serves[i] {
+			winners[i] = route.Select(matching).Under(rules)
+		}
 		isUnclear = isUnclear || len(unclear) > 0
 	}
 	for _, f := range []route.SiteFacet{route.TLS, route.OtherOfSite} {
