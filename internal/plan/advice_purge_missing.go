@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/diag"
@@ -18,7 +19,8 @@ import (
 
 // unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
 func (a *adviser) unpurged(o *manifest.Object, it *Item, change route.Change) (found diag.List) {
-	covered, places := purged(a.waiting[kind.HostKey(o.Host)], o.Host), newPlaces(o, it)
+	covered := purged(a.waiting[kind.HostKey(o.Host)], o.Host)
+	places := sync.OnceValue(func() places { return newPlaces(o, it) }) // few plans need it
 	var all []outdated
 	index := map[string]int{}
 	for _, c := range change.Classes {
@@ -26,7 +28,7 @@ func (a *adviser) unpurged(o *manifest.Object, it *Item, change route.Change) (f
 		if !ok || c.Elsewhere || covered(c) {
 			continue
 		}
-		out.field = places.of(c.After[out.reading], out.facets)
+		out.field = places().of(c.After[out.reading], out.facets)
 		id := fmt.Sprintf("%s %v %t", out.field, out.facets, out.sure)
 		i, known := index[id]
 		if !known && len(all) == maxPlaced {

@@ -95,12 +95,13 @@ func (p *Planner) sitesOf(o *manifest.Object, it *Item) (s sites, ok bool) {
 		return sites{}, false
 	}
 	before := canon.MustDecode(p.in.Live.Objects[it.Key].Spec)
-	after := any(o.Tree())
-	if it.Request != nil {
-		after = effect.Apply(it.BodySpec(), before)
-	}
 	was, _ := before.(map[string]any)
-	is, _ := after.(map[string]any)
+	var is map[string]any
+	if it.Request != nil {
+		is, _ = effect.Apply(it.BodySpec(), before).(map[string]any)
+	} else {
+		is = o.Tree()
+	}
 	return sites{route.Read(was), route.Read(is)}, true
 }
 
