@@ -197,6 +197,7 @@ func TestRuleTable(t *testing.T) {
 		{"hidden by a pattern of files", locations("/*.gz", "/a.gz"), []string{"location-path-odd"}},
 		{"a hidden pattern of files", locations("/iso/*", "/iso/*.sig"), []string{"location-unreachable", "location-path-odd"}},
 		{"special above general", locations("/a/b", "/a/*", "/*"), nil},
+		{"a pattern of files above", locations("/iso/*.sig", "/iso/*"), []string{"location-path-odd"}},
 		{"a prefix without a slash", locations("/rpc*", "/rpc/metrics"), []string{"location-unreachable"}},
 		{"hosts that are not the same", hosts("a.example.com", "b.example.com"), nil},
 		{"the same host in other letters", hosts("a.example.com", "A.example.com"), []string{"location-unreachable", "hostname-odd: capitals"}},
