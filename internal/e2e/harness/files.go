@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -46,10 +47,21 @@ func Arguments(command string) ([]string, bool) {
 	return nil, false
 }
 
+// FromRoot returns the absolute name of a file. go test runs a cached test again if a file
+// has changed that it opened, but looks for relative names in the folder of the package.
+func FromRoot(t *testing.T, file string) string {
+	t.Helper()
+	name, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 // ReadText returns the content of a file.
 func ReadText(t *testing.T, file string) string {
 	t.Helper()
-	data, err := os.ReadFile(file)
+	data, err := os.ReadFile(FromRoot(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func trueup() {
 func RunScripts(t *testing.T, dir string, more map[string]Command) {
 	HearHangups(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 dir,
+		Dir:                 FromRoot(t, dir),
 		Setup:               setup,
 		Cmds:                commands(more),
 		UpdateScripts:       *Update,
