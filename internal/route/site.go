@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"trueup/internal/canon"
@@ -70,15 +69,10 @@ type Location struct {
 	Behaviour
 }
 
-// Site is how a CDN serves requests. Its locations don't change once Matching was called.
+// Site is how a CDN serves requests.
 type Site struct {
 	Locations []Location
 	Facets    [siteFacets]Value
-
-	indexed sync.Once
-	// hosts have the clear locations of each host.
-	hosts   map[string]patterns
-	unclear patterns
 }
 
 // Read returns the site of a decoded spec. What has an unexpected type is a value like any other.

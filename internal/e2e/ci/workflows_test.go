@@ -3,10 +3,7 @@
 package ci
 
 import (
-	"bufio"
-	"bytes"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -293,8 +290,8 @@ func TestActionIsSafe(t *testing.T) {
 // platformTokens are the secrets with which the platform is reached.
 var platformTokens = regexp.MustCompile(`secrets\.(TRUEUP_(DELIVERY|COMPUTE)|AWS)_`)
 
-// runsOnPlatform are the commands that reach it.
-var runsOnPlatform = regexp.MustCompile(`trueup (plan|apply|drift|ledger settle) `)
+// runsOnPlatform are the commands that reach it, and ask nobody.
+var runsOnPlatform = regexp.MustCompile(`trueup (plan|apply --auto-approve|drift|ledger settle) `)
 
 // TestWorkflowsForUsers: each job has just the rights that it needs, and each token
 // reaches just the step that uses it.
@@ -367,8 +364,8 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 				t.Errorf("%s: what the repository has at .trueup-source is not looked at right before the checkout", where)
 			}
 		case strings.HasPrefix(s.Uses, "actions/checkout@"):
-			if own++; trueup > 0 {
-				t.Errorf("%s: the repository is checked out over trueup's source", where)
+			if own++; trueup > 0 || s.With["persist-credentials"] != "true" {
+				t.Errorf("%s: the repository is checked out over trueup's source, or no ledger in it can be reached: %v", where, s.With)
 			}
 		case runsOnPlatform.MatchString(s.Run):
 			used++
@@ -376,8 +373,12 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 			comments++
 		}
 		for name, value := range s.Env {
-			if platformTokens.MatchString(value) && !runsOnPlatform.MatchString(s.Run) {
-				t.Errorf("%s: step %q gets %s", where, s.Name, name)
+			secret := name
+			if strings.Contains(s.Run, "trueup drift ") {
+				secret = strings.Replace(name, "_TOKEN", "_READ_TOKEN", 1)
+			}
+			if platformTokens.MatchString(value) && (!runsOnPlatform.MatchString(s.Run) || value != "${{ secrets."+secret+" }}") {
+				t.Errorf("%s: step %q gets %s of %s", where, s.Name, name, value)
 			}
 			if strings.Contains(value, "github.token") && !strings.Contains(s.Run, "trueup comment ") {
 				t.Errorf("%s: step %q gets the host's token", where, s.Name)
@@ -433,13 +434,8 @@ func TestPinsNameTheirTag(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range append(files, "action.yml") {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(bytes.NewReader(data))
-		for lines.Scan() {
-			text := lines.Text()
+		for text := range strings.Lines(harness.ReadText(t, f)) {
+			text = strings.TrimSuffix(text, "\n")
 			m := used.FindStringSubmatch(text)
 			if strings.Contains(text, "uses: ") && !strings.Contains(text, "uses: ./") && (m == nil || pins[m[1]] != pin{m[2], m[3]}) {
 				t.Errorf("%s: %s", f, strings.TrimSpace(text))
