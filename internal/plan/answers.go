@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"trueup/internal/accesslog"
 	"trueup/internal/canon"
@@ -30,9 +31,11 @@ type Answers struct {
 	Unclear []string `json:"unclear,omitempty"`
 }
 
-// none reports whether it is proven that every request is answered as before.
-func (a *Answers) none() bool {
-	return a != nil && a.Changed == 0 && len(a.Site) == 0 && len(a.Unclear) == 0
+// none reports whether it is proven that no request is answered in another way because of a field. What differs for
+// all requests has other reasons than the locations and their upstreams.
+func (a *Answers) none(field string) bool {
+	ofLocations := strings.HasPrefix(field, locations) || strings.HasPrefix(field, "upstreams")
+	return a != nil && a.Changed == 0 && len(a.Unclear) == 0 && (len(a.Site) == 0 || ofLocations)
 }
 
 // RequestGroup is a class of requests, or the same class of several hosts.

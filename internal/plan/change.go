@@ -139,7 +139,7 @@ func (it *Item) weigh() {
 		default:
 			c.Risk = at.RiskOf(c.Live, c.Desired)
 		}
-		if c.Risk == kind.RiskServes && it.Answers.none() {
+		if c.Risk == kind.RiskServes && it.Answers.none(c.Path) {
 			c.Risk = kind.NoRisk
 		}
 	}

@@ -224,7 +224,11 @@ var tableOfEffects = map[plan.AnswerEffect][2]safe{
 }
 
 func effectWords(effect plan.AnswerEffect, item plan.Item) safe {
-	return tableOfEffects[effect][oneIf(item.Happened)]
+	words := tableOfEffects[effect][oneIf(item.Happened)]
+	if effect == plan.AsBefore && len(item.Answers.Site) > 0 {
+		return safetext.F("otherwise %s", words)
+	}
+	return words
 }
 
 func change(g plan.RequestGroup, a plan.Answer, item plan.Item) safe {

@@ -47,15 +47,11 @@ func mapOf(item plan.Item, class string) *htmlMap {
 	if a == nil {
 		return nil
 	}
-	same := effectWords(plan.AsBefore, item)
-	if len(a.Site) > 0 {
-		same = safetext.F("otherwise %s", same)
-	}
 	tables := []htmlClasses{
 		{Class: class, Caption: safetext.F("Requests of %s that change", titled(item.Key)), Rows: classViews(a.Groups, item)},
 		{
 			Class: class, Caption: safetext.F("Other requests of %s", titled(item.Key)), Rows: classViews(a.Unchanged, item),
-			Head: safetext.F("%s %s", classCount(a.Classes-a.Changed), same), Open: len(a.Unchanged) <= maxOpen,
+			Head: safetext.F("%s %s", classCount(a.Classes-a.Changed), effectWords(plan.AsBefore, item)), Open: len(a.Unchanged) <= maxOpen,
 		},
 	}
 	return &htmlMap{

@@ -33,6 +33,7 @@ func Compare(before, after *Site, possible ...Reading) Change {
 			c.Site = append(c.Site, f)
 		}
 	}
+	before = before.renamed(after)
 	m := NewMap(before, after)
 	var found [Unchanged + 1][]Class
 	var memory tree
@@ -60,6 +61,29 @@ func Compare(before, after *Site, possible ...Reading) Change {
 	slices.Sort(c.Unclear)
 	c.Unclear = slices.Compact(c.Unclear)
 	return c
+}
+
+// renamed returns a site with the hostname of another one, if it changes, so that requests for the hostname are
+// compared with each other. If locations for further hosts match one of the two names, it returns the site as it is.
+func (s *Site) renamed(after *Site) *Site {
+	from, to := s.Facets[Hostname].Text, after.Facets[Hostname].Text
+	matchesOther := func(own string) func(Location) bool {
+		return func(l Location) bool {
+			return l.Host != "" && l.Host != own && (l.MayServe(from) || l.MayServe(to))
+		}
+	}
+	if from == to || from == "" || to == "" || slices.ContainsFunc(s.Locations, matchesOther(from)) ||
+		slices.ContainsFunc(after.Locations, matchesOther(to)) {
+		return s
+	}
+	r := &Site{Locations: slices.Clone(s.Locations), Facets: s.Facets}
+	r.Facets[Hostname].Text = to
+	for i := range r.Locations {
+		if l := &r.Locations[i]; l.Host == from {
+			l.Host, l.Behaviour[Host] = to, Value{Text: to}
+		}
+	}
+	return r
 }
 
 // qualify says of a class that changes, which is a node of a tree, which of its requests may be served otherwise.

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"trueup/internal/kind"
 )
 
 // meaning is what a location of a test does, whatever words the spec has for it.
@@ -278,6 +281,66 @@ func TestClasses(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRenamed: a change of the hostname, and of all locations for it, changes no class of its requests, nor of others.
+func TestRenamed(t *testing.T) {
+	checks(t, 2000)
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := sketches(t)
+		spec := after.spec(t)
+		a, same := Read(before.spec(t)), Read(spec)
+		to := rapid.SampledFrom([]string{"n", "n", "n", "c.a.h", "a.h"}).Draw(t, "to")
+		spec["hostname"] = to
+		for _, l := range spec["locations"].([]any) {
+			if l := l.(map[string]any); kind.HostKey(text(l["host"])) == "h" {
+				l["host"] = to
+			}
+		}
+		names := func(c Change, hostname string) (all []string) {
+			for _, class := range c.Classes {
+				host := map[string]string{hostname: "hostname"}[class.Host]
+				all = append(all, fmt.Sprint(cmp.Or(host, class.Host), class.Pattern, class.Except, class.Severity(), class.Part, class.Elsewhere))
+			}
+			slices.Sort(all)
+			return all
+		}
+		want, got := Compare(a, same), Compare(a, Read(spec))
+		other := func(m meaning) bool { return to != "n" && m.host != "" && m.host != "h" }
+		isShared := slices.ContainsFunc(slices.Concat(before.locations, after.locations), other)
+		if !isShared && (want.Of != got.Of || !slices.Equal(names(want, "h"), names(got, to))) {
+			t.Fatalf("%d %q, want %d %q", got.Of, names(got, to), want.Of, names(want, "h"))
+		}
+	})
+}
+
+// TestNotRenamed: requests for a name that has locations before or after are not compared with those for another.
+func TestNotRenamed(t *testing.T) {
+	site := func(hostname, host string) *Site {
+		location := map[string]any{"path": "/*", "host": host}
+		return Read(map[string]any{"hostname": hostname, "locations": []any{location}})
+	}
+	for _, tt := range []struct {
+		before, after string
+		same          bool
+	}{
+		{"", "", true},
+		{"old.x", "new.x", true},
+		{"a.x", "a.x", true},
+		{"old.x", "old.x", false},
+		{"new.x", "new.x", false},
+		{"*.x", "*.x", false},
+		{"", "*.old.x", true},
+		{"", "*.x", false},
+	} {
+		before, after := site("old.x", tt.before), site("new.x", tt.after)
+		if same := before.renamed(after) != before; same != tt.same {
+			t.Errorf("%q → %q: compared as one hostname: %v", tt.before, tt.after, same)
+		}
+	}
+	if none := Read(nil); none.renamed(site("new.x", "")) != none {
+		t.Error("nothing was renamed")
+	}
 }
 
 // TestHidden: exactly the hidden locations serve no request if the first in the list does.
