@@ -145,6 +145,9 @@ func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (r
 		if s.HidesLedger() {
 			doc.ExitCode = exit.NeedsPerson
 		}
+		if doubt := s.DoubtWorkspace(); doubt != "" {
+			doc.ExitCode, doc.Errors = exit.NeedsPerson, append(doc.Errors, doubt)
+		}
 		if len(s.Loaded.Set.Tests)+len(logs) == 0 {
 			return nil
 		}

@@ -57,6 +57,12 @@ func TestAnEmptyWorkspaceIsDoubted(t *testing.T) {
 		if notes := strings.Join(p.Notes, "\n"); strings.Contains(notes, "is the UUID right?") != c.want {
 			t.Errorf("%s: %q", name, notes)
 		}
+		if planner := plan.NewPlanner(w.in); planner.WorkspaceUnproven() != c.want {
+			t.Errorf("%s: unproven is %v", name, !c.want)
+		}
+		if w.applied(shop, shopSpec); plan.NewPlanner(w.in).WorkspaceUnproven() {
+			t.Errorf("%s: unproven, although trueup applied to it before", name)
+		}
 	}
 }
 

@@ -133,13 +133,24 @@ func (p *Planner) lacksLedger(out *Plan) {
 
 // doubtWorkspace notes that none of the objects that git is about is in the workspace: its UUID may be wrong.
 func (p *Planner) doubtWorkspace(out *Plan) {
-	for _, k := range kind.All() {
+	for _, k := range p.empty() {
 		question, fix := p.in.Target.Workspace.NoneFound(k)
-		list, wasRead := p.in.Live.Lists[k.Name]
-		if question != "" && wasRead && list.Complete && list.Items == 0 && !p.in.Sandbox {
-			out.note("%s If not, %s", question, fix)
-		}
+		out.note("%s If not, %s", question, fix)
 	}
+}
+
+// empty returns the kinds that the workspace has no objects of, although most have.
+func (p *Planner) empty() []*kind.Kind {
+	return slices.DeleteFunc(slices.Clone(kind.All()), func(k *kind.Kind) bool {
+		question, _ := p.in.Target.Workspace.NoneFound(k)
+		list := p.in.Live.Lists[k.Name] // the zero value where it was not read
+		return question == "" || !list.Complete || list.Items > 0 || p.in.Sandbox
+	})
+}
+
+// WorkspaceUnproven reports whether the workspace is empty, and trueup never applied to it: its UUID may be wrong.
+func (p *Planner) WorkspaceUnproven() bool {
+	return slices.ContainsFunc(p.empty(), func(k *kind.Kind) bool { return !p.areas[k.Area].applied })
 }
 
 // Remake plans one object again, as if live were the given object (nil: none).

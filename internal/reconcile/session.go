@@ -113,6 +113,15 @@ func (s *Session) HidesLedger() bool {
 	return config.InCI(s.env.Getenv) && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
 }
 
+// DoubtWorkspace returns what to do before a plan in CI may be green whose workspace may not exist, "" if it is confirmed.
+func (s *Session) DoubtWorkspace() string {
+	if !config.InCI(s.env.Getenv) || s.Platform.Pin != "" || !s.planner.WorkspaceUnproven() {
+		return ""
+	}
+	return fmt.Sprintf("nothing shows that workspace %s exists: set %s to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE)",
+		s.Platform.Workspace.UUID, config.WorkspacePin)
+}
+
 func (s *Session) compare(ctx context.Context) error {
 	if err := s.readLedger(ctx); err != nil {
 		return err
