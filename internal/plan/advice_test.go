@@ -403,7 +403,7 @@ func TestAdviceOnTheCorpus(t *testing.T) {
 	for _, f := range w.make().Advice {
 		counts[f.Rule]++
 	}
-	same(t, "advice", counts, map[string]int{"location-unreachable": 10, "tls-not-forced": 1})
+	same(t, "advice", counts, map[string]int{"location-unreachable": 8, "tls-not-forced": 1})
 }
 
 // BenchmarkAdvice: 1000 objects of 100 locations that are all new.
