@@ -21,6 +21,8 @@ type Lines struct {
 	w io.Writer
 	// piped is set if a program or a file reads the output.
 	piped bool
+	// width is that of a terminal, at which Printf breaks lines; 0 for none.
+	width int
 }
 
 // NewLines returns Lines for w, which may be a terminal.
@@ -33,9 +35,19 @@ func (l Lines) Piped() Lines {
 }
 
 // Printf writes lines, or a question without a line end. The format must be a constant.
-// Every argument except integers becomes text that stays within its line.
+// Every argument except integers becomes text that stays within its line. In a terminal, long lines
+// break between words, but for indented ones and comments, which may be copied to a file.
 func (l Lines) Printf(format string, args ...any) error {
-	return l.write(fmt.Sprintf(format, safetext.Args(args)...))
+	text := fmt.Sprintf(format, safetext.Args(args)...)
+	if l.width == 0 {
+		return l.write(text)
+	}
+	p := newPrinter(l.w, Options{Width: l.width})
+	for line := range strings.Lines(text) {
+		p.wrap = !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "#")
+		p.wrapped(indent, span{clean(strings.TrimSuffix(line, "\n")), plain})
+	}
+	return p.flush()
 }
 
 // Text writes several lines.

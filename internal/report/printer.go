@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/fatih/color"
@@ -163,7 +165,7 @@ func wrap(spans []span, columns, hang int) [][]span {
 		return [][]span{spans}
 	}
 	w := wrapper{columns: columns, hang: min(hang, columns/2)}
-	for _, word := range splitWords(spans) {
+	for _, word := range joinCommands(splitWords(spans), columns-w.hang) {
 		if w.filled && w.column+flat(word).TrimRight().Width() > columns {
 			w.next()
 		}
@@ -229,6 +231,24 @@ func splitWords(spans []span) [][]span {
 		}
 	}
 	return append(words, word)
+}
+
+// toCopy matches a command at the start of a text, to the end of its sentence or clause.
+var toCopy = regexp.MustCompile(`^trueup [^,;:)]*?(--|/)[^,;:)]*`)
+
+// joinCommands makes each command that fits into a line one word, so that it can be copied.
+func joinCommands(words [][]span, most int) (joined [][]span) {
+	for len(words) > 0 {
+		n := 1
+		if flat(words[0]).String() == "trueup " {
+			found := clean(toCopy.FindString(flat(slices.Concat(words...)).String())).TrimRight()
+			if w := found.Width(); w < most {
+				n = max(1, len(strings.Fields(found.String())))
+			}
+		}
+		joined, words = append(joined, slices.Concat(words[:n]...)), words[n:]
+	}
+	return joined
 }
 
 // Marked writes rows with aligned cells, wrapped to the terminal. The first cell is ok, warn,

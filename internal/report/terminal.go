@@ -80,6 +80,7 @@ func commandText(doc Document, opts Options) []byte {
 	if opts.Width == 0 {
 		out = out.Piped()
 	}
+	out.width = opts.Width
 	if doc.Text != nil {
 		doc.Text(out, opts)
 	}
