@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"trueup/internal/kind"
 	"trueup/internal/merge"
 )
 
@@ -29,7 +30,7 @@ func (it Item) drifted() (n int) {
 			n++
 		}
 	}
-	if it.Deleted || it.Failed {
+	if it.Deleted || it.Failed || it.Missing() {
 		n++
 	}
 	return n
@@ -41,7 +42,7 @@ func Drift(p *Plan) *Plan {
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
 	for _, it := range p.Items {
 		drift := driftOf(it)
-		if len(drift) == 0 {
+		if it.Happened = len(drift) > 0 || it.missing(); !it.Happened {
 			continue
 		}
 		it.Answers = it.answersOutside()
@@ -49,12 +50,13 @@ func Drift(p *Plan) *Plan {
 		case it.Failed:
 		case it.Deleted:
 			it.Fix = cmp.Or(it.Fix, fmt.Sprintf("create it again with trueup apply --target %s, or remove its manifest from git", it.Key))
+		case it.missing():
+			it.Fix = cmp.Or(it.Fix, fmt.Sprintf("create it with trueup apply --target %s, or remove its manifest from git", it.Key))
 		default:
 			it.Fix = cmp.Or(it.Fix, it.undoOrKeep())
 			it.Changes = drift
 		}
 		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintReplaced })
-		it.Happened = true
 		it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil
 		it.weigh()
 		it.Request = nil
@@ -67,6 +69,15 @@ func Drift(p *Plan) *Plan {
 	d.Summary.Unchanged = unchangedOutside(p)
 	return &d
 }
+
+// missing reports whether live lacks the object, and no record shows whether it ever had it.
+func (it Item) missing() bool {
+	k, ok := kind.Named(it.Kind)
+	return ok && !k.RequestOnly() && it.Cause == FromUnknown && !it.Live.Exists
+}
+
+// Missing reports whether a report of drift says so.
+func (it Item) Missing() bool { return it.Happened && it.missing() }
 
 // answersOutside returns how live answers requests otherwise than git; nil if that is not due to drift alone.
 func (it Item) answersOutside() *Answers {

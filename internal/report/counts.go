@@ -125,6 +125,7 @@ var tableOfDrift = []struct {
 	{how: "not kept by the server", causes: []plan.Cause{plan.FromRefusal}},
 	{how: "of unknown origin", causes: []plan.Cause{plan.FromUnknown}},
 	{how: "deleted outside git", whole: func(it plan.Item) bool { return it.Deleted }},
+	{how: "missing live", whole: plan.Item.Missing},
 	{how: "failed on the platform", whole: func(it plan.Item) bool { return it.Failed && !it.Deleted }},
 }
 

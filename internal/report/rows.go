@@ -290,7 +290,10 @@ func opRows(item plan.Item, opts Options) []row {
 	r.Mark = op.mark
 	if item.Happened && !item.Failed {
 		r.Alarm, r.Cause, r.stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(maxPath))), item.Unserved != ""
-		return []row{r}[:oneIf(item.Deleted)]
+		if item.Missing() {
+			r.Cause = clean(unknownOrigin)
+		}
+		return []row{r}[:oneIf(item.Deleted || item.Missing())]
 	}
 	switch item.Op {
 	case plan.Create:
@@ -317,7 +320,7 @@ func opRows(item plan.Item, opts Options) []row {
 func causeSaid(item plan.Item) plan.Cause {
 	again := item.Resend || item.Recreate && !item.Happened
 	makes := !item.Happened && (item.Op == plan.Create || item.Op == plan.Post || item.Op == plan.Delete)
-	if !again && (makes || item.Deleted || mentioned(item)) {
+	if !again && (makes || item.Deleted || item.Missing() || mentioned(item)) {
 		return item.Cause
 	}
 	return ""

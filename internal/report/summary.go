@@ -125,6 +125,8 @@ func opOf(item plan.Item) opLook {
 		return tableOfOps[item.Op]
 	case item.Deleted:
 		return opLook{markRemove, "deleted outside git", "deleted outside git", "plan/gone"}
+	case item.Missing():
+		return opLook{markRemove, "missing live", "missing live", "plan/unknown"}
 	}
 	return opLook{markChange, "", "changed outside git", ""}
 }
