@@ -331,8 +331,7 @@ func (r runner) answers(c *Case, winners route.Winners, value func(route.Reading
 	for _, reading := range r.Readings {
 		a := Answer{Value: value(reading)}
 		if l := winners[reading]; l != nil {
-			a.Location, a.File = l.Path, c.cdn.Manifest.Path
-			a.Line, _ = c.cdn.Manifest.Place(fmt.Sprintf("spec.locations[%d]", l.Index))
+			a.Location, a.File, a.Line = l.Path, c.cdn.Manifest.Path, c.cdn.Line(l)
 		}
 		at := slices.IndexFunc(all, func(b Answer) bool { return a.Value == b.Value && a.Line == b.Line })
 		if at < 0 {

@@ -207,3 +207,23 @@ func TestManyTestsAreFast(t *testing.T) {
 	}
 	t.Logf("1000 requests on 1000 CDNs: %v", time.Since(start))
 }
+
+// TestFailedTestsCost: no failure reads the whole manifest again.
+func TestFailedTestsCost(t *testing.T) {
+	cost := func(n int) time.Duration {
+		locations, tests := "    - {path: /0, upstream: one}\n", "apiVersion: trueup/v1\nkind: RequestTest\nspec:\n  tests:\n"
+		for i := range n {
+			locations += fmt.Sprintf("    - {path: /%d/*, upstream: one}\n", i)
+			tests += fmt.Sprintf("    - {url: \"https://shop.example.com/%d/x\", expect: {cached: 1s}}\n", i)
+		}
+		set := load(t, strings.Replace(shop, "  locations:\n", "  locations:\n"+locations, 1), tests)
+		start := time.Now()
+		if r := Run(set.Tests, git(set)); r.Failed != n || r.Cases[n-1].Failures[0].Got[0].Line != 7+n {
+			t.Fatalf("%d failed; the last got %+v", r.Failed, r.Cases[n-1].Failures)
+		}
+		return time.Since(start)
+	}
+	if few, many := cost(200), cost(4000); many > 100*few {
+		t.Errorf("%s, and %s with 20 times as many locations and tests", few, many)
+	}
+}

@@ -202,21 +202,17 @@ func find(side string, cdn *CDN, u URL, rules []route.Reading) Found {
 	f.Object, f.Hostname, f.Note, f.site = cdn.String(), cdn.Hostname, cdn.Note, cdn.Site()
 	matching, unclear := f.site.Matching(u.Request)
 	f.winners = route.Select(matching)
-	var lines []int
 	if m := cdn.Manifest; m != nil {
-		f.File, f.Line, lines = m.Path, m.Line, cdn.lines()
+		f.File, f.Line = m.Path, m.Line
 	}
 	all := slices.Concat(matching, unclear)
 	slices.SortFunc(all, func(a, b *route.Location) int { return a.Index - b.Index })
 	for _, l := range all {
-		m := Match{Path: l.Path, Host: l.Host, File: f.File, Rules: []string{}, IsUnclear: slices.Contains(unclear, l)}
+		m := Match{Path: l.Path, Host: l.Host, File: f.File, Line: cdn.Line(l), Rules: []string{}, IsUnclear: slices.Contains(unclear, l)}
 		for _, reading := range rules {
 			if f.winners[reading] == l {
 				m.Rules = append(m.Rules, reading.String())
 			}
-		}
-		if lines != nil {
-			m.Line = lines[l.Index]
 		}
 		if f.Listed = append(f.Listed, m); m.IsUnclear {
 			f.Unclear = append(f.Unclear, m)

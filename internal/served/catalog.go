@@ -52,6 +52,14 @@ func FromLive(o kind.Object) *CDN {
 	return &CDN{Key: o.Key(), Hostname: o.Host, Site: Reader(o.Spec)}
 }
 
+// Line returns the line of a location in the manifest, or 0 without one.
+func (c *CDN) Line(l *route.Location) int {
+	if c.Manifest == nil {
+		return 0
+	}
+	return c.lines()[l.Index]
+}
+
 // linesOf returns the line of each location of a site in a manifest whose list may differ from it: a line of the same
 // path and host, or else of the list.
 func linesOf(m *manifest.Object, site *route.Site) []int {
