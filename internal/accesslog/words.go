@@ -25,6 +25,14 @@ func Amount(n int64) string {
 	return text
 }
 
+// Count writes an Amount of something.
+func Count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Amount(n) + " " + many
+}
+
 // Share writes a part of a number in percent, as Shares does.
 func Share(part, of int64) string { return Shares(part, of-part)[0] }
 

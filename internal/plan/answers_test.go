@@ -38,24 +38,24 @@ func TestAnswers(t *testing.T) {
 		name, from, to string
 		want           []string
 	}{
-		{"a TTL", `"3600"`, `"60"`, []string{"2 of 6", "[]/static/*[] changed [{edge TTL 1 h 1 min}]", "[img.shop.example.com]/static/*[] changed [{edge TTL 1 h 1 min}] []"}},
+		{"a TTL", `"3600"`, `"60"`, []string{"2 of 6", "[]/static/*[] changed [edge TTL 1 h → 1 min]", "[img.shop.example.com]/static/*[] changed [edge TTL 1 h → 1 min] []"}},
 		{"the same TTL", `"3600", ttlTimeUnit: second`, `"1", ttlTimeUnit: hour`, []string{"0 of 6"}},
 		{"another origin", "host: u,", "host: v,", []string{
-			"3 of 6", "[]/*[/api/* /static/*] changed [{origin u:443 v:443}]", "[]/api/*[] changed [{origin u:443 v:443}]",
-			"[img.shop.example.com]/api/*[] changed [{origin u:443 v:443}] []",
+			"3 of 6", "[]/*[/api/* /static/*] changed [origin u:443 → v:443]", "[]/api/*[] changed [origin u:443 → v:443]",
+			"[img.shop.example.com]/api/*[] changed [origin u:443 → v:443] []",
 		}},
 		{"another name of the same servers", "upstream: b}, {path: /*, host", "upstream: c}, {path: /*, host", []string{"0 of 6"}},
 		{"a location above another", "{path: /api/*", "{path: /static/new/*, upstream: b}, {path: /api/*", []string{
-			"2 of 8", "[]/static/new/*[] changed [] [{origin s:443 u:443} {edge TTL 1 h not set}]",
-			"[img.shop.example.com]/static/new/*[] changed [] [{origin s:443 u:443} {edge TTL 1 h not set}] []",
+			"2 of 8", "[]/static/new/*[] changed [] [origin s:443 → u:443 edge TTL 1 h → not set]",
+			"[img.shop.example.com]/static/new/*[] changed [] [origin s:443 → u:443 edge TTL 1 h → not set] []",
 		}},
 		{"another order", "{path: /api/*, upstream: b}, {path: /*, host: img.shop.example.com, upstream: a}", "{path: /*, host: img.shop.example.com, upstream: a}, {path: /api/*, upstream: b}", []string{
-			"1 of 6", "[img.shop.example.com]/api/*[] changed [{origin u:443 s:443} {host any img.shop.example.com}] [] []",
+			"1 of 6", "[img.shop.example.com]/api/*[] changed [origin u:443 → s:443 host any → img.shop.example.com] [] []",
 		}},
 		{"an order that does not matter", "{path: /static/*, upstream: a, cache: {edgeTTL: \"3600\", ttlTimeUnit: second}}, {path: /api/*, upstream: b}", "{path: /api/*, upstream: b}, {path: /static/*, upstream: a, cache: {edgeTTL: \"3600\", ttlTimeUnit: second}}", []string{"0 of 6"}},
-		{"TLS", `enabled: "true"`, `enabled: "false"`, []string{"0 of 6", "{TLS on off}"}},
+		{"TLS", `enabled: "true"`, `enabled: "false"`, []string{"0 of 6", "TLS on → off"}},
 		{"a location for all less", ", {path: /*, upstream: b}]", "]", []string{"1 of 6", "[]/*[/api/* /static/*] unserved [] u:443 over https"}},
-		{"a location that did nothing else", "{path: /api/*, upstream: b}, ", "", []string{"1 of 6", "[img.shop.example.com]/api/*[] changed [{origin u:443 s:443} {host any img.shop.example.com}] []"}},
+		{"a location that did nothing else", "{path: /api/*, upstream: b}, ", "", []string{"1 of 6", "[img.shop.example.com]/api/*[] changed [origin u:443 → s:443 host any → img.shop.example.com] []"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := git(t, cdn("shop", strings.Replace(answered, c.from, c.to, 1))).has(shop, answered).applied(shop, answered).make()

@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"fmt"
-
-	"trueup/internal/accesslog"
-)
+import "trueup/internal/accesslog"
 
 // Traffic is what access logs say of the requests that a plan changes. The digest of the plan does not depend on it.
 type Traffic struct {
@@ -40,13 +36,10 @@ func (w Weight) Words() string {
 	for _, n := range parts[:4] {
 		parts[4] -= n
 	}
-	text := fmt.Sprintf("of %s logged requests", accesslog.Amount(w.Requests))
-	switch w.Requests {
-	case 0:
+	if w.Requests == 0 {
 		return "no logged requests"
-	case 1:
-		text = "of 1 logged request"
 	}
+	text := "of " + accesslog.Count(w.Requests, "logged request", "logged requests")
 	for i, share := range accesslog.Shares(parts...) {
 		if parts[i] > 0 {
 			text += ", " + share + [...]string{

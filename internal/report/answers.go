@@ -12,11 +12,11 @@ import (
 )
 
 // A brief plan lists the first classes of requests that an object answers in another way. A line names the
-// first hosts and exceptions of a class, and has values of so many columns.
+// first hosts and exceptions of a class, and so many columns of what differs.
 const (
 	maxClasses    = 5
 	maxExceptions = 3
-	maxTold       = 100
+	maxChange     = 400
 )
 
 // answerNotes says what a change does to requests.
@@ -255,12 +255,7 @@ func change(g plan.RequestGroup, a plan.Answer, item plan.Item) safe {
 func differences(list []route.Difference) safe {
 	texts := make([]safe, len(list))
 	for i, d := range list {
-		what, before, after := clean(d.What).Cut(maxPath), clean(d.Before), clean(d.After)
-		if max(before.Width(), after.Width()) > maxTold {
-			texts[i] = safetext.F("other %s", what)
-		} else {
-			texts[i] = safetext.F("%s %s → %s", what, before, after)
-		}
+		texts[i] = clean(d.String()).Cut(maxChange)
 	}
 	return limited(texts, "; ")
 }

@@ -37,7 +37,7 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 		}
 		_ = out.Printf("%s\n", q.URL)
 		if q.Traffic != nil {
-			_ = out.Printf("  %s of %s requests match the same locations: %s\n", accesslog.Share(q.Traffic.Requests, r.Counted()), accesslog.Amount(r.Counted()), addressesOf(*q.Traffic))
+			_ = out.Printf("  %s of %s the same locations: %s\n", accesslog.Share(q.Traffic.Requests, r.Counted()), accesslog.Count(r.Counted(), "request matches", "requests match"), addressesOf(*q.Traffic))
 		}
 		_ = out.Marked(requestRows(q, opts), opts)
 		writeMatching(out, q, len(r.Rules), opts)
@@ -99,7 +99,7 @@ func tilde(differs bool) string { return map[bool]string{true: "~"}[differs] }
 func writeTotals(out Lines, r served.Result) {
 	differ, text := totalOf(r, func(q served.Request) bool { return q.Differs }), diag.Plural(len(r.Requests), "request", "requests")+"."
 	if len(r.Logs) > 0 {
-		text = fmt.Sprintf("%s requests of %s.", accesslog.Amount(r.Counted()), diag.Plural(len(r.Requests), "class", "classes"))
+		text = fmt.Sprintf("%s of %s.", accesslog.Count(r.Counted(), "request", "requests"), diag.Plural(len(r.Requests), "class", "classes"))
 	}
 	if len(r.Sides) > 1 {
 		text += fmt.Sprintf(" Different in %s: %s.", strings.Join(r.Sides, " and "), differ)

@@ -70,8 +70,7 @@ func leaves(path, name string, want any, of func(*route.Location) any) (all []ex
 	if object, ok := want.(map[string]any); ok && len(object) > 0 {
 		for _, key := range canon.SortedKeys(object) {
 			all = append(all, leaves(path+"."+key, name+"."+key, object[key], func(l *route.Location) any {
-				m, _ := of(l).(map[string]any)
-				return m[key]
+				return valueOf(of(l), key)
 			})...)
 		}
 		return all
@@ -82,6 +81,21 @@ func leaves(path, name string, want any, of func(*route.Location) any) (all []ex
 		holds: func(l *route.Location) bool { return slices.Equal(canon.Bytes(want), canon.Bytes(of(l))) },
 		got:   func(l *route.Location) string { return words(of(l)) },
 	}}
+}
+
+// valueOf returns a field of an object. The case of its name plays no part, as in names of headers, unless fields
+// differ by it.
+func valueOf(object any, name string) any {
+	m, _ := object.(map[string]any)
+	if _, has := m[name]; has {
+		return m[name]
+	}
+	for _, other := range canon.SortedKeys(m) {
+		if strings.EqualFold(other, name) {
+			return m[other]
+		}
+	}
+	return nil
 }
 
 func hasText(want any, l *route.Location, f route.Facet) bool {

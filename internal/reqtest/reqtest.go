@@ -16,6 +16,9 @@ import (
 // Rule is the rule of a failed test in findings.
 const Rule = "test/failed"
 
+// sameAsLive is what a failure of same-as is about.
+const sameAsLive = "same as live"
+
 // The results of a case.
 const (
 	Passed  = "passed"
@@ -123,6 +126,8 @@ func (f Failure) fix() string {
 	switch {
 	case f.Problem != "":
 		return "correct the URL or the manifests"
+	case f.What == sameAsLive:
+		return "correct the CDN, or remove same-as if the change is meant"
 	case len(f.Got) > 1:
 		return "change the locations so that only one matches, or set platform.precedence in trueup.yaml if you know which wins"
 	}
@@ -359,34 +364,27 @@ func (r runner) compareLive(c *Case, u served.URL, winners route.Winners) {
 		return
 	}
 	before := route.Select(matching)
-	compare := func(differ func(route.Reading) string) {
-		if slices.ContainsFunc(r.Readings, func(reading route.Reading) bool { return differ(reading) != "" }) {
-			c.Failures = append(c.Failures, Failure{
-				Field: c.test.at + ".same-as", What: "same as live", Expected: "no change", Got: r.answers(c, winners, differ),
-			})
-		}
+	site := live.Site().Differences(c.cdn.Site())
+	differ := func(reading route.Reading) string { return change(before[reading], winners[reading], site) }
+	if slices.ContainsFunc(r.Readings, func(reading route.Reading) bool { return differ(reading) != "" }) {
+		c.Failures = append(c.Failures, Failure{
+			Field: c.test.at + ".same-as", What: sameAsLive, Expected: "no change", Got: r.answers(c, winners, differ),
+		})
 	}
-	compare(func(reading route.Reading) string { return change(before[reading], winners[reading]) })
-	compare(func(route.Reading) string { return differences(live.Site().Differences(c.cdn.Site())) })
 }
 
-// change returns what differs in how two locations serve a request, or "".
-func change(before, after *route.Location) string {
+// change returns what differs in how two locations of sites that differ serve a request, or "".
+func change(before, after *route.Location, site []route.Difference) string {
+	var parts []string
 	switch {
 	case before == nil && after == nil:
-		return ""
 	case before == nil:
-		return "served for the first time"
+		parts = append(parts, "served for the first time")
 	case after == nil:
-		return "served by nothing any more"
+		parts = append(parts, "served by nothing any more")
 	}
-	return differences(route.Differences(before, after))
-}
-
-func differences(all []route.Difference) string {
-	parts := make([]string, len(all))
-	for i, d := range all {
-		parts[i] = d.What + " " + d.Before + " → " + d.After
+	for _, d := range append(route.Differences(before, after), site...) {
+		parts = append(parts, d.String())
 	}
 	return strings.Join(parts, ", ")
 }

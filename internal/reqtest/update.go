@@ -137,10 +137,9 @@ func project(want, is any) any {
 	if len(fields) == 0 {
 		return is
 	}
-	object, _ := is.(map[string]any)
 	out := map[string]any{}
 	for name, below := range fields {
-		out[name] = project(below, object[name])
+		out[name] = project(below, valueOf(is, name))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -169,6 +170,17 @@ type Difference struct {
 	What   string `json:"what"`
 	Before string `json:"before"`
 	After  string `json:"after"`
+}
+
+// maxTold is how many characters of a value a line has.
+const maxTold = 100
+
+// String returns the difference in a line, without values that are long.
+func (d Difference) String() string {
+	if max(utf8.RuneCountInString(d.Before), utf8.RuneCountInString(d.After)) > maxTold {
+		return "other " + d.What
+	}
+	return d.What + " " + d.Before + " → " + d.After
 }
 
 // Differences returns what differs in how two locations serve requests; nothing if either is nil.
