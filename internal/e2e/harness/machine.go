@@ -26,6 +26,10 @@ func (s *Script) Machine() (Machine, error) {
 	if err != nil {
 		return m, err
 	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		return m, err
+	}
 	program, system := "", ""
 	for _, dir := range filepath.SplitList(s.Getenv("PATH")) {
 		if _, err := os.Stat(filepath.Join(dir, "trueup")); err == nil {
@@ -59,7 +63,9 @@ cp 'DIR/trueup' "$out"
 `)
 	// What git is given by trueup itself is not a matter of the jobs.
 	trueup := fmt.Sprintf("#!/bin/sh\n[ \"$1\" != version ] || exec echo of the test\nPATH='%s' exec '%s' \"$@\"\n", system[1:], program)
-	return m, errors.Join(m.write("trueup", trueup),
+	// act stops reading its terminal when a step fails, so what that printed last may be lost.
+	step := fmt.Sprintf("#!/bin/sh\n'%s' \"$@\" || { code=$?; sleep 1; exit $code; }\n", bash)
+	return m, errors.Join(m.write("trueup", trueup), m.write("bin/bash", step),
 		m.write("bin/git", m.watched("git saw a token")+fmt.Sprintf("exec '%s' \"$@\"\n", git)),
 		m.write("bin/go", m.watched("go saw a token")+goProgram))
 }
