@@ -230,7 +230,7 @@ type Map struct {
 	// known are the classes that Find was asked for.
 	known map[string]*known
 	// unclear are the locations of each site that can't be matched with requests, if any location differs.
-	unclear [2][]*Location
+	unclear [2]patterns
 }
 
 type known struct {
@@ -243,15 +243,15 @@ func NewMap(before, after *Site) *Map {
 	m := &Map{own: map[string]tree{"": root()}, apart: map[string]side{}, known: map[string]*known{}}
 	differ := !slices.Equal(before.Locations, after.Locations)
 	for on, s := range []*Site{before, after} {
+		if differ {
+			m.unclear[on] = unclear(s.Locations)
+		}
 		for i := range s.Locations {
 			l := &s.Locations[i]
 			if m.own[l.Host] == nil {
 				m.own[l.Host] = root()
 			}
 			if !l.clear() {
-				if differ {
-					m.unclear[on] = append(m.unclear[on], l)
-				}
 				continue
 			}
 			n := newNode(l.Path)
@@ -353,8 +353,7 @@ func (m *Map) Find(host, path string) *Class {
 // MayDiffer reports whether a request may match a location whose pattern is not documented, so that its class does
 // not say all.
 func (m *Map) MayDiffer(r Request) bool {
-	matches := func(l *Location) bool { return l.mayMatch(r) }
-	return slices.ContainsFunc(m.unclear[onBefore], matches) || slices.ContainsFunc(m.unclear[onAfter], matches)
+	return len(m.unclear[onBefore].find(r.Path)) > 0 || len(m.unclear[onAfter].find(r.Path)) > 0
 }
 
 // isWhole reports whether the tree of a host has all of its requests.

@@ -55,8 +55,12 @@ func Compare(before, after *Site, possible ...Reading) Change {
 		}
 	}
 	c.Classes, c.Same = slices.Concat(found[:Unchanged]...), found[Unchanged]
-	for _, l := range slices.Concat(m.unclear[:]...) {
-		c.Unclear = append(c.Unclear, l.Path)
+	for _, unclear := range m.unclear {
+		for _, list := range unclear.locations {
+			for _, l := range list {
+				c.Unclear = append(c.Unclear, l.Path)
+			}
+		}
 	}
 	slices.Sort(c.Unclear)
 	c.Unclear = slices.Compact(c.Unclear)
@@ -103,10 +107,8 @@ func (m *Map) qualify(c *Class, t tree, n *node) {
 		on = onBefore
 	}
 	c.Part = m.part(c.Host, t, n, on)
-	for _, l := range m.unclear[on] {
-		if l.mayMatch(Request{Path: cmp.Or(n.stem, "/")}) {
-			c.Unless = append(c.Unless, l.Path)
-		}
+	for _, l := range inOrder(m.unclear[on].find(cmp.Or(n.stem, "/"))) {
+		c.Unless = append(c.Unless, l.Path)
 	}
 }
 

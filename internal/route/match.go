@@ -1,6 +1,9 @@
 package route
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Readings returns all readings.
 func Readings() []Reading { return []Reading{FirstInList, LongestPath, LongestHost} }
@@ -8,20 +11,75 @@ func Readings() []Reading { return []Reading{FirstInList, LongestPath, LongestHo
 // Matching returns the locations that match a request, in the order of the list, and those that may match: the
 // platform does not document their patterns.
 func (s *Site) Matching(r Request) (matching, unclear []*Location) {
-	for i := range s.Locations {
-		l := &s.Locations[i]
-		stem, prefix := strings.CutSuffix(l.Path, "*")
-		switch {
-		case !l.clear():
-			if l.mayMatch(r) {
-				unclear = append(unclear, l)
-			}
-		case stem != r.Path && (!prefix || !strings.HasPrefix(r.Path, stem)):
-		case l.MayServe(r.Host):
-			matching = append(matching, l)
+	s.indexed.Do(s.makeIndex)
+	matching = append(s.hosts[""].find(r.Path), s.hosts[r.Host].find(r.Path)...)
+	for i, c := range r.Host {
+		if c == '.' {
+			matching = append(matching, s.hosts["*"+r.Host[i:]].find(r.Path)...)
 		}
 	}
-	return matching, unclear
+	return inOrder(matching), inOrder(s.unclear.find(r.Path))
+}
+
+// inOrder returns locations in the order of the list, each once.
+func inOrder(list []*Location) []*Location {
+	slices.SortFunc(list, func(a, b *Location) int { return a.Index - b.Index })
+	return slices.Compact(list)
+}
+
+func (s *Site) makeIndex() {
+	hosts := map[string]map[string][]*Location{}
+	for i := range s.Locations {
+		if l := &s.Locations[i]; l.clear() {
+			if hosts[l.Host] == nil {
+				hosts[l.Host] = map[string][]*Location{}
+			}
+			hosts[l.Host][l.Path] = append(hosts[l.Host][l.Path], l)
+		}
+	}
+	s.hosts, s.unclear = map[string]patterns{}, unclear(s.Locations)
+	for host, locations := range hosts {
+		s.hosts[host] = newPatterns(locations)
+	}
+}
+
+// unclear returns the locations that are not clear, by what they match at most: all paths with the beginning of
+// theirs, as it is written or in its normal form.
+func unclear(locations []Location) patterns {
+	most := map[string][]*Location{}
+	for i := range locations {
+		if l := &locations[i]; !l.clear() {
+			start, _, _ := strings.Cut(l.Path, "*")
+			most[start+"*"] = append(most[start+"*"], l)
+			most[Normal(start)+"*"] = append(most[Normal(start)+"*"], l)
+		}
+	}
+	return newPatterns(most)
+}
+
+// patterns finds locations by their patterns.
+type patterns struct {
+	tree      tree
+	locations map[string][]*Location
+}
+
+func newPatterns(locations map[string][]*Location) patterns {
+	t := root()
+	for pattern := range locations {
+		t = append(t, newNode(pattern))
+	}
+	return patterns{t.grown(), locations}
+}
+
+// find returns the locations whose patterns match a path, in any order, and some perhaps twice.
+func (p patterns) find(path string) (found []*Location) {
+	if p.tree == nil {
+		return nil
+	}
+	for at := p.tree.find(path); at > 0; at = p.tree[at].parent {
+		found = append(found, p.locations[p.tree[at].pattern]...)
+	}
+	return found
 }
 
 // MayServe reports whether the location is for requests of a host, or whether that is not documented.
@@ -40,12 +98,6 @@ func (l *Location) Purged() string {
 		path += "*"
 	}
 	return path
-}
-
-// mayMatch reports whether a request has the beginning of an unclear path, as it is written or in its normal form.
-func (l *Location) mayMatch(r Request) bool {
-	start, _, _ := strings.Cut(l.Path, "*")
-	return strings.HasPrefix(r.Path, start) || strings.HasPrefix(r.Path, Normal(start))
 }
 
 // Select returns which of the locations that match a request serves it under each reading.

@@ -1,7 +1,11 @@
 package route
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -30,4 +34,90 @@ func TestMatching(t *testing.T) {
 			}
 		}
 	})
+}
+
+// matches asks one location whether it matches a request; unclear says that it may.
+func (l *Location) matches(r Request) (matches, unclear bool) {
+	start, _, _ := strings.Cut(l.Path, "*")
+	begins := strings.HasPrefix(r.Path, start)
+	switch {
+	case !l.clear():
+		unclear = begins || strings.HasPrefix(r.Path, Normal(start))
+	case l.MayServe(r.Host):
+		matches = l.Path == r.Path || begins && strings.HasSuffix(l.Path, "*")
+	}
+	return matches, unclear
+}
+
+// TestMatchingAll compares the locations that match, and those that may, with what each one says. Many patterns and
+// hosts are unusual.
+func TestMatchingAll(t *testing.T) {
+	checks(t, 5000)
+	path := rapid.OneOf(paths("/ab", 3), paths("/ab*", 4), paths("/a.", 4), rapid.StringOfN(rapid.SampledFrom([]rune("/a *.%2f")), 0, 5, -1))
+	host := rapid.OneOf(rapid.SampledFrom([]string{"", "", "h", "*.h", "a.h", "*.a.h"}), rapid.StringOfN(rapid.SampledFrom([]rune("ah.*")), 0, 5, -1))
+	location := rapid.Custom(func(t *rapid.T) Location { return Location{Path: path.Draw(t, "path"), Host: host.Draw(t, "host")} })
+	rapid.Check(t, func(t *rapid.T) {
+		var sites [2]*Site
+		for on := range sites {
+			sites[on] = &Site{Locations: rapid.SliceOfN(location, 0, 12).Draw(t, "locations")}
+			for i := range sites[on].Locations {
+				sites[on].Locations[i].Index = i
+			}
+		}
+		m := NewMap(sites[0], sites[1])
+		for range 10 {
+			r := Request{host.Draw(t, "host"), Normal(path.Draw(t, "path"))}
+			mayDiffer := false
+			for _, site := range sites {
+				var matching, unclear []*Location
+				for i := range site.Locations {
+					l := &site.Locations[i]
+					switch matches, mayMatch := l.matches(r); {
+					case matches:
+						matching = append(matching, l)
+					case mayMatch:
+						unclear = append(unclear, l)
+					}
+				}
+				mayDiffer = mayDiffer || len(unclear) > 0
+				if got, gotUnclear := site.Matching(r); !slices.Equal(got, matching) || !slices.Equal(gotUnclear, unclear) {
+					t.Fatalf("%q: %v, unclear %v; want %v, unclear %v", r, got, gotUnclear, matching, unclear)
+				}
+			}
+			differ := !slices.Equal(sites[0].Locations, sites[1].Locations)
+			if got := m.MayDiffer(r); got != (differ && mayDiffer) {
+				t.Fatalf("%q may differ: %v", r, got)
+			}
+		}
+	})
+}
+
+// TestMatchingCost: no request asks every location, whether these differ in their paths or hosts, or are unclear.
+func TestMatchingCost(t *testing.T) {
+	for name, location := range map[string]func(int) Location{
+		"exact":   func(i int) Location { return Location{Path: fmt.Sprint("/", i)} },
+		"prefix":  func(i int) Location { return Location{Path: fmt.Sprint("/", i, "/*")} },
+		"host":    func(i int) Location { return Location{Path: "/*", Host: fmt.Sprint("h", i)} },
+		"domain":  func(i int) Location { return Location{Path: "/*", Host: fmt.Sprint("*.h", i)} },
+		"unclear": func(i int) Location { return Location{Path: fmt.Sprint("/", i, "/*/a")} },
+	} {
+		cost := func(n int) time.Duration {
+			s := &Site{}
+			for i := range n {
+				s.Locations = append(s.Locations, location(i))
+			}
+			least := time.Hour
+			for range 100 {
+				start := time.Now()
+				for range 10 {
+					s.Matching(Request{"a.h12", "/12/b/a"})
+				}
+				least = min(least, time.Since(start))
+			}
+			return least
+		}
+		if few, many := cost(100), cost(10000); many > 20*few {
+			t.Errorf("%s: %s, and %s with 100 times as many locations", name, few, many)
+		}
+	}
 }

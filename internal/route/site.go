@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/canon"
@@ -69,10 +70,15 @@ type Location struct {
 	Behaviour
 }
 
-// Site is how a CDN serves requests.
+// Site is how a CDN serves requests. Its locations don't change once Matching was called.
 type Site struct {
 	Locations []Location
 	Facets    [siteFacets]Value
+
+	indexed sync.Once
+	// hosts have the clear locations of each host.
+	hosts   map[string]patterns
+	unclear patterns
 }
 
 // Read returns the site of a decoded spec. What has an unexpected type is a value like any other.

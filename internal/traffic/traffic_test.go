@@ -121,11 +121,18 @@ func ask(before, after world, r route.Request, rules []route.Reading) (a asked) 
 		if len(side.owners) > 0 {
 			sites[i] = side.world[side.owners[0]]
 		}
-		matching, unclear := sites[i].Matching(r)
+		var matching []*route.Location
+		for j := range sites[i].Locations {
+			l := &sites[i].Locations[j]
+			start, rest, star := strings.Cut(l.Path, "*")
+			isUnclear = isUnclear || rest != "" && strings.HasPrefix(r.Path, start)
+			if rest == "" && l.MayServe(r.Host) && (l.Path == r.Path || star && strings.HasPrefix(r.Path, start)) {
+				matching = append(matching, l)
+			}
+		}
 		if serves[i] {
 			winners[i] = route.Select(matching).Under(rules)
 		}
-		isUnclear = isUnclear || len(unclear) > 0
 	}
 	for _, f := range []route.SiteFacet{route.TLS, route.OtherOfSite} {
 		differ = differ || sites[0].Facets[f] != sites[1].Facets[f]
