@@ -166,12 +166,11 @@ func isDotSegment(segment string) bool { return segment == "." || segment == "..
 
 // IsLoopback reports whether an address is on this machine.
 func IsLoopback(u *url.URL) bool {
-	if strings.EqualFold(u.Hostname(), "localhost") {
-		return true
-	}
 	ip := net.ParseIP(u.Hostname())
-	return ip != nil && ip.IsLoopback()
+	return isLocalhost(u.Hostname()) || ip != nil && ip.IsLoopback()
 }
+
+func isLocalhost(host string) bool { return strings.HasSuffix("."+strings.ToLower(host), ".localhost") }
 
 // sameOrigin reports whether the token may go to u.
 func (e Endpoint) sameOrigin(u *url.URL) bool {

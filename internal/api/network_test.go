@@ -95,6 +95,30 @@ func TestARetrySucceedsAndTheContextBoundsThem(t *testing.T) {
 	}
 }
 
+// TestLocalhostIsThisMachine whatever DNS says of it: tokens go there by plain http.
+func TestLocalhostIsThisMachine(t *testing.T) {
+	resolver := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = resolver })
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		t.Error("DNS was asked")
+		return nil, errors.New("no DNS here")
+	}}
+	for _, host := range []string{"localhost", "api.localhost", "a.b.LOCALHOST"} {
+		c := serve(t, say(200, "application/json", cdn("shop")), func(cfg *api.Config) {
+			for area, e := range cfg.Endpoints {
+				e.Base.Host = net.JoinHostPort(host, e.Base.Port())
+				cfg.Endpoints[area] = e
+			}
+		})
+		if _, err := c.Get(t.Context(), named(t, "CDN"), "shop"); err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+		if seen, err := c.Reach(t.Context(), kind.Delivery); err != nil || !strings.HasPrefix(seen.Peer, "127.") {
+			t.Errorf("%s: reached %s, %v", host, seen.Peer, err)
+		}
+	}
+}
+
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	followed := false
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed = true }))

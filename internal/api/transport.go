@@ -21,12 +21,11 @@ import (
 // which has one request at a time on each, a failed write was provably sent or not. With
 // HTTP/2, which reads use if the platform does, all requests share one connection.
 func newTransport(cfg Config, http2 bool) *http.Transport {
-	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  cfg.Proxy,
 		OnProxyConnectResponse: checkProxyAnswer,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
+			conn, err := Dial(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
@@ -41,6 +40,19 @@ func newTransport(cfg Config, http2 bool) *http.Transport {
 		// Pings detect a dead connection while the platform takes its time to answer.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}
+}
+
+// Dial connects to an address. Localhost and the names below it are this machine (RFC 6761), and DNS is not asked:
+// IsLoopback says so of them, and tokens go there by plain http.
+func Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
+	if host, port, err := net.SplitHostPort(address); err == nil && isLocalhost(host) {
+		if conn, err := dialer.DialContext(ctx, network, net.JoinHostPort("::1", port)); err == nil {
+			return conn, nil
+		}
+		address = net.JoinHostPort("127.0.0.1", port)
+	}
+	return dialer.DialContext(ctx, network, address)
 }
 
 // checkProxyAnswer checks a proxy's answer to CONNECT. Its error names only the proxy's

@@ -140,8 +140,10 @@ func TestWhatIsNeverProxied(t *testing.T) {
 	}
 	s.must(exit.OK, "plan")
 	s.must(exit.OK, "plan", "--sandbox")
-	// What NO_PROXY names.
 	s.without()
+	s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.localhost:1/delivery/v2.1"
+	s.must(exit.Error, "plan")
+	// What NO_PROXY names.
 	s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.invalid/delivery/v2.1"
 	s.vars["NO_PROXY"] = ".invalid"
 	s.must(exit.Error, "plan")

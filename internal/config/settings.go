@@ -92,7 +92,12 @@ func (o Options) networkSettings() (Settings, error) {
 	s.Proxy = Setting{shown, chosen.Origin}
 	cfg := httpproxy.Config{HTTPSProxy: proxy.String(), NoProxy: cmp.Or(o.Getenv("no_proxy"), o.Getenv("NO_PROXY"))}
 	choose := cfg.ProxyFunc()
-	s.ProxyFor = func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
+	s.ProxyFor = func(r *http.Request) (*url.URL, error) {
+		if api.IsLoopback(r.URL) {
+			return nil, nil
+		}
+		return choose(r.URL)
+	}
 	return s, err
 }
 
@@ -120,7 +125,7 @@ func (o Options) Transport() (*http.Transport, error) {
 	}
 	roots, err := s.RootCAs()
 	trust := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
-	return &http.Transport{Proxy: s.ProxyFor, TLSClientConfig: trust}, err
+	return &http.Transport{Proxy: s.ProxyFor, DialContext: api.Dial, TLSClientConfig: trust}, err
 }
 
 func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {

@@ -25,6 +25,7 @@ func TestWhereATokenMayGo(t *testing.T) {
 		"https://api.github.com":           "",
 		"https://github.example/api/v3/":   "",
 		"http://localhost:1/api/v3":        "",
+		"http://gitea.localhost:1/api/v1":  "",
 		"http://[::1]:1":                   "",
 		"http://127.0.0.1.evil.example/v3": "a token only over https",
 	} {
