@@ -38,9 +38,11 @@ type ObjectState struct {
 	// Path and Line are where the manifest is; empty where there is none.
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// Changes counts the fields that differ, and Outside those of them that another client changed.
-	Changes int `json:"changes"`
-	Outside int `json:"changedOutsideGit"`
+	// Changes counts the fields that differ, Outside those of them that another client changed, and Conflicts
+	// those of these that git changed too.
+	Changes   int `json:"changes"`
+	Outside   int `json:"changedOutsideGit"`
+	Conflicts int `json:"inConflict"`
 	// By and Commit say which change of git created or removed the manifest, if that is known; Reason and
 	// Fix are those of the item.
 	By     By      `json:"by,omitempty"`
@@ -66,7 +68,12 @@ func States(p *Plan, set *manifest.Set, unread live.Unread) []ObjectState {
 		if !unsure(it.Changes) {
 			s.Outside = len(driftOf(it))
 		}
-		if s.State == ToChange && s.Outside == s.Changes {
+		for _, c := range it.Changes {
+			if causeOf(c.Class) == FromBoth {
+				s.Conflicts++
+			}
+		}
+		if s.State == ToChange && s.Outside == s.Changes && s.Conflicts == 0 {
 			s.State = Drifted
 		}
 		all = append(all, s)

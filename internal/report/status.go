@@ -76,7 +76,13 @@ func statusText(o plan.ObjectState, opts Options) string {
 	case o.State == plan.ToCreate && o.Outside > 0:
 		return where + ", deleted outside git"
 	case o.State == plan.ToChange:
-		return fmt.Sprintf("%s, %s", where, diag.Plural(o.Changes, "change", "changes"))
+		where = fmt.Sprintf("%s, %s", where, diag.Plural(o.Changes, "change", "changes"))
+		if n := o.Outside - o.Conflicts; n > 0 {
+			where += fmt.Sprintf(", %d outside git", n)
+		}
+		if o.Conflicts > 0 {
+			where += fmt.Sprintf(", %d in conflict", o.Conflicts)
+		}
 	}
 	return where
 }
