@@ -227,8 +227,9 @@ type Map struct {
 	apart map[string]side
 	// reach are the other hosts that locations or a site name.
 	reach []string
-	// known are the classes that Find was asked for.
-	known map[string]*known
+	// known are the classes that Find was asked for. The last host that it was asked for is in the tree of from.
+	known      map[string]*known
+	last, from string
 	// unclear are the locations of each site that can't be matched with requests, if any location differs.
 	unclear [2]patterns
 }
@@ -313,14 +314,10 @@ const maxHost = 255
 
 // wider returns the longest "*.a.b" that matches a host and that a location has, or "".
 func (m *Map) wider(host string) string {
-	for len(host) <= maxHost {
-		_, parent, below := strings.Cut(strings.TrimPrefix(host, "*."), ".")
-		if !below {
-			break
-		}
-		host = "*." + parent
-		if m.own[host] != nil {
-			return host
+	name := strings.TrimPrefix(host, "*.")
+	for i := 0; i < len(name) && len(host) <= maxHost; i++ {
+		if name[i] == '.' && m.own["*"+name[i:]] != nil { // which needs no memory, as adding to a string would
+			return "*" + name[i:]
 		}
 	}
 	return ""
@@ -328,11 +325,13 @@ func (m *Map) wider(host string) string {
 
 // Find returns the class of a request. The path must be Normal.
 func (m *Map) Find(host, path string) *Class {
-	host = kind.HostKey(host)
-	if _, known := m.own[host]; !known || strings.HasPrefix(host, "*") {
-		host = m.wider(host)
+	if host != m.last {
+		m.last, m.from = host, kind.HostKey(host)
+		if m.own[m.from] == nil || strings.HasPrefix(m.from, "*") {
+			m.from = m.wider(m.from)
+		}
 	}
-	for {
+	for host = m.from; ; host = m.wider(host) {
 		k := m.known[host]
 		if k == nil {
 			t := m.tree(host, nil)
@@ -346,7 +345,6 @@ func (m *Map) Find(host, path string) *Class {
 		if at := k.tree.find(path); at > 0 || m.isWhole(host) {
 			return &k.classes[at]
 		}
-		host = m.wider(host)
 	}
 }
 

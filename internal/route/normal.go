@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Normal returns the path of a request as locations are compared with it (RFC 3986, 6.2.2): without query and
@@ -39,17 +38,22 @@ func Normal(path string) string {
 
 // isPlain reports whether there is nothing to change in a path.
 func isPlain(path string) bool {
-	odd := func(r rune) bool {
-		return r >= utf8.RuneSelf || !unreserved(byte(r)) && strings.IndexByte(inPath, byte(r)) < 0
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c == '/':
+		case !unreserved(c) && strings.IndexByte(inPath, c) < 0, c == '.' && i > 0 && path[i-1] == '/':
+			return false
+		}
 	}
-	return strings.HasPrefix(path, "/") && !strings.Contains(path, "/.") && strings.IndexFunc(path, odd) < 0
+	return strings.HasPrefix(path, "/")
 }
 
 // inPath are the characters that a path can have besides unreserved ones.
 const inPath = "/!$&'()*+,;=:@"
 
 func unreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		c == '-' || c == '.' || c == '_' || c == '~'
 }
 
 // withoutDots removes the segments "." and ".." (RFC 3986, 5.2.4).

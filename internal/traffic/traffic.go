@@ -41,12 +41,23 @@ type scale struct {
 	numbers map[steps]int
 	classes []counted
 	logs    []accesslog.Log
+	// way is that of the last request: most come after one for the same host.
+	way way
 	// several has the number of the class of all requests that several CDNs may serve, or -1.
 	several int
 }
 
 // steps are from one side to the next; there are at most three sides.
 type steps [2]class
+
+// way is how requests for a host reach CDNs: by which pairs, unless several CDNs may serve them. The host is as a log
+// has it, and key is its kind.HostKey.
+type way struct {
+	host, key      string
+	known, several bool
+	pairs          [2]pair
+	maps           [2]*route.Map
+}
 
 // pair has the CDN that serves a request before, and the one after. Either may be nil.
 type pair struct{ before, after *served.CDN }
@@ -103,27 +114,25 @@ func (l Log) count(c *accesslog.Counter) (read accesslog.Log, err error) {
 
 // classOf implements accesslog.ClassOf.
 func (s *scale) classOf(host, path string) (number int, address string) {
-	r := route.Request{Host: kind.HostKey(host), Path: route.Normal(path)}
-	var known steps
-	isKnown, last := false, (*served.CDN)(nil)
-	for i, side := range s.sides {
-		cdn, count := side.Serving(r.Host)
-		if count > 1 {
-			if s.several < 0 {
-				s.several = s.add(counted{})
-			}
-			return s.several, ""
-		}
-		if isKnown = isKnown || count > 0; i > 0 {
-			known[i-1] = s.step(s.sides[i-1:], pair{before: last, after: cdn}, r)
-		}
-		last = cdn
+	if host != s.way.host {
+		s.way = s.wayOf(host)
 	}
-	if !isKnown {
+	switch {
+	case s.way.several:
+		if s.several < 0 {
+			s.several = s.add(counted{})
+		}
+		return s.several, ""
+	case !s.way.known:
 		return -1, ""
 	}
+	r := route.Request{Host: s.way.key, Path: route.Normal(path)}
+	var known steps
+	for i, m := range s.way.maps[:len(s.sides)-1] {
+		known[i] = class{s.way.pairs[i], m.Find(r.Host, r.Path), m.MayDiffer(r)}
+	}
 	address = r.Host + r.Path
-	number, isKnown = s.numbers[known]
+	number, isKnown := s.numbers[known]
 	if !isKnown {
 		number = s.add(counted{class: known[0], example: address})
 		s.numbers[known] = number
@@ -131,21 +140,43 @@ func (s *scale) classOf(host, path string) (number int, address string) {
 	return number, address
 }
 
-// step returns the class of a request on two sides. If a CDN has lost or got the last location of a host, it is on
-// both, and the class says that one of them does not serve the host.
-func (s *scale) step(sides []*served.Catalog, p pair, r route.Request) class {
+func (s *scale) wayOf(host string) way {
+	w := way{host: host, key: kind.HostKey(host)}
+	var last *served.CDN
+	for i, side := range s.sides {
+		cdn, count := side.Serving(w.key)
+		if w.known = w.known || count > 0; count > 1 {
+			w.several = true
+			break
+		}
+		if i > 0 {
+			w.pairs[i-1] = pairOf(s.sides[i-1:], pair{before: last, after: cdn}, w.key)
+			w.maps[i-1] = s.mapOf(w.pairs[i-1])
+		}
+		last = cdn
+	}
+	return w
+}
+
+// pairOf returns the pair of a host on two sides. If a CDN has lost or got the last location of the host, it is on
+// both, and a class says that one of them does not serve the host.
+func pairOf(sides []*served.Catalog, p pair, host string) pair {
 	switch {
-	case p.after == nil && p.before != nil && kind.HostKey(p.before.Hostname) != r.Host:
+	case p.after == nil && p.before != nil && kind.HostKey(p.before.Hostname) != host:
 		p.after = sides[1].CDN(p.before.Key)
-	case p.before == nil && p.after != nil && kind.HostKey(p.after.Hostname) != r.Host:
+	case p.before == nil && p.after != nil && kind.HostKey(p.after.Hostname) != host:
 		p.before = sides[0].CDN(p.after.Key)
 	}
+	return p
+}
+
+func (s *scale) mapOf(p pair) *route.Map {
 	m := s.maps[p]
 	if m == nil {
 		m = route.NewMap(p.before.Reads(), p.after.Reads())
 		s.maps[p] = m
 	}
-	return class{p, m.Find(r.Host, r.Path), m.MayDiffer(r)}
+	return m
 }
 
 // add returns the number of a new class.
