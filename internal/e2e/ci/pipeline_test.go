@@ -83,7 +83,7 @@ func (p *pipeline) predefine() error {
 		"GITLAB_CI": "true", "CI_API_V4_URL": p.host.Web.URL + "/api/v4", "CI_PROJECT_PATH": "acme/site", "CI_JOB_TOKEN": "of-the-job",
 		"CI_PIPELINE_ID": strconv.Itoa(p.host.Run), "CI_PIPELINE_SOURCE": p.source, "CI_DEFAULT_BRANCH": "main", "CI_COMMIT_SHA": head,
 		"TRUEUP_DELIVERY_READ_URL": p.s.Getenv("TRUEUP_DELIVERY_URL"), "TRUEUP_FORGE_TOKEN": harness.HostToken,
-		"TRUEUP_DELIVERY_READ_TOKEN": harness.Canary + "-reader",
+		"TRUEUP_DELIVERY_READ_TOKEN": harness.Canary + "-reader", "TRUEUP_READ_WORKSPACE": p.s.Getenv("TRUEUP_WORKSPACE"),
 	}
 	if p.source == "merge_request_event" {
 		p.host.Pull("7", head)
