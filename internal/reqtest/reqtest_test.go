@@ -210,20 +210,20 @@ func TestManyTestsAreFast(t *testing.T) {
 
 // TestFailedTestsCost: no failure reads the whole manifest again.
 func TestFailedTestsCost(t *testing.T) {
-	cost := func(n int) time.Duration {
+	cost := func(n int) float64 {
 		locations, tests := "    - {path: /0, upstream: one}\n", "apiVersion: trueup/v1\nkind: RequestTest\nspec:\n  tests:\n"
 		for i := range n {
 			locations += fmt.Sprintf("    - {path: /%d/*, upstream: one}\n", i)
 			tests += fmt.Sprintf("    - {url: \"https://shop.example.com/%d/x\", expect: {cached: 1s}}\n", i)
 		}
 		set := load(t, strings.Replace(shop, "  locations:\n", "  locations:\n"+locations, 1), tests)
-		start := time.Now()
-		if r := Run(set.Tests, git(set)); r.Failed != n || r.Cases[n-1].Failures[0].Got[0].Line != 7+n {
-			t.Fatalf("%d failed; the last got %+v", r.Failed, r.Cases[n-1].Failures)
-		}
-		return time.Since(start)
+		return testing.AllocsPerRun(1, func() {
+			if r := Run(set.Tests, git(set)); r.Failed != n || r.Cases[n-1].Failures[0].Got[0].Line != 7+n {
+				t.Fatalf("%d failed; the last got %+v", r.Failed, r.Cases[n-1].Failures)
+			}
+		})
 	}
-	if few, many := cost(200), cost(4000); many > 100*few {
-		t.Errorf("%s, and %s with 20 times as many locations and tests", few, many)
+	if few, many := cost(100), cost(1000); many > 20*few {
+		t.Errorf("%.0f allocations, and %.0f with 10 times as many locations and tests", few, many)
 	}
 }
