@@ -2,7 +2,9 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"trueup/internal/accesslog"
 	"trueup/internal/diag"
@@ -11,10 +13,10 @@ import (
 	"trueup/internal/safetext"
 )
 
-// A brief plan lists the first classes of requests that an object answers in another way. A line names the
-// first hosts and exceptions of a class, and so many columns of what differs.
+// A brief plan lists the first changes of requests. A line names the first hosts and exceptions of a class, and has
+// so many columns of what differs.
 const (
-	maxClasses    = 5
+	maxEvents     = 5
 	maxExceptions = 3
 	maxChange     = 400
 )
@@ -23,26 +25,22 @@ const (
 func answerNotes(item plan.Item, opts Options) []note {
 	a := cmp.Or(item.Answers, &plan.Answers{})
 	lines := safetext.Filled(requestsHead(item))
-	all, rest := alikes(a.Groups), a.More
-	if opts.Brief && len(all) > maxClasses+1 {
-		for _, g := range slices.Concat(all[maxClasses:]...) {
-			rest += max(1, len(g.Hosts))
-		}
-		all = all[:maxClasses]
+	all, more := eventsOf(a.Groups, item), 0
+	if opts.Brief && len(all) > maxEvents+1 {
+		all, more = all[:maxEvents], len(all)-maxEvents
 	}
 	plain := !slices.ContainsFunc(a.Groups, func(g plan.RequestGroup) bool { return !slices.Equal(g.Hosts, []string{a.Hostname}) })
-	for _, groups := range all {
-		hosts := groups[0].Hosts
+	for _, e := range all {
+		hosts := e.groups[0].Hosts
 		if plain { // no other host changes
 			hosts = nil
 		}
-		lines = append(lines, answerLine(groups, hosts, item))
+		lines = append(lines, e.line(hosts, item, opts))
 	}
-	if rest > a.More {
-		lines = append(lines, safetext.F("and %s; -v lists them", classCount(rest)))
-	} else {
-		lines = append(lines, unlisted(rest)...)
+	if more > 0 {
+		lines = append(lines, safetext.F("and %d more changes; -v lists them", more))
 	}
+	lines = append(lines, unlisted(a.More)...)
 	lines = append(lines, unclear(a)...)
 	notes := make([]note, len(lines))
 	for i, line := range lines {
@@ -85,7 +83,7 @@ func headOf(item plan.Item) safe {
 		parts = append(parts, countOf(item))
 	}
 	if len(a.Site) > 0 {
-		parts = append(parts, safetext.F("%s for all", differences(a.Site)))
+		parts = append(parts, safetext.F("%s for all", limited(differences(a.Site), "; ")))
 	}
 	if parts == nil {
 		return clean("none is answered in another way")
@@ -127,36 +125,99 @@ func shareOf(g plan.RequestGroup, all *plan.Weight) safe {
 
 func classCount(n int) safe { return clean(diag.Plural(n, "class", "classes")) }
 
-// alikes joins the classes of the same hosts that are no longer served, or served for the first time.
-func alikes(groups []plan.RequestGroup) (all [][]plan.RequestGroup) {
-	for _, g := range groups {
-		if n := len(all); n > 0 && g.Effect != plan.Answered && !g.Elsewhere && g.Unless == nil && g.Traffic == nil {
-			if last := all[n-1][0]; last.Effect == g.Effect && !last.Elsewhere && last.Unless == nil && slices.Equal(last.Hosts, g.Hosts) {
-				all[n-1] = append(all[n-1], g)
-				continue
-			}
-		}
-		all = append(all, []plan.RequestGroup{g})
-	}
-	return all
+// event is what happens to classes of the same hosts.
+type event struct {
+	groups  []plan.RequestGroup
+	effects []safe
 }
 
-// answerLine says what happens to the requests of classes that are alike.
-func answerLine(groups []plan.RequestGroup, hosts []string, item plan.Item) safe {
-	g := groups[0]
-	if g.Apart && g.Effect == plan.Unserved && g.Traffic == nil {
-		return safetext.F("all of %s: %s", firstOf(g.Hosts), effectWords(g.Effect, item))
+// eventsOf returns what happens to classes. What several of the same hosts have in common is one event.
+func eventsOf(groups []plan.RequestGroup, item plan.Item) (events []*event) {
+	type effect struct {
+		text  safe
+		hosts string
 	}
-	if len(groups) == 1 {
-		effect := safetext.Join(safetext.Filled(effectOn(g, item), shareOf(g, item.Traffic)), "; ")
-		return safetext.F("%s: %s", requestsOf(g, hosts), effect)
+	var effects []effect
+	classes, known := map[effect][]int{}, map[string]*event{}
+	for i, g := range groups {
+		hosts := strings.Join(g.Hosts, " ")
+		if g.Elsewhere || g.Unless != nil || g.Traffic != nil {
+			hosts = fmt.Sprint("class ", i) // its line says more
+		}
+		for _, text := range effectsOn(g, item) {
+			e := effect{text, hosts}
+			if classes[e] == nil {
+				effects = append(effects, e)
+			}
+			classes[e] = append(classes[e], i)
+		}
 	}
-	var patterns []string
-	for _, g := range groups {
-		patterns = append(patterns, g.Pattern)
+	for _, e := range effects {
+		id := fmt.Sprint(classes[e])
+		if known[id] == nil {
+			known[id] = &event{}
+			for _, i := range classes[e] {
+				known[id].groups = append(known[id].groups, groups[i])
+			}
+			events = append(events, known[id])
+		}
+		known[id].effects = append(known[id].effects, e.text)
 	}
-	return safetext.F("%s: %s", ofHosts(firstOf(patterns), hosts), effectWords(g.Effect, item))
+	return events
 }
+
+// effectsOn returns what happens to a class and may happen to others: each difference for itself, if it is certain.
+func effectsOn(g plan.RequestGroup, item plan.Item) []safe {
+	switch {
+	case g.Effect != plan.Answered:
+		return []safe{effectWords(g.Effect, item)}
+	case len(g.Answers) > 1:
+		return []safe{effectOn(g, item)}
+	}
+	return differences(g.Answers[0].Differences)
+}
+
+// line says what happens to the requests of the classes.
+func (e event) line(hosts []string, item plan.Item, opts Options) safe {
+	g, effect := e.groups[0], limited(e.effects, "; ")
+	switch {
+	case g.Apart && g.Effect == plan.Unserved && g.Traffic == nil:
+		return safetext.F("all of %s: %s", firstOf(g.Hosts), effect)
+	case len(e.groups) > 1:
+		return safetext.F("%s: %s", allOf(e.groups, hosts, opts), effect)
+	case g.Effect != plan.Answered:
+		effect = effectOn(g, item)
+	}
+	return safetext.F("%s: %s", requestsOf(g, hosts), safetext.Join(safetext.Filled(effect, shareOf(g, item.Traffic)), "; "))
+}
+
+// allOf names several classes, and the patterns below them that are not among them.
+func allOf(groups []plan.RequestGroup, hosts []string, opts Options) safe {
+	var patterns, except []string
+	named := map[string]bool{}
+	for _, g := range groups {
+		patterns, named[g.Pattern] = append(patterns, cmp.Or(g.Pattern, everythingElse)), true
+	}
+	for _, g := range groups {
+		for _, pattern := range g.Except {
+			if g.Pattern != "" && !named[pattern] {
+				except = append(except, pattern)
+			}
+		}
+	}
+	list := firstOf
+	if !opts.Brief {
+		list = func(names []string) safe { return safetext.Join(cleanAll(names), ", ") }
+	}
+	names := ofHosts(list(patterns), hosts)
+	if except == nil {
+		return names
+	}
+	return safetext.F("%s except %s", names, list(except))
+}
+
+// everythingElse is what no location matches.
+const everythingElse = "everything else"
 
 // requestsOf names a class: its hosts, its pattern without the exceptions, and an example if it has any.
 func requestsOf(g plan.RequestGroup, hosts []string) safe {
@@ -170,7 +231,7 @@ func className(g plan.RequestGroup, hosts []string) safe {
 	if len(hosts) == 1 {
 		return safetext.F("%s%s", clean(hosts[0]).Cut(maxName), clean(g.Pattern).Cut(maxPath))
 	}
-	return ofHosts(clean(cmp.Or(g.Pattern, "everything else")).Cut(maxPath), hosts)
+	return ofHosts(clean(cmp.Or(g.Pattern, everythingElse)).Cut(maxPath), hosts)
 }
 
 func exceptions(g plan.RequestGroup) safe {
@@ -244,18 +305,18 @@ func change(g plan.RequestGroup, a plan.Answer, item plan.Item) safe {
 	case g.Effect == plan.ServedFirst:
 		return safetext.F("%s: %s", words, after)
 	case len(a.Differences) > 0:
-		return differences(a.Differences)
+		return limited(differences(a.Differences), "; ")
 	case item.Happened:
 		return clean("nothing differs")
 	}
 	return clean("nothing changes")
 }
 
-// differences says what differs, with values that are short.
-func differences(list []route.Difference) safe {
+// differences says what differs.
+func differences(list []route.Difference) []safe {
 	texts := make([]safe, len(list))
 	for i, d := range list {
 		texts[i] = clean(d.String()).Cut(maxChange)
 	}
-	return limited(texts, "; ")
+	return texts
 }

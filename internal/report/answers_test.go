@@ -9,13 +9,15 @@ import (
 	"trueup/internal/route"
 )
 
-// TestBriefPlanCountsClasses that it does not list: of each host. Others list them.
-func TestBriefPlanCountsClasses(t *testing.T) {
+// TestBriefPlanCountsChanges that it does not list. Others list them, with all classes that have a change in common.
+func TestBriefPlanCountsChanges(t *testing.T) {
 	a := &plan.Answers{Hostname: "h", Classes: 20, Changed: 9}
 	for i := range 8 {
 		a.Groups = append(a.Groups, plan.RequestGroup{
-			Pattern: "/" + strconv.Itoa(i), Effect: plan.Answered, Hosts: []string{"h"},
-			Answers: []plan.Answer{{Differences: []route.Difference{{What: "CORS", Before: "on", After: "off"}}}},
+			Pattern: "/" + strconv.Itoa(i), Effect: plan.Answered, Hosts: []string{"h"}, Except: []string{"/" + strconv.Itoa(i+1)},
+			Answers: []plan.Answer{{Differences: []route.Difference{
+				{What: "CORS", Before: "on", After: "off"}, {What: "level", Before: strconv.Itoa(i), After: "x"}, {What: "headers", Before: strconv.Itoa(i), After: "y"},
+			}}},
 		})
 	}
 	text := func(opts Options) string {
@@ -25,20 +27,24 @@ func TestBriefPlanCountsClasses(t *testing.T) {
 		}
 		return strings.Join(lines, "\n")
 	}
-	if got := text(Options{Brief: true}); !strings.HasPrefix(got, "requests: 9 of 20 classes change\n  /0: CORS on → off\n") || !strings.HasSuffix(got, "\n  /4: CORS on → off\n  and 3 classes; -v lists them") {
+	const head, first, own = "requests: 9 of 20 classes change\n", "  /0, /1, /2 and 5 more except /8: CORS on → off\n", "  /0 except /1, such as : level 0 → x; headers 0 → y\n"
+	if got := text(Options{Brief: true}); !strings.HasPrefix(got, head+first+own) || !strings.HasSuffix(got, "\n  and 4 more changes; -v lists them") {
+		t.Error(got)
+	}
+	if got := text(Options{}); !strings.HasPrefix(got, head+"  /0, /1, /2, /3, /4, /5, /6, /7 except /8: CORS on → off\n"+own) {
 		t.Error(got)
 	}
 	a.Groups[7].Hosts = []string{"x", "y"}
-	if got := text(Options{Brief: true}); !strings.Contains(got, "\n  h/0: CORS") || !strings.HasSuffix(got, "\n  and 4 classes; -v lists them") {
+	if got := text(Options{Brief: true}); !strings.Contains(got, "  /0, /1, /2 and 4 more of h except /7: CORS on → off\n  h/0 except ") {
 		t.Error(got)
 	}
 	a.More = 3
-	if got := text(Options{}); !strings.HasSuffix(got, "\n  /7 of x, y: CORS on → off\n  and 3 classes, too many to list") {
+	if got := text(Options{}); !strings.HasSuffix(got, "\n  /7 of x, y except /8, such as : CORS on → off; level 7 → x; headers 7 → y\n  and 3 classes, too many to list") {
 		t.Error(got)
 	}
-	a.Groups = a.Groups[:6]
-	if got := text(Options{Brief: true}); !strings.Contains(got, "/5") {
-		t.Errorf("a line for one class instead of the class: %s", got)
+	a.Groups = a.Groups[:5]
+	if got := text(Options{Brief: true}); !strings.Contains(got, "  /4 except /5, such as : level 4") {
+		t.Errorf("a line for one change instead of the change: %s", got)
 	}
 }
 
