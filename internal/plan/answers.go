@@ -110,15 +110,15 @@ func (p *Planner) sitesOf(o *manifest.Object, it *Item) (s sites, ok bool) {
 
 // answers returns what an item does to requests; nil if a new object serves none.
 func (it Item) answers(s sites, change route.Change) *Answers {
-	if it.Op == Create && len(change.Classes) == 0 {
+	hostname, changed := s.after.Facets[route.Hostname].Text, len(change.Classes)+change.More
+	switch {
+	case it.Op == Create && changed == 0:
 		return nil
-	}
-	if it.Op == Create {
-		n := len(change.Classes) + change.More
-		return &Answers{Hostname: s.after.Facets[route.Hostname].Text, Classes: n, Changed: n}
+	case it.Op == Create:
+		return &Answers{Hostname: hostname, Classes: changed, Changed: changed}
 	}
 	return &Answers{
-		Hostname: s.after.Facets[route.Hostname].Text, Classes: change.Of, Changed: len(change.Classes) + change.More, More: change.More,
+		Hostname: hostname, Classes: change.Of, Changed: changed, More: change.More,
 		Site: s.before.Differences(s.after), Unclear: change.Unclear, Groups: groupsOf(change.Classes), Unchanged: groupsOf(change.Same),
 	}
 }
@@ -132,16 +132,17 @@ func groupsOf(classes []route.Class) (groups []RequestGroup) {
 			Example: c.Example, Answers: answersOf(c),
 			Effect: [...]AnswerEffect{route.Unserved: Unserved, route.Served: ServedFirst, route.Otherwise: Answered, route.Unchanged: AsBefore}[c.Severity()],
 		}
+		if c.Host == "" { // no other has its hosts
+			groups = append(groups, g)
+			continue
+		}
 		id := mustEncode(g)
 		at, known := same[id]
-		if !known || c.Host == "" {
-			at = len(groups)
+		if !known {
+			at, same[id] = len(groups), len(groups)
 			groups = append(groups, g)
 		}
-		if c.Host != "" {
-			same[id] = at
-			groups[at].Hosts = append(groups[at].Hosts, c.Host)
-		}
+		groups[at].Hosts = append(groups[at].Hosts, c.Host)
 	}
 	return groups
 }

@@ -149,7 +149,7 @@ func (it *Item) weigh() {
 // starves reports whether a change takes the weight of a server, and no server of its upstream has any then.
 func (it *Item) starves(c Change) bool {
 	servers, _, field := inElement(c.Path)
-	if field != "weight" {
+	if field != "weight" || fmt.Sprint(c.Live) != "0" && fmt.Sprint(c.Desired) != "0" {
 		return false
 	}
 	_, name, _ := inElement(servers)

@@ -271,9 +271,14 @@ func effectOn(g plan.RequestGroup, item plan.Item) safe {
 		return texts[0]
 	}
 	for i, text := range texts {
-		texts[i] = safetext.F("if the %s wins, %s", safetext.Join(said[text], " or the "), text)
+		texts[i] = safetext.F("%s, %s", ifWins(said[text]), text)
 	}
 	return safetext.F("depends on the platform: %s", safetext.Join(texts, "; "))
+}
+
+// ifWins names the rules under which something is so.
+func ifWins(readings []safe) safe {
+	return safetext.F("if the %s wins", safetext.Join(readings, " or the "))
 }
 
 // tableOfEffects has the words of a plan, and of drift, which goes from git to live.

@@ -92,7 +92,7 @@ func classView(g plan.RequestGroup, item plan.Item) htmlClass {
 
 func answerView(a plan.Answer) (v htmlAnswer) {
 	if len(a.Readings) > 0 {
-		v.If = safetext.F("if the %s wins", safetext.Join(messages(a.Readings), " or the "))
+		v.If = ifWins(messages(a.Readings))
 	}
 	for _, d := range a.Differences {
 		what := clean(d.What).Cut(maxPath)
