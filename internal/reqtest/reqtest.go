@@ -93,8 +93,9 @@ type Result struct {
 // Run runs the tests of documents of kind.RequestTest.
 func Run(documents []*manifest.Object, opts Options) *Result {
 	result := &Result{Cases: []Case{}}
+	r := runner{opts, served.NewUnknown(served.Side{Name: served.Git, Catalog: opts.Git})}
 	for _, o := range documents {
-		result.Cases = append(result.Cases, runner{opts}.document(o)...)
+		result.Cases = append(result.Cases, r.document(o)...)
 	}
 	for _, c := range result.Cases {
 		switch c.Result {
@@ -174,7 +175,10 @@ type test struct {
 	requests int
 }
 
-type runner struct{ Options }
+type runner struct {
+	Options
+	unknown *served.Unknown
+}
 
 // document runs the tests of a document.
 func (r runner) document(o *manifest.Object) (cases []Case) {
@@ -261,7 +265,7 @@ func (r runner) check(c *Case) {
 		c.problem(err.Error())
 		return
 	case c.cdn == nil:
-		c.problem(served.UnknownHost([]served.Side{{Name: served.Git, Catalog: r.Git}}, u.Host).Error())
+		c.problem(r.unknown.Host(u.Host).Error())
 		return
 	case !t.expects && !t.sameAs:
 		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []Answer{{Value: "none"}}})

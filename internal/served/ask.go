@@ -5,10 +5,8 @@ package served
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"trueup/internal/accesslog"
-	"trueup/internal/manifest"
 	"trueup/internal/route"
 )
 
@@ -122,16 +120,17 @@ func Ask(sides []Side, urls []URL, rules []route.Reading) (Result, error) {
 		r.Sides = append(r.Sides, s.Name)
 	}
 	var wrong []error
+	unknown := NewUnknown(sides...)
 	for i, u := range urls {
 		var err error
-		if r.Requests[i], err = ask(sides, u, rules); err != nil {
+		if r.Requests[i], err = ask(sides, u, rules, unknown); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
 	return r, joined(wrong)
 }
 
-func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
+func ask(sides []Side, u URL, rules []route.Reading, unknown *Unknown) (Request, error) {
 	r := Request{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten}
 	isKnown := false
 	for _, s := range sides {
@@ -143,7 +142,7 @@ func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
 		r.Sides = append(r.Sides, find(s.Name, cdn, u, rules))
 	}
 	if !isKnown {
-		return r, u.wrong(UnknownHost(sides, u.Host))
+		return r, u.wrong(unknown.Host(u.Host))
 	}
 	r.Site = r.siteLines(u.Plain)
 	lines := r.Site
@@ -160,15 +159,6 @@ func ask(sides []Side, u URL, rules []route.Reading) (Request, error) {
 	}
 	r.Differs = slices.ContainsFunc(lines, func(l Line) bool { return l.Differs })
 	return r, nil
-}
-
-// UnknownHost is the error for a host that no CDN of the sides has. It names the nearest hostname.
-func UnknownHost(sides []Side, host string) error {
-	var known, names []string
-	for _, s := range sides {
-		known, names = append(known, s.Hostnames()...), append(names, s.Name)
-	}
-	return fmt.Errorf("no CDN in %s has the host %s%s", strings.Join(names, " or "), host, manifest.DidYouMean(host, known))
 }
 
 // groups returns the rules by what serves the request: those together under which each side serves it in one way.

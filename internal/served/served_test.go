@@ -2,6 +2,7 @@ package served
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,4 +119,43 @@ func TestWhatIsBeingDeletedServesNothing(t *testing.T) {
 	if c := FromLive(kind.Object{Kind: kind.All()[0], Host: "a.example", Terminating: true}); c != nil {
 		t.Error(c)
 	}
+}
+
+// TestUnknownHosts: the nearest hostname is searched for the first unknown hosts alone, and once for each.
+func TestUnknownHosts(t *testing.T) {
+	sides, urls := strangers(2 * maxHints)
+	unknown, hints := NewUnknown(sides...), 0
+	for _, u := range slices.Concat(urls, urls) {
+		if strings.Contains(unknown.Host(u.Host).Error(), "did you mean shop-") {
+			hints++
+		}
+	}
+	if hints != 2*maxHints || len(unknown.hints) != maxHints {
+		t.Errorf("%d hints of %d searches, want %d of %d", hints, len(unknown.hints), 2*maxHints, maxHints)
+	}
+}
+
+// BenchmarkUnknownHosts asks for as many unknown hosts as there are CDNs.
+func BenchmarkUnknownHosts(b *testing.B) {
+	for _, n := range []int{1250, 2500, 5000} {
+		b.Run(fmt.Sprint("n=", n), func(b *testing.B) {
+			sides, urls := strangers(n)
+			for b.Loop() {
+				if _, err := Ask(sides, urls, route.Readings()); err == nil {
+					b.Fatal("no error")
+				}
+			}
+		})
+	}
+}
+
+// strangers returns n CDNs, and URLs of n hosts that are like them.
+func strangers(n int) ([]Side, []URL) {
+	cdns, urls := make([]*CDN, n), make([]URL, n)
+	for i := range n {
+		cdns[i] = FromLive(kind.Object{Kind: kind.All()[0], Name: fmt.Sprint("shop-", i), Host: fmt.Sprintf("shop-%d.example.com", i), Spec: []byte("{}")})
+		host := fmt.Sprintf("shpo-%d.example.com", i)
+		urls[i] = URL{Text: "https://" + host + "/", Request: route.Request{Host: host, Path: "/"}}
+	}
+	return []Side{{Git, NewCatalog(cdns...)}}, urls
 }
