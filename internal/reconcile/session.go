@@ -164,6 +164,9 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 		// A fork's pull request may not read the ledger, and still sees the rest.
 		view, err = ledger.Unreadable(err), nil
 	}
+	if config.InCI(s.env.Getenv) && s.options.ReadOnly {
+		view.Unseen = false // runners of plans keep no seen cache: this is for apply to say
+	}
 	if s.inputs.Ledger = view; err != nil {
 		return err
 	}
