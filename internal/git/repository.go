@@ -263,16 +263,44 @@ func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, e
 	if err != nil {
 		return nil, err
 	}
+	return changesOf(out)
+}
+
+// ChangesSince returns the changes between a commit and the work tree, where a file that is not tracked is new. It
+// leaves out files that git ignores. The name of a repository that is not tracked is that of its folder.
+func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, error) {
+	out, err := r.git(ctx, "diff", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", base, "--")
+	if err != nil {
+		return nil, err
+	}
+	changes, err := changesOf(out)
+	if err != nil {
+		return nil, err
+	}
+	out, err = r.git(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":(top)")
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if name != "" {
+			changes = append(changes, Change{Name: strings.TrimSuffix(name, "/"), Is: Regular})
+		}
+	}
+	return changes, nil
+}
+
+// changesOf parses the raw format of git diff.
+func changesOf(out string) ([]Change, error) {
 	var changes []Change
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		// Like ":100644 100644 <id> <id> M".
 		entry := strings.Fields(strings.TrimPrefix(fields[i], ":"))
 		if len(entry) != 5 || !strings.HasPrefix(fields[i], ":") {
-			return nil, fmt.Errorf("git diff-tree: %q is not a change", fields[i])
+			return nil, fmt.Errorf("git diff: %q is not a change", fields[i])
 		}
 		c := Change{Name: fields[i+1], Was: kindOf(entry[0]), Is: kindOf(entry[1])}
-		c.Same = c.Was == c.Is && entry[2] == entry[3]
+		c.Same = c.Was == c.Is && c.Was != Absent && entry[2] == entry[3] // a conflict has neither
 		changes = append(changes, c)
 	}
 	return changes, nil

@@ -1,0 +1,193 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/manifest"
+	"trueup/internal/project"
+)
+
+// changed is what differs between a commit and the work tree.
+type changed struct {
+	all      bool            // a file that all projects share differs
+	projects map[string]bool // by path, those that read a file that differs
+	names    map[string]bool // from the folder of the search; one may be a folder of git's
+	removed  []string        // the paths of projects that are gone
+}
+
+func (c changed) has(p Project) bool {
+	if c.all || c.projects[p.Path] {
+		return true
+	}
+	for above := p.Path; above != "."; above = path.Dir(above) {
+		if c.names[above] { // it was a link or a file, or it is another commit of a submodule
+			return true
+		}
+	}
+	return false
+}
+
+// since compares the work tree with a commit.
+func since(ctx context.Context, ref string, f Fleet) (c changed, err error) {
+	repository, err := git.At(ctx, f.Root)
+	if err != nil {
+		return c, fmt.Errorf("%w: run trueup in a clone of the repository", err)
+	}
+	commit, err := repository.Commit(ctx, ref)
+	switch {
+	case errors.Is(err, git.ErrNoCommit) && repository.Shallow:
+		return c, errors.New("this shallow clone lacks the commit: fetch it, or check out the whole history (fetch-depth: 0, GIT_DEPTH: 0)")
+	case errors.Is(err, git.ErrNoCommit):
+		return c, errors.New("the repository has no such commit: fetch it, or name another")
+	case err != nil:
+		return c, err
+	}
+	top, folder, err := repository.Top(ctx)
+	if err != nil {
+		return c, err
+	}
+	list, err := repository.ChangesSince(ctx, commit)
+	if err != nil {
+		return c, err
+	}
+	c.projects, c.names = map[string]bool{}, map[string]bool{}
+	then := past{repository.In(top), commit, top, folder, list}
+	c.compare(f.All, then.below())
+	err = c.readPast(ctx, f.All, then)
+	return c, err
+}
+
+// compare finds the projects that read what differs.
+func (c *changed) compare(all []Project, list []git.Change) {
+	at := map[string]Project{}
+	for _, p := range all {
+		at[p.Path] = p
+	}
+	for _, change := range list {
+		c.names[change.Name] = true
+		for above := change.Name; above != "."; {
+			above = path.Dir(above)
+			if p, ok := at[above]; ok && !c.projects[above] && p.reads(change) {
+				c.projects[above] = true
+			}
+		}
+	}
+}
+
+// reads reports whether the project reads a file below its folder, before or after the change. Settings that differ
+// select the project, so those of now decide.
+func (p Project) reads(change git.Change) bool {
+	full := filepath.Join(p.Dir, filepath.FromSlash(strings.TrimPrefix(change.Name, p.Path+"/")))
+	special := func(k git.FileKind) bool { return k != git.Regular && k != git.Absent }
+	switch {
+	case p.Err != nil || special(change.Was) || special(change.Is) || p.hasLinks():
+		return true // nobody knows which files it reads
+	case full == filepath.Join(p.Dir, project.File):
+		return true
+	case slices.ContainsFunc(p.Settings.Manifests, func(name string) bool { return filepath.Join(p.Dir, name) == full }):
+		return true
+	}
+	return manifest.IsFile(change.Name) && p.Settings.Reads(p.Dir, full)
+}
+
+// hasLinks reports whether trueup.yaml or a place of manifests is behind a link.
+func (p Project) hasLinks() bool {
+	return slices.ContainsFunc(append([]string{project.File}, p.Settings.Manifests...), func(name string) bool {
+		for name = filepath.Clean(name); name != "."; name = filepath.Dir(name) {
+			if info, err := os.Lstat(filepath.Join(p.Dir, name)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// past is a commit, and what differs from it.
+type past struct {
+	repository  git.Repository // seen from its top
+	commit      string
+	top, folder string // the folder of the search starts from the top
+	changes     []git.Change
+}
+
+// below returns the changes below the folder of the search, with names that start from it.
+func (t past) below() (list []git.Change) {
+	for _, change := range t.changes {
+		name, in := change.Name, true
+		if t.folder != "." {
+			name, in = strings.CutPrefix(change.Name, t.folder+"/")
+		}
+		if in && !change.Same {
+			change.Name = name
+			list = append(list, change)
+		}
+	}
+	return list
+}
+
+// readPast reads those files of the commit that may concern more than one project: the settings of projects that are
+// gone, and what all projects share.
+func (c *changed) readPast(ctx context.Context, all []Project, then past) error {
+	gone := map[string]string{} // paths of projects, by the names of their files from the top
+	shared := map[string]bool{}
+	for _, change := range then.changes {
+		shared[change.Name] = isShared(change.Name)
+	}
+	for _, change := range then.below() {
+		at, name := path.Split(change.Name)
+		if name == project.File && change.Was != git.Absent && change.Is == git.Absent && !strings.Contains("/"+at, "/.") {
+			gone[path.Join(then.folder, change.Name)] = path.Clean(at)
+		}
+	}
+	names := func(name string) bool { _, isGone := gone[name]; return isGone || shared[name] }
+	if !slices.ContainsFunc(then.changes, func(change git.Change) bool { return names(change.Name) }) {
+		return nil
+	}
+	tree, err := then.repository.Tree(ctx, then.commit, func(name, _ string) bool { return names(name) })
+	if err != nil {
+		return err
+	}
+	for name, at := range gone {
+		if !moved(tree, name, all) {
+			c.removed = append(c.removed, at)
+		}
+	}
+	slices.Sort(c.removed)
+	for name, is := range shared {
+		was, _ := fs.ReadFile(tree, name)                                                     // it may be new
+		now, _, _ := files.Read(filepath.Join(then.top, filepath.FromSlash(name)), maxShared) // it may be gone
+		c.all = c.all || is && bytes.Contains(append(was, now...), []byte("trueup"))
+	}
+	return nil
+}
+
+// moved reports whether the project of a file that is gone is in another folder now.
+func moved(tree fs.FS, name string, all []Project) bool {
+	text, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return false // a link
+	}
+	was, err := project.Parse(text)
+	return err == nil && slices.ContainsFunc(all, func(p Project) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
+}
+
+// maxShared limits a file that all projects may share, in bytes.
+const maxShared = 1 << 20
+
+// isShared reports whether a file, from the top of the repository, defines jobs of CI. Projects read nothing outside
+// their folders, so they share only the version, flags and variables that jobs give to trueup.
+func isShared(name string) bool {
+	return name == ".gitlab-ci.yml" || strings.HasPrefix(name, ".gitlab/") ||
+		strings.HasPrefix(name, ".github/workflows/") || strings.HasPrefix(name, ".github/actions/")
+}

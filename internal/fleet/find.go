@@ -1,0 +1,100 @@
+// Package fleet finds the projects of a repository and selects among them. It makes no plan and sends nothing.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/project"
+)
+
+// Project is a folder with a trueup.yaml.
+type Project struct {
+	Path     string // from the folder of the search, with slashes; "." is that folder itself
+	Dir      string // absolute
+	Settings project.Project
+	Err      error // why trueup can't read its settings: it fails alone
+}
+
+// File returns the path of its trueup.yaml from the folder of the search.
+func (p Project) File() string { return path.Join(p.Path, project.File) }
+
+// Find returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
+// name starts with a dot, and follows no link. A folder that can't be listed is an error: it must not look empty.
+func Find(ctx context.Context, root string) ([]Project, error) {
+	var found []Project
+	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return fmt.Errorf("read folder %s: %w", files.Shown(root, name), files.WithoutPath(err))
+		case e.IsDir() && name != root && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case e.Name() == project.File && name != root:
+			found = append(found, read(root, filepath.Dir(name)))
+		}
+		return nil
+	})
+	slices.SortFunc(found, func(a, b Project) int { return strings.Compare(a.Path, b.Path) })
+	return found, err
+}
+
+func read(root, dir string) Project {
+	p := Project{Path: filepath.ToSlash(files.Shown(root, dir)), Dir: dir}
+	if p.Settings, p.Err = project.In(dir); p.Err == nil && !p.Settings.Exists() {
+		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.File())
+	}
+	if p.Err != nil { // its path is that on this machine
+		text := strings.Replace(p.Err.Error(), filepath.Join(dir, project.File), p.File(), 1)
+		p.Err = exit.With(exit.Of(p.Err), errors.New(text))
+	}
+	return p
+}
+
+// conflicts returns an error for each project within another, and for each workspace of two projects: they would undo
+// each other's changes. The projects are sorted by path.
+func conflicts(projects []Project) error {
+	at, first := map[string]bool{}, map[string]Project{}
+	for _, p := range projects {
+		at[p.Path] = true
+	}
+	var all []error
+	for _, p := range projects {
+		for above := p.Path; above != "."; {
+			if above = path.Dir(above); at[above] {
+				all = append(all, fmt.Errorf("%s: the project is within that of %s: move it beside that, or leave one out with --exclude",
+					p.File(), path.Join(above, project.File)))
+			}
+		}
+		id := p.Settings.Workspace.UUID
+		if other, taken := first[id]; taken {
+			all = append(all, fmt.Errorf("%s: %s has the same workspace: make them one project whose manifests: names both folders, or leave one out with --exclude",
+				p.workspacePlace(), other.workspacePlace()))
+		} else if id != "" {
+			first[id] = p
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return exit.With(exit.Invalid, errors.Join(all...))
+}
+
+// workspacePlace returns where the project names its workspace, as file:line.
+func (p Project) workspacePlace() string {
+	for i, line := range strings.Split(string(p.Settings.Text), "\n") {
+		if strings.Contains(line, "uuid") && strings.Contains(line, p.Settings.Workspace.UUID) {
+			return fmt.Sprintf("%s:%d", p.File(), i+1)
+		}
+	}
+	return p.File()
+}
