@@ -4,6 +4,7 @@ package exit
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"trueup/internal/diag"
@@ -63,6 +64,30 @@ func Parse(text string) int {
 		}
 	}
 	return -1
+}
+
+// worstFirst has the codes of runs that end differently: what only a person can change counts more than
+// what may be right in the next run.
+var worstFirst = [...]int{Interrupted, Auth, NeedsPerson, NotConverged, Invalid, Stale, Partial, Error, Changes, OK}
+
+// Rank returns the place of a code among those that Worst compares, 0 for the worst. An unknown code ranks as
+// Error.
+func Rank(code int) int {
+	if i := slices.Index(worstFirst[:], code); i >= 0 {
+		return i
+	}
+	return Rank(Error)
+}
+
+// Worst returns the code of a run that consists of others: the worst of theirs, OK without any.
+func Worst(codes ...int) int {
+	worst := OK
+	for _, code := range codes {
+		if Rank(code) < Rank(worst) {
+			worst = code
+		}
+	}
+	return worst
 }
 
 // CodedError is an error with an exit code.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"trueup/internal/exit"
@@ -43,5 +44,40 @@ func TestNames(t *testing.T) {
 			t.Errorf("%d is called %q, as %d is", code, name, other)
 		}
 		seen[name] = code
+	}
+}
+
+// TestWorst: every code has its own rank, and the worst of some does not depend on their order.
+func TestWorst(t *testing.T) {
+	ranks := map[int]int{}
+	for _, code := range exit.Codes() {
+		if other, twice := ranks[exit.Rank(code.Number)]; twice {
+			t.Errorf("%d ranks as %d does", code.Number, other)
+		}
+		ranks[exit.Rank(code.Number)] = code.Number
+	}
+	for _, tt := range []struct {
+		codes []int
+		want  int
+	}{
+		{nil, 0},
+		{[]int{0, 0}, 0},
+		{[]int{0, 2}, 2},
+		{[]int{2, 1}, 1},
+		{[]int{1, 5, 2}, 5},
+		{[]int{5, 3}, 3},
+		{[]int{3, 4, 1}, 4},
+		{[]int{4, 7}, 7},
+		{[]int{7, 6, 5}, 6},
+		{[]int{6, 8}, 8},
+		{[]int{8, 130, 0}, 130},
+		{[]int{77, 2}, 77},
+		{[]int{77, 5}, 5},
+	} {
+		back := slices.Clone(tt.codes)
+		slices.Reverse(back)
+		if got, other := exit.Worst(tt.codes...), exit.Worst(back...); got != tt.want || other != tt.want {
+			t.Errorf("%v: %d and %d, want %d", tt.codes, got, other, tt.want)
+		}
 	}
 }

@@ -65,6 +65,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
+		Project:  &Origin{Path: s, Workspace: s, Commit: s, Tool: s, Shard: n, Shards: n},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &reqtest.Result{Passed: n, Failed: 1, Cases: []reqtest.Case{{
 			Name: s, URL: s, File: s, Result: reqtest.Failed, Why: s, Failures: []reqtest.Failure{{

@@ -36,6 +36,8 @@ type Document struct {
 	Messages []string `json:"messages,omitempty"`
 	// Errors stopped the run.
 	Errors []string `json:"errors"`
+	// Project is set in a result of one of many projects.
+	Project *Origin `json:"project,omitempty"`
 	// Annotations are findings that Text and Data have in their own words. Code hosts and test reports show them.
 	Annotations diag.List `json:"-"`
 	// Data replaces the Document in JSON, and Text writes the same for a person. Commands
