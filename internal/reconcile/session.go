@@ -118,7 +118,7 @@ func (s *Session) DoubtWorkspace() string {
 	if !config.InCI(s.env.Getenv) || s.Platform.Pin != "" || !s.planner.WorkspaceUnproven() {
 		return ""
 	}
-	return fmt.Sprintf("nothing shows that workspace %s exists: set %s to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE)",
+	return fmt.Sprintf("nothing shows that workspace %s exists: set %s to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE or the input workspace)",
 		s.Platform.Workspace.UUID, config.WorkspacePin)
 }
 

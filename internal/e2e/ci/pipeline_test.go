@@ -34,14 +34,16 @@ type pipeline struct {
 	machine     harness.Machine
 	// vars are those of every job, and scoped those of the environment trueup.
 	vars, scoped map[string]string
+	// inputs are those of the caller that a script chooses.
+	inputs map[string]string
 }
 
 // cmdPipeline runs the template as its host would:
 //
 //	pipeline SOURCE [NAME=VALUE…]
 //
-// SOURCE is merge_request_event, push or schedule; a value is of a variable, and
-// that of CI_COMMIT_SHA may be any name of a commit. The branch change is to be
+// SOURCE is merge_request_event, push or schedule; a value is of a variable, or of
+// an input if the name is in lower case. That of CI_COMMIT_SHA may be any name of a commit. The branch change is to be
 // merged into main, and the remote is remote.git. The variables of the script are
 // those of the environment trueup, and protected; what is named READ is of every job,
 // and has the value of its namesake.
@@ -49,7 +51,7 @@ func cmdPipeline(s *harness.Script, args []string) error {
 	if len(args) == 0 {
 		return harness.ErrUsage
 	}
-	p := &pipeline{s: s, host: s.Value(harness.CodeHostKey{}).(*harness.CodeHost), source: args[0]}
+	p := &pipeline{s: s, host: s.Value(harness.CodeHostKey{}).(*harness.CodeHost), source: args[0], inputs: map[string]string{"directory": "."}}
 	p.host.Run++
 	p.dir = s.MkAbs(fmt.Sprintf(".pipelines/%d", p.host.Run))
 	var err error
@@ -61,7 +63,11 @@ func cmdPipeline(s *harness.Script, args []string) error {
 	}
 	for _, a := range args[1:] {
 		name, value, _ := strings.Cut(a, "=")
-		p.vars[name] = value
+		if name == strings.ToLower(name) {
+			p.inputs[name] = value
+		} else {
+			p.vars[name] = value
+		}
 	}
 	return errors.Join(p.prepare(), p.run(), p.machine.Check())
 }
@@ -126,13 +132,17 @@ func (p *pipeline) prepare() error {
 	if err != nil {
 		return err
 	}
+	var inputs []string
+	for name, value := range p.inputs {
+		inputs = append(inputs, fmt.Sprintf("%s: %q", name, value))
+	}
 	scoped := map[string]any{}
 	for name, value := range p.scoped {
 		scoped[name] = map[string]any{"values": map[string]string{"trueup": value}}
 	}
 	variables, err := yaml.Marshal(scoped)
 	return errors.Join(err, os.WriteFile(p.dir+".variables.yml", variables, 0o600), os.WriteFile(filepath.Join(p.dir, ".gitlab-ci.yml"),
-		[]byte(strings.NewReplacer("OWNER", "tools", "COMMIT", commit).Replace(string(caller))), 0o600))
+		[]byte(strings.NewReplacer("OWNER", "tools", "COMMIT", commit, `directory: "."`, strings.Join(inputs, ", ")).Replace(string(caller))), 0o600))
 }
 
 // hostTrueup makes the project that hosts trueup, and returns the commit of it.

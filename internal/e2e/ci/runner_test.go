@@ -185,7 +185,7 @@ func (r *runner) writeCaller(name string) error {
 // inputs are those of the caller, and of the script.
 func (r *runner) inputs(with map[string]any) map[string]any {
 	with["trueup-repository"], with["trueup-commit"] = "acme/trueup", trueupCommit
-	for _, name := range []string{"directory", "drift", "expect", "environment"} {
+	for _, name := range []string{"directory", "drift", "expect", "environment", "workspace"} {
 		if value, found := r.given[name]; found {
 			with[name] = value
 		}
