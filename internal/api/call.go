@@ -161,9 +161,11 @@ func (a *answer) close() {
 // send makes one attempt, and calls use with the answer, whatever its status.
 func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
 	c.requests++
-	if err := r.admit(ctx, c, attempt); err != nil {
+	leave, err := r.enter(ctx, c, attempt)
+	if err != nil {
 		return err
 	}
+	defer leave()
 	if err := c.authorise(ctx); err != nil {
 		return err
 	}

@@ -33,19 +33,21 @@ type Reader struct {
 	// patience is how many consecutive reads of an area may end in a server error before the Reader starts no new
 	// ones. A Client has no limit: its caller counts failures (docs/design.md C3).
 	patience int
+	// budget limits the reads at once; nil for a Client, whose reads follow its writes.
+	budget *Budget
 }
 
 // NewReader returns a Reader that connects when it is first used.
 func NewReader(cfg Config) *Reader {
 	r := newReader(cfg, true)
-	r.patience = 5
+	r.patience, r.budget = 5, r.cfg.Budget
 	return r
 }
 
 func newReader(cfg Config, http2 bool) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: map[kind.Area]*gate{}, patience: math.MaxInt}
 	for _, area := range kind.Areas() {
-		r.gates[area] = &gate{end: func() {}}
+		r.gates[area] = newGate(r.cfg.Budget.pausesOf(area))
 	}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
@@ -161,16 +163,7 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg Config) *Client {
 	r := newReader(cfg, false)
-	perSecond := rate.Inf
-	for _, e := range r.cfg.Endpoints {
-		if e.Base != nil && !IsLoopback(e.Base) {
-			perSecond = rate.Limit(r.cfg.WritesPerSecond)
-		}
-	}
-	return &Client{
-		Reader: r, writes: newHTTP(r.transport),
-		limit: rate.NewLimiter(perSecond, max(1, int(r.cfg.WritesPerSecond))),
-	}
+	return &Client{Reader: r, writes: newHTTP(r.transport), limit: r.cfg.limiter()}
 }
 
 // Turn waits until the rate limit and the platform's pauses allow the next write of a

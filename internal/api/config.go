@@ -34,6 +34,7 @@ type Config struct {
 	// WritesPerSecond is the rate of Turns, default 5 (docs/design.md 0.15). There is
 	// no limit if all endpoints are on loopback.
 	WritesPerSecond float64
+	Budget          *Budget   // shared with the clients of other runs, instead of WritesPerSecond; nil means alone
 	Duplicate       Duplicate // how the platform rejects a send-once request whose name exists
 	Parallelism     int       // how many idle connections to keep; default 4
 	UserAgent       string
@@ -97,7 +98,7 @@ func (c Config) withDefaults() Config {
 	c.Retry.Max = cmp.Or(c.Retry.Max, 20*time.Second)
 	c.Retry.MaxRetryAfter = cmp.Or(c.Retry.MaxRetryAfter, 15*time.Minute)
 	c.Retry.Second = cmp.Or(c.Retry.Second, time.Second)
-	c.WritesPerSecond = cmp.Or(c.WritesPerSecond, 5)
+	c.WritesPerSecond = cmp.Or(c.WritesPerSecond, usualWrites)
 	c.Parallelism = cmp.Or(c.Parallelism, 4)
 	c.Listed = cmp.Or(c.Listed, new(Listed))
 	c.UserAgent = cmp.Or(c.UserAgent, "trueup")

@@ -13,10 +13,14 @@ import (
 
 // gate decides when requests of one area may be sent (docs/design.md C3 and C4).
 type gate struct {
-	mu    sync.Mutex
-	state gateState
-	end   context.CancelFunc // ends the pause early, so that those who wait look again
+	pauses *pauses
+	mu     sync.Mutex
+	state  gateState
+	// refused is closed when the token was rejected, so that those who wait look again.
+	refused chan struct{}
 }
+
+func newGate(p *pauses) *gate { return &gate{pauses: p, refused: make(chan struct{})} }
 
 // gateState is what the answers of an area have shown.
 type gateState struct {
@@ -34,27 +38,11 @@ type gateState struct {
 func (g *gate) look() gateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if s := &g.state; s.pause != nil && (s.refused != nil || s.pause.Err() != nil) {
-		s.pause = nil
+	s := g.state
+	if s.refused == nil {
+		s.pause, s.waited = g.pauses.current()
 	}
-	return g.state
-}
-
-// hold starts a pause, unless the current one ends later. It returns when the pause
-// ends, and whether there was none before.
-func (g *gate) hold(asked time.Duration, waited bool) (until string, first bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	pause, end := context.WithTimeout(context.Background(), asked)
-	was := g.state.pause
-	first = was == nil || was.Err() != nil
-	if !first && deadline(pause).Before(deadline(was)) {
-		end()
-		return stamp(was), false
-	}
-	g.end()
-	g.state.pause, g.state.waited, g.end = pause, waited, end
-	return stamp(pause), first
+	return s
 }
 
 func deadline(pause context.Context) time.Time {
@@ -73,7 +61,7 @@ func (g *gate) note(c *call, e *Error) {
 		g.state.failures, g.state.last = 0, nil
 	case e.Status == http.StatusUnauthorized && g.state.refused == nil:
 		g.state.refused = e
-		g.end()
+		close(g.refused)
 	case e.Status >= http.StatusInternalServerError && !isWrite(c.verb):
 		g.state.failures++
 		g.state.last = e
@@ -88,7 +76,7 @@ func (r *Reader) applyAnswer(c *call, e *Error) {
 	switch {
 	case e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable:
 	case asked > 0:
-		until, first := g.hold(asked, waited)
+		until, first := g.pauses.hold(asked, waited)
 		if first && waited && r.cfg.Warn != nil {
 			// The run would otherwise be silent for so long.
 			r.cfg.Warn(Warning{
@@ -97,7 +85,7 @@ func (r *Reader) applyAnswer(c *call, e *Error) {
 			})
 		}
 	case e.Status == http.StatusTooManyRequests:
-		g.hold(newBackOff(r.cfg.Retry).NextBackOff(), true)
+		g.pauses.hold(newBackOff(r.cfg.Retry).NextBackOff(), true)
 	}
 }
 
@@ -128,9 +116,28 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 	return r.await(ctx, c)
 }
 
+// enter waits until an attempt may be sent, and returns what to call after its answer. The wait for other reads may be
+// long enough for a new pause.
+func (r *Reader) enter(ctx context.Context, c *call, attempt int) (leave func(), err error) {
+	for {
+		if err := r.admit(ctx, c, attempt); err != nil || r.budget == nil {
+			return func() {}, err
+		}
+		leave, err := r.budget.slot(ctx)
+		if err != nil {
+			return nil, c.errorf(Unsent, "waiting for other reads: %w", err)
+		}
+		if pause, _ := r.gates[c.kind.Area].pauses.current(); pause == nil {
+			return leave, nil
+		}
+		leave()
+	}
+}
+
 // await waits for the end of the area's pause and then a random time, unless the token is rejected meanwhile.
 func (r *Reader) await(ctx context.Context, c *call) error {
 	limit, bounded := ctx.Deadline()
+	refused := r.gates[c.kind.Area].refused
 	for {
 		s, err := r.look(c)
 		switch {
@@ -141,7 +148,7 @@ func (r *Reader) await(ctx context.Context, c *call) error {
 		case bounded && limit.Before(deadline(s.pause)):
 			return c.paused(s.pause, ", which is after the run's time limit, "+stamp(ctx))
 		}
-		if cause := sleep(ctx, s.pause, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
+		if cause := sleep(ctx, s.pause, refused, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
 			e := c.paused(s.pause, ": "+cause.Error())
 			e.err = cause
 			return e
@@ -149,11 +156,12 @@ func (r *Reader) await(ctx context.Context, c *call) error {
 	}
 }
 
-// sleep waits for the end of a pause, then for a time, or until ctx ends.
-func sleep(ctx, pause context.Context, longer time.Duration) error {
+// sleep waits for the end of a pause, or for a token that is refused, then for a time, or until ctx ends.
+func sleep(ctx, pause context.Context, refused <-chan struct{}, longer time.Duration) error {
 	select {
 	case <-ctx.Done():
 	case <-pause.Done():
+	case <-refused:
 	}
 	select {
 	case <-ctx.Done():
