@@ -154,8 +154,8 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	if g.Workspace == here.UUID && name == here.Name {
 		return nil
 	}
-	p := problem("a ledger belongs to one workspace: name another store for this one, such as git:refs/trueup/ledger-NAME, or "+fixProject,
-		"ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", g.LedgerID, name, g.Workspace, here.Name, here.UUID)
+	p := problem("correct the name and UUID in trueup.yaml. If they are right, name a ledger for that workspace, such as git:refs/trueup/ledger-NAME",
+		"ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", l.cfg.Store, name, g.Workspace, here.Name, here.UUID)
 	p.Elsewhere = true
 	return p
 }
