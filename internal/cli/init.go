@@ -206,7 +206,7 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 	if !a.env.StdinIsTTY {
 		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --yes")
 	}
-	writeLines(report.NewLines(a.env.Stderr), doc.Messages)
+	writeLines(a.stderr(), doc.Messages)
 	return report.Document{}, a.wantYes("nothing was written", "\nType yes to do this [no]: ")
 }
 

@@ -10,7 +10,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/project"
-	"trueup/internal/report"
 	"trueup/internal/sandbox"
 	"trueup/internal/scaffold"
 )
@@ -136,7 +135,7 @@ func (a *app) settle(yes bool, value *string, q question) error {
 	if *value != "" || !a.env.StdinIsTTY {
 		return nil
 	}
-	writeLines(report.NewLines(a.env.Stderr), strings.Split("\n"+q.about, "\n"))
+	writeLines(a.stderr(), strings.Split("\n"+q.about, "\n"))
 	shown := " (no default)"
 	if q.proposed != "" {
 		shown = " [" + q.proposed + "]"

@@ -153,6 +153,20 @@ func TestBar(t *testing.T) {
 	})
 }
 
+// TestStandardErrorBreaksBetweenWords: messages and questions fit a terminal.
+func TestStandardErrorBreaksBetweenWords(t *testing.T) {
+	a, s := atTerminal(nil)
+	a.env.StderrWidth, a.global.logFormat = func() int { return 45 }, "text"
+	a.env.Stdin = strings.NewReader("yes\n")
+	a.log(slog.LevelWarn, "the clocks of this machine and the platform differ")
+	if _, err := a.ask("Apply to workspace %s of the sandbox? Type yes: ", "acme"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.all(), "warning: the clocks of this machine and the\n    platform differ\nApply to workspace acme of the sandbox? Type\n    yes: "; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestLatelyCounts: what was quick long ago does not shorten the time left.
 func TestLatelyCounts(t *testing.T) {
 	inBubble(t, "rate", func(t *testing.T) {

@@ -72,9 +72,18 @@ func (in *input) Read(p []byte) (int, error) {
 	}
 }
 
+// stderr returns the lines of standard error.
+func (a *app) stderr() report.Lines {
+	out := report.NewLines(a.env.Stderr)
+	if a.env.StderrWidth != nil {
+		out = out.Within(a.env.StderrWidth())
+	}
+	return out
+}
+
 // ask asks a question on standard error and returns the answer. It formats as report.Lines does.
 func (a *app) ask(format string, args ...any) (string, error) {
-	if err := report.NewLines(a.env.Stderr).Printf(format, args...); err != nil {
+	if err := a.stderr().Printf(format, args...); err != nil {
 		return "", fmt.Errorf("ask: %w", err)
 	}
 	if a.answers == nil {
@@ -111,7 +120,7 @@ func (a *app) log(level slog.Level, text string) {
 // has attrs instead.
 func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
 	a.noBar()
-	out := report.NewLines(a.env.Stderr)
+	out := a.stderr()
 	if a.global.logFormat == "json" {
 		var line bytes.Buffer
 		record := slog.NewRecord(a.env.Now(), level, text, 0)
@@ -132,7 +141,7 @@ func (a *app) rescue(record []byte) {
 	a.logging.Lock()
 	defer a.logging.Unlock()
 	a.noBar()
-	_ = report.NewLines(a.env.Stderr).JSONLine(ledger.RescuePrefix, record)
+	_ = a.stderr().JSONLine(ledger.RescuePrefix, record)
 }
 
 // trace shows a request and the headers of its answer (-v), and never a body.
@@ -260,7 +269,7 @@ func (p *phase) tell() {
 		every = barEvery
 		if columns := a.env.StderrWidth(); columns > 0 {
 			a.bar = true
-			_ = report.NewLines(a.env.Stderr).Bar(p.at(now), columns-1)
+			_ = a.stderr().Bar(p.at(now), columns-1)
 		}
 	} else {
 		a.line(slog.LevelInfo, p.at(now).String(), nil)
@@ -284,7 +293,7 @@ func (p *phase) at(now time.Time) report.Progress {
 // noBar removes the bar from the last line of the terminal. The caller holds logging.
 func (a *app) noBar() {
 	if a.bar {
-		_ = report.NewLines(a.env.Stderr).NoBar()
+		_ = a.stderr().NoBar()
 		a.bar = false
 	}
 }

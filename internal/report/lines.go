@@ -28,6 +28,12 @@ type Lines struct {
 // NewLines returns Lines for w, which may be a terminal.
 func NewLines(w io.Writer) Lines { return Lines{w: w} }
 
+// Within returns l for a terminal of that many columns; 0 is unknown.
+func (l Lines) Within(columns int) Lines {
+	l.width = columns
+	return l
+}
+
 // Piped returns l for a pipe or a file: Source then writes bytes unchanged.
 func (l Lines) Piped() Lines {
 	l.piped = true
@@ -42,12 +48,18 @@ func (l Lines) Printf(format string, args ...any) error {
 	if l.width == 0 {
 		return l.write(text)
 	}
-	p := newPrinter(l.w, Options{Width: l.width})
+	var b bytes.Buffer
+	p := newPrinter(&b, Options{Width: l.width})
 	for line := range strings.Lines(text) {
 		p.wrap = !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "#")
 		p.wrapped(indent, span{clean(strings.TrimSuffix(line, "\n")), plain})
 	}
-	return p.flush()
+	_ = p.flush() // a Buffer takes everything
+	lines := b.String()
+	if !strings.HasSuffix(text, "\n") { // a question: the printer ended its line, and cut its last space
+		lines = strings.TrimSuffix(lines, "\n") + text[len(strings.TrimRight(text, " ")):]
+	}
+	return l.raw(lines)
 }
 
 // Text writes several lines.

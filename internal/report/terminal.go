@@ -76,11 +76,10 @@ func ownLines(doc Document) []safe {
 // commandText returns the output of a command without a plan.
 func commandText(doc Document, opts Options) []byte {
 	var b bytes.Buffer
-	out := NewLines(&b)
+	out := NewLines(&b).Within(opts.Width)
 	if opts.Width == 0 {
 		out = out.Piped()
 	}
-	out.width = opts.Width
 	if doc.Text != nil {
 		doc.Text(out, opts)
 	}

@@ -19,6 +19,11 @@ func TestTheTextOfCommandsBreaksBetweenWords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, destination := range []string{"Delete", "Delete 12 snapshots and apply the rest"} {
+		if err := out.Printf("\n%s to %s? Type yes: ", destination, "acme (5a1d0c7e-3b52)"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	const want = `Left out, because the schema does not
     know them:
     upstreams[].hc2.downThreshold.
@@ -27,7 +32,11 @@ keep it in git with
     undo it
 # Every six hours: finishes what a dead run left, and reports drift.
   id: 7c0e2f5b-0d0a-4a53-9a0c-9b6f2f1f3a77 # of the ledger
-`
+
+Delete to acme (5a1d0c7e-3b52)? Type
+    yes: 
+Delete 12 snapshots and apply the rest
+    to acme (5a1d0c7e-3b52)? Type yes: `
 	if b.String() != want {
 		t.Errorf("got\n%s", b.String())
 	}
