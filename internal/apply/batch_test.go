@@ -109,7 +109,13 @@ func TestAnInterruptedBatchGivesBack(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.options.Parallelism = 2
-	res := s.at("claim Purge/rel-02", 1, cancel).apply(ctx, nil)
+	claims := 0
+	second := func() { // the two claims come in any order
+		if claims++; claims == 2 {
+			cancel()
+		}
+	}
+	res := s.at("claim Purge/rel-02", 1, second).at("take over Purge/rel-03", 1, second).apply(ctx, nil)
 	s.ends(res, "Purge/rel-00", apply.Done, apply.OK)
 	s.ends(res, "Purge/rel-01", apply.Done, apply.OK)
 	s.ends(res, "Purge/rel-02", apply.Skipped, apply.Interrupted)
