@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -215,6 +218,34 @@ func TestOpenBucket(t *testing.T) {
 				t.Errorf("the error tells the secret: %v", err)
 			}
 		})
+	}
+}
+
+// TestBucketOnLocalhost: a bucket's own name there is this machine, whatever DNS and the proxy say of it.
+func TestBucketOnLocalhost(t *testing.T) {
+	// Go reads the proxy once in a process.
+	if proxy := "http://127.0.0.1:1"; os.Getenv("HTTP_PROXY") != proxy {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestBucketOnLocalhost$")
+		cmd.Env = append(os.Environ(), "HTTP_PROXY="+proxy, "NO_PROXY=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		t.Error("DNS was asked")
+		return nil, errors.New("no DNS here")
+	}}
+	f := newFakeBucket(t)
+	u, err := url.Parse(f.URL)
+	must(t, err)
+	for _, host := range []string{"localhost", "s3.localhost"} {
+		t.Setenv("AWS_ENDPOINT_URL_S3", "http://"+host+":"+u.Port())
+		s := quickBucket(t, "s3://"+fakeName+"/x")
+		must(t, create(t.Context(), s, "log/"+host, nil))
+	}
+	if f.objects["x/log/localhost"] == nil || f.objects["x/log/s3.localhost"] == nil {
+		t.Errorf("the bucket has %v after %v", f.objects, f.calls)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // fakeBucket is as much of a server of the S3 protocol as the store uses: one
-// bucket, path style, conditional PUT, GET, DELETE, and listings in pages.
+// bucket, conditional PUT, GET, DELETE, and listings in pages.
 type fakeBucket struct {
 	URL string
 
@@ -76,6 +76,9 @@ func quickBucket(t testing.TB, where string) *Bucket {
 
 func (f *fakeBucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key, ok := strings.CutPrefix(r.URL.Path, "/"+fakeName)
+	if strings.HasPrefix(r.Host, fakeName+".") {
+		key, ok = r.URL.Path, true
+	}
 	key = strings.TrimPrefix(key, "/")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

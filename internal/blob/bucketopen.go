@@ -23,6 +23,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/smithy-go/logging"
+
+	"trueup/internal/api"
 )
 
 // parallel is how many idle connections to keep.
@@ -135,6 +137,14 @@ func loadConfig(ctx context.Context, at place) (aws.Config, error) {
 		config.WithLogger(logging.Nop{}),
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 			t.MaxIdleConnsPerHost = parallel
+			// A bucket's name below localhost is this machine, too.
+			t.DialContext = api.Dial
+			t.Proxy = func(r *http.Request) (*url.URL, error) {
+				if api.IsLoopback(r.URL) {
+					return nil, nil
+				}
+				return http.ProxyFromEnvironment(r)
+			}
 		})),
 	}
 	if at.region != "" {
@@ -228,8 +238,7 @@ func parseEndpoint(endpoint string) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("the bucket's endpoint is not of the form https://HOST")
 	}
-	ip, _ := netip.ParseAddr(u.Hostname())
-	if u.Scheme == "http" && u.Hostname() != "localhost" && !ip.IsLoopback() {
+	if u.Scheme == "http" && !api.IsLoopback(u) {
 		return nil, errors.New("the bucket's endpoint does not use https, which would expose the credentials")
 	}
 	return u, nil
