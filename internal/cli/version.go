@@ -3,8 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"runtime/debug"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +30,7 @@ type build struct {
 func newVersion(a *app) *cobra.Command {
 	return a.command("version", func(context.Context, []string) (report.Document, error) {
 		info, _ := debug.ReadBuildInfo()
-		b := buildOf(info)
+		b := buildOf(info, archived)
 		return report.Document{Messages: []string{b.String()}, Data: b}, nil
 	})
 }
@@ -43,14 +46,24 @@ func (a *app) helpOrVersion(root *cobra.Command) {
 	}
 }
 
-// buildOf reads what Go left in the program, which may be nil.
-func buildOf(info *debug.BuildInfo) build {
+// archived has the commit and its time in seconds where git made an archive of the source (.gitattributes), and
+// a format elsewhere.
+//
+//go:embed commit.txt
+var archived string
+
+// buildOf reads what Go left in the program, which may be nil. Go knows no commit where the source was an archive.
+func buildOf(info *debug.BuildInfo, archived string) build {
 	if info == nil {
 		info = &debug.BuildInfo{}
 	}
 	settings := make(map[string]string, len(info.Settings))
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
+	}
+	commit, at, _ := strings.Cut(strings.TrimSpace(archived), " ")
+	if seconds, err := strconv.ParseInt(at, 10, 64); err == nil && settings["vcs.revision"] == "" {
+		settings["vcs.revision"], settings["vcs.time"] = commit, time.Unix(seconds, 0).UTC().Format(time.RFC3339)
 	}
 	return build{
 		Format: "trueup.version/v1", Version: cmp.Or(info.Main.Version, "(devel)"),
@@ -74,7 +87,7 @@ func (b build) String() string {
 // toolName returns the program and its version, as plans and records name it.
 func toolName() string {
 	info, _ := debug.ReadBuildInfo()
-	return "trueup " + buildOf(info).Version
+	return "trueup " + buildOf(info, archived).Version
 }
 
 func userAgent() string { return strings.ReplaceAll(toolName(), " ", "/") }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -197,5 +198,36 @@ func TestInstallFindsReleases(t *testing.T) {
 	said, _, err := i.run("TRUEUP_DOWNLOAD=")
 	if want := "can't download " + i.mirror.URL + "/tools/trueup/releases/download/" + releasedArchive; err != nil || !strings.Contains(said, want) || strings.Contains(said, "secret") {
 		t.Errorf("%v: %s", err, said)
+	}
+}
+
+// TestArchiveSaysItsCommit: hosts make archives of actions by git archive. Without .git, Go can't tell the commit.
+func TestArchiveSaysItsCommit(t *testing.T) {
+	t.Parallel()
+	harness.ReadText(t, ".gitattributes") // so that go test's cache knows it
+	root, dir := harness.FromRoot(t, "."), t.TempDir()
+	run := func(name string, args ...string) string {
+		cmd := exec.Command(name, args...)
+		cmd.Env = append(os.Environ(), "GOFLAGS=", "GIT_DIR="+filepath.Join(dir, "git"), "GIT_WORK_TREE="+root, "GIT_COMMITTER_DATE=2026-11-27T04:05:06+0530")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v: %s", name, args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("git", "init", "-q")
+	run("git", "-C", root, "add", ".gitattributes", "internal/cli")
+	run("git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "source")
+	run("git", "archive", "-o", filepath.Join(dir, "action.tar"), "HEAD")
+	run("tar", "-xf", filepath.Join(dir, "action.tar"), "-C", dir)
+	file := filepath.Join("internal", "cli", "commit.txt")
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, file): filepath.Join(dir, file)}})
+	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	run("go", "build", "-C", root, "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"), "-o", filepath.Join(dir, "trueup"), ".")
+	want := "trueup (devel), commit " + run("git", "rev-parse", "HEAD")[:12] + " of 2026-11-26T22:35:06Z, go"
+	if said := run(filepath.Join(dir, "trueup"), "version"); !strings.HasPrefix(said, want) {
+		t.Errorf("it says %s, want %s", said, want)
 	}
 }
