@@ -133,12 +133,13 @@ func (c *Client) viewer(ctx context.Context) (string, error) {
 	}
 	var answer struct {
 		Username string // of GitLab
+		Login    string // of Gitea
 		Data     struct{ Viewer struct{ Login string } }
 	}
 	if _, err := c.call(ctx, c.host.viewer, &answer); err != nil && isTemporary(ctx, err) {
 		return "", fmt.Errorf("ask whom the token belongs to: %w", err)
 	}
-	c.author = cmp.Or(answer.Data.Viewer.Login, answer.Username)
+	c.author = cmp.Or(answer.Data.Viewer.Login, answer.Login, answer.Username)
 	return c.author, nil
 }
 

@@ -19,7 +19,7 @@ import (
 	"trueup/internal/api"
 )
 
-// codeHost is what differs between the APIs of GitHub and GitLab.
+// codeHost is what differs between the APIs of GitHub, with which those of Gitea and Forgejo agree, and GitLab.
 type codeHost struct {
 	viewer request // asks for the user of the token
 	// pull and pullName are the address and the name of a pull request, without its number.
@@ -43,13 +43,9 @@ func newGitHub(base *url.URL, repository string) (codeHost, error) {
 	if !ok || !isName(owner) || !isName(name) {
 		return codeHost{}, fmt.Errorf("the repository is %q: write OWNER/NAME", repository)
 	}
-	// A company's own server has REST at /api/v3 and GraphQL at /api/graphql. REST does not name the user
-	// to the token of a workflow.
-	graphql := *base
-	graphql.Path = strings.TrimSuffix(base.Path, "/v3") + "/graphql"
 	at := base.String() + "/repos/" + repository
 	return codeHost{
-		viewer: request{http.MethodPost, graphql.String(), map[string]string{"query": "{viewer{login}}"}},
+		viewer: gitHubViewer(*base),
 		pull:   at + "/pulls/", pullName: "pull request ",
 		comments: func(pull int) store {
 			return store{
@@ -63,6 +59,17 @@ func newGitHub(base *url.URL, repository string) (codeHost, error) {
 			method: http.MethodPatch, bodyField: "body", closing: map[string]string{"state": "closed"},
 		},
 	}, nil
+}
+
+// gitHubViewer returns the request for the user of a token. GitHub's REST does not name it to the token of a
+// workflow; Gitea and Forgejo, whose API is at /api/v1, have REST only. A company's own GitHub has REST at /api/v3
+// and GraphQL at /api/graphql.
+func gitHubViewer(base url.URL) request {
+	if strings.HasSuffix(base.Path, "/api/v1") {
+		return request{method: http.MethodGet, address: base.String() + "/user"}
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/v3") + "/graphql"
+	return request{http.MethodPost, base.String(), map[string]string{"query": "{viewer{login}}"}}
 }
 
 func newGitLab(base *url.URL, project string) (codeHost, error) {

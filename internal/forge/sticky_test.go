@@ -39,6 +39,7 @@ func places() []place {
 	return []place{
 		{Context{Host: GitHub, Repository: "acme/site"}, "", "github-actions[bot]"},
 		{Context{Host: GitHub, Repository: "acme/site"}, "/api/v3", "trueup-app[bot]"},
+		{Context{Host: GitHub, Repository: "acme/site"}, "/api/v1", "gitea-actions"},
 		{Context{Host: GitLab, Repository: "acme/web/site.de"}, "/api/v4", "project_7_bot"},
 	}
 }

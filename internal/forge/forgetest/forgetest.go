@@ -1,5 +1,5 @@
 // Package forgetest is a stand-in for a code host in tests: comments, issues and
-// users of GitHub's and GitLab's public APIs as their documents show them, with
+// users of GitHub's, Gitea's and GitLab's public APIs as their documents show them, with
 // pages, tokens and faults; it imports none of ours, and no client of theirs.
 package forgetest
 
@@ -76,6 +76,7 @@ func New() *Host {
 	}
 	h.likeGitHub("")
 	h.likeGitHub("/api/v3")
+	h.likeGitea("/api/v1")
 	h.likeGitLab("/api/v4")
 	return h
 }

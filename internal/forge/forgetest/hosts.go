@@ -34,6 +34,22 @@ func (h *Host) likeGitHub(at string) {
 		}
 		return ok(map[string]any{"data": map[string]any{"viewer": map[string]any{"login": c.who.login}}})
 	})
+	h.serveGitHub(at)
+}
+
+// likeGitea answers as docs.gitea.com documents its API, which is GitHub's but for the user of a token.
+func (h *Host) likeGitea(at string) {
+	h.handle("GET "+at+"/user", false, func(c call) answer {
+		if c.who.silent {
+			return refused(http.StatusForbidden, "token does not have at least one of required scope(s)")
+		}
+		return ok(map[string]any{"login": c.who.login})
+	})
+	h.serveGitHub(at)
+}
+
+// serveGitHub answers about comments, issues and pull requests.
+func (h *Host) serveGitHub(at string) {
 	repository := at + "/repos/{owner}/{name}"
 	show := func(n *Note, address string) map[string]any {
 		return map[string]any{"user": map[string]any{"login": n.Author}, "html_url": fmt.Sprintf("https://github.example/"+address, n.ID)}
