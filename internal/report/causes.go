@@ -67,8 +67,11 @@ func since(c *plan.Commit, opts Options) safe {
 }
 
 // commit names a commit as its author did, and says when that was: for files the day, because they are
-// read later.
+// read later. Without a time it has only the ID.
 func commit(c plan.Commit, opts Options) safe {
+	if c.Time.IsZero() {
+		return short(c.ID)
+	}
 	when := clean(c.Time.UTC().Format(time.DateOnly))
 	if !opts.Now.IsZero() {
 		when = ago(opts.Now.Sub(c.Time))

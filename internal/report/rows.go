@@ -231,13 +231,19 @@ func visible(c merge.Class, opts Options) bool {
 // itemRows returns the rows of an item that opts make visible. What is served no longer comes first.
 func itemRows(item plan.Item, opts Options) []row {
 	var rows []row
-	lost := lossesOf(item)
-	for _, l := range linesOfItem(item) {
-		if isLine(l, lost, opts) {
-			rows = append(rows, lineRow(item, l, opts))
+	lost, said := lossesOf(item), map[string]bool{}
+	lines := slices.DeleteFunc(linesOfItem(item), func(l plan.Line) bool { return !isLine(l, lost, opts) })
+	slices.SortStableFunc(lines, func(a, b plan.Line) int { return oneIf(len(b.Unserved) > 0) - oneIf(len(a.Unserved) > 0) })
+	for _, l := range lines {
+		if l.Commit != nil && said[l.Commit.ID] {
+			l.Commit = &plan.Commit{ID: l.Commit.ID} // the first line says the rest
 		}
+		r := lineRow(item, l, opts)
+		if l.Commit != nil && strings.Contains(r.Cause.String(), short(l.Commit.ID).String()) {
+			said[l.Commit.ID] = true
+		}
+		rows = append(rows, r)
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return oneIf(b.stops) - oneIf(a.stops) })
 	rows = append(opRows(item, opts), rows...)
 	rows = append(rows, addedRows(item)...)
 	for _, v := range item.FirstContact {
