@@ -86,7 +86,8 @@ func (c *changed) compare(all []Project, list []git.Change) {
 }
 
 // reads reports whether the project reads a file below its folder, before or after the change. Settings that differ
-// select the project, so those of now decide.
+// select the project, so those of now decide. Any new or removed file counts in a folder that manifests: names: without
+// its last file the folder is gone, which is an error.
 func (p Project) reads(change git.Change) bool {
 	full := filepath.Join(p.Dir, filepath.FromSlash(strings.TrimPrefix(change.Name, p.Path+"/")))
 	special := func(k git.FileKind) bool { return k != git.Regular && k != git.Absent }
@@ -95,10 +96,14 @@ func (p Project) reads(change git.Change) bool {
 		return true // nobody knows which files it reads
 	case full == filepath.Join(p.Dir, project.File):
 		return true
-	case slices.ContainsFunc(p.Settings.Manifests, func(name string) bool { return filepath.Join(p.Dir, name) == full }):
+	case manifest.IsFile(change.Name) && p.Settings.Reads(p.Dir, full):
 		return true
 	}
-	return manifest.IsFile(change.Name) && p.Settings.Reads(p.Dir, full)
+	return slices.ContainsFunc(p.Settings.Manifests, func(name string) bool {
+		place := filepath.Join(p.Dir, name)
+		isNewOrGone := change.Was == git.Absent || change.Is == git.Absent
+		return full == place || isNewOrGone && strings.HasPrefix(full, place+string(filepath.Separator))
+	})
 }
 
 // hasLinks reports whether trueup.yaml or a place of manifests is behind a link.
@@ -144,9 +149,13 @@ func (c *changed) readPast(ctx context.Context, all []Project, then past) error 
 	for _, change := range then.changes {
 		shared[change.Name] = isShared(change.Name)
 	}
+	exists := map[string]bool{} // git has two changes for a file that it no longer tracks
+	for _, p := range all {
+		exists[p.Path] = true
+	}
 	for _, change := range then.below() {
 		at, name := path.Split(change.Name)
-		if name == project.File && change.Was != git.Absent && change.Is == git.Absent && !strings.Contains("/"+at, "/.") {
+		if name == project.File && change.Was != git.Absent && change.Is == git.Absent && !exists[path.Clean(at)] && !strings.Contains("/"+at, "/.") {
 			gone[path.Join(then.folder, change.Name)] = path.Clean(at)
 		}
 	}

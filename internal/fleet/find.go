@@ -83,10 +83,7 @@ func conflicts(projects []Project) error {
 			first[id] = p
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return exit.With(exit.Invalid, errors.Join(all...))
+	return refuse(all)
 }
 
 // workspacePlace returns where the project names its workspace, as file:line.

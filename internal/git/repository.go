@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -267,7 +268,7 @@ func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, e
 }
 
 // ChangesSince returns the changes between a commit and the work tree, where a file that is not tracked is new. It
-// leaves out files that git ignores. The name of a repository that is not tracked is that of its folder.
+// leaves out files that git ignores. A repository that is not tracked is a Submodule.
 func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, error) {
 	out, err := r.git(ctx, "diff", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", base, "--")
 	if err != nil {
@@ -277,14 +278,26 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, er
 	if err != nil {
 		return nil, err
 	}
+	top, _, err := r.Top(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out, err = r.git(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":(top)")
 	if err != nil {
 		return nil, err
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		if name != "" {
-			changes = append(changes, Change{Name: strings.TrimSuffix(name, "/"), Is: Regular})
+		if name == "" {
+			continue
 		}
+		c := Change{Name: strings.TrimSuffix(name, "/"), Is: Regular}
+		switch info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name))); {
+		case strings.HasSuffix(name, "/"):
+			c.Is = Submodule
+		case err == nil && info.Mode()&fs.ModeSymlink != 0:
+			c.Is = Link
+		}
+		changes = append(changes, c)
 	}
 	return changes, nil
 }

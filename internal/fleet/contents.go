@@ -1,0 +1,114 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+)
+
+// Contents is what the manifests of a project have.
+type Contents struct {
+	Objects int
+	Err     error // why trueup can't read the project
+	claims  []claim
+}
+
+// claim is a hostname of an object, in the form of kind.HostKey.
+type claim struct{ host, place string }
+
+// Contents reads the manifests of all projects, a few projects at once, and keeps only their hostnames. It returns the
+// contents of the selected projects, in their order. A hostname in two projects is an error.
+func (f Fleet) Contents(ctx context.Context, parallelism int) ([]Contents, error) {
+	all := make([]Contents, len(f.All))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(max(parallelism, 1), len(all)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(all) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				all[i] = f.All[i].contents(ctx)
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read manifests: %w", err)
+	}
+	selected := make([]Contents, 0, len(f.Projects))
+	for i, p := range f.All {
+		if len(selected) < len(f.Projects) && f.Projects[len(selected)].Path == p.Path {
+			selected = append(selected, all[i])
+		}
+	}
+	return selected, claimedTwice(all)
+}
+
+func (p Project) contents(ctx context.Context) (c Contents) {
+	if p.Err != nil {
+		return Contents{Err: p.Err}
+	}
+	sources, err := p.Settings.Open(p.Dir, nil, nil)
+	if err != nil {
+		return Contents{Err: p.inside(err)}
+	}
+	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(false, 1))
+	if err != nil {
+		return Contents{Err: p.inside(err)}
+	}
+	c.Objects = len(set.Objects)
+	for _, o := range set.Objects {
+		if o.Kind.CanPatch() && o.Host != "" {
+			line, _ := o.Place("spec." + o.Kind.HostField)
+			// A part of the object's text would keep all of it.
+			c.claims = append(c.claims, claim{strings.Clone(kind.HostKey(o.Host)), fmt.Sprintf("%s:%d", path.Join(p.Path, o.Path), line)})
+		}
+	}
+	return c
+}
+
+// inside adds the path of the project to an error whose files start in its folder.
+func (p Project) inside(err error) error {
+	return exit.With(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
+}
+
+// claimedTwice returns an error for each hostname that two projects have.
+func claimedTwice(all []Contents) error {
+	type owner struct {
+		project int
+		place   string
+	}
+	first := map[string]owner{}
+	var wrong []error
+	for i, c := range all {
+		for _, claim := range c.claims {
+			if by, taken := first[claim.host]; !taken {
+				first[claim.host] = owner{i, claim.place}
+			} else if by.project != i {
+				wrong = append(wrong, fmt.Errorf("%s: %s has the hostname %s, too: keep it in one project, or leave one out with --exclude",
+					claim.place, by.place, claim.host))
+			}
+		}
+	}
+	return refuse(wrong)
+}
+
+// mostShown limits the contradictions in an error: copied projects have thousands.
+const mostShown = 10
+
+// refuse returns an error with the first of the contradictions, nil without any.
+func refuse(wrong []error) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	if rest := len(wrong) - mostShown; rest > 0 {
+		wrong = append(wrong[:mostShown:mostShown], fmt.Errorf("and %d more like these: fix these first", rest))
+	}
+	return exit.With(exit.Invalid, errors.Join(wrong...))
+}
