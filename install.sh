@@ -40,7 +40,11 @@ fetch() { # ADDRESS FILE
   if command -v curl >/dev/null; then
     curl -fsSLg --retry 3 --connect-timeout 10 --max-time 300 -o "$2" "$1"
   else
-    wget -q -T 30 -O "$2" "$1"
+    # GNU's needs to be told to send the password of an address unasked, as others do.
+    case $(wget --help 2>&1) in
+    *--auth-no-challenge*) wget -q -T 30 --auth-no-challenge -O "$2" "$1" ;;
+    *) wget -q -T 30 -O "$2" "$1" ;;
+    esac
   fi
 }
 
@@ -63,6 +67,12 @@ releases() {
   esac
 }
 
+# parents prints the commits before this one. Git writes them into the archives that it makes.
+parents() {
+  in_clone cat-file commit HEAD | sed -n 's/^parent //p'
+  [ -e "$source/.git" ] || sed -n 's/^[0-9a-f]* [0-9]* //p' "$source/internal/cli/commit.txt" 2>/dev/null
+}
+
 # download installs the archive, or sets reason to why it can't be had.
 download() {
   [ "${TRUEUP_DOWNLOAD:-}" != none ] || { reason='TRUEUP_DOWNLOAD is none' && return; }
@@ -79,7 +89,8 @@ download() {
     [ -n "$address" ] || { reason='no address to download from is known: set TRUEUP_DOWNLOAD' && return; }
     address=${address%/}/$version/$archive
     shown=$(printf '%s\n' "$address" | sed 's|//[^/]*@|//|')
-    if ! fetch "$address" "$work/$archive"; then
+    # A host that wants a token may answer with its page to sign in.
+    if ! { fetch "$address" "$work/$archive" && gzip -t <"$work/$archive" 2>/dev/null; }; then
       reason="can't download $shown"
       say warning "$reason, so trueup is built from source, which takes minutes. Set TRUEUP_DOWNLOAD to a mirror, or to none"
       return
@@ -91,7 +102,7 @@ download() {
   tar -xzf "$work/$archive" -C "$work" "${archive%.tar.gz}/trueup"
   program=$work/${archive%.tar.gz}/trueup
   # The commit of a release adds checksums.txt to the one that the archive was built from.
-  built=$(in_clone cat-file commit HEAD | sed -n 's/^parent //p' | cut -c 1-12)
+  built=$(parents | cut -c 1-12)
   case $("$program" version) in
   "trueup $version, commit $built"*) mv -f "$program" "$dir/trueup" ;;
   "trueup $version, "*) reason="commits were made since $version" ;;

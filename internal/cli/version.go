@@ -46,8 +46,8 @@ func (a *app) helpOrVersion(root *cobra.Command) {
 	}
 }
 
-// archived has the commit and its time in seconds where git made an archive of the source (.gitattributes), and
-// a format elsewhere.
+// archived has the commit, its time in seconds and its parents where git made an archive of the source
+// (.gitattributes), and a format elsewhere. install.sh reads it, too.
 //
 //go:embed commit.txt
 var archived string
@@ -61,9 +61,9 @@ func buildOf(info *debug.BuildInfo, archived string) build {
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	commit, at, _ := strings.Cut(strings.TrimSpace(archived), " ")
-	if seconds, err := strconv.ParseInt(at, 10, 64); err == nil && settings["vcs.revision"] == "" {
-		settings["vcs.revision"], settings["vcs.time"] = commit, time.Unix(seconds, 0).UTC().Format(time.RFC3339)
+	source := append(strings.Fields(archived), "", "")
+	if seconds, err := strconv.ParseInt(source[1], 10, 64); err == nil && settings["vcs.revision"] == "" {
+		settings["vcs.revision"], settings["vcs.time"] = source[0], time.Unix(seconds, 0).UTC().Format(time.RFC3339)
 	}
 	return build{
 		Format: "trueup.version/v1", Version: cmp.Or(info.Main.Version, "(devel)"),

@@ -28,9 +28,13 @@ type installation struct {
 	dir     string
 	archive []byte
 	mirror  *httptest.Server
-	// served is what the mirror has in place of the archive, nothing for a 404.
+	// served is what the mirror has in place of the archive, nothing for a 404, and token
+	// what its user job has to send, if anything.
 	served   []byte
+	token    string
 	requests int
+	// path is where the machine's programs are, after the stand-ins.
+	path string
 }
 
 // releasedArchive is the archive's path on a mirror.
@@ -38,27 +42,34 @@ const releasedArchive = "v1.2.3/trueup_1.2.3_linux_amd64.tar.gz"
 
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
-	i := &installation{t: t, dir: t.TempDir()}
-	i.mirror = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i.requests++
-		if r.URL.Path != "/mirror/"+releasedArchive || i.served == nil {
-			http.NotFound(w, r)
-			return
-		}
-		_, err := w.Write(i.served)
-		if err != nil {
-			t.Error(err)
-		}
-	}))
+	i := &installation{t: t, dir: t.TempDir(), path: os.Getenv("PATH")}
+	i.mirror = httptest.NewServer(i)
 	t.Cleanup(i.mirror.Close)
 	i.write("bin/go", "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\necho built\\n' >\"$2\" && chmod 755 \"$2\"\n")
-	i.write("bin/uname", "#!/bin/sh\n[ \"$1\" = -s ] && echo Linux || echo \"${MACHINE:-x86_64}\"\n")
+	i.write("bin/uname", "#!/bin/sh\n[ \"$1\" = -s ] && echo \"${SYSTEM:-Linux}\" || echo \"${MACHINE:-x86_64}\"\n")
 	i.write("clone/install.sh", harness.ReadText(t, "install.sh"))
 	i.git("init", "-q")
 	i.commit("source")
 	i.release("#!/bin/sh\necho 'trueup v1.2.3, commit " + i.git("rev-parse", "HEAD")[:12] + " of today, go, linux/amd64'\n")
 	i.commit("v1.2.3")
 	return i
+}
+
+// ServeHTTP is the mirror, the packages of a GitLab, and a host that sends users of these on to it.
+func (i *installation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	i.requests++
+	_, token, _ := r.BasicAuth()
+	switch at, found := strings.CutSuffix(r.URL.EscapedPath(), "/"+releasedArchive); {
+	case !found || i.served == nil || token != i.token:
+		// GitHub and GitLab answer so to those who may not know that it exists.
+		http.NotFound(w, r)
+	case at == "/mirror" || at == "/api/v4/projects/tools%2Ftrueup/packages/generic/trueup":
+		if _, err := w.Write(i.served); err != nil {
+			i.t.Error(err)
+		}
+	default:
+		http.NotFound(w, r)
+	}
 }
 
 // release makes an archive with a program, and the checksum of it.
@@ -107,6 +118,47 @@ func (i *installation) commit(subject string) {
 	i.git("commit", "-q", "-m", subject)
 }
 
+// asAction replaces the clone by what a host makes of its commit for a job: an archive.
+func (i *installation) asAction() {
+	i.t.Helper()
+	for _, name := range []string{".gitattributes", "internal/cli/commit.txt"} {
+		i.write("clone/"+name, harness.ReadText(i.t, name))
+	}
+	i.git("add", "-A")
+	i.git("commit", "-q", "--amend", "--no-edit")
+	i.git("archive", "--prefix=clone/", "-o", "../action.tar", "HEAD")
+	i.remove("clone")
+	if out, err := exec.Command("tar", "-xf", filepath.Join(i.dir, "action.tar"), "-C", i.dir).CombinedOutput(); err != nil {
+		i.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// without takes a program from the machine.
+func (i *installation) without(name string) {
+	i.t.Helper()
+	i.remove("bin/" + name)
+	i.path = filepath.Join(i.dir, "programs")
+	if err := os.Mkdir(i.path, 0o700); err != nil {
+		i.t.Fatal(err)
+	}
+	for _, program := range []string{
+		"chmod", "cp", "curl", "cut", "dirname", "git", "grep", "gzip", "mkdir", "mktemp", "mv", "rm", "sed", "sh", "sha256sum", "tar", "wget",
+	} {
+		from, err := exec.LookPath(program)
+		if err == nil && program != name {
+			err = os.Symlink(from, filepath.Join(i.path, program))
+		}
+		if err != nil {
+			i.t.Fatal(err)
+		}
+	}
+}
+
+// variable is where the programs of the machine are.
+func (i *installation) variable() string {
+	return "PATH=" + filepath.Join(i.dir, "bin") + string(filepath.ListSeparator) + i.path
+}
+
 // run installs anew with variables of the environment and options. It returns what was
 // said, and what the installed program says, nothing if there is none.
 func (i *installation) run(args ...string) (said, program string, err error) {
@@ -115,7 +167,7 @@ func (i *installation) run(args ...string) (said, program string, err error) {
 	if err := os.RemoveAll(to); err != nil {
 		i.t.Fatal(err)
 	}
-	env := []string{"PATH=" + filepath.Join(i.dir, "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + i.dir, "TRUEUP_DOWNLOAD=" + i.mirror.URL + "/mirror"}
+	env := []string{i.variable(), "HOME=" + i.dir, "TRUEUP_DOWNLOAD=" + i.mirror.URL + "/mirror"}
 	script := []string{filepath.Join(i.dir, "clone", "install.sh")}
 	for _, a := range args {
 		if strings.HasPrefix(a, "--") {
@@ -143,8 +195,11 @@ func TestInstall(t *testing.T) {
 	}{
 		"a release":                     {nil, nil, "trueup v1.2.3", ""},
 		"a wrong checksum":              {func(i *installation) { i.served = append(i.archive[:len(i.archive):len(i.archive)], 0) }, nil, "", "has the SHA-256"},
-		"a truncated archive":           {func(i *installation) { i.served = i.archive[:len(i.archive)/2] }, nil, "", "has the SHA-256"},
+		"a truncated archive":           {func(i *installation) { i.served = i.archive[:len(i.archive)/2] }, nil, "built", "warning: can't download http"},
+		"a page to sign in":             {func(i *installation) { i.served = []byte("<html>Sign in</html>") }, nil, "built", "warning: can't download http"},
 		"no entry for the system":       {nil, []string{"MACHINE=riscv64"}, "built", "the release has no archive for linux/riscv64"},
+		"no entry for ARM":              {nil, []string{"MACHINE=aarch64"}, "built", "the release has no archive for linux/arm64"},
+		"no entry for macOS":            {nil, []string{"SYSTEM=Darwin", "MACHINE=arm64"}, "built", "the release has no archive for darwin/arm64"},
 		"an archive that is not there":  {func(i *installation) { i.served = nil }, nil, "built", "warning: can't download http"},
 		"a program of another system":   {func(i *installation) { i.release("\x7fELF\x02") }, nil, "", "does not run here"},
 		"a program of another version":  {func(i *installation) { i.release("#!/bin/sh\necho trueup v1.2.2, commit\n") }, nil, "", "is not v1.2.3"},
@@ -154,7 +209,11 @@ func TestInstall(t *testing.T) {
 		"no address":                    {nil, []string{"TRUEUP_DOWNLOAD="}, "built", "no address to download from is known"},
 		"no release, and only download": {func(i *installation) { i.remove("clone/checksums.txt") }, []string{"--download"}, "", "this commit is no release"},
 		"only build":                    {nil, []string{"--build"}, "built", ""},
-		"an action without its git":     {func(i *installation) { i.remove("clone/.git") }, nil, "trueup v1.2.3", ""},
+		"neither an archive nor Go":     {func(i *installation) { i.served = nil; i.without("go") }, nil, "", "building trueup needs Go"},
+		"a build that fails":            {func(i *installation) { i.write("bin/go", "#!/bin/sh\nexit 1\n") }, []string{"TRUEUP_DOWNLOAD=none"}, "", ""},
+		"wget in place of curl":         {func(i *installation) { i.without("curl") }, nil, "trueup v1.2.3", ""},
+		"an action without its git":     {func(i *installation) { i.asAction() }, nil, "trueup v1.2.3", ""},
+		"an action of a later commit":   {func(i *installation) { i.write("clone/patch", ""); i.commit("patch"); i.asAction() }, nil, "built", "commits were made since v1.2.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newInstallation(t)
@@ -184,6 +243,14 @@ func TestInstallKeepsArchives(t *testing.T) {
 			t.Errorf("%v after %d requests, want %d: %s", err, i.requests, want, said)
 		}
 	}
+	i.served = append(i.archive[:len(i.archive):len(i.archive)], 0)
+	i.remove("cache")
+	if said, program, err := i.run("TRUEUP_CACHE=" + cache); err == nil || program != "" {
+		t.Errorf("installed is %q: %s", program, said)
+	}
+	if left, err := os.ReadDir(cache); len(left) > 0 {
+		t.Errorf("%v is kept, %v", left, err)
+	}
 	if left, err := filepath.Glob(filepath.Join(cache, ".*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
 	}
@@ -198,6 +265,59 @@ func TestInstallFindsReleases(t *testing.T) {
 	said, _, err := i.run("TRUEUP_DOWNLOAD=")
 	if want := "can't download " + i.mirror.URL + "/tools/trueup/releases/download/" + releasedArchive; err != nil || !strings.Contains(said, want) || strings.Contains(said, "secret") {
 		t.Errorf("%v: %s", err, said)
+	}
+}
+
+// TestInstallFromPrivateHost: it needs the password in the address, and the one that it sends on to does not get it.
+func TestInstallFromPrivateHost(t *testing.T) {
+	t.Parallel()
+	for _, missing := range []string{"wget", "curl"} {
+		i := newInstallation(t)
+		i.without(missing)
+		i.token = "secret"
+		storage := i.mirror.URL + "/mirror/" + releasedArchive
+		host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, token, _ := r.BasicAuth(); token != "secret" {
+				http.NotFound(w, r)
+				return
+			}
+			i.token = "" // which is what the storage gets
+			http.Redirect(w, r, storage, http.StatusFound)
+		}))
+		t.Cleanup(host.Close)
+		i.write("bin/go", "#!/bin/sh\nexit 1\n")
+		for address, private := range map[string]bool{i.mirror.URL + "/mirror": false, strings.Replace(i.mirror.URL, "://", "://job:secret@", 1) + "/mirror": true, strings.Replace(host.URL, "://", "://job:secret@", 1): true} {
+			i.token = "secret"
+			said, program, err := i.run("TRUEUP_DOWNLOAD=" + address)
+			if (err == nil) != private || strings.HasPrefix(program, "trueup v1.2.3") != private || strings.Contains(said, "secret") {
+				t.Errorf("without %s, from %s: %v, installed is %q: %s", missing, address, err, program, said)
+			}
+		}
+	}
+}
+
+// TestInstallFromGitLab runs the commands of the template: a private project's packages need the job's token.
+func TestInstallFromGitLab(t *testing.T) {
+	t.Parallel()
+	_, jobs := readGitLab(t)
+	for token, want := range map[string]string{"of-the-job": "trueup v1.2.3", "of-another": "built"} {
+		i := newInstallation(t)
+		i.token = "of-the-job"
+		script := "set -euo pipefail\n"
+		for _, part := range jobs["-plan"].Script {
+			if strings.Contains(part, "install.sh") {
+				script += strings.NewReplacer("$[[ inputs.project ]]", "tools/trueup", "$[[ inputs.commit ]]", strings.TrimSpace(i.git("rev-parse", "HEAD"))).Replace(part)
+			}
+		}
+		cmd := exec.Command("bash", "-c", script+"trueup version")
+		cmd.Env = []string{
+			i.variable(), "HOME=" + i.dir, "CI_SERVER_URL=https://gitlab.example", "CI_API_V4_URL=" + i.mirror.URL + "/api/v4", "CI_JOB_TOKEN=" + token,
+			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://" + filepath.Join(i.dir, "clone") + ".insteadOf", "GIT_CONFIG_VALUE_0=https://gitlab-ci-token:" + token + "@gitlab.example/tools/trueup.git",
+		}
+		out, err := cmd.CombinedOutput()
+		if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); err != nil || !strings.HasPrefix(lines[len(lines)-1], want) || strings.Contains(string(out), token) {
+			t.Errorf("with the token %s: %v: %s", token, err, out)
+		}
 	}
 }
 
