@@ -106,11 +106,15 @@ type Shard struct {
 	Index, Of int // from 1
 }
 
-// ParseShard reads I/N.
+// ParseShard reads I/N, or I+1/N for runners that count from 0.
 func ParseShard(text string) (Shard, error) {
 	index, of, _ := strings.Cut(text, "/")
+	index, fromZero := strings.CutSuffix(index, "+1")
 	i, wrongIndex := strconv.Atoi(index)
 	n, wrongOf := strconv.Atoi(of)
+	if fromZero {
+		i++
+	}
 	if wrongIndex != nil || wrongOf != nil || n < 1 || i < 1 || i > n {
 		return Shard{}, fmt.Errorf("%q is no shard: write I/N with I from 1 to N, such as 1/20", text)
 	}

@@ -74,12 +74,17 @@ func TestShardsStay(t *testing.T) {
 }
 
 func TestParseShard(t *testing.T) {
+	for text, want := range map[string]string{"0+1/20": "1/20", "19+1/20": "20/20"} {
+		if s, err := ParseShard(text); err != nil || s.String() != want {
+			t.Errorf("%s: %s, %v", text, s, err)
+		}
+	}
 	for _, text := range []string{"1/1", "1/20", "20/20"} {
 		if s, err := ParseShard(text); err != nil || s.String() != text {
 			t.Errorf("%s: %v, %v", text, s, err)
 		}
 	}
-	for _, text := range []string{"", "1", "0/3", "4/3", "-1/3", "1/0", "1/", "/2", "a/b", "1/2/3", "1 / 2", "1/99999999999999999999"} {
+	for _, text := range []string{"", "1", "0/3", "4/3", "-1/3", "1/0", "1/", "/2", "a/b", "1/2/3", "1 / 2", "1/99999999999999999999", "3+1/3", "-1+1/3", "+1/3", "1+2/3"} {
 		if _, err := ParseShard(text); err == nil || !strings.Contains(err.Error(), "write I/N") {
 			t.Errorf("%q: %v", text, err)
 		}
