@@ -2,8 +2,8 @@ package reqtest
 
 import (
 	"fmt"
-	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/manifest"
 )
 
@@ -101,7 +101,7 @@ func (c *Coverage) add(o *manifest.Object, reached map[int]bool) {
 // String returns the shares in words.
 func (c *Coverage) String() string {
 	share := func(s Share, noun string) string {
-		return fmt.Sprintf("%d of %d %s (%d%%)", s.Reached, s.Of, noun, s.Percent())
+		return fmt.Sprintf("%d of %s (%d%%)", s.Reached, diag.Plural(s.Of, noun, noun+"s"), s.Percent())
 	}
-	return strings.Join([]string{share(c.Locations, "locations"), share(c.Upstreams, "upstreams")}, " and ")
+	return share(c.Locations, "location") + " and " + share(c.Upstreams, "upstream")
 }
