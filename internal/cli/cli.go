@@ -28,7 +28,12 @@ import (
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, env Env) int {
 	a := newApp(env)
-	root := newRoot(a)
+	code, _ := a.main(ctx, newRoot(a), args)
+	return code
+}
+
+// main runs a command line. It returns the exit code, and the error that standard error or the result shows.
+func (a *app) main(ctx context.Context, root *cobra.Command, args []string) (int, error) {
 	root.SetArgs(args)
 	err := a.execute(ctx, root)
 	a.cancel()
@@ -36,7 +41,7 @@ func Main(ctx context.Context, args []string, env Env) int {
 		err = exit.With(cmp.Or(a.code, exit.Error), fmt.Errorf("write the result: %w", lost))
 	}
 	if err == nil {
-		return a.code
+		return a.code, nil
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
@@ -44,7 +49,7 @@ func Main(ctx context.Context, args []string, env Env) int {
 	if _, shown := errors.AsType[*shownError](err); !shown {
 		a.log(slog.LevelError, diag.OneLine(err))
 	}
-	return exit.Of(err)
+	return exit.Of(err), err
 }
 
 // shownError is an error that the result on standard output already shows.
@@ -74,6 +79,8 @@ type app struct {
 	tellAt  time.Time
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
+	// member is set if this run is one of many projects.
+	member *member
 }
 
 func newApp(env Env) *app {
@@ -159,6 +166,7 @@ type group struct {
 func (a *app) groups() []group {
 	return []group{
 		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newForget(a), newShow(a), newComment(a)}},
+		{"Work with many projects", []*cobra.Command{newEach(a)}},
 		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newPurge(a), newSnapshot(a), newConvert(a), newFmt(a), newValidate(a), newTest(a)}},
 		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a), newSchema(a), newGraph(a)}},
 		{"Many projects", []*cobra.Command{newProjects(a)}},

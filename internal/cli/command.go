@@ -202,7 +202,9 @@ func (a *app) emit(doc report.Document, failed error) (err error) {
 	case failed != nil && (doc.Data == nil || a.global.output != "json"):
 		failed = &shownError{failed}
 	}
-	if failed == nil || !text || doc.HasOwnText() {
+	if a.member != nil {
+		a.code, a.emitted = doc.ExitCode, true
+	} else if failed == nil || !text || doc.HasOwnText() {
 		a.code, a.emitted = doc.ExitCode, true
 		err = report.Write(a.stdout, a.global.output, a.stamped(shown), a.onTerminal())
 	}
@@ -267,13 +269,16 @@ func (a *app) shown() report.Options {
 	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose, Diff: a.global.diff}
 }
 
-// writeReports writes the document to each file of --report.
+// writeReports writes the document to each file of --report. One of many projects hands it over, too.
 func (a *app) writeReports(doc report.Document) error {
-	if len(a.global.reports) == 0 {
+	if len(a.global.reports) == 0 && a.member == nil {
 		return nil
 	}
 	doc = a.stamped(doc)
 	var failures []error
+	if a.member != nil {
+		a.member.result = &doc
+	}
 	for _, r := range a.global.reports {
 		format, file, _ := strings.Cut(r, "=")
 		failures = append(failures, a.writeReport(format, file, doc))

@@ -33,6 +33,9 @@ func (a *app) config() config.Options {
 		},
 		Tool: toolName(), Open: a.openPlatform, Begin: a.beginPhase,
 	}
+	if a.member != nil {
+		o.API.Budget = a.member.budget
+	}
 	if a.global.verbose {
 		o.API.Trace = a.trace
 	}

@@ -119,6 +119,10 @@ func (a *app) log(level slog.Level, text string) {
 // line is log for a caller that has locked logging. As text, the lines of more follow; as JSON, the line
 // has attrs instead.
 func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+	if a.member != nil {
+		a.member.line(a, logged{level, text, more, attrs})
+		return
+	}
 	a.noBar()
 	out := a.stderr()
 	if a.global.logFormat == "json" {
@@ -138,10 +142,14 @@ func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.A
 
 // rescue writes a record that the ledger could not store to standard error, for ledger import.
 func (a *app) rescue(record []byte) {
+	before := ledger.RescuePrefix
+	if a.member != nil {
+		before, a = a.member.path+": "+before, a.member.of
+	}
 	a.logging.Lock()
 	defer a.logging.Unlock()
 	a.noBar()
-	_ = a.stderr().JSONLine(ledger.RescuePrefix, record)
+	_ = a.stderr().JSONLine(before, record)
 }
 
 // trace shows a request and the headers of its answer (-v), and never a body.
@@ -217,7 +225,7 @@ type mark struct {
 func (a *app) begin(doing string) *phase {
 	now := a.env.Now()
 	p := &phase{app: a, doing: doing, begun: now, earlier: mark{at: now}, later: mark{at: now}}
-	if a.global.quiet {
+	if a.global.quiet || a.member != nil {
 		return p
 	}
 	a.logging.Lock()

@@ -211,6 +211,19 @@ func Replace(root *os.Root, f File) error {
 	return nil
 }
 
+// Put writes a file atomically, with the directories above it. It replaces an earlier one, and a link itself.
+func Put(root *os.Root, f File) error {
+	name := filepath.FromSlash(f.Name)
+	err := root.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		err = replace(root, name, f.Content, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, WithoutPath(err))
+	}
+	return nil
+}
+
 func replace(root *os.Root, name string, content []byte, mode os.FileMode) error {
 	temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text())
 	file, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)

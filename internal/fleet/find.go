@@ -13,6 +13,7 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/files"
+	"trueup/internal/git"
 	"trueup/internal/project"
 )
 
@@ -94,4 +95,14 @@ func (p Project) workspacePlace() string {
 		}
 	}
 	return p.File()
+}
+
+// Commit returns the commit that is checked out in a folder, "" outside git.
+func Commit(ctx context.Context, dir string) string {
+	repository, err := git.At(ctx, dir)
+	if err != nil {
+		return ""
+	}
+	id, _ := repository.Commit(ctx, "HEAD") // a new repository has none
+	return id
 }

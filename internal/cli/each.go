@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/api"
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/fleet"
+	"trueup/internal/report"
+)
+
+// eachOptions are the flags of trueup each.
+type eachOptions struct {
+	fleet.Rollout
+	selected *fleet.Selection
+	results  string
+	rps      float64
+}
+
+func newEach(a *app) *cobra.Command {
+	o := eachOptions{}
+	var cmd *cobra.Command
+	cmd = a.command("each COMMAND...", func(ctx context.Context, words []string) (report.Document, error) {
+		if before := cmd.ArgsLenAtDash(); before > 0 {
+			return report.Document{}, fmt.Errorf("%q stands before --: only flags do; -C names another folder", words[0])
+		}
+		line, err := a.memberLine(cmd, words)
+		if err != nil {
+			return report.Document{}, err
+		}
+		if len(o.Waves) > 0 && !cmd.Flags().Changed("max-failures") {
+			o.MaxFailures = 0
+		}
+		return a.each(ctx, o, line)
+	})
+	cmd.Use = "each [flags] -- COMMAND [ARG...]"
+	cmd.Args, cmd.ValidArgs = cobra.ArbitraryArgs, memberNames()
+	cmd.DisableFlagsInUseLine = true
+	f := cmd.Flags()
+	o.selected = registerSelection(f)
+	f.StringVar(&o.results, "results", "", "write the result of each project below `DIR`, for merge-results")
+	f.Float64Var(&o.rps, "rps", 0, "`N` writes per second of all projects and shards together; the default is 5, and no limit on loopback")
+	f.IntVar(&o.Jobs, "jobs", 4, "run in `N` projects at once")
+	f.Var(&o.Waves, "waves", "start no more than 1, then 10%, then 100% of the projects, for example: `1,10%,100%`")
+	f.DurationVar(&o.Pause, "pause", 0, "time between two waves")
+	f.IntVar(&o.MaxFailures, "max-failures", -1, "start nothing further after more than `N` failed projects; the default is no bound, and 0 with --waves")
+	return cmd
+}
+
+// each runs the command line in every selected project.
+func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc report.Document, err error) {
+	found, err := o.selected.In(ctx, a.dir())
+	if err != nil {
+		return doc, err
+	}
+	shard := report.ShardFile{
+		Format: report.ShardFormat, Shard: max(o.selected.Shard.Index, 1), Shards: max(o.selected.Shard.Of, 1),
+		Command: line[0], Commit: fleet.Commit(ctx, found.Root), Tool: toolName(), Projects: []string{},
+	}
+	for _, p := range found.Projects {
+		shard.Projects = append(shard.Projects, p.Path)
+	}
+	out, err := a.openResults(o.results, shard)
+	if err != nil {
+		return doc, err
+	}
+	defer out.close()
+	results := make([]report.ProjectResult, len(found.Projects))
+	budget := api.NewBudget(o.rps, shard.Shards, a.global.parallelism)
+	working := a.begin(line[0])
+	working.reached(0, len(results))
+	defer working.end()
+	o.Sleep = a.env.Sleep
+	var ended atomic.Int64
+	started := o.Run(ctx, len(results), func(i int) (failed bool) {
+		p := found.Projects[i]
+		doc := a.runMember(ctx, &member{of: a, path: p.Path, budget: budget}, p, line)
+		doc.Project = &report.Origin{
+			Path: p.Path, Workspace: p.Settings.Workspace.UUID, Commit: shard.Commit, Tool: shard.Tool,
+			Shard: shard.Shard, Shards: shard.Shards,
+		}
+		if err := out.write(p.Path, doc); err != nil {
+			a.log(slog.LevelError, p.Path+": "+err.Error())
+			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
+		}
+		results[i] = report.ProjectResultOf(p.Path, doc)
+		working.reached(int(ended.Add(1)), len(results))
+		return results[i].Failed()
+	})
+	for i := started; i < len(results); i++ {
+		results[i] = report.ProjectNotStarted(found.Projects[i].Path)
+	}
+	doc = report.Each(shard, results)
+	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
+	return doc, nil
+}
+
+// results is the folder of result files; nil writes none.
+type results struct{ root *os.Root }
+
+// openResults writes which projects the shard has, and removes what an earlier run left of theirs.
+func (a *app) openResults(name string, shard report.ShardFile) (*results, error) {
+	if name == "" {
+		return nil, nil
+	}
+	root, err := files.FolderAt(a.dir(), name).Make()
+	if err != nil {
+		return nil, fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
+	}
+	out := &results{root}
+	for _, p := range shard.Projects {
+		if err := root.Remove(path.Join(p, report.ResultName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, errors.Join(fmt.Errorf("--results %s: %w", name, err), root.Close())
+		}
+	}
+	text, err := json.MarshalIndent(shard, "", "  ")
+	if err == nil {
+		err = files.Put(root, files.File{Name: fmt.Sprintf("shard-%d-of-%d.json", shard.Shard, shard.Shards), Content: append(text, '\n')})
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("--results %s: %w", name, err), root.Close())
+	}
+	return out, nil
+}
+
+func (r *results) write(project string, doc report.Document) error {
+	if r == nil {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := report.Write(&text, "json", doc, report.Options{}); err != nil {
+		return err
+	}
+	if err := files.Put(r.root, files.File{Name: path.Join(project, report.ResultName), Content: text.Bytes()}); err != nil {
+		return fmt.Errorf("--results: %w", err)
+	}
+	return nil
+}
+
+func (r *results) close() {
+	if r != nil {
+		_ = r.root.Close() // the files are written
+	}
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"trueup/internal/api"
+	"trueup/internal/exit"
+	"trueup/internal/fleet"
+	"trueup/internal/report"
+)
+
+// member is what the run of one of many projects shares with trueup each.
+type member struct {
+	of     *app // trueup each
+	path   string
+	budget *api.Budget
+	result *report.Document
+}
+
+// logged is a message for standard error.
+type logged struct {
+	level slog.Level
+	text  string
+	more  []string
+	attrs []slog.Attr
+}
+
+// line writes a message of the project, with its path. What is neither a warning nor an error needs -v.
+func (m *member) line(a *app, l logged) {
+	if l.level < slog.LevelWarn && !a.global.verbose {
+		return
+	}
+	m.of.logging.Lock()
+	defer m.of.logging.Unlock()
+	m.of.line(l.level, m.path+": "+l.text, l.more, append(l.attrs, slog.String("project", m.path))...)
+}
+
+// memberCommands returns the commands that trueup each runs.
+func memberCommands(a *app) []*cobra.Command {
+	return []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newValidate(a), newTest(a)}
+}
+
+func memberNames() (names []string) {
+	for _, cmd := range memberCommands(&app{}) {
+		names = append(names, cmd.Name())
+	}
+	return names
+}
+
+// newMemberRoot returns a command line of these commands alone, without what only help and completion need:
+// completions of flags would stay in memory after the run.
+func newMemberRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use: "trueup", SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd) },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	a.root = root
+	a.global.register(root.PersistentFlags())
+	root.AddCommand(memberCommands(a)...)
+	for _, cmd := range root.Commands() {
+		explainArgs(cmd)
+	}
+	root.SetOut(io.Discard)
+	root.SetErr(io.Discard)
+	root.SetFlagErrorFunc(suggestFlag)
+	return root
+}
+
+// runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
+// Nobody can answer a question there.
+func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line []string) report.Document {
+	if p.Err != nil {
+		a.log(slog.LevelError, p.Path+": "+p.Err.Error())
+		return report.Document{Command: line[0], ExitCode: exit.Of(p.Err), Result: exit.Name(exit.Of(p.Err)), Errors: []string{p.Err.Error()}}
+	}
+	run := newApp(Env{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+		Getenv: a.env.Getenv, Now: a.env.Now, Sleep: a.env.Sleep, Hurry: a.env.Hurry, Retry: a.env.Retry, Dir: p.Dir,
+	})
+	run.member = m
+	code, err := run.main(ctx, newMemberRoot(run), line)
+	doc := report.Document{Command: line[0]}
+	if m.result != nil {
+		doc = *m.result
+	} else if err != nil { // it ended before the command
+		doc.Errors = []string{err.Error()}
+	}
+	doc.ExitCode, doc.Result = code, exit.Name(code)
+	return doc
+}
+
+// memberLine returns the command line of each project: what stands after --, and the global flags before it that mean
+// the same there. It rejects what makes no sense in many projects.
+func (a *app) memberLine(own *cobra.Command, words []string) ([]string, error) {
+	names := memberNames()
+	if len(words) == 0 {
+		return nil, fmt.Errorf("name the command to run in each project after --: %s", strings.Join(names, ", "))
+	}
+	if err := oneOf("the command after --", words[0], names); err != nil {
+		return nil, err
+	}
+	line := words[:1:1]
+	own.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && !slices.Contains([]string{"chdir", "output", "report", "color", "quiet", "timeout", "log-format"}, f.Name) {
+			line = append(line, flagWords(f)...)
+		}
+	})
+	line = append(line, words[1:]...)
+	probe := newApp(Env{Getenv: a.env.Getenv})
+	cmd, rest, err := newMemberRoot(probe).Find(line)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil {
+		return nil, suggestFlag(cmd, err)
+	}
+	var wrong []error
+	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, checkMemberFlag(f)) })
+	approved := cmd.Flags().Lookup("auto-approve")
+	wrong = append(wrong,
+		refuse(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
+		refuse(approved != nil && approved.Value.String() != "true", "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
+	return line, errors.Join(wrong...)
+}
+
+// flagWords writes a flag again as it was set.
+func flagWords(f *pflag.Flag) (words []string) {
+	values := []string{f.Value.String()}
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		values = list.GetSlice()
+	}
+	for _, value := range values {
+		words = append(words, "--"+f.Name+"="+value)
+	}
+	return words
+}
+
+// checkMemberFlag rejects a flag after -- that is one for all projects, or that names one file for all of them.
+func checkMemberFlag(f *pflag.Flag) error {
+	files := []string{f.Value.String()}
+	switch f.Name {
+	case "chdir", "output", "color", "quiet", "log-format", "rps":
+		return fmt.Errorf("--%s after -- is one for all projects: write it before --", f.Name)
+	case "report":
+		files = nil
+		list, _ := f.Value.(pflag.SliceValue) // it is one
+		for _, text := range list.GetSlice() {
+			_, file, _ := strings.Cut(text, "=")
+			files = append(files, file)
+		}
+	case "out":
+	default:
+		return nil
+	}
+	for _, file := range files {
+		if file == onStdout || !filepath.IsLocal(file) {
+			return fmt.Errorf("--%s %s after --: each project would overwrite it: name a file in the folder of each, such as plan.json, or use --results DIR before --", f.Name, file)
+		}
+	}
+	return nil
+}
