@@ -34,6 +34,9 @@ func ProjectResultOf(path string, doc Document) ProjectResult {
 	if doc.Plan != nil || doc.Apply != nil || len(doc.Errors) == 0 {
 		r.Summary = countsOf(doc).String()
 	}
+	if n := doc.Findings.Count(diag.Warning); n > 0 && (doc.Plan != nil || doc.Apply != nil) {
+		r.Summary += " " + diag.Plural(n, "warning", "warnings") + "."
+	}
 	var parts []count
 	switch {
 	case doc.Apply != nil:
@@ -107,12 +110,8 @@ func textEach(out Lines, opts Options, command string, all []ProjectResult) {
 		} else if !r.calm {
 			mark = "warn"
 		}
-		texts := []string{r.Summary}
-		for _, e := range r.Errors {
-			texts = append(texts, e)
-		}
-		text := strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), " ")
-		rows = append(rows, []string{mark, r.Path, r.Result, text})
+		texts := slices.DeleteFunc(append([]string{r.Summary}, r.Errors...), func(s string) bool { return s == "" })
+		rows = append(rows, []string{mark, r.Path, r.Result, strings.Join(texts, " ")})
 	}
 	_ = out.Marked(rows, opts)
 	if calm > 0 {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,6 +34,7 @@ type Script struct {
 //	sandbox [SEED]            start a platform with the objects of SEED, and point the program at it
 //	token ROLE                full, reader, no-purger, wrong or none
 //	project [MORE]            write trueup.yaml with a ledger of its own; MORE is added to the file
+//	fleet DIR…                write a project in each folder, with a workspace and a ledger of its own
 //	exits CODE PROGRAM ARG…   run, and compare the exit code
 //	requests [-all|-none]     print the writes, or all requests; or assert that nothing was written
 //	shown PLAN                compare the writes with the requests of a plan in JSON
@@ -63,7 +65,7 @@ type Script struct {
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands(more map[string]Command) map[string]func(*testscript.TestScript, bool, []string) {
 	table := map[string]Command{
-		"sandbox": cmdSandbox, "token": cmdToken, "project": cmdProject, "exits": cmdExits,
+		"sandbox": cmdSandbox, "token": cmdToken, "project": cmdProject, "fleet": cmdFleet, "exits": cmdExits,
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
 		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
 		"shown": cmdShown, "causes": cmdCauses, "live": cmdLive, "masked": cmdMasked, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
@@ -101,11 +103,30 @@ func cmdProject(s *Script, args []string) error {
 	for _, name := range args {
 		text += s.ReadFile(name)
 	}
-	file := s.MkAbs("trueup.yaml")
+	return writeProject(s, ".", text)
+}
+
+func cmdFleet(s *Script, args []string) error {
+	all := workspaces()
+	for i, dir := range args {
+		text := strings.NewReplacer(all[0].Name, all[i+1].Name, all[0].UUID, all[i+1].UUID).Replace(ProjectText)
+		if err := os.MkdirAll(s.MkAbs(dir), 0o755); err != nil {
+			return err
+		}
+		if err := writeProject(s, dir, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeProject writes trueup.yaml into a folder, and makes the ledger.
+func writeProject(s *Script, dir, text string) error {
+	file := filepath.Join(s.MkAbs(dir), "trueup.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	if err := s.Exec("trueup", "ledger", "init", "--adopt=none"); err != nil {
+	if err := s.Exec("trueup", "ledger", "init", "--adopt=none", "-C", dir); err != nil {
 		return err
 	}
 	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.ReadFile("stdout"))

@@ -72,7 +72,7 @@ func cmdSandbox(s *Script, args []string) error {
 	now := time.Now()
 	server, err := sandbox.Open(sandbox.Options{
 		Now: func() time.Time { return now },
-		Log: s.seen,
+		Log: s.seen, Workspaces: workspaces(),
 		Tokens: map[string][]string{
 			Canary + "-compute":   {sandbox.RoleComputeAdmin},
 			Canary + "-delivery":  {sandbox.RoleCDNAdmin, sandbox.RolePurger},
@@ -91,6 +91,15 @@ func cmdSandbox(s *Script, args []string) error {
 		return err
 	}
 	return cmdPut(s, args)
+}
+
+// workspaces are that of project, and those of the projects of a fleet.
+func workspaces() []sandbox.Workspace {
+	all := []sandbox.Workspace{{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}}
+	for i := range 9 {
+		all = append(all, sandbox.Workspace{Name: fmt.Sprintf("fleet-%d", i+1), UUID: fmt.Sprintf("%s%d", sandbox.WorkspaceUUID[:len(sandbox.WorkspaceUUID)-1], i+1)})
+	}
+	return all
 }
 
 func cmdToken(s *Script, args []string) error {
