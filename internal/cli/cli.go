@@ -166,10 +166,9 @@ type group struct {
 func (a *app) groups() []group {
 	return []group{
 		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newForget(a), newShow(a), newComment(a)}},
-		{"Work with many projects", []*cobra.Command{newEach(a)}},
 		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newPurge(a), newSnapshot(a), newConvert(a), newFmt(a), newValidate(a), newTest(a)}},
 		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a), newSchema(a), newGraph(a)}},
-		{"Many projects", []*cobra.Command{newProjects(a)}},
+		{"Many projects", []*cobra.Command{newProjects(a), newEach(a)}},
 		{aroundGroup, []*cobra.Command{newLedger(a), newDoctor(a), newSandbox(a), newVersion(a)}},
 	}
 }

@@ -60,10 +60,18 @@ func newEach(a *app) *cobra.Command {
 
 // each runs the command line in every selected project.
 func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc report.Document, err error) {
-	found, err := o.selected.In(ctx, a.dir())
+	dir, err := a.folder(nil)
 	if err != nil {
 		return doc, err
 	}
+	found, err := o.selected.In(ctx, dir)
+	if err == nil && line[0] == "apply" {
+		_, err = a.contents(ctx, found) // two projects of one hostname would undo each other's changes
+	}
+	if err != nil {
+		return doc, err
+	}
+	a.warnOfRemoved(found)
 	shard := report.ShardFile{
 		Format: report.ShardFormat, Shard: max(o.selected.Shard.Index, 1), Shards: max(o.selected.Shard.Of, 1),
 		Command: line[0], Commit: fleet.Commit(ctx, found.Root), Tool: toolName(), Projects: []string{},

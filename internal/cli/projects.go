@@ -30,9 +30,7 @@ func newProjects(a *app) *cobra.Command {
 		if err != nil {
 			return report.Document{}, err
 		}
-		reading := a.begin("reading manifests")
-		contents, err := found.Contents(ctx, a.global.parallelism)
-		reading.end()
+		contents, err := a.contents(ctx, found)
 		switch {
 		case err != nil:
 			return report.Document{}, err
@@ -49,6 +47,13 @@ func newProjects(a *app) *cobra.Command {
 	f.StringVar(&matrix, "matrix", "", "print the shards that the projects need as a matrix for `SERVICE`: github or gitlab")
 	oneOfFlag(f, "matrix", "github", "gitlab")
 	return cmd
+}
+
+// contents reads the manifests of all projects. Two projects with the same hostname are an error.
+func (a *app) contents(ctx context.Context, found fleet.Fleet) ([]fleet.Contents, error) {
+	reading := a.begin("reading manifests")
+	defer reading.end()
+	return found.Contents(ctx, a.global.parallelism)
 }
 
 // folder returns the folder that DIR names, or else that of -C or the current one.

@@ -157,7 +157,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	var has []string
 	readme := harness.ReadText(t, "README.md")
 	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`).FindAllStringSubmatch(help, -1) {
-		if has = append(has, m[1]); m[1] != "help" && !strings.Contains(readme, "| `"+m[1]) {
+		if has = append(has, m[1]); m[1] != "help" && !strings.Contains(readme, "| `"+m[1]) && !strings.Contains(readme, "`, `"+m[1]+" ") {
 			t.Errorf("README.md does not list the command %s", m[1])
 		}
 	}
