@@ -59,12 +59,12 @@ func newFakeBucket(t testing.TB) *fakeBucket {
 }
 
 // store opens a prefix of the bucket, with short waits.
-func (f *fakeBucket) store(t testing.TB, prefix string) *Bucket {
+func (f *fakeBucket) store(t testing.TB, prefix string) *Remote {
 	t.Helper()
 	return quickBucket(t, "s3://"+fakeName+"/"+prefix+"?path-style=true")
 }
 
-func quickBucket(t testing.TB, where string) *Bucket {
+func quickBucket(t testing.TB, where string) *Remote {
 	t.Helper()
 	s, err := OpenBucket(t.Context(), where, true, time.Now)
 	if err != nil {

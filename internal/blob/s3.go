@@ -2,8 +2,11 @@ package blob
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/xml"
 	"errors"
@@ -11,13 +14,30 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
+	"path"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
+
+// s3Server is a bucket on a server of the S3 protocol. It creates objects with If-None-Match: *.
+type s3Server struct {
+	stateless
+	http        http.Client
+	credentials aws.CredentialsProvider
+	signer      *v4.Signer
+	// address is the bucket's, without a final slash.
+	address        *url.URL
+	region, bucket string
+	now            func() time.Time
+	// skew is how far the server's clock is ahead of now.
+	skew atomic.Int64
+}
 
 // s3Request is one request; an empty key means the bucket itself.
 type s3Request struct {
@@ -27,38 +47,95 @@ type s3Request struct {
 	body        []byte
 }
 
-// send sends a signed request once. docs/design.md, "Dependencies", says why trueup uses no library for this. For an
-// answer other than 2xx it returns an *s3Error. Otherwise close the body.
-func (s *Bucket) send(ctx context.Context, r s3Request) (etag string, body io.ReadCloser, err error) {
+func (s *s3Server) another() server { return s }
+
+func (s *s3Server) place(key string) string { return "s3://" + path.Join(s.bucket, key) }
+
+// put sends one PUT. confirmed reports whether the server answered with the checksum of these bytes.
+func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
+	// Every S3 server supports MD5. It only has to detect damage.
+	sum := md5.Sum(content)
+	etag, _, err := s.send(ctx, s3Request{
+		method: http.MethodPut, key: key, body: content,
+		header: map[string]string{
+			"If-None-Match": "*", "Content-Type": "application/json", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:]),
+		},
+	})
+	return err == nil && strings.Trim(etag, `"`) == hex.EncodeToString(sum[:]), err
+}
+
+func (s *s3Server) get(ctx context.Context, key string) ([]byte, error) {
+	_, content, err := s.send(ctx, s3Request{method: http.MethodGet, key: key})
+	if answered(err).Code == "NoSuchKey" {
+		return nil, ErrAbsent
+	}
+	return content, err
+}
+
+func (s *s3Server) remove(ctx context.Context, key string) error {
+	_, _, err := s.send(ctx, s3Request{method: http.MethodDelete, key: key})
+	return err
+}
+
+type s3Listing struct {
+	XMLName               xml.Name `xml:"ListBucketResult"`
+	Prefix                string
+	Contents              []struct{ Key string }
+	IsTruncated           bool
+	NextContinuationToken string
+}
+
+func (s *s3Server) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+	query := url.Values{"list-type": {"2"}, "prefix": {prefix}, "max-keys": {strconv.Itoa(most)}}
+	if token != "" {
+		query.Set("continuation-token", token)
+	}
+	_, answer, err := s.send(ctx, s3Request{method: http.MethodGet, query: query})
+	if err != nil {
+		return nil, "", err
+	}
+	var p s3Listing
+	if err := xml.Unmarshal(answer, &p); err != nil {
+		return nil, "", fmt.Errorf("the answer is not a listing: %w", err)
+	}
+	if p.Prefix != prefix {
+		// This is not the answer to the request, so it does not prove absence.
+		return nil, "", errors.New("the answer lists another prefix")
+	}
+	for _, o := range p.Contents {
+		keys = append(keys, o.Key)
+	}
+	if p.IsTruncated {
+		next = p.NextContinuationToken
+		if next == "" && most > 1 {
+			return nil, "", errors.New("the listing is truncated and names no next page")
+		}
+	}
+	return keys, next, nil
+}
+
+// send sends a signed request once.
+func (s *s3Server) send(ctx context.Context, r s3Request) (etag string, content []byte, err error) {
 	req, err := s.signed(ctx, r)
 	if err != nil {
 		return "", nil, err
 	}
-	answer, err := s.http.Do(req)
-	if err != nil {
+	answer, content, err := exchange(&s.http, req, func(body io.Reader, e *httpError) error {
+		return xml.NewDecoder(body).Decode(e)
+	})
+	if answer == nil {
 		return "", nil, err
 	}
-	// An answer with Age is from a cache, and its date may be old.
-	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil && answer.Header.Get("Age") == "" {
-		s.skew.Store(int64(date.Sub(s.now())))
+	if skew, known := clockSkew(answer, s.now()); known {
+		s.skew.Store(int64(skew))
 	}
-	if answer.StatusCode/100 != 2 {
-		defer func() { _ = answer.Body.Close() }()
-		failed := &s3Error{}
-		// A proxy may answer with any text; the status is enough.
-		if xml.NewDecoder(io.LimitReader(answer.Body, maxS3Error)).Decode(failed) != nil {
-			failed = &s3Error{}
-		}
-		failed.Status = answer.StatusCode
-		return "", nil, failed
-	}
-	return answer.Header.Get("ETag"), answer.Body, nil
+	return answer.Get("ETag"), content, err
 }
 
-func (s *Bucket) signed(ctx context.Context, r s3Request) (*http.Request, error) {
+func (s *s3Server) signed(ctx context.Context, r s3Request) (*http.Request, error) {
 	credentials, err := s.credentials.Retrieve(ctx)
 	if err != nil {
-		return nil, &credentialsError{err}
+		return nil, &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER names"}
 	}
 	address := *s.address
 	address.Path += "/" + r.key
@@ -86,82 +163,27 @@ func (s *Bucket) signed(ctx context.Context, r s3Request) (*http.Request, error)
 	return req, nil
 }
 
-// read sends a request that is safe to repeat, and retries while the failure may be temporary.
-func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
-	defer cancel()
-	var body io.ReadCloser
-	err := s.retry(ctx, func() (again bool, err error) {
-		_, body, err = s.send(ctx, r)
-		return ctx.Err() == nil && temporary(err), err
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(body, maxSize+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(content) > maxSize {
-		return nil, fmt.Errorf("%w: longer than %d bytes", ErrIrregular, maxSize)
-	}
-	return content, nil
-}
-
-// maxS3Error bounds the body of an error, in bytes.
-const maxS3Error = 64 << 10
-
-type s3Error struct {
-	Status  int    `xml:"-"`
-	Code    string `xml:"Code"`
-	Message string `xml:"Message"`
-}
-
-func (e *s3Error) Error() string {
-	if e.Code == "" {
-		return fmt.Sprintf("the server answered HTTP %d %s", e.Status, http.StatusText(e.Status))
-	}
-	return strings.TrimRight(e.Code+": "+e.Message, ":. ")
-}
-
-// answered returns the server's error, or an empty one.
-func answered(err error) s3Error {
-	var answer *s3Error
-	if errors.As(err, &answer) {
-		return *answer
-	}
-	return s3Error{}
-}
-
-func temporary(err error) bool {
-	var credentials *credentialsError
-	answer := answered(err)
-	switch answer.Code {
+func (s *s3Server) verdict(err error) verdict {
+	switch answered(err).Code {
 	case "RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException":
-		return true
+		return temporary
 	}
-	return answer.Status == 0 && !errors.As(err, &credentials) ||
-		slices.Contains([]int{408, 429, 500, 502, 503, 504}, answer.Status)
+	return httpVerdict(err)
 }
 
-// refusedForGood reports whether the server rejected the request, and would reject a retry.
-func refusedForGood(err error) bool {
-	answer := answered(err)
-	switch answer.Status {
-	case http.StatusConflict, http.StatusPreconditionFailed:
-		return false
-	case http.StatusNotImplemented:
-		return true
+func (s *s3Server) hint(err error, prefix string) string {
+	switch answered(err).Code {
+	case "NoSuchBucket":
+		return ": create the bucket, or correct ledger: in trueup.yaml"
+	case "AccessDenied", "AllAccessDisabled":
+		return ": the credentials need s3:ListBucket on the bucket, and s3:GetObject and s3:PutObject below " +
+			cmp.Or(prefix, "it") + ". trueup ledger init also needs s3:DeleteObject below tmp/"
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
+		return ": renew the credentials"
+	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
+		return ": name the bucket's region: s3://BUCKET/PREFIX?region=REGION"
+	case "NotImplemented":
+		return ": the server lacks conditional writes and is not safe for a ledger"
 	}
-	return answer.Status/100 == 4 && !temporary(err)
-}
-
-// credentialsError says that there are no credentials.
-type credentialsError struct{ err error }
-
-func (e *credentialsError) Unwrap() error { return e.err }
-
-func (e *credentialsError) Error() string {
-	return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER names"
+	return ""
 }

@@ -53,7 +53,7 @@ func TestBucketSettings(t *testing.T) {
 			for name, value := range env {
 				t.Setenv(name, value)
 			}
-			if at := f.store(t, "x").address.String(); at != want {
+			if at := f.store(t, "x").server.(*s3Server).address.String(); at != want {
 				t.Errorf("the bucket is at %s", at)
 			}
 		})
@@ -74,7 +74,7 @@ func TestBucketClock(t *testing.T) {
 		return false
 	}
 	s := f.store(t, "x")
-	s.now = func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) }
+	s.server.(*s3Server).now = func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) }
 	if _, err := s.List(t.Context(), "log", 1); err != nil || len(signed) != 2 || signed[1] != "20261121T090000Z" {
 		t.Errorf("signed at %v, %v", signed, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
+	"trueup/internal/e2e/servers"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -57,7 +58,7 @@ func TestARunThatStopsAtAnyCall(t *testing.T) {
 	if os.Getenv("TRUEUP_CRASH") != "" {
 		stride = 1
 	}
-	for _, store := range []string{"file", "git", "s3"} {
+	for _, store := range append([]string{"file", "git"}, servers.Schemes()...) {
 		for _, proven := range []bool{false, true} {
 			if store == "git" && !proven {
 				continue // the real program is killed with such a ledger
@@ -104,13 +105,9 @@ func newStops(t *testing.T, store string, proven bool) *stage {
 	switch store {
 	case "git":
 		s.moveTo("git:refs/trueup/ledger", s.repository)
-	case "s3":
-		where := os.Getenv("TRUEUP_TEST_S3_URL")
-		if where == "" {
-			t.Skip("TRUEUP_TEST_S3_URL does not name the store of a bucket")
-		}
-		bucket, query, _ := strings.Cut(where, "?")
-		s.vars["TRUEUP_LEDGER"] = fmt.Sprintf("%s/stops-%d?%s", bucket, time.Now().UnixNano(), query)
+	case "file":
+	default:
+		s.vars["TRUEUP_LEDGER"] = servers.Store(t, store)
 		s.moveTo("s3://elsewhere", func() {})
 	}
 	s.more("purge: {wait: 0s}\n")

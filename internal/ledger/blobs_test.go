@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"trueup/internal/blob"
 )
 
@@ -132,19 +130,10 @@ func (m memoryBlobs) Place(name string) string { return path.Join("memory", m.pr
 // inFolder is a ledger in a folder.
 func inFolder(dir string) *logStore { return newLogStore(blob.Folder(dir), nil, 0) }
 
-// onServer is one at an address of a bucket.
-func onServer(t testing.TB, where string) *logStore {
+// onServer is one in a store on a server.
+func onServer(t testing.TB, store string) *logStore {
 	t.Helper()
-	bucket, err := blob.OpenBucket(t.Context(), where, true, time.Now)
+	s, err := OpenStore(t.Context(), Config{Store: store, StoreFromEnv: true, Now: time.Now})
 	must(t, err)
-	return newLogStore(bucket, nil, remoteDelay)
-}
-
-// freshOnServer is an empty one below an address with a query, which is removed again.
-func freshOnServer(t *testing.T, where string) *logStore {
-	t.Helper()
-	address, query, _ := strings.Cut(where, "?")
-	s := onServer(t, address+"/"+uuid.NewString()+"?"+query)
-	t.Cleanup(func() { must(t, s.blobs.Clear(context.Background())) })
-	return s
+	return s.(*logStore)
 }

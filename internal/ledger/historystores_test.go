@@ -2,26 +2,26 @@ package ledger
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/uuid"
 
 	"trueup/internal/blob"
 	"trueup/internal/e2e/gitremote"
+	"trueup/internal/e2e/servers"
 )
 
 // StoreOpener opens the store of one history, as each of its runs does.
 type StoreOpener func() (Store, error)
 
-// HistoryStores are the stores that last, by name: each makes the n-th store of
-// its kind. The bucket is on the server of TRUEUP_TEST_S3_URL if that names one.
+// HistoryStores are the stores that last, by name: each makes the n-th store of its kind.
 func HistoryStores() map[string]func(t *testing.T) func(n int) StoreOpener {
-	return map[string]func(t *testing.T) func(n int) StoreOpener{
-		"file": filesForHistories, "git": refsForHistories, "bucket": prefixesForHistories,
+	stores := map[string]func(t *testing.T) func(n int) StoreOpener{
+		"file": filesForHistories, "git": refsForHistories, "memory": memoryForHistories,
 	}
+	for _, scheme := range servers.Schemes() {
+		stores[scheme] = func(t *testing.T) func(n int) StoreOpener { return serversForHistories(t, scheme) }
+	}
+	return stores
 }
 
 func filesForHistories(t *testing.T) func(n int) StoreOpener {
@@ -43,17 +43,17 @@ func refStore(dir, ref string) (Store, error) {
 	return newLogStore(r, nil, remoteDelay), err
 }
 
-func prefixesForHistories(t *testing.T) func(n int) StoreOpener {
-	where := os.Getenv("TRUEUP_TEST_S3_URL")
-	if where == "" {
-		return func(int) StoreOpener {
-			blobs := newMemoryBlobs()
-			return func() (Store, error) { return newLogStore(blobs, nil, 0), nil }
-		}
-	}
-	address, query, _ := strings.Cut(where, "?")
+func memoryForHistories(*testing.T) func(n int) StoreOpener {
 	return func(int) StoreOpener {
-		prefix := uuid.NewString()
-		return func() (Store, error) { return onServer(t, address+"/"+prefix+"?"+query), nil }
+		blobs := newMemoryBlobs()
+		return func() (Store, error) { return newLogStore(blobs, nil, 0), nil }
+	}
+}
+
+func serversForHistories(t *testing.T, scheme string) func(n int) StoreOpener {
+	servers.Store(t, scheme)
+	return func(int) StoreOpener {
+		store := servers.Store(t, scheme)
+		return func() (Store, error) { return onServer(t, store), nil }
 	}
 }

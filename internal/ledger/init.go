@@ -32,6 +32,12 @@ func (l *Ledger) init(ctx context.Context) (Genesis, error) {
 		return Genesis{}, p
 	}
 	g, err := l.genesis(ctx)
+	if log, ok := l.store.(*logStore); ok && errors.Is(err, blob.ErrOutdated) {
+		if err := log.blobs.Make(ctx); err != nil {
+			return Genesis{}, err
+		}
+		g, err = l.genesis(ctx)
+	}
 	if errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !blob.LacksRemote(err) {
 		if err := l.store.Prove(ctx); err != nil {
 			return Genesis{}, err

@@ -18,6 +18,7 @@ import (
 
 	"trueup/internal/blob"
 	"trueup/internal/e2e/gitremote"
+	"trueup/internal/e2e/servers"
 	"trueup/internal/kind"
 )
 
@@ -27,18 +28,22 @@ func TestLogStore(t *testing.T) {
 	contract(t, func() Store { return newLogStore(newMemoryBlobs(), nil, 0) })
 }
 
-// TestLogOnServer runs the contract, and races, on the server whose store is
-// in TRUEUP_TEST_S3_URL, with the credentials of the environment.
+// TestLogOnServer runs the contract, and races, on each real server.
 func TestLogOnServer(t *testing.T) {
-	where := os.Getenv("TRUEUP_TEST_S3_URL")
-	if where == "" {
-		t.Skip("TRUEUP_TEST_S3_URL names no server")
-	}
-	contract(t, func() Store { return freshOnServer(t, where) })
-	s := freshOnServer(t, where)
-	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
-	for round := range 10 {
-		oneWinner(t, s, round)
+	for _, scheme := range servers.Schemes() {
+		t.Run(scheme, func(t *testing.T) {
+			fresh := func() *logStore {
+				s := onServer(t, servers.Store(t, scheme))
+				t.Cleanup(func() { must(t, s.Close()) })
+				return s
+			}
+			contract(t, func() Store { return fresh() })
+			s := fresh()
+			must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
+			for round := range 10 {
+				oneWinner(t, s, round)
+			}
+		})
 	}
 }
 

@@ -131,7 +131,7 @@ func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error)
 func (s *Setup) nextForCI(branch, text string) string {
 	store, note := s.Project.Ledger.Store, ""
 	if strings.HasPrefix(s.Store, "file:") {
-		note = "The ledger is on this machine only, so CI can't use it: move it to git:REF or s3://BUCKET/PREFIX.\n"
+		note = "The ledger is on this machine only, so CI can't use it: move it to git:REF, s3://BUCKET/PREFIX or postgres:NAME.\n"
 	}
 	if store == "" || strings.HasPrefix(store, "file:") {
 		store = "the store of a ledger that CI can use, once you have one"

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"trueup/internal/e2e/servers"
 )
 
 // A crowd is many runs of the same tree at once.
@@ -16,9 +18,6 @@ const (
 	crowdRuns   = 20
 	crowdPurges = 100
 )
-
-// bucketVar names the bucket of a real server, as the tests of the ledger have it.
-const bucketVar = "TRUEUP_TEST_S3_URL"
 
 // TestCrowd: twenty processes apply the same tree with a hundred purges at once.
 // The platform sees each name exactly once, and every process ends with 0, or 5
@@ -33,13 +32,9 @@ func TestCrowd(t *testing.T) {
 		}
 		newCrowd(t, program, "git:refs/trueup/ledger").apply()
 	})
-	t.Run("bucket", func(t *testing.T) {
-		url := os.Getenv(bucketVar)
-		if url == "" {
-			t.Skip(bucketVar + " names no bucket")
-		}
-		newCrowd(t, program, strings.Replace(url, "?", fmt.Sprintf("/crowd-%d?", time.Now().UnixNano()), 1)).apply()
-	})
+	for _, scheme := range servers.Schemes() {
+		t.Run(scheme, func(t *testing.T) { newCrowd(t, program, servers.Store(t, scheme)).apply() })
+	}
 }
 
 // crowd is a world whose project has many purges to send.
@@ -52,17 +47,14 @@ type crowd struct {
 func newCrowd(t *testing.T, program, store string) crowd {
 	t.Helper()
 	here := store
-	if strings.HasPrefix(store, "s3:") {
+	if !strings.HasPrefix(store, "git:") {
 		here = "file:ledger"
 	}
 	w := crowd{newCrashWorld(t, program, here), store}
 	t.Cleanup(w.close)
 	if here != store {
 		// Only whoever runs the program may say where a bucket's server is.
-		w.env = append(w.env, "TRUEUP_LEDGER="+store)
-		for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
-			w.env = append(w.env, name+"="+os.Getenv(name))
-		}
+		w.env = append(append(w.env, "TRUEUP_LEDGER="+store), servers.Environ()...)
 	}
 	cdn, _, _ := strings.Cut(crashManifests, "---\n")
 	w.write("project/manifests/all.yaml", cdn)

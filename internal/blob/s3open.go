@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,9 +25,6 @@ import (
 
 	"trueup/internal/api"
 )
-
-// parallel is how many idle connections to keep.
-const parallel = 32
 
 const bucketForm = "s3://BUCKET/PREFIX?region=REGION&path-style=true"
 
@@ -50,7 +46,7 @@ type place struct {
 // OpenBucket parses s3://BUCKET/PREFIX with the parameters region, path-style and endpoint. It sends no request. The
 // AWS library finds credentials, region and endpoint in the environment and the user's files. Only a trusted store may
 // have an endpoint, which gets the credentials, or use the role of the machine.
-func OpenBucket(ctx context.Context, store string, trusted bool, now func() time.Time) (*Bucket, error) {
+func OpenBucket(ctx context.Context, store string, trusted bool, now func() time.Time) (*Remote, error) {
 	at, err := parseBucket(store, trusted)
 	if err != nil {
 		return nil, err
@@ -63,17 +59,14 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 	if err != nil {
 		return nil, err
 	}
-	s := &Bucket{
-		credentials: cfg.Credentials, signer: v4.NewSigner(), now: now, skew: new(atomic.Int64),
-		address: address, region: region, bucket: at.bucket, prefix: at.prefix,
-		pause: 100 * time.Millisecond, patience: time.Minute,
+	s := &s3Server{
+		credentials: cfg.Credentials, signer: v4.NewSigner(), now: now,
+		address: address, region: region, bucket: at.bucket, http: httpClient(),
 	}
-	// A redirect would send the signed request elsewhere.
-	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if client, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
 		s.http.Transport = client.GetTransport()
 	}
-	return s, nil
+	return newRemote(s, at.prefix), nil
 }
 
 func parseBucket(store string, trusted bool) (place, error) {

@@ -1,0 +1,115 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	parallel     = 32       // how many idle connections to keep
+	maxErrorText = 64 << 10 // bounds the body of an error, in bytes
+)
+
+// httpError is an answer other than 2xx, with the code and message of its body.
+type httpError struct {
+	Status  int    `json:"-" xml:"-"`
+	Code    string `json:"-" xml:"Code"`
+	Message string `json:"message" xml:"Message"`
+}
+
+func (e *httpError) Error() string {
+	if e.Code == "" {
+		return fmt.Sprintf("the server answered HTTP %d %s", e.Status, http.StatusText(e.Status))
+	}
+	return strings.TrimRight(e.Code+": "+e.Message, ":. ")
+}
+
+// credentialsError says that there are no credentials, and what to set.
+type credentialsError struct {
+	err  error
+	need string
+}
+
+func (e *credentialsError) Unwrap() error { return e.err }
+
+func (e *credentialsError) Error() string { return "no credentials: " + e.need }
+
+// answered returns the server's error, or an empty one.
+func answered(err error) httpError {
+	var answer *httpError
+	if errors.As(err, &answer) {
+		return *answer
+	}
+	return httpError{}
+}
+
+// httpVerdict is the verdict of a server that speaks HTTP. What is neither an answer nor a failure of the transport was
+// not sent, or can't be read.
+func httpVerdict(err error) verdict {
+	var transport *url.Error
+	var credentials *credentialsError
+	switch status := answered(err).Status; {
+	case errors.As(err, &credentials):
+		return final
+	case status == 0 && errors.As(err, &transport),
+		slices.Contains([]int{408, 429, 500, 502, 503, 504}, status):
+		return temporary
+	case status == http.StatusPreconditionFailed:
+		return exists
+	case status == 0, status == http.StatusNotImplemented, status/100 == 4 && status != http.StatusConflict:
+		return final
+	}
+	return unclear
+}
+
+// httpClient returns a client that follows no redirect, which would take the credentials elsewhere.
+func httpClient() http.Client {
+	return http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// exchange sends a request once, and returns the answer's header and body. For an answer other than 2xx it returns an *httpError
+// that decode reads from the body. docs/design.md, "Dependencies", says why trueup uses no library for this.
+func exchange(client *http.Client, req *http.Request, decode func(io.Reader, *httpError) error) (http.Header, []byte, error) {
+	answer, err := client.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode/100 != 2 {
+		failed := &httpError{}
+		// A proxy may answer with any text; the status is enough.
+		if decode(io.LimitReader(answer.Body, maxErrorText), failed) != nil {
+			failed = &httpError{}
+		}
+		failed.Status = answer.StatusCode
+		return answer.Header, nil, failed
+	}
+	content, err := io.ReadAll(io.LimitReader(answer.Body, maxSize+1))
+	if err != nil {
+		return answer.Header, nil, err
+	}
+	if len(content) > maxSize {
+		return answer.Header, nil, fmt.Errorf("%w: longer than %d bytes", ErrIrregular, maxSize)
+	}
+	return answer.Header, content, nil
+}
+
+// stateless is the part of a server without a connection of its own.
+type stateless struct{}
+
+func (stateless) prepare(context.Context) error { return nil }
+func (stateless) close() error                  { return nil }
+
+// clockSkew returns how far the server's clock is ahead of now: signatures are valid for minutes.
+func clockSkew(answer http.Header, now time.Time) (time.Duration, bool) {
+	// An answer with Age is from a cache, and its date may be old.
+	date, err := http.ParseTime(answer.Get("Date"))
+	return date.Sub(now), err == nil && answer.Get("Age") == ""
+}

@@ -1,0 +1,244 @@
+package blob
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// maxTries limits the attempts of one request.
+const maxTries = 6
+
+var (
+	errAnswered = errors.New("the server accepted it")
+	errUnsafe   = errors.New("the server accepted a second creation of an object. It is not safe for a ledger, because two runs could send the same request: use another store")
+)
+
+// Remote is a prefix of a store on a server. It creates objects only where none has the name, and never replaces one.
+// RefusesCreation detects servers that ignore this condition.
+type Remote struct {
+	server server
+	prefix string
+	// pause is roughly the first wait before a retry. patience limits the time of a request with its retries.
+	pause, patience time.Duration
+}
+
+// server is one protocol. Each call is one request, without retries.
+type server interface {
+	// put creates an object if none has the key. confirmed reports whether the server stored exactly this content.
+	put(ctx context.Context, key string, content []byte) (confirmed bool, err error)
+	// get returns the content, or ErrAbsent.
+	get(ctx context.Context, key string) ([]byte, error)
+	// page returns at most most keys with a prefix in byte order, and the token of the next page, or "".
+	page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error)
+	// remove removes an object.
+	remove(ctx context.Context, key string) error
+	// prepare makes what an empty store needs.
+	prepare(ctx context.Context) error
+	// verdict says what an error of put means, and of the others whether it is temporary.
+	verdict(err error) verdict
+	// hint returns ": FIX" for an error, or "". Rights are needed below prefix.
+	hint(err error, prefix string) string
+	// place returns the address of a key.
+	place(key string) string
+	// another returns a server with a connection of its own, close ends the connection.
+	another() server
+	close() error
+}
+
+// verdict says what a failed request means.
+type verdict int
+
+const (
+	final     verdict = iota // nothing was written, and a retry would fail too
+	temporary                // a retry may succeed
+	unclear                  // a put may have been executed, or another one be under way
+	exists                   // the server says that an object has the key
+)
+
+func newRemote(s server, prefix string) *Remote {
+	return &Remote{server: s, prefix: prefix, pause: 100 * time.Millisecond, patience: time.Minute}
+}
+
+// Make prepares the server. A bucket needs nothing.
+func (s *Remote) Make(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	return s.failed("prepare", "", s.server.prepare(ctx))
+}
+
+// Below returns the store with the prefix PREFIX/FOLDER.
+func (s *Remote) Below(folder string) Store {
+	below := *s
+	below.prefix, below.server = path.Join(s.prefix, folder), s.server.another()
+	return &below
+}
+
+// Close ends the connection.
+func (s *Remote) Close() error { return s.server.close() }
+
+// Place returns the object's address.
+func (s *Remote) Place(name string) string { return s.server.place(s.at(name)) }
+
+// Create creates an object.
+func (s *Remote) Create(ctx context.Context, b Blob, copies ...Copy) error {
+	return createAll(ctx, b, copies, func(ctx context.Context, b Blob) error {
+		err := s.retry(ctx, func() (bool, error) { return s.tryCreate(ctx, b) })
+		return s.failed("create", b.Name, err)
+	})
+}
+
+// retry calls try until it succeeds, or returns again as false because another attempt is useless.
+func (s *Remote) retry(ctx context.Context, try func() (again bool, err error)) error {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.Multiplier = s.pause, 2
+	for n := 1; ; n++ {
+		again, err := try()
+		if err == nil || !again || n == maxTries || Sleep(ctx, wait.NextBackOff()) != nil {
+			return err
+		}
+	}
+}
+
+// tryCreate sends one put. Unless the server confirms exactly this content, it reads the object: an answer may be lost,
+// and a proxy may have sent the request twice. again reports that the object does not exist and a retry may create it.
+func (s *Remote) tryCreate(ctx context.Context, b Blob) (again bool, err error) {
+	confirmed, sent := s.put(ctx, b.Name, b.Content)
+	if confirmed || sent != nil && s.server.verdict(sent) == final {
+		return false, sent
+	}
+	have, err := s.get(ctx, b.Name)
+	switch {
+	case err == nil && bytes.Equal(have, b.Content):
+		return false, nil
+	case err == nil && sent == nil:
+		return false, errUnsafe
+	case err == nil:
+		return false, ErrExists
+	case !errors.Is(err, ErrAbsent):
+		return false, fmt.Errorf("%w; looking whether it was written: %w", cmp.Or(sent, errAnswered), err)
+	case sent == nil || s.server.verdict(sent) == exists:
+		return false, errors.New("the server answered that it exists, but does not show it: this store is not safe for a ledger")
+	}
+	return true, sent
+}
+
+// RefusesCreation creates an existing object again with the same content. The server must reject that.
+func (s *Remote) RefusesCreation(ctx context.Context, name string) error {
+	content, err := s.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	err = s.retry(ctx, func() (bool, error) {
+		_, err := s.put(ctx, name, content)
+		if err == nil {
+			return false, errUnsafe
+		}
+		v := s.server.verdict(err)
+		if v == exists {
+			return false, nil
+		}
+		return v != final, err
+	})
+	return s.failed("prove", name, err)
+}
+
+func (s *Remote) put(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	return s.server.put(ctx, s.at(name), content)
+}
+
+// read makes a request that is safe to repeat, and retries while the failure may be temporary.
+func (s *Remote) read(ctx context.Context, request func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	return s.retry(ctx, func() (again bool, err error) {
+		err = request(ctx)
+		return err != nil && ctx.Err() == nil && !errors.Is(err, ErrAbsent) && s.server.verdict(err) == temporary, err
+	})
+}
+
+// Get reads an object.
+func (s *Remote) Get(ctx context.Context, name string) ([]byte, error) {
+	content, err := s.get(ctx, name)
+	return content, s.failed("read", name, err)
+}
+
+func (s *Remote) get(ctx context.Context, name string) (content []byte, err error) {
+	err = s.read(ctx, func(ctx context.Context) (err error) {
+		content, err = s.server.get(ctx, s.at(name))
+		return err
+	})
+	return content, err
+}
+
+// List lists the objects.
+func (s *Remote) List(ctx context.Context, under string, most int) ([]string, error) {
+	const all = 1000
+	var names []string
+	prefix := strings.TrimPrefix(s.at(under)+"/", "/")
+	for token := ""; ; {
+		keys, next, err := s.page(ctx, prefix, token, min(cmp.Or(most, all), all))
+		if err != nil {
+			return nil, s.failed("list", under, err)
+		}
+		for _, key := range keys {
+			names = append(names, path.Join(under, strings.TrimPrefix(key, prefix)))
+		}
+		switch {
+		case next == "" || most > 0 && len(names) >= most:
+			return names, nil
+		case next == token:
+			return nil, s.failed("list", under, errors.New("the listing repeats itself"))
+		}
+		token = next
+	}
+}
+
+func (s *Remote) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+	err = s.read(ctx, func(ctx context.Context) (err error) {
+		keys, next, err = s.server.page(ctx, prefix, token, most)
+		return err
+	})
+	for _, key := range keys {
+		if !strings.HasPrefix(key, prefix) && err == nil {
+			err = fmt.Errorf("the answer contains %q", key)
+		}
+	}
+	return keys, next, err
+}
+
+// Clear removes every object below the prefix.
+func (s *Remote) Clear(ctx context.Context) error {
+	whole := *s
+	whole.prefix = ""
+	names, err := whole.List(ctx, s.prefix, 0)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		err := s.read(ctx, func(ctx context.Context) error { return s.server.remove(ctx, name) })
+		if err != nil {
+			return whole.failed("remove", name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Remote) at(name string) string { return strings.TrimPrefix(s.prefix+"/"+name, "/") }
+
+// failed adds the object and a fix to an error.
+func (s *Remote) failed(doing, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w%s", doing, s.Place(name), err, s.server.hint(err, s.prefix))
+}

@@ -1,0 +1,46 @@
+// Package servers says which real servers of ledgers tests may use.
+package servers
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// Variable names the variable with the stores on real servers, as TRUEUP_LEDGER would name each. The variables of their
+// clients have the credentials.
+const Variable = "TRUEUP_TEST_STORES"
+
+// Schemes returns the schemes of the stores that a server can have.
+func Schemes() []string { return []string{"s3", "postgres"} }
+
+// Store returns a new, empty store of a scheme, and skips the test if there is no server of it.
+func Store(t testing.TB, scheme string) string {
+	t.Helper()
+	for store := range strings.FieldsSeq(os.Getenv(Variable)) {
+		if strings.HasPrefix(store, scheme+":") {
+			return below(store, uuid.NewString())
+		}
+	}
+	t.Skip(Variable + " names no store of the scheme " + scheme)
+	return ""
+}
+
+// below returns a store within another.
+func below(store, folder string) string {
+	address, query, found := strings.Cut(store, "?")
+	if address += "/" + folder; found {
+		address += "?" + query
+	}
+	return address
+}
+
+// Environ returns the variables of the stores' clients.
+func Environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return !slices.ContainsFunc([]string{"AWS_", "PG"}, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
+	})
+}
