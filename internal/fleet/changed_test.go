@@ -170,8 +170,8 @@ func (s *story) add() {
 }
 
 func (s *story) manifest(place string) {
-	name := pick(s, "manifests/shop.yaml", "manifests/sub/www.json", "manifests/.off/shop.yaml", "more/one.txt", "more/sub/two.yml", "more/three.yaml",
-		"top.yaml", ".hidden/h.yaml", "gone/g.yaml", "notes.txt", "manifests/notes.txt", "manifests/a.yaml/in.yaml")
+	name := pick(s, "manifests/shop.yaml", "manifests/sub/www.json", "manifests/.off/shop.yaml", "more/one.txt", "more/one.txt", "more/sub/two.yml", "more/three.yaml",
+		"top.yaml", ".hidden/h.yaml", "gone/g.yaml", "notes.txt", "manifests/notes.txt", "manifests/a.yaml/in.yaml", "real/two.yaml", "real/two.yaml")
 	s.write(path.Join(place, name), cdn(s))
 }
 
@@ -190,8 +190,8 @@ func (s *story) edit() {
 	}
 	place := pick(s, all...)
 	files := s.files(place)
-	switch s.r.IntN(12) {
-	case 0, 1:
+	switch s.r.IntN(15) {
+	case 0, 1, 12, 13:
 		s.manifest(place)
 	case 2: // add a comment, or rewrite a file without a change
 		if name := pick(s, files...); !strings.HasSuffix(name, ".json") {
@@ -217,7 +217,7 @@ func (s *story) edit() {
 		s.write(pick(s, ".github/workflows/plan.yml", ".gitlab-ci.yml", ".gitlab/plan.yml"), pick(s, "run: make\n", "run: lint\n", "run: trueup plan\n", "run: trueup apply\n"))
 	case 9:
 		s.write(pick(s, "README.md", "manifests/shop.yaml", path.Join(s.root, "g/README.md"), "docs/trueup.yml"), pick(s, "one\n", "trueup\n"))
-	case 10:
+	case 10, 14:
 		s.link(place)
 	case 11:
 		if s.dirty { // git says only of what is committed that the content is the same
@@ -238,10 +238,10 @@ func (s *story) rename(from, to string) {
 
 // link moves a part of a project away, and puts a link in its place.
 func (s *story) link(place string) {
-	name := pick(s, "manifests", project.File, "manifests/shop.yaml")
+	name := pick(s, "manifests", "manifests", project.File, "manifests/shop.yaml")
 	from, to := s.at(path.Join(place, name)), s.at(path.Join(place, "real"))
 	if _, err := os.Lstat(to); err != nil && os.Rename(from, to) == nil {
-		_ = os.Symlink(pick(s, strings.Repeat("../", strings.Count(name, "/"))+"real", "nowhere"), from)
+		_ = os.Symlink(pick(s, strings.Repeat("../", strings.Count(name, "/"))+"real", "real", "nowhere"), from)
 	}
 }
 
