@@ -54,9 +54,10 @@ keep() {
     cp "$1" "$new" && chmod 644 "$new" && mv -f "$new" "$TRUEUP_CACHE/$archive"
 }
 
-# in_clone runs git in the clone, if this is one and not a folder in another.
+# in_clone runs git in the clone, if this is one and not a folder in another. In a
+# container, the clone may be another user's.
 in_clone() {
-  [ -e "$source/.git" ] && git -C "$source" "$@" 2>/dev/null
+  [ -e "$source/.git" ] && git -c safe.directory='*' -C "$source" "$@" 2>/dev/null
 }
 
 # releases prints the address of the host's releases, nothing if it is not known.

@@ -255,18 +255,26 @@ func TestWorkflowsAreSafe(t *testing.T) {
 	}
 }
 
+// actionFile is what these tests look at of action.yml.
+type actionFile struct {
+	Inputs  map[string]struct{ Description string } `yaml:"inputs"`
+	Outputs map[string]struct{ Value string }       `yaml:"outputs"`
+	Runs    struct {
+		Using string         `yaml:"using"`
+		Steps []workflowStep `yaml:"steps"`
+	} `yaml:"runs"`
+}
+
+func readAction(t *testing.T) (action actionFile) {
+	t.Helper()
+	readYAML(t, "action.yml", &action)
+	return action
+}
+
 // TestActionIsSafe: it installs by install.sh alone, which TestInstall tries.
 func TestActionIsSafe(t *testing.T) {
 	t.Parallel()
-	var action struct {
-		Inputs  map[string]struct{ Description string } `yaml:"inputs"`
-		Outputs map[string]struct{ Value string }       `yaml:"outputs"`
-		Runs    struct {
-			Using string         `yaml:"using"`
-			Steps []workflowStep `yaml:"steps"`
-		} `yaml:"runs"`
-	}
-	readYAML(t, "action.yml", &action)
+	action := readAction(t)
 	steps := action.Runs.Steps
 	if action.Runs.Using != "composite" || len(steps) != 4 || len(action.Outputs) != 1 || action.Inputs["download"].Description == "" {
 		t.Fatalf("action.yml is %+v", action)
