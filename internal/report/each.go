@@ -104,14 +104,18 @@ func textEach(out Lines, opts Options, command string, all []ProjectResult) {
 			calm++
 			continue
 		}
-		mark := "ok"
-		if r.Failed() {
+		mark, end := "ok", ""
+		switch {
+		case r.Result == NotStarted:
+			mark = "skipped"
+		case r.Failed():
 			mark = "FAIL"
-		} else if !r.calm {
-			mark = "warn"
 		}
-		texts := slices.DeleteFunc(append([]string{r.Summary}, r.Errors...), func(s string) bool { return s == "" })
-		rows = append(rows, []string{mark, r.Path, r.Result, strings.Join(texts, " ")})
+		if r.ExitCode != exit.OK {
+			end = r.Result + ":"
+		}
+		texts := slices.DeleteFunc(append([]string{end, r.Summary}, r.Errors...), func(s string) bool { return s == "" })
+		rows = append(rows, []string{mark, r.Path, strings.TrimSuffix(strings.Join(texts, " "), ":")})
 	}
 	_ = out.Marked(rows, opts)
 	if calm > 0 {
