@@ -144,26 +144,16 @@ func (t past) below() (list []git.Change) {
 // readPast reads those files of the commit that may concern more than one project: the settings of projects that are
 // gone, and what all projects share.
 func (c *changed) readPast(ctx context.Context, all []Project, then past) error {
-	gone := map[string]string{} // paths of projects, by the names of their files from the top
-	shared := map[string]bool{}
+	gone, shared := then.gone(all), map[string]bool{}
 	for _, change := range then.changes {
-		shared[change.Name] = isShared(change.Name)
-	}
-	exists := map[string]bool{} // git has two changes for a file that it no longer tracks
-	for _, p := range all {
-		exists[p.Path] = true
-	}
-	for _, change := range then.below() {
-		at, name := path.Split(change.Name)
-		if name == project.File && change.Was != git.Absent && change.Is == git.Absent && !exists[path.Clean(at)] && !strings.Contains("/"+at, "/.") {
-			gone[path.Join(then.folder, change.Name)] = path.Clean(at)
+		if isShared(change.Name) {
+			shared[change.Name] = true
 		}
 	}
-	names := func(name string) bool { _, isGone := gone[name]; return isGone || shared[name] }
-	if !slices.ContainsFunc(then.changes, func(change git.Change) bool { return names(change.Name) }) {
+	if len(gone)+len(shared) == 0 {
 		return nil
 	}
-	tree, err := then.repository.Tree(ctx, then.commit, func(name, _ string) bool { return names(name) })
+	tree, err := then.repository.Tree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" || shared[name] })
 	if err != nil {
 		return err
 	}
@@ -173,12 +163,28 @@ func (c *changed) readPast(ctx context.Context, all []Project, then past) error 
 		}
 	}
 	slices.Sort(c.removed)
-	for name, is := range shared {
+	for name := range shared {
 		was, _ := fs.ReadFile(tree, name)                                                     // it may be new
 		now, _, _ := files.Read(filepath.Join(then.top, filepath.FromSlash(name)), maxShared) // it may be gone
-		c.all = c.all || is && bytes.Contains(append(was, now...), []byte("trueup"))
+		c.all = c.all || bytes.Contains(append(was, now...), []byte("trueup"))
 	}
 	return nil
+}
+
+// gone returns the paths of projects that the commit had and that are gone, by the names of their files from the top.
+func (t past) gone(all []Project) map[string]string {
+	exists, gone := map[string]bool{}, map[string]string{}
+	for _, p := range all { // git has two changes for a file that it no longer tracks
+		exists[p.Path] = true
+	}
+	for _, change := range t.below() {
+		at, name := path.Split(change.Name)
+		isGone := name == project.File && change.Was != git.Absent && change.Is == git.Absent
+		if isGone && !exists[path.Clean(at)] && !strings.Contains("/"+at, "/.") {
+			gone[path.Join(t.folder, change.Name)] = path.Clean(at)
+		}
+	}
+	return gone
 }
 
 // moved reports whether the project of a file that is gone is in another folder now.

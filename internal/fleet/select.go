@@ -27,7 +27,7 @@ type Fleet struct {
 	Projects []Project // sorted by path
 	// Removed are the paths of projects that ChangedSince had. Their objects are still live.
 	Removed []string
-	// All is every project that is not excluded: only hostnames are compared among all of them.
+	// All is every project that is not excluded. Contents compares their hostnames.
 	All []Project
 }
 
@@ -35,23 +35,11 @@ type Fleet struct {
 // not contradict each other, whether they are selected or not.
 func (s Selection) In(ctx context.Context, root string) (Fleet, error) {
 	f := Fleet{Root: root}
-	if err := s.check(); err != nil {
-		return f, err
+	err := s.check()
+	if err == nil {
+		f.All, err = s.candidates(ctx, root)
 	}
-	all, err := Find(ctx, root)
 	if err != nil {
-		return f, err
-	}
-	if len(all) == 0 {
-		return f, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", project.File)
-	}
-	f.All = slices.DeleteFunc(all, func(p Project) bool { return matchesAny(s.Exclude, p.Path) })
-	for _, glob := range s.Select {
-		if !slices.ContainsFunc(f.All, func(p Project) bool { return matches(glob, p.Path) }) {
-			return f, fmt.Errorf("--select %s matches no project: trueup projects lists them", glob)
-		}
-	}
-	if err := conflicts(f.All); err != nil {
 		return f, err
 	}
 	isChanged := func(Project) bool { return true }
@@ -69,6 +57,24 @@ func (s Selection) In(ctx context.Context, root string) (Fleet, error) {
 		}
 	}
 	return f, nil
+}
+
+// candidates returns all projects that are not excluded.
+func (s Selection) candidates(ctx context.Context, root string) ([]Project, error) {
+	all, err := Find(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", project.File)
+	}
+	all = slices.DeleteFunc(all, func(p Project) bool { return matchesAny(s.Exclude, p.Path) })
+	for _, glob := range s.Select {
+		if !slices.ContainsFunc(all, func(p Project) bool { return matches(glob, p.Path) }) {
+			return nil, fmt.Errorf("--select %s matches no project: trueup projects lists them", glob)
+		}
+	}
+	return all, conflicts(all)
 }
 
 func (s Selection) check() error {
