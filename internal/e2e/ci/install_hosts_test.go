@@ -16,27 +16,28 @@ import (
 func TestInstallFromPrivateHost(t *testing.T) {
 	t.Parallel()
 	for _, missing := range []string{"wget", "curl"} {
-		i := newInstallation(t)
-		i.without(missing)
-		i.token = "secret"
-		storage := i.mirror.URL + "/mirror/" + releasedArchive
-		host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, token, _ := r.BasicAuth(); token != "secret" {
-				http.NotFound(w, r)
-				return
+		t.Run("without "+missing, func(t *testing.T) {
+			i := newInstallation(t)
+			i.without(missing)
+			i.write("bin/go", "#!/bin/sh\nexit 1\n")
+			host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if _, token, _ := r.BasicAuth(); token != "secret" {
+					http.NotFound(w, r)
+					return
+				}
+				i.token = "" // which is what the storage gets
+				http.Redirect(w, r, i.mirror.URL+"/mirror/"+releasedArchive, http.StatusFound)
+			}))
+			defer host.Close()
+			login := strings.NewReplacer("://", "://job:secret@")
+			for address, private := range map[string]bool{i.mirror.URL + "/mirror": false, login.Replace(i.mirror.URL) + "/mirror": true, login.Replace(host.URL): true} {
+				i.token = "secret"
+				said, program, err := i.run("TRUEUP_DOWNLOAD=" + address)
+				if (err == nil) != private || strings.HasPrefix(program, "trueup v1.2.3") != private || strings.Contains(said, "secret") {
+					t.Errorf("from %s: %v, installed is %q: %s", address, err, program, said)
+				}
 			}
-			i.token = "" // which is what the storage gets
-			http.Redirect(w, r, storage, http.StatusFound)
-		}))
-		t.Cleanup(host.Close)
-		i.write("bin/go", "#!/bin/sh\nexit 1\n")
-		for address, private := range map[string]bool{i.mirror.URL + "/mirror": false, strings.Replace(i.mirror.URL, "://", "://job:secret@", 1) + "/mirror": true, strings.Replace(host.URL, "://", "://job:secret@", 1): true} {
-			i.token = "secret"
-			said, program, err := i.run("TRUEUP_DOWNLOAD=" + address)
-			if (err == nil) != private || strings.HasPrefix(program, "trueup v1.2.3") != private || strings.Contains(said, "secret") {
-				t.Errorf("without %s, from %s: %v, installed is %q: %s", missing, address, err, program, said)
-			}
-		}
+		})
 	}
 }
 

@@ -144,11 +144,14 @@ func (i *installation) without(name string) {
 	for _, program := range []string{
 		"chmod", "cp", "curl", "cut", "dirname", "git", "grep", "gzip", "mkdir", "mktemp", "mv", "rm", "sed", "sh", "sha256sum", "tar", "wget",
 	} {
-		from, err := exec.LookPath(program)
-		if err == nil && program != name {
-			err = os.Symlink(from, filepath.Join(i.path, program))
+		if program == name {
+			continue
 		}
+		from, err := exec.LookPath(program)
 		if err != nil {
+			i.t.Skipf("%s is not installed", program)
+		}
+		if err := os.Symlink(from, filepath.Join(i.path, program)); err != nil {
 			i.t.Fatal(err)
 		}
 	}
