@@ -157,7 +157,7 @@ func (h *Host) add(routes manifest.Routes, mark Mark) {
 			Path: l.Path, Action: l.Action, Upstream: -1, upstream: l.Upstream, Mark: mark,
 			EdgeTTL: l.EdgeTTL, TTLUnit: l.TTLUnit,
 		}
-		if l.Host != "*" && kind.HostKey(l.Host) != kind.HostKey(h.Hostname) {
+		if host := l.HostKey(); host != "" && host != kind.HostKey(h.Hostname) {
 			p.Host = l.Host
 		}
 		h.Paths = append(h.Paths, p)
