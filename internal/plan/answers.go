@@ -125,24 +125,32 @@ func (it Item) answers(s sites, change route.Change) *Answers {
 
 // groupsOf joins the same class of several hosts.
 func groupsOf(classes []route.Class) (groups []RequestGroup) {
-	same := map[string]int{}
+	hosts, same := map[string]int{}, map[string]int{}
+	for _, c := range classes {
+		if c.Host != "" {
+			hosts[c.Pattern]++
+		}
+	}
 	for _, c := range classes {
 		g := RequestGroup{
 			Pattern: c.Pattern, Except: c.Except, Elsewhere: c.Elsewhere, Apart: c.Apart, Part: c.Part, Unless: c.Unless,
 			Example: c.Example, Answers: answersOf(c),
 			Effect: [...]AnswerEffect{route.Unserved: Unserved, route.Served: ServedFirst, route.Otherwise: Answered, route.Unchanged: AsBefore}[c.Severity()],
 		}
-		if c.Host == "" { // no other has its hosts
-			groups = append(groups, g)
-			continue
+		at, id, known := len(groups), "", false
+		if c.Host != "" && hosts[c.Pattern] > 1 { // encoding is slow
+			id = mustEncode(g)
+			if at, known = same[id]; !known {
+				at = len(groups)
+				same[id] = at
+			}
 		}
-		id := mustEncode(g)
-		at, known := same[id]
 		if !known {
-			at, same[id] = len(groups), len(groups)
 			groups = append(groups, g)
 		}
-		groups[at].Hosts = append(groups[at].Hosts, c.Host)
+		if c.Host != "" {
+			groups[at].Hosts = append(groups[at].Hosts, c.Host)
+		}
 	}
 	return groups
 }
@@ -152,7 +160,10 @@ func answersOf(c route.Class) (answers []Answer) {
 	outcomes := c.Outcomes()
 	for _, readings := range outcomes {
 		before, after := c.Before[readings[0]], c.After[readings[0]]
-		a := Answer{Before: before.String(), After: after.String(), Differences: route.Differences(before, after)}
+		a := Answer{Before: before.String()}
+		if a.After = a.Before; !before.Alike(after) {
+			a.After, a.Differences = after.String(), route.Differences(before, after)
+		}
 		if len(outcomes) > 1 {
 			a.Readings = each(readings, route.Reading.String)
 		}
