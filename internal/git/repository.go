@@ -264,7 +264,7 @@ func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, e
 	if err != nil {
 		return nil, err
 	}
-	return changesOf(out)
+	return changesOf(out, nil)
 }
 
 // ChangesSince returns the changes between a commit and the work tree, where a file that is not tracked is new. It
@@ -274,11 +274,17 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, er
 	if err != nil {
 		return nil, err
 	}
-	changes, err := changesOf(out)
+	top, _, err := r.Top(ctx)
 	if err != nil {
 		return nil, err
 	}
-	top, _, err := r.Top(ctx)
+	changes, err := changesOf(out, func(name string) string {
+		content, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name)))
+		if err != nil {
+			return "" // it differs
+		}
+		return r.BlobID(content)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -302,8 +308,9 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, er
 	return changes, nil
 }
 
-// changesOf parses the raw format of git diff.
-func changesOf(out string) ([]Change, error) {
+// changesOf parses the raw format of git diff, which has no id of a file that was written to since it was added to the
+// index: id returns it.
+func changesOf(out string, id func(name string) string) ([]Change, error) {
 	var changes []Change
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -313,6 +320,9 @@ func changesOf(out string) ([]Change, error) {
 			return nil, fmt.Errorf("git diff: %q is not a change", fields[i])
 		}
 		c := Change{Name: fields[i+1], Was: kindOf(entry[0]), Is: kindOf(entry[1])}
+		if c.Is == Regular && strings.Trim(entry[3], "0") == "" {
+			entry[3] = id(c.Name)
+		}
 		c.Same = c.Was == c.Is && c.Was != Absent && entry[2] == entry[3] // a conflict has neither
 		changes = append(changes, c)
 	}
