@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -84,13 +86,36 @@ func Each(shard ShardFile, results []ProjectResult) Document {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Path, b.Path))
 	})
 	return Document{
-		ExitCode: code,
+		ExitCode: code, Annotations: failedProjects(all),
 		Data: each{
 			eachFormat, shard.Command, shard.Shard, shard.Shards, shard.Commit, shard.Tool, exit.Name(code), code,
 			append([]ProjectResult{}, all...),
 		},
 		Text: func(out Lines, opts Options) { textEach(out, opts, shard.Command, all) },
 	}
+}
+
+// failedProjects returns a finding for each project that failed.
+func failedProjects(all []ProjectResult) (list diag.List) {
+	for _, r := range all {
+		if r.Failed() {
+			list = append(list, diag.Finding{
+				Path: path.Join(r.Path, "trueup.yaml"), Line: 1, Column: 1, Rule: projectRule, Severity: diag.Error,
+				Message: fmt.Sprintf("project %s: %s", r.Path, r.text()),
+			})
+		}
+	}
+	return list
+}
+
+// text returns what the table says of the project.
+func (r ProjectResult) text() string {
+	end := ""
+	if r.ExitCode != exit.OK {
+		end = r.Result + ":"
+	}
+	texts := slices.DeleteFunc(append([]string{end, r.Summary}, r.Errors...), func(s string) bool { return s == "" })
+	return strings.TrimSuffix(strings.Join(texts, " "), ":")
 }
 
 // textEach writes the table of projects. Those without changes are one line, unless the run is verbose.
@@ -104,18 +129,14 @@ func textEach(out Lines, opts Options, command string, all []ProjectResult) {
 			calm++
 			continue
 		}
-		mark, end := "ok", ""
+		mark := "ok"
 		switch {
 		case r.Result == NotStarted:
 			mark = "skipped"
 		case r.Failed():
 			mark = "FAIL"
 		}
-		if r.ExitCode != exit.OK {
-			end = r.Result + ":"
-		}
-		texts := slices.DeleteFunc(append([]string{end, r.Summary}, r.Errors...), func(s string) bool { return s == "" })
-		rows = append(rows, []string{mark, r.Path, strings.TrimSuffix(strings.Join(texts, " "), ":")})
+		rows = append(rows, []string{mark, r.Path, r.text()})
 	}
 	_ = out.Marked(rows, opts)
 	if calm > 0 {

@@ -38,10 +38,14 @@ type remarkRule struct {
 // NotPosted is the rule of a comment that the code host did not accept.
 const NotPosted = "run/not-posted"
 
+// projectRule is the rule of a project that failed among many.
+const projectRule = "run/project"
+
 // remarkRules has the most important rule first.
 var remarkRules = []remarkRule{
 	{"run/failed", errorLevel, "The run stopped before its end."},
 	{"run/check", errorLevel, "A check of doctor failed, or is a warning."},
+	{projectRule, errorLevel, "The run of one of many projects failed or was not started."},
 	{"apply/failed", errorLevel, "A request failed or was not sent."},
 	{"apply/not-kept", errorLevel, "The server did not keep what was sent."},
 	{"apply/blocked", errorLevel, "trueup sent nothing for an object, because a person must decide first."},
