@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"trueup/internal/api"
 )
 
 const (
@@ -78,6 +80,10 @@ func httpClient() http.Client {
 // that decode reads from the body. docs/design.md, "Dependencies", says why trueup uses no library for this.
 func exchange(client *http.Client, req *http.Request, decode func(io.Reader, *httpError) error) (http.Header, []byte, error) {
 	answer, err := client.Do(req)
+	var transport *url.Error
+	if errors.As(err, &transport) {
+		transport.URL = req.URL.Scheme + "://" + req.URL.Host + req.URL.EscapedPath() // a query may have a signature
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,4 +118,23 @@ func clockSkew(answer http.Header, now time.Time) (time.Duration, bool) {
 	// An answer with Age is from a cache, and its date may be old.
 	date, err := http.ParseTime(answer.Get("Date"))
 	return date.Sub(now), err == nil && answer.Get("Age") == ""
+}
+
+// newTransport returns a transport that reaches names below localhost on this machine, without a proxy.
+func newTransport() *http.Transport {
+	t, _ := http.DefaultTransport.(*http.Transport)
+	t = t.Clone()
+	localTransport(t)
+	return t
+}
+
+func localTransport(t *http.Transport) {
+	t.MaxIdleConnsPerHost = parallel
+	t.DialContext = api.Dial
+	t.Proxy = func(r *http.Request) (*url.URL, error) {
+		if api.IsLoopback(r.URL) {
+			return nil, nil
+		}
+		return http.ProxyFromEnvironment(r)
+	}
 }

@@ -197,9 +197,6 @@ func pgExec(ctx context.Context, conn *pgconn.PgConn, sql string, args ...any) (
 	return result.Rows, result.CommandTag.RowsAffected(), result.Err
 }
 
-// errTaken means that the insertion did nothing because a row has the key.
-var errTaken = errors.New("the table has a row of this name")
-
 // put inserts a row. A row that another transaction is inserting is waited for.
 func (s *pgServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
 	_, inserted, err := s.query(ctx, pgPut, s.ledger, key, content)

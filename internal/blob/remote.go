@@ -18,6 +18,7 @@ const maxTries = 6
 
 var (
 	errAnswered = errors.New("the server accepted it")
+	errTaken    = errors.New("another object has the name")
 	errUnsafe   = errors.New("the server accepted a second creation of an object. It is not safe for a ledger, because two runs could send the same request: use another store")
 )
 

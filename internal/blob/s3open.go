@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -69,24 +68,31 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 	return newRemote(s, at.prefix), nil
 }
 
-func parseBucket(store string, trusted bool) (place, error) {
-	// The error omits the store's text, which may contain a password.
-	errForm := errors.New("the store is not of the form " + bucketForm)
+// parsePlace splits SCHEME://BUCKET/PREFIX?PARAMETERS.
+func parsePlace(store, form string) (bucket, prefix string, query url.Values, err error) {
 	u, err := url.Parse(store)
-	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {
-		return place{}, errForm
+	if err == nil {
+		query, err = url.ParseQuery(u.RawQuery)
 	}
-	at := place{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), trusted: trusted}
+	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {
+		// The error omits the store's text, which may contain a password.
+		return "", "", nil, errors.New("the store is not of the form " + form)
+	}
+	if prefix = strings.Trim(u.Path, "/"); !bucketPath().MatchString(prefix) {
+		return "", "", nil, fmt.Errorf("prefix %q is not of letters, digits, dots, hyphens, underscores and slashes", prefix)
+	}
+	return u.Host, prefix, query, nil
+}
+
+func parseBucket(store string, trusted bool) (place, error) {
+	bucket, prefix, query, err := parsePlace(store, bucketForm)
+	at := place{bucket: bucket, prefix: prefix, trusted: trusted}
+	if err != nil {
+		return at, err
+	}
 	// A double hyphen marks special bucket types, whose listings are not sorted.
 	if !bucketName().MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
 		return at, fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and be a general purpose bucket", at.bucket)
-	}
-	if !bucketPath().MatchString(at.prefix) {
-		return at, fmt.Errorf("prefix %q is not of letters, digits, dots, hyphens, underscores and slashes", at.prefix)
-	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return at, errForm
 	}
 	for name, values := range query {
 		if err := at.set(name, values[len(values)-1]); err != nil {
@@ -128,17 +134,7 @@ func loadConfig(ctx context.Context, at place) (aws.Config, error) {
 	}
 	options := []func(*config.LoadOptions) error{
 		config.WithLogger(logging.Nop{}),
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-			t.MaxIdleConnsPerHost = parallel
-			// A bucket's name below localhost is this machine, too.
-			t.DialContext = api.Dial
-			t.Proxy = func(r *http.Request) (*url.URL, error) {
-				if api.IsLoopback(r.URL) {
-					return nil, nil
-				}
-				return http.ProxyFromEnvironment(r)
-			}
-		})),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(localTransport)),
 	}
 	if at.region != "" {
 		options = append(options, config.WithRegion(at.region))

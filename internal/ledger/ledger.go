@@ -27,7 +27,7 @@ import (
 
 // Config says which ledger to use, and who uses it.
 type Config struct {
-	// Store is file:PATH, git:REF, git:REF@REMOTE, postgres:NAME, or s3://BUCKET/PREFIX with the parameters region, path-style and
+	// Store is file:PATH, git:REF, git:REF@REMOTE, postgres:NAME, gs://BUCKET/PREFIX, or s3://BUCKET/PREFIX with the parameters region, path-style and
 	// endpoint. A REF is on a remote, by default origin, of the repository that has Dir. Empty means none.
 	Store string
 	// StoreFromEnv means that the user named the store, not the repository. Only then may it have an endpoint, sign
@@ -121,6 +121,8 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 		if blobs, err = blob.OpenBucket(ctx, cfg.Store, cfg.StoreFromEnv, cfg.Now); err != nil {
 			return nil, err
 		}
+	case scheme == "gs":
+		blobs, err = blob.OpenGCS(cfg.Store, cfg.StoreFromEnv)
 	case scheme == "postgres":
 		blobs, err = blob.OpenPostgres(where)
 	case scheme == "git":
@@ -129,7 +131,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 		batchDelay = 0
 		blobs, err = openFolder(cfg, filepath.FromSlash(where))
 	default:
-		err = errors.New("it is not of the form file:PATH, git:REF, s3://BUCKET/PREFIX or postgres:NAME")
+		err = errors.New("it is not of the form file:PATH, git:REF, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or postgres:NAME")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)

@@ -1,0 +1,243 @@
+package blob
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+
+	"trueup/internal/api"
+)
+
+const (
+	gcsForm  = "gs://BUCKET/PREFIX"
+	gcsScope = "https://www.googleapis.com/auth/devstorage.read_write"
+	// gcsKind is the kind of a listing. Another answer does not prove absence.
+	gcsKind = "storage#objects"
+)
+
+var gcsName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`) })
+
+// gcsServer is a bucket of Google Cloud Storage, by its JSON API. It creates objects with ifGenerationMatch=0, each in
+// one request.
+type gcsServer struct {
+	stateless
+	http   http.Client
+	base   *url.URL
+	bucket string
+	// token returns the credentials, or nil where none are needed.
+	token func() (*oauth2.Token, error)
+}
+
+// OpenGCS parses gs://BUCKET/PREFIX. It sends no request. Google's library finds the credentials in the environment and
+// the user's files. Only a trusted store may have an endpoint, which gets the credentials, or use the identity of the
+// machine.
+func OpenGCS(store string, trusted bool) (*Remote, error) {
+	bucket, prefix, query, err := parsePlace(store, gcsForm)
+	if err != nil {
+		return nil, err
+	}
+	if !gcsName().MatchString(bucket) {
+		return nil, fmt.Errorf("bucket %q must have at least 3 lower-case letters, digits, dots, hyphens and underscores", bucket)
+	}
+	base, err := endpointOf(query, trusted, "https://storage.googleapis.com")
+	if err != nil {
+		return nil, err
+	}
+	s := &gcsServer{http: httpClient(), base: base, bucket: bucket}
+	s.http.Transport = newTransport()
+	if !api.IsLoopback(base) {
+		s.token = s.credentials(trusted)
+	}
+	return newRemote(s, prefix), nil
+}
+
+// endpointOf returns the parameter endpoint of a store, the only one that it may have.
+func endpointOf(query url.Values, trusted bool, usual string) (*url.URL, error) {
+	for name := range query {
+		if name != "endpoint" {
+			return nil, fmt.Errorf("%q is not endpoint, the only parameter", name)
+		}
+		if !trusted {
+			return nil, errors.New("trueup.yaml may not choose the server that gets the credentials: remove endpoint, or set the whole store in TRUEUP_LEDGER")
+		}
+	}
+	return parseEndpoint(cmp.Or(query.Get("endpoint"), usual))
+}
+
+// credentials finds the credentials when they are needed first.
+func (s *gcsServer) credentials(trusted bool) func() (*oauth2.Token, error) {
+	// Tokens are renewed by requests of their own.
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &s.http)
+	find := sync.OnceValues(func() (oauth2.TokenSource, error) {
+		found, err := google.FindDefaultCredentials(ctx, gcsScope)
+		if err != nil {
+			return nil, err
+		}
+		if found.JSON == nil && !trusted {
+			return nil, errNoRole
+		}
+		return found.TokenSource, nil
+	})
+	return func() (*oauth2.Token, error) {
+		source, err := find()
+		if err != nil {
+			return nil, err
+		}
+		return source.Token()
+	}
+}
+
+func (s *gcsServer) another() server { return s }
+
+func (s *gcsServer) place(key string) string { return "gs://" + path.Join(s.bucket, key) }
+
+// gcsRequest is one request below the address of the API.
+type gcsRequest struct {
+	method string
+	path   []string // escaped
+	query  url.Values
+	body   []byte
+}
+
+func (s *gcsServer) send(ctx context.Context, r gcsRequest) ([]byte, error) {
+	address := s.base.JoinPath(r.path...)
+	address.RawQuery = r.query.Encode()
+	req, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	if s.token != nil {
+		token, err := s.token()
+		if err != nil {
+			return nil, &credentialsError{err, "set GOOGLE_APPLICATION_CREDENTIALS to the file of a workload identity or a service account, or log in with gcloud; trueup uses the identity of the machine only for a store that TRUEUP_LEDGER names"}
+		}
+		token.SetAuthHeader(req)
+	}
+	req.Header.Set("User-Agent", "trueup")
+	req.Header.Set("Accept-Encoding", "identity")
+	if r.method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	_, content, err := exchange(&s.http, req, func(body io.Reader, e *httpError) error {
+		var answer struct {
+			Error struct {
+				Message string
+				Errors  []struct{ Reason string }
+			}
+		}
+		err := json.NewDecoder(body).Decode(&answer)
+		if len(answer.Error.Errors) > 0 {
+			*e = httpError{Code: answer.Error.Errors[0].Reason, Message: answer.Error.Message}
+		}
+		return err
+	})
+	return content, err
+}
+
+// object returns the path of an object, whose slashes are escaped, or of all objects.
+func (s *gcsServer) object(key string) []string {
+	at := []string{"storage", "v1", "b", s.bucket, "o"}
+	if key != "" {
+		at = append(at, url.PathEscape(key))
+	}
+	return at
+}
+
+// put sends one request, and confirms by the checksum of what was stored.
+func (s *gcsServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
+	answer, err := s.send(ctx, gcsRequest{
+		method: http.MethodPost, path: append([]string{"upload"}, s.object("")...), body: content,
+		query: url.Values{"uploadType": {"media"}, "name": {key}, "ifGenerationMatch": {"0"}},
+	})
+	if answered(err).Status == http.StatusForbidden {
+		// Whoever may create objects only may be refused like this where one exists.
+		if _, looked := s.get(ctx, key); looked == nil {
+			return false, errTaken
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	var stored struct{ MD5Hash string }
+	sum := md5.Sum(content)
+	err = json.Unmarshal(answer, &stored)
+	return err == nil && stored.MD5Hash == base64.StdEncoding.EncodeToString(sum[:]), nil
+}
+
+// get reads an object. 404 may also be of the bucket or of a proxy, so only a listing proves absence.
+func (s *gcsServer) get(ctx context.Context, key string) ([]byte, error) {
+	content, err := s.send(ctx, gcsRequest{method: http.MethodGet, path: s.object(key), query: url.Values{"alt": {"media"}}})
+	if answered(err).Status != http.StatusNotFound {
+		return content, err
+	}
+	keys, _, listed := s.page(ctx, key, "", 1)
+	if listed == nil && !slices.Contains(keys, key) {
+		return nil, ErrAbsent
+	}
+	return nil, cmp.Or(listed, err)
+}
+
+func (s *gcsServer) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+	query := url.Values{"prefix": {prefix}, "maxResults": {strconv.Itoa(most)}, "fields": {"kind,nextPageToken,items(name)"}}
+	if token != "" {
+		query.Set("pageToken", token)
+	}
+	answer, err := s.send(ctx, gcsRequest{method: http.MethodGet, path: s.object(""), query: query})
+	if err != nil {
+		return nil, "", err
+	}
+	var p struct {
+		Kind, NextPageToken string
+		Items               []struct{ Name string }
+	}
+	if err := json.Unmarshal(answer, &p); err != nil || p.Kind != gcsKind {
+		return nil, "", errors.New("the answer is not a listing")
+	}
+	for _, item := range p.Items {
+		keys = append(keys, item.Name)
+	}
+	return keys, p.NextPageToken, nil
+}
+
+func (s *gcsServer) remove(ctx context.Context, key string) error {
+	_, err := s.send(ctx, gcsRequest{method: http.MethodDelete, path: s.object(key)})
+	if answered(err).Status == http.StatusNotFound {
+		return nil
+	}
+	return err
+}
+
+func (s *gcsServer) verdict(err error) verdict {
+	if errors.Is(err, errTaken) {
+		return exists
+	}
+	return httpVerdict(err)
+}
+
+func (s *gcsServer) hint(err error, _ string) string {
+	switch answered(err).Status {
+	case http.StatusNotFound:
+		return ": create the bucket, or correct ledger: in trueup.yaml"
+	case http.StatusUnauthorized:
+		return ": renew the credentials"
+	case http.StatusForbidden:
+		return ": plan needs the role Storage Object Viewer on the bucket; apply and trueup ledger init need Storage Object User"
+	}
+	return ""
+}
