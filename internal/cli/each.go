@@ -91,9 +91,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	defer working.end()
 	o.Sleep = a.env.Sleep
 	var ended atomic.Int64
-	started := o.Run(ctx, len(results), func(i int) (failed bool) {
-		p := found.Projects[i]
-		doc := a.runMember(ctx, &member{of: a, path: p.Path, budget: budget}, p, line)
+	written := func(p fleet.Project, doc report.Document) report.Document {
 		doc.Project = &report.Origin{
 			Path: p.Path, Workspace: p.Settings.Workspace.UUID, Commit: shard.Commit, Tool: shard.Tool,
 			Shard: shard.Shard, Shards: shard.Shards,
@@ -102,12 +100,22 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 			a.log(slog.LevelError, p.Path+": "+err.Error())
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 		}
+		return doc
+	}
+	started := o.Run(ctx, len(results), func(i int) (failed bool) {
+		p := found.Projects[i]
+		doc := written(p, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget}, p, line))
 		results[i] = report.ProjectResultOf(p.Path, doc)
 		working.reached(int(ended.Add(1)), len(results))
 		return results[i].Failed()
 	})
 	for i := started; i < len(results); i++ {
-		results[i] = report.ProjectNotStarted(found.Projects[i].Path)
+		p := found.Projects[i]
+		results[i] = report.ProjectNotStarted(p.Path)
+		written(p, report.Document{
+			Command: line[0], Result: exit.Name(exit.Partial), ExitCode: exit.Partial,
+			Errors: []string{"trueup each did not start this project: its results say why it stopped"},
+		})
 	}
 	doc = report.Each(shard, results)
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)

@@ -151,6 +151,8 @@ func (k *Kind) ShortCollectionPath() string {
 type Key struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	// Project is the folder of the object's project in a merged result of many; else it is empty.
+	Project string `json:"project,omitempty"`
 }
 
 // String returns KIND/NAME, as flags and messages have it.

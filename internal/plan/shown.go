@@ -72,7 +72,8 @@ func (it Item) Unshown(body []byte, live any) string {
 const UnshownFix = "this is a bug in trueup: report it with the manifest and the output of plan -o json. Do not send the change by other means"
 
 // Touches reports whether the item changes what a finding at a field of its manifest is about, such as
-// spec.locations[2].path. Of a list, that is the whole element.
+// spec.locations[2].path. Of a list, that is the whole element. An item that was read from JSON does not know the places
+// of its changes, so it touches all of its manifest.
 func (it Item) Touches(field string) bool {
 	switch {
 	case len(it.Changes) == 0:
@@ -86,7 +87,7 @@ func (it Item) Touches(field string) bool {
 	}
 	return slices.ContainsFunc(it.Changes, func(c Change) bool {
 		onlyInLive := slices.ContainsFunc(c.At, merge.Step.OnlyLive)
-		return !onlyInLive && related(toElement(field), toElement("spec."+merge.Place(c.At)))
+		return len(c.At) == 0 || !onlyInLive && related(toElement(field), toElement("spec."+merge.Place(c.At)))
 	})
 }
 

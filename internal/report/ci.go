@@ -135,7 +135,7 @@ func codeIssueOf(r remark, at Place) codeIssue {
 // failed must look neither like one without changes nor like one whose changes apply sends.
 func outputs(doc Document) [][2]string {
 	list := [][2]string{{"result", word(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode).String()}}
-	if doc.Plan == nil || doc.Findings.HasErrors() {
+	if doc.Plan == nil || doc.Findings.HasErrors() || len(doc.Projects) > 0 && len(doc.Errors) > 0 {
 		return list
 	}
 	yes := func(b bool) string { return [...]string{"false", "true"}[oneIf(b)] }

@@ -43,7 +43,7 @@ func counted(idle string, parts []count) safe {
 func countsOf(doc Document) safe {
 	switch {
 	case doc.Apply != nil:
-		return counted("nothing to do", outcomeParts(doc.Apply.Outcomes))
+		return counted("nothing to do", outcomeParts(doc.Apply))
 	case doc.Plan == nil:
 		return findingCounts(doc)
 	case doc.Command == "drift":
@@ -51,7 +51,7 @@ func countsOf(doc Document) safe {
 		return counted("nothing that git manages "+changed+" outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
 	}
 	parts := planParts(doc.Plan)
-	if doc.Findings.HasErrors() {
+	if doc.Findings.HasErrors() && len(doc.Projects) == 0 { // the other projects send theirs
 		return safetext.F("trueup sends nothing while there are errors, %s", counted("nothing to do", parts))
 	}
 	return counted("nothing to do", parts)
@@ -193,16 +193,12 @@ func outcomeKindOf(o apply.Outcome) outcomeKind {
 }
 
 // outcomeParts counts the outcomes of each kind, in the order of tableOfOutcomes.
-func outcomeParts(outcomes []apply.Outcome) []count {
+func outcomeParts(r *apply.Result) []count {
 	parts := make([]count, len(tableOfOutcomes))
-	for _, o := range outcomes {
-		if i := outcomeRank(o); i < len(parts) {
-			parts[i].n++
-		}
-	}
 	for i := range parts {
-		p := &parts[i]
-		switch what := tableOfOutcomes[i].what; what {
+		p, what := &parts[i], tableOfOutcomes[i].what
+		p.n = r.Summary[what]
+		switch what {
 		case string(apply.Posted):
 			p.words = nouns(p.n, "purge") + " posted"
 		case string(apply.InFlight):

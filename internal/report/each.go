@@ -42,7 +42,7 @@ func ProjectResultOf(path string, doc Document) ProjectResult {
 	var parts []count
 	switch {
 	case doc.Apply != nil:
-		parts = outcomeParts(doc.Apply.Outcomes)
+		parts = outcomeParts(doc.Apply)
 	case doc.Plan != nil:
 		parts = planParts(doc.Plan)
 	}

@@ -44,6 +44,7 @@ func goldenCases() []goldenCase {
 		{"validate-ok", Document{Command: "validate", Result: "ok", Objects: 1}, Options{}},
 		{"apply", Document{Command: "apply", Result: "auth", ExitCode: 8, Sandbox: true, Objects: 8, Apply: exampleResult()}, Options{}},
 		{"apply-nothing", Document{Command: "apply", Result: "ok", Apply: &apply.Result{}}, Options{}},
+		{"merged", mergedExample(), Options{}},
 		{"errors", Document{Command: "plan", Result: "internal", ExitCode: 1, Errors: []string{"get CDN/shop: 502 Bad Gateway", "list: connection refused"}}, Options{}},
 	}
 }

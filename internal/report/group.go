@@ -18,9 +18,9 @@ const minGroup = 3
 type group struct {
 	item plan.Item
 	rows []row
-	// names has the names of several objects, and item is the first of them by forMany.
-	names []safe
-	rank  rank
+	// keys are several objects, and item is the first of them by forMany.
+	keys []kind.Key
+	rank rank
 }
 
 // groups returns the objects that a report shows, those with grave changes first.
@@ -82,7 +82,7 @@ func together(all []group) []group {
 		for _, same := range buckets(similar, func(i int) string { return content(forMany(all[i].item), all[i].rows) }) {
 			first := &all[same[0]]
 			for _, i := range same {
-				first.names, joined[i] = append(first.names, clean(all[i].item.Name).Cut(maxPath)), i != same[0]
+				first.keys, joined[i] = append(first.keys, all[i].item.Key), i != same[0]
 			}
 			first.item = forMany(first.item)
 		}
@@ -116,10 +116,10 @@ func glance(rows []row) string {
 	return b.String()
 }
 
-// forMany returns the item with NAME for its name, also in its fix.
+// forMany returns the item with NAME for its name, also in its fix, and without its project.
 func forMany(item plan.Item) plan.Item {
 	key := item.String()
-	item.Name = "NAME"
+	item.Name, item.Project = "NAME", ""
 	item.Fix = strings.ReplaceAll(item.Fix, key, item.String())
 	return item
 }
@@ -147,19 +147,46 @@ func content(item plan.Item, rows []row) string {
 	return b.String()
 }
 
-func (g group) many() bool { return len(g.names) > 0 }
+func (g group) many() bool { return len(g.keys) > 0 }
 
 func (g group) title() safe {
-	if !g.many() {
+	switch {
+	case !g.many():
 		return titled(g.item.Key)
+	case g.sameName():
+		return safetext.F("%s in %s", titled(kind.Key{Kind: g.item.Kind, Name: g.keys[0].Name}), g.where())
 	}
-	return safetext.Count(len(g.names), clean(g.item.Kind).Cut(maxPath).String())
+	return g.where()
+}
+
+// sameName reports whether several objects are one of the same name in each of many projects.
+func (g group) sameName() bool {
+	return g.keys[0].Project != "" && !slices.ContainsFunc(g.keys, func(k kind.Key) bool { return k.Name != g.keys[0].Name })
+}
+
+// where counts several objects.
+func (g group) where() safe {
+	if g.sameName() {
+		return safetext.Count(len(g.keys), "project")
+	}
+	return safetext.Count(len(g.keys), clean(g.item.Kind).Cut(maxPath).String())
+}
+
+// names returns what tells several objects apart.
+func (g group) names() []safe {
+	names, same := make([]safe, len(g.keys)), g.many() && g.sameName()
+	for i, k := range g.keys {
+		if names[i] = inProject(clean(k.Name).Cut(maxPath), k.Project); same {
+			names[i] = clean(k.Project).CutLeft(maxPath)
+		}
+	}
+	return names
 }
 
 func (g group) notes(of func(plan.Item, Options) []note, opts Options) []note {
 	notes := of(g.item, opts)
 	if g.many() {
-		notes = append(notes, note{Text: safetext.F("in %s: %s", g.title(), safetext.Join(g.names, ", ")), list: true})
+		notes = append(notes, note{Text: safetext.F("in %s: %s", g.where(), safetext.Join(g.names(), ", ")), list: true})
 	}
 	return notes
 }

@@ -24,7 +24,7 @@ import (
 
 // hostile fills every text of a Document with s and every value with v.
 func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
-	k := kind.Key{Kind: s, Name: s}
+	k := kind.Key{Kind: s, Name: s, Project: s}
 	if n%5 == 4 {
 		k.Kind = kind.All()[n%3].Name
 	}
@@ -66,6 +66,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
 		Project:  &Origin{Path: s, Workspace: s, Commit: s, Tool: s, Shard: n, Shards: n},
+		Projects: []MergedProject{{Origin: Origin{Path: s, Workspace: s, Commit: s, Tool: s}, Result: s, ExitCode: n, Digest: s}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &reqtest.Result{Passed: n, Failed: 1, Cases: []reqtest.Case{{
 			Name: s, URL: s, File: s, Result: reqtest.Failed, Why: s, Failures: []reqtest.Failure{{

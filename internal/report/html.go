@@ -50,8 +50,6 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 		"count":         safetext.Count,
 		"nextSteps":     nextSteps,
 		"mismatch":      mismatchView,
-		"body":          bodyView,
-		"place":         source,
 	}).ParseFS(htmlFiles, "html/page.tmpl")
 	if err != nil {
 		return err
@@ -157,6 +155,7 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 		texts = append(texts, safetext.Join(safetext.Filled(text, message(f.Silenced)), " - "))
 	}
 	p.list("Silenced by comments", "finding", texts)
+	p.list("Projects", "project", projectLines(doc.Projects))
 	return p
 }
 
@@ -263,15 +262,6 @@ func sourceView(f diag.Finding) *htmlSource {
 	return &htmlSource{shownSource(runes[:at]).CutLeft(sourceBefore), shownSource(runes[at:end]), shownSource(runes[end:]).Cut(sourceAfter)}
 }
 
-// htmlItem is an object in the page. The template calls View for each, to save memory.
-type htmlItem struct {
-	*plan.Item
-	ID      safe
-	opts    Options
-	offline bool
-	rank    rank
-}
-
 // htmlView is all that the page shows about an object.
 type htmlView struct {
 	Mark     mark
@@ -286,38 +276,6 @@ type htmlView struct {
 type htmlFilter struct {
 	Name, By string
 	Choices  []tally
-}
-
-// items adds the visible objects and their anchors.
-func (p *htmlPage) items(pl *plan.Plan, opts Options) {
-	taken := map[safe]bool{}
-	for i := range pl.Items {
-		item := &pl.Items[i]
-		if hidden(*item, opts) {
-			continue
-		}
-		id := named(item.Key)
-		if taken[id] || !addressable(item.Kind) || !addressable(item.Name) {
-			id = safetext.F("object-%d", i+1)
-		}
-		taken[id] = true
-		if p.links[item.Key].Empty() {
-			p.links[item.Key] = safetext.F("#%s", id)
-		}
-		p.Items = append(p.Items, htmlItem{item, id, opts, pl.Offline, priority(*item, itemRows(*item, opts))})
-	}
-	slices.SortStableFunc(p.Items, func(a, b htmlItem) int { return cmp.Compare(a.rank, b.rank) })
-	p.ItemsOf = safetext.Count(len(p.Items), "object")
-	if len(p.Items) < len(pl.Items) {
-		p.ItemsOf = safetext.F("%d of %s", len(p.Items), safetext.Count(len(pl.Items), "object"))
-	}
-	p.filters(pl, opts)
-}
-
-// addressable reports whether a text needs no escape in a URL.
-func addressable(s string) bool {
-	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
-	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""
 }
 
 // What is the operation, or in drift what happened: several operations undo the same.
@@ -350,7 +308,7 @@ func (i htmlItem) View() htmlView {
 	if v.Map = mapOf(item, class); v.Map != nil { // it replaces their notes
 		item.Answers, item.Traffic = nil, nil
 	}
-	v.Notes = itemNotes(item, i.opts)
+	v.Notes = group{item: item, keys: i.keys}.notes(itemNotes, i.opts)
 	return v
 }
 

@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/reqtest"
@@ -53,6 +54,9 @@ func writeJUnit(w io.Writer, doc Document, _ Options) error {
 			s.Cases = append(s.Cases, planCases(doc)...)
 		}
 		all = append(all, s)
+	}
+	if len(doc.Projects) > 0 {
+		all = append(all, projectSuite(doc.Projects))
 	}
 	for _, s := range all {
 		s.number()
@@ -155,6 +159,19 @@ func manifestSuite(doc Document) testSuite {
 			c.End, c.Message, c.Type = "failure", runSummary(doc), doc.Result
 		}
 		s.Cases = []testCase{c}
+	}
+	return s
+}
+
+// projectSuite has a case for each of many projects.
+func projectSuite(projects []MergedProject) testSuite {
+	s := testSuite{Name: clean("projects")}
+	for _, p := range projects {
+		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(maxPath), Lines: []safe{clean(p.Result).Cut(maxName)}}
+		if p.ExitCode != exit.OK && p.ExitCode != exit.Changes {
+			c.End, c.Message, c.Type = "failure", clean(p.Result).Cut(maxName), "project"
+		}
+		s.Cases = append(s.Cases, c)
 	}
 	return s
 }

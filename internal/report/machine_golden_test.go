@@ -31,7 +31,7 @@ func machineEndings() map[string]string {
 func machineCases() []goldenCase {
 	var cases []goldenCase
 	for _, c := range goldenCases() {
-		if slices.Contains([]string{"plan", "validate", "validate-ok", "apply", "errors"}, c.name) {
+		if slices.Contains([]string{"plan", "validate", "validate-ok", "apply", "errors", "merged"}, c.name) {
 			cases = append(cases, c)
 		}
 	}

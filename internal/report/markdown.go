@@ -142,7 +142,7 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 			summary = safetext.M("%s (%s)", summary, safetext.Code(s))
 		}
 		if g.many() {
-			name = safetext.F("%s (%s)", name, safetext.Join(g.names, ", "))
+			name = safetext.F("%s (%s)", name, safetext.Join(g.names(), ", "))
 		}
 		blocks = append(blocks, section{rank: g.rank, name: name, summary: summary, diff: true, pieces: diffPieces(g, opts)})
 	}
@@ -206,7 +206,7 @@ func findingPieces(found []alike) []piece {
 func outcomeBlocks(r *apply.Result) []section {
 	column := keyWidth(r)
 	var blocks []section
-	parts := outcomeParts(r.Outcomes)
+	parts := outcomeParts(r)
 	for i, kind := range tableOfOutcomes {
 		b := section{rank: rankOutcomes, summary: safetext.Constant(parts[i].text())}
 		if parts[i].calm {

@@ -56,7 +56,7 @@ func effects(item plan.Item, opts Options) []note {
 	for _, h := range item.Hints {
 		notes = append(notes, note{Text: safetext.F("note: %s", message(h))})
 	}
-	flag := safetext.F("--take-over %s", named(item.Key))
+	flag := safetext.F("--take-over %s", clean(item.Key.String()).Cut(maxPath))
 	if len(item.FirstContact) > 0 && !strings.Contains(message(item.Fix).String(), flag.String()) {
 		notes = append(notes, note{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
 	}
@@ -70,6 +70,7 @@ func requestLine(item plan.Item) safe {
 	if item.Op == plan.Delete {
 		item.Name = cmp.Or(item.RemoteName, item.Name)
 	}
+	item.Project = "" // the title has it
 	line := safetext.F("%s %s", clean(item.Request.Method).Cut(maxPath), titled(item.Key))
 	if item.Op != plan.Patch {
 		return line

@@ -16,8 +16,17 @@ func headed(title string, sentence safe) safe {
 	return safetext.Join(safetext.Filled(clean(title), sentence), ": ")
 }
 
-// titleOf returns the word before the sentence of counts: the command, or what show and status show.
+// titleOf returns the words before the sentence of counts: the command, or what show and status show, and the number of
+// its projects if there are many.
 func titleOf(doc Document) string {
+	title := commandTitle(doc)
+	if n := len(doc.Projects); n > 0 && title != "" {
+		title += " of " + safetext.Count(n, "project").String()
+	}
+	return title
+}
+
+func commandTitle(doc Document) string {
 	switch name := doc.Command; {
 	case doc.Plan != nil && doc.Apply == nil && name != "drift":
 		return "Plan"
@@ -30,15 +39,21 @@ func titleOf(doc Document) string {
 
 func sentences(texts ...safe) safe { return safetext.Join(safetext.Filled(texts...), " ") }
 
-// summaryOf returns the title of a document, its sentence of counts, and what a plan says of drift.
+// summaryOf returns the title of a document, its sentence of counts, and what a plan says of drift and the results of
+// many projects.
 func summaryOf(doc Document) (title string, lede, sub safe) {
+	lede, sub = countsAndDrift(doc)
+	return titleOf(doc), lede, sentences(sub, projectResults(doc.Projects))
+}
+
+func countsAndDrift(doc Document) (lede, sub safe) {
 	switch {
 	case doc.Apply != nil:
-		return titleOf(doc), countsOf(doc), sub
+		return countsOf(doc), sub
 	case doc.Plan == nil && doc.HasOwnText() && len(doc.Findings) == 0 && doc.Tests == nil:
-		return titleOf(doc), clean(doc.Result), sub
+		return clean(doc.Result), sub
 	case doc.Plan == nil:
-		return titleOf(doc), countsOf(doc), sub
+		return countsOf(doc), sub
 	}
 	if parts := driftParts(doc.Plan); doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
 		sub = counted("", parts)
@@ -46,7 +61,7 @@ func summaryOf(doc Document) (title string, lede, sub safe) {
 	if doc.Tests != nil {
 		sub = sentences(sub, headed("Tests", testCounts(doc.Tests)))
 	}
-	return titleOf(doc), countsOf(doc), sub
+	return countsOf(doc), sub
 }
 
 // runSummary sums up the run in one line.

@@ -131,8 +131,18 @@ func Clean(s string) string { return clean(s).Guarded().String() }
 // CleanJSON replaces every invisible character of a JSON text with its escape.
 func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }
 
-// named returns KIND/NAME, shortened.
-func named(k kind.Key) safe { return safetext.F("%s/%s", k.Kind, k.Name).Cut(maxPath) }
+// named returns KIND/NAME, shortened, and its project of many.
+func named(k kind.Key) safe {
+	return inProject(safetext.F("%s/%s", k.Kind, k.Name).Cut(maxPath), k.Project)
+}
+
+// inProject adds the project to a name; an empty one adds nothing.
+func inProject(name safe, project string) safe {
+	if project == "" {
+		return name
+	}
+	return safetext.F("%s in %s", name, clean(project).CutLeft(maxPath))
+}
 
 func namesOf(keys []kind.Key) []safe {
 	names := make([]safe, len(keys))
@@ -142,8 +152,10 @@ func namesOf(keys []kind.Key) []safe {
 	return names
 }
 
-// titled returns "KIND NAME", shortened.
-func titled(k kind.Key) safe { return safetext.F("%s %s", k.Kind, k.Name).Cut(maxPath) }
+// titled returns "KIND NAME", shortened, and its project of many.
+func titled(k kind.Key) safe {
+	return inProject(safetext.F("%s %s", k.Kind, k.Name).Cut(maxPath), k.Project)
+}
 
 // message escapes and shortens a sentence from outside.
 func message(s string) safe { return shorten(clean(s), maxMessage) }

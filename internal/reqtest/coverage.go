@@ -29,6 +29,9 @@ type Missing struct {
 	Line   int    `json:"line"`
 }
 
+// Add adds another share.
+func (s *Share) Add(o Share) { s.Reached, s.Of = s.Reached+o.Reached, s.Of+o.Of }
+
 // Percent returns the share in percent, rounded down. Of nothing it is 100.
 func (s Share) Percent() int {
 	if s.Of == 0 {

@@ -1,0 +1,281 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+	"trueup/internal/reqtest"
+	"trueup/internal/safetext"
+)
+
+// MergedProject is the result of one project in a merged Document.
+type MergedProject struct {
+	Origin
+	// Result and ExitCode are those of its own run.
+	Result   string `json:"result"`
+	ExitCode int    `json:"exitCode"`
+	// Digest is that of its own plan, or empty. A merged plan has none.
+	Digest string `json:"digest,omitempty"`
+}
+
+// projectResults counts the projects by their results; empty if all are ok.
+func projectResults(projects []MergedProject) safe {
+	counts := map[int]int{}
+	for _, p := range projects {
+		counts[p.ExitCode]++
+	}
+	var parts []safe
+	for _, code := range slices.SortedFunc(maps.Keys(counts), func(a, b int) int { return exit.Rank(a) - exit.Rank(b) }) {
+		parts = append(parts, safetext.F("%d %s", counts[code], clean(cmp.Or(exit.Name(code), exit.Name(exit.Error)))))
+	}
+	if len(projects) == counts[exit.OK] {
+		return safe{}
+	}
+	return safetext.F("Results of the projects: %s.", safetext.Join(parts, ", "))
+}
+
+// projectLines returns a line for each project and its result, the worst first.
+func projectLines(projects []MergedProject) []safe {
+	sorted := slices.Clone(projects)
+	slices.SortStableFunc(sorted, func(a, b MergedProject) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
+	lines := make([]safe, len(sorted))
+	for i, p := range sorted {
+		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(maxPath), clean(p.Result).Cut(maxName))
+	}
+	return lines
+}
+
+// Merger joins the results of many projects. It counts what is unchanged, and keeps the rest.
+type Merger struct {
+	doc   Document
+	plan  plan.Plan
+	plans int
+	apply *apply.Result
+	// settings maps what is equal in many projects to its index in the plan.
+	settings map[string]int
+	also     [][]string
+	// notes and errors are sentences, and the projects that have them.
+	notes, errors shared
+}
+
+// shared has sentences in the order in which they came, and the projects of each.
+type shared struct {
+	texts    []string
+	projects map[string][]string
+}
+
+func (s *shared) add(text, project string) {
+	if s.projects == nil {
+		s.projects = map[string][]string{}
+	}
+	if s.projects[text] == nil {
+		s.texts = append(s.texts, text)
+	}
+	s.projects[text] = append(s.projects[text], project)
+}
+
+// lines returns each sentence with its projects.
+func (s *shared) lines() (lines []string) {
+	for _, text := range s.texts {
+		if projects := s.projects[text]; len(projects) > 1 {
+			lines = append(lines, text+" ("+inProjects(projects)+")")
+		} else {
+			lines = append(lines, projects[0]+": "+text)
+		}
+	}
+	return lines
+}
+
+// inProjects counts several projects and names the first of them.
+func inProjects(projects []string) string {
+	text := "in " + diag.Plural(len(projects), "project", "projects") + ": "
+	if more := len(projects) - maxParts; more > 0 {
+		return text + strings.Join(projects[:maxParts], ", ") + " and " + safetext.Number(more).String() + " more"
+	}
+	return text + strings.Join(projects, ", ")
+}
+
+// Add adds the result of a project, which has its Project.
+func (m *Merger) Add(doc Document) {
+	at := doc.Project.Path
+	entry := MergedProject{Origin: *doc.Project, Result: doc.Result, ExitCode: doc.ExitCode}
+	if doc.Plan != nil {
+		entry.Digest = doc.Plan.Digest
+		m.addPlan(doc.Plan, at)
+	}
+	m.doc.Projects = append(m.doc.Projects, entry)
+	m.doc.Command, m.doc.ExitCode = doc.Command, exit.Worst(m.doc.ExitCode, doc.ExitCode)
+	m.doc.Sandbox = m.doc.Sandbox || doc.Sandbox
+	m.doc.Objects += doc.Objects
+	m.doc.Findings = append(m.doc.Findings, findingsIn(at, doc.Findings)...)
+	m.doc.Silenced = append(m.doc.Silenced, findingsIn(at, doc.Silenced)...)
+	for _, e := range doc.Errors {
+		m.errors.add(e, at)
+	}
+	for _, text := range doc.Messages {
+		m.doc.Messages = append(m.doc.Messages, at+": "+text)
+	}
+	if doc.Apply != nil {
+		m.addApply(doc.Apply, at)
+	}
+	if doc.Tests != nil {
+		m.addTests(doc.Tests, at)
+	}
+}
+
+// addPlan adds the items of a plan, except those that need no action.
+func (m *Merger) addPlan(pl *plan.Plan, at string) {
+	if m.plans++; m.plans == 1 {
+		m.plan = plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Target{Origins: pl.Target.Origins}}
+	}
+	m.plan.Sandbox, m.plan.Offline = m.plan.Sandbox || pl.Sandbox, m.plan.Offline || pl.Offline
+	if !maps.Equal(m.plan.Target.Origins, pl.Target.Origins) {
+		m.plan.Target.Origins = nil
+	}
+	if problem := pl.LedgerProblem; problem != "" && m.plan.LedgerProblem == "" {
+		m.plan.LedgerProblem = at + ": " + problem
+	}
+	m.addBlame(pl.Blame, at)
+	for _, s := range pl.Settings {
+		m.addSetting(s, at)
+	}
+	for _, item := range pl.Items {
+		if hidden(item, Options{}) {
+			continue
+		}
+		item.Project, item.Path = at, fileIn(at, item.Path)
+		item.After = keysIn(at, item.After)
+		m.plan.Items = append(m.plan.Items, item)
+	}
+	m.plan.Unmanaged = append(m.plan.Unmanaged, keysIn(at, pl.Unmanaged)...)
+	for _, n := range pl.Notes {
+		m.notes.add(n, at)
+	}
+	m.plan.Advice = append(m.plan.Advice, findingsIn(at, pl.Advice)...)
+	m.plan.Silenced = append(m.plan.Silenced, findingsIn(at, pl.Silenced)...)
+	m.plan.Summary.Add(pl.Summary)
+}
+
+func (m *Merger) addApply(r *apply.Result, at string) {
+	if m.apply == nil {
+		m.apply = &apply.Result{Outcomes: []apply.Outcome{}, Summary: map[string]int{}}
+	}
+	for what, n := range r.Summary {
+		m.apply.Summary[what] += n
+	}
+	for _, o := range r.Outcomes {
+		if !untouched(o) {
+			o.Project = at
+			m.apply.Outcomes = append(m.apply.Outcomes, o)
+		}
+	}
+}
+
+// addBlame keeps the base that all plans have in common. Problems of others become notes.
+func (m *Merger) addBlame(b *plan.Blame, at string) {
+	first := m.plan.Blame
+	if first != nil && b != nil && *first == *b {
+		return
+	}
+	if first != nil && b != nil && (first.Ref != b.Ref || first.Base != b.Base || first.Head != b.Head || first.Merge != b.Merge) {
+		m.plan.Blame = &plan.Blame{Problem: first.Problem, Fix: first.Fix}
+	}
+	if b != nil && b.Problem != "" {
+		m.notes.add("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
+	}
+}
+
+// addSetting adds a setting that differs from the base. An equal one of another project is named with it.
+func (m *Merger) addSetting(s plan.Setting, at string) {
+	key, err := json.Marshal([]any{s.Field, s.Was, s.Now, s.Consequence})
+	if i, known := m.settings[string(key)]; err == nil && known && s.Hides == nil {
+		m.also[i] = append(m.also[i], at)
+		return
+	}
+	if m.settings == nil {
+		m.settings = map[string]int{}
+	}
+	if s.Hides == nil { // what is hidden belongs to one project
+		m.settings[string(key)] = len(m.plan.Settings)
+	}
+	s.Path, s.Hides = fileIn(at, s.Path), slices.Clone(s.Hides)
+	for i := range s.Hides {
+		s.Hides[i].Project = at
+	}
+	m.plan.Settings, m.also = append(m.plan.Settings, s), append(m.also, []string{at})
+}
+
+func (m *Merger) addTests(t *reqtest.Result, at string) {
+	if m.doc.Tests == nil {
+		m.doc.Tests = &reqtest.Result{Cases: []reqtest.Case{}}
+	}
+	all := m.doc.Tests
+	all.Passed, all.Failed, all.Skipped = all.Passed+t.Passed, all.Failed+t.Failed, all.Skipped+t.Skipped
+	for _, c := range t.Cases {
+		c.File = fileIn(at, c.File)
+		all.Cases = append(all.Cases, c)
+	}
+	if t.Coverage == nil {
+		return
+	}
+	if all.Coverage == nil {
+		all.Coverage = &reqtest.Coverage{Missing: []reqtest.Missing{}}
+	}
+	all.Coverage.Locations.Add(t.Coverage.Locations)
+	all.Coverage.Upstreams.Add(t.Coverage.Upstreams)
+	for _, missing := range t.Coverage.Missing {
+		missing.File = fileIn(at, missing.File)
+		all.Coverage.Missing = append(all.Coverage.Missing, missing)
+	}
+}
+
+// Document returns the joined results. Its exit code is the worst of theirs.
+func (m *Merger) Document() Document {
+	doc, pl := m.doc, m.plan
+	doc.Result, doc.Errors = exit.Name(doc.ExitCode), m.errors.lines()
+	doc.Apply = m.apply
+	if m.plans == 0 {
+		return doc
+	}
+	pl.Notes, pl.Settings = m.notes.lines(), slices.Clone(pl.Settings)
+	for i, projects := range m.also {
+		if s := &pl.Settings[i]; len(projects) > 1 {
+			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects), "; ")
+		}
+	}
+	doc.Plan = &pl
+	return doc
+}
+
+// fileIn returns the path of a project's file from where the search of projects began.
+func fileIn(project, file string) string {
+	if file == "" || file == "-" || path.IsAbs(file) {
+		return file
+	}
+	return path.Join(project, file)
+}
+
+func findingsIn(project string, found diag.List) diag.List {
+	out := slices.Clone(found)
+	for i := range out {
+		out[i].Path = fileIn(project, out[i].Path)
+	}
+	return out
+}
+
+func keysIn(project string, keys []kind.Key) []kind.Key {
+	out := slices.Clone(keys)
+	for i := range out {
+		out[i].Project = project
+	}
+	return out
+}

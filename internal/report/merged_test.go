@@ -1,0 +1,348 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/apply"
+	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+const testTool = "trueup 0.1.0"
+
+// merged returns what the results of projects become, each with its path.
+func merged(docs map[string]Document) Document {
+	m := &Merger{}
+	for _, at := range slices.Sorted(maps.Keys(docs)) {
+		doc := docs[at]
+		doc.Project = &Origin{Path: at, Tool: testTool, Commit: "8a6c09fc", Shard: 1, Shards: 1}
+		doc.Result = exit.Name(doc.ExitCode)
+		m.Add(doc)
+	}
+	return m.Document()
+}
+
+// cachedLonger is a plan of one equal change and of unchanged objects.
+func cachedLonger(unchanged int) *plan.Plan {
+	item := plan.Item{
+		Key: key("CDN", "web"), Path: "manifests/web.yaml", Line: 1, Op: plan.Patch,
+		Changes: changes([]merge.Change{{Path: "locations[/].cache.edgeTTL", Class: merge.Changed, Base: "60", Live: "60", Desired: "3600"}}),
+		Request: &plan.Request{Method: "PATCH", Path: "/cdns/web", Body: json.RawMessage(`{"spec":{"locations":[]}}`)},
+	}
+	pl := &plan.Plan{Format: plan.Format, Tool: testTool, Digest: "sha256:5f", Items: []plan.Item{item}, Summary: plan.Summary{Change: 1, Unchanged: unchanged}}
+	for i := range unchanged {
+		pl.Items = append(pl.Items, plan.Item{Key: key("CDN", fmt.Sprintf("calm-%d", i)), Path: "manifests/calm.yaml", Op: plan.None})
+	}
+	pl.Notes = []string{"the ledger was not read"}
+	return weighed(pl)
+}
+
+// withOrigin is a plan in which one CDN gets other servers, which is a grave change.
+func withOrigin(server string) *plan.Plan {
+	pl := cachedLonger(1)
+	pl.Items[0].Changes = changes([]merge.Change{{Path: "upstreams[app].servers[0].address", Class: merge.Changed, Base: "10.0.0.1:80", Live: "10.0.0.1:80", Desired: server}})
+	return weighed(pl)
+}
+
+func mergedExample() Document {
+	docs := map[string]Document{
+		"shops/all": {Command: "plan", ExitCode: exit.Changes, Objects: 8, Plan: examplePlan(), Findings: exampleFindings()},
+		"shops/eu":  {Command: "plan", ExitCode: exit.Changes, Objects: 2, Plan: withOrigin("10.9.9.9:80")},
+		"shops/off": {Command: "plan", ExitCode: exit.Auth, Errors: []string{"list CDNs: 403 Forbidden: check the token of CDNs"}},
+	}
+	docs["shops/us"] = docs["shops/off"]
+	for i := range 4 {
+		docs[fmt.Sprintf("sites/site-%d", i)] = Document{Command: "plan", ExitCode: exit.Changes, Objects: 3, Plan: cachedLonger(2)}
+	}
+	for i := range 2 {
+		pl := cachedLonger(0)
+		pl.Settings = []plan.Setting{{Path: "trueup.yaml", Line: 6, Field: "ledger.store", Was: "file:a", Now: "file:b", Consequence: "trueup looks only here for what it sent before"}}
+		docs[fmt.Sprintf("sites/set-%d", i)] = Document{Command: "plan", ExitCode: exit.Changes, Objects: 1, Plan: pl}
+	}
+	return merged(docs)
+}
+
+// TestReadResult: reading what was written and writing it again changes no byte, and every other format of what was read
+// is that of the original.
+func TestReadResult(t *testing.T) {
+	cases := map[string]goldenCase{}
+	for _, c := range slices.Concat(goldenCases(), machineCases()) {
+		cases[c.name] = c
+	}
+	for name, c := range cases {
+		c.doc.Place, c.doc.RunURL, c.doc.Files = Place{}, "", nil // of the run that reads
+		readAgain(t, name, c.doc, c.opts, true, Formats()...)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		doc := anyDocument().Draw(rt, "document")
+		if doc.Plan != nil {
+			doc.Plan.Format = plan.Format
+		}
+		doc.Place, doc.RunURL, doc.Files = Place{}, "", nil
+		text := write(rt, "json", doc, Options{})
+		readAgain(rt, "any", doc, Options{}, !bytes.Contains(text, []byte(`\ufffd`)), rapid.SampledFrom(Formats()).Draw(rt, "format")) // JSON has no invalid UTF-8
+	})
+}
+
+func write(t check, format string, doc Document, opts Options) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, format, doc, opts); err != nil {
+		t.Fatalf("%s: %v", format, err)
+	}
+	return b.Bytes()
+}
+
+func readAgain(t check, name string, doc Document, opts Options, same bool, formats ...string) {
+	t.Helper()
+	if doc.Plan != nil {
+		for i := range doc.Plan.Items {
+			restoreBodies(&doc.Plan.Items[i]) // as plans have them
+		}
+	}
+	text := write(t, "json", doc, opts)
+	got, err := ReadResult(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("%s: %v in %s", name, err, text)
+	}
+	if again := write(t, "json", got, opts); !bytes.Equal(text, again) {
+		t.Fatalf("%s:\n%s\nbecame\n%s", name, text, again)
+	}
+	if !same {
+		doc, _ = ReadResult(bytes.NewReader(text)) // as before
+	}
+	for _, format := range formats {
+		if a, b := write(t, format, doc, opts), write(t, format, got, opts); !bytes.Equal(a, b) {
+			at := 0
+			for at < min(len(a), len(b)) && a[at] == b[at] {
+				at++
+			}
+			t.Fatalf("%s as %s differs after\n%s:\n%.200q\nbecame\n%.200q", name, format, a[:at], a[at:], b[at:])
+		}
+	}
+}
+
+// FuzzReadResult: nothing that is read as a result makes a format fail, alone or merged.
+func FuzzReadResult(f *testing.F) {
+	for _, c := range goldenCases() {
+		var b bytes.Buffer
+		if err := writeJSON(&b, c.doc, c.opts); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		doc, err := ReadResult(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		doc.Project = &Origin{Path: "a"}
+		m := &Merger{}
+		m.Add(doc)
+		for _, format := range Formats() {
+			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
+			write(t, format, m.Document(), Options{})
+		}
+	})
+}
+
+// TestRiskyChangesOfManyProjectsComeFirst: 3 projects of 1000 have a grave change, and the others an equal one or none.
+func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
+	docs, risky := map[string]Document{}, []string{"p-017", "p-500", "p-999"}
+	for i := range 1000 {
+		at, pl := fmt.Sprintf("p-%03d", i), cachedLonger(i%3)
+		switch {
+		case slices.Contains(risky, at):
+			pl = withOrigin("10.9.9." + at[len(at)-1:] + ":80")
+		case i%2 == 0:
+			pl.Items, pl.Summary.Change = pl.Items[1:], 0
+		}
+		docs[at] = Document{Command: "plan", Plan: pl}
+	}
+	doc := merged(docs)
+	for format, starts := range map[string]string{"markdown": "<summary><code>", "summary": "<summary><code>", "html": "<h3>"} {
+		_, text, _ := strings.Cut(string(render(t, format, doc, Options{})), starts)
+		blocks := strings.Split(text, starts)
+		for i, at := range risky {
+			if !strings.Contains(blocks[i], at) || !strings.Contains(blocks[i], "upstreams") {
+				t.Errorf("%s: block %d is not about %s: %s", format, i, at, blocks[i])
+			}
+		}
+		if n := len(blocks); n != len(risky)+1 || !strings.Contains(blocks[n-1], "498 projects") {
+			t.Errorf("%s: %d blocks, of which the last is %.500s", format, n, blocks[n-1])
+		}
+	}
+	for _, format := range []string{"text", "markdown", "html", "junit", "json"} {
+		text := render(t, format, doc, Options{})
+		for i := 1; i < 1000; i += 2 {
+			if at := fmt.Sprintf("p-%03d", i); !bytes.Contains(text, []byte(at)) {
+				t.Errorf("%s does not name %s", format, at)
+			}
+		}
+	}
+}
+
+// TestMergedCounts: what a merged document counts is the sum of what its parts count, and it keeps each object that
+// needs action.
+func TestMergedCounts(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		docs, want, kept, worst := map[string]Document{}, plan.Summary{}, []kind.Key{}, exit.OK
+		for i := range rapid.IntRange(1, 6).Draw(rt, "projects") {
+			doc, at := anyDocument().Draw(rt, "document"), fmt.Sprintf("p/%d", i)
+			doc.ExitCode = rapid.SampledFrom([]int{exit.OK, exit.Changes, exit.Partial, exit.Auth}).Draw(rt, "code")
+			docs[at], worst = doc, exit.Worst(worst, doc.ExitCode)
+			if doc.Plan == nil {
+				continue
+			}
+			want.Change += doc.Plan.Summary.Change
+			want.Drifted += doc.Plan.Summary.Drifted
+			for _, it := range doc.Plan.Items {
+				if it.Project = at; !hidden(it, Options{}) {
+					kept = append(kept, it.Key)
+				}
+			}
+		}
+		doc := merged(docs)
+		if doc.ExitCode != worst || len(doc.Projects) != len(docs) {
+			rt.Fatalf("exit code %d of %d projects, want %d of %d", doc.ExitCode, len(doc.Projects), worst, len(docs))
+		}
+		if doc.Plan == nil {
+			return
+		}
+		got := make([]kind.Key, len(doc.Plan.Items))
+		for i, it := range doc.Plan.Items {
+			got[i] = it.Key
+		}
+		if s := doc.Plan.Summary; s.Change != want.Change || s.Drifted != want.Drifted || !slices.Equal(got, kept) {
+			rt.Fatalf("%+v and %v, want %+v and %v", s, got, want, kept)
+		}
+		format := rapid.SampledFrom(Formats()).Draw(rt, "format")
+		checkFormat(t, format, write(rt, format, doc, Options{}))
+	})
+}
+
+// TestMergedOutcomes: what was sent is named with its project, and what was left alone is only counted.
+func TestMergedOutcomes(t *testing.T) {
+	docs := map[string]Document{}
+	for i := range 3 {
+		result := apply.NewResult([]apply.Outcome{
+			{Key: key("CDN", "calm"), Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK},
+			{Key: key("CDN", "web"), Status: apply.Failed, Verdict: apply.Partial, Message: "502 Bad Gateway"},
+		})
+		docs[fmt.Sprintf("p%d", i)] = Document{Command: "apply", ExitCode: exit.Partial, Apply: &result}
+	}
+	text := string(render(t, "text", merged(docs), Options{}))
+	for _, want := range []string{"CDN/web in p0", "CDN/web in p2", "Apply of 3 projects: 3 failed, 3 unchanged. Results of the projects: 3 partial."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// folderOf returns the folder that two shards write.
+func folderOf(t *testing.T) fstest.MapFS {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for i, projects := range [][]string{{"a", "b/c"}, {"d"}} {
+		dir := fmt.Sprintf("runner-%d", i+1)
+		put := func(name string, v any) {
+			text, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fsys[path.Join(dir, name)] = &fstest.MapFile{Data: text}
+		}
+		put(fmt.Sprintf("shard-%d-of-2.json", i+1), ShardFile{
+			Format: ShardFormat, Shard: i + 1, Shards: 2, Command: "plan", Commit: "8a6c09fc", Tool: testTool, Projects: projects,
+		})
+		for _, p := range projects {
+			put(path.Join(p, ResultName), resultIn(Document{Command: "plan", Plan: cachedLonger(1), Project: &Origin{
+				Path: p, Commit: "8a6c09fc", Tool: testTool, Shard: i + 1, Shards: 2,
+			}}))
+		}
+	}
+	return fsys
+}
+
+func TestCollect(t *testing.T) {
+	doc, err := Collect(folderOf(t), testTool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc.Plan.Summary.Change != 3 || len(doc.Plan.Items) != 3 || doc.Plan.Items[1].Path != "b/c/manifests/web.yaml" {
+		t.Errorf("%+v", doc.Plan)
+	}
+}
+
+// TestCollectRejects: an error names the file and what is wrong with it.
+func TestCollectRejects(t *testing.T) {
+	const one, result = "runner-1/shard-1-of-2.json", "runner-1/b/c/result.json"
+	edit := func(name, from, to string) func(fstest.MapFS) {
+		return func(fsys fstest.MapFS) {
+			text := string(fsys[name].Data)
+			if !strings.Contains(text, from) {
+				panic(from)
+			}
+			fsys[name] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(text, from, to))}
+		}
+	}
+	cases := map[string]struct {
+		damage func(fstest.MapFS)
+		names  []string
+	}{
+		"nothing":            {func(f fstest.MapFS) { clear(f) }, []string{"shard-I-of-N.json"}},
+		"a missing shard":    {func(f fstest.MapFS) { delete(f, one); delete(f, result); delete(f, "runner-1/a/result.json") }, []string{"shard 1 of 2 is missing"}},
+		"no shard file":      {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2", result, "runner-1/a/result.json"}},
+		"a missing result":   {func(f fstest.MapFS) { delete(f, result) }, []string{result, "b/c in shard 1", "did not end"}},
+		"a shard twice":      {func(f fstest.MapFS) { f["again/shard-1-of-2.json"] = f[one] }, []string{"again/shard-1-of-2.json", one}},
+		"a project twice":    {edit("runner-2/shard-2-of-2.json", `"d"`, `"a"`), []string{"runner-2/shard-2-of-2.json", one, "project a"}},
+		"another number":     {edit(one, `"shards":2`, `"shards":3`), []string{"2 shards", "one of 3"}},
+		"shard 0":            {edit(one, `"shard":1`, `"shard":0`), []string{one, "shard 0 of 2"}},
+		"another version":    {edit(one, testTool, "trueup 9"), []string{one, "trueup 9", testTool}},
+		"a newer format":     {edit(one, "trueup.shard/v1", "trueup.shard/v9"), []string{one, "v9"}},
+		"another commit":     {edit("runner-2/shard-2-of-2.json", "8a6c09fc", "12345678"), []string{"runner-2/shard-2-of-2.json", "12345678", one}},
+		"another command":    {edit(one, `"command":"plan"`, `"command":"apply"`), []string{one, "apply"}},
+		"a path outside":     {edit(one, `"b/c"`, `"../c"`), []string{one, "../c"}},
+		"no shard in it":     {edit(one, ShardFormat, "x"), []string{one, "not a shard"}},
+		"a result of v2":     {edit(result, ResultFormat, "trueup.result/v2"), []string{result, "v2"}},
+		"no result":          {edit(result, ResultFormat, "x"), []string{result, "not a result"}},
+		"a result's version": {edit(result, `"tool":"`+testTool+`","shard"`, `"tool":"trueup 9","shard"`), []string{result, "trueup 9"}},
+		"a result's commit":  {edit(result, "8a6c09fc", "12345678"), []string{result, "12345678"}},
+		"a result's shard":   {edit(result, `"shard":1`, `"shard":2`), []string{result, "shard 2"}},
+		"a result's command": {edit(result, `"command":"plan"`, `"command":"apply"`), []string{result, "apply"}},
+		"a result elsewhere": {edit(result, `"path":"b/c"`, `"path":"a"`), []string{result, `"a"`}},
+		"of one project":     {edit(result, `"project":`, `"other":`), []string{result, "its project"}},
+		"truncated":          {func(f fstest.MapFS) { f[result].Data = f[result].Data[:len(f[result].Data)/2] }, []string{result, "cut off"}},
+		"empty":              {func(f fstest.MapFS) { f[result].Data = nil }, []string{result, "cut off"}},
+		"more":               {func(f fstest.MapFS) { f[result].Data = append(f[result].Data, "{}"...) }, []string{result, "more after"}},
+		"another file":       {func(f fstest.MapFS) { f["notes.json"] = &fstest.MapFile{} }, []string{"notes.json"}},
+		"too large":          {func(f fstest.MapFS) { f[result].Data = make([]byte, MaxResult+1) }, []string{result, "64 MiB"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			fsys := folderOf(t)
+			c.damage(fsys)
+			_, err := Collect(fsys, testTool)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range c.names {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("no %q in %v", want, err)
+				}
+			}
+		})
+	}
+}
