@@ -104,7 +104,7 @@ var gitlabJobs = map[string]struct {
 	command      string
 }{
 	"-plan":    {[]string{inMerge}, nil, "", gitlabReads, "trueup plan "},
-	"-comment": {[]string{inOwnMerge}, []string{"-plan"}, "", []string{"TRUEUP_FORGE_TOKEN"}, "trueup comment "},
+	"-comment": {[]string{inOwnMerge}, []string{"-plan"}, "", []string{"TRUEUP_FORGE_TOKEN"}, "trueup comment --required "},
 	"-apply":   {[]string{onPush}, nil, "start", gitlabWrites, "trueup apply --auto-approve "},
 	"-settle":  {[]string{onSchedule}, nil, "access", gitlabWrites, "trueup ledger settle "},
 	"-drift":   {[]string{onSchedule}, nil, "", gitlabReads, "trueup drift "},
