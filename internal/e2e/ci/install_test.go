@@ -45,7 +45,12 @@ func newInstallation(t *testing.T) *installation {
 	i := &installation{t: t, dir: t.TempDir(), path: os.Getenv("PATH")}
 	i.mirror = httptest.NewServer(i)
 	t.Cleanup(i.mirror.Close)
-	i.write("bin/go", "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\necho built\\n' >\"$2\" && chmod 755 \"$2\"\n")
+	i.write("bin/go", `#!/bin/sh
+# As Go does: build -C FOLDER asks git for the commit.
+[ ! -e "$3/.git" ] || git -C "$3" rev-parse HEAD >/dev/null || exit 1
+while [ "$1" != -o ]; do shift; done
+printf '#!/bin/sh\necho built\n' >"$2" && chmod 755 "$2"
+`)
 	i.write("bin/uname", "#!/bin/sh\n[ \"$1\" = -s ] && echo \"${SYSTEM:-Linux}\" || echo \"${MACHINE:-x86_64}\"\n")
 	i.write("clone/install.sh", harness.ReadText(t, "install.sh"))
 	i.git("init", "-q")
