@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 )
@@ -24,15 +25,16 @@ type ProjectResult struct {
 	Result   string `json:"result"`
 	ExitCode int    `json:"exitCode"`
 	// Summary counts what the run shows, in words.
-	Summary string   `json:"summary"`
-	Errors  []string `json:"errors"`
+	Summary string `json:"summary"`
+	// Errors say why the project failed.
+	Errors []string `json:"errors"`
 	// calm is set if nothing is to be done or was done.
 	calm bool
 }
 
 // ProjectResultOf keeps what the table of projects shows of a result.
 func ProjectResultOf(path string, doc Document) ProjectResult {
-	r := ProjectResult{Path: path, Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Errors: append([]string{}, doc.Errors...)}
+	r := ProjectResult{Path: path, Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Errors: reasons(path, doc)}
 	if doc.Plan != nil || doc.Apply != nil || len(doc.Errors) == 0 {
 		r.Summary = countsOf(doc).String()
 	}
@@ -49,6 +51,33 @@ func ProjectResultOf(path string, doc Document) ProjectResult {
 	happens := slices.ContainsFunc(parts, func(p count) bool { return p.n > 0 && !p.calm })
 	r.calm = doc.ExitCode == exit.OK && !happens && len(doc.Findings)+len(doc.Errors) == 0
 	return r
+}
+
+// mostReasons limits the errors of a project: thousands of projects may have thousands of mistakes.
+const mostReasons = 10
+
+// reasons returns why a project failed: the errors of its run, of its manifests, and of requests. Files start from the
+// folder of all projects.
+func reasons(project string, doc Document) []string {
+	list := append([]string{}, doc.Errors...)
+	for _, f := range doc.Findings {
+		named := slices.ContainsFunc(doc.Errors, func(text string) bool { return strings.Contains(text, f.String()) })
+		if f.Severity == diag.Error && !named {
+			f.Path = path.Join(project, f.Path)
+			list = append(list, f.String())
+		}
+	}
+	if doc.Apply != nil {
+		for _, o := range doc.Apply.Outcomes {
+			if o.Verdict != apply.OK && o.Status != apply.Skipped {
+				list = append(list, fmt.Sprintf("%s: %s", o.Key, cmp.Or(o.Message, o.What())))
+			}
+		}
+	}
+	if more := len(list) - mostReasons; more > 1 {
+		list = append(list[:mostReasons:mostReasons], fmt.Sprintf("and %d more: --results DIR writes them", more))
+	}
+	return list
 }
 
 // ProjectNotStarted is the result of a project that was not reached.
@@ -114,7 +143,7 @@ func (r ProjectResult) text() string {
 	if r.ExitCode != exit.OK {
 		end = r.Result + ":"
 	}
-	texts := slices.DeleteFunc(append([]string{end, r.Summary}, r.Errors...), func(s string) bool { return s == "" })
+	texts := slices.DeleteFunc([]string{end, r.Summary, strings.Join(r.Errors, "; ")}, func(s string) bool { return s == "" })
 	return strings.TrimSuffix(strings.Join(texts, " "), ":")
 }
 
