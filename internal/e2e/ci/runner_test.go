@@ -255,7 +255,7 @@ func (r *runner) environment() []string {
 		"GITHUB_API_URL=" + r.host.Web.URL + "/api/v3", "GITHUB_SERVER_URL=https://github.example", "GITHUB_REPOSITORY=acme/site",
 		"GITHUB_RUN_ID=" + strconv.Itoa(r.host.Run), "GITHUB_RUN_NUMBER=" + strconv.Itoa(r.host.Run), "GITHUB_RUN_ATTEMPT=" + cmp.Or(r.given["attempt"], "1"),
 		"GITHUB_REF=" + map[bool]string{true: "refs/pull/7/merge", false: "refs/heads/main"}[r.event.Number > 0],
-		"STAND_IN_ROOT=" + r.s.Getenv("ROOT"), "STAND_IN_ORIGIN=" + r.s.MkAbs("."), "STAND_IN_KEPT=" + r.s.MkAbs("."), "STAND_IN_FULL=" + r.given["full"],
+		"STAND_IN_ROOT=" + r.s.Getenv("ROOT"), "STAND_IN_ORIGIN=file://" + r.s.MkAbs("."), "STAND_IN_KEPT=" + r.s.MkAbs("."), "STAND_IN_FULL=" + r.given["full"],
 	}
 	return append(env, r.process()...)
 }
