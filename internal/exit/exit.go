@@ -66,14 +66,16 @@ func Parse(text string) int {
 	return -1
 }
 
-// worstFirst has the codes of runs that end differently: what only a person can change counts more than
+// worstFirst returns the codes of runs that end differently: what only a person can change counts more than
 // what may be right in the next run.
-var worstFirst = [...]int{Interrupted, Auth, NeedsPerson, NotConverged, Invalid, Stale, Partial, Error, Changes, OK}
+func worstFirst() []int {
+	return []int{Interrupted, Auth, NeedsPerson, NotConverged, Invalid, Stale, Partial, Error, Changes, OK}
+}
 
 // Rank returns the place of a code among those that Worst compares, 0 for the worst. An unknown code ranks as
 // Error.
 func Rank(code int) int {
-	if i := slices.Index(worstFirst[:], code); i >= 0 {
+	if i := slices.Index(worstFirst(), code); i >= 0 {
 		return i
 	}
 	return Rank(Error)
