@@ -36,6 +36,11 @@ func TestPictures(t *testing.T) {
 	w.write("report.html", steady(w.read("report.html")))
 	markdown := steady(w.read(filepath.Base(w.report("markdown", plan...))))
 	w.write("comment.html", commentPage(t, markdown))
+	fleet, err := os.ReadFile(filepath.Join(root(t), "internal", "report", "testdata", "golden", "merged-thousand.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("fleet.html", commentPage(t, string(fleet)))
 	words := eval[string](open(t, file, desk), `document.body.innerText`)
 	sameText(t, filepath.Join("docs", "pictures", "plan.txt"), "== HTML\n"+words+"\n== Markdown\n"+markdown)
 	const shop = `scrollTo(0, document.getElementById('CDN/shop').offsetTop - `
@@ -44,6 +49,7 @@ func TestPictures(t *testing.T) {
 		{"plan-dark.png", file, shop + `64)`, "", look{width: 1120, height: 800, scale: 1.25, dark: true}},
 		{"plan-phone.png", file, shop + `12)`, "", look{width: 360, height: 780, scale: 1.5}},
 		{"comment.png", w.path("comment.html"), "", "", look{width: 960, height: 1120, scale: 1.25}},
+		{"fleet-comment.png", w.path("fleet.html"), "", "", look{width: 960, height: 900, scale: 1.25}},
 	} {
 		s.take(t, 256, maxPicture)
 	}
