@@ -38,16 +38,20 @@ sha256() {
   if command -v sha256sum >/dev/null; then sha256sum <"$1"; else shasum -a 256 <"$1"; fi | cut -c 1-64
 }
 
+# fetch downloads a file. An address may have a password, which other users could read
+# among the arguments of a program.
 fetch() { # ADDRESS FILE
   if command -v curl >/dev/null; then
-    curl -fsSLg --retry 3 --connect-timeout 10 --max-time 300 -o "$2" "$1"
-  else
-    # GNU's needs to be told to send the password of an address unasked, as others do.
-    case $(wget --help 2>&1) in
-    *--auth-no-challenge*) wget -q -T 30 --auth-no-challenge -O "$2" "$1" ;;
-    *) wget -q -T 30 -O "$2" "$1" ;;
-    esac
+    printf 'url = "%s"\n' "$1" | curl -fsSLg --retry 3 --connect-timeout 10 --max-time 300 -o "$2" --config -
+    return
   fi
+  case $(wget --help 2>&1),$1 in
+  # GNU's needs to be told to send the password unasked, as others do.
+  *--auth-no-challenge*) printf '%s\n' "$1" | wget -q -T 30 --auth-no-challenge -O "$2" -i - ;;
+  # That of BusyBox would also send it to where the host redirects.
+  *,*@*) say warning "this wget can't keep a password to one host: install curl" && return 1 ;;
+  *) wget -q -T 30 -O "$2" "$1" ;;
+  esac
 }
 
 # keep copies an archive to the cache in one step, because other jobs may read it.

@@ -288,6 +288,34 @@ func TestInstallFindsReleases(t *testing.T) {
 	}
 }
 
+// TestInstallHidesPasswords: the arguments of a program can be read by every user of the machine, and BusyBox's
+// wget sends a password on to wherever the host redirects.
+func TestInstallHidesPasswords(t *testing.T) {
+	t.Parallel()
+	const record = "#!/bin/sh\necho \"$*\" >>\"${0%/*}/../arguments\"\n"
+	for name, test := range map[string]struct{ without, program, script, installed string }{
+		"curl":           {"wget", "curl", `exec %s "$@"`, "trueup v1.2.3"},
+		"wget of GNU":    {"curl", "wget", `exec %s "$@"`, "trueup v1.2.3"},
+		"wget otherwise": {"curl", "wget", `[ "$1" = --help ]`, "built"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := newInstallation(t)
+			i.without(test.without)
+			i.token = "secret"
+			from, err := exec.LookPath(test.program)
+			if err != nil {
+				t.Skipf("%s is not installed", test.program)
+			}
+			i.write("bin/"+test.program, record+strings.Replace(test.script, "%s", from, 1)+"\n")
+			said, program, err := i.run("TRUEUP_DOWNLOAD=" + strings.Replace(i.mirror.URL, "://", "://job:secret@", 1) + "/mirror")
+			arguments, readErr := os.ReadFile(filepath.Join(i.dir, "arguments"))
+			if err := errors.Join(err, readErr); err != nil || !strings.HasPrefix(program, test.installed) || strings.Contains(string(arguments)+said, "secret") {
+				t.Errorf("%v: installed is %q: %s%s", err, program, said, arguments)
+			}
+		})
+	}
+}
+
 // TestArchiveSaysItsCommit: hosts make archives of actions by git archive. Without .git, Go can't tell the commit.
 func TestArchiveSaysItsCommit(t *testing.T) {
 	t.Parallel()
