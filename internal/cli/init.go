@@ -34,7 +34,7 @@ func newInit(a *app) *cobra.Command {
 	f.SortFlags = false // they are in the order of the questions
 	f.StringVar(&o.Workspace, "workspace", "", "`NAME` of the workspace, from your profile in the web console")
 	f.StringVar(&o.UUID, "uuid", "", "`UUID` of the workspace, from the same place")
-	f.StringVar(&o.Ledger, "ledger", "", "`STORE` of the ledger: git:REF, file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, postgres:NAME or none")
+	f.StringVar(&o.Ledger, "ledger", "", "`STORE` of the ledger: git:REF, file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX, postgres:NAME or none")
 	f.StringVar(&o.Adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB` (see ledger init --help)")
 	f.StringVar(&o.Manifests, "manifests", "", "`WHAT` the manifests describe: pull (what is live), examples or none")
 	f.StringVar(&o.Editor, "editor", scaffold.VSCode, "write settings for this `EDITOR`: vscode or none; other editors find the schema from the first line of a manifest")

@@ -28,7 +28,7 @@ const (
 	aboutLedger = `The ledger records what trueup sent, so that nothing is sent twice.
   git:refs/trueup/ledger  a ref on the remote origin, for all who can push%s
   s3://BUCKET/PREFIX      a bucket, for all who have its credentials
-  gs://BUCKET/PREFIX      the same in Google Cloud Storage
+  gs://BUCKET/PREFIX      the same in Google Cloud Storage; azblob:// is Azure's
   postgres:NAME           a PostgreSQL database, for all who have a role there
   file:.trueup/ledger     a folder: works on this machine only, and not in CI
   none                    trueup sends no purges and no snapshots`

@@ -108,6 +108,10 @@ func newStops(t *testing.T, store string, proven bool) *stage {
 	case "file":
 	default:
 		s.vars["TRUEUP_LEDGER"] = servers.Store(t, store)
+		for _, v := range servers.Environ() {
+			name, value, _ := strings.Cut(v, "=")
+			s.vars[name] = value
+		}
 		s.moveTo("s3://elsewhere", func() {})
 	}
 	s.more("purge: {wait: 0s}\n")

@@ -72,6 +72,7 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 		InCI:             InCI(o.Getenv),
 		EphemeralOK:      o.EphemeralOK,
 		Now:              o.Now,
+		Getenv:           o.Getenv,
 		Claim:            o.Claim(),
 		Sleep:            o.Sleep,
 		Delayed: func(key kind.Key, err error) {

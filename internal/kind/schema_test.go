@@ -491,6 +491,7 @@ overrides:
 		head + "ledger: {store: \"s3://bucket/prefix\"}\n":                                 true,
 		head + "ledger: {store: \"postgres:shop\"}\n":                                      true,
 		head + "ledger: {store: \"gs://bucket/prefix\"}\n":                                 true,
+		head + "ledger: {store: \"azblob://container/prefix\"}\n":                          true,
 		head + "purge: {window: tomorrow}\n":                                               false,
 		head + "purge: {wait: a while}\n":                                                  false,
 		head + "purge: {duplicate: {status: [500]}}\n":                                     false,

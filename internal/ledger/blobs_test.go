@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func inFolder(dir string) *logStore { return newLogStore(blob.Folder(dir), nil, 
 // onServer is one in a store on a server.
 func onServer(t testing.TB, store string) *logStore {
 	t.Helper()
-	s, err := OpenStore(t.Context(), Config{Store: store, StoreFromEnv: true, Now: time.Now})
+	s, err := OpenStore(t.Context(), Config{Store: store, StoreFromEnv: true, Now: time.Now, Getenv: os.Getenv})
 	must(t, err)
 	return s.(*logStore)
 }

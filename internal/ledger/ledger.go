@@ -27,7 +27,7 @@ import (
 
 // Config says which ledger to use, and who uses it.
 type Config struct {
-	// Store is file:PATH, git:REF, git:REF@REMOTE, postgres:NAME, gs://BUCKET/PREFIX, or s3://BUCKET/PREFIX with the parameters region, path-style and
+	// Store is file:PATH, git:REF, git:REF@REMOTE, postgres:NAME, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX, or s3://BUCKET/PREFIX with the parameters region, path-style and
 	// endpoint. A REF is on a remote, by default origin, of the repository that has Dir. Empty means none.
 	Store string
 	// StoreFromEnv means that the user named the store, not the repository. Only then may it have an endpoint, sign
@@ -49,7 +49,8 @@ type Config struct {
 	InCI        bool
 	EphemeralOK bool
 	Now         func() time.Time
-	NewID       func() string // makes ids and nonces; nil means random UUIDs
+	Getenv      func(string) string // names the account of a store in azblob://, and its credentials
+	NewID       func() string       // makes ids and nonces; nil means random UUIDs
 	// Sleep waits before a retry, or returns the context's error; nil means a timer. Delayed, if set, is called before
 	// each retry of an outcome's write. Both must be safe for concurrent use.
 	Sleep   func(ctx context.Context, d time.Duration) error
@@ -123,6 +124,8 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 		}
 	case scheme == "gs":
 		blobs, err = blob.OpenGCS(cfg.Store, cfg.StoreFromEnv)
+	case scheme == "azblob":
+		blobs, err = blob.OpenAzure(cfg.Store, cfg.StoreFromEnv, cfg.Getenv, cfg.Now)
 	case scheme == "postgres":
 		blobs, err = blob.OpenPostgres(where)
 	case scheme == "git":
@@ -131,7 +134,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 		batchDelay = 0
 		blobs, err = openFolder(cfg, filepath.FromSlash(where))
 	default:
-		err = errors.New("it is not of the form file:PATH, git:REF, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or postgres:NAME")
+		err = errors.New("it is not of the form file:PATH, git:REF, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX or postgres:NAME")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)

@@ -15,7 +15,7 @@ import (
 const Variable = "TRUEUP_TEST_STORES"
 
 // Schemes returns the schemes of the stores that a server can have.
-func Schemes() []string { return []string{"s3", "gs", "postgres"} }
+func Schemes() []string { return []string{"s3", "gs", "azblob", "postgres"} }
 
 // Store returns a new, empty store of a scheme, and skips the test if there is no server of it.
 func Store(t testing.TB, scheme string) string {
@@ -41,6 +41,6 @@ func below(store, folder string) string {
 // Environ returns the variables of the stores' clients.
 func Environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return !slices.ContainsFunc([]string{"AWS_", "GOOGLE_", "PG"}, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
+		return !slices.ContainsFunc([]string{"AWS_", "AZURE_", "GOOGLE_", "PG"}, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
 	})
 }

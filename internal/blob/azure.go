@@ -1,0 +1,196 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// azureVersion is the version of the protocol.
+const azureVersion = "2021-12-02"
+
+// azureServer is a container of Azure Blob Storage. It creates block blobs with If-None-Match: *, each in one request.
+type azureServer struct {
+	stateless
+	http http.Client
+	// address is the container's, without a final slash.
+	address            *url.URL
+	account, container string
+	now                func() time.Time
+	login              azureLogin
+}
+
+// azureRequest is one request; an empty key means the container itself.
+type azureRequest struct {
+	method, key string
+	query       url.Values
+	header      map[string]string
+	body        []byte
+}
+
+func (s *azureServer) another() server { return s }
+
+func (s *azureServer) place(key string) string { return "azblob://" + path.Join(s.container, key) }
+
+func (s *azureServer) send(ctx context.Context, r azureRequest) (http.Header, []byte, error) {
+	address := *s.address
+	if r.key != "" {
+		address = *s.address.JoinPath(r.key)
+	}
+	address.RawQuery = r.query.Encode()
+	req, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("User-Agent", "trueup")
+	req.Header.Set("Accept-Encoding", "identity")
+	req.Header.Set("X-Ms-Version", azureVersion)
+	req.Header.Set("X-Ms-Date", s.now().UTC().Format(http.TimeFormat))
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	if err := s.authorize(req); err != nil {
+		return nil, nil, err
+	}
+	return exchange(&s.http, req, func(body io.Reader, e *httpError) error { return xml.NewDecoder(body).Decode(e) })
+}
+
+// authorize signs a request by the first credentials that there are: a token of a workload identity, a shared access
+// signature, or the key of the account.
+func (s *azureServer) authorize(req *http.Request) error {
+	switch {
+	case s.login.token != nil:
+		token, err := s.login.token.Token()
+		if err != nil {
+			return &credentialsError{err, azureNeed}
+		}
+		token.SetAuthHeader(req)
+	case s.login.signature != "":
+		req.URL.RawQuery = strings.Trim(req.URL.RawQuery+"&"+s.login.signature, "&")
+	case s.login.key != nil:
+		sum := hmac.New(sha256.New, s.login.key)
+		_, _ = io.WriteString(sum, azureText(req, s.account))
+		req.Header.Set("Authorization", "SharedKey "+s.account+":"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
+	default:
+		return &credentialsError{errors.New("none"), azureNeed}
+	}
+	return nil
+}
+
+// azureText is the text that a key signs.
+func azureText(req *http.Request, account string) string {
+	length := ""
+	if req.ContentLength > 0 {
+		length = strconv.FormatInt(req.ContentLength, 10)
+	}
+	h := req.Header
+	lines := []string{
+		req.Method, h.Get("Content-Encoding"), h.Get("Content-Language"), length, h.Get("Content-MD5"), h.Get("Content-Type"), "",
+		h.Get("If-Modified-Since"), h.Get("If-Match"), h.Get("If-None-Match"), h.Get("If-Unmodified-Since"), h.Get("Range"),
+	}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if strings.HasPrefix(name, "X-Ms-") {
+			lines = append(lines, strings.ToLower(name)+":"+h.Get(name))
+		}
+	}
+	lines = append(lines, "/"+account+req.URL.EscapedPath())
+	query := req.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		lines = append(lines, name+":"+query.Get(name))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// put sends one request. The server checks the checksum, and confirms it.
+func (s *azureServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
+	sum := md5.Sum(content)
+	text := base64.StdEncoding.EncodeToString(sum[:])
+	header, _, err := s.send(ctx, azureRequest{
+		method: http.MethodPut, key: key, body: content,
+		header: map[string]string{
+			"If-None-Match": "*", "X-Ms-Blob-Type": "BlockBlob", "Content-Type": "application/json", "Content-MD5": text,
+		},
+	})
+	return err == nil && header.Get("Content-MD5") == text, err
+}
+
+func (s *azureServer) get(ctx context.Context, key string) ([]byte, error) {
+	_, content, err := s.send(ctx, azureRequest{method: http.MethodGet, key: key})
+	if answered(err).Code == "BlobNotFound" {
+		return nil, ErrAbsent
+	}
+	return content, err
+}
+
+func (s *azureServer) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+	query := url.Values{"restype": {"container"}, "comp": {"list"}, "prefix": {prefix}, "maxresults": {strconv.Itoa(most)}}
+	if token != "" {
+		query.Set("marker", token)
+	}
+	_, answer, err := s.send(ctx, azureRequest{method: http.MethodGet, query: query})
+	if err != nil {
+		return nil, "", err
+	}
+	var p struct {
+		XMLName    xml.Name `xml:"EnumerationResults"`
+		Prefix     string
+		Blobs      struct{ Blob []struct{ Name string } }
+		NextMarker string
+	}
+	if err := xml.Unmarshal(answer, &p); err != nil {
+		return nil, "", fmt.Errorf("the answer is not a listing: %w", err)
+	}
+	if p.Prefix != prefix {
+		// This is not the answer to the request, so it does not prove absence.
+		return nil, "", errors.New("the answer lists another prefix")
+	}
+	for _, b := range p.Blobs.Blob {
+		keys = append(keys, b.Name)
+	}
+	return keys, p.NextMarker, nil
+}
+
+func (s *azureServer) remove(ctx context.Context, key string) error {
+	_, _, err := s.send(ctx, azureRequest{method: http.MethodDelete, key: key})
+	if answered(err).Code == "BlobNotFound" {
+		return nil
+	}
+	return err
+}
+
+// verdict: 409 and 412 both say that another came first.
+func (s *azureServer) verdict(err error) verdict {
+	if answered(err).Code == "BlobAlreadyExists" {
+		return exists
+	}
+	return httpVerdict(err)
+}
+
+func (s *azureServer) hint(err error, _ string) string {
+	answer := answered(err)
+	switch answer.Code {
+	case "ContainerNotFound":
+		return ": create the container, or correct ledger: in trueup.yaml"
+	case "AuthenticationFailed", "InvalidAuthenticationInfo":
+		return ": renew the credentials, and check this machine's clock"
+	}
+	if answer.Status == http.StatusForbidden {
+		return ": plan needs the role Storage Blob Data Reader on the container; apply and trueup ledger init need Storage Blob Data Contributor"
+	}
+	return ""
+}
