@@ -181,6 +181,24 @@ func (c *collection) addShard(name string) error {
 	if c.at == "" {
 		c.first, c.at = s, name
 	}
+	if err := c.agree(s); err != nil {
+		return err
+	}
+	c.shards[s.Shard] = name
+	for _, p := range s.Projects {
+		if !fs.ValidPath(p) {
+			return fmt.Errorf("the project %.300q is not a path inside the folder of the search", p)
+		}
+		if other := c.owners[p]; other != "" {
+			return fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", p, other)
+		}
+		c.owners[p], c.results[p], c.shardOf[p] = name, path.Join(path.Dir(name), p, ResultName), s.Shard
+	}
+	return nil
+}
+
+// agree reports why a shard file is not one of the same run as the others.
+func (c *collection) agree(s ShardFile) error {
 	switch other, taken := c.shards[s.Shard]; {
 	case s.Shards < 1 || s.Shard < 1 || s.Shard > s.Shards:
 		return fmt.Errorf("it is for shard %d of %d, which does not exist", s.Shard, s.Shards)
@@ -192,16 +210,6 @@ func (c *collection) addShard(name string) error {
 		return fmt.Errorf("it is for %.60q, but %s is for %.60q: merge the results of one command", s.Command, c.at, c.first.Command)
 	case taken:
 		return fmt.Errorf("it is for shard %d, and so is %s: remove the older one with its results", s.Shard, other)
-	}
-	c.shards[s.Shard] = name
-	for _, p := range s.Projects {
-		if !fs.ValidPath(p) {
-			return fmt.Errorf("the project %.300q is not a path inside the folder of the search", p)
-		}
-		if other := c.owners[p]; other != "" {
-			return fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", p, other)
-		}
-		c.owners[p], c.results[p], c.shardOf[p] = name, path.Join(path.Dir(name), p, ResultName), s.Shard
 	}
 	return nil
 }
