@@ -29,8 +29,9 @@ fail() {
 # build lets Go ask git for the commit in a clone of another user too, as in_clone does.
 build() {
   command -v go >/dev/null || fail "building trueup needs Go, which is not here. Install it, or pin the commit of a release"
-  GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' \
-    CGO_ENABLED=0 GOFLAGS='' GOWORK=off go build -C "$source" -trimpath -buildvcs=true -ldflags='-s -w' -o "$dir/trueup" .
+  n=${GIT_CONFIG_COUNT:-0}
+  export GIT_CONFIG_COUNT=$((n + 1)) "GIT_CONFIG_KEY_$n=safe.directory" "GIT_CONFIG_VALUE_$n=*"
+  CGO_ENABLED=0 GOFLAGS='' GOWORK=off go build -C "$source" -trimpath -buildvcs=true -ldflags='-s -w' -o "$dir/trueup" .
 }
 
 # sha256 prints the checksum of a file.

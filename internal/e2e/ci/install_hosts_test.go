@@ -44,25 +44,60 @@ func TestInstallFromPrivateHost(t *testing.T) {
 // TestInstallFromGitLab runs the commands of the template: a private project's packages need the job's token.
 func TestInstallFromGitLab(t *testing.T) {
 	t.Parallel()
-	_, jobs := readGitLab(t)
 	for token, want := range map[string]string{"of-the-job": "trueup v1.2.3", "of-another": "built"} {
 		i := newInstallation(t)
 		i.token = "of-the-job"
-		script := "set -euo pipefail\n"
-		for _, part := range jobs["-plan"].Script {
-			if strings.Contains(part, "install.sh") {
-				script += strings.NewReplacer("$[[ inputs.project ]]", "tools/trueup", "$[[ inputs.commit ]]", strings.TrimSpace(i.git("rev-parse", "HEAD"))).Replace(part)
-			}
-		}
+		script := gitlabInstalls(t, strings.TrimSpace(i.git("rev-parse", "HEAD")))
 		cmd := exec.Command("bash", "-c", script+"trueup version")
 		cmd.Env = []string{
 			i.variable(), "HOME=" + i.dir, "CI_SERVER_URL=https://gitlab.example", "CI_API_V4_URL=" + i.mirror.URL + "/api/v4", "CI_JOB_TOKEN=" + token,
-			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://" + filepath.Join(i.dir, "clone") + ".insteadOf", "GIT_CONFIG_VALUE_0=https://gitlab-ci-token:" + token + "@gitlab.example/tools/trueup.git",
+			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://" + filepath.Join(i.dir, "clone") + ".insteadOf", "GIT_CONFIG_VALUE_0=https://gitlab.example/tools/trueup.git",
 		}
 		out, err := cmd.CombinedOutput()
 		if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); err != nil || !strings.HasPrefix(lines[len(lines)-1], want) || strings.Contains(string(out), token) {
 			t.Errorf("with the token %s: %v: %s", token, err, out)
 		}
+	}
+}
+
+// gitlabInstalls returns the commands of the template that install trueup at a commit.
+func gitlabInstalls(t *testing.T, commit string) string {
+	t.Helper()
+	_, jobs := readGitLab(t)
+	script := "set -euo pipefail\n"
+	for _, part := range jobs["-plan"].Script {
+		if strings.Contains(part, "install.sh") {
+			script += strings.NewReplacer("$[[ inputs.project ]]", "tools/trueup", "$[[ inputs.commit ]]", commit).Replace(part)
+		}
+	}
+	return script
+}
+
+// TestFetchFromGitLab: git sends the job's token to a private project, and has it in the arguments of no program,
+// which every user of the machine can read.
+func TestFetchFromGitLab(t *testing.T) {
+	t.Parallel()
+	sent := ""
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, token, ok := r.BasicAuth()
+		if !ok {
+			w.Header().Set("WWW-Authenticate", "Basic realm=GitLab")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		sent = user + ":" + token + r.URL.Path
+		http.NotFound(w, r)
+	}))
+	defer host.Close()
+	trace := filepath.Join(t.TempDir(), "trace")
+	cmd := exec.Command("bash", "-c", gitlabInstalls(t, trueupCommit))
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(trace), "CI_SERVER_URL=" + host.URL, "CI_API_V4_URL=" + host.URL, "CI_JOB_TOKEN=of-the-job", "GIT_TRACE=" + trace,
+	}
+	out, err := cmd.CombinedOutput()
+	arguments, readErr := os.ReadFile(trace)
+	if err == nil || sent != "gitlab-ci-token:of-the-job/tools/trueup.git/info/refs" || readErr != nil || !strings.Contains(string(arguments), "remote-http") || strings.Contains(string(arguments)+string(out), "of-the-job") {
+		t.Errorf("%v: sent is %q: %s%s", err, sent, out, arguments)
 	}
 }
 

@@ -216,7 +216,6 @@ func (p *pipeline) gitSettings() map[string]string {
 	for i, setting := range [][2]string{
 		{"url." + at + "/tools/.insteadOf", "https://gitlab.example/tools/"},
 		{"core.hooksPath", ".githooks"},
-		{"url." + at + "/tools/.insteadOf", "https://gitlab-ci-token:of-the-job@gitlab.example/tools/"},
 		{"url." + at + "/remote.git.insteadOf", "https://gitlab.example/acme/site.git"},
 	} {
 		n := strconv.Itoa(i)
