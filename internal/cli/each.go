@@ -36,7 +36,7 @@ func newEach(a *app) *cobra.Command {
 			return report.Document{}, fmt.Errorf("%q stands before --: only flags do; -C names another folder", words[0])
 		}
 		line, err := a.memberLine(cmd, words)
-		if err != nil {
+		if err = errors.Join(o.check(cmd.Flags().Changed), err); err != nil {
 			return report.Document{}, err
 		}
 		if len(o.Waves) > 0 && !cmd.Flags().Changed("max-failures") {
@@ -60,24 +60,19 @@ func newEach(a *app) *cobra.Command {
 
 // each runs the command line in every selected project.
 func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc report.Document, err error) {
-	dir, err := a.folder(nil)
+	found, err := a.fleetFor(ctx, o, line[0])
 	if err != nil {
 		return doc, err
 	}
-	found, err := o.selected.In(ctx, dir)
-	if err == nil && line[0] == "apply" {
-		_, err = a.contents(ctx, found) // two projects of one hostname would undo each other's changes
-	}
-	if err != nil {
-		return doc, err
-	}
-	a.warnOfRemoved(found)
 	shard := report.ShardFile{
 		Format: report.ShardFormat, Shard: max(o.selected.Shard.Index, 1), Shards: max(o.selected.Shard.Of, 1),
 		Command: line[0], Commit: fleet.Commit(ctx, found.Root), Tool: toolName(), Projects: []string{},
 	}
 	for _, p := range found.Projects {
 		shard.Projects = append(shard.Projects, p.Path)
+	}
+	if err := checkResults(o.results, found, shard); err != nil {
+		return doc, err
 	}
 	out, err := a.openResults(o.results, shard)
 	if err != nil {
@@ -142,7 +137,7 @@ func (a *app) openResults(name string, shard report.ShardFile) (*results, error)
 	}
 	text, err := json.MarshalIndent(shard, "", "  ")
 	if err == nil {
-		err = files.Put(root, files.File{Name: fmt.Sprintf("shard-%d-of-%d.json", shard.Shard, shard.Shards), Content: append(text, '\n')})
+		err = files.Put(root, files.File{Name: shardName(shard), Content: append(text, '\n')})
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("--results %s: %w", name, err), root.Close())

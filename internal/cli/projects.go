@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ func (a *app) folder(args []string) (string, error) {
 	case !info.IsDir():
 		return "", fmt.Errorf("%s is not a folder: name the folder that has the projects", shown)
 	}
-	return dir, nil
+	return filepath.EvalSymlinks(dir) // a search follows no link
 }
 
 // projectRow is a project in JSON (schemas/projects.schema.json).

@@ -51,6 +51,9 @@ type Options struct {
 // WorkspacePin is the variable that names the only workspace that runs may use.
 const WorkspacePin = "TRUEUP_WORKSPACE"
 
+// LedgerPin is the variable that names the store of the ledger, whatever trueup.yaml says.
+const LedgerPin = "TRUEUP_LEDGER"
+
 // Variable returns the name of a variable of an area.
 func Variable(area kind.Area, part string) string {
 	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
@@ -62,8 +65,8 @@ func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv
 // LedgerConfig returns which ledger a project uses, and who uses it.
 func (o Options) LedgerConfig(p project.Project) ledger.Config {
 	cfg := ledger.Config{
-		Store:        cmp.Or(o.Getenv("TRUEUP_LEDGER"), p.Ledger.Store),
-		StoreFromEnv: o.Getenv("TRUEUP_LEDGER") != "",
+		Store:        cmp.Or(o.Getenv(LedgerPin), p.Ledger.Store),
+		StoreFromEnv: o.Getenv(LedgerPin) != "",
 		ID:           p.Ledger.ID,
 		Workspace:    p.Workspace,
 		// Another workspace is refused before the ledger is asked for anything.
