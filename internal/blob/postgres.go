@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	_ "embed"
 	"errors"
 	"fmt"
 	"path"
@@ -17,21 +18,13 @@ import (
 // pgTable is the table of all ledgers of a database. The database's search_path says in which schema it is.
 const pgTable = "trueup_ledger"
 
+//go:embed postgres-1.sql
+var pgVersion1 string
+
 // pgMigrations make the table: each one the next version. Policies let nobody but the table's owner replace an object,
 // or remove one outside tmp/, whatever a role was granted.
 func pgMigrations() []string {
-	return []string{`
-CREATE TABLE trueup_ledger (
-  ledger text COLLATE "C" NOT NULL,
-  name text COLLATE "C" NOT NULL,
-  content bytea NOT NULL,
-  created timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (ledger, name)
-);
-ALTER TABLE trueup_ledger ENABLE ROW LEVEL SECURITY;
-CREATE POLICY trueup_read ON trueup_ledger FOR SELECT USING (true);
-CREATE POLICY trueup_create ON trueup_ledger FOR INSERT WITH CHECK (true);
-CREATE POLICY trueup_remove_tests ON trueup_ledger FOR DELETE USING (name LIKE 'tmp/%');`}
+	return []string{pgVersion1}
 }
 
 // pgVersionText is the table's comment, before the version.

@@ -42,7 +42,7 @@ func checkPgTLS(host string, settings *tls.Config) error {
 	case ip.IsLoopback(), host == "localhost", network == "unix":
 		return nil
 	case settings == nil, settings.InsecureSkipVerify && settings.VerifyPeerCertificate == nil:
-		return fmt.Errorf("the connection to %s would not check the server's certificate, which would expose the password: set PGSSLMODE=verify-full, and PGSSLROOTCERT=FILE if the certificate is of an authority of your own", host)
+		return fmt.Errorf("the connection to %s would not check the server's certificate, which would expose the password: set PGSSLMODE=verify-full. For an authority of your own, also set PGSSLROOTCERT=FILE", host)
 	}
 	return nil
 }
