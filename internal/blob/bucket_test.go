@@ -175,6 +175,7 @@ func TestOpenBucket(t *testing.T) {
 	}{
 		{store: "s3://ledgers/a/b?region=eu-west-1"},
 		{store: "s3://ledgers", env: map[string]string{"AWS_REGION": "eu-west-1"}},
+		{store: "s3://ledgers", env: map[string]string{"AWS_REGION": "evil.example.com/"}, want: "AWS_REGION"},
 		{store: "s3://ledgers/a", want: "region is unknown:"},
 		{store: "s3://ledgers/a", env: map[string]string{"AWS_ENDPOINT_URL_S3": "https://s3.example.com"}},
 		{store: "s3://ledgers/a", env: map[string]string{"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}},

@@ -189,6 +189,9 @@ func (at place) address(ctx context.Context, cfg aws.Config) (u *url.URL, region
 		region = cmp.Or(region, "us-east-1")
 	case region == "":
 		return nil, "", errors.New("the bucket's region is unknown: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
+	case !regionName().MatchString(region):
+		// It would be a part of the host's name, and could name another host.
+		return nil, "", fmt.Errorf("the bucket's region %q may only have lower-case letters, digits and hyphens: correct AWS_REGION, or the region of the profile", region)
 	default:
 		endpoint = awsAddress(region,
 			cmp.Or(env.UseFIPSEndpoint, profile.UseFIPSEndpoint) == aws.FIPSEndpointStateEnabled,
