@@ -104,6 +104,9 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 		working.reached(int(ended.Add(1)), len(results))
 		return results[i].Failed()
 	})
+	if rest := len(results) - started; rest > 0 {
+		a.log(slog.LevelError, whyNotStarted(ctx, rest, o.MaxFailures))
+	}
 	for i := started; i < len(results); i++ {
 		p := found.Projects[i]
 		results[i] = report.ProjectNotStarted(p.Path)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/fleet"
 	"trueup/internal/report"
@@ -86,4 +87,16 @@ func checkResults(name string, found fleet.Fleet, shard report.ShardFile) error 
 
 func shardName(shard report.ShardFile) string {
 	return fmt.Sprintf("shard-%d-of-%d.json", shard.Shard, shard.Shards)
+}
+
+// whyNotStarted says why some projects did not run.
+func whyNotStarted(ctx context.Context, projects, bound int) string {
+	why := fmt.Sprintf("more than %d failed (--max-failures)", bound)
+	switch err := ctx.Err(); {
+	case errors.Is(err, context.DeadlineExceeded):
+		why = context.Cause(ctx).Error()
+	case err != nil:
+		why = "the run was interrupted"
+	}
+	return diag.Plural(projects, "project was", "projects were") + " not started: " + why
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"path"
@@ -69,6 +70,9 @@ func (s Selection) candidates(ctx context.Context, root string) ([]Project, erro
 		return nil, fmt.Errorf("there is no %s in this folder or below it: run trueup init, or name another folder", project.File)
 	}
 	all = slices.DeleteFunc(all, func(p Project) bool { return matchesAny(s.Exclude, p.Path) })
+	if len(all) == 0 {
+		return nil, errors.New("--exclude leaves no project: exclude less")
+	}
 	for _, glob := range s.Select {
 		if !slices.ContainsFunc(all, func(p Project) bool { return matches(glob, p.Path) }) {
 			return nil, fmt.Errorf("--select %s matches no project: trueup projects lists them", glob)
