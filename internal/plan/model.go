@@ -246,9 +246,20 @@ func (s *Summary) Add(o Summary) {
 		to *int
 		n  int
 	}{
-		{&s.Create, o.Create}, {&s.Change, o.Change}, {&s.Purge, o.Purge}, {&s.Delete, o.Delete}, {&s.Deferred, o.Deferred},
-		{&s.InFlight, o.InFlight}, {&s.Blocked, o.Blocked}, {&s.Kept, o.Kept}, {&s.Unchanged, o.Unchanged}, {&s.Removed, o.Removed},
-		{&s.Drifted, o.Drifted}, {&s.Unmanaged, o.Unmanaged}, {&s.Serves, o.Serves}, {&s.Security, o.Security},
+		{&s.Create, o.Create},
+		{&s.Change, o.Change},
+		{&s.Purge, o.Purge},
+		{&s.Delete, o.Delete},
+		{&s.Deferred, o.Deferred},
+		{&s.InFlight, o.InFlight},
+		{&s.Blocked, o.Blocked},
+		{&s.Kept, o.Kept},
+		{&s.Unchanged, o.Unchanged},
+		{&s.Removed, o.Removed},
+		{&s.Drifted, o.Drifted},
+		{&s.Unmanaged, o.Unmanaged},
+		{&s.Serves, o.Serves},
+		{&s.Security, o.Security},
 	} {
 		*n.to += n.n
 	}
