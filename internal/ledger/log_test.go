@@ -32,6 +32,7 @@ func TestLogStore(t *testing.T) {
 func TestLogOnServer(t *testing.T) {
 	for _, scheme := range servers.Schemes() {
 		t.Run(scheme, func(t *testing.T) {
+			servers.Store(t, scheme) // it skips before there are tests below this one
 			fresh := func() *logStore {
 				s := onServer(t, servers.Store(t, scheme))
 				t.Cleanup(func() { must(t, s.Close()) })
