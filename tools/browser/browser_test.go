@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 func start(t testing.TB) {
 	t.Helper()
 	machine.Do(func() {
-		build := exec.Command("go", "build", "-o", machine.program, ".")
+		build := exec.Command("go", "build", "-buildvcs=false", "-o", machine.program, ".")
 		build.Dir = root(t)
 		if out, err := build.CombinedOutput(); err != nil {
 			machine.err = fmt.Errorf("build the program: %w\n%s", err, out)
