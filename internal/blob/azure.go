@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/md5"
@@ -53,12 +52,10 @@ func (s *azureServer) send(ctx context.Context, r azureRequest) (http.Header, []
 		address = *s.address.JoinPath(r.key)
 	}
 	address.RawQuery = r.query.Encode()
-	req, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
+	req, err := newRequest(ctx, r.method, &address, r.body)
 	if err != nil {
 		return nil, nil, err
 	}
-	req.Header.Set("User-Agent", "trueup")
-	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("X-Ms-Version", azureVersion)
 	req.Header.Set("X-Ms-Date", s.now().UTC().Format(http.TimeFormat))
 	for name, value := range r.header {

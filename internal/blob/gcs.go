@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/md5"
@@ -118,7 +117,7 @@ type gcsRequest struct {
 func (s *gcsServer) send(ctx context.Context, r gcsRequest) ([]byte, error) {
 	address := s.base.JoinPath(r.path...)
 	address.RawQuery = r.query.Encode()
-	req, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
+	req, err := newRequest(ctx, r.method, address, r.body)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +128,6 @@ func (s *gcsServer) send(ctx context.Context, r gcsRequest) ([]byte, error) {
 		}
 		token.SetAuthHeader(req)
 	}
-	req.Header.Set("User-Agent", "trueup")
-	req.Header.Set("Accept-Encoding", "identity")
 	if r.method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,16 @@ func httpVerdict(err error) verdict {
 // httpClient returns a client that follows no redirect, which would take the credentials elsewhere.
 func httpClient() http.Client {
 	return http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// newRequest returns a request whose answer no proxy or transport may compress: its bytes are compared.
+func newRequest(ctx context.Context, method string, address *url.URL, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
+	if err == nil {
+		req.Header.Set("User-Agent", "trueup")
+		req.Header.Set("Accept-Encoding", "identity")
+	}
+	return req, err
 }
 
 // exchange sends a request once, and returns the answer's header and body. For an answer other than 2xx it returns an *httpError

@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/md5"
@@ -141,14 +140,12 @@ func (s *s3Server) signed(ctx context.Context, r s3Request) (*http.Request, erro
 	address.Path += "/" + r.key
 	address.RawPath = httpbinding.EscapePath(address.Path, false)
 	address.RawQuery = r.query.Encode()
-	req, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
+	req, err := newRequest(ctx, r.method, &address, r.body)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(r.body)
 	hash := hex.EncodeToString(sum[:])
-	req.Header.Set("Accept-Encoding", "identity")
-	req.Header.Set("User-Agent", "trueup")
 	req.Header.Set("X-Amz-Content-Sha256", hash)
 	for name, value := range r.header {
 		req.Header.Set(name, value)
