@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -45,7 +47,15 @@ func newEach(a *app) *cobra.Command {
 		return a.each(ctx, o, line)
 	})
 	cmd.Use = "each [flags] -- COMMAND [ARG...]"
-	cmd.Args, cmd.ValidArgs = cobra.ArbitraryArgs, memberNames()
+	cmd.Args = cobra.ArbitraryArgs
+	// Not ValidArgs: every start of trueup would make these commands.
+	cmd.ValidArgsFunction = func(_ *cobra.Command, words []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(words) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		names := slices.DeleteFunc(memberNames(), func(name string) bool { return !strings.HasPrefix(name, begun) })
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 	cmd.DisableFlagsInUseLine = true
 	f := cmd.Flags()
 	o.selected = registerSelection(f)
