@@ -285,6 +285,9 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != maxOfFile+1 {
 		t.Errorf("%d objects, %d findings", len(set.Objects), len(findings))
 	}
+	if testing.Short() {
+		t.Skip("-short: a hundred thousand findings are slow with the race detector")
+	}
 	files := fstest.MapFS{}
 	for i := range maxOfAll/maxOfFile + 1 {
 		files[fmt.Sprintf("f%03d.yaml", i)] = &fstest.MapFile{Data: []byte(many[:len(many)/2])}

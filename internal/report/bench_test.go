@@ -103,6 +103,9 @@ func benchmarkWrite(b *testing.B, name string, pl *plan.Plan, opts Options) {
 // TestCostOfManyObjects: what a report allocates grows with the number of objects
 // and no faster, in every format. How long it takes is for the benchmark to say.
 func TestCostOfManyObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one goroutine, and slow with the race detector")
+	}
 	some, more := ofMany(250), ofMany(500)
 	cost := func(pl *plan.Plan, format string, opts Options) uint64 {
 		var before, after runtime.MemStats
