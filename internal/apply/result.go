@@ -12,6 +12,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
+	"trueup/internal/plan"
 )
 
 // Status is how an item of a plan ended.
@@ -42,6 +43,11 @@ const (
 	Kept      Effect = "kept"
 	Unchanged Effect = "unchanged"
 )
+
+// EffectOf returns what the request of an operation does; empty if it sends none.
+func EffectOf(op plan.Op) Effect {
+	return map[plan.Op]Effect{plan.Create: Created, plan.Patch: Changed, plan.Post: Posted, plan.Delete: Deleted}[op]
+}
 
 // Outcome is how one item ended.
 type Outcome struct {

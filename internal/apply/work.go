@@ -145,8 +145,7 @@ func (w *work) finish(do func() *Outcome) Outcome {
 
 // effect returns what the run did about an item that is done.
 func (w *work) effect() Effect {
-	effects := map[plan.Op]Effect{plan.Create: Created, plan.Patch: Changed, plan.Post: Posted, plan.Delete: Deleted}
-	switch did := effects[w.item.Op]; {
+	switch did := EffectOf(w.item.Op); {
 	case w.item.Op == plan.Kept:
 		return Kept
 	case w.sent && did != "":

@@ -38,6 +38,11 @@ func newApply(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.member != nil && doc.Plan.Sends() {
+				if err := a.member.sends(a.stamped(*doc)); err != nil {
+					return err
+				}
+			}
 			a.send(ctx, s, opts.ApplyOptions, doc)
 			if doc.ExitCode == exit.OK {
 				s.Finish(ctx)

@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,7 +13,6 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/exit"
-	"trueup/internal/files"
 	"trueup/internal/fleet"
 	"trueup/internal/report"
 )
@@ -76,7 +71,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	}
 	shard := report.ShardFile{
 		Format: report.ShardFormat, Shard: max(o.selected.Shard.Index, 1), Shards: max(o.selected.Shard.Of, 1),
-		Command: line[0], Commit: fleet.Commit(ctx, found.Root), Tool: toolName(), Projects: []string{},
+		Command: line[0], Commit: fleet.Commit(ctx, found.Root), Tool: toolName(), Started: a.env.Now().UTC(), Projects: []string{},
 	}
 	for _, p := range found.Projects {
 		shard.Projects = append(shard.Projects, p.Path)
@@ -97,11 +92,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	o.Sleep = a.env.Sleep
 	var ended atomic.Int64
 	written := func(p fleet.Project, doc report.Document) report.Document {
-		doc.Project = &report.Origin{
-			Path: p.Path, Workspace: p.Settings.Workspace.UUID, Commit: shard.Commit, Tool: shard.Tool,
-			Shard: shard.Shard, Shards: shard.Shards,
-		}
-		if err := out.write(p.Path, doc); err != nil {
+		if err := out.write(p, doc); err != nil {
 			a.log(slog.LevelError, p.Path+": "+err.Error())
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 		}
@@ -109,7 +100,8 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	}
 	started := o.Run(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
-		doc := written(p, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget}, p, line))
+		sends := func(doc report.Document) error { return out.sending(p, doc) }
+		doc := written(p, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line))
 		results[i] = report.ProjectResultOf(p.Path, doc)
 		working.reached(int(ended.Add(1)), len(results))
 		return results[i].Failed()
@@ -127,53 +119,8 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	}
 	doc = report.Each(shard, results)
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
+	if err := out.end(); err != nil {
+		return doc, exit.With(exit.Worst(doc.ExitCode, exit.Error), err)
+	}
 	return doc, nil
-}
-
-// results is the folder of result files; nil writes none.
-type results struct{ root *os.Root }
-
-// openResults writes which projects the shard has, and removes what an earlier run left of theirs.
-func (a *app) openResults(name string, shard report.ShardFile) (*results, error) {
-	if name == "" {
-		return nil, nil
-	}
-	root, err := files.FolderAt(a.dir(), name).Make()
-	if err != nil {
-		return nil, fmt.Errorf("--results %s: %w", name, files.WithoutPath(err))
-	}
-	out := &results{root}
-	for _, p := range shard.Projects {
-		if err := root.Remove(path.Join(p, report.ResultName)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, errors.Join(fmt.Errorf("--results %s: %w", name, err), root.Close())
-		}
-	}
-	text, err := json.MarshalIndent(shard, "", "  ")
-	if err == nil {
-		err = files.Put(root, files.File{Name: shardName(shard), Content: append(text, '\n')})
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("--results %s: %w", name, err), root.Close())
-	}
-	return out, nil
-}
-
-func (r *results) write(project string, doc report.Document) error {
-	if r == nil {
-		return nil
-	}
-	var text bytes.Buffer
-	if err := report.Write(&text, "json", doc, report.Options{}); err != nil {
-		return err
-	}
-	if err := files.Put(r.root, files.File{Name: path.Join(project, report.ResultName), Content: text.Bytes()}); err != nil {
-		return fmt.Errorf("--results: %w", err)
-	}
-	return nil
-}
-
-func (r *results) close() {
-	if r != nil {
-		_ = r.root.Close() // the files are written
-	}
 }

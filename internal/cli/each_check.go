@@ -67,9 +67,9 @@ func checkResults(name string, found fleet.Fleet, shard report.ShardFile) error 
 	for _, p := range found.All {
 		at[p.Dir] = p
 	}
-	written := []string{shardName(shard)}
+	written := []string{shard.Name()}
 	for _, p := range shard.Projects {
-		written = append(written, path.Join(p, report.ResultName))
+		written = append(written, path.Join(p, shard.ResultName()))
 	}
 	for _, file := range written {
 		full := filepath.Join(folder, filepath.FromSlash(file))
@@ -83,10 +83,6 @@ func checkResults(name string, found fleet.Fleet, shard report.ShardFile) error 
 		}
 	}
 	return nil
-}
-
-func shardName(shard report.ShardFile) string {
-	return fmt.Sprintf("shard-%d-of-%d.json", shard.Shard, shard.Shards)
 }
 
 // whyNotStarted says why some projects did not run.

@@ -24,6 +24,8 @@ type member struct {
 	of     *app // trueup each
 	path   string
 	budget *api.Budget
+	// sends is called with the plan before its first request. An error keeps it from being sent.
+	sends  func(report.Document) error
 	result *report.Document
 }
 

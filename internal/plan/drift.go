@@ -65,7 +65,7 @@ func Drift(p *Plan) *Plan {
 	if !d.isExplained() {
 		d.Blame = nil
 	}
-	d.Summary = summarize(&d)
+	d.Summary = d.Counts()
 	d.Summary.Unchanged = unchangedOutside(p)
 	return &d
 }

@@ -43,7 +43,8 @@ func (p *Plan) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-func summarize(p *Plan) Summary {
+// Counts counts what the items of the plan do.
+func (p *Plan) Counts() Summary {
 	s := Summary{Unmanaged: len(p.Unmanaged)}
 	counts := map[Op]*int{
 		Create: &s.Create, Patch: &s.Change, Post: &s.Purge, Delete: &s.Delete, Deferred: &s.Deferred,
@@ -136,6 +137,6 @@ func (p *Plan) Only(key kind.Key) *Plan {
 func (p *Plan) with(items []Item) *Plan {
 	out := *p
 	out.Items, out.Unmanaged, out.Digest = items, nil, ""
-	out.Summary = summarize(&out)
+	out.Summary = out.Counts()
 	return &out
 }

@@ -93,7 +93,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	p.failOnDrift(out)
 	p.advise(out, ops)
 	out.Weigh()
-	out.Summary = summarize(out)
+	out.Summary = out.Counts()
 	p.assert(out)
 	findings.Sort()
 	return out, findings

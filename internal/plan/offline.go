@@ -52,7 +52,7 @@ func Offline(in Inputs, past Past) *Plan {
 	p.advise(out, ops)
 	out.Settings = append(p.compareSettings(past.Project), p.newSilences(out, past)...)
 	out.Weigh()
-	out.Summary = summarize(out)
+	out.Summary = out.Counts()
 	return out
 }
 

@@ -102,26 +102,41 @@ type collection struct {
 	// first is the shard file that the others must agree with, and at its name.
 	first ShardFile
 	at    string
-	// shards has the file of each shard.
-	shards map[int]string
-	// owners has the file that lists a project, and results where the result of each project is.
-	owners, results map[string]string
-	shardOf         map[string]int
+	// tries are the shard files, and triesOf those that list a project, the first try first.
+	tries   []try
+	triesOf map[string][]try
+	// results are where the results of a project are, that of the last try last.
+	results map[string][]string
+}
+
+// try is the shard file of one try, and its name.
+type try struct {
+	ShardFile
+	name string
+}
+
+// result returns where the result of a project is.
+func (t try) result(project string) string {
+	return path.Join(path.Dir(t.name), project, t.ResultName())
 }
 
 // Collect reads the results of many projects below a folder, with all their shard files, and merges them. It rejects
 // results that are missing, or that do not belong together.
 func Collect(fsys fs.FS, tool string) (Document, error) {
-	c := &collection{fsys, tool, ShardFile{}, "", map[int]string{}, map[string]string{}, map[string]string{}, map[string]int{}}
+	c := &collection{fsys: fsys, tool: tool, triesOf: map[string][]try{}, results: map[string][]string{}}
 	names, err := jsonFiles(fsys)
 	if err != nil {
 		return Document{}, err
 	}
 	var wrong []error
 	for _, name := range names {
-		if isShard, _ := path.Match("shard-*-of-*.json", path.Base(name)); isShard {
+		if isShard, _ := path.Match(ShardNames, path.Base(name)); isShard {
 			wrong = append(wrong, about(name, c.addShard(name)))
 		}
+	}
+	slices.SortStableFunc(c.tries, func(a, b try) int { return a.Started.Compare(b.Started) })
+	for _, t := range c.tries {
+		wrong = append(wrong, about(t.name, c.addProjects(t)))
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return Document{}, err
@@ -131,9 +146,9 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 	}
 	m := &Merger{}
 	for _, project := range slices.Sorted(maps.Keys(c.results)) {
-		doc, err := c.read(project)
+		doc, err := c.ofProject(project)
 		if err != nil {
-			wrong = append(wrong, about(c.results[project], err))
+			wrong = append(wrong, err)
 			continue
 		}
 		m.Add(doc)
@@ -166,13 +181,16 @@ func jsonFiles(fsys fs.FS) (names []string, err error) {
 	return names, err
 }
 
+// ReadShard reads a shard file.
+func ReadShard(fsys fs.FS, name string) (s ShardFile, err error) {
+	err = open(fsys, name, func(r io.Reader) error { return readJSON(r, &s) })
+	return s, cmp.Or(err, formatIs("shard", s.Format, ShardFormat))
+}
+
 // addShard reads a shard file, which must agree with the first one.
 func (c *collection) addShard(name string) error {
-	var s ShardFile
-	if err := c.open(name, func(r io.Reader) error { return readJSON(r, &s) }); err != nil {
-		return err
-	}
-	if err := formatIs("shard", s.Format, ShardFormat); err != nil {
+	s, err := ReadShard(c.fsys, name)
+	if err != nil {
 		return err
 	}
 	if s.Tool != c.tool {
@@ -184,22 +202,27 @@ func (c *collection) addShard(name string) error {
 	if err := c.agree(s); err != nil {
 		return err
 	}
-	c.shards[s.Shard] = name
-	for _, p := range s.Projects {
+	c.tries = append(c.tries, try{s, name})
+	return nil
+}
+
+func (c *collection) addProjects(t try) error {
+	for _, p := range t.Projects {
 		if !fs.ValidPath(p) {
 			return fmt.Errorf("the project %.300q is not a path inside the folder of the search", p)
 		}
-		if other := c.owners[p]; other != "" {
-			return fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", p, other)
+		if others := c.triesOf[p]; len(others) > 0 && others[0].Shard != t.Shard {
+			return fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", p, others[0].name)
 		}
-		c.owners[p], c.results[p], c.shardOf[p] = name, path.Join(path.Dir(name), p, ResultName), s.Shard
+		c.triesOf[p] = append(c.triesOf[p], t)
 	}
 	return nil
 }
 
 // agree reports why a shard file is not one of the same run as the others.
 func (c *collection) agree(s ShardFile) error {
-	switch other, taken := c.shards[s.Shard]; {
+	same := slices.IndexFunc(c.tries, func(t try) bool { return t.Shard == s.Shard && t.Started.Equal(s.Started) })
+	switch {
 	case s.Shards < 1 || s.Shard < 1 || s.Shard > s.Shards:
 		return fmt.Errorf("it is for shard %d of %d, which does not exist", s.Shard, s.Shards)
 	case s.Shards != c.first.Shards:
@@ -208,8 +231,8 @@ func (c *collection) agree(s ShardFile) error {
 		return fmt.Errorf("it is for the commit %.60q, but %s is for %.60q: merge the results of one commit", s.Commit, c.at, c.first.Commit)
 	case s.Command != c.first.Command:
 		return fmt.Errorf("it is for %.60q, but %s is for %.60q: merge the results of one command", s.Command, c.at, c.first.Command)
-	case taken:
-		return fmt.Errorf("it is for shard %d, and so is %s: remove the older one with its results", s.Shard, other)
+	case same >= 0:
+		return fmt.Errorf("it is for the same try of shard %d as %s: remove one of them with its results", s.Shard, c.tries[same].name)
 	}
 	return nil
 }
@@ -225,7 +248,7 @@ func (c *collection) complete(names []string) error {
 	}
 	var missing []string
 	for i := 1; i <= c.first.Shards; i++ {
-		if c.shards[i] == "" {
+		if !slices.ContainsFunc(c.tries, func(t try) bool { return t.Shard == i }) {
 			missing = append(missing, fmt.Sprintf("%d", i))
 		}
 	}
@@ -233,17 +256,26 @@ func (c *collection) complete(names []string) error {
 	if missing != nil {
 		wrong = append(wrong, fmt.Errorf("shard %s of %d is missing: run it, or copy its results into this folder", strings.Join(missing, ", "), c.first.Shards))
 	}
-	known := map[string]bool{}
-	for _, name := range c.shards {
-		known[name] = true
+	known, there := map[string]bool{}, map[string]bool{}
+	for _, t := range c.tries {
+		known[t.name] = true
 	}
-	there := map[string]bool{}
 	for _, name := range names {
 		there[name] = true
 	}
-	for _, p := range slices.Sorted(maps.Keys(c.results)) {
-		if known[c.results[p]] = true; !there[c.results[p]] {
-			wrong = append(wrong, fmt.Errorf("%s is missing, the result of the project %s in shard %d: its run did not end, so run the shard again", c.results[p], p, c.shardOf[p]))
+	for _, p := range slices.Sorted(maps.Keys(c.triesOf)) {
+		tries := c.triesOf[p]
+		for i, t := range tries {
+			name, missing := t.result(p), "the result of the project "+p
+			known[name] = true
+			switch {
+			case there[name]:
+				c.results[p] = append(c.results[p], name)
+			case t.Ended:
+				wrong = append(wrong, fmt.Errorf("%s is missing, %s in shard %d: copy it into this folder", name, missing, t.Shard))
+			case i == len(tries)-1:
+				wrong = append(wrong, fmt.Errorf("%s is missing, %s in shard %d: its run did not end, so run the shard again", name, missing, t.Shard))
+			}
 		}
 	}
 	for _, name := range names {
@@ -254,16 +286,37 @@ func (c *collection) complete(names []string) error {
 	return errors.Join(wrong...)
 }
 
-// read returns the result of a project, which must agree with its shard file.
-func (c *collection) read(project string) (doc Document, err error) {
-	err = c.open(c.results[project], func(r io.Reader) error {
+// ofProject returns the result of a project after all of its tries.
+func (c *collection) ofProject(project string) (doc Document, err error) {
+	names, shard := c.results[project], c.triesOf[project][0].Shard
+	for i, name := range slices.Backward(names) {
+		one, err := c.read(name, project)
+		switch last := i == len(names)-1; {
+		case err != nil:
+		case last && one.Project.Running:
+			err = fmt.Errorf("the run of the project %s in shard %d did not end: run the shard again", project, shard)
+		case last:
+			doc = one
+		default:
+			doc = withEarlier(one, doc)
+		}
+		if err != nil {
+			return doc, about(name, err)
+		}
+	}
+	return doc, nil
+}
+
+// read returns a result of a project, which must agree with its shard file.
+func (c *collection) read(name, project string) (doc Document, err error) {
+	err = open(c.fsys, name, func(r io.Reader) error {
 		doc, err = ReadResult(r)
 		return err
 	})
 	if err != nil {
 		return doc, err
 	}
-	of := doc.Project
+	of, shard := doc.Project, c.triesOf[project][0].Shard
 	switch {
 	case of == nil:
 		return doc, errors.New("it does not say its project: it is not a result of trueup each")
@@ -271,8 +324,8 @@ func (c *collection) read(project string) (doc Document, err error) {
 		return doc, madeBy(of.Tool, c.tool)
 	case of.Path != project:
 		return doc, fmt.Errorf("it is the result of the project %.300q", of.Path)
-	case of.Shard != c.shardOf[project] || of.Shards != c.first.Shards:
-		return doc, fmt.Errorf("it is of shard %d of %d, and not %d of %d: run the shard again", of.Shard, of.Shards, c.shardOf[project], c.first.Shards)
+	case of.Shard != shard || of.Shards != c.first.Shards:
+		return doc, fmt.Errorf("it is of shard %d of %d, and not %d of %d: run the shard again", of.Shard, of.Shards, shard, c.first.Shards)
 	case of.Commit != c.first.Commit:
 		return doc, fmt.Errorf("it is of the commit %.60q, and not %.60q: run the shard again", of.Commit, c.first.Commit)
 	case cmp.Or(doc.Command, c.first.Command) != c.first.Command:
@@ -281,8 +334,8 @@ func (c *collection) read(project string) (doc Document, err error) {
 	return doc, nil
 }
 
-func (c *collection) open(name string, read func(io.Reader) error) error {
-	f, err := c.fsys.Open(name)
+func open(fsys fs.FS, name string, read func(io.Reader) error) error {
+	f, err := fsys.Open(name)
 	if err != nil {
 		return err
 	}

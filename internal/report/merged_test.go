@@ -117,6 +117,9 @@ func readAgain(t check, name string, doc Document, opts Options, same bool, form
 	if err != nil {
 		t.Fatalf("%s: %v in %s", name, err, text)
 	}
+	if got.Plan != nil && doc.Plan.Counts() != got.Plan.Counts() {
+		t.Fatalf("%s: %+v of %+v", name, got.Plan.Counts(), doc.Plan.Counts())
+	}
 	if again := write(t, "json", got, opts); !bytes.Equal(text, again) {
 		t.Fatalf("%s:\n%s\nbecame\n%s", name, text, again)
 	}
@@ -148,9 +151,9 @@ func FuzzReadResult(f *testing.F) {
 		if err != nil {
 			return
 		}
-		doc.Project = &Origin{Path: "a"}
+		doc.Project = &Origin{Path: "a", Running: len(text)%2 > 0}
 		m := &Merger{}
-		m.Add(doc)
+		m.Add(withEarlier(doc, doc))
 		for _, format := range Formats() {
 			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
 			write(t, format, m.Document(), Options{})
@@ -269,7 +272,7 @@ func folderOf(t *testing.T) fstest.MapFS {
 			Format: ShardFormat, Shard: i + 1, Shards: 2, Command: "plan", Commit: "8a6c09fc", Tool: testTool, Projects: projects,
 		})
 		for _, p := range projects {
-			put(path.Join(p, ResultName), resultIn(Document{Command: "plan", Plan: cachedLonger(1), Project: &Origin{
+			put(path.Join(p, "result.json"), resultIn(Document{Command: "plan", Plan: cachedLonger(1), Project: &Origin{
 				Path: p, Commit: "8a6c09fc", Tool: testTool, Shard: i + 1, Shards: 2,
 			}}))
 		}
@@ -307,6 +310,8 @@ func TestCollectRejects(t *testing.T) {
 		"a missing shard":    {func(f fstest.MapFS) { delete(f, one); delete(f, result); delete(f, "runner-1/a/result.json") }, []string{"shard 1 of 2 is missing"}},
 		"no shard file":      {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2", result, "runner-1/a/result.json"}},
 		"a missing result":   {func(f fstest.MapFS) { delete(f, result) }, []string{result, "b/c in shard 1", "did not end"}},
+		"a lost result":      {func(f fstest.MapFS) { edit(one, `"projects"`, `"ended":true,"projects"`)(f); delete(f, result) }, []string{result, "b/c in shard 1", "copy it"}},
+		"a running project":  {edit(result, `"path":"b/c"`, `"running":true,"path":"b/c"`), []string{result, "b/c in shard 1 did not end"}},
 		"a shard twice":      {func(f fstest.MapFS) { f["again/shard-1-of-2.json"] = f[one] }, []string{"again/shard-1-of-2.json", one}},
 		"a project twice":    {edit("runner-2/shard-2-of-2.json", `"d"`, `"a"`), []string{"runner-2/shard-2-of-2.json", one, "project a"}},
 		"another number":     {edit(one, `"shards":2`, `"shards":3`), []string{"2 shards", "one of 3"}},

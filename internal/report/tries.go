@@ -1,0 +1,108 @@
+package report
+
+import (
+	"slices"
+
+	"trueup/internal/apply"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// withEarlier returns the result of a project's last try, with all that an earlier one sent.
+func withEarlier(earlier, last Document) Document {
+	sent := sentBy(earlier)
+	if len(sent) == 0 {
+		return last
+	}
+	planned := itemsByKey(earlier)
+	var outcomes []apply.Outcome
+	if last.Apply != nil {
+		outcomes = slices.Clone(last.Apply.Outcomes)
+	}
+	at, shown := map[kind.Key]int{}, map[kind.Key]bool{}
+	for i, o := range outcomes {
+		at[o.Key] = i
+	}
+	for _, before := range sent {
+		i, again := at[before.Key]
+		if !again {
+			outcomes, shown[before.Key] = append(outcomes, before), true
+			continue
+		}
+		outcomes[i], shown[before.Key] = ofBoth(before, outcomes[i], planned[before.Key].Op)
+	}
+	result := apply.NewResult(outcomes)
+	last.Apply = &result
+	last.Plan = withItems(last.Plan, earlier.Plan, shown)
+	return last
+}
+
+// sentBy returns the outcomes of the requests that a run sent. One that did not end may have sent all of its plan.
+func sentBy(doc Document) (sent []apply.Outcome) {
+	switch {
+	case doc.Apply != nil:
+		return slices.DeleteFunc(slices.Clone(doc.Apply.Outcomes), func(o apply.Outcome) bool { return !o.Sent })
+	case doc.Plan == nil || doc.Project == nil || !doc.Project.Running:
+		return nil
+	}
+	for _, item := range doc.Plan.Items {
+		if apply.EffectOf(item.Op) != "" {
+			sent = append(sent, apply.Outcome{
+				Key: item.Key, Status: apply.Failed, Sent: true, Verdict: apply.Partial,
+				Message: unended, Fix: "run the shard again",
+			})
+		}
+	}
+	return sent
+}
+
+// unended is the message about the requests of a run that did not end.
+const unended = "a try that did not end may have sent it"
+
+// ofBoth returns the outcome of an object in two tries, of which the earlier one sent something. shown is true if the
+// earlier plan shows what they did.
+func ofBoth(before, last apply.Outcome, op plan.Op) (both apply.Outcome, shown bool) {
+	switch {
+	case before.Status == apply.Done && last.Status == apply.Done && (!last.Sent || before.Did == apply.Created):
+		return before, true
+	case before.Status == apply.Done && last.Status != apply.Done:
+		last.Message = "an earlier try " + before.What() + " it; then: " + last.Message
+	case last.Status != apply.Done || last.Sent:
+	case before.Message == unended:
+		// It differed from git before that try, and does no more.
+		last.Did, last.Sent, last.Message = apply.EffectOf(op), true, "sent by a try that did not end"
+		return last, true
+	default:
+		last.Message = "an earlier try sent a request, which failed: " + before.Message
+	}
+	return last, false
+}
+
+// withItems returns a plan with the items that an earlier one shows for some objects.
+func withItems(last, earlier *plan.Plan, shown map[kind.Key]bool) *plan.Plan {
+	if earlier == nil {
+		return last
+	}
+	pl := *earlier
+	pl.Items, pl.Digest = nil, ""
+	if last != nil {
+		pl = *last
+		pl.Items = slices.Clone(last.Items)
+	}
+	at := map[kind.Key]int{}
+	for i, item := range pl.Items {
+		at[item.Key] = i
+	}
+	for _, item := range earlier.Items {
+		if !shown[item.Key] {
+			continue
+		}
+		if i, both := at[item.Key]; both {
+			pl.Items[i] = item
+		} else {
+			pl.Items = append(pl.Items, item)
+		}
+	}
+	pl.Summary = pl.Counts()
+	return &pl
+}

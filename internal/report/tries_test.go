@@ -1,0 +1,120 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/apply"
+	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// simulated is a platform on which several tries of an apply create objects.
+type simulated struct {
+	live    map[kind.Key]bool
+	created map[kind.Key]bool
+}
+
+// try applies what is missing. A request may fail, and the process may be killed, which leaves the plan, or nothing if
+// it has not sent anything.
+func (s *simulated) try(t *rapid.T, keys []kind.Key, last bool) *Document {
+	pl := &plan.Plan{Format: plan.Format}
+	for _, k := range keys {
+		op := plan.Create
+		if s.live[k] {
+			op = plan.None
+		}
+		pl.Items = append(pl.Items, plan.Item{Key: k, Path: "a.yaml", Op: op})
+	}
+	pl.Summary = pl.Counts()
+	ends := "whole"
+	if !last {
+		ends = rapid.SampledFrom([]string{"whole", "whole", "killed", "not started", "no plan"}).Draw(t, "ends")
+	}
+	doc := &Document{Command: "apply", Plan: pl}
+	switch ends {
+	case "not started":
+		return nil
+	case "no plan":
+		return &Document{Command: "apply", ExitCode: exit.Error, Errors: []string{"the ledger does not answer"}}
+	}
+	outcomes := []apply.Outcome{}
+	for _, it := range pl.Items {
+		o := apply.Outcome{Key: it.Key, Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK}
+		switch {
+		case it.Op == plan.None:
+		case !last && rapid.Bool().Draw(t, "fails"):
+			o = apply.Outcome{Key: it.Key, Status: apply.Failed, Sent: rapid.Bool().Draw(t, "sent"), Verdict: apply.Partial, Message: "503"}
+		default:
+			o.Did, o.Sent, s.live[it.Key], s.created[it.Key] = apply.Created, true, true, true
+		}
+		outcomes = append(outcomes, o)
+	}
+	if ends == "killed" {
+		doc.Project = &Origin{Running: true}
+		if !pl.Sends() {
+			return nil
+		}
+		return doc
+	}
+	result := apply.NewResult(outcomes)
+	doc.Apply = &result
+	return doc
+}
+
+// TestTriesShowWhatWasSent: whichever tries are killed or fail, the merged result has what all of them created as created,
+// with its item, and all else as unchanged.
+func TestTriesShowWhatWasSent(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := &simulated{map[kind.Key]bool{}, map[kind.Key]bool{}}
+		var keys []kind.Key
+		for i := range rapid.IntRange(1, 5).Draw(rt, "objects") {
+			keys = append(keys, key("CDN", fmt.Sprintf("c-%d", i)))
+			s.live[keys[i]] = rapid.Bool().Draw(rt, "live")
+		}
+		fsys := fstest.MapFS{}
+		tries := rapid.IntRange(1, 4).Draw(rt, "tries")
+		for n := range tries {
+			shard := ShardFile{
+				Format: ShardFormat, Shard: 1, Shards: 1, Command: "apply", Tool: testTool,
+				Started: time.Unix(int64(n), 0).UTC(), Projects: []string{"p"},
+			}
+			dir := rapid.SampledFrom([]string{"runner-1", "runner-2"}).Draw(rt, "folder")
+			if n > 0 {
+				shard.Try = n + 1
+			}
+			put := func(name string, text []byte) { fsys[path.Join(dir, name)] = &fstest.MapFile{Data: text} }
+			text, err := json.Marshal(shard)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			put(shard.Name(), text)
+			doc := s.try(rt, keys, n == tries-1)
+			if doc == nil {
+				continue
+			}
+			doc.Project = &Origin{Path: "p", Tool: testTool, Shard: 1, Shards: 1, Running: doc.Project != nil}
+			put(path.Join("p", shard.ResultName()), write(rt, "json", *doc, Options{}))
+		}
+		doc, err := Collect(fsys, testTool)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if want := len(s.created); doc.Apply.Summary["created"] != want || doc.Apply.Summary["unchanged"] != len(keys)-want || doc.Plan.Summary.Create != want {
+			rt.Fatalf("%v and %+v, and %d of %d were created", doc.Apply.Summary, doc.Plan.Summary, want, len(keys))
+		}
+		for _, o := range doc.Apply.Outcomes {
+			o.Project = ""
+			if o.Did == apply.Created != s.created[o.Key] {
+				rt.Fatalf("%+v", o)
+			}
+		}
+	})
+}
