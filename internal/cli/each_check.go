@@ -45,17 +45,13 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, command string) (foun
 	return found, err
 }
 
-// checkVariables rejects variables that belong to one project.
+// checkVariables rejects a variable that belongs to one project.
 func (a *app) checkVariables(command string, projects int) error {
 	if projects < 2 || command == "validate" || command == "test" || a.global.sandbox {
 		return nil
 	}
-	var wrong []error
-	for _, name := range []string{config.LedgerPin, config.WorkspacePin} {
-		wrong = append(wrong, refuse(a.env.Getenv(name) != "",
-			"%s is set, but it belongs to one project, and %d are selected: unset it, or --select one", name, projects))
-	}
-	return errors.Join(wrong...)
+	return refuse(a.env.Getenv(config.LedgerPin) != "",
+		"%s is set, but it belongs to one project, and %d are selected: unset it, or --select one", config.LedgerPin, projects)
 }
 
 // checkResults rejects a folder whose files a project would read as manifests.

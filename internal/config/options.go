@@ -12,9 +12,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"trueup/internal/api"
 	"trueup/internal/exit"
@@ -48,7 +50,7 @@ type Options struct {
 	Begin func(doing string) (progress func(done, of int), end func())
 }
 
-// WorkspacePin is the variable that names the only workspace that runs may use.
+// WorkspacePin is the variable that names the only workspaces that runs may use.
 const WorkspacePin = "TRUEUP_WORKSPACE"
 
 // LedgerPin is the variable that names the store of the ledger, whatever trueup.yaml says.
@@ -124,7 +126,7 @@ type Platform struct {
 	Origins   map[kind.Area]string
 	API       api.Config
 	Ledger    ledger.Config
-	// Pin is the UUID of the only workspace that the environment allows, empty for any.
+	// Pin has the UUIDs of the only workspaces that the environment allows, empty for any.
 	Pin        string
 	WaitOthers time.Duration // how long apply waits for requests that other runs have claimed
 
@@ -208,13 +210,23 @@ func (o Options) apiConfig(ws kind.Workspace) api.Config {
 	return cfg
 }
 
-// CheckPin refuses another workspace than the one whose UUID is the pin; an empty pin allows any.
+// Pinned returns the UUIDs of a pin, which commas or spaces separate.
+func Pinned(pin string) []string {
+	return strings.FieldsFunc(pin, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+}
+
+// CheckPin refuses a workspace whose UUID the pin does not have; an empty pin allows any.
 func CheckPin(pin string, ws kind.Workspace) error {
-	if pin == "" || pin == ws.UUID {
+	allowed := Pinned(pin)
+	if pin == "" || slices.Contains(allowed, ws.UUID) {
 		return nil
 	}
+	only := pin
+	if len(allowed) > 1 {
+		only = fmt.Sprintf("%d others", len(allowed))
+	}
 	return exit.With(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
-		project.File, cmp.Or(ws.UUID, "none"), WorkspacePin, pin))
+		project.File, cmp.Or(ws.UUID, "none"), WorkspacePin, only))
 }
 
 // Admit refuses to send tokens elsewhere than the environment allows and the ledger was made for.

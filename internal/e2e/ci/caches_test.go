@@ -3,6 +3,7 @@
 package ci
 
 import (
+	"maps"
 	"path"
 	"path/filepath"
 	"strings"
@@ -15,33 +16,34 @@ import (
 // folder must not begin the key of another: envs/prod and envs/prod-eu have different ledgers.
 func TestFoldersHaveTheirOwnCaches(t *testing.T) {
 	t.Parallel()
-	all := readWorkflows(t, filepath.Join(".github", "workflows"))
-	saves, restores := map[string]bool{}, map[string]bool{}
-	for _, w := range all {
+	restored := map[string]string{}
+	saves := map[string]bool{}
+	for _, w := range readWorkflows(t, filepath.Join(".github", "workflows")) {
 		for _, s := range w.steps() {
 			switch {
 			case strings.HasPrefix(s.Uses, "actions/cache/save@"):
 				saves[s.With["key"]] = true
 			case strings.HasPrefix(s.Uses, "actions/cache/restore@"):
-				restores[s.With["restore-keys"]] = true
+				restored[s.With["key"]] = s.With["restore-keys"]
 			}
 		}
 	}
-	if len(saves) != 1 || len(restores) != 1 {
-		t.Fatalf("keys are %v, and restored are %v", saves, restores)
+	if len(restored) != 2 || !maps.Equal(saves, map[string]bool{seenKey: true, strings.Replace(seenKey, "seen", "applied", 1): true}) {
+		t.Fatalf("keys are %v, and restored are %v", saves, restored)
 	}
-	of := func(keys map[string]bool, folder string) string {
-		for key := range keys {
-			return strings.NewReplacer("${{ inputs.directory }}", folder, "${{ github.run_id }}", "7", "${{ github.run_attempt }}", "1").Replace(key)
-		}
-		return ""
+	of := func(key, folder string) string {
+		return strings.NewReplacer("${{ inputs.directory }}", folder, "${{ github.run_id }}", "7", "${{ github.run_attempt }}", "1").Replace(key)
 	}
 	folder := rapid.Map(rapid.StringMatching(`[ab1./-]{1,6}`), path.Clean)
 	rapid.Check(t, func(t *rapid.T) {
 		one := folder.Draw(t, "one")
 		other := path.Clean(one + rapid.StringMatching(`([-/]?[ab1]{1,2})?`).Draw(t, "more"))
-		if got := strings.HasPrefix(of(saves, other), of(restores, one)); got != (one == other) {
-			t.Fatalf("%q restores the cache of %q: %v", one, other, got)
+		for key, begins := range restored {
+			if got := saves[key] && strings.HasPrefix(of(key, other), of(begins, one)); got != (one == other) {
+				t.Fatalf("%q restores the cache of %q: %v", one, other, got)
+			}
 		}
 	})
 }
+
+const seenKey = "trueup-seen-${{ inputs.directory }}//${{ github.run_id }}-${{ github.run_attempt }}"

@@ -61,15 +61,16 @@ func TestCallersAreDocumented(t *testing.T) {
 	}
 }
 
-// TestCallersFitWhatTheyCall: those files, and all that docs/ci.md shows, pass what
-// the workflows take, and grant the rights of their jobs and no others.
+// TestCallersFitWhatTheyCall: those files, and all that docs/ci.md and docs/fleets.md show, pass
+// what the workflows take, and grant the rights of their jobs and no others.
 func TestCallersFitWhatTheyCall(t *testing.T) {
 	t.Parallel()
 	called := 0
-	for _, text := range blocks(harness.ReadText(t, filepath.Join("docs", "ci.md"))) {
+	pages := harness.ReadText(t, filepath.Join("docs", "ci.md")) + harness.ReadText(t, filepath.Join("docs", "fleets.md"))
+	for _, text := range blocks(pages) {
 		var w workflow
 		if err := yaml.Unmarshal([]byte(text), &w); err != nil {
-			t.Errorf("docs/ci.md: %v\n%s", err, text)
+			t.Errorf("%v\n%s", err, text)
 			continue
 		}
 		for name, job := range w.Jobs {
@@ -79,27 +80,27 @@ func TestCallersFitWhatTheyCall(t *testing.T) {
 			called++
 			checkCall(t, name, job)
 			if w.Permissions == nil || len(w.Permissions) > 0 || strings.Contains(text, "pull_request_target") {
-				t.Errorf("docs/ci.md: job %s takes more than it says\n%s", name, text)
+				t.Errorf("job %s takes more than it says\n%s", name, text)
 			}
 		}
 	}
-	if called < 5 {
+	if called < 7 {
 		t.Errorf("only %d calls were looked at", called)
 	}
 }
 
 func checkCall(t *testing.T, name string, job workflowJob) {
 	t.Helper()
-	m := regexp.MustCompile(`^OWNER/trueup/\.github/workflows/(\w+\.yml)@COMMIT$`).FindStringSubmatch(job.Uses)
+	m := regexp.MustCompile(`^OWNER/trueup/\.github/workflows/([\w-]+\.yml)@COMMIT$`).FindStringSubmatch(job.Uses)
 	if m == nil {
-		t.Errorf("docs/ci.md: job %s calls %s", name, job.Uses)
+		t.Errorf("job %s calls %s", name, job.Uses)
 		return
 	}
 	var to callable
 	readYAML(t, filepath.Join(".github", "workflows", m[1]), &to)
 	var secrets map[string]string
 	if err := job.Secrets.Decode(&secrets); err != nil || len(secrets) == 0 {
-		t.Errorf("docs/ci.md: job %s does not name its secrets: %v", name, err)
+		t.Errorf("job %s does not name its secrets: %v", name, err)
 	}
 	for _, given := range []struct {
 		names    []string
@@ -107,7 +108,7 @@ func checkCall(t *testing.T, name string, job workflowJob) {
 	}{{slices.Collect(maps.Keys(job.With)), to.On.Call.Inputs}, {slices.Collect(maps.Keys(secrets)), to.On.Call.Secrets}} {
 		for _, n := range given.names {
 			if _, ok := given.declared[n]; !ok {
-				t.Errorf("docs/ci.md: job %s gives %s, which %s does not take", name, n, m[1])
+				t.Errorf("job %s gives %s, which %s does not take", name, n, m[1])
 			}
 		}
 		for n, p := range given.declared {
@@ -115,7 +116,7 @@ func checkCall(t *testing.T, name string, job workflowJob) {
 				t.Errorf("%s: %s says nothing of itself", m[1], n)
 			}
 			if p.Required && !slices.Contains(given.names, n) {
-				t.Errorf("docs/ci.md: job %s lacks %s", name, n)
+				t.Errorf("job %s lacks %s", name, n)
 			}
 		}
 	}
@@ -128,7 +129,7 @@ func checkCall(t *testing.T, name string, job workflowJob) {
 		}
 	}
 	if !maps.Equal(job.Permissions, need) {
-		t.Errorf("docs/ci.md: job %s grants %v, and %s needs %v", name, job.Permissions, m[1], need)
+		t.Errorf("job %s grants %v, and %s needs %v", name, job.Permissions, m[1], need)
 	}
 }
 

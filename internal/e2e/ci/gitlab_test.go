@@ -22,6 +22,9 @@ import (
 // gitlabFile is the template for GitLab.
 var gitlabFile = filepath.Join("templates", "trueup.gitlab-ci.yml")
 
+// gitlabFleetFile is the template for many projects.
+var gitlabFleetFile = filepath.Join("templates", "trueup-fleet.gitlab-ci.yml")
+
 // gitlabJob is what these tests look at.
 type gitlabJob struct {
 	Extends       string                       `yaml:"extends"`
@@ -36,7 +39,11 @@ type gitlabJob struct {
 	Variables     map[string]string            `yaml:"variables"`
 	Environment   gitlabEnvironment            `yaml:"environment"`
 	Script        []string                     `yaml:"script"`
-	Artifacts     struct {
+	Trigger       struct {
+		Include  []struct{ Artifact, Job string }
+		Strategy string
+	} `yaml:"trigger"`
+	Artifacts struct {
 		When    string            `yaml:"when"`
 		Paths   []string          `yaml:"paths"`
 		Reports map[string]string `yaml:"reports"`
@@ -58,26 +65,27 @@ type gitlabRule struct {
 type gitlabInputs struct {
 	Spec struct {
 		Inputs map[string]struct {
-			Description string `yaml:"description"`
-			Default     any    `yaml:"default"`
-			Regex       string `yaml:"regex"`
+			Description string   `yaml:"description"`
+			Default     any      `yaml:"default"`
+			Regex       string   `yaml:"regex"`
+			Options     []string `yaml:"options"`
 		} `yaml:"inputs"`
 	} `yaml:"spec"`
 }
 
-// readGitLab reads the head of the template, which says what it takes, and its
+// readGitLab reads the head of a template, which says what it takes, and its
 // jobs, whose names are without the input that they begin with.
-func readGitLab(t *testing.T) (gitlabInputs, map[string]gitlabJob) {
+func readGitLab(t *testing.T, file string) (gitlabInputs, map[string]gitlabJob) {
 	t.Helper()
 	var head gitlabInputs
 	var body map[string]gitlabJob
-	documents := yaml.NewDecoder(bytes.NewReader([]byte(harness.ReadText(t, gitlabFile))))
+	documents := yaml.NewDecoder(bytes.NewReader([]byte(harness.ReadText(t, file))))
 	documents.KnownFields(false)
 	if err := errors.Join(documents.Decode(&head), documents.Decode(&body)); err != nil {
-		t.Fatalf("%s: %v", gitlabFile, err)
+		t.Fatalf("%s: %v", file, err)
 	}
 	if err := documents.Decode(new(any)); !errors.Is(err, io.EOF) {
-		t.Fatalf("%s has a third document: %v", gitlabFile, err)
+		t.Fatalf("%s has a third document: %v", file, err)
 	}
 	jobs := map[string]gitlabJob{}
 	for name, j := range body {
@@ -122,7 +130,7 @@ var (
 
 func TestGitLabTemplate(t *testing.T) {
 	t.Parallel()
-	_, jobs := readGitLab(t)
+	_, jobs := readGitLab(t, gitlabFile)
 	if len(jobs) != len(gitlabJobs)+1 || jobs["."].Timeout == "" || jobs["."].Stage == "" || jobs["."].Needs == nil || len(jobs["."].Needs) > 0 {
 		t.Fatalf("the template has %v", slices.Sorted(maps.Keys(jobs)))
 	}
@@ -152,13 +160,28 @@ func TestGitLabTemplate(t *testing.T) {
 // withheld are the variables that no program but trueup is given.
 var withheld = regexp.MustCompile(`^(TRUEUP_\w*TOKEN|AWS_SE\w+)`)
 
+// checkFilled holds the commands of a job to what a shell understands, and returns them. Of inputs they have only such
+// whose forms, which the template demands, leave no room for more than a name.
+func checkFilled(t *testing.T, name string, lines []string) string {
+	t.Helper()
+	head, _ := readGitLab(t, gitlabFleetFile)
+	script := strings.Join(lines, "\n")
+	filled := script
+	for input, is := range head.Spec.Inputs {
+		leaves := func(c rune) bool { return regexp.MustCompile(is.Regex).MatchString("a" + string(c) + "a") }
+		if len(is.Options) > 0 || is.Regex != "" && !slices.ContainsFunc([]rune("\"'`$\\;&|<>(){}!\n "), leaves) {
+			filled = strings.ReplaceAll(filled, "$[[ inputs."+input+" ]]", "NAME")
+		}
+	}
+	checkScript(t, name, filled)
+	return script
+}
+
 // checkJobScript holds a job to a trueup that it installs outside the work tree, and to
 // hand over no token but its own, and none before trueup is installed.
 func checkJobScript(t *testing.T, name string, lines, tokens []string, command string) {
 	t.Helper()
-	script := strings.Join(lines, "\n")
-	// Their forms, which the template demands, leave no room for more than a name.
-	checkScript(t, name, strings.NewReplacer("$[[ inputs.project ]]", "GROUP/NAME", "$[[ inputs.commit ]]", "COMMIT").Replace(script))
+	script := checkFilled(t, name, lines)
 	before, after, installed := strings.Cut(script, ` sh "$built/source/install.sh" "$built"`+"\n"+`export PATH="$built:$PATH"`)
 	if !installed || !strings.Contains(before, "built=$(mktemp -d)\n") || !strings.HasSuffix(before, "\nTRUEUP_DOWNLOAD=${TRUEUP_DOWNLOAD:-$releases}") || !strings.Contains(after, command) {
 		t.Errorf("job %s: %s", name, script)
@@ -196,7 +219,7 @@ func checkJobScript(t *testing.T, name string, lines, tokens []string, command s
 // group of its own; what only tells people fails nothing.
 func TestGitLabTemplateWritesOneAtATime(t *testing.T) {
 	t.Parallel()
-	_, jobs := readGitLab(t)
+	_, jobs := readGitLab(t, gitlabFile)
 	for name, j := range jobs {
 		writes := name == "-apply" || name == "-settle"
 		group := ""
@@ -227,29 +250,41 @@ func TestGitLabTemplateWritesOneAtATime(t *testing.T) {
 	}
 }
 
-// TestGitLabInputs: each input is used, and the caller that init writes gives those
+// TestGitLabInputs: each input is used, and the caller that init writes or that docs/fleets.md shows gives those
 // that it must. Those in a command have a form that fits it.
 func TestGitLabInputs(t *testing.T) {
 	t.Parallel()
-	head, _ := readGitLab(t)
-	text := harness.ReadText(t, gitlabFile)
+	checkInputs(t, gitlabFile, harness.ReadText(t, filepath.Join("internal", "scaffold", "ci", "gitlab", ".gitlab-ci.yml")))
+	for _, block := range blocks(harness.ReadText(t, filepath.Join("docs", "fleets.md"))) {
+		if strings.Contains(block, "file: templates/") {
+			checkInputs(t, gitlabFleetFile, block)
+			return
+		}
+	}
+	t.Error("docs/fleets.md shows no pipeline")
+}
+
+func checkInputs(t *testing.T, file, shown string) {
+	t.Helper()
+	head, _ := readGitLab(t, file)
+	text := harness.ReadText(t, file)
 	_, body, _ := strings.Cut(text, "\n---\n")
 	used := map[string]bool{}
 	for _, m := range regexp.MustCompile(`\$\[\[ ?inputs\.([\w-]+) ?\]\]`).FindAllStringSubmatch(body, -1) {
 		used[m[1]] = true
 	}
 	if got := slices.Sorted(maps.Keys(head.Spec.Inputs)); !slices.Equal(got, slices.Sorted(maps.Keys(used))) {
-		t.Errorf("inputs are %v, used are %v", got, used)
+		t.Errorf("%s: inputs are %v, used are %v", file, got, used)
 	}
 	// The version that go.mod asks for: another one would download it in each job.
 	_, version, _ := strings.Cut(harness.ReadText(t, "go.mod"), "\ngo ")
 	version, _, _ = strings.Cut(version, "\n")
 	if image := head.Spec.Inputs["image"].Default; image != "golang:"+version {
-		t.Errorf("the image is %v, and go.mod asks for Go %s", image, version)
+		t.Errorf("%s: the image is %v, and go.mod asks for Go %s", file, image, version)
 	}
 	for name, form := range map[string]string{"project": `^[\w.-]+(/[\w.-]+)+$`, "commit": `^[0-9a-f]{40}$`} {
 		if got := head.Spec.Inputs[name].Regex; got != form {
-			t.Errorf("the input %s may be %s", name, got)
+			t.Errorf("%s: the input %s may be %s", file, name, got)
 		}
 	}
 	var caller struct {
@@ -258,22 +293,24 @@ func TestGitLabInputs(t *testing.T) {
 			Inputs             map[string]string
 		}
 	}
-	readYAML(t, filepath.Join("internal", "scaffold", "ci", "gitlab", ".gitlab-ci.yml"), &caller)
-	if len(caller.Include) != 1 || caller.Include[0].File != filepath.ToSlash(gitlabFile) || caller.Include[0].Ref != "COMMIT" || caller.Include[0].Project != "OWNER/trueup" {
+	if err := yaml.Unmarshal([]byte(shown), &caller); err != nil {
+		t.Fatal(err)
+	}
+	if len(caller.Include) != 1 || caller.Include[0].File != filepath.ToSlash(file) || caller.Include[0].Ref != "COMMIT" || caller.Include[0].Project != "OWNER/trueup" {
 		t.Fatalf("the caller includes %+v", caller.Include)
 	}
 	given := caller.Include[0].Inputs
 	for name, input := range head.Spec.Inputs {
 		if input.Description == "" {
-			t.Errorf("the input %s says nothing of itself", name)
+			t.Errorf("%s: the input %s says nothing of itself", file, name)
 		}
 		if input.Default == nil && given[name] == "" {
-			t.Errorf("the caller lacks the input %s", name)
+			t.Errorf("the caller of %s lacks the input %s", file, name)
 		}
 	}
 	for name := range given {
 		if _, ok := head.Spec.Inputs[name]; !ok {
-			t.Errorf("the caller gives %s, which is no input", name)
+			t.Errorf("the caller of %s gives %s, which is no input", file, name)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestInstallFromGitLab(t *testing.T) {
 // gitlabInstalls returns the commands of the template that install trueup at a commit.
 func gitlabInstalls(t *testing.T, commit string) string {
 	t.Helper()
-	_, jobs := readGitLab(t)
+	_, jobs := readGitLab(t, gitlabFile)
 	script := "set -euo pipefail\n"
 	for _, part := range jobs["-plan"].Script {
 		if strings.Contains(part, "install.sh") {

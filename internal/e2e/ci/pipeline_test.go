@@ -31,6 +31,7 @@ type pipeline struct {
 	host *harness.CodeHost
 	// dir is the clone in which the pipeline starts.
 	dir, source string
+	fleet       bool
 	machine     harness.Machine
 	// vars are those of every job, and scoped those of the environment trueup.
 	vars, scoped map[string]string
@@ -40,10 +41,11 @@ type pipeline struct {
 
 // cmdPipeline runs the template as its host would:
 //
-//	pipeline SOURCE [NAME=VALUE…]
+//	pipeline SOURCE [fleet] [NAME=VALUE…]
 //
-// SOURCE is merge_request_event, push or schedule; a value is of a variable, or of
-// an input if the name is in lower case. That of CI_COMMIT_SHA may be any name of a commit. The branch change is to be
+// SOURCE is merge_request_event, push, web or schedule; a value is of a variable, or of
+// an input if the name is in lower case. With fleet, it is the template for many projects,
+// as docs/fleets.md includes it. That of CI_COMMIT_SHA may be any name of a commit. The branch change is to be
 // merged into main, and the remote is remote.git. The variables of the script are
 // those of the environment trueup, and protected; what is named READ is of every job,
 // and has the value of its namesake.
@@ -63,9 +65,12 @@ func cmdPipeline(s *harness.Script, args []string) error {
 	}
 	for _, a := range args[1:] {
 		name, value, _ := strings.Cut(a, "=")
-		if name == strings.ToLower(name) {
+		switch {
+		case a == "fleet":
+			p.fleet = true
+		case name == strings.ToLower(name):
 			p.inputs[name] = value
-		} else {
+		default:
 			p.vars[name] = value
 		}
 	}
@@ -128,28 +133,54 @@ func (p *pipeline) prepare() error {
 			return err
 		}
 	}
-	caller, err := os.ReadFile(filepath.Join(p.s.Getenv("ROOT"), "internal", "scaffold", "ci", "gitlab", ".gitlab-ci.yml"))
-	if err != nil {
+	// Pipelines share what they cache.
+	state, cache := filepath.Join(p.dir, ".gitlab-ci-local"), p.s.MkAbs(".pipelines/cache")
+	err = errors.Join(os.MkdirAll(state, 0o700), os.MkdirAll(cache, 0o700), os.Symlink(cache, filepath.Join(state, "cache")))
+	caller, callerErr := p.caller()
+	if err := errors.Join(err, callerErr); err != nil {
 		return err
 	}
 	var inputs []string
 	for name, value := range p.inputs {
 		inputs = append(inputs, fmt.Sprintf("%s: %q", name, value))
 	}
-	scoped := map[string]any{}
-	for name, value := range p.scoped {
-		scoped[name] = map[string]any{"values": map[string]string{"trueup": value}}
+	// It looks for the host in the address of the remote, so only the jobs have the settings of that.
+	maps.Copy(p.vars, p.gitSettings())
+	scoped := map[string]map[string]map[string]string{}
+	for _, of := range []struct {
+		scope string
+		vars  map[string]string
+	}{{"*", p.vars}, {"trueup", p.scoped}} {
+		for name, value := range of.vars {
+			if scoped[name] == nil {
+				scoped[name] = map[string]map[string]string{"values": {}}
+			}
+			scoped[name]["values"][of.scope] = value
+		}
 	}
 	variables, err := yaml.Marshal(scoped)
 	return errors.Join(err, os.WriteFile(p.dir+".variables.yml", variables, 0o600), os.WriteFile(filepath.Join(p.dir, ".gitlab-ci.yml"),
-		[]byte(strings.NewReplacer("OWNER", "tools", "COMMIT", commit, `directory: "."`, strings.Join(inputs, ", ")).Replace(string(caller))), 0o600))
+		[]byte(strings.NewReplacer("OWNER", "tools", "COMMIT", commit, `directory: "."`, strings.Join(inputs, ", ")).Replace(caller)), 0o600))
+}
+
+// caller is the file that init writes, or that docs/fleets.md shows.
+func (p *pipeline) caller() (string, error) {
+	file := filepath.Join("internal", "scaffold", "ci", "gitlab", ".gitlab-ci.yml")
+	if p.fleet {
+		file = filepath.Join("docs", "fleets.md")
+	}
+	text, err := os.ReadFile(filepath.Join(p.s.Getenv("ROOT"), file))
+	if all := blocks(string(text)); p.fleet && len(all) > 0 {
+		return all[slices.IndexFunc(all, func(block string) bool { return strings.Contains(block, "file: templates/") })], err
+	}
+	return string(text), err
 }
 
 // hostTrueup makes the project that hosts trueup, and returns the commit of it.
 func (p *pipeline) hostTrueup() (string, error) {
 	dir := p.s.MkAbs("tools/trueup.git")
 	if _, err := os.Stat(dir); err != nil {
-		if err := copyTrueup(p.s, dir, "go.mod", "install.sh", gitlabFile); err != nil {
+		if err := copyTrueup(p.s, dir, "go.mod", "install.sh", gitlabFile, gitlabFleetFile); err != nil {
 			return "", err
 		}
 		for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "trueup"}} {
@@ -162,8 +193,9 @@ func (p *pipeline) hostTrueup() (string, error) {
 }
 
 var (
-	printedLine = regexp.MustCompile(`^(\S+) +> ?(.*)$`)
-	finishedJob = regexp.MustCompile(`^(\S+) +finished in .*?(?:(FAIL|WARN) (\d+))? *$`)
+	// Before the name of a job of a child pipeline stands the name of the one that starts it.
+	printedLine = regexp.MustCompile(`^\s*(?:\[\S+\] -> )?(\S+(?:: \[\S+\])?) +> ?(.*)$`)
+	finishedJob = regexp.MustCompile(`^(?:\[\S+\] -> )?(\S+(?:: \[\S+\])?) +finished in .*?(?:(FAIL|WARN) (\d+))? *$`)
 )
 
 // run runs the jobs, and prints what they print and what became of each.
@@ -173,15 +205,8 @@ func (p *pipeline) run() error {
 		"--force-shell-executor", "--shell-isolation", "--color=false", "--no-json-schema-validation", "--concurrency=1",
 	}
 	// By itself it takes the folder of an image.
-	p.vars["CI_PROJECT_DIR"] = filepath.Join(p.dir, ".gitlab-ci-local", "builds", "$CI_JOB_NAME")
-	for name, value := range p.vars {
-		args = append(args, "--variable", name+"="+value)
-	}
-	// It looks for the host in the address of the remote, so only the jobs have the settings of that.
+	args = append(args, "--variable", "CI_PROJECT_DIR="+filepath.Join(p.dir, ".gitlab-ci-local", "builds", "$CI_JOB_NAME"))
 	git := p.gitSettings()
-	for name, value := range git {
-		args = append(args, "--variable", name+"="+value)
-	}
 	cmd := exec.Command("gitlab-ci-local", args...)
 	cmd.Env = append((&runner{s: p.s}).process(), "PATH="+p.machine.Path, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0="+git["GIT_CONFIG_KEY_0"], "GIT_CONFIG_VALUE_0="+git["GIT_CONFIG_VALUE_0"], "GCL_IGNORE_PREDEFINED_VARS="+strings.Join(slices.Collect(maps.Keys(p.vars)), ","))
 	cmd.Dir = p.dir

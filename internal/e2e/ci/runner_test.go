@@ -49,10 +49,10 @@ type runner struct {
 //
 //	workflow FILE EVENT [NAME=VALUE…]
 //
-// FILE is a shipped one, which the file that init writes calls, or with its folders
-// one of the script's own repository that calls such. A value is an input, or one of
+// FILE is a shipped one, which the file that init writes calls, or that docs/fleets.md
+// shows, or with its folders one of the script's own repository that calls such. A value is an input, or one of
 // head (a commit of the pull request that the run is of), fork, run, attempt, and full
-// (the host takes no artifacts); @NAME is an output of the run before. What the steps
+// (the host takes no artifacts whose names match it); @NAME is an output of the run before. What the steps
 // print is printed; summary.md and outputs hold what they wrote for the host, artifacts
 // what they keep.
 //
@@ -110,7 +110,8 @@ func (r *runner) begin() error {
 		}
 	}
 	r.dir = r.s.MkAbs(fmt.Sprintf(".runs/%d", r.host.Run))
-	if err := errors.Join(os.RemoveAll(r.dir), os.MkdirAll(filepath.Join(r.dir, "home"), 0o700)); err != nil {
+	// What a run keeps is its own.
+	if err := errors.Join(os.RemoveAll(r.dir), os.RemoveAll(r.s.MkAbs("artifacts")), os.MkdirAll(filepath.Join(r.dir, "home"), 0o700)); err != nil {
 		return err
 	}
 	base, err := r.git("rev-parse", "refs/heads/main")
@@ -159,9 +160,7 @@ func (r *runner) writeCaller(name string) error {
 	if strings.Contains(name, "/") {
 		event = nil
 	} else {
-		var shipped []byte
-		shipped, err = os.ReadFile(filepath.Join(r.s.Getenv("ROOT"), "internal", "scaffold", "ci", "github", "trueup-"+name))
-		text = strings.NewReplacer("OWNER", "acme", "COMMIT", trueupCommit).Replace(string(shipped))
+		text, err = r.shown(name)
 	}
 	if err != nil {
 		return err
@@ -180,6 +179,22 @@ func (r *runner) writeCaller(name string) error {
 	}
 	out, err := yaml.Marshal(caller)
 	return errors.Join(err, os.WriteFile(filepath.Join(r.dir, "caller.yml"), out, 0o600))
+}
+
+// shown is the caller of a shipped workflow that init writes, or that docs/fleets.md shows.
+func (r *runner) shown(name string) (string, error) {
+	file := filepath.Join("internal", "scaffold", "ci", "github", "trueup-"+name)
+	if strings.HasPrefix(name, "fleet-") {
+		file = filepath.Join("docs", "fleets.md")
+	}
+	text, err := os.ReadFile(filepath.Join(r.s.Getenv("ROOT"), file))
+	shown := string(text)
+	for _, block := range blocks(shown) {
+		if strings.Contains(block, "/"+name+"@COMMIT") {
+			shown = block
+		}
+	}
+	return strings.NewReplacer("OWNER", "acme", "COMMIT", trueupCommit).Replace(shown), err
 }
 
 // inputs are those of the caller, and of the script.
@@ -225,7 +240,7 @@ func (r *runner) arguments() []string {
 		args = append(args, "--local-repository", repository+"@"+pin.commit+"="+filepath.Join(r.s.Getenv("ROOT"), "internal", "e2e", "ci", "testdata", repository))
 	}
 	vars := r.ofRepository()
-	read := map[bool]string{true: "READ_"}[r.file == "plan.yml"]
+	read := map[bool]string{true: "READ_"}[strings.HasSuffix(r.file, "plan.yml")]
 	if len(vars) == 0 {
 		for _, name := range settings {
 			area, of, _ := strings.Cut(name, "_URL")
@@ -271,7 +286,10 @@ func (r *runner) process() []string {
 
 // logged is a line of act's log.
 type logged struct {
-	JobID     string `json:"jobID"`
+	JobID  string `json:"jobID"`
+	Matrix struct {
+		Shard string `json:"shard"`
+	} `json:"matrix"`
 	Msg       string `json:"msg"`
 	Raw       string `json:"raw"`
 	Output    bool   `json:"raw_output"`
@@ -285,13 +303,14 @@ type logged struct {
 // record is what a run printed and left for the host.
 type record struct {
 	printed, outputs, summary strings.Builder
-	// results and codes are those of the jobs that ran.
+	// results and codes are those of the jobs that ran, with their shards.
 	results, codes map[string]string
 }
 
 var exitCode = regexp.MustCompile(`^exit status (\d+)$`)
 
 func (r *record) add(l logged) {
+	job := strings.TrimSpace(l.JobID + " " + l.Matrix.Shard)
 	switch code := exitCode.FindStringSubmatch(l.Msg); {
 	case l.Output:
 		r.printed.WriteString(l.Msg)
@@ -302,9 +321,26 @@ func (r *record) add(l logged) {
 	case l.Raw != "":
 		r.printed.WriteString(strings.TrimSuffix(l.Raw, "\n") + "\n")
 	case l.JobResult != "":
-		r.results[l.JobID] = l.JobResult
+		r.results[job] = l.JobResult
 	case code != nil:
-		r.codes[l.JobID] = ", exit code " + code[1]
+		r.codes[job] = ", exit code " + code[1]
+	}
+}
+
+// tell prints what became of a job, of each shard if it has some.
+func (r *record) tell(job string) {
+	all := slices.DeleteFunc(slices.Sorted(maps.Keys(r.results)), func(name string) bool {
+		return name != job && !strings.HasPrefix(name, job+" ")
+	})
+	if len(all) == 0 {
+		r.printed.WriteString("job " + job + ": skipped\n")
+	}
+	for _, name := range all {
+		result := r.results[name]
+		if result == "failure" {
+			result += r.codes[name]
+		}
+		r.printed.WriteString("job " + name + ": " + result + "\n")
 	}
 }
 
@@ -333,11 +369,7 @@ func (r *runner) act() error {
 	}
 	jobs, err := r.jobs()
 	for _, name := range jobs {
-		result := cmp.Or(did.results[name], "skipped")
-		if result == "failure" {
-			result += did.codes[name]
-		}
-		did.printed.WriteString("job " + name + ": " + result + "\n")
+		did.tell(name)
 	}
 	_, printErr := io.WriteString(r.s.Stdout(), did.printed.String())
 	return errors.Join(err, printErr, os.WriteFile(r.s.MkAbs("outputs"), []byte(did.outputs.String()), 0o600),

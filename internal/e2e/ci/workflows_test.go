@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,6 +43,17 @@ var grants = map[string]map[string]map[string]string{
 		"settings": {},
 		"apply":    {"contents": "write"},
 	},
+	"fleet-plan.yml": {
+		"find":   {"contents": "read"},
+		"plan":   {"contents": "read"},
+		"result": {"contents": "read", "pull-requests": "write"},
+	},
+	"fleet-apply.yml": {
+		"settings": {},
+		"find":     {"contents": "read"},
+		"apply":    {"contents": "write"},
+		"result":   {"contents": "read"},
+	},
 	"schedule.yml": {
 		"settings": {},
 		"settle":   {"contents": "write"},
@@ -70,8 +82,19 @@ type workflowGroup struct {
 	Cancel bool   `yaml:"cancel-in-progress"`
 }
 
+// names are one name or several.
+type names []string
+
+func (n *names) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*n = names{node.Value}
+		return nil
+	}
+	return node.Decode((*[]string)(n))
+}
+
 type workflowJob struct {
-	Needs       string            `yaml:"needs"`
+	Needs       names             `yaml:"needs"`
 	Environment string            `yaml:"environment"`
 	Uses        string            `yaml:"uses"`
 	With        map[string]string `yaml:"with"`
@@ -190,8 +213,8 @@ func checkSteps(t *testing.T, file string, steps []workflowStep) {
 // said are the only things that an expression may take from outside: nothing that
 // a pull request says, such as a title or the name of a branch. github.ref is the
 // one that is checked out, and no command sees it.
-var said = regexp.MustCompile(`^(inputs\.[\w-]+|vars\.\w+|secrets\.\w+|(steps|needs|jobs)\.\w+\.outputs\.[\w-]+|job\.workflow_(repository|sha)|` +
-	`runner\.(temp|tool_cache)|github\.(token|event_name|ref|run_id|run_attempt|server_url|action_path|action_repository|event\.pull_request\.number))$`)
+var said = regexp.MustCompile(`^(inputs\.[\w-]+|vars\.\w+|secrets\.\w+|(steps|needs|jobs)\.\w+\.outputs\.[\w-]+|needs\.\w+\.result|matrix\.shard|job\.workflow_(repository|sha)|` +
+	`runner\.(temp|tool_cache)|github\.(token|event_name|ref|run_id|run_attempt|server_url|action_path|action_repository|event\.pull_request\.(number|base\.sha)))$`)
 
 // ofFork is true or false, whatever name the fork has.
 const ofFork = "github.event.pull_request.head.repo.full_name != github.repository"
@@ -209,7 +232,7 @@ func TestExpressionsTakeNothingOfAPullRequest(t *testing.T) {
 			expressions++
 			text := strings.Replace(regexp.MustCompile(`'[^']*'`).ReplaceAllString(m[1], ""), ofFork, "", 1)
 			for _, name := range regexp.MustCompile(`[A-Za-z_][\w.-]*`).FindAllString(text, -1) {
-				if name != "cancelled" && name != "always" && !said.MatchString(name) {
+				if name != "cancelled" && name != "always" && name != "fromJSON" && !said.MatchString(name) {
 					t.Errorf("%s: ${{%s}}: %s is not what these tests know as harmless", f, m[1], name)
 				}
 			}
@@ -299,7 +322,7 @@ func TestActionIsSafe(t *testing.T) {
 var platformTokens = regexp.MustCompile(`secrets\.(TRUEUP_(DELIVERY|COMPUTE)|AWS)_`)
 
 // runsOnPlatform are the commands that reach it, and ask nobody.
-var runsOnPlatform = regexp.MustCompile(`trueup (plan|apply --auto-approve|drift|ledger settle) `)
+var runsOnPlatform = regexp.MustCompile(`(?s)trueup (each .* -- )?(plan|apply --auto-approve|drift|ledger settle) `)
 
 // TestWorkflowsForUsers: each job has just the rights that it needs, and each token
 // reaches just the step that uses it.
@@ -334,12 +357,12 @@ var ofEnvironment = regexp.MustCompile(`vars\.TRUEUP_\w+`)
 func checkSettings(t *testing.T, file string, w workflow) {
 	t.Helper()
 	settings := w.Jobs["settings"]
-	if settings.Environment != "" || settings.Needs != "" || len(settings.Steps) != 1 {
+	if settings.Environment != "" || len(settings.Needs) > 0 || len(settings.Steps) != 1 {
 		t.Fatalf("%s: settings is %+v", file, settings)
 	}
 	seen := settings.Steps[0]
 	for name, job := range w.Jobs {
-		if job.Environment != "" && job.Needs != "settings" {
+		if job.Environment != "" && !slices.Contains(job.Needs, "settings") {
 			t.Errorf("%s: job %s does not wait for settings", file, name)
 		}
 		for _, s := range job.Steps {
@@ -354,7 +377,12 @@ func checkSettings(t *testing.T, file string, w workflow) {
 
 func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 	t.Helper()
-	own, trueup, used, comments := 0, 0, 0, 0
+	own, trueup, used, told, found := 0, 0, 0, 0, 0
+	for _, s := range steps {
+		if strings.Contains(s.Run, "trueup projects ") {
+			found++
+		}
+	}
 	for i, s := range steps {
 		switch {
 		case strings.HasPrefix(s.Uses, "actions/checkout@") && s.ofTrueup():
@@ -372,13 +400,13 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 				t.Errorf("%s: what the repository has at .trueup-source is not looked at right before the checkout", where)
 			}
 		case strings.HasPrefix(s.Uses, "actions/checkout@"):
-			if own++; trueup > 0 || s.With["persist-credentials"] != "true" {
+			if own++; trueup > 0 || s.With["persist-credentials"] != strconv.FormatBool(found == 0) {
 				t.Errorf("%s: the repository is checked out over trueup's source, or no ledger in it can be reached: %v", where, s.With)
 			}
 		case runsOnPlatform.MatchString(s.Run):
 			used++
-		case strings.Contains(s.Run, "trueup comment "):
-			comments++
+		case strings.Contains(s.Run, "trueup comment "), strings.Contains(s.Run, "trueup merge-results "):
+			told = 1
 		}
 		for name, value := range s.Env {
 			secret := name
@@ -393,10 +421,10 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 			}
 		}
 	}
-	if used+comments != 1 || own != used || trueup != 1 {
-		t.Errorf("%s: %d checkouts of the repository, %d of trueup, %d steps with the platform, %d with the host", where, own, trueup, used, comments)
+	if used+found+told != 1 || own != used+found || trueup != 1 {
+		t.Errorf("%s: %d checkouts of the repository, %d of trueup, %d steps with the platform, %d with results, %d that find projects", where, own, trueup, used, told, found)
 	}
-	if used == 1 && !strings.Contains(steps[0].Run, "[[ -z $REPOSITORY || ! $COMMIT =~ ^[0-9a-f]{40}$ ]]") {
+	if told == 0 && !strings.Contains(steps[0].Run, "[[ -z $REPOSITORY || ! $COMMIT =~ ^[0-9a-f]{40}$ ]]") {
 		t.Errorf("%s: where trueup comes from is not looked at first", where)
 	}
 }
@@ -408,28 +436,51 @@ func TestApplyIsNeitherCancelledNorDropped(t *testing.T) {
 	t.Parallel()
 	all := readWorkflows(t, filepath.Join(".github", "workflows"))
 	groups := map[string]bool{}
-	for file, name := range map[string]string{"apply.yml": "apply", "schedule.yml": "settle"} {
+	for file, name := range map[string]string{"apply.yml": "apply", "schedule.yml": "settle", "fleet-apply.yml": "apply"} {
 		job := all[file].Jobs[name]
-		if job.Concurrency.Cancel || !strings.HasSuffix(job.Concurrency.Group, "-${{ inputs.directory }}") || groups[job.Concurrency.Group] {
-			t.Errorf("%s: concurrency is %+v", file, job.Concurrency)
+		group := job.Concurrency
+		if strings.HasPrefix(file, "fleet-") { // the jobs of a run share it
+			group = all[file].Concurrency
 		}
-		groups[job.Concurrency.Group] = true
+		if group.Cancel || !strings.HasSuffix(group.Group, "-${{ inputs.directory }}") || groups[group.Group] {
+			t.Errorf("%s: concurrency is %+v", file, group)
+		}
+		groups[group.Group] = true
 		for _, s := range job.Steps {
-			for _, line := range strings.Split(s.Run, "\n") {
-				if runsOnPlatform.MatchString(line) && !strings.HasPrefix(line, "exec trueup ") {
-					t.Errorf("%s: the signal of a runner does not reach %s", file, line)
-				}
+			if runsOnPlatform.MatchString(s.Run) && !regexp.MustCompile(`(?m)^exec trueup `).MatchString(s.Run) {
+				t.Errorf("%s: the signal of a runner does not reach %s", file, s.Run)
 			}
 		}
 	}
-	plan := all["plan.yml"].Jobs["plan"].Concurrency
-	if !plan.Cancel || !strings.Contains(plan.Group, "github.event.pull_request.number || github.run_id") || !strings.HasSuffix(plan.Group, "-${{ inputs.directory }}") {
-		t.Errorf("plan.yml: concurrency is %+v", plan)
+	for file, plan := range map[string]workflowGroup{"plan.yml": all["plan.yml"].Jobs["plan"].Concurrency, "fleet-plan.yml": all["fleet-plan.yml"].Concurrency} {
+		if !plan.Cancel || !strings.Contains(plan.Group, "github.event.pull_request.number || github.run_id") || !strings.HasSuffix(plan.Group, "-${{ inputs.directory }}") {
+			t.Errorf("%s: concurrency is %+v", file, plan)
+		}
 	}
 	for _, s := range all["apply.yml"].Jobs["apply"].Steps {
 		if s.With["persist-credentials"] == "true" && s.With["ref"] != "${{ github.ref }}" {
 			t.Error("apply.yml: an old run that is started again would apply an old commit")
 		}
+	}
+}
+
+// TestAFleetIsOfOneCommit: shards apply the commit of the branch that the first job found in the same attempt, whatever
+// is pushed meanwhile, and a part of an old run does not start again.
+func TestAFleetIsOfOneCommit(t *testing.T) {
+	t.Parallel()
+	jobs := readWorkflows(t, filepath.Join(".github", "workflows"))["fleet-apply.yml"].Jobs
+	for name, ref := range map[string]string{"find": "${{ github.ref }}", "apply": "${{ needs.find.outputs.commit }}"} {
+		for _, s := range jobs[name].Steps {
+			if strings.HasPrefix(s.Uses, "actions/checkout@") && !s.ofTrueup() && s.With["ref"] != ref {
+				t.Errorf("job %s checks out %q", name, s.With["ref"])
+			}
+		}
+	}
+	rejects := slices.IndexFunc(jobs["apply"].Steps, func(s workflowStep) bool {
+		return s.Env["ATTEMPT"] == "${{ needs.find.outputs.attempt }}" && strings.Contains(s.Run, `[[ $ATTEMPT != "$GITHUB_RUN_ATTEMPT" ]]`)
+	})
+	if rejects != 1 {
+		t.Errorf("step %d rejects a part of an old run", rejects)
 	}
 }
 

@@ -35,6 +35,7 @@ type Script struct {
 //	token ROLE                full, reader, no-purger, wrong or none
 //	project [MORE]            write trueup.yaml with a ledger of its own; MORE is added to the file
 //	fleet DIR…                write a project in each folder, with a workspace and a ledger of its own
+//	fleet N                   write the projects p01 to pN, each with a CDN and no ledger, and set TRUEUP_WORKSPACE
 //	exits CODE PROGRAM ARG…   run, and compare the exit code
 //	requests [-all|-none]     print the writes, or all requests; or assert that nothing was written
 //	shown PLAN                compare the writes with the requests of a plan in JSON
@@ -108,6 +109,9 @@ func cmdProject(s *Script, args []string) error {
 
 func cmdFleet(s *Script, args []string) error {
 	all := workspaces()
+	if n, err := strconv.Atoi(args[0]); err == nil {
+		return writeMany(s, all[1:n+1])
+	}
 	for i, dir := range args {
 		text := strings.NewReplacer(all[0].Name, all[i+1].Name, all[0].UUID, all[i+1].UUID).Replace(ProjectText)
 		if err := os.MkdirAll(s.MkAbs(dir), 0o755); err != nil {
@@ -117,6 +121,32 @@ func cmdFleet(s *Script, args []string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// writeMany writes a project for each workspace.
+func writeMany(s *Script, all []sandbox.Workspace) error {
+	var allowed []string
+	for i, w := range all {
+		name := fmt.Sprintf("p%02d", i+1)
+		text := strings.NewReplacer("acme", w.Name, sandbox.WorkspaceUUID, w.UUID, "ledger: {store: \"file:ledger\"}\n", "").Replace(ProjectText)
+		cdn := fmt.Sprintf(`apiVersion: delivery/v2.1
+kind: CDN
+metadata: {name: %s}
+spec:
+  hostname: %[1]s.example.com
+  upstreams: [{name: origin, servers: [{host: origin.example.com, port: "443"}]}]
+  locations: [{path: "/*", upstream: origin, cache: {edgeTTL: "60"}}]
+`, name)
+		dir := s.MkAbs(name)
+		err := errors.Join(os.MkdirAll(filepath.Join(dir, "manifests"), 0o755), os.WriteFile(filepath.Join(dir, "trueup.yaml"), []byte(text), 0o600),
+			os.WriteFile(filepath.Join(dir, "manifests", "cdn.yaml"), []byte(cdn), 0o600))
+		if err != nil {
+			return err
+		}
+		allowed = append(allowed, w.UUID)
+	}
+	s.Setenv("TRUEUP_WORKSPACE", strings.Join(allowed, " "))
 	return nil
 }
 

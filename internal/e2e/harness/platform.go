@@ -96,8 +96,8 @@ func cmdSandbox(s *Script, args []string) error {
 // workspaces are that of project, and those of the projects of a fleet.
 func workspaces() []sandbox.Workspace {
 	all := []sandbox.Workspace{{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}}
-	for i := range 9 {
-		all = append(all, sandbox.Workspace{Name: fmt.Sprintf("fleet-%d", i+1), UUID: fmt.Sprintf("%s%d", sandbox.WorkspaceUUID[:len(sandbox.WorkspaceUUID)-1], i+1)})
+	for i := 1; i < 90; i++ {
+		all = append(all, sandbox.Workspace{Name: fmt.Sprintf("fleet-%d", i), UUID: fmt.Sprintf("%s%d", strings.TrimSuffix(sandbox.WorkspaceUUID, "10"), 10+i)})
 	}
 	return all
 }
