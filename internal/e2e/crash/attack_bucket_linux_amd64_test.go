@@ -7,30 +7,23 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"trueup/internal/e2e/servers"
 )
 
-// standInBucket is as much of a server of the S3 protocol as a ledger needs: one
-// bucket, path style, conditional PUT, GET, DELETE, and listings in pages. It can
-// be stopped and started again, and keeps its objects.
+// standInBucket is as much of a server of the S3 protocol as a ledger needs: one bucket, path style, conditional PUT, GET,
+// DELETE, and listings in pages.
 type standInBucket struct {
-	addr   string
-	server *http.Server
-
 	mu      sync.Mutex
 	objects map[string]storedObject
 	// sorted are the keys in order.
 	sorted []string
-	// calls counts requests by method, bytes what was sent either way in bodies.
-	calls map[string]int
-	bytes int
-	// delay is what each request waits before and after it is executed.
-	delay time.Duration
 }
 
 type storedObject struct {
@@ -40,33 +33,34 @@ type storedObject struct {
 
 const standInBucketName = "ledgers"
 
-func newStandInBucket(t testing.TB) *standInBucket {
-	b := &standInBucket{addr: "127.0.0.1:0", objects: map[string]storedObject{}, calls: map[string]int{}}
-	b.start(t)
-	return b
-}
-
-func (b *standInBucket) start(t testing.TB) {
-	t.Helper()
-	listener, err := net.Listen("tcp", b.addr)
+// serveStandInBucket starts a bucket for all tests, and names it to them as a server of the environment.
+var serveStandInBucket = sync.OnceValue(func() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	b.addr = listener.Addr().String()
-	b.server = &http.Server{Handler: b}
-	go func(s *http.Server) { _ = s.Serve(listener) }(b.server)
-}
-
-// stop ends the server as a kill does: requests that it has executed may lack
-// their answers.
-func (b *standInBucket) stop() { _ = b.server.Close() }
-
-func (b *standInBucket) env() []string {
-	return []string{
-		"AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=sesame", "AWS_REGION=here-1", "AWS_CONFIG_FILE=/dev/null",
-		"AWS_SHARED_CREDENTIALS_FILE=/dev/null", "AWS_EC2_METADATA_DISABLED=true",
-		"TRUEUP_LEDGER=s3://" + standInBucketName + "/ledger?path-style=true&endpoint=http://" + b.addr,
+	go func() { _ = http.Serve(listener, &standInBucket{objects: map[string]storedObject{}}) }()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "sesame", "AWS_REGION": "here-1", "AWS_CONFIG_FILE": os.DevNull,
+		"AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+		servers.Variable: os.Getenv(servers.Variable) + " s3://" + standInBucketName + "/ledger?path-style=true&endpoint=http://" + listener.Addr().String(),
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
 	}
+	return nil
+})
+
+// stores are those that tests can use here: the stand-in replaces a server of the S3 protocol.
+func stores(t testing.TB) []string {
+	t.Helper()
+	if !servers.Has("s3") {
+		if err := serveStandInBucket(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return append([]string{"file", "git"}, slices.DeleteFunc(servers.Schemes(), func(scheme string) bool { return !servers.Has(scheme) })...)
 }
 
 func (b *standInBucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,12 +70,9 @@ func (b *standInBucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s3Refuses(w, http.StatusNotFound, "NoSuchBucket")
 		return
 	}
-	time.Sleep(b.delay)
 	b.mu.Lock()
 	status, code, header, answer := b.serve(r, strings.TrimPrefix(key, "/"), body)
-	b.bytes += len(body) + len(answer)
 	b.mu.Unlock()
-	time.Sleep(b.delay)
 	if code != "" {
 		s3Refuses(w, status, code)
 		return
@@ -99,14 +90,12 @@ func (b *standInBucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve executes a request. The lock is held.
 func (b *standInBucket) serve(r *http.Request, key string, body []byte) (status int, code string, header http.Header, answer []byte) {
 	if r.Method == http.MethodGet && key == "" {
-		b.calls["LIST"]++
 		answer, err := b.list(r)
 		if err != nil {
 			return http.StatusInternalServerError, "InternalError", nil, nil
 		}
 		return http.StatusOK, "", http.Header{"Content-Type": {"application/xml"}}, answer
 	}
-	b.calls[r.Method]++
 	have, there := b.objects[key]
 	match := r.Header.Get("If-Match")
 	switch {

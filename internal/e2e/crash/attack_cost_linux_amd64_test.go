@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,20 +26,24 @@ const (
 	costEach  = 50
 )
 
+// costDelay is how much slower the server of a ledger answers in a second run, which shows how many requests wait for
+// others.
+const costDelay = 50 * time.Millisecond
+
 // costSizes reads costEnv.
-func costSizes(t *testing.T) (stores []string, sizes map[string][]int) {
+func costSizes(t *testing.T) (chosen []string, sizes map[string][]int) {
 	t.Helper()
 	text := os.Getenv(costEnv)
 	if text == "" {
 		t.Skip(costEnv + " names no sizes")
 	}
 	text = strings.NewReplacer("quick", "purges=1,10 old=0,1000 recent=0", "full", "").Replace(text)
-	stores = []string{"file", "git", "s3"}
+	chosen = stores(t)
 	sizes = map[string][]int{"purges": {1, 10, 100, 1000}, "old": {0, 1000, 100_000}, "recent": {0, 1000}}
 	for field := range strings.FieldsSeq(text) {
 		name, values, _ := strings.Cut(field, "=")
 		if name == "store" {
-			stores = strings.Split(values, ",")
+			chosen = strings.Split(values, ",")
 			continue
 		}
 		sizes[name] = nil
@@ -51,22 +55,23 @@ func costSizes(t *testing.T) (stores []string, sizes map[string][]int) {
 			sizes[name] = append(sizes[name], n)
 		}
 	}
-	return stores, sizes
+	return chosen, sizes
 }
 
-// TestCost counts the requests, bytes and seconds of plan and apply on each store.
+// TestCost counts the requests, bytes and seconds of plan and apply on each store: of new purges, or of a changed CDN if
+// there are none. On a server it counts steps, too: requests that are sent one after another.
 // The records that are there already are copies of a real one, which the program
 // imported itself, so that the table can be compared whatever a store's layout is.
 func TestCost(t *testing.T) {
-	stores, sizes := costSizes(t)
+	chosen, sizes := costSizes(t)
 	program := buildProgram(t)
 	templates := costTemplates(t, program)
-	for _, store := range stores {
-		t.Logf("\n| %s: old | recent | purges | plan: requests | bytes | s | apply: requests | bytes | s |\n|--:|--:|--:|---|--:|--:|---|--:|--:|", store)
+	for _, store := range chosen {
+		t.Logf("\n| %s: old | recent | purges | plan: requests | steps | bytes | s | apply: requests | steps | bytes | s |\n|--:|--:|--:|---|--:|--:|--:|---|--:|--:|--:|", store)
 		for _, old := range sizes["old"] {
 			w := newAttackWorld(t, program, store, 1, false)
 			c := &costs{attackWorld: w, templates: templates, hosts: costHosts}
-			c.ledger(old, sizes)
+			c.fillAndMeasure(old, sizes)
 			w.close()
 		}
 	}
@@ -91,8 +96,8 @@ func costTemplates(t *testing.T, program string) (records []string) {
 	return records
 }
 
-// ledger measures one ledger, which is put back after each apply.
-func (c *costs) ledger(old int, sizes map[string][]int) {
+// fillAndMeasure measures one ledger, which is put back after each apply of purges.
+func (c *costs) fillAndMeasure(old int, sizes map[string][]int) {
 	c.manifests = c.write
 	c.ready("")
 	began, have := time.Now(), 0
@@ -104,16 +109,20 @@ func (c *costs) ledger(old int, sizes map[string][]int) {
 		c.watch()
 		c.keep()
 		for _, n := range sizes["purges"] {
-			c.hosts, c.names = (n-1)/costEach+1, n
-			c.commit("")
+			c.hosts, c.names = max(1, (n-1)/costEach+1), n
+			if n > 0 {
+				c.commit("")
+			}
 			plan := c.measure("plan", "-q")
 			apply := c.measure(append(attackApply(), "--timeout", "20m")...)
 			c.t.Logf("\n| %d | %d | %d | %s | %s |", old, recent, n, plan, apply)
 			executed, _ := c.platform.log()
-			if key := fmt.Sprintf("Purge/new-%04d", n-1); executed[key] == 0 {
+			if key := fmt.Sprintf("Purge/new-%04d", n-1); n > 0 && executed[key] == 0 {
 				c.t.Errorf("%s was not sent", key)
 			}
-			c.putBack()
+			if n == 0 {
+				c.keep()
+			}
 		}
 		c.prepare = nil
 	}
@@ -126,18 +135,16 @@ type costs struct {
 	// git has.
 	templates    []string
 	hosts, names int
-	// The ledger to go back to.
-	keptObjects map[string]storedObject
-	keptSorted  []string
-	keptRef     string
+	// The ledger to go back to: a commit, or the number of a copy.
+	keptRef  string
+	keptCopy int
 }
 
 // write gives the manifests.
 func (c *costs) write() string {
 	var text strings.Builder
-	cdn, _, _ := strings.Cut(crashManifests, "---\n")
 	for i := range c.hosts {
-		text.WriteString(strings.NewReplacer("shop", fmt.Sprintf("shop-%02d", i)).Replace(cdn) + "---\n")
+		text.WriteString(strings.ReplaceAll(c.cdn(), "shop", fmt.Sprintf("shop-%02d", i)) + "---\n")
 	}
 	for i := range c.names {
 		fmt.Fprintf(&text, "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: new-%04d}\nspec: {hostname: shop-%02d.example.com, paths: [/%d]}\n---\n", i, i%c.hosts, i)
@@ -237,70 +244,75 @@ func (c *costs) watch() {
 
 // keep keeps the ledger for putBack.
 func (c *costs) keep() {
-	switch c.store {
-	case "s3":
-		c.keptObjects, c.keptSorted = maps.Clone(c.bucket.objects), slices.Clone(c.bucket.sorted)
-	case "git":
+	if c.ledger != nil {
+		c.keptCopy = c.ledger.copies
+	} else {
 		c.keptRef = c.git(c.path("remote.git"), "rev-parse", attackRef)
-	case "file":
-		c.shell("rm", "-rf", c.path("kept"))
-		c.shell("cp", "-al", c.path("ledger"), c.path("kept"))
 	}
+	c.putBack()
 }
 
 // putBack makes the ledger what it was, on machines that have not seen more.
 func (c *costs) putBack() {
 	c.keepsState = false
-	switch c.store {
-	case "s3":
-		c.bucket.objects, c.bucket.sorted = maps.Clone(c.keptObjects), slices.Clone(c.keptSorted)
-	case "git":
+	if c.ledger != nil {
+		c.ledger.copyOf(c.keptCopy)
+	} else {
 		c.git(c.path("remote.git"), "update-ref", attackRef, c.keptRef)
-	case "file":
-		c.shell("rm", "-rf", c.path("ledger"))
-		c.shell("cp", "-al", c.path("kept"), c.path("ledger"))
 	}
 }
 
-func (c *costs) shell(args ...string) {
-	c.t.Helper()
-	if out, err := exec.CommandContext(c.t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
-		c.t.Fatalf("%v: %v\n%s", args, err, out)
-	}
-}
-
-// measure runs the program and says what it cost: requests, bytes and seconds.
+// measure runs the program and says what it cost.
 func (c *costs) measure(args ...string) string {
 	c.t.Helper()
-	before := c.files()
-	if c.bucket != nil {
-		c.bucket.calls, c.bucket.bytes = map[string]int{}, 0
-	}
-	_ = os.RemoveAll(c.path("log"))
-	if err := os.MkdirAll(c.path("log"), 0o755); err != nil {
-		c.t.Fatal(err)
-	}
-	dir := c.runner()
-	r := c.end(c.begin(dir, args...))
-	if r.code != 0 {
-		c.t.Errorf("trueup %s: exit %d\n%s", args[0], r.code, r.said())
-	}
-	requests, bytes := map[string]int{}, 0
-	switch c.store {
-	case "s3":
-		requests, bytes = c.bucket.calls, c.bucket.bytes
-	case "git":
-		requests, bytes = c.conversations()
-	case "file":
-		after := c.files()
-		requests["new files"], bytes = after[0]-before[0], after[1]-before[1]
+	requests, bytes, took := c.runOnce(args...)
+	steps := "-"
+	if c.ledger != nil && c.ledger.wire != nil {
+		c.ledger.wire.delay = costDelay
+		_, _, slow := c.runOnce(args...)
+		c.ledger.wire.delay = 0
+		steps = fmt.Sprint(int(math.Round((slow - took).Seconds() / costDelay.Seconds())))
 	}
 	var said []string
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		said, total = append(said, fmt.Sprintf("%d %s", requests[name], name)), total+requests[name]
 	}
-	return fmt.Sprintf("%d (%s) | %d | %.2f", total, strings.Join(said, ", "), bytes, r.took.Seconds())
+	return fmt.Sprintf("%d (%s) | %s | %d | %.2f", total, strings.Join(said, ", "), steps, bytes, took.Seconds())
+}
+
+// runOnce runs the program on the ledger that was kept, or with another change of the CDN.
+func (c *costs) runOnce(args ...string) (requests map[string]int, bytes int, took time.Duration) {
+	c.t.Helper()
+	if c.names == 0 {
+		c.ttl++
+		c.commit("")
+	} else {
+		c.putBack()
+	}
+	_ = os.RemoveAll(c.path("log"))
+	if err := os.MkdirAll(c.path("log"), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	dir, before := c.runner(), c.files()
+	if c.ledger != nil && c.ledger.wire != nil {
+		c.ledger.wire.take()
+	}
+	r := c.end(c.begin(dir, args...))
+	if r.code != 0 {
+		c.t.Errorf("trueup %s: exit %d\n%s", args[0], r.code, r.said())
+	}
+	switch {
+	case c.ledger == nil:
+		requests, bytes = c.conversations()
+	case c.ledger.wire != nil:
+		passed := c.ledger.wire.take()
+		requests, bytes = map[string]int{"requests": passed.requests}, passed.bytes
+	default:
+		after := c.files()
+		requests, bytes = map[string]int{"new files": after[0] - before[0]}, after[1]-before[1]
+	}
+	return requests, bytes, r.took
 }
 
 // conversations are those with the remote, and the bytes in them.
@@ -325,7 +337,7 @@ func (c *costs) files() (n [2]int) {
 	if c.store != "file" {
 		return n
 	}
-	_ = filepath.WalkDir(c.path("ledger"), func(_ string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(c.ledger.folder(), func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
 				n[0], n[1] = n[0]+1, n[1]+int(info.Size())

@@ -57,7 +57,7 @@ func TestAttack(t *testing.T) {
 	var mu sync.Mutex
 	table := map[string]map[string]int{}
 	t.Run("rounds", func(t *testing.T) {
-		cells := attackCells()
+		cells := attackCells(t)
 		for i, cell := range cells {
 			share := rounds/len(cells) + max(0, min(1, rounds%len(cells)-i))
 			if share == 0 {
@@ -104,11 +104,12 @@ type attackCell struct {
 	refuses, witness bool
 }
 
-func attackCells() []attackCell {
+func attackCells(t testing.TB) []attackCell {
+	t.Helper()
 	var cells []attackCell
 	for _, refuses := range []bool{false, true} {
 		for _, witness := range []bool{true, false} {
-			for _, store := range []string{"file", "git", "s3"} {
+			for _, store := range stores(t) {
 				cells = append(cells, attackCell{store, refuses, witness})
 			}
 		}
@@ -170,7 +171,7 @@ func (a *attack) note(format string, args ...any) {
 func (a *attack) report(format string, args ...any) {
 	a.t.Helper()
 	a.t.Errorf("%s, seed %d (%s=%d %s=%d go test -run 'TestAttack/rounds/^%s$' .): %s\n%s", a.name(), a.seed,
-		attackSeedEnv, a.seed, attackEnv, attackLife*len(attackCells()), a.name(), fmt.Sprintf(format, args...), strings.Join(a.trace, "\n"))
+		attackSeedEnv, a.seed, attackEnv, attackLife*len(attackCells(a.t)), a.name(), fmt.Sprintf(format, args...), strings.Join(a.trace, "\n"))
 }
 
 // change pushes some purges, and sometimes many, a snapshot and a change of the CDN.

@@ -12,7 +12,7 @@ func TestTogether(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
 	rounds := attackNumber(attackEnv, attackRounds)
-	for _, store := range []string{"file", "git", "s3"} {
+	for _, store := range stores(t) {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			w := newAttackWorld(t, program, store, 1, false)

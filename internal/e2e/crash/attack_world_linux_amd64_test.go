@@ -31,10 +31,11 @@ type attackWorld struct {
 	t             testing.TB
 	program, base string
 	random        *rand.Rand
-	// store is file, git or s3.
+	// store is file, git or the scheme of a server.
 	store    string
 	platform *standIn
-	bucket   *standInBucket
+	// ledger is nil for a ledger in git.
+	ledger *attackLedger
 	// keepsState says that what a machine has seen of the ledger outlives it.
 	keepsState bool
 	runners    int
@@ -58,8 +59,8 @@ func newAttackWorld(t testing.TB, program, store string, seed uint64, refuses bo
 		t: t, program: program, base: tempDir(t), store: store, random: rand.New(rand.NewPCG(seed, 0)),
 		platform: newStandIn(seed, refuses), keepsState: true, ttl: 60, usual: 300 * time.Millisecond,
 	}
-	if store == "s3" {
-		w.bucket = newStandInBucket(t)
+	if store != "git" {
+		w.ledger = newAttackLedger(t, store, w.path("ledger"))
 	}
 	w.git("", "init", "-q", "--bare", "-b", "main", w.path("remote.git"))
 	w.git(w.path("remote.git"), "config", "uploadpack.allowFilter", "true")
@@ -90,8 +91,8 @@ func (w *attackWorld) ready(settings string) {
 func (w *attackWorld) close() {
 	w.platform.web.CloseClientConnections()
 	w.platform.web.Close()
-	if w.bucket != nil {
-		w.bucket.stop()
+	if w.ledger != nil {
+		w.ledger.close()
 	}
 	if err := os.RemoveAll(w.base); err != nil {
 		w.t.Errorf("remove the world: %v", err)
@@ -112,11 +113,8 @@ func (w *attackWorld) env(home string) []string {
 	if !w.keepsState {
 		env = append(env, "XDG_STATE_HOME="+home+"/state")
 	}
-	switch w.store {
-	case "file":
-		env = append(env, "TRUEUP_LEDGER=file:"+w.path("ledger"))
-	case "s3":
-		env = append(env, w.bucket.env()...)
+	if w.ledger != nil {
+		env = append(env, w.ledger.env()...)
 	}
 	return env
 }
@@ -138,14 +136,19 @@ func (w *attackWorld) gitReads(stdin, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// cdn gives the manifest of the CDN.
+func (w *attackWorld) cdn() string {
+	cdn, _, _ := strings.Cut(crashManifests, "---\n")
+	return strings.Replace(cdn, "upstream: origin}", fmt.Sprintf("upstream: origin, cache: {level: standard, edgeTTL: %q, ttlTimeUnit: second}}", fmt.Sprint(w.ttl)), 1)
+}
+
 // objects gives the manifests.
 func (w *attackWorld) objects() string {
 	if w.manifests != nil {
 		return w.manifests()
 	}
 	var text strings.Builder
-	cdn, _, _ := strings.Cut(crashManifests, "---\n")
-	text.WriteString(strings.Replace(cdn, "upstream: origin}", fmt.Sprintf("upstream: origin, cache: {level: standard, edgeTTL: %q, ttlTimeUnit: second}}", fmt.Sprint(w.ttl)), 1))
+	text.WriteString(w.cdn())
 	for _, key := range w.once {
 		kind, name, _ := strings.Cut(key, "/")
 		if kind == "Purge" {
@@ -323,9 +326,7 @@ func (w *attackWorld) turnBack(n int) bool {
 	}
 	// The newest pieces are the first.
 	pieces := w.pieces()
-	for _, name := range pieces[:min(n, len(pieces))] {
-		w.removePiece(name)
-	}
+	w.remove(pieces[:min(n, len(pieces))]...)
 	return len(pieces) > 0
 }
 
@@ -342,38 +343,24 @@ func (w *attackWorld) unlock() {
 func (w *attackWorld) pieces() []string {
 	w.t.Helper()
 	var names []string
-	switch w.store {
-	case "s3":
-		w.bucket.mu.Lock()
-		defer w.bucket.mu.Unlock()
-		names = slices.Clone(w.bucket.sorted)
-	case "git":
-		names = strings.Fields(w.git(w.path("remote.git"), "ls-tree", "-r", "--name-only", attackRef))
-	default:
-		_ = filepath.WalkDir(w.path("ledger/log"), func(name string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() {
-				names = append(names, name)
-			}
-			return nil
-		})
+	if w.ledger != nil {
+		names = w.ledger.names()
+	} else {
+		names = strings.Fields(w.git(w.path("remote.git"), "ls-tree", "-r", "--name-only", attackRef, "log/"))
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return !strings.Contains(name, "log/") || strings.HasSuffix(name, "-1.jsonl") })
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "-1.jsonl") })
 }
 
-func (w *attackWorld) removePiece(name string) {
+// remove takes pieces out of the ledger.
+func (w *attackWorld) remove(names ...string) {
 	w.t.Helper()
-	switch w.store {
-	case "s3":
-		w.bucket.mu.Lock()
-		defer w.bucket.mu.Unlock()
-		w.bucket.remove(name)
-	case "git":
+	if w.ledger != nil {
+		w.ledger.copyOf(w.ledger.copies, names...)
+		return
+	}
+	for _, name := range names {
 		w.gitReads(fmt.Sprintf("commit %s\ncommitter a <a@example.com> 0 +0000\ndata 0\nfrom %s^0\nD %s\n", attackRef, attackRef, name),
 			w.path("remote.git"), "fast-import", "--quiet")
-	default:
-		if err := os.Remove(name); err != nil {
-			w.t.Fatal(err)
-		}
 	}
 }
 
@@ -386,7 +373,7 @@ func (w *attackWorld) removeOne() (done, newest bool) {
 		return false, false
 	}
 	n := w.random.IntN(len(pieces))
-	w.removePiece(pieces[n])
+	w.remove(pieces[n])
 	return true, n == 0
 }
 
@@ -394,41 +381,28 @@ func (w *attackWorld) removeOne() (done, newest bool) {
 // export.
 func (w *attackWorld) moveAway() {
 	w.t.Helper()
-	switch w.store {
-	case "s3":
-		w.bucket.mu.Lock()
-		defer w.bucket.mu.Unlock()
-		for _, name := range slices.Clone(w.bucket.sorted) {
-			w.bucket.remove(name)
-		}
-	case "git":
-		w.git(w.path("remote.git"), "update-ref", "-d", attackRef)
-	default:
-		if err := os.RemoveAll(w.path("ledger")); err != nil {
-			w.t.Fatal(err)
-		}
+	if w.ledger != nil {
+		w.ledger.moveOn()
+		return
 	}
+	w.git(w.path("remote.git"), "update-ref", "-d", attackRef)
 }
 
 // outage takes the store away for a time: its server dies, or its disk takes no files.
 func (w *attackWorld) outage(d time.Duration) {
 	w.t.Helper()
-	if w.store == "s3" {
-		w.bucket.stop()
+	switch folder := w.path("remote.git"); {
+	case w.store == "file":
+		w.ledger.withoutDisk(d)
+	case w.ledger != nil:
+		w.ledger.wire.stop()
 		time.Sleep(d)
-		w.bucket.start(w.t)
-		return
-	}
-	folder := w.path(map[string]string{"git": "remote.git", "file": "ledger/tmp"}[w.store])
-	err := os.Rename(folder, folder+".off")
-	if w.store == "file" {
-		err = errors.Join(err, os.WriteFile(folder, nil, 0o600))
-	}
-	time.Sleep(d)
-	if w.store == "file" {
-		err = errors.Join(err, os.Remove(folder))
-	}
-	if err = errors.Join(err, os.Rename(folder+".off", folder)); err != nil {
-		w.t.Fatal(err)
+		w.ledger.wire.start()
+	default:
+		err := os.Rename(folder, folder+".off")
+		time.Sleep(d)
+		if err = errors.Join(err, os.Rename(folder+".off", folder)); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 }

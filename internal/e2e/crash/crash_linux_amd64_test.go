@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"trueup/internal/e2e/servers"
 )
 
 // harm is what happens to a run at one of its calls.
@@ -110,6 +112,22 @@ func TestCrashPointsOfGit(t *testing.T) {
 	}
 	anew := func(t *testing.T) *crashWorld { return newCrashWorld(t, program, inGit) }
 	crashEverywhere(t, inGit, anew, harm{name: "kill", befalls: visible, fate: fate{kill: true}}, cleanRun(t, anew, apply()))
+}
+
+// TestCrashPointsOnServers kills runs whose ledger is on a server at each call to it or to the platform, and breaks that
+// connection.
+func TestCrashPointsOnServers(t *testing.T) {
+	needsTime(t)
+	program := buildProgram(t)
+	for _, scheme := range servers.Schemes() {
+		t.Run(scheme, func(t *testing.T) {
+			servers.Store(t, scheme) // it skips before there are tests below this one
+			anew := func(t *testing.T) *crashWorld { return newCrashWorld(t, program, servers.Store(t, scheme)) }
+			calls := cleanRun(t, anew, apply())
+			crashEverywhere(t, scheme, anew, harm{name: "kill", befalls: socketCall, fate: fate{kill: true}}, calls)
+			crashEverywhere(t, scheme, anew, harm{name: "ECONNRESET", befalls: socketCall, fate: fate{errno: syscall.ECONNRESET}}, calls)
+		})
+	}
 }
 
 // TestCrashPointsOfForget kills forget at each of its calls: each record is whole, as it was or forgotten, and forget

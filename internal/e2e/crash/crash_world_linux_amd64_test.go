@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/servers"
 	"trueup/internal/sandbox"
 )
 
@@ -108,8 +109,14 @@ func newCrashWorld(t testing.TB, program, store string) *crashWorld {
 		}
 	}
 	w.write("project/manifests/all.yaml", crashManifests)
-	if strings.HasPrefix(store, "git:") {
+	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
+	case "file":
+	case "git":
 		w.repository()
+	default:
+		// Only whoever runs the program may say where a bucket's server is.
+		w.env = append(append(w.env, "TRUEUP_LEDGER="+store), servers.Environ()...)
+		store, _, _ = strings.Cut(store, "?")
 	}
 	// Nobody waits for the claims of the dead.
 	w.project(store, "purge: {wait: 0s}\n")

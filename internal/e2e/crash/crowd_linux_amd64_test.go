@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,12 +24,12 @@ const (
 func TestCrowd(t *testing.T) {
 	needsTime(t)
 	program := buildProgram(t)
-	t.Run("file", func(t *testing.T) { newCrowd(t, program, "file:ledger").apply() })
+	t.Run("file", func(t *testing.T) { newCrowd(t, program, inFiles).apply() })
 	t.Run("git", func(t *testing.T) {
 		if _, err := exec.LookPath("git"); err != nil {
 			t.Skip("git is not installed")
 		}
-		newCrowd(t, program, "git:refs/trueup/ledger").apply()
+		newCrowd(t, program, inGit).apply()
 	})
 	for _, scheme := range servers.Schemes() {
 		t.Run(scheme, func(t *testing.T) { newCrowd(t, program, servers.Store(t, scheme)).apply() })
@@ -46,16 +45,8 @@ type crowd struct {
 // newCrowd makes a project whose objects are live, but for its purges.
 func newCrowd(t *testing.T, program, store string) crowd {
 	t.Helper()
-	here := store
-	if !strings.HasPrefix(store, "git:") {
-		here = "file:ledger"
-	}
-	w := crowd{newCrashWorld(t, program, here), store}
+	w := crowd{newCrashWorld(t, program, store), store}
 	t.Cleanup(w.close)
-	if here != store {
-		// Only whoever runs the program may say where a bucket's server is.
-		w.env = append(append(w.env, "TRUEUP_LEDGER="+store), servers.Environ()...)
-	}
 	cdn, _, _ := strings.Cut(crashManifests, "---\n")
 	w.write("project/manifests/all.yaml", cdn)
 	bucket, _, _ := strings.Cut(store, "?")
@@ -119,7 +110,7 @@ func (w crowd) apply() {
 			w.t.Errorf("run %d: exit %d\n%s", i, code, outs[i])
 		}
 	}
-	w.t.Logf("%d runs of %d purges on %s: %s, exits %v", crowdRuns, crowdPurges, cmp.Or(w.store, "file"), time.Since(start).Round(time.Millisecond), ended)
+	w.t.Logf("%d runs of %d purges on %s: %s, exits %v", crowdRuns, crowdPurges, w.store, time.Since(start).Round(time.Millisecond), ended)
 	if code, out := w.run(apply()...); code != 0 {
 		w.t.Errorf("one run more: exit %d\n%s", code, out)
 	}

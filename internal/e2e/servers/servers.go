@@ -17,20 +17,30 @@ const Variable = "TRUEUP_TEST_STORES"
 // Schemes returns the schemes of the stores that a server can have.
 func Schemes() []string { return []string{"s3", "gs", "azblob", "postgres"} }
 
-// Store returns a new, empty store of a scheme, and skips the test if there is no server of it.
-func Store(t testing.TB, scheme string) string {
-	t.Helper()
+// Has reports whether there is a server for a scheme.
+func Has(scheme string) bool { return find(scheme) != "" }
+
+func find(scheme string) string {
 	for store := range strings.FieldsSeq(os.Getenv(Variable)) {
 		if strings.HasPrefix(store, scheme+":") {
-			return below(store, uuid.NewString())
+			return store
 		}
 	}
-	t.Skip(Variable + " names no store of the scheme " + scheme)
 	return ""
 }
 
-// below returns a store within another.
-func below(store, folder string) string {
+// Store returns a new, empty store of a scheme, and skips the test if there is no server of it.
+func Store(t testing.TB, scheme string) string {
+	t.Helper()
+	store := find(scheme)
+	if store == "" {
+		t.Skip(Variable + " names no store of the scheme " + scheme)
+	}
+	return Below(store, uuid.NewString())
+}
+
+// Below returns a store within another.
+func Below(store, folder string) string {
 	address, query, found := strings.Cut(store, "?")
 	if address += "/" + folder; found {
 		address += "?" + query
