@@ -28,7 +28,7 @@ const (
 
 // costDelay is how much slower the server of a ledger answers in a second run, which shows how many requests wait for
 // others.
-const costDelay = 50 * time.Millisecond
+const costDelay = 300 * time.Millisecond
 
 // costSizes reads costEnv.
 func costSizes(t *testing.T) (chosen []string, sizes map[string][]int) {

@@ -283,7 +283,8 @@ func (o attackOutcome) sentOnce() bool { return o.Kind != "CDN" }
 
 // ofLedger reports whether a question is about the ledger as a whole.
 func (o attackOutcome) ofLedger() bool {
-	return o.Status == "blocked" && (strings.Contains(o.Message, "ledger can't be used") || strings.Contains(o.Fix, "trueup ledger import"))
+	return strings.Contains(o.Message, "damaged ledger") ||
+		o.Status == "blocked" && (strings.Contains(o.Message, "ledger can't be used") || strings.Contains(o.Fix, "trueup ledger import"))
 }
 
 // attackResult is the JSON that a run printed.
