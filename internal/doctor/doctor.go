@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os/exec"
@@ -34,7 +35,9 @@ type Input struct {
 	Findings   diag.List
 	SetErr     error
 	Flags      []Setting // settings that only flags change
-	Terminal   string    // says what standard output is
+	// Stores are those of the ledgers of all projects of the repository, if that of the project is in git.
+	Stores   []string
+	Terminal string // says what standard output is
 }
 
 // Setting is an effective setting, without any secret.
@@ -162,6 +165,9 @@ func (e *examiner) checkAll(ctx context.Context) {
 		}
 		e.add("ledger", "store", e.checkLedger(ctx))
 		e.add("ledger", "history", e.checkHistory())
+		if says := e.tooManyPushes(); says != "" {
+			e.add("ledger", "pushes", warn(says, "move the ledgers to a bucket or PostgreSQL: export each, name its new store in trueup.yaml, and import it"))
+		}
 		for _, area := range kind.Areas() {
 			e.add("ledger", "duplicates, "+string(area), e.checkProof(area))
 		}
@@ -281,6 +287,27 @@ func (e *examiner) checkHistory() Check {
 		return ok("seen on this machine before, so trueup would notice a rollback")
 	}
 	return skip("never seen on this machine, so trueup would not notice a rollback")
+}
+
+// How often an apply of a change pushes at least, and how many pushes a minute to a repository GitHub recommends at most.
+const (
+	pushesOfApply = 2
+	pushesAMinute = 6
+)
+
+// tooManyPushes says if applies in all projects of the repository push more often than code hosts recommend, or returns "".
+func (e *examiner) tooManyPushes() string {
+	remote, n := ledger.RemoteOf(e.platform.Ledger.Store), 0
+	for _, store := range e.Stores {
+		if ledger.RemoteOf(store) == remote {
+			n++
+		}
+	}
+	if remote == "" || n*pushesOfApply <= pushesAMinute {
+		return ""
+	}
+	return fmt.Sprintf("%d projects have ledgers on the remote %s. An apply of a change pushes at least %d times; code hosts recommend few pushes, such as %d a minute",
+		n, remote, pushesOfApply, pushesAMinute)
 }
 
 // checkProof says what is known of second requests with the same name.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -61,10 +62,46 @@ func read(root, dir string) Project {
 	return p
 }
 
-// conflicts returns an error for each project within another, and for each workspace of two projects: they would undo
-// each other's changes. The projects are sorted by path.
+// OfRepository returns the projects of the repository that has a folder.
+func OfRepository(ctx context.Context, dir string) ([]Project, error) {
+	repository, err := git.At(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	top, _, err := repository.Top(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Find(ctx, top)
+	return slices.DeleteFunc(all, func(p Project) bool { return p.nested() != "" }), err
+}
+
+// nested returns the path of the repository that has the project and is itself below the folder of the search, or "".
+func (p Project) nested() string {
+	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return at
+		}
+	}
+	return ""
+}
+
+// sharedLedger returns a key of the ledger that another project may name, too. A file is in the project's own folder.
+func (p Project) sharedLedger() string {
+	store, _, _ := strings.Cut(p.Settings.Ledger.Store, "?")
+	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
+	case "", "file":
+		return ""
+	case "git":
+		return p.nested() + " " + strings.TrimSuffix(store, "@origin")
+	}
+	return strings.TrimRight(store, "/")
+}
+
+// conflicts returns an error for each project within another, and for each workspace or ledger of two projects: they would
+// undo each other's changes, and a ledger belongs to one workspace. The projects are sorted by path.
 func conflicts(projects []Project) error {
-	at, first := map[string]bool{}, map[string]Project{}
+	at, byWorkspace, byLedger := map[string]bool{}, map[string]Project{}, map[string]Project{}
 	for _, p := range projects {
 		at[p.Path] = true
 	}
@@ -76,21 +113,28 @@ func conflicts(projects []Project) error {
 					p.File(), path.Join(above, project.File)))
 			}
 		}
-		id := p.Settings.Workspace.UUID
-		if other, taken := first[id]; taken {
+		id, store, key := p.Settings.Workspace.UUID, p.Settings.Ledger.Store, p.sharedLedger()
+		other, isTaken := byWorkspace[id]
+		holder, isHeld := byLedger[key]
+		switch {
+		case id == "": // it can't be read
+		case isTaken:
 			all = append(all, fmt.Errorf("%s: %s has the same workspace: make them one project whose manifests: names both folders, or leave one out with --exclude",
-				p.workspacePlace(), other.workspacePlace()))
-		} else if id != "" {
-			first[id] = p
+				p.place("uuid", id), other.place("uuid", id)))
+		case key != "" && isHeld:
+			all = append(all, fmt.Errorf("%s: %s has the same ledger, and a ledger belongs to one workspace: name another one, or leave one out with --exclude",
+				p.place("store", store), holder.place("store", holder.Settings.Ledger.Store)))
+		default:
+			byWorkspace[id], byLedger[key] = p, p
 		}
 	}
 	return refuse(all)
 }
 
-// workspacePlace returns where the project names its workspace, as file:line.
-func (p Project) workspacePlace() string {
+// place returns where the project's settings have a value, as file:line.
+func (p Project) place(field, value string) string {
 	for i, line := range strings.Split(string(p.Settings.Text), "\n") {
-		if strings.Contains(line, "uuid") && strings.Contains(line, p.Settings.Workspace.UUID) {
+		if strings.Contains(line, field) && strings.Contains(line, value) {
 			return fmt.Sprintf("%s:%d", p.File(), i+1)
 		}
 	}
