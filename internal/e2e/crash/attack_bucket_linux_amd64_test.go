@@ -39,7 +39,8 @@ var serveStandInBucket = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = http.Serve(listener, &standInBucket{objects: map[string]storedObject{}}) }()
+	server := &http.Server{Handler: &standInBucket{objects: map[string]storedObject{}}}
+	go func() { _ = server.Serve(listener) }()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "sesame", "AWS_REGION": "here-1", "AWS_CONFIG_FILE": os.DevNull,
 		"AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",

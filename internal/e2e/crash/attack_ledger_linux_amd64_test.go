@@ -60,7 +60,7 @@ func (l *attackLedger) close() {
 
 func (l *attackLedger) address() string { return l.at(l.copies) }
 
-func (l *attackLedger) at(copy int) string { return servers.Below(l.root, fmt.Sprint(copy)) }
+func (l *attackLedger) at(number int) string { return servers.Below(l.root, fmt.Sprint(number)) }
 
 // moveOn leaves the ledger behind: runs find none.
 func (l *attackLedger) moveOn() { l.copies++ }
@@ -97,9 +97,9 @@ func (l *attackLedger) open(address string) (store blob.Store, err error) {
 }
 
 // with calls do with a copy.
-func (l *attackLedger) with(copy int, do func(ctx context.Context, store blob.Store) error) {
+func (l *attackLedger) with(number int, do func(ctx context.Context, store blob.Store) error) {
 	l.t.Helper()
-	store, err := l.open(l.at(copy))
+	store, err := l.open(l.at(number))
 	if err == nil {
 		err = do(l.t.Context(), store)
 	}
@@ -122,10 +122,10 @@ func (l *attackLedger) names() (names []string) {
 }
 
 // copyOf makes the next copy, of another one, without the named files.
-func (l *attackLedger) copyOf(copy int, lost ...string) {
+func (l *attackLedger) copyOf(number int, lost ...string) {
 	l.t.Helper()
 	var files []blob.Blob
-	l.with(copy, func(ctx context.Context, store blob.Store) error {
+	l.with(number, func(ctx context.Context, store blob.Store) error {
 		names, err := store.List(ctx, "log", 0)
 		for _, name := range names {
 			if err != nil || slices.Contains(lost, name) {
