@@ -259,12 +259,15 @@ func (w *attackWorld) must(r *attackRun) {
 // push is on another machine.
 func (r *attackRun) kill(all bool) {
 	r.killed = true
-	group := r.cmd.Process.Pid
 	_ = r.cmd.Process.Kill()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil || !all {
-		return
+	if all {
+		killGroup(r.cmd.Process.Pid)
 	}
+}
+
+// killGroup ends the processes of a group, but for a git that takes a push.
+func killGroup(group int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		var pid int
 		_, _ = fmt.Sscan(filepath.Base(dir), &pid)

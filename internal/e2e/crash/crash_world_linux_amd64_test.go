@@ -84,12 +84,33 @@ func once() []string { return []string{"Purge/rel-42", "Purge/rel-43", "VolumeSn
 // applied yet.
 func newCrashWorld(t testing.TB, program, store string) *crashWorld {
 	t.Helper()
+	w := newPlatform(t, program, nil)
+	w.write("project/manifests/all.yaml", crashManifests)
+	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
+	case "file":
+	case "git":
+		w.repository()
+	default:
+		// Only whoever runs the program may say where a bucket's server is.
+		w.env = append(append(w.env, "TRUEUP_LEDGER="+store), servers.Environ()...)
+		store, _, _ = strings.Cut(store, "?")
+	}
+	// Nobody waits for the claims of the dead.
+	w.project(store, "purge: {wait: 0s}\n")
+	return w
+}
+
+// newPlatform makes a platform with these workspaces, or the default one, and empty folders.
+func newPlatform(t testing.TB, program string, workspaces []sandbox.Workspace) *crashWorld {
+	t.Helper()
 	w := &crashWorld{t: t, program: program, base: tempDir(t), open: map[net.Conn]bool{}}
 	w.idle = sync.NewCond(&w.mu)
 	now := time.Now()
 	var err error
 	// As long as nobody has seen it refuse one, a platform may execute duplicates.
-	w.server, err = sandbox.Open(sandbox.Options{Now: func() time.Time { return now }, Quirks: []string{"executes-duplicates"}})
+	w.server, err = sandbox.Open(sandbox.Options{
+		Now: func() time.Time { return now }, Quirks: []string{"executes-duplicates"}, Workspaces: workspaces,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,18 +129,6 @@ func newCrashWorld(t testing.TB, program, store string) *crashWorld {
 			t.Fatal(err)
 		}
 	}
-	w.write("project/manifests/all.yaml", crashManifests)
-	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
-	case "file":
-	case "git":
-		w.repository()
-	default:
-		// Only whoever runs the program may say where a bucket's server is.
-		w.env = append(append(w.env, "TRUEUP_LEDGER="+store), servers.Environ()...)
-		store, _, _ = strings.Cut(store, "?")
-	}
-	// Nobody waits for the claims of the dead.
-	w.project(store, "purge: {wait: 0s}\n")
 	return w
 }
 
@@ -158,14 +167,20 @@ func (w *crashWorld) write(name, content string) {
 // project writes trueup.yaml, and makes the ledger.
 func (w *crashWorld) project(store, more string) {
 	w.t.Helper()
-	text := strings.Replace(harness.ProjectText, `"file:ledger"`, fmt.Sprintf("%q", store), 1) + more
-	w.write("project/trueup.yaml", text)
-	code, out := w.run("ledger", "init", "--adopt=none")
+	w.projectIn("project", store, harness.ProjectText+more)
+}
+
+// projectIn does so in a folder. The text's ledger is "file:ledger", which it replaces.
+func (w *crashWorld) projectIn(dir, store, text string) {
+	w.t.Helper()
+	text = strings.Replace(text, `"file:ledger"`, fmt.Sprintf("%q", store), 1)
+	w.write(dir+"/trueup.yaml", text)
+	code, out := w.run("ledger", "init", "--adopt=none", "-C", w.path(dir))
 	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(out)
 	if code != 0 || id == nil {
 		w.t.Fatalf("ledger init: exit %d\n%s", code, out)
 	}
-	w.write("project/trueup.yaml", strings.Replace(text, fmt.Sprintf("%q", store), fmt.Sprintf("%q, id: %s", store, id[1]), 1))
+	w.write(dir+"/trueup.yaml", strings.Replace(text, fmt.Sprintf("%q", store), fmt.Sprintf("%q, id: %s", store, id[1]), 1))
 }
 
 // prove shows that the platform refuses duplicates; its CDN is live then.
@@ -189,7 +204,7 @@ func (w *crashWorld) repository() {
 		{"init", "-q", "-b", "main", w.path("project")},
 		{"-C", w.path("project"), "remote", "add", "origin", "file://" + w.path("remote.git")},
 		{"-C", w.path("project"), "add", "."},
-		{"-C", w.path("project"), "commit", "-q", "-m", "start"},
+		{"-C", w.path("project"), "commit", "-q", "--allow-empty", "-m", "start"},
 		{"-C", w.path("project"), "push", "-q", "origin", "main"},
 	} {
 		cmd := exec.CommandContext(w.t.Context(), "git", args...)
