@@ -92,7 +92,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	o.Sleep = a.env.Sleep
 	var ended atomic.Int64
 	written := func(p fleet.Project, doc report.Document) report.Document {
-		if err := out.write(p, doc); err != nil {
+		if err := out.write(p, doc, false); err != nil {
 			a.log(slog.LevelError, p.Path+": "+err.Error())
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 		}
@@ -100,7 +100,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	}
 	started := o.Run(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
-		sends := func(doc report.Document) error { return out.sending(p, doc) }
+		sends := func(doc report.Document) error { return out.write(p, doc, true) }
 		doc := written(p, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line))
 		results[i] = report.ProjectResultOf(p.Path, doc)
 		working.reached(int(ended.Add(1)), len(results))
@@ -120,7 +120,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	doc = report.Each(shard, results)
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
 	if err := out.end(); err != nil {
-		return doc, exit.With(exit.Worst(doc.ExitCode, exit.Error), err)
+		return doc, exit.With(exit.Worst(doc.ExitCode, exit.Error), fmt.Errorf("--results: %w", err))
 	}
 	return doc, nil
 }

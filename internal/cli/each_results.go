@@ -55,10 +55,10 @@ func (r *results) begin() error {
 	if err := r.remove(r.shard); err != nil {
 		return err
 	}
-	return r.putShard()
+	return r.writeShard()
 }
 
-func (r *results) putShard() error {
+func (r *results) writeShard() error {
 	text, err := json.MarshalIndent(r.shard, "", "  ")
 	if err != nil {
 		return err
@@ -72,10 +72,7 @@ func (r *results) end() error {
 		return nil
 	}
 	r.shard.Ended = true
-	if err := r.putShard(); err != nil {
-		return fmt.Errorf("--results: %w", err)
-	}
-	return nil
+	return r.writeShard()
 }
 
 // earlier returns the earlier tries of the shard. It rejects a folder with results of another number of shards.
@@ -113,21 +110,14 @@ func (r *results) remove(t report.ShardFile) error {
 	return nil
 }
 
-// write writes the result of a project.
-func (r *results) write(p fleet.Project, doc report.Document) error {
-	return r.put(p, doc, false)
-}
-
-// sending writes what the run of a project is about to send. If the process is killed, it is what remains.
-func (r *results) sending(p fleet.Project, doc report.Document) error {
-	doc.ExitCode, doc.Errors = exit.Interrupted, append(doc.Errors, "the apply of this project has not ended")
-	doc.Result = exit.Name(doc.ExitCode)
-	return r.put(p, doc, true)
-}
-
-func (r *results) put(p fleet.Project, doc report.Document, running bool) error {
+// write writes the result of a project. If it is running, that is its plan, and remains if the process is killed.
+func (r *results) write(p fleet.Project, doc report.Document, running bool) error {
 	if r == nil {
 		return nil
+	}
+	if running {
+		doc.ExitCode, doc.Result = exit.Interrupted, exit.Name(exit.Interrupted)
+		doc.Errors = append(doc.Errors, "the apply of this project has not ended")
 	}
 	doc.Project = &report.Origin{
 		Path: p.Path, Workspace: p.Settings.Workspace.UUID, Commit: r.shard.Commit, Tool: r.shard.Tool,

@@ -30,9 +30,11 @@ type Config struct {
 	// Store is file:PATH, git:REF, git:REF@REMOTE, postgres:NAME, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX, or s3://BUCKET/PREFIX with the parameters region, path-style and
 	// endpoint. A REF is on a remote, by default origin, of the repository that has Dir. Empty means none.
 	Store string
-	// StoreFromEnv means that the user named the store, not the repository. Only then may it have an endpoint, sign
-	// with the role of the machine, or be a folder outside Dir.
-	StoreFromEnv     bool
+	// StoreFromEnv means that the user named the store, not the repository. Only then may it be a folder outside Dir.
+	StoreFromEnv bool
+	// Allowed are the stores of the user that the repository's must be, or be below; none means that any will do. Only
+	// an allowed one and one of StoreFromEnv may have an endpoint, and sign with the role of the machine.
+	Allowed          []string
 	ID               string // the one that trueup.yaml expects
 	Workspace        kind.Workspace
 	WorkspaceFromEnv bool                 // the user named the workspace too
@@ -96,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		cfg.Window = DefaultWindow
 	}
 	l := &Ledger{cfg: cfg, own: map[kind.Key]mark{}, seen: map[kind.Key]int{}}
-	if l.store = cfg.Backend; l.store != nil || cfg.Store == "" {
+	if l.store = cfg.Backend; l.store != nil || cfg.Store == "" && len(cfg.Allowed) == 0 {
 		return l, nil
 	}
 	if l.store, err = OpenStore(ctx, cfg); err != nil {
@@ -115,17 +117,20 @@ const (
 // OpenStore opens the store that cfg names, as Open does.
 func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	var blobs blob.Store
-	var err error
+	trusted, err := cfg.trusted()
+	if err != nil {
+		return nil, err
+	}
 	batchDelay := remoteDelay
 	switch scheme, where, _ := strings.Cut(cfg.Store, ":"); {
 	case scheme == "s3":
-		if blobs, err = blob.OpenBucket(ctx, cfg.Store, cfg.StoreFromEnv, cfg.Now); err != nil {
+		if blobs, err = blob.OpenBucket(ctx, cfg.Store, trusted, cfg.Now); err != nil {
 			return nil, err
 		}
 	case scheme == "gs":
-		blobs, err = blob.OpenGCS(cfg.Store, cfg.StoreFromEnv)
+		blobs, err = blob.OpenGCS(cfg.Store, trusted)
 	case scheme == "azblob":
-		blobs, err = blob.OpenAzure(cfg.Store, cfg.StoreFromEnv, cfg.Getenv, cfg.Now)
+		blobs, err = blob.OpenAzure(cfg.Store, trusted, cfg.Getenv, cfg.Now)
 	case scheme == "postgres":
 		blobs, err = blob.OpenPostgres(where)
 	case scheme == "git":
@@ -140,6 +145,24 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 		return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
 	}
 	return newLogStore(blobs, cfg.Held, batchDelay), nil
+}
+
+// trusted reports whether the user named the store, or what it is below. It returns an error for one that the user does
+// not allow.
+func (cfg Config) trusted() (bool, error) {
+	if cfg.StoreFromEnv || len(cfg.Allowed) == 0 {
+		return cfg.StoreFromEnv, nil
+	}
+	for _, name := range cfg.Allowed {
+		switch within, err := blob.Within(cfg.Store, name); {
+		case err != nil:
+			return false, fmt.Errorf("TRUEUP_LEDGERS has %.200q: %w", shownStore(name), err)
+		case within:
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("trueup.yaml names %.200s, and TRUEUP_LEDGERS allows only stores below %s, with the same parameters. Nothing was read or sent: correct ledger.store or the variable",
+		cmp.Or(shownStore(cfg.Store), "no ledger"), shownStore(strings.Join(cfg.Allowed, " or ")))
 }
 
 // openFolder opens a folder. If the repository names it, neither its path nor a link may lead outside Dir.

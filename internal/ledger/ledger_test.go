@@ -331,3 +331,33 @@ func TestAStoreOfTheRepositoryStaysInIt(t *testing.T) {
 		}
 	}
 }
+
+// TestAllowedStores: only below the stores that the user allows may a store of the repository's have an endpoint, which
+// gets the credentials, and only the user's own.
+func TestAllowedStores(t *testing.T) {
+	const endpoint = "endpoint=https://storage.example.com"
+	getenv := func(name string) string { return map[string]string{"AZURE_STORAGE_ACCOUNT": "acme"}[name] }
+	for _, c := range []struct{ store, allowed, want string }{
+		{"s3://acme/shop?" + endpoint, "", "may not choose the server"},
+		{"gs://acme/shop?" + endpoint, "", "may not choose the server"},
+		{"azblob://acme/shop?" + endpoint, "", "may not choose the server"},
+		{"s3://acme/shop?" + endpoint, "s3://acme", "TRUEUP_LEDGERS allows only stores below s3://acme,"},
+		{"s3://acme/shop?" + endpoint, "s3://acme?" + endpoint, ""},
+		{"gs://acme/shop?" + endpoint, "gs://acme/shop?" + endpoint, ""},
+		{"azblob://acme/shop?" + endpoint, "azblob://acme/?" + endpoint, ""},
+		{"s3://acme-2/shop?" + endpoint, "s3://acme?" + endpoint, "TRUEUP_LEDGERS allows only"},
+		{"file:../ledger", "file:ledger", "TRUEUP_LEDGERS allows only"},
+		{"file:../ledger", "file:..", "TRUEUP_LEDGERS allows only"},
+		{"file:/srv/ledger", "file:/srv", "TRUEUP_LEDGERS allows only"},
+		{"", "s3://acme", "trueup.yaml names no ledger, and TRUEUP_LEDGERS allows only"},
+	} {
+		cfg := Config{Store: c.store, Dir: t.TempDir(), Now: time.Now, Getenv: getenv}
+		if c.allowed != "" {
+			cfg.Allowed = []string{"postgres:x", c.allowed}
+			c.want = strings.Replace(c.want, "below ", "below postgres:x or ", 1)
+		}
+		if _, err := Open(t.Context(), cfg); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s below %q: %v, want %q", c.store, c.allowed, err, c.want)
+		}
+	}
+}

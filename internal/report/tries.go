@@ -84,22 +84,12 @@ func withItems(last, earlier *plan.Plan, shown map[kind.Key]bool) *plan.Plan {
 		return last
 	}
 	pl := *earlier
-	pl.Items, pl.Digest = nil, ""
-	if last != nil {
+	if pl.Items, pl.Digest = nil, ""; last != nil {
 		pl = *last
-		pl.Items = slices.Clone(last.Items)
-	}
-	at := map[kind.Key]int{}
-	for i, item := range pl.Items {
-		at[item.Key] = i
+		pl.Items = slices.DeleteFunc(slices.Clone(last.Items), func(it plan.Item) bool { return shown[it.Key] })
 	}
 	for _, item := range earlier.Items {
-		if !shown[item.Key] {
-			continue
-		}
-		if i, both := at[item.Key]; both {
-			pl.Items[i] = item
-		} else {
+		if shown[item.Key] {
 			pl.Items = append(pl.Items, item)
 		}
 	}
