@@ -80,18 +80,15 @@ func (r *results) earlier() (tries []report.ShardFile, err error) {
 	fsys := files.FS(r.root)
 	names, err := fs.Glob(fsys, report.ShardNames)
 	for _, name := range names {
-		var shard, shards int
-		if n, _ := fmt.Sscanf(name, "shard-%d-of-%d", &shard, &shards); n != 2 || shards != r.shard.Shards {
-			return nil, fmt.Errorf("it has %s, and this run has %d shards: name another folder, or remove this one", name, r.shard.Shards)
-		}
-		if shard != r.shard.Shard {
-			continue
-		}
 		t, err := report.ReadShard(fsys, name)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w: name another folder, or remove this one", name, err)
+		case t.Shards != r.shard.Shards:
+			return nil, fmt.Errorf("it has %s, and this run has %d shards: name another folder, or remove this one", name, r.shard.Shards)
+		case t.Shard == r.shard.Shard:
+			tries = append(tries, t)
 		}
-		tries = append(tries, t)
 	}
 	return tries, err
 }

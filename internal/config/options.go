@@ -56,9 +56,6 @@ const WorkspacePin = "TRUEUP_WORKSPACE"
 // LedgerPin is the variable that names the store of the ledger, whatever trueup.yaml says.
 const LedgerPin = "TRUEUP_LEDGER"
 
-// LedgersPin is the variable that lists the stores below which the ledgers of trueup.yaml may be.
-const LedgersPin = "TRUEUP_LEDGERS"
-
 // Variable returns the name of a variable of an area.
 func Variable(area kind.Area, part string) string {
 	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
@@ -72,7 +69,7 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 	cfg := ledger.Config{
 		Store:        cmp.Or(o.Getenv(LedgerPin), p.Ledger.Store),
 		StoreFromEnv: o.Getenv(LedgerPin) != "",
-		Allowed:      strings.FieldsFunc(o.Getenv(LedgersPin), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }),
+		Allowed:      strings.FieldsFunc(o.Getenv("TRUEUP_LEDGERS"), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }),
 		ID:           p.Ledger.ID,
 		Workspace:    p.Workspace,
 		// Another workspace is refused before the ledger is asked for anything.

@@ -124,9 +124,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	batchDelay := remoteDelay
 	switch scheme, where, _ := strings.Cut(cfg.Store, ":"); {
 	case scheme == "s3":
-		if blobs, err = blob.OpenBucket(ctx, cfg.Store, trusted, cfg.Now); err != nil {
-			return nil, err
-		}
+		blobs, err = blob.OpenBucket(ctx, cfg.Store, trusted, cfg.Now)
 	case scheme == "gs":
 		blobs, err = blob.OpenGCS(cfg.Store, trusted)
 	case scheme == "azblob":
