@@ -3,9 +3,7 @@ package blob
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -27,7 +25,7 @@ func Within(store, name string) (bool, error) {
 	if err != nil || at.path != "" && !fs.ValidPath(at.path) {
 		return false, nil
 	}
-	return at.scheme == above.scheme && at.where == above.where && maps.EqualFunc(at.query, above.query, slices.Equal) &&
+	return at.scheme == above.scheme && at.where == above.where && at.query.Encode() == above.query.Encode() &&
 		(above.path == "" || at.path == above.path || strings.HasPrefix(at.path, above.path+"/")), nil
 }
 

@@ -48,11 +48,11 @@ func (r *results) begin() error {
 	for _, t := range tries {
 		if r.shard.Command == "apply" && r.shard.SameRun(t) {
 			r.shard.Try = max(r.shard.Try, t.Try, 1) + 1
-		} else if err = r.remove(t); err != nil {
-			return err
+		} else {
+			err = errors.Join(err, r.remove(t))
 		}
 	}
-	if err := r.remove(r.shard); err != nil {
+	if err = errors.Join(err, r.remove(r.shard)); err != nil {
 		return err
 	}
 	return r.writeShard()
