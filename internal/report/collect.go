@@ -264,17 +264,12 @@ func (c *collection) complete(names []string) error {
 		there[name] = true
 	}
 	for _, p := range slices.Sorted(maps.Keys(c.triesOf)) {
-		tries := c.triesOf[p]
-		for i, t := range tries {
-			name, missing := t.result(p), "the result of the project "+p
-			known[name] = true
-			switch {
-			case there[name]:
+		for i, t := range c.triesOf[p] {
+			name := t.result(p)
+			if known[name] = true; there[name] {
 				c.results[p] = append(c.results[p], name)
-			case t.Ended:
-				wrong = append(wrong, fmt.Errorf("%s is missing, %s in shard %d: copy it into this folder", name, missing, t.Shard))
-			case i == len(tries)-1:
-				wrong = append(wrong, fmt.Errorf("%s is missing, %s in shard %d: its run did not end, so run the shard again", name, missing, t.Shard))
+			} else if fix := c.lost(p, i); fix != "" {
+				wrong = append(wrong, fmt.Errorf("%s is missing, the result of the project %s in shard %d: %s", name, p, t.Shard, fix))
 			}
 		}
 	}
@@ -284,6 +279,17 @@ func (c *collection) complete(names []string) error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// lost says what to do about the missing result of a try; nothing if it ended before it sent anything for the project.
+func (c *collection) lost(project string, try int) (fix string) {
+	switch tries := c.triesOf[project]; {
+	case tries[try].Ended:
+		return "copy it into this folder"
+	case try == len(tries)-1:
+		return "its run did not end, so run the shard again"
+	}
+	return ""
 }
 
 // ofProject returns the result of a project after all of its tries.
