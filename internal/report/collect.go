@@ -246,14 +246,8 @@ func (c *collection) complete(names []string) error {
 	if c.at == "" {
 		return errors.New("there is no shard-I-of-N.json in it: name the folder that trueup each --results wrote, or one with the folders of all shards")
 	}
-	var missing []string
-	for i := 1; i <= c.first.Shards; i++ {
-		if !slices.ContainsFunc(c.tries, func(t try) bool { return t.Shard == i }) {
-			missing = append(missing, fmt.Sprintf("%d", i))
-		}
-	}
 	var wrong []error
-	if missing != nil {
+	if missing := c.missingShards(); missing != nil {
 		wrong = append(wrong, fmt.Errorf("shard %s of %d is missing: run it, or copy its results into this folder", strings.Join(missing, ", "), c.first.Shards))
 	}
 	known, there := map[string]bool{}, map[string]bool{}
@@ -279,6 +273,15 @@ func (c *collection) complete(names []string) error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+func (c *collection) missingShards() (missing []string) {
+	for i := 1; i <= c.first.Shards; i++ {
+		if !slices.ContainsFunc(c.tries, func(t try) bool { return t.Shard == i }) {
+			missing = append(missing, fmt.Sprintf("%d", i))
+		}
+	}
+	return missing
 }
 
 // lost says what to do about the missing result of a try; nothing if it ended before it sent anything for the project.
