@@ -16,7 +16,7 @@ import (
 // 2.2), the type that the quirk typed-scalars returns (docs/platform.md 10), and, as JSON, the default that
 // the quirk defaults adds. A dash means none, @hostname the CDN's hostname, and "any" an unknown type.
 //
-//go:embed fields.txt
+//go:embed fields.tsv
 var fieldTable string
 
 // field is a field of the table, with its members or items.
