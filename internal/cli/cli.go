@@ -46,7 +46,7 @@ func (a *app) main(ctx context.Context, root *cobra.Command, args []string) (int
 	if errors.Is(ctx.Err(), context.Canceled) {
 		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
 	}
-	if _, shown := errors.AsType[*shownError](err); !shown {
+	if _, shown := errors.AsType[*shownError](err); !shown && a.member == nil { // trueup each shows those of members
 		a.log(slog.LevelError, diag.OneLine(err))
 	}
 	return exit.Of(err), err

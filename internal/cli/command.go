@@ -126,9 +126,7 @@ func oneOfFlag(f *pflag.FlagSet, name string, allowed ...string) {
 func (a *app) start(cmd *cobra.Command) error {
 	a.running = strings.TrimPrefix(cmd.CommandPath(), "trueup ")
 	var wrong []error
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		wrong = append(wrong, a.checkFlag(f), refuse(!useful(cmd, f), "--%s does nothing in %s: remove it", f.Name, cmd.CommandPath()))
-	})
+	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, a.checkUse(cmd, f)) })
 	wrong = append(wrong, refuse(len(a.global.sandboxFaults) > 0 && !a.global.sandbox, "--sandbox-fault needs --sandbox"))
 	if err := cmp.Or(errors.Join(wrong...), a.checkFormats()); err != nil {
 		return err
@@ -141,6 +139,11 @@ func (a *app) start(cmd *cobra.Command) error {
 	}
 	a.env.Stdin = &input{ctx: cmd.Context(), r: a.env.Stdin}
 	return nil
+}
+
+// checkUse refuses a flag that does nothing in the command, and a value that the flag does not allow.
+func (a *app) checkUse(cmd *cobra.Command, f *pflag.Flag) error {
+	return errors.Join(a.checkFlag(f), refuse(!useful(cmd, f), "--%s does nothing in %s: remove it", f.Name, cmd.CommandPath()))
 }
 
 // checkFlag refuses a value that the flag does not allow. It also refuses an empty value of -C and of a

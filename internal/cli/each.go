@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trueup/internal/api"
 	"trueup/internal/exit"
@@ -33,6 +34,10 @@ func newEach(a *app) *cobra.Command {
 			return report.Document{}, fmt.Errorf("%q stands before --: only flags do; -C names another folder", words[0])
 		}
 		line, err := a.memberLine(cmd, words)
+		if errors.Is(err, pflag.ErrHelp) {
+			helped, _, _ := a.root.Find(words[:1])
+			return report.Document{}, helped.Help()
+		}
 		if err = errors.Join(o.check(cmd.Flags().Changed), err); err != nil {
 			return report.Document{}, err
 		}

@@ -33,8 +33,9 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, command string) (foun
 		return found, err
 	}
 	found, err = o.selected.In(ctx, dir)
-	if err == nil {
-		err = a.checkVariables(command, len(found.Projects))
+	local := command == "validate" || command == "test" || a.global.sandbox
+	if n := len(found.Projects); err == nil && n > 1 && !local && a.env.Getenv(config.LedgerPin) != "" {
+		err = fmt.Errorf("%s is set, but it belongs to one project, and %d are selected: unset it, or --select one", config.LedgerPin, n)
 	}
 	if err == nil && command == "apply" {
 		_, err = a.contents(ctx, found) // two projects of one hostname would undo each other's changes
@@ -43,15 +44,6 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, command string) (foun
 		a.warnOfRemoved(found)
 	}
 	return found, err
-}
-
-// checkVariables rejects a variable that belongs to one project.
-func (a *app) checkVariables(command string, projects int) error {
-	if projects < 2 || command == "validate" || command == "test" || a.global.sandbox {
-		return nil
-	}
-	return refuse(a.env.Getenv(config.LedgerPin) != "",
-		"%s is set, but it belongs to one project, and %d are selected: unset it, or --select one", config.LedgerPin, projects)
 }
 
 // checkResults rejects a folder whose files a project would read as manifests.

@@ -30,10 +30,10 @@ func TestAPanicInOneProject(t *testing.T) {
 	if code != exit.Error {
 		t.Errorf("exit %d", code)
 	}
-	if n := strings.Count(errs.String(), "\n"); n != 1 || !strings.Contains(errs.String(), ": internal error: a mistake. This is a bug in trueup") {
+	if errs.Len() > 0 {
 		t.Errorf("standard error is %q", errs.String())
 	}
-	if !strings.Contains(out.String(), "plan in 3 projects: 1 error, 2 ok.") || strings.Count(out.String(), "internal error: a mistake") != 1 {
+	if !strings.Contains(out.String(), "plan in 3 projects: 1 error, 2 ok.") || strings.Count(out.String(), "internal error: a mistake. This is a bug in trueup") != 1 {
 		t.Errorf("standard output is %q", out.String())
 	}
 }

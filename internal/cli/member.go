@@ -83,7 +83,6 @@ func newMemberRoot(a *app) *cobra.Command {
 // Nobody can answer a question there.
 func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line []string) report.Document {
 	if p.Err != nil {
-		a.log(slog.LevelError, p.Path+": "+p.Err.Error())
 		return report.Document{Command: line[0], ExitCode: exit.Of(p.Err), Result: exit.Name(exit.Of(p.Err)), Errors: []string{p.Err.Error()}}
 	}
 	run := newApp(Env{
@@ -128,7 +127,7 @@ func (a *app) memberLine(own *cobra.Command, words []string) ([]string, error) {
 		return nil, suggestFlag(cmd, err)
 	}
 	var wrong []error
-	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, checkMemberFlag(f)) })
+	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, probe.checkUse(cmd, f), checkMemberFlag(f)) })
 	approved := cmd.Flags().Lookup("auto-approve")
 	wrong = append(wrong,
 		refuse(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),

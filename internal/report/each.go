@@ -27,19 +27,18 @@ type ProjectResult struct {
 	// Summary counts what the run shows, in words.
 	Summary string `json:"summary"`
 	// Errors say why the project failed.
-	Errors []string `json:"errors"`
+	Errors   []string `json:"errors"`
+	Warnings []string `json:"warnings,omitempty"` // about its manifests
 	// calm is set if nothing is to be done or was done.
 	calm bool
 }
 
 // ProjectResultOf keeps what the table of projects shows of a result.
 func ProjectResultOf(path string, doc Document) ProjectResult {
-	r := ProjectResult{Path: path, Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Errors: reasons(path, doc)}
+	r := ProjectResult{Path: path, Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode}
+	r.Errors, r.Warnings = reasons(path, doc)
 	if doc.Plan != nil || doc.Apply != nil || len(doc.Errors) == 0 {
 		r.Summary = countsOf(doc).String()
-	}
-	if n := doc.Findings.Count(diag.Warning); n > 0 && (doc.Plan != nil || doc.Apply != nil) {
-		r.Summary += " " + diag.Plural(n, "warning", "warnings") + "."
 	}
 	var parts []count
 	switch {
@@ -48,34 +47,43 @@ func ProjectResultOf(path string, doc Document) ProjectResult {
 	case doc.Plan != nil:
 		parts = planParts(doc.Plan)
 	}
-	happens := slices.ContainsFunc(parts, func(p count) bool { return p.n > 0 && !p.calm })
-	r.calm = doc.ExitCode == exit.OK && !happens && len(doc.Findings)+len(doc.Errors) == 0
+	r.calm = doc.ExitCode == exit.OK && len(doc.Findings)+len(doc.Errors) == 0
+	for _, p := range parts {
+		r.calm = r.calm && (p.calm || p.n == 0)
+	}
 	return r
 }
 
-// mostReasons limits the errors of a project: thousands of projects may have thousands of mistakes.
+// mostReasons limits the errors and the warnings of a project: thousands of projects may have thousands of mistakes.
 const mostReasons = 10
 
-// reasons returns why a project failed: the errors of its run, of its manifests, and of requests. Files start from the
-// folder of all projects.
-func reasons(project string, doc Document) []string {
-	list := append([]string{}, doc.Errors...)
+// reasons returns why a project failed, which are the errors of its run, of its manifests, and of requests, and the
+// warnings. Files start from the folder of all projects.
+func reasons(project string, doc Document) (errors, warnings []string) {
+	errors = append([]string{}, doc.Errors...)
+	said := strings.Join(errors, "\n")
 	for _, f := range doc.Findings {
-		named := slices.ContainsFunc(doc.Errors, func(text string) bool { return strings.Contains(text, f.String()) })
-		if f.Severity == diag.Error && !named {
-			f.Path = path.Join(project, f.Path)
-			list = append(list, f.String())
+		named, list := strings.Contains(said, f.String()), &errors
+		if f.Severity == diag.Warning {
+			list = &warnings
+		}
+		if f.Path = path.Join(project, f.Path); f.Severity != diag.Advice && !named {
+			*list = append(*list, f.String())
 		}
 	}
 	if doc.Apply != nil {
 		for _, o := range doc.Apply.Outcomes {
 			if o.Verdict != apply.OK && o.Status != apply.Skipped {
-				list = append(list, fmt.Sprintf("%s: %s", o.Key, cmp.Or(o.Message, o.What())))
+				errors = append(errors, fmt.Sprintf("%s: %s", o.Key, cmp.Or(o.Message, o.What())))
 			}
 		}
 	}
+	return atMost(errors), atMost(warnings)
+}
+
+func atMost(list []string) []string {
 	if more := len(list) - mostReasons; more > 1 {
-		list = append(list[:mostReasons:mostReasons], fmt.Sprintf("and %d more: --results DIR writes them", more))
+		return append(list[:mostReasons:mostReasons], fmt.Sprintf("and %d more: --results DIR writes them", more))
 	}
 	return list
 }
@@ -139,12 +147,11 @@ func failedProjects(all []ProjectResult) (list diag.List) {
 
 // text returns what the table says of the project.
 func (r ProjectResult) text() string {
-	end := ""
+	text := strings.TrimSpace(r.Summary + " " + strings.Join(append(r.Errors, r.Warnings...), "; "))
 	if r.ExitCode != exit.OK {
-		end = r.Result + ":"
+		text = strings.TrimSuffix(r.Result+": "+text, ": ")
 	}
-	texts := slices.DeleteFunc([]string{end, r.Summary, strings.Join(r.Errors, "; ")}, func(s string) bool { return s == "" })
-	return strings.TrimSuffix(strings.Join(texts, " "), ":")
+	return text
 }
 
 // textEach writes the table of projects. Those without changes are one line, unless the run is verbose.

@@ -267,7 +267,9 @@ func fileIn(project, file string) string {
 func findingsIn(project string, found diag.List) diag.List {
 	out := slices.Clone(found)
 	for i := range out {
-		out[i].Path = fileIn(project, out[i].Path)
+		if out[i].Path = fileIn(project, out[i].Path); strings.Contains(out[i].Fix, "trueup ") {
+			out[i].Fix = "in " + project + ": " + out[i].Fix
+		}
 	}
 	return out
 }

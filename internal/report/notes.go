@@ -61,7 +61,8 @@ func effects(item plan.Item, opts Options) []note {
 		notes = append(notes, note{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
 	}
 	if item.Fix != "" {
-		notes = append(notes, note{Text: safetext.F("fix: %s", message(item.Fix)), Fix: true})
+		fix := safetext.Join(safetext.Filled(safetext.F("fix"), clean(item.Project).CutLeft(maxPath)), " in ")
+		notes = append(notes, note{Text: safetext.F("%s: %s", fix, message(item.Fix)), Fix: true})
 	}
 	return notes
 }
