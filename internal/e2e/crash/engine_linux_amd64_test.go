@@ -46,19 +46,19 @@ func TestEngine(t *testing.T) {
 	for _, store := range []string{inFiles, "git:refs/trueup"} {
 		scheme, _, _ := strings.Cut(store, ":")
 		t.Run(scheme, func(t *testing.T) {
-			playEngine(t, program, func() servers.Fleet { return servers.Fleet{Store: store} })
+			playEngine(t, program, func() string { return store })
 		})
 	}
 	for _, scheme := range servers.Schemes() {
 		t.Run(scheme, func(t *testing.T) {
-			playEngine(t, program, func() servers.Fleet { return servers.ForFleet(t, scheme) })
+			playEngine(t, program, func() string { return servers.Store(t, scheme) })
 		})
 	}
 }
 
 // playEngine has fleets applied in rounds, with other purges in each. A fleet lives some rounds only: trueup sends no
 // purge if the platform's clock, which the rounds advance, is a day from the machine's.
-func playEngine(t *testing.T, program string, store func() servers.Fleet) {
+func playEngine(t *testing.T, program string, store func() string) {
 	start, first := time.Now(), attackNumber(engineSeedEnv, 1)
 	tally := map[string]int{}
 	for left, seed := attackNumber(engineEnv, 1), uint64(first); left > 0 && !t.Failed(); left -= engineLife {

@@ -39,7 +39,8 @@ type engineWorld struct {
 	pods map[string]*pod
 }
 
-func newEngineWorld(t *testing.T, program string, at servers.Fleet, shards int) *engineWorld {
+// newEngineWorld makes a fleet with a ledger below the store for each project.
+func newEngineWorld(t *testing.T, program, store string, shards int) *engineWorld {
 	t.Helper()
 	e := &engineWorld{projects: make([][]string, shards), pods: map[string]*pod{}}
 	var workspaces []sandbox.Workspace
@@ -54,12 +55,13 @@ func newEngineWorld(t *testing.T, program string, at servers.Fleet, shards int) 
 	}
 	e.crashWorld = newPlatform(t, program, workspaces)
 	e.server.OnRequest(e.requested)
-	e.env = append(e.env, at.Env...)
-	if strings.HasPrefix(at.Store, "git:") {
+	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
+	case "file": // which trueup refuses in CI, where the disk is lost
+	case "git":
 		e.repository()
-	}
-	if at.Store != inFiles { // which trueup refuses in CI, where the disk is lost
 		e.env = append(e.env, "CI=true")
+	default:
+		e.env = append(append(e.env, "CI=true", "TRUEUP_LEDGERS="+store), servers.Environ()...)
 	}
 	var making sync.WaitGroup
 	for _, projects := range e.projects {
@@ -69,7 +71,7 @@ func newEngineWorld(t *testing.T, program string, at servers.Fleet, shards int) 
 					t.Error(err)
 				}
 				text := strings.NewReplacer("acme", name, sandbox.WorkspaceUUID, workspaceOf(name)).Replace(harness.ProjectText)
-				e.projectIn("project/"+name, at.In(name), text+"purge: {wait: 0s}\n")
+				e.projectIn("project/"+name, servers.Below(store, name), text+"purge: {wait: 0s}\n")
 			}
 		})
 	}

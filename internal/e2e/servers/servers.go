@@ -39,7 +39,7 @@ func Store(t testing.TB, scheme string) string {
 	return Below(store, uuid.NewString())
 }
 
-// Below returns a store within another.
+// Below returns a store within another, with the same parameters.
 func Below(store, folder string) string {
 	address, query, found := strings.Cut(store, "?")
 	if address += "/" + folder; found {
