@@ -233,7 +233,7 @@ func TestParsersRejectTheSame(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if data, ok := fileOf("", data).clean(data); ok && decode(data, func(*yaml.Node) {}) != nil {
+		if data, ok := fileOf("", data).clean(data); ok && decode(data, nil, func(*yaml.Node) {}) != nil {
 			rejected++
 			if whereRejected(data) == nil {
 				unexplained++

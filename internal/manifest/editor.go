@@ -27,6 +27,7 @@ type edit struct {
 // newEditor parses a file. Its findings say if that failed.
 func newEditor(path string, data []byte) *editor {
 	e := &editor{file: fileOf(path, data)}
+	e.file.comments = true
 	e.docs = e.file.read()
 	e.bom = data[:len(data)-len(e.file.lines.data)]
 	return e

@@ -145,7 +145,7 @@ func values(data []byte) []string {
 
 // commentsOf are the lines of the comments that the parser gives to nodes.
 func commentsOf(data []byte) []string {
-	f := &file{lines: lines{data: data}, maxValues: 1 << 20}
+	f := &file{lines: lines{data: data}, maxValues: 1 << 20, comments: true}
 	var all []string
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {

@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/plainyaml"
 )
 
 // loader is the state that all workers of one Load share.
@@ -38,6 +39,7 @@ type worker struct {
 	result  // of the current file
 	file    *file
 	convert converter
+	pool    plainyaml.Pool
 	buffer  bytes.Buffer
 }
 
@@ -116,7 +118,7 @@ func (w *worker) readFile(t Text) {
 		return
 	}
 	w.total.Add(int64(len(data)))
-	f := &file{path: t.Path, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: limits.Values}
+	f := &file{path: t.Path, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: limits.Values, pool: &w.pool}
 	w.file = f
 	if int64(len(data)) > limits.File {
 		f.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
@@ -221,6 +223,6 @@ func FirstAlias(text []byte) int {
 			visit(below)
 		}
 	}
-	_ = decode(text, visit) // the caller's parser reports a syntax error
+	_ = decode(asYAML(text), nil, visit) // the caller's parser reports a syntax error
 	return line
 }

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/diag"
+	"trueup/internal/plainyaml"
 )
 
 // The names of the loader's own rules.
@@ -54,7 +55,9 @@ type file struct {
 	ofDocument, ofFile dropped
 	// maxFindings raises the limits of findings, if it is higher.
 	maxFindings int
-	maxValues   int // of a document
+	maxValues   int  // of a document
+	comments    bool // the nodes of documents have their comments
+	pool        *plainyaml.Pool
 	// marks are the offsets of possible trueup: comments that no document has taken yet.
 	marks [][]int
 }
@@ -132,7 +135,12 @@ func cut(s string, most int) string {
 func (f *file) documents(each func(*yaml.Node)) {
 	data, ok := f.clean(f.lines.data)
 	for n := 0; ok && n < maxBroken; n++ {
-		err := decode(data, each)
+		var err error
+		if f.comments {
+			err = decodeFully(asYAML(data), each)
+		} else {
+			err = decode(asYAML(data), f.pool, each)
+		}
 		if err == nil {
 			return
 		}
@@ -141,9 +149,26 @@ func (f *file) documents(each func(*yaml.Node)) {
 	}
 }
 
-// decode calls each with the documents of a text, up to the first error.
-func decode(text []byte, each func(*yaml.Node)) error {
-	dec := yaml.NewDecoder(bytes.NewReader(asYAML(text)))
+// decode calls each with the documents of a text, up to the first error. Some have no comments. With a
+// pool, some nodes are reused when each returns.
+func decode(text []byte, pool *plainyaml.Pool, each func(*yaml.Node)) error {
+	offset, line := plainyaml.Documents(text, pool, each)
+	if offset == len(text) {
+		return nil
+	}
+	err := decodeFully(text[offset:], func(doc *yaml.Node) {
+		moveDown(doc, line-1)
+		each(doc)
+	})
+	if err != nil && offset > 0 {
+		err = decodeFully(text, func(*yaml.Node) {}) // its lines are those of the whole text
+	}
+	return err
+}
+
+// decodeFully is decode with comments, which takes several times as long.
+func decodeFully(text []byte, each func(*yaml.Node)) error {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var doc yaml.Node
 		switch err := safely(func() error { return dec.Decode(&doc) }); {
@@ -153,6 +178,14 @@ func decode(text []byte, each func(*yaml.Node)) error {
 			return err
 		}
 		each(&doc)
+	}
+}
+
+// moveDown adds lines to the places of a node and of all nodes below.
+func moveDown(n *yaml.Node, lines int) {
+	n.Line += lines
+	for _, below := range n.Content {
+		moveDown(below, lines)
 	}
 }
 

@@ -1,0 +1,158 @@
+package plainyaml
+
+import (
+	"bytes"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// flow reads a value on one line, in brackets or not, that may itself be in brackets.
+func (p *parser) flow(depth int, inFlow bool) *yaml.Node {
+	switch {
+	case p.pos == p.end || depth == maxDepth:
+		return nil
+	case p.text[p.pos] == '[':
+		return p.members(p.node(yaml.SequenceNode, "!!seq", p.pos), ']', depth)
+	case p.text[p.pos] == '{':
+		return p.members(p.node(yaml.MappingNode, "!!map", p.pos), '}', depth)
+	}
+	return p.scalar(inFlow)
+}
+
+// members reads the values or members of n, up to the bracket that ends them.
+func (p *parser) members(n *yaml.Node, bracket byte, depth int) *yaml.Node {
+	n.Style = yaml.FlowStyle
+	mark := len(p.open)
+	for {
+		p.pos++
+		p.blanks()
+		if p.pos < p.end && p.text[p.pos] == bracket && len(p.open) == mark {
+			break
+		}
+		if n.Kind == yaml.MappingNode && !p.flowKey(depth) {
+			return nil
+		}
+		value := p.flow(depth+1, true)
+		if value == nil {
+			return nil
+		}
+		p.open = append(p.open, value)
+		p.blanks()
+		if p.pos < p.end && p.text[p.pos] == bracket {
+			break
+		}
+		if p.pos == p.end || p.text[p.pos] != ',' {
+			return nil
+		}
+	}
+	p.pos++
+	return p.close(n, mark)
+}
+
+// flowKey reads a key in braces, its colon, and the spaces after it. Only a key in quotes
+// needs no space.
+func (p *parser) flowKey(depth int) bool {
+	key := p.flow(depth+1, true)
+	if key == nil || key.Kind != yaml.ScalarNode || p.pos == p.end || p.text[p.pos] != ':' || key.Style == 0 && !p.isBlank(p.pos+1) {
+		return false
+	}
+	p.open = append(p.open, key)
+	p.pos++
+	p.blanks()
+	return true
+}
+
+// scalar reads a scalar on one line, in brackets or not. pos is then at what follows.
+func (p *parser) scalar(inFlow bool) *yaml.Node {
+	if c := p.text[p.pos]; c == '"' || c == '\'' {
+		return p.quoted(c)
+	}
+	from := p.pos
+	if !p.startsPlain(inFlow) || !p.toEnd(inFlow) {
+		return nil
+	}
+	text := bytes.TrimRight(p.text[from:p.pos], " ")
+	if len(text) < p.pos-from && p.pos < p.end && p.text[p.pos] == ':' || p.pos-from > maxKey {
+		return nil
+	}
+	p.pos = from + len(text)
+	n := p.node(yaml.ScalarNode, "", from)
+	n.Value = string(text)
+	n.Tag = n.ShortTag()
+	return n
+}
+
+// startsPlain reports whether the character at pos starts a plain scalar. A hyphen may,
+// where something follows it.
+func (p *parser) startsPlain(inFlow bool) bool {
+	c := p.text[p.pos]
+	if c == '-' && p.pos+1 < p.end {
+		next := p.text[p.pos+1]
+		return next != ' ' && next != '\t' && (!inFlow || strings.IndexByte(",[]{}:?", next) < 0)
+	}
+	return strings.IndexByte("-?:,[]{}#&*!|>'\"%@`\t ", c) < 0
+}
+
+// toEnd goes to the end of a plain scalar, and reports whether that is certain.
+func (p *parser) toEnd(inFlow bool) bool {
+	for ; p.pos < p.end; p.pos++ {
+		switch c := p.text[p.pos]; c {
+		case '\t':
+			return false
+		case '#':
+			if p.text[p.pos-1] == ' ' {
+				return !inFlow
+			}
+		case ':':
+			if p.isBlank(p.pos + 1) {
+				return true
+			}
+			if inFlow && strings.IndexByte(",[]{}?", p.text[p.pos+1]) >= 0 {
+				return false
+			}
+		case ',', ']', '}':
+			if inFlow {
+				return true
+			}
+		case '[', '{', '?':
+			if inFlow {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// quoted reads a scalar in quotes, with the escapes that people write.
+func (p *parser) quoted(quote byte) *yaml.Node {
+	const escaped, is = `"\nt`, "\"\\\n\t"
+	from := p.pos
+	p.unquoted = p.unquoted[:0]
+	for p.pos++; p.pos < p.end; p.pos++ {
+		c := p.text[p.pos]
+		switch {
+		case c == '\\' && quote == '"':
+			p.pos++
+			i := strings.IndexByte(escaped, p.text[min(p.pos, p.end-1)])
+			if i < 0 {
+				return nil
+			}
+			c = is[i]
+		case c == quote && quote == '\'' && p.pos+1 < p.end && p.text[p.pos+1] == quote:
+			p.pos++
+		case c == quote:
+			if p.pos++; p.pos-from > maxKey {
+				return nil
+			}
+			n := p.node(yaml.ScalarNode, "!!str", from)
+			n.Value, n.Style = string(p.unquoted), yaml.SingleQuotedStyle
+			if quote == '"' {
+				n.Style = yaml.DoubleQuotedStyle
+			}
+			return n
+		}
+		p.unquoted = append(p.unquoted, c)
+	}
+	return nil
+}
