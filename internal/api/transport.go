@@ -34,7 +34,7 @@ func newTransport(cfg Config, http2 bool) *http.Transport {
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
 		TLSHandshakeTimeout:    connectTimeout,
 		IdleConnTimeout:        60 * time.Second,
-		MaxIdleConnsPerHost:    cfg.Parallelism,
+		MaxIdleConnsPerHost:    8 * cfg.Parallelism, // as many as single objects are read at once
 		MaxResponseHeaderBytes: cfg.MaxHeader,
 		ForceAttemptHTTP2:      http2,
 		// Pings detect a dead connection while the platform takes its time to answer.

@@ -45,7 +45,9 @@ func newState(objects int) State {
 
 // Options of Fetch.
 type Options struct {
-	Parallelism int // the number of requests in parallel; default 4
+	// Parallelism is the number of lists that are read at once, by default 4. Single objects are small:
+	// eight times as many are.
+	Parallelism int
 	// Names are the server's names of objects, if they differ from git (docs/platform.md 1: {snapshot_name}).
 	Names    map[kind.Key]string
 	Also     []*kind.Kind   // kinds to list even without manifests
@@ -81,7 +83,7 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 		}
 	}
 	slices.SortFunc(f.open, compareKeys)
-	err = parallel(ctx, workers, len(f.open), func(ctx context.Context, i int) error { return f.get(ctx, f.open[i]) })
+	err = parallel(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.get(ctx, f.open[i]) })
 	if err != nil {
 		return State{}, err
 	}
