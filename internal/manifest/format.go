@@ -38,35 +38,59 @@ func left(line int, reason string) error { return &LeftError{Line: line, Reason:
 // Format edits the text, so comments, quotes, anchors, brackets, byte order mark and line breaks stay. It
 // compares the values and comments of the result with the file. An error is always a *LeftError: leave
 // the file as it is.
-func Format(data []byte) ([]byte, error) { return format("", data) }
+func Format(data []byte) ([]byte, error) { return newFormatting("", data).format() }
 
-// format formats a file. The path is that of findings.
-func format(path string, data []byte) ([]byte, error) {
-	text := newSource(data)
-	docs, err := text.documents(path)
-	if err != nil {
+// formatting is a file to format.
+type formatting struct {
+	source
+	docs     []*yaml.Node
+	findings diag.List
+}
+
+// newFormatting parses a file. The path is that of its findings.
+func newFormatting(path string, data []byte) *formatting {
+	f := fileOf(path, data)
+	return &formatting{newSource(data), f.read(), f.findings}
+}
+
+func (f *formatting) format() ([]byte, error) {
+	if err := f.check(); err != nil {
 		return nil, err
 	}
+	var err error
 	for _, ordered := range []bool{true, false} {
 		var laid []byte
-		if laid, err = checkedLayout(text.body, docs, ordered); err == nil {
-			return slices.Concat(text.mark, text.broken(laid)), nil
+		if laid, err = checkedLayout(f.body, f.docs, ordered); err == nil {
+			return slices.Concat(f.mark, f.broken(laid)), nil
 		}
 	}
 	return nil, err
 }
 
+// check rejects a file that can't be read, or whose line breaks differ.
+func (f *formatting) check() error {
+	for _, x := range f.findings {
+		if x.Severity == diag.Error {
+			return &LeftError{x.Line, x.Message, f.findings}
+		}
+	}
+	if at := bytes.IndexAny(f.body, "\r\u0085\u2028\u2029"); at >= 0 {
+		return left(bytes.Count(f.body[:at], []byte("\n"))+1, "its lines have different line ends")
+	}
+	return nil
+}
+
 // source is the text of a file. body has neither the byte order mark nor carriage returns.
 type source struct {
-	data, mark, body []byte
-	crlf             bool // the first line ends in CR LF
+	mark, body []byte
+	crlf       bool // the first line ends in CR LF
 }
 
 func newSource(data []byte) source {
 	body := bytes.TrimPrefix(data, []byte("\uFEFF"))
 	first, _, _ := bytes.Cut(body, []byte("\n"))
 	return source{
-		data: data, mark: data[:len(data)-len(body)], crlf: len(first) < len(body) && bytes.HasSuffix(first, []byte("\r")),
+		mark: data[:len(data)-len(body)], crlf: len(first) < len(body) && bytes.HasSuffix(first, []byte("\r")),
 		body: bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")),
 	}
 }
@@ -77,21 +101,6 @@ func (s source) broken(text []byte) []byte {
 		return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 	}
 	return text
-}
-
-// documents parses the file. It rejects one whose line breaks differ.
-func (s source) documents(path string) ([]*yaml.Node, error) {
-	f := fileOf(path, s.data)
-	docs := f.read()
-	for _, x := range f.findings {
-		if x.Severity == diag.Error {
-			return nil, &LeftError{x.Line, x.Message, f.findings}
-		}
-	}
-	if at := bytes.IndexAny(s.body, "\r\u0085\u2028\u2029"); at >= 0 {
-		return nil, left(bytes.Count(s.body[:at], []byte("\n"))+1, "its lines have different line ends")
-	}
-	return docs, nil
 }
 
 func isJSON(text []byte) bool {
@@ -106,19 +115,20 @@ var errDiffers = left(0, "the result would have another meaning")
 // order, the same values and styles, and trueup: comments at the same fields, and that its layout is final.
 func checkedLayout(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error) {
 	laid, err := lay(text, docs, ordered)
-	if err != nil {
-		return nil, err
+	if err != nil || bytes.Equal(laid, text) {
+		return laid, err
 	}
-	after, err := newSource(laid).documents("")
+	again := newFormatting("", laid)
+	after := again.docs
 	sameNode := func(was, is *yaml.Node) bool { return same(was, is, nil) }
 	switch {
-	case err != nil, !slices.EqualFunc(docs, after, sameNode),
+	case again.check() != nil, !slices.EqualFunc(docs, after, sameNode),
 		!isJSON(text) && !slices.Equal(significantLines(text), significantLines(laid)):
 		return nil, errDiffers
 	case !slices.Equal(marked(text, docs), marked(laid, after)):
 		return nil, left(0, "a trueup:ignore comment would move to another field")
 	}
-	if again, err := lay(laid, after, ordered); err != nil || !bytes.Equal(again, laid) {
+	if final, err := lay(laid, after, ordered); err != nil || !bytes.Equal(final, laid) {
 		return nil, left(0, "formatting it twice would give different results")
 	}
 	return laid, nil

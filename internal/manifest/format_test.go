@@ -181,7 +181,7 @@ func TestFormatOfTheCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := Format(data)
-			if _, unsound := newSource(data).documents(""); (unsound == nil) != (err == nil) {
+			if unsound := newFormatting("", data).check(); (unsound == nil) != (err == nil) {
 				t.Errorf("%s: %v", f.Name(), err)
 			} else if err == nil {
 				checkFormatted(t, data, got)
@@ -203,7 +203,7 @@ func TestFormatOfTheYAMLSuite(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := newSource(data).documents(""); err != nil {
+		if newFormatting("", data).check() != nil {
 			return nil
 		}
 		got, err := Format(data)

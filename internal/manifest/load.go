@@ -80,12 +80,8 @@ func (o Options) judge(findings diag.List) diag.List {
 }
 
 func (l *loader) readAll(ctx context.Context) {
-	workers := l.options.Parallelism
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	var group sync.WaitGroup
-	for range min(workers, len(l.texts)) {
+	for range min(l.options.workers(), len(l.texts)) {
 		group.Go(func() {
 			w := &worker{loader: l}
 			for ctx.Err() == nil {
@@ -102,6 +98,14 @@ func (l *loader) readAll(ctx context.Context) {
 		})
 	}
 	group.Wait()
+}
+
+// workers is how many files are read at once.
+func (o Options) workers() int {
+	if o.Parallelism > 0 {
+		return o.Parallelism
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // readFile sets the result of one file. A panic becomes its error.

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"trueup/internal/diag"
 )
@@ -12,12 +15,14 @@ import (
 // Tidied is a file as fmt writes it.
 type Tidied struct {
 	Text
-	// To is the new content, and Objects counts its manifests.
-	To      []byte
-	Objects int
+	// To is the new content.
+	To []byte
 	// Fixed are the resolved findings. Left says why the layout stays as it is, if it does.
 	Fixed diag.List
 	Left  *LeftError
+	// Objects counts its manifests, also those with a misspelt kind. unread says why it can't be read.
+	Objects int
+	unread  diag.List
 }
 
 // Changes reports whether the new content differs.
@@ -26,26 +31,27 @@ func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // Tidy formats files with manifests; with fix, it first resolves findings whose fix is certain. It returns
 // findings about files that it can't format or, with fix, all findings about the new content.
 func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tidied, findings diag.List, err error) {
-	for _, t := range texts {
-		objects, sound := countManifests(t.Data)
-		if objects > 0 || !sound || t.FS == nil {
-			list = append(list, Tidied{Text: t, To: t.Data, Objects: objects})
+	all := make([]Tidied, len(texts))
+	opts.eachFile(len(texts), func(i int) { all[i] = tidied(texts[i], fix) })
+	for _, t := range all {
+		if t.Objects > 0 || t.unread != nil || t.FS == nil {
+			list = append(list, t)
 		}
 	}
-	progress := opts.Progress
 	opts.Progress = nil
 	if fix {
 		if err := fixAll(ctx, list, opts); err != nil {
 			return nil, nil, err
 		}
+		opts.eachFile(len(list), func(i int) { list[i].format(newFormatting(list[i].Path, list[i].To)) })
 	}
-	for i := range list {
-		if progress != nil {
-			progress(i, len(list))
-		}
-		findings = append(findings, list[i].format()...)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, fmt.Errorf("format manifests: %w", err)
 	}
 	if !fix {
+		for _, t := range list {
+			findings = append(findings, t.unread...)
+		}
 		return list, findings, nil
 	}
 	set, findings, err := Load(ctx, newContent(list), opts)
@@ -55,18 +61,47 @@ func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tid
 	return list, slices.Concat(findings, Check(set, opts)), nil
 }
 
-// format formats the file, or returns why it can't be read.
-func (t *Tidied) format() diag.List {
-	text, err := format(t.Path, t.To)
-	left, refused := errors.AsType[*LeftError](err)
-	if !refused {
-		t.To = text
-		return nil
+// tidied reads a file and, unless it is to be repaired first, formats it.
+func tidied(text Text, fix bool) Tidied {
+	t, f := Tidied{Text: text, To: text.Data}, newFormatting(text.Path, text.Data)
+	for _, doc := range f.docs {
+		if nearKind(peekText(peek(rootOf(doc), "kind"))) != nil {
+			t.Objects++
+		}
 	}
-	if len(left.Findings) == 0 {
+	if f.findings.HasErrors() {
+		t.unread = f.findings
+	} else if !fix {
+		t.format(f)
+	}
+	return t
+}
+
+// format sets the new content, or why the layout stays.
+func (t *Tidied) format(f *formatting) {
+	text, err := f.format()
+	if left, refused := errors.AsType[*LeftError](err); !refused {
+		t.To = text
+	} else if len(left.Findings) == 0 {
 		t.Left = left
 	}
-	return left.Findings
+}
+
+// eachFile calls do for 0 to n-1, in as many goroutines as the options say.
+func (o Options) eachFile(n int, do func(i int)) {
+	var group sync.WaitGroup
+	var next, done atomic.Int64
+	for range min(o.workers(), n) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+				if reached := done.Add(1); o.Progress != nil {
+					o.Progress(int(reached), n)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 func newContent(list []Tidied) []Source {
@@ -95,16 +130,4 @@ func fixAll(ctx context.Context, list []Tidied, opts Options) error {
 		}
 	}
 	return nil
-}
-
-// countManifests counts the manifests of a file, also those with a misspelt kind, and reports whether it
-// could parse all of the file.
-func countManifests(data []byte) (n int, sound bool) {
-	f := fileOf("", data)
-	for _, doc := range f.read() {
-		if nearKind(peekText(peek(rootOf(doc), "kind"))) != nil {
-			n++
-		}
-	}
-	return n, !f.findings.HasErrors()
 }
