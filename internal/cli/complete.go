@@ -29,18 +29,31 @@ func (a *app) completeTargets(cmd *cobra.Command, args []string, toComplete stri
 	return keysOf(a.known(cmd.Context(), args), toComplete), noFiles
 }
 
-// known returns the objects of manifests, or none if they can't be read soon.
+// known returns the objects of manifests by name, or none if they can't be read soon.
 func (a *app) known(ctx context.Context, args []string) *manifest.Set {
+	return a.soon(ctx, args, manifest.Names)
+}
+
+// knownWhole is known, with all of each object.
+func (a *app) knownWhole(ctx context.Context) *manifest.Set {
+	return a.soon(ctx, nil, func(ctx context.Context, sources []manifest.Source, opts manifest.Options) *manifest.Set {
+		set, _, err := manifest.Load(ctx, sources, opts)
+		if err != nil {
+			return &manifest.Set{}
+		}
+		return set
+	})
+}
+
+// soon calls read with the manifests that the PATHs of the command line name, within limits.
+func (a *app) soon(ctx context.Context, args []string, read func(context.Context, []manifest.Source, manifest.Options) *manifest.Set) *manifest.Set {
 	paths := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	ctx, cancel := context.WithTimeout(cmp.Or(ctx, context.Background()), completeWithin)
 	defer cancel()
-	limits := manifest.Limits{Files: 10_000, Objects: 10_000, Total: 64 << 20}
 	if p, err := a.findProject(); err == nil {
 		if sources, err := a.sources(p, paths); err == nil {
-			set, _, err := manifest.Load(ctx, sources, manifest.Options{Parallelism: a.global.parallelism, Limits: limits})
-			if err == nil {
-				return set
-			}
+			limits := manifest.Limits{Files: 20_000, Objects: 20_000, Total: 128 << 20}
+			return read(ctx, sources, manifest.Options{Parallelism: a.global.parallelism, Limits: limits})
 		}
 	}
 	return &manifest.Set{}

@@ -103,7 +103,7 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete strin
 		out = keysOf(a.known(cmd.Context(), nil), toComplete)
 	}
 	if at >= 0 {
-		t, err := explain.Parse(toComplete[:at], func() (*manifest.Set, error) { return a.known(cmd.Context(), nil), nil })
+		t, err := explain.Parse(toComplete[:at], func() (*manifest.Set, error) { return a.knownWhole(cmd.Context()), nil })
 		if err != nil {
 			return nil, noFiles
 		}
