@@ -51,6 +51,9 @@ func (w *writer) indent(from int) int     { return from + []int{0, 0, 2, 2, 1, 4
 
 func (w *writer) line(indent int, text string) {
 	w.text.WriteString(strings.Repeat(" ", indent) + text)
+	if w.chance(60) {
+		w.text.WriteString("\t")
+	}
 	if w.chance(6) {
 		w.text.WriteString(w.one(" ", "  ") + w.one("", "#", "# c", "# é: \"x", "#- a"))
 	}
@@ -134,14 +137,22 @@ func (w *writer) value(depth int) string {
 	case depth > 2:
 		return w.one("[]", "{}", "[ ]", "{ }")
 	case n == 7:
-		return "[" + w.pad() + strings.Join(w.values(depth), ","+w.pad()) + w.pad() + w.one("", "", "", ",") + "]"
+		return "[" + w.pad() + strings.Join(w.values(depth), ","+w.pad()) + w.pad() + w.end() + "]"
 	default:
 		var all []string
 		for _, v := range w.values(depth) {
 			all = append(all, w.key()+":"+w.one(" ", " ", " ", "", "  ")+v)
 		}
-		return "{" + w.pad() + strings.Join(all, w.one("", "", "", " ")+","+w.pad()) + w.pad() + "}"
+		return "{" + w.pad() + strings.Join(all, w.one("", "", "", " ")+","+w.pad()) + w.pad() + w.end() + "}"
 	}
+}
+
+// end is what may stand before a bracket that closes.
+func (w *writer) end() string {
+	if w.chance(20) {
+		return w.one(":", "\t", "?", " -", ": x")
+	}
+	return w.one("", "", "", ",", ", ")
 }
 
 func (w *writer) pad() string { return w.one("", "", " ", "  ") }

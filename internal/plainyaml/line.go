@@ -27,7 +27,7 @@ func (p *parser) members(n *yaml.Node, bracket byte, depth int) *yaml.Node {
 	for {
 		p.pos++
 		p.blanks()
-		if p.pos < p.end && p.text[p.pos] == bracket && len(p.open) == mark {
+		if p.pos < p.end && p.text[p.pos] == bracket {
 			break
 		}
 		if n.Kind == yaml.MappingNode && !p.flowKey(depth) {
@@ -54,7 +54,7 @@ func (p *parser) members(n *yaml.Node, bracket byte, depth int) *yaml.Node {
 // needs no space.
 func (p *parser) flowKey(depth int) bool {
 	key := p.flow(depth+1, true)
-	if key == nil || key.Kind != yaml.ScalarNode || p.pos == p.end || p.text[p.pos] != ':' || key.Style == 0 && !p.isBlank(p.pos+1) {
+	if key == nil || key.Kind != yaml.ScalarNode || p.pos == p.end || p.text[p.pos] != ':' {
 		return false
 	}
 	p.open = append(p.open, key)
@@ -107,9 +107,6 @@ func (p *parser) toEnd(inFlow bool) bool {
 		case ':':
 			if p.isBlank(p.pos + 1) {
 				return true
-			}
-			if inFlow && strings.IndexByte(",[]{}?", p.text[p.pos+1]) >= 0 {
-				return false
 			}
 		case ',', ']', '}':
 			if inFlow {

@@ -28,14 +28,13 @@ func Documents(text []byte, pool *Pool, each func(*yaml.Node)) (offset, line int
 	for !p.ended || p.marker {
 		from, at := p.begin, p.line
 		doc := p.document()
-		switch {
-		case doc == nil:
+		if doc == nil {
 			return offset, line
-		case held != nil:
-			each(held)
-			offset, line = from, at
 		}
-		held = doc
+		if held != nil {
+			each(held)
+		}
+		held, offset, line = doc, from, at
 	}
 	if held != nil {
 		each(held)
@@ -131,9 +130,8 @@ func (p *parser) indent() int { return p.pos - p.begin }
 // rest goes from the end of a value, or from what has its value below, to the next line.
 // It reports whether nothing or a comment is between.
 func (p *parser) rest() bool {
-	from := p.pos
 	p.blanks()
-	return (p.pos == p.end || p.text[p.pos] == '#' && p.pos > from) && p.next()
+	return (p.pos == p.end || p.text[p.pos] == '#') && p.next()
 }
 
 // node makes a node at an offset of the line, which is not before that of the last one.
