@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"strings"
 	"sync/atomic"
@@ -40,53 +41,70 @@ func Names(ctx context.Context, sources []Source, opts Options) *Set {
 
 // outline finds the objects of a text by its lines. It parses a text in which they are not on lines of
 // their own.
-func outline(data []byte, path string) (objects []*Object) {
-	o := outlined{}
-	end := func() {
-		if k, ok := kind.ForEnvelope(o["apiVersion"], o["kind"]); ok && o["metadata.name"] != "" {
-			objects = append(objects, &Object{Kind: k, Name: o["metadata.name"], Host: o["spec."+k.HostField], Path: path})
-		}
-		clear(o)
-	}
-	section, indent := "", 0
+func outline(data []byte, path string) []*Object {
+	o := &outliner{path: path, values: map[string]string{}}
 	for line := range bytes.Lines(data) {
-		width := len(line) - len(bytes.TrimLeft(line, " "))
-		switch c := line[min(width, len(line)-1)]; {
-		case c == '\n' || c == '\r' || c == '#':
-		case width == 0 && bytes.HasPrefix(line, []byte("---")):
-			end()
-			section = ""
-		case width == 0 && (c|0x20 < 'a' || c|0x20 > 'z'):
+		if !o.line(line) {
 			return parsed(data, path)
-		case width == 0:
-			if section, indent = o.take("", line), 0; o["metadata"] != "" || o["spec"] != "" {
-				return parsed(data, path)
-			}
-		case section == "metadata" || section == "spec":
-			if indent == 0 {
-				indent = width
-			}
-			if width == indent && (c == 'n' || c == 'h') {
-				o.take(section+".", line[width:])
-			}
 		}
 	}
-	end()
-	return objects
+	o.end()
+	return o.objects
 }
 
-// outlined has the values of a document by path.
-type outlined map[string]string
+// outliner has the values of a document by path, and the section that its lines are in, whose fields have
+// an indentation.
+type outliner struct {
+	path    string
+	objects []*Object
+	values  map[string]string
+	section string
+	indent  int
+}
+
+// line reads a line. It reports whether lines are enough to tell what the document has.
+func (o *outliner) line(line []byte) bool {
+	text := bytes.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	switch {
+	case len(text) == 0 || strings.IndexByte("\r\n#", text[0]) >= 0:
+	case indent > 0:
+		o.below(text, indent)
+	case bytes.HasPrefix(line, []byte("---")):
+		o.end()
+	default:
+		o.section, o.indent = o.take("", line), 0
+		return 'a' <= line[0] && line[0] <= 'z' && o.values["metadata"] == "" && o.values["spec"] == ""
+	}
+	return true
+}
+
+// below reads a line of a section.
+func (o *outliner) below(text []byte, indent int) {
+	o.indent = cmp.Or(o.indent, indent)
+	if indent == o.indent && (o.section == "metadata" || o.section == "spec") && strings.IndexByte("nh", text[0]) >= 0 {
+		o.take(o.section+".", text)
+	}
+}
 
 // take notes the value of a line, and returns the name of its field.
-func (o outlined) take(of string, line []byte) string {
+func (o *outliner) take(of string, line []byte) string {
 	name, value, _ := strings.Cut(string(line), ":")
 	value, _, _ = strings.Cut(value, " #")
-	value = strings.Trim(value, " \r\n\"'")
-	if value != "" {
-		o[of+name] = value
+	if value = strings.Trim(value, " \r\n\"'"); value != "" {
+		o.values[of+name] = value
 	}
 	return name
+}
+
+// end ends a document.
+func (o *outliner) end() {
+	k, ok := kind.ForEnvelope(o.values["apiVersion"], o.values["kind"])
+	if name := o.values["metadata.name"]; ok && name != "" {
+		o.objects = append(o.objects, &Object{Kind: k, Name: name, Host: o.values["spec."+k.HostField], Path: o.path})
+	}
+	clear(o.values)
+	o.section, o.indent = "", 0
 }
 
 // parsed finds the objects of a text by its nodes.

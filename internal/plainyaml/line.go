@@ -97,25 +97,15 @@ func (p *parser) startsPlain(inFlow bool) bool {
 // toEnd goes to the end of a plain scalar, and reports whether that is certain.
 func (p *parser) toEnd(inFlow bool) bool {
 	for ; p.pos < p.end; p.pos++ {
-		switch c := p.text[p.pos]; c {
-		case '\t':
+		switch c := p.text[p.pos]; {
+		case c == '\t':
 			return false
-		case '#':
-			if p.text[p.pos-1] == ' ' {
-				return !inFlow
-			}
-		case ':':
-			if p.isBlank(p.pos + 1) {
-				return true
-			}
-		case ',', ']', '}':
-			if inFlow {
-				return true
-			}
-		case '[', '{', '?':
-			if inFlow {
-				return false
-			}
+		case c == '#' && p.text[p.pos-1] == ' ':
+			return !inFlow
+		case c == ':' && p.isBlank(p.pos+1), inFlow && strings.IndexByte(",]}", c) >= 0:
+			return true
+		case inFlow && strings.IndexByte("[{?", c) >= 0:
+			return false
 		}
 	}
 	return true
