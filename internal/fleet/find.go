@@ -114,18 +114,19 @@ func conflicts(projects []Project) error {
 			}
 		}
 		id, store, key := p.Settings.Workspace.UUID, p.Settings.Ledger.Store, p.sharedLedger()
-		other, isTaken := byWorkspace[id]
+		workspace := strings.ToLower(id)
+		other, isTaken := byWorkspace[workspace]
 		holder, isHeld := byLedger[key]
 		switch {
 		case id == "": // it can't be read
 		case isTaken:
 			all = append(all, fmt.Errorf("%s: %s has the same workspace: make them one project whose manifests: names both folders, or leave one out with --exclude",
-				p.place("uuid", id), other.place("uuid", id)))
+				p.place("uuid", id), other.place("uuid", other.Settings.Workspace.UUID)))
 		case key != "" && isHeld:
 			all = append(all, fmt.Errorf("%s: %s has the same ledger, and a ledger belongs to one workspace: name another one, or leave one out with --exclude",
 				p.place("store", store), holder.place("store", holder.Settings.Ledger.Store)))
 		default:
-			byWorkspace[id], byLedger[key] = p, p
+			byWorkspace[workspace], byLedger[key] = p, p
 		}
 	}
 	return refuse(all)
