@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/exit"
 	"trueup/internal/plan"
 	"trueup/internal/reqtest"
 )
@@ -144,7 +145,7 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 	if err := c.complete(names); err != nil {
 		return Document{}, err
 	}
-	m := &Merger{}
+	m := &Merger{doc: Document{Command: c.first.Command, Projects: []MergedProject{}}}
 	for _, project := range slices.Sorted(maps.Keys(c.results)) {
 		doc, err := c.ofProject(project)
 		if err != nil {
@@ -227,7 +228,10 @@ func (c *collection) addProjects(t try) error {
 
 // agree reports why a shard file is not one of the same run as the others.
 func (c *collection) agree(s ShardFile) error {
-	same := slices.IndexFunc(c.tries, func(t try) bool { return t.Shard == s.Shard && t.Started.Equal(s.Started) })
+	// Only an apply keeps what earlier tries sent.
+	same := slices.IndexFunc(c.tries, func(t try) bool {
+		return t.Shard == s.Shard && (s.Command != "apply" || t.Started.Equal(s.Started))
+	})
 	switch {
 	case s.Shards < 1 || s.Shard < 1 || s.Shard > s.Shards:
 		return fmt.Errorf("it is for shard %d of %d, which does not exist", s.Shard, s.Shards)
@@ -238,7 +242,7 @@ func (c *collection) agree(s ShardFile) error {
 	case s.Command != c.first.Command:
 		return fmt.Errorf("it is for %.60q, but %s is for %.60q: merge the results of one command", s.Command, c.at, c.first.Command)
 	case same >= 0:
-		return fmt.Errorf("it is for the same try of shard %d as %s: remove one of them with its results", s.Shard, c.tries[same].name)
+		return fmt.Errorf("shard %d is there twice, also in %s: remove one of them with its results", s.Shard, c.tries[same].name)
 	}
 	return nil
 }
@@ -343,6 +347,8 @@ func (c *collection) read(name, project string) (doc Document, err error) {
 		return doc, fmt.Errorf("it is of shard %d of %d, and not %d of %d: run the shard again", of.Shard, of.Shards, shard, c.first.Shards)
 	case of.Commit != c.first.Commit:
 		return doc, fmt.Errorf("it is of the commit %.60q, and not %.60q: run the shard again", of.Commit, c.first.Commit)
+	case exit.Name(doc.ExitCode) == "":
+		return doc, fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
 	case cmp.Or(doc.Command, c.first.Command) != c.first.Command:
 		return doc, fmt.Errorf("it is a result of %.60q, and not of %.60q", doc.Command, c.first.Command)
 	}

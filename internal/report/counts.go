@@ -42,6 +42,8 @@ func counted(idle string, parts []count) safe {
 // countsOf returns the sentence that counts what a document shows, the same in every format.
 func countsOf(doc Document) safe {
 	switch {
+	case doc.Projects != nil && len(doc.Projects) == 0:
+		return counted("nothing selected", nil)
 	case doc.Apply != nil:
 		return counted("nothing to do", outcomeParts(doc.Apply))
 	case doc.Plan == nil:

@@ -306,13 +306,17 @@ func TestCollectRejects(t *testing.T) {
 		damage func(fstest.MapFS)
 		names  []string
 	}{
-		"nothing":            {func(f fstest.MapFS) { clear(f) }, []string{"shard-I-of-N.json"}},
-		"a missing shard":    {func(f fstest.MapFS) { delete(f, one); delete(f, result); delete(f, "runner-1/a/result.json") }, []string{"shard 1 of 2 is missing"}},
-		"no shard file":      {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2", result, "runner-1/a/result.json"}},
-		"a missing result":   {func(f fstest.MapFS) { delete(f, result) }, []string{result, "b/c in shard 1", "did not end"}},
-		"a lost result":      {func(f fstest.MapFS) { edit(one, `"projects"`, `"ended":true,"projects"`)(f); delete(f, result) }, []string{result, "b/c in shard 1", "copy it"}},
-		"a running project":  {edit(result, `"path":"b/c"`, `"running":true,"path":"b/c"`), []string{result, "b/c in shard 1 did not end"}},
-		"a shard twice":      {func(f fstest.MapFS) { f["again/shard-1-of-2.json"] = f[one] }, []string{"again/shard-1-of-2.json", one}},
+		"nothing":           {func(f fstest.MapFS) { clear(f) }, []string{"shard-I-of-N.json"}},
+		"a missing shard":   {func(f fstest.MapFS) { delete(f, one); delete(f, result); delete(f, "runner-1/a/result.json") }, []string{"shard 1 of 2 is missing"}},
+		"no shard file":     {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2", result, "runner-1/a/result.json"}},
+		"a missing result":  {func(f fstest.MapFS) { delete(f, result) }, []string{result, "b/c in shard 1", "did not end"}},
+		"a lost result":     {func(f fstest.MapFS) { edit(one, `"projects"`, `"ended":true,"projects"`)(f); delete(f, result) }, []string{result, "b/c in shard 1", "copy it"}},
+		"a running project": {edit(result, `"path":"b/c"`, `"running":true,"path":"b/c"`), []string{result, "b/c in shard 1 did not end"}},
+		"a shard twice":     {func(f fstest.MapFS) { f["again/shard-1-of-2.json"] = f[one] }, []string{"again/shard-1-of-2.json", one}},
+		"a plan again": {func(f fstest.MapFS) {
+			f["again/shard-1-of-2.json"] = f[one]
+			edit(one, `"started":"0001`, `"started":"2026`)(f)
+		}, []string{"again/shard-1-of-2.json", one}},
 		"a project twice":    {edit("runner-2/shard-2-of-2.json", `"d"`, `"a"`), []string{"runner-2/shard-2-of-2.json", one, "project a"}},
 		"another number":     {edit(one, `"shards":2`, `"shards":3`), []string{"2 shards", "one of 3"}},
 		"shard 0":            {edit(one, `"shard":1`, `"shard":0`), []string{one, "shard 0 of 2"}},
@@ -328,6 +332,7 @@ func TestCollectRejects(t *testing.T) {
 		"a result's commit":  {edit(result, "8a6c09fc", "12345678"), []string{result, "12345678"}},
 		"a result's shard":   {edit(result, `"shard":1`, `"shard":2`), []string{result, "shard 2"}},
 		"a result's command": {edit(result, `"command":"plan"`, `"command":"apply"`), []string{result, "apply"}},
+		"a result's code":    {edit(result, `"exitCode":0`, `"exitCode":77`), []string{result, "77", "damaged"}},
 		"a result elsewhere": {edit(result, `"path":"b/c"`, `"path":"a"`), []string{result, `"a"`}},
 		"of one project":     {edit(result, `"project":`, `"other":`), []string{result, "its project"}},
 		"truncated":          {func(f fstest.MapFS) { f[result].Data = f[result].Data[:len(f[result].Data)/2] }, []string{result, "cut off"}},

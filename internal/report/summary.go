@@ -20,8 +20,8 @@ func headed(title string, sentence safe) safe {
 // its projects if there are many.
 func titleOf(doc Document) string {
 	title := commandTitle(doc)
-	if n := len(doc.Projects); n > 0 && title != "" {
-		title += " of " + safetext.Count(n, "project").String()
+	if doc.Projects != nil && title != "" {
+		title += " of " + safetext.Count(len(doc.Projects), "project").String()
 	}
 	return title
 }
@@ -68,7 +68,7 @@ func countsAndDrift(doc Document) (lede, sub safe) {
 func runSummary(doc Document) safe {
 	title, lede, sub := summaryOf(doc)
 	text := headed(title, sentences(lede, sub))
-	if doc.Apply == nil && doc.Plan == nil && len(doc.Errors) > 0 {
+	if doc.Apply == nil && doc.Plan == nil && doc.Projects == nil && len(doc.Errors) > 0 {
 		text = safetext.F("The run stopped: %s.", safetext.Count(len(doc.Errors), "error"))
 	}
 	if doc.Plan != nil && doc.Plan.Offline {
