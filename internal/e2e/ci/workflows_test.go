@@ -405,6 +405,13 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 			}
 		case runsOnPlatform.MatchString(s.Run):
 			used++
+			pin := "TRUEUP_LEDGER"
+			if strings.Contains(s.Run, "trueup each ") {
+				pin = "TRUEUP_LEDGERS"
+			}
+			if !strings.Contains(s.Env[pin], "vars."+pin) {
+				t.Errorf("%s: step %q takes no pin of ledgers from vars.%s", where, s.Name, pin)
+			}
 		case strings.Contains(s.Run, "trueup comment "), strings.Contains(s.Run, "trueup merge-results "):
 			told = 1
 		}
