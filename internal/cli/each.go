@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/fleet"
 	"trueup/internal/report"
@@ -111,15 +112,15 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 		working.reached(int(ended.Add(1)), len(results))
 		return results[i].Failed()
 	})
+	why, code := whyNotStarted(ctx, o.MaxFailures), exit.OrInterrupted(ctx, exit.Partial)
 	if rest := len(results) - started; rest > 0 {
-		a.log(slog.LevelError, whyNotStarted(ctx, rest, o.MaxFailures))
+		a.log(slog.LevelError, diag.Plural(rest, "project was", "projects were")+" not started: "+why)
 	}
-	for i := started; i < len(results); i++ {
-		p := found.Projects[i]
-		results[i] = report.ProjectNotStarted(p.Path)
+	for i, p := range found.Projects[started:] {
+		results[started+i] = report.ProjectNotStarted(p.Path)
 		written(p, report.Document{
-			Command: line[0], Result: exit.Name(exit.Partial), ExitCode: exit.Partial,
-			Errors: []string{"trueup each did not start this project: its results say why it stopped"},
+			Command: line[0], Result: exit.Name(code), ExitCode: code,
+			Errors: []string{"trueup each did not start this project: " + why},
 		})
 	}
 	doc = report.Each(shard, results)

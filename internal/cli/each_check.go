@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"trueup/internal/config"
-	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/fleet"
 	"trueup/internal/report"
@@ -74,13 +73,12 @@ func checkResults(name string, found fleet.Fleet, shard report.ShardFile) error 
 }
 
 // whyNotStarted says why some projects did not run.
-func whyNotStarted(ctx context.Context, projects, bound int) string {
-	why := fmt.Sprintf("more than %d failed (--max-failures)", bound)
+func whyNotStarted(ctx context.Context, bound int) string {
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.DeadlineExceeded):
-		why = context.Cause(ctx).Error()
+		return context.Cause(ctx).Error()
 	case err != nil:
-		why = "the run was interrupted"
+		return "the run was interrupted"
 	}
-	return diag.Plural(projects, "project was", "projects were") + " not started: " + why
+	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
 }

@@ -47,7 +47,7 @@ func (r *results) begin() error {
 	}
 	for _, t := range tries {
 		if r.shard.Command == "apply" && r.shard.SameRun(t) {
-			r.shard.Try = max(r.shard.Try, t.Try, 1) + 1
+			r.shard.Try = max(r.shard.Try, t.Try+1, 2)
 		} else {
 			err = errors.Join(err, r.remove(t))
 		}

@@ -157,12 +157,6 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return Document{}, err
 	}
-	if len(c.results) == 0 {
-		m.doc.Command, m.doc.Messages = c.tries[0].Command, []string{"no project is selected"}
-	}
-	if len(c.results) == 0 {
-		m.doc.Command, m.doc.Messages = c.tries[0].Command, []string{"no project is selected"}
-	}
 	return m.Document(), nil
 }
 
