@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -95,7 +96,8 @@ func (p Project) sharedLedger() string {
 	case "git":
 		return p.nested() + " " + strings.TrimSuffix(store, "@origin")
 	}
-	return strings.TrimRight(store, "/")
+	plain, _ := url.PathUnescape(store) // no store has a wrong escape
+	return strings.TrimRight(plain, "/")
 }
 
 // conflicts returns an error for each project within another, and for each workspace or ledger of two projects: they would
