@@ -119,7 +119,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 	for i, p := range found.Projects[started:] {
 		results[started+i] = report.ProjectNotStarted(p.Path)
 		written(p, report.Document{
-			Command: line[0], Result: exit.Name(code), ExitCode: code,
+			Command: line[0], Result: report.NotStarted, ExitCode: code,
 			Errors: []string{"trueup each did not start this project: " + why},
 		})
 	}

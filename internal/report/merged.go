@@ -29,16 +29,22 @@ type MergedProject struct {
 
 // projectResults counts the projects by their results; empty if all are ok.
 func projectResults(projects []MergedProject) safe {
-	counts := map[int]int{}
+	counts, codes := map[string]int{}, map[string]int{}
 	for _, p := range projects {
-		counts[p.ExitCode]++
+		result := cmp.Or(exit.Name(p.ExitCode), exit.Name(exit.Error))
+		if p.Result == NotStarted {
+			result = NotStarted
+		}
+		counts[result]++
+		codes[result] = p.ExitCode
 	}
-	var parts []safe
-	for _, code := range slices.SortedFunc(maps.Keys(counts), func(a, b int) int { return exit.Rank(a) - exit.Rank(b) }) {
-		parts = append(parts, safetext.F("%d %s", counts[code], clean(cmp.Or(exit.Name(code), exit.Name(exit.Error)))))
-	}
-	if len(projects) == counts[exit.OK] {
+	if len(projects) == counts[exit.Name(exit.OK)] {
 		return safe{}
+	}
+	byCode := func(a, b string) int { return cmp.Or(exit.Rank(codes[a])-exit.Rank(codes[b]), strings.Compare(a, b)) }
+	var parts []safe
+	for _, result := range slices.SortedFunc(maps.Keys(counts), byCode) {
+		parts = append(parts, safetext.F("%d %s", counts[result], clean(result)))
 	}
 	return safetext.F("Results of the projects: %s.", safetext.Join(parts, ", "))
 }
@@ -83,11 +89,11 @@ func (s *shared) add(text, project string) {
 	s.projects[text] = append(s.projects[text], project)
 }
 
-// lines returns each sentence with its projects.
-func (s *shared) lines() (lines []string) {
+// lines returns each sentence with its projects, of so many in all.
+func (s *shared) lines(all int) (lines []string) {
 	for _, text := range s.texts {
 		if projects := s.projects[text]; len(projects) > 1 {
-			lines = append(lines, text+" ("+inProjects(projects)+")")
+			lines = append(lines, text+" ("+inProjects(projects, all)+")")
 		} else {
 			lines = append(lines, projects[0]+": "+text)
 		}
@@ -95,11 +101,17 @@ func (s *shared) lines() (lines []string) {
 	return lines
 }
 
-// inProjects counts several projects and names the first of them.
-func inProjects(projects []string) string {
+// maxProjects is the most projects that a line names.
+const maxProjects = 100
+
+// inProjects counts several projects, of so many in all, and names them.
+func inProjects(projects []string, all int) string {
+	if len(projects) == all {
+		return "in all " + diag.Plural(all, "project", "projects")
+	}
 	text := "in " + diag.Plural(len(projects), "project", "projects") + ": "
-	if more := len(projects) - maxParts; more > 0 {
-		return text + strings.Join(projects[:maxParts], ", ") + " and " + safetext.Number(more).String() + " more"
+	if more := len(projects) - maxProjects; more > 0 {
+		return text + strings.Join(projects[:maxProjects], ", ") + " and " + safetext.Number(more).String() + " more, which -o json names"
 	}
 	return text + strings.Join(projects, ", ")
 }
@@ -241,15 +253,15 @@ func (m *Merger) addTests(t *reqtest.Result, at string) {
 // Document returns the joined results. Its exit code is the worst of theirs.
 func (m *Merger) Document() Document {
 	doc, pl := m.doc, m.plan
-	doc.Result, doc.Errors = exit.Name(doc.ExitCode), m.errors.lines()
+	doc.Result, doc.Errors = exit.Name(doc.ExitCode), m.errors.lines(len(m.doc.Projects))
 	doc.Apply = m.apply
 	if m.plans == 0 {
 		return doc
 	}
-	pl.Notes, pl.Settings = m.notes.lines(), slices.Clone(pl.Settings)
+	pl.Notes, pl.Settings = m.notes.lines(len(m.doc.Projects)), slices.Clone(pl.Settings)
 	for i, projects := range m.also {
 		if s := &pl.Settings[i]; len(projects) > 1 {
-			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects), "; ")
+			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects, len(m.doc.Projects)), "; ")
 		}
 	}
 	doc.Plan = &pl

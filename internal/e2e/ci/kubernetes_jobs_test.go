@@ -306,5 +306,5 @@ func (c *cluster) testDrift() {
 			c.t.Errorf("index %d was tried %d times", i, len(pods[i]))
 		}
 	}
-	c.merged("drift", 4, missing)
+	c.merged("drift-now", 4, missing)
 }

@@ -19,7 +19,7 @@ type pod struct {
 	Metadata struct {
 		Name, Namespace, UID                 string
 		CreationTimestamp, DeletionTimestamp string
-		Annotations                          map[string]string
+		Annotations, Labels                  map[string]string
 	}
 	Spec struct {
 		NodeName                      string
@@ -101,6 +101,8 @@ func (k *kubelet) environ(p pod, c container) (map[string]string, error) {
 			env[v.Name] = expand(v.Value, env)
 		case "metadata.labels['" + indexName + "']", "metadata.annotations['" + indexName + "']":
 			env[v.Name] = p.index()
+		case "metadata.labels['batch.kubernetes.io/job-name']":
+			env[v.Name] = p.Metadata.Labels["batch.kubernetes.io/job-name"]
 		default:
 			return nil, fmt.Errorf("%s: a stand-in has no field %s", v.Name, v.ValueFrom.FieldRef.FieldPath)
 		}
