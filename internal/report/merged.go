@@ -101,17 +101,15 @@ func (s *shared) lines(all int) (lines []string) {
 	return lines
 }
 
-// maxProjects is the most projects that a line names.
-const maxProjects = 100
-
 // inProjects counts several projects, of so many in all, and names them.
 func inProjects(projects []string, all int) string {
+	const most = 100
 	if len(projects) == all {
 		return "in all " + diag.Plural(all, "project", "projects")
 	}
 	text := "in " + diag.Plural(len(projects), "project", "projects") + ": "
-	if more := len(projects) - maxProjects; more > 0 {
-		return text + strings.Join(projects[:maxProjects], ", ") + " and " + safetext.Number(more).String() + " more, which -o json names"
+	if more := len(projects) - most; more > 0 {
+		return text + strings.Join(projects[:most], ", ") + " and " + safetext.Number(more).String() + " more, which -o json names"
 	}
 	return text + strings.Join(projects, ", ")
 }
