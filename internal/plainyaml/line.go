@@ -113,19 +113,15 @@ func (p *parser) toEnd(inFlow bool) bool {
 
 // quoted reads a scalar in quotes, with the escapes that people write.
 func (p *parser) quoted(quote byte) *yaml.Node {
-	const escaped, is = `"\nt`, "\"\\\n\t"
 	from := p.pos
 	p.unquoted = p.unquoted[:0]
 	for p.pos++; p.pos < p.end; p.pos++ {
 		c := p.text[p.pos]
 		switch {
 		case c == '\\' && quote == '"':
-			p.pos++
-			i := strings.IndexByte(escaped, p.text[min(p.pos, p.end-1)])
-			if i < 0 {
+			if c = p.escaped(); c == 0 {
 				return nil
 			}
-			c = is[i]
 		case c == quote && quote == '\'' && p.pos+1 < p.end && p.text[p.pos+1] == quote:
 			p.pos++
 		case c == quote:
@@ -142,4 +138,21 @@ func (p *parser) quoted(quote byte) *yaml.Node {
 		p.unquoted = append(p.unquoted, c)
 	}
 	return nil
+}
+
+// escaped goes to the character behind a backslash, and returns what it stands for, or 0.
+func (p *parser) escaped() byte {
+	if p.pos+1 == p.end {
+		return 0
+	}
+	p.pos++
+	switch c := p.text[p.pos]; c {
+	case '"', '\\':
+		return c
+	case 'n':
+		return '\n'
+	case 't':
+		return '\t'
+	}
+	return 0
 }

@@ -260,7 +260,7 @@ func (p *parser) value(indent int, ofKey bool) bool {
 		n = p.flow(0, false)
 		if !ofKey && n != nil && n.Kind == yaml.ScalarNode && p.isKey() {
 			n = p.mapping(n)
-		} else if !p.rest() {
+		} else if n == nil || !p.rest() {
 			return false
 		}
 	}

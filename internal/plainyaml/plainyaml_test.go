@@ -148,7 +148,7 @@ func TestCorpus(t *testing.T) {
 func FuzzDocuments(f *testing.F) {
 	for _, text := range []string{
 		"a: 1\n", "a:\n- b: [x, {y: 'z'}]\n  c: \"\\n\" # d\n", "# a\n\n---\na: {}\n---\n# end", "- - a\n  - b\n-\n- c:\n", "\"a\": 'it''s'\n--- # b\nc: ~\n",
-		"a: b\n  c: d\n", "- a\n  - b\n", "- [a:]\n- {b:, c: d}\n- [e:[f]]\n", "- 'a'#b\n- \"c\"# d\n- []#e\n", "a: b\t\n- c\n",
+		"a: b\n  c: d\n", "- a\n  - b\n", "- [a:]\n- {b:, c: d}\n- [e:[f]]\n", "- 'a'#b\n- \"c\"# d\n- []#e\n", "a: b\t\n- c\n", "a: \"\\",
 	} {
 		f.Add([]byte(text))
 	}
