@@ -22,9 +22,8 @@ type loader struct {
 	options Options
 	texts   []Text
 	results []result // of the texts
-	next    atomic.Int64
-	// total counts the bytes read, done the files, count their objects, and reported their findings.
-	total, done, count, reported atomic.Int64
+	// total counts the bytes read, count the objects, and reported the findings.
+	total, count, reported atomic.Int64
 }
 
 type result struct {
@@ -80,24 +79,46 @@ func (o Options) judge(findings diag.List) diag.List {
 }
 
 func (l *loader) readAll(ctx context.Context) {
+	eachFile(ctx, l.options, len(l.texts), func(w *worker, i int) (more bool) {
+		if l.excess() != "" {
+			return false
+		}
+		w.loader = l
+		w.readFile(l.texts[i])
+		l.results[i] = w.result
+		return true
+	})
+}
+
+// eachFile calls do for 0 to n-1, until one returns false or ctx ends, in as many goroutines as the options
+// say, each with a W of its own. A panic is passed on to the caller.
+func eachFile[W any](ctx context.Context, o Options, n int, do func(w *W, i int) (more bool)) {
 	var group sync.WaitGroup
-	for range min(l.options.workers(), len(l.texts)) {
+	var next, done atomic.Int64
+	var panicked atomic.Value
+	for range min(o.workers(), n) {
 		group.Go(func() {
-			w := &worker{loader: l}
-			for ctx.Err() == nil {
-				i := int(l.next.Add(1)) - 1
-				if i >= len(l.texts) || l.excess() != "" {
+			defer func() {
+				if value := recover(); value != nil {
+					panicked.CompareAndSwap(nil, fmt.Sprint(value))
+				}
+			}()
+			w := new(W)
+			for ctx.Err() == nil && panicked.Load() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n || !do(w, i) {
 					return
 				}
-				w.readFile(l.texts[i])
-				l.results[i] = w.result
-				if done := l.done.Add(1); l.options.Progress != nil {
-					l.options.Progress(int(done), len(l.texts))
+				if reached := done.Add(1); o.Progress != nil {
+					o.Progress(int(reached), n)
 				}
 			}
 		})
 	}
 	group.Wait()
+	if value := panicked.Load(); value != nil {
+		panic(value)
+	}
 }
 
 // workers is how many files are read at once.

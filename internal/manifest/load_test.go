@@ -487,3 +487,13 @@ func benchmarkManifest() []byte {
 	b.WriteString("  tls:\n    enabled: \"true\"\n    auto: \"true\"\n    forced: \"true\"\n")
 	return []byte(b.String())
 }
+
+// TestAPanicReachesTheCaller: a goroutine must not end the process.
+func TestAPanicReachesTheCaller(t *testing.T) {
+	defer func() {
+		if value := recover(); value != "odd" {
+			t.Errorf("got %v", value)
+		}
+	}()
+	eachFile(t.Context(), Options{}, 3, func(*struct{}, int) bool { panic("odd") })
+}

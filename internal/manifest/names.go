@@ -21,12 +21,13 @@ func Names(ctx context.Context, sources []Source, opts Options) *Set {
 	}
 	all := make([][]*Object, len(found.texts))
 	var total atomic.Int64
-	opts.eachFile(len(all), func(i int) {
-		var buffer bytes.Buffer
-		data, err := found.texts[i].read(opts.Limits.File, &buffer)
-		if err == nil && ctx.Err() == nil && total.Add(int64(len(data))) <= opts.Limits.Total {
+	eachFile(ctx, opts, len(all), func(buffer *bytes.Buffer, i int) (more bool) {
+		data, err := found.texts[i].read(opts.Limits.File, buffer)
+		fits := total.Add(int64(len(data))) <= opts.Limits.Total
+		if err == nil && fits {
 			all[i] = outline(data, found.texts[i].Path)
 		}
+		return fits
 	})
 	for _, objects := range all {
 		for _, o := range objects {

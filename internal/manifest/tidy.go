@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"trueup/internal/diag"
 )
@@ -32,7 +30,10 @@ func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // findings about files that it can't format or, with fix, all findings about the new content.
 func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tidied, findings diag.List, err error) {
 	all := make([]Tidied, len(texts))
-	opts.eachFile(len(texts), func(i int) { all[i] = tidied(texts[i], fix) })
+	eachFile(ctx, opts, len(texts), func(_ *struct{}, i int) (more bool) {
+		all[i] = tidied(texts[i], fix)
+		return true
+	})
 	for _, t := range all {
 		if t.Objects > 0 || t.unread != nil || t.FS == nil {
 			list = append(list, t)
@@ -43,7 +44,10 @@ func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tid
 		if err := fixAll(ctx, list, opts); err != nil {
 			return nil, nil, err
 		}
-		opts.eachFile(len(list), func(i int) { list[i].format(newFormatting(list[i].Path, list[i].To)) })
+		eachFile(ctx, opts, len(list), func(_ *struct{}, i int) (more bool) {
+			list[i].format(newFormatting(list[i].Path, list[i].To))
+			return true
+		})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("format manifests: %w", err)
@@ -85,23 +89,6 @@ func (t *Tidied) format(f *formatting) {
 	} else if len(left.Findings) == 0 {
 		t.Left = left
 	}
-}
-
-// eachFile calls do for 0 to n-1, in as many goroutines as the options say.
-func (o Options) eachFile(n int, do func(i int)) {
-	var group sync.WaitGroup
-	var next, done atomic.Int64
-	for range min(o.workers(), n) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-				if reached := done.Add(1); o.Progress != nil {
-					o.Progress(int(reached), n)
-				}
-			}
-		})
-	}
-	group.Wait()
 }
 
 func newContent(list []Tidied) []Source {
