@@ -69,7 +69,7 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 	cfg := ledger.Config{
 		Store:        cmp.Or(o.Getenv(LedgerPin), p.Ledger.Store),
 		StoreFromEnv: o.Getenv(LedgerPin) != "",
-		Allowed:      strings.FieldsFunc(o.Getenv("TRUEUP_LEDGERS"), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }),
+		Allowed:      Listed(o.Getenv("TRUEUP_LEDGERS")),
 		ID:           p.Ledger.ID,
 		Workspace:    p.Workspace,
 		// Another workspace is refused before the ledger is asked for anything.
@@ -211,14 +211,14 @@ func (o Options) apiConfig(ws kind.Workspace) api.Config {
 	return cfg
 }
 
-// Pinned returns the UUIDs of a pin, which commas or spaces separate.
-func Pinned(pin string) []string {
-	return strings.FieldsFunc(pin, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+// Listed returns what the value of a variable lists, separated by commas or spaces.
+func Listed(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 // CheckPin refuses a workspace whose UUID the pin does not have; an empty pin allows any.
 func CheckPin(pin string, ws kind.Workspace) error {
-	allowed := Pinned(pin)
+	allowed := Listed(pin)
 	if pin == "" || slices.Contains(allowed, ws.UUID) {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (e *examiner) shownSettings() (list []Setting) {
 		ws = fmt.Sprintf("%s (%s)", e.Project.Workspace.Name, e.Project.Workspace.UUID)
 	}
 	add("workspace", ws, project.File)
-	add("workspace.pin", strings.Join(config.Pinned(w.Pin), ", "), config.WorkspacePin).Optional = true
+	add("workspace.pin", strings.Join(config.Listed(w.Pin), ", "), config.WorkspacePin).Optional = true
 	for _, area := range kind.Areas() {
 		url, token, source := s.URLs[area], s.Tokens[area], ""
 		if e.addressErrs[area] != nil {

@@ -59,8 +59,8 @@ func sentBy(doc Document) (sent []apply.Outcome) {
 // unended is the message about the requests of a run that did not end.
 const unended = "a try that did not end may have sent it"
 
-// ofBoth returns the outcome of an object in two tries, of which the earlier one sent something. shown is true if the
-// earlier plan shows what they did.
+// ofBoth returns the outcome of an object in two tries. The earlier one sent something. shown reports whether the
+// earlier plan shows what both did.
 func ofBoth(before, last apply.Outcome, op plan.Op) (both apply.Outcome, shown bool) {
 	switch {
 	case before.Status == apply.Done && last.Status == apply.Done && (!last.Sent || before.Did == apply.Created):
