@@ -36,7 +36,7 @@ type Config struct {
 	WritesPerSecond float64
 	Budget          *Budget   // shared with the clients of other runs, instead of WritesPerSecond; nil means alone
 	Duplicate       Duplicate // how the platform rejects a send-once request whose name exists
-	Parallelism     int       // an eighth of the idle connections to keep; default 4
+	Parallelism     int       // an eighth of the connections to a host; default 4
 	UserAgent       string
 	// Warn gets each Warning header and each pause that the platform asks for; Trace gets each request after its
 	// answer. Both may be nil, and may be called from several goroutines.

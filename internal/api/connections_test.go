@@ -59,7 +59,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}{
 		{"the list shows all", true, listOf(objects), 1, 1},
 		{"the list shows none", true, `{"items":[]}`, 1 + objects, 1},
-		{"the list shows none, without HTTP/2", false, `{"items":[]}`, 1 + objects, objects / 2},
+		{"the list shows none, without HTTP/2", false, `{"items":[]}`, 1 + objects, objects / 4},
 	} {
 		var requests atomic.Int64
 		cfg, connections := tlsServer(t, c.http2, func(w http.ResponseWriter, r *http.Request) {

@@ -31,10 +31,12 @@ func newTransport(cfg Config, http2 bool) *http.Transport {
 			}
 			return &countedConn{Conn: conn}, nil
 		},
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
-		TLSHandshakeTimeout:    connectTimeout,
-		IdleConnTimeout:        60 * time.Second,
-		MaxIdleConnsPerHost:    8 * cfg.Parallelism, // as many as single objects are read at once
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
+		TLSHandshakeTimeout: connectTimeout,
+		IdleConnTimeout:     60 * time.Second,
+		// As many as single objects are read at once. A limit, because more would be opened than are needed.
+		MaxIdleConnsPerHost:    8 * cfg.Parallelism,
+		MaxConnsPerHost:        8 * cfg.Parallelism,
 		MaxResponseHeaderBytes: cfg.MaxHeader,
 		ForceAttemptHTTP2:      http2,
 		// Pings detect a dead connection while the platform takes its time to answer.
