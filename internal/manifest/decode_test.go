@@ -1,9 +1,6 @@
 package manifest
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -12,30 +9,6 @@ import (
 	"trueup/internal/plainyaml"
 )
 
-// TestDecodeIsTheParser: what is read without package yaml is equal to what that reads,
-// with its places and its errors, in all examples and in the corpus.
-func TestDecodeIsTheParser(t *testing.T) {
-	folders := []string{"../../examples"}
-	if root := os.Getenv("TRUEUP_CORPUS"); root != "" {
-		folders = append(folders, root)
-	}
-	for _, folder := range folders {
-		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return err
-			}
-			data, err := os.ReadFile(path)
-			if err == nil {
-				checkDecode(t, path, data)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{"a: 1\n---\nb: &a 2\nc: *a\n---\n- x\n", "a: 1\n---\nb:\n  - c: |\n      d\n---\n{", "{\"a\": \"\\/\"}", "a: b\r\n---\r\nc: [\r\n]\r\n"} {
 		f.Add([]byte(text))
@@ -43,6 +16,8 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkDecode(t, "", data) })
 }
 
+// checkDecode fails if documents are read otherwise than by package yaml: in what they say, in their
+// places and in their errors.
 func checkDecode(t *testing.T, path string, data []byte) {
 	t.Helper()
 	data, ok := fileOf(path, data).clean(data)
