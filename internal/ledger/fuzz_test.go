@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"trueup/internal/kind"
 )
 
 // FuzzBackup: whatever is given to an import is refused or understood, and what
@@ -102,7 +104,7 @@ func checkPiece(t *testing.T, content []byte, name string) {
 	if err != nil {
 		want = span{1, 1}
 	}
-	p, err := decodePiece(content, want)
+	p, err := decodePiece(content, want, func(kind.Key) []byte { return nil })
 	if err != nil {
 		return
 	}
@@ -115,7 +117,7 @@ func checkPiece(t *testing.T, content []byte, name string) {
 	if err != nil {
 		return
 	}
-	again, err := decodePiece(b, want)
+	again, err := decodePiece(b, want, func(kind.Key) []byte { return nil })
 	if err != nil || len(again.lines) != len(p.lines) || again.ID != p.ID {
 		t.Fatalf("%q became %q, %v", content, b, err)
 	}

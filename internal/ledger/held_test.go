@@ -2,6 +2,9 @@ package ledger
 
 import (
 	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -36,5 +39,41 @@ func TestASpecThatIsHeldIsNotHeldTwice(t *testing.T) {
 		if own := got[other.Key].Applied; !bytes.Equal(own, other.Applied) {
 			t.Errorf("%s became %s", other.Applied, own)
 		}
+	}
+}
+
+// TestARecordWithoutItsSpecReadsTheSame: whatever its text has, and wherever the spec is in it.
+func TestARecordWithoutItsSpecReadsTheSame(t *testing.T) {
+	const held = `{"hostname":"a.example"}`
+	var fields []string
+	for _, name := range []string{"applied", "spec", "APPLIED", "uid", "unknown"} {
+		for _, value := range []string{
+			held, `{"hostname":"b.example"}`, heldMark, strings.Replace(heldMark, "t", `\u0074`, 1), "null", held + held,
+			`{"applied":` + held + `}`, `{"spec":` + held + `}`, `"\"applied\":` + strings.ReplaceAll(held, `"`, `\"`) + `"`,
+		} {
+			fields = append(fields, fmt.Sprintf(`,%q:%s`, name, value))
+		}
+	}
+	shortened := 0
+	for _, first := range fields {
+		for _, second := range append(fields, "") {
+			text := `{"schema":"` + Schema + `","workspace":"w","kind":"CDN","name":"a","seq":1,"nonce":"n"` + first + second + "}"
+			plain := line{Key: kind.Key{Kind: "CDN", Name: "a"}, Seq: 1, text: []byte(text)}
+			short := plain
+			if short.keep([]byte(text), []byte(held)); short.held != nil {
+				shortened++
+			}
+			if got := string(short.whole()); got != text {
+				t.Fatalf("%s became %s", text, got)
+			}
+			want, wantErr := plain.record()
+			got, err := short.record()
+			if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+				t.Errorf("%s reads as %+v, %v, and in whole as %+v, %v", text, got, err, want, wantErr)
+			}
+		}
+	}
+	if shortened == 0 {
+		t.Error("no text was shortened")
 	}
 }

@@ -43,6 +43,9 @@ var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDam
 
 func newLogStore(blobs blob.Store, held func(kind.Key) []byte, batchDelay time.Duration) *logStore {
 	_, ref := blobs.(*blob.Ref)
+	if held == nil {
+		held = func(kind.Key) []byte { return nil }
+	}
 	return &logStore{blobs: blobs, held: held, packed: !ref, batchDelay: batchDelay, lock: make(chan struct{}, 1)}
 }
 
@@ -230,7 +233,7 @@ func (s *logStore) get(ctx context.Context, at span) (p piece, err error) {
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
 	} else if err == nil {
-		p, err = decodePiece(b, at)
+		p, err = decodePiece(b, at, s.held)
 	}
 	if err != nil {
 		return piece{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), irregular(err))
@@ -292,9 +295,6 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 
 // share replaces specs by equal ones that the caller has in memory.
 func (s *logStore) share(rec *Record) {
-	if s.held == nil {
-		return
-	}
 	spec := s.held(rec.Key)
 	for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
 		if bytes.Equal(*own, spec) && spec != nil {

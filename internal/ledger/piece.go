@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -109,9 +110,9 @@ type line struct {
 	Open       bool       `json:"open,omitempty"`
 	ClaimedAt  *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt *time.Time `json:"acceptedAt,omitempty"`
-	// text is the record's JSON, or nil once rec is decoded.
-	text []byte
-	rec  Record
+	// text is the record's JSON, or nil once rec is decoded. If held is set, heldMark stands for it there.
+	text, held []byte
+	rec        Record
 }
 
 func (r Record) line(at int) line {
@@ -132,15 +133,57 @@ func (l *line) record() (Record, error) {
 	if l.text == nil {
 		return l.rec, nil
 	}
-	rec, err := decodeRecord(l.text)
+	rec, err := l.decode()
 	if err == nil && (rec.Key != l.Key || rec.Seq != l.Seq) {
 		err = fmt.Errorf("%w: the index names another record: the file has %s of workspace %s, seq %d", ErrDamaged, rec.Key, rec.Workspace, rec.Seq)
 	}
 	if err != nil {
 		return Record{}, fmt.Errorf("read record of %s in entry %d of the ledger's log: %w", l.Key, l.At, err)
 	}
-	l.rec, l.text = rec, nil
+	l.rec, l.text, l.held = rec, nil, nil
 	return rec, nil
+}
+
+// heldMark stands in a text for the spec that the caller has in memory. To decode the spec, and to keep it twice, takes
+// most of the time and memory of a plan that changes nothing.
+const heldMark = `"the spec that the caller has"`
+
+// keep sets the text. It leaves a spec out that equals held, unless another string may read as heldMark.
+func (l *line) keep(text, held []byte) {
+	l.text = text
+	for _, name := range []string{`"spec":`, `"applied":`} {
+		before, after, _ := bytes.Cut(text, []byte(name))
+		after, found := bytes.CutPrefix(after, held)
+		if !found || len(held) == 0 {
+			continue
+		}
+		short := slices.Concat(before, []byte(name), []byte(heldMark), after)
+		if bytes.Count(short, []byte(heldMark)) == 1 && bytes.IndexByte(short, '\\') < 0 {
+			l.text, l.held = short, held
+			return
+		}
+	}
+}
+
+// whole returns the text with its spec.
+func (l *line) whole() []byte {
+	if l.held == nil {
+		return l.text
+	}
+	return bytes.Replace(l.text, []byte(heldMark), l.held, 1)
+}
+
+func (l *line) decode() (Record, error) {
+	if l.held != nil {
+		rec, err := decodeRecord(l.text)
+		for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
+			if err == nil && string(*own) == heldMark {
+				*own = l.held
+				return rec, nil
+			}
+		}
+	}
+	return decodeRecord(l.whole())
 }
 
 func (p piece) encode(packed bool) ([]byte, error) {
@@ -157,7 +200,7 @@ func (p piece) encode(packed bool) ([]byte, error) {
 	for i := 0; i < len(p.lines) && err == nil; i++ {
 		l := &p.lines[i]
 		if err = enc.Encode(l); err == nil && l.text != nil {
-			_, err = fmt.Fprintf(out, "%s\n", l.text)
+			_, err = fmt.Fprintf(out, "%s\n", l.whole())
 		} else if err == nil {
 			err = enc.Encode(l.rec)
 		}
@@ -171,42 +214,50 @@ func (p piece) encode(packed bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodePiece parses a file, but not its records.
-func decodePiece(b []byte, want span) (p piece, err error) {
-	defer func() { err = damage(err) }()
-	if bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
-		zip, err := gzip.NewReader(bytes.NewReader(b))
+// decodePiece parses a file, but not its records. held returns the spec that the caller has of an object, or nil.
+func decodePiece(b []byte, want span, held func(kind.Key) []byte) (p piece, err error) {
+	in, packed := bufio.NewReader(bytes.NewReader(b)), bytes.HasPrefix(b, []byte{0x1f, 0x8b})
+	if packed {
+		zip, err := gzip.NewReader(in)
 		if err != nil {
-			return p, err
+			return p, damage(err)
 		}
-		if b, err = io.ReadAll(io.LimitReader(zip, maxPiece)); err != nil {
-			return p, err
-		}
+		in = bufio.NewReader(io.LimitReader(zip, maxPiece))
 	}
-	next := func() (text []byte) {
-		text, rest, whole := bytes.Cut(b, []byte("\n"))
-		if b = rest; !whole {
+	err = p.decode(in, want, held)
+	if _, broken := io.Copy(io.Discard, in); broken != nil {
+		err = broken
+	}
+	return p, damage(err)
+}
+
+func (p *piece) decode(in *bufio.Reader, want span, held func(kind.Key) []byte) error {
+	next := func() []byte {
+		text, err := in.ReadBytes('\n')
+		if err != nil {
 			return nil
 		}
-		return text
+		return text[:len(text)-1]
 	}
-	if err := cmp.Or(decode(next(), &p), p.check(want)); err != nil {
-		return p, err
+	if err := cmp.Or(decode(next(), p), p.check(want)); err != nil {
+		return err
 	}
 	for range p.Records {
 		var l line
 		if err := decode(next(), &l); err != nil {
-			return p, err
+			return err
 		}
-		if l.text = next(); l.text == nil {
-			return p, errors.New("cut short")
+		text := next()
+		if text == nil {
+			return errors.New("cut short")
 		}
+		l.keep(text, held(l.Key))
 		p.lines = append(p.lines, l)
 	}
-	if len(b) > 0 {
-		return p, errors.New("content after the last record")
+	if _, err := in.ReadByte(); err == nil {
+		return errors.New("content after the last record")
 	}
-	return p, nil
+	return nil
 }
 
 func (p *piece) check(want span) error {
