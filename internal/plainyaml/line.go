@@ -77,7 +77,11 @@ func (p *parser) scalar(inFlow bool) *yaml.Node {
 		return nil
 	}
 	p.pos = from + len(text)
-	n := p.node(yaml.ScalarNode, "", from)
+	tag := ""
+	if strings.IndexByte("+-.0123456789~<", text[0]) < 0 && (len(text) > len("false") || strings.IndexByte("yYnNtTfFoO", text[0]) < 0) {
+		tag = "!!str" // neither a number, nor a time, nor a word that package yaml knows
+	}
+	n := p.node(yaml.ScalarNode, tag, from)
 	n.Value = string(text)
 	n.Tag = n.ShortTag()
 	return n

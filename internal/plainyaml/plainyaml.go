@@ -78,8 +78,7 @@ type parser struct {
 	// column, from 1, is that of the offset counted.
 	column, counted int
 	pos             int // the offset of what is read next
-	// ended reports that the document has no more lines; marker, that the next starts
-	// with the line ---.
+	// ended reports that the document has no more lines; marker, that the next starts with ---.
 	ended, marker bool
 	unquoted      []byte // the value of a scalar in quotes
 	pool          *Pool
@@ -186,8 +185,7 @@ func (p *parser) document() *yaml.Node {
 	return doc
 }
 
-// stop goes to where an empty document ends. Only the last of a text may be empty,
-// because package yaml sees a mistake two documents ahead else.
+// stop goes to where an empty document ends. Only the last may be empty: package yaml sees two ahead else.
 func (p *parser) stop() bool {
 	p.line++
 	p.pos, p.counted, p.column = len(p.text), len(p.text), 1

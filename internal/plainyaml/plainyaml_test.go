@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -106,6 +107,16 @@ func TestGenerated(t *testing.T) {
 	if 20*taken < all {
 		t.Errorf("only %d of %d texts are taken", taken, all)
 	}
+}
+
+// TestScalars draws what may be a number, a time or a word that package yaml knows.
+func TestScalars(t *testing.T) {
+	words := rapid.SampledFrom([]string{"true", "false", "null", "~", "nan", "inf", "yes", "no", "on", "off", "y", "n", "<<", "t", "f", "o"})
+	texts := rapid.OneOf(words, rapid.Map(words, strings.ToUpper), rapid.StringMatching(`[A-Z][a-z]{1,4}`), rapid.StringMatching(`[0-9]{1,3}`), rapid.StringMatching(`[0-9]{1,4}(-[0-9]{1,2}){1,2}`), rapid.StringMatching(`[-+.~<0-9a-fA-Foxn_:TZ]{1,8}`))
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom([]string{"", "", "+", "-", ".", "+."}).Draw(t, "sign") + texts.Draw(t, "text")
+		check(t, []byte("a: "+word+"\n"+word+": [b, "+word+"]\n"))
+	})
 }
 
 // TestCorpus says what share of real files is taken.
