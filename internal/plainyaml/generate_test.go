@@ -84,7 +84,7 @@ func (w *writer) members(indent, depth int, first string) {
 		first = ""
 		switch {
 		case depth > 3 || w.chance(2):
-			w.line(at, key+w.spaces()+w.value(0))
+			w.line(at, key+w.one(w.spaces(), w.spaces(), w.spaces(), "")+w.value(0))
 		case w.chance(5):
 			w.line(at, key)
 		case w.chance(3):
@@ -123,7 +123,7 @@ func (w *writer) items(indent, depth int, first string) {
 func (w *writer) spaces() string { return w.one(" ", " ", " ", "  ", "   ") }
 
 func (w *writer) key() string {
-	return w.one("a", "name", "edgeTTL", "x-y", "a b", "'q'", "\"d\"", "é", "1", "true", "null", "a.b/c", "-a", "http://x", "a#b", "<<", "\"\"", "~")
+	return w.one("a", "name", "edgeTTL", "x-y", "a b", "'q'", "\"d\"", "é", "1", "true", "null", "a.b/c", "-a", "http://x", "a#b", "<<", "\"\"", "~", "... a", "--- a")
 }
 
 func (w *writer) value(depth int) string {

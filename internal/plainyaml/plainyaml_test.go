@@ -3,6 +3,7 @@ package plainyaml_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -95,8 +96,18 @@ func differ(is, was *yaml.Node) string {
 	return ""
 }
 
-// TestGenerated draws texts that are mostly plain, and sometimes broken by a few bytes.
+// many raises rapid's number of cases, unless the command line says one.
+func many(t *testing.T) {
+	t.Helper()
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("10000")
+		t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
+	}
+}
+
+// TestGenerated draws 10,000 texts that are mostly plain, and sometimes broken by a few bytes.
 func TestGenerated(t *testing.T) {
+	many(t)
 	taken, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		text := draw(t)
@@ -111,12 +122,25 @@ func TestGenerated(t *testing.T) {
 
 // TestScalars draws what may be a number, a time or a word that package yaml knows.
 func TestScalars(t *testing.T) {
+	many(t)
 	words := rapid.SampledFrom([]string{"true", "false", "null", "~", "nan", "inf", "yes", "no", "on", "off", "y", "n", "<<", "t", "f", "o"})
 	texts := rapid.OneOf(words, rapid.Map(words, strings.ToUpper), rapid.StringMatching(`[A-Z][a-z]{1,4}`), rapid.StringMatching(`[0-9]{1,3}`), rapid.StringMatching(`[0-9]{1,4}(-[0-9]{1,2}){1,2}`), rapid.StringMatching(`[-+.~<0-9a-fA-Foxn_:TZ]{1,8}`))
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom([]string{"", "", "+", "-", ".", "+."}).Draw(t, "sign") + texts.Draw(t, "text")
 		check(t, []byte("a: "+word+"\n"+word+": [b, "+word+"]\n"))
 	})
+}
+
+// TestUsualFormsAreTaken: no document of these texts is left to package yaml.
+func TestUsualFormsAreTaken(t *testing.T) {
+	for _, text := range []string{
+		"# a\n---\na: b # c\n\n---\n# d\ne: 'f'#g\n", "a:\n- b\n- c:\n  - d\n  e:\nf: g\n", "a:\n    b:\n      - c\n      -   d: e\n          f: g\nh:\n",
+		"a: [b, 'c', {d: \"e\\n\\\"\"}]\nf: {g: [], h: {}, }\n", "a: https://b.example.com:80/c?d=e#f\nb c: -1\n\"d\": it's", "- - a\n  - b\r\n-\n- c\n",
+	} {
+		if !check(t, []byte(text)) {
+			t.Errorf("%q is declined", text)
+		}
+	}
 }
 
 // TestCorpus says what share of real files is taken.
@@ -160,6 +184,7 @@ func FuzzDocuments(f *testing.F) {
 	for _, text := range []string{
 		"a: 1\n", "a:\n- b: [x, {y: 'z'}]\n  c: \"\\n\" # d\n", "# a\n\n---\na: {}\n---\n# end", "- - a\n  - b\n-\n- c:\n", "\"a\": 'it''s'\n--- # b\nc: ~\n",
 		"a: b\n  c: d\n", "- a\n  - b\n", "- [a:]\n- {b:, c: d}\n- [e:[f]]\n", "- 'a'#b\n- \"c\"# d\n- []#e\n", "a: b\t\n- c\n", "a: \"\\",
+		strings.Repeat("a", 1025) + ": b\n", "'" + strings.Repeat("é", 1025) + "': b\n", strings.Repeat("- ", 10_001) + "a\n", "a: " + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
 	} {
 		f.Add([]byte(text))
 	}
