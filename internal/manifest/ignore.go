@@ -119,7 +119,7 @@ func (w *worker) silence(o *Object) {
 	if shown.HasErrors() || f.ofDocument.count+f.ofFile.count > 0 {
 		return
 	}
-	advice, hidden := Advise(o, w.options)
+	advice, hidden := Advise(o, o.Tree(), w.options)
 	found := slices.Concat(shown, silenced, advice, hidden)
 	for _, silence := range o.Silences {
 		rule := rulesByName()[silence.Rule]

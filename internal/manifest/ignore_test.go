@@ -22,7 +22,7 @@ func heard(t *testing.T, text string, opts Options) (shown, silenced []string) {
 	found = append(found, Check(set, opts)...)
 	hidden := set.Silenced
 	for _, o := range set.Objects {
-		advice, more := Advise(o, Options{})
+		advice, more := Advise(o, o.Tree(), Options{})
 		found, hidden = append(found, advice...), append(hidden, more...)
 	}
 	found.Sort()

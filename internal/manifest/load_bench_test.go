@@ -83,7 +83,7 @@ func examine(tb testing.TB, text string) {
 		tb.Fatal(found)
 	}
 	for _, o := range set.Objects {
-		Advise(o, Options{})
+		Advise(o, o.Tree(), Options{})
 	}
 	if _, err := Format([]byte(text)); err != nil {
 		tb.Fatal(err)

@@ -177,7 +177,7 @@ func placesOf(t *testing.T, data []byte) []string {
 	}
 	found = append(found, Check(set, Options{})...)
 	for _, o := range set.Objects {
-		advice, silenced := Advise(o, Options{})
+		advice, silenced := Advise(o, o.Tree(), Options{})
 		found = slices.Concat(found, advice, silenced)
 	}
 	all := []string{}

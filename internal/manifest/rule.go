@@ -242,11 +242,11 @@ func Check(set *Set, opts Options) (findings diag.List) {
 	return opts.judge(findings)
 }
 
-// Advise returns the advice that needs only the manifest, separated by whether a comment silences it.
+// Advise returns the advice that needs only the manifest, whose spec is the tree, separated by whether a comment silences it.
 // Advice never stops a run.
-func Advise(o *Object, opts Options) (advice, silenced diag.List) {
+func Advise(o *Object, tree map[string]any, opts Options) (advice, silenced diag.List) {
 	f := &file{path: o.Path}
-	s := &subject{Object: o, Tree: o.Tree(), Options: opts, file: f}
+	s := &subject{Object: o, Tree: tree, Options: opts, file: f}
 	for i := range Rules() {
 		if rule := &Rules()[i]; rule.Severity == diag.Advice {
 			f.start() // each rule has room of its own

@@ -17,7 +17,7 @@ func TestUnreachableByPrecedence(t *testing.T) {
 		"first-in-list": "/* takes all requests of /a below it",
 		"longest-path":  "", "longest-host": "",
 	} {
-		advice, _ := Advise(set.Objects[0], Options{Precedence: precedence})
+		advice, _ := Advise(set.Objects[0], set.Objects[0].Tree(), Options{Precedence: precedence})
 		var got []string
 		for _, f := range advice {
 			got = append(got, f.Message)

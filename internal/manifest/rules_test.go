@@ -32,7 +32,7 @@ func foundIn(t *testing.T, source Source, opts Options) diag.List {
 	}
 	found = append(found, Check(set, opts)...)
 	for _, o := range set.Objects {
-		advice, _ := Advise(o, Options{})
+		advice, _ := Advise(o, o.Tree(), Options{})
 		found = append(found, advice...)
 	}
 	found.Sort()

@@ -21,53 +21,36 @@ const (
 	maxPlaced = 100
 )
 
-// adviser finds what reviewers should know about a plan. It changes no request.
+// adviser finds what reviewers should know about the requests of a plan. It changes none.
 type adviser struct {
 	*Planner
-	// waiting are the requests that are still to be sent, by the kind.HostKey of
-	// their hostname.
-	waiting map[string][]purge.Spec
-	routes  map[kind.Key]served
+	routes map[kind.Key]served
 	// reached is what objects serve of hosts.
 	reached map[string]reach
 }
 
 // advise collects advice on what the plan creates, changes and posts.
-func (p *Planner) advise(out *Plan, ops map[kind.Key]Op) {
-	a := &adviser{Planner: p, waiting: map[string][]purge.Spec{}, routes: map[kind.Key]served{}, reached: map[string]reach{}}
-	for _, o := range p.in.Set.Objects {
-		if op := ops[o.Key()]; !o.Kind.RequestOnly() || op != Post && op != Blocked && op != InFlight {
-			continue
-		}
-		spec := parseSpec(o.Spec)
-		host := kind.HostKey(spec.Hostname)
-		a.waiting[host] = append(a.waiting[host], spec)
-	}
+func (p *Planner) advise(out *Plan, all *study) {
+	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]reach{}}
 	for i := range out.Items {
 		it := &out.Items[i]
-		o := p.in.Set.Find(it.Key)
-		if o == nil || !it.Op.sends() && it.Op != Deferred {
+		if !it.Op.sends() && it.Op != Deferred {
 			continue
 		}
-		shown, silenced := manifest.Advise(o, manifest.Options{Precedence: a.in.Project.Platform.Precedence})
-		more, hidden := o.Sift(a.ownRules(o, it))
-		out.Advice = append(out.Advice, few(append(shown, more...))...)
-		out.Silenced = append(out.Silenced, few(append(silenced, hidden...))...)
+		found := all.advice[it.Key]
+		if o := p.in.Set.Find(it.Key); o != nil && o.Kind.RequestOnly() {
+			found = newAdvised(manifest.Advise(o, o.Tree(), manifest.Options{Precedence: p.in.Project.Platform.Precedence}))
+			found.add(o.Sift(a.ofRequest(o)))
+		}
+		out.Advice = append(out.Advice, few(found.shown)...)
+		out.Silenced = append(out.Silenced, few(found.silenced)...)
 	}
 	out.Advice.Sort()
 	out.Silenced.Sort()
 }
 
-// ownRules runs the rules that need more than the manifest, and says what a patch does to requests.
-func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
-	if s, ok := a.sitesOf(o, it); ok {
-		change := route.Compare(s.before, s.after, route.ReadingsOf(a.in.Project.Platform.Precedence)...)
-		it.Answers = it.answers(s, change)
-		return a.unpurged(o, it, change)
-	}
-	if it.Op != Post && it.Op != Deferred {
-		return nil
-	}
+// ofRequest runs the rules of requests that need more than the manifest.
+func (a *adviser) ofRequest(o *manifest.Object) diag.List {
 	spec := parseSpec(o.Spec)
 	by, hosts := a.servesPaths(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
 	return append(everything(o, spec, by, hosts), a.unmatched(o, spec, by, hosts)...)
@@ -79,13 +62,17 @@ type served struct {
 	sites
 }
 
+// serves returns the object that serves a kind.HostKey, once git is applied.
+func (p *Planner) serves(host string) kind.Key {
+	if in := p.hosts[host]; len(in) > 0 {
+		return in[len(in)-1].Key()
+	}
+	return p.in.Live.Hosts[host]
+}
+
 // servesPaths returns the object that serves a hostname; it has no locations if none is known.
 func (a *adviser) servesPaths(hostname string) served {
-	host := kind.HostKey(hostname)
-	key := a.in.Live.Hosts[host]
-	if in := a.hosts[host]; len(in) > 0 {
-		key = in[len(in)-1].Key()
-	}
+	key := a.serves(kind.HostKey(hostname))
 	s, seen := a.routes[key]
 	if !seen {
 		was := siteOf(a.in.Live.Objects[key].Spec)

@@ -18,9 +18,10 @@ import (
 )
 
 // unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
-func (a *adviser) unpurged(o *manifest.Object, it *Item, change route.Change) (found diag.List) {
-	covered := purged(a.waiting[kind.HostKey(o.Host)], o.Host)
-	places := sync.OnceValue(func() places { return newPlaces(o, it) }) // few plans need it
+func (d *decision) unpurged(waiting []purge.Spec, change route.Change) (found diag.List) {
+	o := d.manifest
+	covered := purged(waiting, o.Host)
+	places := sync.OnceValue(func() places { return newPlaces(d.tree(), &d.item) }) // few plans need it
 	var all []outdated
 	index := map[string]int{}
 	for _, c := range change.Classes {
@@ -143,9 +144,9 @@ type places struct {
 	upstreams map[string]string
 }
 
-func newPlaces(o *manifest.Object, it *Item) places {
+func newPlaces(tree map[string]any, it *Item) places {
 	p := places{it, map[[2]string]manifest.Location{}, map[string]string{}}
-	routes := manifest.RoutesOf(o.Tree())
+	routes := manifest.RoutesOf(tree)
 	for _, l := range slices.Backward(routes.Locations) {
 		p.locations[[2]string{l.HostKey(), l.Path}] = l
 	}

@@ -5,9 +5,6 @@ import (
 	"strings"
 
 	"trueup/internal/accesslog"
-	"trueup/internal/canon"
-	"trueup/internal/effect"
-	"trueup/internal/manifest"
 	"trueup/internal/route"
 )
 
@@ -82,30 +79,6 @@ type Answer struct {
 	After    string   `json:"after"`
 	// Differences is empty if nothing changes, or nothing serves the requests before or after.
 	Differences []route.Difference `json:"differences,omitempty"`
-}
-
-// sites are an object before and after a request.
-type sites struct{ before, after *route.Site }
-
-// sitesOf returns what serves requests before and after a patch or a creation; ok is false for other items.
-func (p *Planner) sitesOf(o *manifest.Object, it *Item) (s sites, ok bool) {
-	switch {
-	case o.Kind.HostField == "":
-		return sites{}, false
-	case it.Op == Create:
-		return sites{route.Read(nil), route.Read(o.Tree())}, true
-	case it.Op != Patch:
-		return sites{}, false
-	}
-	before := canon.MustDecode(p.in.Live.Objects[it.Key].Spec)
-	was, _ := before.(map[string]any)
-	var is map[string]any
-	if it.Request != nil {
-		is, _ = effect.Apply(it.BodySpec(), before).(map[string]any)
-	} else {
-		is = o.Tree()
-	}
-	return sites{route.Read(was), route.Read(is)}, true
 }
 
 // answers returns what an item does to requests; nil if a new object serves none.

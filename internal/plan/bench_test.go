@@ -27,14 +27,14 @@ func large(name string, locations int, ttl string) string {
 		name, strings.Join(upstreams, ", "), strings.Join(list, ", "))
 }
 
-// crowd is a world of so many objects, of which so many hundredths differ.
-func crowd(t tester, n, percent, locations int) *world {
+// crowd is a world of so many objects, of which so many hundredths differ, and of more documents.
+func crowd(t tester, n, percent, locations int, more ...string) *world {
 	documents := make([]string, n)
 	for i := range documents {
 		name := fmt.Sprintf("c%d", i)
 		documents[i] = cdn(name, large(name, locations, "3600"))
 	}
-	w := git(t, documents...)
+	w := git(t, append(documents, more...)...)
 	for i := range n {
 		name, ttl := fmt.Sprintf("c%d", i), "3600"
 		if i*percent/100 != (i+1)*percent/100 {

@@ -87,7 +87,9 @@ func ofAnother(rec ledger.Record, live kind.Object) bool {
 // create plans the POST of the whole object.
 func (d *decision) create() {
 	d.item.Op, d.item.Request = Create, d.whole()
-	d.item.Disk = text(d.item.BodySpec(), d.manifest.Kind.DiskField...)
+	if path := d.manifest.Kind.DiskField; path != nil {
+		d.item.Disk = text(d.item.BodySpec(), path...)
+	}
 }
 
 // whole is the request that makes the object.
@@ -114,6 +116,7 @@ func (d *decision) compare() {
 	in, back := d.comparison()
 	in.LeaveDrift = d.in.Options.Drift == ReportDrift
 	res := merge.Compare(in)
+	d.patch = res.Patch
 	d.item.Changes, d.item.Notes = d.explained(res.Changes, in.Live), d.explained(res.Notes, in.Live)
 	d.leaveRefilled(back)
 	d.item.Preserved, d.item.Collateral, d.item.Lists = res.Preserved, res.Collateral, res.Lists
@@ -211,6 +214,9 @@ func (d *decision) noteOldHost(patch map[string]any) {
 // comparison returns the input of merge, and the server's values where git has null.
 func (d *decision) comparison() (in merge.Input, back []merge.Value) {
 	in, back = comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
+	if d.was = in.Live; !d.rec.NotConverged {
+		d.git = in.Desired
+	}
 	in.TakeOver = d.in.Options.TakeOver[d.item.Key]
 	return in, back
 }

@@ -184,7 +184,7 @@ func (d *decision) foundElsewhere() bool {
 		return false // the view does not hold all that was made before activeFor
 	}
 	d.item.RemoteName = obj.Name
-	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: &obj.Digest}
+	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: new(obj.Digest)}
 	d.live = obj
 	d.foundAs("its object is live as " + obj.Name)
 	return true

@@ -19,6 +19,9 @@ type Inputs struct {
 	Target  Target
 	Set     *manifest.Set
 	Live    live.State
+	// Release drops the spec of each live object once it is planned, to save memory. Explain then needs a base with
+	// the same overrides.
+	Release bool
 	Ledger  ledger.View
 	// LedgerStore is where the ledger is kept, for people.
 	LedgerStore string

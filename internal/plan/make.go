@@ -68,21 +68,14 @@ func (p *Planner) Make() (*Plan, diag.List) {
 		Format: Format, Tool: in.Tool, Sandbox: in.Sandbox, Target: in.Target,
 		Ledger: in.Ledger.ID, LedgerStore: in.LedgerStore, LedgerProblem: in.Ledger.Problem,
 	}
-	out.Items = slices.Grow(out.Items, len(in.Set.Objects))
-	var findings diag.List
-	ops, unsettled := make(map[kind.Key]Op, len(in.Set.Objects)), map[kind.Key]bool{}
-	for _, o := range in.Set.Objects {
-		found, ok := in.Live.Objects[o.Key()]
-		item, wrong := p.decide(o, found, ok)
-		findings = append(findings, wrong...)
-		ops[o.Key()] = item.Op
-		if item.unsettled() {
-			unsettled[o.Key()] = true
-		}
-		if p.targeted(o.Key()) {
-			out.Items = append(out.Items, item)
+	all := p.study((*decision).decide)
+	findings, ops, unsettled := all.findings, all.ops, map[kind.Key]bool{}
+	for _, it := range all.items {
+		if it.unsettled() {
+			unsettled[it.Key] = true
 		}
 	}
+	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.targeted(it.Key) })
 	p.manyCreates(out, ops)
 	p.lacksLedger(out)
 	p.doubtWorkspace(out)
@@ -91,7 +84,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	p.arrange(out, ops, unsettled)
 	p.spend(out.Items)
 	p.failOnDrift(out)
-	p.advise(out, ops)
+	p.advise(out, all)
 	out.Weigh()
 	out.Summary = out.Counts()
 	p.assert(out)
@@ -155,10 +148,12 @@ func (p *Planner) WorkspaceUnproven() bool {
 
 // Remake plans one object again, as if live were the given object (nil: none).
 func (p *Planner) Remake(key kind.Key, obj *kind.Object) (Item, diag.List) {
-	if obj == nil {
-		return p.decide(p.in.Set.Find(key), kind.Object{}, false)
+	d := &decision{Planner: p, manifest: p.in.Set.Find(key), rec: p.in.Ledger.Records[key]}
+	if obj != nil {
+		d.live, d.exists = *obj, true
 	}
-	return p.decide(p.in.Set.Find(key), *obj, true)
+	d.decide()
+	return d.item, d.findings
 }
 
 // Rules returns how the planner compares specs of the kind.
@@ -182,26 +177,42 @@ type decision struct {
 	*Planner
 	item     Item
 	manifest *manifest.Object
-	live     kind.Object
+	live     kind.Object // the zero value unless it exists
+	exists   bool
 	rec      ledger.Record
 	findings diag.List
+	// git and was are the decoded specs of the manifest and of live, nil until they are needed; patch is of the second.
+	git, was any
+	patch    map[string]any
+}
+
+// decisionOf returns the decision about an object of the set, which is still to be made.
+func (p *Planner) decisionOf(o *manifest.Object) *decision {
+	d := &decision{Planner: p, manifest: o, rec: p.in.Ledger.Records[o.Key()]}
+	d.live, d.exists = p.in.Live.Objects[o.Key()]
+	return d
+}
+
+// begin begins the item of an object. It copies the digests, because a pointer would keep the whole object in memory.
+func (d *decision) begin() {
+	o := d.manifest
+	d.item = Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: new(o.Digest)}
+	if d.exists {
+		d.item.Live = Fingerprint{Exists: true, UID: d.live.UID, Digest: new(d.live.Digest)}
+	}
 }
 
 // decide plans an object by the policy of its kind.
-func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (Item, diag.List) {
-	d := &decision{Planner: p, manifest: o, live: found, rec: p.in.Ledger.Records[o.Key()]}
-	d.item = Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: &o.Digest}
-	if exists {
-		d.item.Live = Fingerprint{Exists: true, UID: found.UID, Digest: &found.Digest}
-		if found.Name != o.Name {
-			d.item.RemoteName = found.Name
-		}
+func (d *decision) decide() {
+	d.begin()
+	if d.exists && d.live.Name != d.manifest.Name {
+		d.item.RemoteName = d.live.Name
 	}
-	if exists && found.Spec == nil && !found.Terminating {
+	if d.exists && d.live.Spec == nil && !d.live.Terminating {
 		d.item.hold("the platform returns it without a spec", "trueup changes nothing that it can't compare: run trueup again")
-		return d.item, nil
+		return
 	}
-	switch o.Kind.Policy {
+	switch d.manifest.Kind.Policy {
 	case kind.Converge:
 		d.converge()
 	case kind.CreateOnly:
@@ -213,7 +224,6 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 		d.blockOnWrongTarget()
 	}
 	d.item.Cause = d.reasonOf()
-	return d.item, d.findings
 }
 
 // blockOnWrongTarget blocks an item if this may be the wrong place.

@@ -31,25 +31,21 @@ func Offline(in Inputs, past Past) *Plan {
 		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, LedgerStore: in.LedgerStore, Blame: &past.Blame,
 		Notes: []string{"trueup compared git with git only: drift and earlier unfinished applies are not shown"},
 	}
-	ops := make(map[kind.Key]Op, len(in.Set.Objects))
-	for _, o := range in.Set.Objects {
-		item := p.sinceBase(o)
-		if unclear[o.Key()] {
-			item.Cause, item.By = FromUnknown, ""
+	all := p.study(func(d *decision) {
+		d.sinceBase()
+		if unclear[d.item.Key] {
+			d.item.Cause, d.item.By = FromUnknown, ""
 		} else {
-			p.takes(&item, o)
+			p.takes(&d.item, d.manifest)
 		}
-		ops[o.Key()] = item.Op
-		if p.targeted(o.Key()) {
-			out.Items = append(out.Items, item)
-		}
-	}
+	})
+	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.targeted(it.Key) })
 	if n := len(unclear); n > 0 {
 		out.note("some manifests of the base have errors, so trueup can't tell whether %s existed before", counted(n, "object"))
 	}
 	p.goneSinceBase(out, past)
-	p.arrange(out, ops, nil)
-	p.advise(out, ops)
+	p.arrange(out, all.ops, nil)
+	p.advise(out, all)
 	out.Settings = append(p.compareSettings(past.Project), p.newSilences(out, past)...)
 	out.Weigh()
 	out.Summary = out.Counts()
@@ -57,22 +53,20 @@ func Offline(in Inputs, past Past) *Plan {
 }
 
 // sinceBase plans one object against the base.
-func (p *Planner) sinceBase(o *manifest.Object) Item {
-	item := Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: &o.Digest}
-	was, ok := p.in.Live.Objects[o.Key()]
-	if !ok {
-		p.isNew(&item, o)
-		return item
+func (d *decision) sinceBase() {
+	d.begin()
+	o, item := d.manifest, &d.item
+	if !d.exists {
+		d.isNew(item, o)
+		return
 	}
-	item.Live = Fingerprint{Exists: true, Digest: &was.Digest}
-	if SpecDigest(o.Kind, was.Spec) == SpecDigest(o.Kind, o.Spec) {
-		return item
+	if SpecDigest(o.Kind, d.live.Spec) == SpecDigest(o.Kind, o.Spec) {
+		return
 	}
-	d := &decision{Planner: p, manifest: o, live: was, rec: p.in.Ledger.Records[o.Key()]}
 	in, _ := d.comparison()
 	res := merge.Compare(in)
 	if len(res.Changes) == 0 {
-		return item
+		return
 	}
 	item.Changes, item.Lists, item.Collateral = d.explained(res.Changes, in.Live), res.Lists, res.Collateral
 	for c := range item.all() {
@@ -89,7 +83,6 @@ func (p *Planner) sinceBase(o *manifest.Object) Item {
 	case kind.RequestOnly:
 		item.hold("its spec changed; it may already have been sent, and then its name can't be used again", fix)
 	}
-	return item
 }
 
 // takes blocks an object that comes to a hostname which another has in git.
@@ -128,7 +121,7 @@ func (p *Planner) goneSinceBase(out *Plan, past Past) {
 		if p.in.Set.Find(o.Key()) != nil || !p.targeted(o.Key()) {
 			continue
 		}
-		item := Item{Key: o.Key(), Op: Kept, Cause: FromRemoval, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: &o.Digest}}
+		item := Item{Key: o.Key(), Op: Kept, Cause: FromRemoval, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: new(o.Digest)}}
 		switch {
 		case o.Kind.RequestOnly():
 			item.Live = Fingerprint{}

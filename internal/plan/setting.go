@@ -155,6 +155,15 @@ func (p *Planner) compareOverrides(was []Override) []Setting {
 	return found
 }
 
+// ChangesOverrides reports whether the overrides of the inputs are not those of the base.
+func (past Past) ChangesOverrides(in Inputs) bool {
+	var was []Override
+	if past.Project != nil {
+		was = past.Project.Overrides
+	}
+	return past.Blame.Base != "" && mustEncode(byPlace(was)) != mustEncode(byPlace(in.Options.Overrides))
+}
+
 // byPlace returns overrides by their places, "KIND PATH": an object, or a list of several.
 func byPlace(overrides []Override) map[string]any {
 	places := map[string]any{}

@@ -122,6 +122,9 @@ func (s *Session) DoubtWorkspace() string {
 		s.Platform.Workspace.UUID, config.WorkspacePin)
 }
 
+// large is how many manifests are planned without the specs of live objects that are no longer needed.
+const large = 1000
+
 func (s *Session) compare(ctx context.Context) error {
 	if err := s.readLedger(ctx); err != nil {
 		return err
@@ -140,10 +143,17 @@ func (s *Session) compare(ctx context.Context) error {
 		}
 	}
 	s.inputs.At = ledger.Observed(reader.ServerTime(), s.Platform.API.Now())
+	past, isLarge := plan.Past{}, len(s.inputs.Set.Objects) > large
+	if isLarge {
+		past = s.env.History.Past(ctx, s.options.BaseRef, false)
+		s.inputs.Release = !s.options.Whole && !past.ChangesOverrides(s.inputs)
+	}
 	s.planner = plan.NewPlanner(s.inputs)
 	made, findings := s.planner.Make()
 	s.Plan, s.Loaded.Findings = made, append(s.Loaded.Findings, findings...)
-	past := s.env.History.Past(ctx, s.options.BaseRef, made.AsksGit() || s.Loaded.Set.HasSilences())
+	if asks := made.AsksGit() || s.Loaded.Set.HasSilences(); !isLarge || asks && past.Blame.Base != "" {
+		past = s.env.History.Past(ctx, s.options.BaseRef, asks)
+	}
 	s.planner.Explain(made, past)
 	if keys := made.Unnamed(); len(keys) > 0 {
 		s.planner.Name(made, s.env.History.Trails(ctx, keys))
