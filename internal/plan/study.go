@@ -16,6 +16,21 @@ import (
 // batch is how many objects are planned before the results of all are collected.
 const batch = 512
 
+// maxContext is how many live objects may differ from git before a plan only counts the requests that are answered as
+// before.
+const maxContext = 1000
+
+// isBrief reports whether more live objects of the plan differ from git than maxContext.
+func (p *Planner) isBrief() bool {
+	differ := 0
+	for _, o := range p.in.Set.Objects {
+		if live, ok := p.in.Live.Objects[o.Key()]; ok && live.Digest != o.Digest && p.targeted(o.Key()) {
+			differ++
+		}
+	}
+	return differ > maxContext
+}
+
 // study is what follows from each manifest, its live object and its record, before the plan as a whole is known.
 type study struct {
 	// items and findings are in the order of the manifests.
@@ -38,6 +53,7 @@ func (p *Planner) study(decide func(*decision)) *study {
 		items: make([]Item, len(objects)), ops: make(map[kind.Key]Op, len(objects)),
 		advice: map[kind.Key]advised{}, waiting: map[string][]purge.Spec{},
 	}
+	p.brief = p.isBrief()
 	var requests, others []int
 	for i, o := range objects {
 		if o.Kind.RequestOnly() {
@@ -102,6 +118,9 @@ func (d *decision) advise(waiting map[string][]purge.Spec) advised {
 	a := newAdvised(manifest.Advise(o, d.tree(), manifest.Options{Precedence: precedence}))
 	if s, ok := d.sites(); ok {
 		change := route.Compare(s.before, s.after, route.ReadingsOf(precedence)...)
+		if d.brief {
+			change.Same = nil
+		}
 		d.item.Answers = d.item.answers(s, change)
 		a.add(o.Sift(d.unpurged(waiting[kind.HostKey(o.Host)], change)))
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
 
@@ -48,4 +49,21 @@ func TestMakeOnManyProcessors(t *testing.T) {
 		}
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
+}
+
+// TestManyDifferences: of many objects that differ, the requests that are answered as before are only counted, until
+// a target asks for them.
+func TestManyDifferences(t *testing.T) {
+	w := crowd(t, 1001, 100, 3)
+	as := func(p *plan.Plan, classes int) {
+		t.Helper()
+		a := p.Items[0].Answers
+		if a.Classes != 4 || a.Changed != 3 || len(a.Groups) != 3 || len(a.Unchanged) != classes {
+			t.Errorf("%d of %d classes change, %d are listed and %d that stay", a.Changed, a.Classes, len(a.Groups), len(a.Unchanged))
+		}
+	}
+	as(w.make(), 0)
+	as(w.with(func(o *plan.Options) {
+		o.Targets = func(key kind.Key) bool { return key.Name == "c7" }
+	}).make(), 1)
 }

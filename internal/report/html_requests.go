@@ -55,9 +55,19 @@ func mapOf(item plan.Item, class string) *htmlMap {
 		},
 	}
 	return &htmlMap{
-		Head: requestsHead(item), Rest: slices.Concat(unlisted(a.More), unclear(a)),
+		Head: requestsHead(item), Rest: slices.Concat(unlisted(a.More), unclear(a), asBefore(item)),
 		Tables: slices.DeleteFunc(tables, func(t htmlClasses) bool { return t.Rows == nil }),
 	}
+}
+
+// asBefore counts the classes that stay as they are, if the plan does not list them, and says how to see them.
+func asBefore(item plan.Item) []safe {
+	a := item.Answers
+	if a.Unchanged != nil || a.Classes == a.Changed {
+		return nil
+	}
+	item.Project = ""
+	return []safe{safetext.F("%s %s: --target %s lists them", classCount(a.Classes-a.Changed), effectWords(plan.AsBefore, item), clean(item.Key.String()).Cut(maxPath))}
 }
 
 func classViews(groups []plan.RequestGroup, item plan.Item) (views []htmlClass) {

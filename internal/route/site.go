@@ -96,21 +96,29 @@ func Read(spec map[string]any) *Site {
 	if isList {
 		known = append(known, "upstreams")
 	}
-	s.Facets[OtherOfSite] = opaque(without(spec, known...))
+	s.Facets[OtherOfSite] = rest(spec, known...)
 	named := map[string][]map[string]any{}
 	for _, v := range upstreams {
 		u, _ := v.(map[string]any)
 		named[text(u["name"])] = append(named[text(u["name"])], u)
 	}
+	servers := map[string][2]Value{}
+	s.Locations = slices.Grow(s.Locations, len(locations))
 	for i, v := range locations {
-		l := location(v, named)
+		l := location(v, func(name string) [2]Value {
+			if _, read := servers[name]; !read {
+				servers[name] = upstream(name, named[name])
+			}
+			return servers[name]
+		})
 		l.Index = i
 		s.Locations = append(s.Locations, l)
 	}
 	return s
 }
 
-func location(v any, upstreams map[string][]map[string]any) Location {
+// location reads a location; upstream returns the Origin and the Connection of a name.
+func location(v any, upstream func(name string) [2]Value) Location {
 	l, isObject := v.(map[string]any)
 	if !isObject {
 		return Location{Behaviour: Behaviour{Other: opaque(v)}}
@@ -128,20 +136,20 @@ func location(v any, upstreams map[string][]map[string]any) Location {
 		known = append(known, "cache")
 		b[CacheLevel] = opaque(cache["level"])
 		b[EdgeTTL], b[BrowserTTL] = ttl(cache, "edgeTTL"), ttl(cache, "browserTTL")
-		other := without(cache, "level", "edgeTTL", "browserTTL", "ttlTimeUnit")
-		b[Cache] = opaque(other)
+		b[Cache] = rest(cache, "level", "edgeTTL", "browserTTL", "ttlTimeUnit")
 	}
-	b[Origin], b[Connection] = upstream(text(l["upstream"]), upstreams)
-	b[Other] = opaque(without(l, known...))
+	servers := upstream(text(l["upstream"]))
+	b[Origin], b[Connection] = servers[0], servers[1]
+	b[Other] = rest(l, known...)
 	path, _ := l["path"].(string)
 	return Location{Path: path, Host: host, Behaviour: b}
 }
 
-// upstream returns the Origin and the Connection of a name. One that the manifest does not list is its name.
-func upstream(name string, upstreams map[string][]map[string]any) (origin, connection Value) {
-	listed := upstreams[name]
+// upstream returns the Origin and the Connection of the upstreams of a name. One that the manifest does not list is its
+// name.
+func upstream(name string, listed []map[string]any) [2]Value {
 	if len(listed) == 0 || name == "" {
-		return Value{Text: name}, Value{}
+		return [2]Value{{Text: name}}
 	}
 	var origins, connections []any
 	for _, u := range listed {
@@ -155,9 +163,9 @@ func upstream(name string, upstreams map[string][]map[string]any) (origin, conne
 		connections = append(connections, without(u, known...))
 	}
 	if len(listed) == 1 {
-		return opaque(origins[0]), opaque(connections[0])
+		return [2]Value{opaque(origins[0]), opaque(connections[0])}
 	}
-	return opaque(origins), opaque(connections)
+	return [2]Value{opaque(origins), opaque(connections)}
 }
 
 func ttl(cache map[string]any, field string) Value {
@@ -173,14 +181,61 @@ func ttl(cache map[string]any, field string) Value {
 
 func opaque(v any) Value { return Value{Text: text(v)} }
 
+// rest is the Value of an object without some fields.
+func rest(m map[string]any, known ...string) Value {
+	return Value{Text: string(appendTidy(nil, m, known...))}
+}
+
 func text(v any) string {
-	switch v := Tidy(v).(type) {
-	case nil:
-		return ""
+	switch v := v.(type) {
 	case string:
 		return v
+	case nil, map[string]any, []any:
+		return string(appendTidy(nil, v))
 	default:
 		return string(canon.Bytes(v))
+	}
+}
+
+// appendTidy appends what Tidy returns as JSON, but nothing for nil, and without some fields of an object.
+func appendTidy(b []byte, v any, known ...string) []byte {
+	switch v := v.(type) {
+	case nil:
+		return b
+	case string:
+		return canon.Append(b, v)
+	case map[string]any:
+		start := len(b)
+		for _, name := range canon.SortedKeys(v) {
+			if slices.Contains(known, name) {
+				continue
+			}
+			before := len(b)
+			b = append(canon.Append(append(b, ','), name), ':')
+			named := len(b)
+			if b = appendTidy(b, v[name]); len(b) == named {
+				b = b[:before]
+			}
+		}
+		if len(b) == start {
+			return b
+		}
+		b[start] = '{'
+		return append(b, '}')
+	case []any:
+		b = append(b, '[')
+		for i, below := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			before := len(b)
+			if b = appendTidy(b, below); len(b) == before {
+				b = append(b, "null"...)
+			}
+		}
+		return append(b, ']')
+	default:
+		return canon.Append(b, string(canon.Bytes(v)))
 	}
 }
 

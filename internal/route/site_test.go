@@ -1,6 +1,7 @@
 package route
 
 import (
+	encoding "encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -214,4 +215,32 @@ func BenchmarkFind(b *testing.B) {
 			m.Find("h", "/3/10/"+fmt.Sprint(i))
 		}
 	}
+}
+
+// TestTextIsThatOfTidy: what is written without a tree is what Tidy's tree is in JSON.
+func TestTextIsThatOfTidy(t *testing.T) {
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		scalars := rapid.SampledFrom([]any{nil, "", "a", "\"\n", true, encoding.Number("1.50"), encoding.Number("7")})
+		if depth == 0 {
+			return scalars
+		}
+		below := value(depth - 1)
+		return rapid.OneOf(scalars,
+			rapid.Map(rapid.SliceOfN(below, 0, 3), func(list []any) any { return list }),
+			rapid.Map(rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}), below, 0, 3), func(m map[string]any) any { return m }))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v, want := value(3).Draw(t, "value"), ""
+		switch tidy := Tidy(v).(type) {
+		case nil:
+		case string:
+			want = tidy
+		default:
+			want = string(canon.Bytes(tidy))
+		}
+		if got := text(v); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	})
 }
