@@ -21,11 +21,11 @@ func Names(ctx context.Context, sources []Source, opts Options) *Set {
 	}
 	all := make([][]*Object, len(found.texts))
 	var total atomic.Int64
-	eachFile(ctx, opts, len(all), func(buffer *bytes.Buffer, i int) (more bool) {
-		data, err := found.texts[i].read(opts.Limits.File, buffer)
+	eachFile(ctx, opts, len(all), func(o *outliner, i int) (more bool) {
+		data, err := found.texts[i].glance(opts.Limits.File, &o.buffer)
 		fits := total.Add(int64(len(data))) <= opts.Limits.Total
 		if err == nil && fits {
-			all[i] = outline(data, found.texts[i].Path)
+			all[i] = o.outline(data, found.texts[i].Path)
 		}
 		return fits
 	})
@@ -40,12 +40,29 @@ func Names(ctx context.Context, sources []Source, opts Options) *Set {
 	return set
 }
 
+// outliner finds the objects of texts, one after the other. It has the values of a document by path, and
+// the section that its lines are in, whose fields have an indentation.
+type outliner struct {
+	buffer  []byte
+	path    string
+	objects []*Object
+	values  map[string]string
+	section string
+	indent  int
+	// found reports that objects has the one of this document.
+	found bool
+}
+
 // outline finds the objects of a text by its lines. It parses a text in which they are not on lines of
 // their own.
-func outline(data []byte, path string) []*Object {
-	o := &outliner{path: path, values: map[string]string{}}
-	for line := range bytes.Lines(data) {
-		if !o.line(line) {
+func (o *outliner) outline(data []byte, path string) []*Object {
+	*o = outliner{buffer: o.buffer, path: path, values: o.values}
+	o.begin()
+	for at, end := 0, 0; at < len(data); at = end {
+		if end = at + bytes.IndexByte(data[at:], '\n') + 1; end == at {
+			end = len(data)
+		}
+		if skip := o.found && data[at] != '-' && data[at] != '.'; !skip && !o.line(data[at:end]) {
 			return parsed(data, path)
 		}
 	}
@@ -53,14 +70,12 @@ func outline(data []byte, path string) []*Object {
 	return o.objects
 }
 
-// outliner has the values of a document by path, and the section that its lines are in, whose fields have
-// an indentation.
-type outliner struct {
-	path    string
-	objects []*Object
-	values  map[string]string
-	section string
-	indent  int
+func (o *outliner) begin() {
+	if o.values == nil {
+		o.values = map[string]string{}
+	}
+	clear(o.values)
+	o.section, o.indent, o.found = "", 0, false
 }
 
 // line reads a line. It reports whether lines are enough to tell what the document has.
@@ -85,6 +100,7 @@ func (o *outliner) below(text []byte, indent int) {
 	o.indent = cmp.Or(o.indent, indent)
 	if indent == o.indent && (o.section == "metadata" || o.section == "spec") && strings.IndexByte("nh", text[0]) >= 0 {
 		o.take(o.section+".", text)
+		o.add(false)
 	}
 }
 
@@ -98,14 +114,22 @@ func (o *outliner) take(of string, line []byte) string {
 	return name
 }
 
+// add adds the object of the document, unless it has no name yet or, before the end, no host.
+func (o *outliner) add(atEnd bool) {
+	k, ok := kind.ForEnvelope(o.values["apiVersion"], o.values["kind"])
+	if !ok || o.found || o.values["metadata.name"] == "" {
+		return
+	}
+	if host := o.values["spec."+k.HostField]; atEnd || host != "" {
+		o.objects = append(o.objects, &Object{Kind: k, Name: o.values["metadata.name"], Host: host, Path: o.path})
+		o.found = true
+	}
+}
+
 // end ends a document.
 func (o *outliner) end() {
-	k, ok := kind.ForEnvelope(o.values["apiVersion"], o.values["kind"])
-	if name := o.values["metadata.name"]; ok && name != "" {
-		o.objects = append(o.objects, &Object{Kind: k, Name: name, Host: o.values["spec."+k.HostField], Path: o.path})
-	}
-	clear(o.values)
-	o.section, o.indent = "", 0
+	o.add(true)
+	o.begin()
 }
 
 // parsed finds the objects of a text by its nodes.

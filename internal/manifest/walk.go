@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -200,18 +201,11 @@ func (t Text) read(limit int64, buffer *bytes.Buffer) ([]byte, error) {
 }
 
 func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]byte, error) {
-	f, err := fsys.Open(name)
+	f, before, err := openRegular(fsys, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	before, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: it is no longer a regular file", fs.ErrInvalid)
-	}
 	buffer.Reset()
 	if _, err := buffer.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err
@@ -224,6 +218,37 @@ func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]
 		return nil, errors.New("it changed while trueup read it: run trueup again when nothing writes to it") // the rest would look removed
 	}
 	return buffer.Bytes(), nil
+}
+
+func openRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: it is no longer a regular file", fs.ErrInvalid)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// glance is read with fewer system calls. It does not check whether the file changes meanwhile.
+func (t Text) glance(limit int64, buffer *[]byte) ([]byte, error) {
+	if t.FS == nil {
+		return t.Data, nil
+	}
+	f, info, err := openRegular(t.FS, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	*buffer = slices.Grow((*buffer)[:0], int(min(info.Size(), limit)))
+	n, err := io.ReadFull(f, (*buffer)[:min(info.Size(), limit)])
+	return (*buffer)[:n], err
 }
 
 // Texts reads the files that Load reads, in the same order and within the same limits. It returns files
