@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -41,18 +40,18 @@ func Run(env cli.Env) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	env.Hurry = HandleSignals(cancel)
-	defer runtime.KeepAlive(spareCollections())
-	return cli.Main(ctx, os.Args[1:], env)
+	ballast := make(chan []byte, 1)
+	takeBallast(ballast)
+	code := cli.Main(ctx, os.Args[1:], env)
+	runtime.KeepAlive(ballast)
+	return code
 }
 
-// spareCollections lets a small run hardly collect garbage, and one that only prints something not at all: the first
-// collection waits for 48 MiB. Later the heap may grow by the size of what is live, as ever, which includes the
-// returned ballast. That is never touched, and so takes no memory.
-func spareCollections() (ballast []byte) {
-	const first = 12 * 100 // percent of 4 MiB
-	usual := debug.SetGCPercent(first)
-	runtime.AddCleanup(new([64]byte), func(usual int) { debug.SetGCPercent(usual) }, usual)
-	return make([]byte, 16<<20)
+// takeBallast makes a ballast after the first garbage collection, which commands that only print something do not
+// reach. The garbage collector lets the heap grow by the size of what is live: with the ballast, which is never touched
+// and so takes no memory, a small run hardly collects.
+func takeBallast(into chan<- []byte) {
+	runtime.AddCleanup(new([64]byte), func(into chan<- []byte) { into <- make([]byte, 16<<20) }, into)
 }
 
 // HandleSignals handles the signals that end a process. The first one calls cancel, after which
