@@ -74,8 +74,14 @@ func (f *formatting) check() error {
 			return &LeftError{x.Line, x.Message, f.findings}
 		}
 	}
-	if at := bytes.IndexAny(f.body, "\r\u0085\u2028\u2029"); at >= 0 {
-		return left(bytes.Count(f.body[:at], []byte("\n"))+1, "its lines have different line ends")
+	first := len(f.body)
+	for _, odd := range []string{"\r", "\u0085", "\u2028", "\u2029"} {
+		if at := bytes.Index(f.body[:first], []byte(odd)); at >= 0 {
+			first = at
+		}
+	}
+	if first < len(f.body) {
+		return left(bytes.Count(f.body[:first], []byte("\n"))+1, "its lines have different line ends")
 	}
 	return nil
 }
@@ -171,26 +177,25 @@ func lay(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error) {
 // joined joins the lines, without white space at their ends, empty lines at both ends or two of them in a
 // row.
 func (l *sheet) joined() []byte {
-	var b strings.Builder
+	b := make([]byte, 0, len(l.text.data)+1)
 	empty := false
 	for _, at := range l.order {
 		line := l.lines[at]
 		if line.kind == emptyLine {
-			empty = b.Len() > 0
+			empty = len(b) > 0
 			continue
 		}
 		if empty {
-			b.WriteByte('\n')
+			b = append(b, '\n')
 			empty = false
 		}
 		if !line.open {
 			line.out = strings.TrimRight(line.out, " \t")
 		}
-		b.WriteString(line.out + "\n")
+		b = append(append(b, line.out...), '\n')
 	}
-	text := b.String()
 	if l.unended {
-		text = strings.TrimSuffix(text, "\n")
+		b = bytes.TrimSuffix(b, []byte("\n"))
 	}
-	return []byte(text)
+	return b
 }

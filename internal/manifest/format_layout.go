@@ -58,20 +58,24 @@ type sheet struct {
 	// the value on that line.
 	ended, unended bool
 	depth          int
+	scratch        []byte // for the line that is laid out
 }
 
 func newSheet(text []byte) *sheet {
 	body, ended := strings.CutSuffix(string(text), "\n")
-	l := &sheet{text: lines{data: text}, ended: ended}
+	n := strings.Count(body, "\n") + 1
+	l := &sheet{text: lines{data: text}, ended: ended, lines: make([]sheetLine, 0, n), order: make([]int, 0, n)}
+	tokens := make([]token, n) // most lines have one
 	for line := range strings.SplitSeq(body, "\n") {
-		l.order = append(l.order, len(l.lines))
-		next := sheetLine{in: line}
+		at := len(l.lines)
+		l.order = append(l.order, at)
+		next := sheetLine{in: line, tokens: tokens[at : at : at+1]}
 		switch trimmed := strings.TrimLeft(line, " \t"); {
 		case trimmed == "":
 			next.kind = emptyLine
 		case trimmed[0] == '#':
 			next.kind = commentLine
-		case documentLine().MatchString(line):
+		case (line[0] == '-' || line[0] == '.') && documentLine().MatchString(line):
 			next.kind = markerLine
 		}
 		l.lines = append(l.lines, next)
@@ -242,7 +246,7 @@ func (l *sheet) layOut() error {
 			line.out = line.shifted()
 		case tokenLine:
 			open = enter(open, line.tokens)
-			line.layOutTokens()
+			l.layOutTokens(line)
 		case emptyLine:
 		}
 	}
@@ -275,20 +279,22 @@ func (l *sheet) below() []token {
 }
 
 // layOutTokens writes the hyphens, the key and the value of a line.
-func (line *sheetLine) layOutTokens() {
+func (l *sheet) layOutTokens(line *sheetLine) {
 	in, tokens := line.in, line.tokens
-	var b strings.Builder
-	b.WriteString(strings.Repeat(" ", tokens[0].to))
+	l.scratch = append(l.scratch[:0], strings.Repeat(" ", tokens[0].to)...)
 	for i, t := range tokens[1:] {
-		b.WriteString("-" + strings.Repeat(" ", t.to-tokens[i].to-1))
+		l.scratch = append(append(l.scratch, '-'), strings.Repeat(" ", t.to-tokens[i].to-1)...)
 	}
 	rest := offset(in, tokens[len(tokens)-1].from)
 	if value := offset(in, line.value); value > rest {
-		b.WriteString(strings.TrimRight(in[rest:value], " \t") + " ")
+		l.scratch = append(append(l.scratch, strings.TrimRight(in[rest:value], " \t")...), ' ')
 		rest = value
 	}
-	b.WriteString(in[rest:])
-	line.out = b.String()
+	if l.scratch = append(l.scratch, in[rest:]...); string(l.scratch) == in {
+		line.out = in
+	} else {
+		line.out = string(l.scratch)
+	}
 }
 
 // shifted returns an inner line, moved by its shift.

@@ -48,8 +48,7 @@ func (l *sheet) lastLine(v *yaml.Node) (int, error) {
 	if !ok {
 		return 0, left(v.Line, "trueup can't tell where the value ends")
 	}
-	line, _ := l.text.position(end)
-	return line - 1, nil
+	return v.Line - 1 + bytes.Count(l.text.data[l.text.at(v):end], []byte("\n")), nil
 }
 
 func isBlockText(v *yaml.Node) bool {

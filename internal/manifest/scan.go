@@ -45,6 +45,9 @@ func (l *lines) at(n *yaml.Node) int {
 // behind returns the offset of a value after its anchor and tag.
 func (l *lines) behind(n *yaml.Node) int {
 	at := l.at(n)
+	if at == len(l.data) || l.data[at] != '&' && l.data[at] != '!' {
+		return at
+	}
 	nothing := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
 	if size := len(properties().Find(l.data[at:])); size > 0 {
 		at += size
@@ -67,6 +70,9 @@ func (l *lines) end(n *yaml.Node) (int, bool) {
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		size := quotedSize(l.data[at:])
 		return at + size, size > 0
+	}
+	if bytes.HasPrefix(l.data[at:], []byte(n.Value)) {
+		return at + len(n.Value), true
 	}
 	for _, word := range bytes.FieldsFunc([]byte(n.Value), func(r rune) bool { return strings.ContainsRune(yamlSpace, r) }) {
 		at = len(l.data) - len(bytes.TrimLeft(l.data[at:], yamlSpace))
