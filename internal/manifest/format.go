@@ -38,42 +38,73 @@ func left(line int, reason string) error { return &LeftError{Line: line, Reason:
 // Format edits the text, so comments, quotes, anchors, brackets, byte order mark and line breaks stay. It
 // compares the values and comments of the result with the file. An error is always a *LeftError: leave
 // the file as it is.
-func Format(data []byte) ([]byte, error) { return newFormatting("", data).format() }
+func Format(data []byte) ([]byte, error) {
+	return newFormatting(fileOf("", data), true, func(*yaml.Node) {}).format()
+}
 
-// formatting is a file to format.
+// formatting is a file that was laid out.
 type formatting struct {
 	source
-	docs     []*yaml.Node
-	findings diag.List
+	file *file
+	laid []byte
+	err  error // why it could not be laid out
 }
 
-// newFormatting parses a file. The path is that of its findings.
-func newFormatting(path string, data []byte) *formatting {
-	f := fileOf(path, data)
-	return &formatting{newSource(data), f.read(), f.findings}
+// newFormatting reads a file, calls each with its documents, and lays them out one by one: their nodes take
+// many times the memory of the text. ordered sorts the fields in the order of the schema. Each member and
+// element of JSON gets its own line.
+func newFormatting(in *file, ordered bool, each func(doc *yaml.Node)) *formatting {
+	f := &formatting{source: newSource(in.lines.data), file: in}
+	if isJSON(f.body) {
+		var out bytes.Buffer
+		_ = json.Indent(&out, bytes.TrimSpace(f.body), "", "  ") // it is valid
+		f.laid = append(out.Bytes(), '\n')
+		in.documents(each)
+		return f
+	}
+	var l *sheet
+	if f.err = f.checkLineEnds(); f.err == nil {
+		l = newSheet(f.body)
+	}
+	in.documents(func(doc *yaml.Node) {
+		if each(doc); f.err == nil {
+			f.err = l.document(doc, ordered)
+		}
+	})
+	if f.err == nil && f.check() == nil {
+		f.laid, f.err = l.laidOut()
+	}
+	return f
 }
 
+// format returns the checked layout of a file that was laid out in the order of the schema or, if that
+// fails, in its own.
 func (f *formatting) format() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	var err error
-	for _, ordered := range []bool{true, false} {
-		var laid []byte
-		if laid, err = checkedLayout(f.body, f.docs, ordered); err == nil {
-			return slices.Concat(f.mark, f.broken(laid)), nil
-		}
+	err := f.verify(true)
+	if err != nil {
+		f = newFormatting(fileOf("", f.data), false, func(*yaml.Node) {})
+		err = f.verify(false)
 	}
-	return nil, err
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(f.mark, f.broken(f.laid)), nil
 }
 
 // check rejects a file that can't be read, or whose line breaks differ.
 func (f *formatting) check() error {
-	for _, x := range f.findings {
+	for _, x := range f.file.findings {
 		if x.Severity == diag.Error {
-			return &LeftError{x.Line, x.Message, f.findings}
+			return &LeftError{x.Line, x.Message, f.file.findings}
 		}
 	}
+	return f.checkLineEnds()
+}
+
+func (f *formatting) checkLineEnds() error {
 	first := len(f.body)
 	for _, odd := range []string{"\r", "\u0085", "\u2028", "\u2029"} {
 		if at := bytes.Index(f.body[:first], []byte(odd)); at >= 0 {
@@ -88,17 +119,21 @@ func (f *formatting) check() error {
 
 // source is the text of a file. body has neither the byte order mark nor carriage returns.
 type source struct {
-	mark, body []byte
-	crlf       bool // the first line ends in CR LF
+	data, mark, body []byte
+	crlf             bool // the first line ends in CR LF
 }
 
 func newSource(data []byte) source {
 	body := bytes.TrimPrefix(data, []byte("\uFEFF"))
 	first, _, _ := bytes.Cut(body, []byte("\n"))
-	return source{
-		mark: data[:len(data)-len(body)], crlf: len(first) < len(body) && bytes.HasSuffix(first, []byte("\r")),
-		body: bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")),
+	s := source{
+		data: data, mark: data[:len(data)-len(body)], crlf: len(first) < len(body) && bytes.HasSuffix(first, []byte("\r")),
+		body: body,
 	}
+	if bytes.Contains(body, []byte("\r\n")) {
+		s.body = bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))
+	}
+	return s
 }
 
 // broken returns a text with the line breaks of the file.
@@ -117,27 +152,23 @@ func isJSON(text []byte) bool {
 // errDiffers reports a bug of this program, before it changes a file.
 var errDiffers = left(0, "the result would have another meaning")
 
-// checkedLayout lays out a text. It checks that the result has the same lines, apart from white space and
-// order, the same values and styles, and trueup: comments at the same fields, and that its layout is final.
-func checkedLayout(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error) {
-	laid, err := lay(text, docs, ordered)
-	if err != nil || bytes.Equal(laid, text) {
-		return laid, err
+// verify checks that the layout has the same lines, apart from white space and order, the same values and
+// styles, and trueup: comments at the same fields, and that it is final.
+func (f *formatting) verify(ordered bool) error {
+	if f.err != nil || bytes.Equal(f.laid, f.body) {
+		return f.err
 	}
-	again := newFormatting("", laid)
-	after := again.docs
-	sameNode := func(was, is *yaml.Node) bool { return same(was, is, nil) }
+	again := newFormatting(fileOf("", f.laid), ordered, func(*yaml.Node) {})
 	switch {
-	case again.check() != nil, !slices.EqualFunc(docs, after, sameNode),
-		!isJSON(text) && !slices.Equal(significantLines(text), significantLines(laid)):
-		return nil, errDiffers
-	case !slices.Equal(marked(text, docs), marked(laid, after)):
-		return nil, left(0, "a trueup:ignore comment would move to another field")
+	case again.check() != nil, !sameDocuments(f.body, f.laid),
+		!isJSON(f.body) && !slices.Equal(significantLines(f.body), significantLines(f.laid)):
+		return errDiffers
+	case !slices.Equal(marked(f.body), marked(f.laid)):
+		return left(0, "a trueup:ignore comment would move to another field")
+	case again.err != nil || !bytes.Equal(again.laid, f.laid):
+		return left(0, "formatting it twice would give different results")
 	}
-	if final, err := lay(laid, after, ordered); err != nil || !bytes.Equal(final, laid) {
-		return nil, left(0, "formatting it twice would give different results")
-	}
-	return laid, nil
+	return nil
 }
 
 // significantLines returns the lines of a text without white space and leading hyphens, sorted.
@@ -151,20 +182,8 @@ func significantLines(text []byte) (all []string) {
 	return all
 }
 
-// lay lays out a text with LF line breaks; ordered sorts the fields in the order of the schema. Each member
-// and element of JSON gets its own line.
-func lay(text []byte, docs []*yaml.Node, ordered bool) ([]byte, error) {
-	if isJSON(text) {
-		var out bytes.Buffer
-		_ = json.Indent(&out, bytes.TrimSpace(text), "", "  ") // it is valid
-		return append(out.Bytes(), '\n'), nil
-	}
-	l := newSheet(text)
-	for _, doc := range docs {
-		if err := l.document(doc, ordered); err != nil {
-			return nil, err
-		}
-	}
+// laidOut returns the layout, once all documents are known.
+func (l *sheet) laidOut() ([]byte, error) {
 	if err := l.layOut(); err != nil {
 		return nil, err
 	}

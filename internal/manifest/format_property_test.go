@@ -151,10 +151,10 @@ var noteForm = regexp.MustCompile(`# \d+ (above|behind) .*`)
 // standing are the comments of a text that untidy wrote, each with the field that
 // the text has at the comment: the one in its line, or the next below.
 func standing(t *rapid.T, text []byte) map[string]string {
-	f := newFormatting("", text)
-	docs := f.docs
-	if err := f.check(); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+	f := fileOf("", text)
+	docs := f.read()
+	if f.findings.HasErrors() {
+		t.Fatalf("%v in\n%s", f.findings, text)
 	}
 	fields := map[int]string{}
 	heads := map[int]bool{}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -39,17 +40,39 @@ func byName(n *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) []*yaml.Node {
 	return slices.Concat(pairs...)
 }
 
+// sameDocuments reports whether two texts have the same documents.
+func sameDocuments(was, is []byte) bool {
+	next, stop := iter.Pull(documentsOf(is))
+	defer stop()
+	ok := true
+	for doc := range documentsOf(was) {
+		other, more := next()
+		ok = ok && more && same(doc, other, nil)
+	}
+	_, more := next()
+	return ok && !more
+}
+
+// documentsOf iterates over the documents of a text.
+func documentsOf(text []byte) iter.Seq[*yaml.Node] {
+	return func(yield func(*yaml.Node) bool) {
+		more := true
+		fileOf("", text).documents(func(doc *yaml.Node) { more = more && yield(doc) })
+	}
+}
+
 // marked returns each trueup: comment, with the number of the field that it covers, sorted. The numbers
 // are the same in any order of members.
-func marked(text []byte, docs []*yaml.Node) []string {
+func marked(text []byte) []string {
 	f := &file{lines: lines{data: text}, marks: findMarks(text)}
 	if len(f.marks) == 0 {
 		return nil
 	}
 	var all []string
-	numbers, last := map[int]int{}, 0
-	for i, doc := range docs {
+	numbers, last, i := map[int]int{}, 0, 0
+	for doc := range documentsOf(text) {
 		last = numberLines(doc, last, numbers)
+		i++
 		root := rootOf(doc)
 		if root == nil {
 			continue

@@ -74,9 +74,9 @@ func TestEscapesOutsideJSONAreAsTheyAre(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{`{"a": "\\/"}`: `\/`, `{"a": "\\ud83d\\ude00"}`: `\ud83d\ude00`} {
-		f := newFormatting("", []byte(text))
-		if err := f.check(); err != nil || f.docs[0].Content[0].Content[1].Value != want {
-			t.Errorf("%s is read as %v, %v", text, f.docs, err)
+		f := fileOf("", []byte(text))
+		if docs := f.read(); len(f.findings) > 0 || docs[0].Content[0].Content[1].Value != want {
+			t.Errorf("%s is read as %v, %v", text, docs, f.findings)
 		}
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"go.yaml.in/yaml/v3"
+
 	"trueup/internal/diag"
+	"trueup/internal/plainyaml"
 )
 
 // Tidied is a file as fmt writes it.
@@ -30,8 +33,10 @@ func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // findings about files that it can't format or, with fix, all findings about the new content.
 func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tidied, findings diag.List, err error) {
 	all := make([]Tidied, len(texts))
-	eachFile(ctx, opts, len(texts), func(_ *struct{}, i int) (more bool) {
-		all[i] = tidied(texts[i], fix)
+	eachFile(ctx, opts, len(texts), func(pool *plainyaml.Pool, i int) (more bool) {
+		f := fileOf(texts[i].Path, texts[i].Data)
+		f.pool = pool
+		all[i] = tidied(texts[i], f, fix)
 		return true
 	})
 	for _, t := range all {
@@ -45,7 +50,7 @@ func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tid
 			return nil, nil, err
 		}
 		eachFile(ctx, opts, len(list), func(_ *struct{}, i int) (more bool) {
-			list[i].format(newFormatting(list[i].Path, list[i].To))
+			list[i].format(newFormatting(fileOf(list[i].Path, list[i].To), true, func(*yaml.Node) {}))
 			return true
 		})
 	}
@@ -66,17 +71,20 @@ func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tid
 }
 
 // tidied reads a file and, unless it is to be repaired first, formats it.
-func tidied(text Text, fix bool) Tidied {
-	t, f := Tidied{Text: text, To: text.Data}, newFormatting(text.Path, text.Data)
-	for _, doc := range f.docs {
+func tidied(text Text, f *file, fix bool) Tidied {
+	t := Tidied{Text: text, To: text.Data}
+	count := func(doc *yaml.Node) {
 		if nearKind(peekText(peek(rootOf(doc), "kind"))) != nil {
 			t.Objects++
 		}
 	}
+	if fix {
+		f.documents(count)
+	} else if laid := newFormatting(f, true, count); !f.findings.HasErrors() {
+		t.format(laid)
+	}
 	if f.findings.HasErrors() {
 		t.unread = f.findings
-	} else if !fix {
-		t.format(f)
 	}
 	return t
 }
@@ -84,8 +92,10 @@ func tidied(text Text, fix bool) Tidied {
 // format sets the new content, or why the layout stays.
 func (t *Tidied) format(f *formatting) {
 	text, err := f.format()
-	if left, refused := errors.AsType[*LeftError](err); !refused {
+	if left, refused := errors.AsType[*LeftError](err); !refused && !bytes.Equal(text, t.Data) {
 		t.To = text
+	} else if !refused {
+		t.To = t.Data // and not twice
 	} else if len(left.Findings) == 0 {
 		t.Left = left
 	}

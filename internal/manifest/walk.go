@@ -207,6 +207,7 @@ func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]
 	}
 	defer func() { _ = f.Close() }()
 	buffer.Reset()
+	buffer.Grow(int(min(before.Size(), limit)) + bytes.MinRead)
 	if _, err := buffer.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err
 	}
