@@ -95,11 +95,7 @@ func (y fleetYard) oneByOne(tb testing.TB, some int) (cpu float64) {
 // BenchmarkFleet measures plans of many projects in one process: its time of the processors, as a ratio to plans in
 // processes of their own, and the most memory.
 func BenchmarkFleet(b *testing.B) {
-	tools := os.Getenv(benchEnv)
-	if tools == "" {
-		b.Skip(benchEnv + " names no folder of programs: see .ci/bench")
-	}
-	all := &yards{tb: b, tools: tools}
+	all := newYards(b)
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprintf("projects=%d", n), func(b *testing.B) {
 			y := newFleet(b, exec.Command(all.tool(b, "trueup")), n)

@@ -2,10 +2,12 @@ package script
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +23,7 @@ const benchEnv = "TRUEUP_BENCH"
 
 // The sizes, in CDNs, and how slow the platform is at each.
 const (
-	few, many, most = 100, 1000, 10000
+	few, many, most, huge = 100, 1000, 10_000, 30_000
 
 	benchLatency = 20 * time.Millisecond
 )
@@ -30,86 +32,129 @@ const (
 // platform that is one too. Time is that of the wall, cpu-s what system and
 // program used of the processors.
 func BenchmarkProcess(b *testing.B) {
-	tools := os.Getenv(benchEnv)
-	if tools == "" {
-		b.Skip(benchEnv + " names no folder of programs: see .ci/bench")
-	}
-	all := &yards{tb: b, tools: tools, of: map[string]*yard{}}
-	b.Run("work=version", func(b *testing.B) { measureRuns(b, all.start, nil, "version") })
-	b.Run("work=help", func(b *testing.B) { measureRuns(b, all.start, nil, "--help") })
-	for _, n := range []int{few, many, most} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) { benchmarkWork(b, func(tb testing.TB) *yard { return all.sandbox(tb, n) }, n) })
-	}
-	b.Run("goal", func(b *testing.B) { benchmarkGoals(b, all) })
-}
-
-// benchmarkWork measures what is done with n CDNs. Sending ten thousand changes is
-// ten times as much as sending a thousand, and takes as much longer.
-func benchmarkWork(b *testing.B, of func(testing.TB) *yard, n int) {
-	b.Run("work=validate", func(b *testing.B) { measureRuns(b, of, nil, "validate") })
-	for _, work := range []string{"plan", "apply"} {
-		for _, changed := range []int{0, 1, 100} {
-			for _, latency := range []time.Duration{0, benchLatency} {
-				if work == "apply" && (n*changed > many*100 || latency > 0 && n*changed > few*100) {
-					continue
-				}
-				args := []string{work}
-				if work == "apply" {
-					args = append(args, "--auto-approve", "--rps", "100000")
-				}
-				b.Run(fmt.Sprintf("work=%s/changed=%d%%/latency=%dms", work, changed, latency.Milliseconds()), func(b *testing.B) {
-					measureRuns(b, of, func(y *yard) {
-						y.change(b, changed)
-						y.slow(b, latency)
-					}, args...)
-				})
+	all := newYards(b)
+	for _, n := range []int{few, many, most, huge} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			for _, r := range rows() {
+				r.benchmark(b, all, n)
 			}
-		}
+		})
 	}
 }
 
-// measureRuns reports what runs cost; before is called ahead of each, and costs
-// nothing.
-func measureRuns(b *testing.B, of func(testing.TB) *yard, before func(*yard), args ...string) {
-	y := of(b)
-	var sum cost
-	b.ResetTimer()
-	for range b.N {
-		b.StopTimer()
-		if before != nil {
-			before(y)
-		}
-		b.StartTimer()
-		sum = sum.and(y.measure(b, args...))
+// row is a run that is measured at several sizes, on a project where a share of the CDNs changed outside git.
+type row struct {
+	name    string // of the command's arguments
+	changed int    // percent
+	to      int    // the largest size
+	slow    int    // the largest size at which the platform is slow, too
+	of      func(all *yards, tb testing.TB, n int) *yard
+}
+
+func rows() []row {
+	sandbox, inGit, inBucket := (*yards).sandbox, (*yards).inGit, (*yards).inBucket
+	return []row{
+		{"validate", 0, huge, 0, sandbox},
+		{"fmt --check", 0, most, 0, sandbox},
+		{"plan", 0, huge, most, sandbox},
+		{"plan, ledger in git", 0, most, 0, inGit},
+		{"plan, ledger in a bucket", 0, most, 0, inBucket},
+		{"plan, new CDNs", 0, many, many, (*yards).unknown},
+		{"drift", 0, most, 0, sandbox},
+		{"pull cdns --file -, no manifests", 0, most, 0, (*yards).unwritten},
+		{"apply", 0, most, most, sandbox},
+		{"plan", 1, most, most, sandbox},
+		{"apply", 1, most, most, sandbox},
+		{"plan", 100, huge, many, sandbox},
+		{"plan --out plan.json", 100, most, 0, sandbox},
+		{"plan -o html", 100, most, 0, sandbox},
+		{"plan -o json", 100, most, 0, sandbox},
+		{"drift", 100, most, 0, sandbox},
+		{"pull cdns --diff", 100, most, 0, sandbox},
+		{"apply", 100, many, few, sandbox},
 	}
-	n := float64(b.N)
-	b.ReportMetric(sum.cpu.Seconds()/n, "cpu-s/op")
-	b.ReportMetric(sum.peak, "peak-MiB")
-	b.ReportMetric(float64(sum.requests)/n, "requests/op")
+}
+
+// benchmark measures the row at one size.
+func (r row) benchmark(b *testing.B, all *yards, n int) {
+	for _, latency := range []time.Duration{0, benchLatency} {
+		if n > r.to || latency > 0 && n > r.slow {
+			continue
+		}
+		b.Run(fmt.Sprintf("work=%s/changed=%d%%/latency=%dms", r.name, r.changed, latency.Milliseconds()), func(b *testing.B) {
+			y := r.of(all, b, n)
+			var sum cost
+			for range b.N {
+				y.slow(b, latency)
+				sum = sum.and(r.measure(b, y))
+			}
+			sum.report(b)
+			for unit, most := range goalsOf(n, r, latency) {
+				b.ReportMetric(most, unit+"-goal")
+			}
+		})
+	}
+}
+
+// measure measures the row once.
+func (r row) measure(tb testing.TB, y *yard) cost {
+	tb.Helper()
+	y.change(tb, r.changed)
+	line, _, _ := strings.Cut(r.name, ",")
+	args := strings.Fields(line)
+	if args[0] == "apply" {
+		args = append(args, "--auto-approve", "--rps", "100000")
+	}
+	return y.measure(tb, args...)
 }
 
 // cost is what a run took: time of the processors and of the wall, the most
-// memory in MiB, and requests to the platform.
+// memory in MiB, requests to the platform, and bytes that it printed.
 type cost struct {
 	cpu, wall time.Duration
 	peak      float64
 	requests  int
+	printed   int
 }
 
 func (c cost) and(d cost) cost {
-	return cost{c.cpu + d.cpu, c.wall + d.wall, max(c.peak, d.peak), c.requests + d.requests}
+	return cost{c.cpu + d.cpu, c.wall + d.wall, max(c.peak, d.peak), c.requests + d.requests, c.printed + d.printed}
 }
 
-// measureProgram runs a program to its end, which has to be a good one.
+// report reports what the runs of a benchmark cost, each.
+func (c cost) report(b *testing.B) {
+	n := float64(b.N)
+	b.ReportMetric(c.cpu.Seconds()/n, "cpu-s")
+	b.ReportMetric(c.wall.Seconds()/n, "wall-s")
+	b.ReportMetric(c.wall.Seconds()/c.cpu.Seconds(), "wall/cpu")
+	b.ReportMetric(c.peak, "peak-MiB")
+	b.ReportMetric(float64(c.requests)/n, "requests")
+	b.ReportMetric(float64(c.printed)/n/1e6, "output-MB")
+	b.ReportMetric(0, "ns/op")
+}
+
+// counter counts what is written to it.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// measureProgram runs a program to its end, which has to be a good one, or to say that something differs.
 func measureProgram(tb testing.TB, cmd *exec.Cmd) cost {
 	tb.Helper()
 	var said bytes.Buffer
+	var printed counter
+	if cmd.Stdout == nil {
+		cmd.Stdout = &printed
+	}
 	cmd.Stderr = &said
 	begun := time.Now()
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 2 {
 		tb.Fatalf("%v: %v\n%s", cmd.Args, err, said.Bytes())
 	}
-	c := cost{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: time.Since(begun)}
+	c := cost{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: time.Since(begun), printed: int(printed)}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		c.peak = float64(usage.Maxrss) / 1024 // of this process, where it has more: so it keeps little
 	}
@@ -127,6 +172,8 @@ type yard struct {
 	// changed is the share of its CDNs that the platform has otherwise.
 	changed int
 	slowed  time.Duration
+	// platform is the project that the platform belongs to, where that is another.
+	platform *yard
 }
 
 // command is a run of the program in the project.
@@ -174,16 +221,16 @@ func (y *yard) requests(tb testing.TB) int {
 // change lets a share of the CDNs be otherwise at the platform; an apply puts them
 // right again.
 func (y *yard) change(tb testing.TB, percent int) {
-	if percent == y.changed {
+	if y = cmp.Or(y.platform, y); percent == y.changed {
 		return
 	}
-	y.must(tb, "sandbox", "fill", "--cdns", strconv.Itoa(y.n), "--dir", ".", "--changed", strconv.Itoa(percent))
+	y.must(tb, "sandbox", "fill", "--cdns", strconv.Itoa(y.n), "--dir", "filled", "--changed", strconv.Itoa(percent))
 	y.changed = percent
 }
 
 // slow lets the platform take so long for each answer.
 func (y *yard) slow(tb testing.TB, latency time.Duration) {
-	if latency == y.slowed {
+	if y = cmp.Or(y.platform, y); latency == y.slowed {
 		return
 	}
 	y.must(tb, "sandbox", "fault", "--clear")
@@ -193,22 +240,50 @@ func (y *yard) slow(tb testing.TB, latency time.Duration) {
 	y.slowed = latency
 }
 
-// fill makes the project of n CDNs, which the sandbox of its folder knows.
+// fill makes the project of n CDNs, which the sandbox of its folder knows. As people do, it writes comments
+// and lines --- into their manifests.
 func (y *yard) fill(tb testing.TB) {
 	tb.Helper()
 	y.configure(tb, "")
-	y.must(tb, "sandbox", "fill", "--cdns", strconv.Itoa(y.n), "--dir", ".")
+	y.must(tb, "sandbox", "fill", "--cdns", strconv.Itoa(y.n), "--dir", "filled")
+	names, err := filepath.Glob(filepath.Join(y.dir, "filled", "cdns", "*.yaml"))
+	if err == nil {
+		err = os.Mkdir(filepath.Join(y.dir, "cdns"), 0o755)
+	}
+	for _, name := range names {
+		var text []byte
+		if text, err = os.ReadFile(name); err != nil {
+			break
+		}
+		text = item.ReplaceAll(text, []byte("$1# see the runbook\n$0"))
+		text = bytes.Replace(text, []byte(".example.com\n"), []byte(".example.com # public\n"), 1)
+		if err = os.WriteFile(filepath.Join(y.dir, "cdns", filepath.Base(name)), slices.Concat([]byte("# made for measurements\n---\n"), text), 0o600); err != nil {
+			break
+		}
+	}
+	if err != nil || len(names) != y.n {
+		tb.Fatalf("%d manifests, %v", len(names), err)
+	}
 }
+
+// item matches the first line of an item.
+var item = regexp.MustCompile(`(?m)^( +)- [a-z]+: `)
 
 // begin gives the project a ledger, which knows all of it.
 func (y *yard) begin(tb testing.TB) {
 	tb.Helper()
+	y.initLedger(tb)
+	y.must(tb, "apply", "--auto-approve")
+}
+
+func (y *yard) initLedger(tb testing.TB) {
+	tb.Helper()
+	y.configure(tb, "")
 	_, id, ok := strings.Cut(y.must(tb, "ledger", "init"), "id: ")
 	if !ok {
 		tb.Fatal("ledger init printed no id")
 	}
 	y.configure(tb, strings.TrimRight(id, "}\n"))
-	y.must(tb, "apply", "--auto-approve")
 }
 
 func (y *yard) configure(tb testing.TB, id string) {

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/gitremote"
+	"trueup/internal/e2e/servers"
 )
 
 // yards makes the projects that are asked for, once, and ends their platforms with
@@ -18,6 +21,15 @@ type yards struct {
 	tb    testing.TB
 	tools string
 	of    map[string]*yard
+}
+
+func newYards(b *testing.B) *yards {
+	b.Helper()
+	tools := os.Getenv(benchEnv)
+	if tools == "" {
+		b.Skip(benchEnv + " names no folder of programs: see .ci/bench")
+	}
+	return &yards{tb: b, tools: tools, of: map[string]*yard{}}
 }
 
 // tool is a program of the folder, or an end of the benchmark where there is none.
@@ -35,20 +47,86 @@ func (all *yards) start(tb testing.TB) *yard {
 	return &yard{dir: all.tb.TempDir(), program: exec.Command(all.tool(tb, "trueup"))}
 }
 
+// once returns the project of a name, which it makes where it is new.
+func (all *yards) once(tb testing.TB, name string, n int, fill func(y *yard)) *yard {
+	tb.Helper()
+	name = fmt.Sprint(name, " ", n)
+	if all.of[name] == nil {
+		y := all.start(tb)
+		y.n = n
+		fill(y)
+		all.of[name] = y
+	}
+	return all.of[name]
+}
+
 // sandbox is a project of n CDNs at the sandbox.
 func (all *yards) sandbox(tb testing.TB, n int) *yard {
 	tb.Helper()
-	name := fmt.Sprint("sandbox ", n)
-	if y := all.of[name]; y != nil {
-		return y
-	}
-	y := all.start(tb)
-	y.n = n
-	y.fill(tb)
-	y.serve(tb, all.tb)
+	return all.once(tb, "sandbox", n, func(y *yard) {
+		y.fill(tb)
+		y.serve(tb, all.tb)
+		y.begin(tb)
+	})
+}
+
+// unknown is a project of n CDNs that the platform does not have.
+func (all *yards) unknown(tb testing.TB, n int) *yard {
+	tb.Helper()
+	return all.once(tb, "unknown", n, func(y *yard) {
+		y.link(tb, all.sandbox(tb, n))
+		y.serve(tb, all.tb)
+		y.initLedger(tb)
+	})
+}
+
+// unwritten is a project without manifests, at the platform that has n CDNs.
+func (all *yards) unwritten(tb testing.TB, n int) *yard {
+	tb.Helper()
+	return all.once(tb, "unwritten", n, func(y *yard) {
+		y.share(all.sandbox(tb, n))
+		if err := os.Mkdir(filepath.Join(y.dir, "cdns"), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+		y.initLedger(tb)
+	})
+}
+
+// inGit is a project whose ledger is a ref of a git remote, inBucket one whose ledger is in a bucket.
+func (all *yards) inGit(tb testing.TB, n int) *yard {
+	tb.Helper()
+	return all.once(tb, "git", n, func(y *yard) {
+		gitremote.Cmd(tb, y.dir, "init", "-q")
+		gitremote.Cmd(tb, y.dir, "remote", "add", "origin", gitremote.Bare(all.tb))
+		all.keepIn(tb, y, "git:refs/trueup/ledger")
+	})
+}
+
+func (all *yards) inBucket(tb testing.TB, n int) *yard {
+	tb.Helper()
+	store := servers.Store(tb, "s3")
+	return all.once(tb, "s3", n, func(y *yard) { all.keepIn(tb, y, store) })
+}
+
+func (all *yards) keepIn(tb testing.TB, y *yard, store string) {
+	tb.Helper()
+	y.link(tb, all.sandbox(tb, y.n))
+	y.share(all.sandbox(tb, y.n))
+	y.vars = append(y.vars, "TRUEUP_LEDGER="+store)
 	y.begin(tb)
-	all.of[name] = y
-	return y
+}
+
+// link gives the project the manifests of another.
+func (y *yard) link(tb testing.TB, other *yard) {
+	tb.Helper()
+	if out, err := exec.CommandContext(tb.Context(), "cp", "-rl", filepath.Join(other.dir, "cdns"), y.dir).CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s", err, out)
+	}
+}
+
+// share gives the project the platform of another.
+func (y *yard) share(other *yard) {
+	y.platform, y.log, y.vars = other, other.log, slices.Concat(other.vars, servers.Environ())
 }
 
 // serve serves the sandbox of the project's folder until the end of a test.
@@ -92,11 +170,8 @@ func startServer(tb, until testing.TB, cmd *exec.Cmd) *bufio.Scanner {
 // probe on the same.
 func (all *yards) probed(tb testing.TB, n int) (y *yard, probe func() *exec.Cmd) {
 	tb.Helper()
-	name, floor, server := fmt.Sprint("probe ", n), all.tool(tb, "floor"), all.tool(tb, "server")
-	y = all.of[name]
-	if y == nil {
-		y = all.start(tb)
-		y.n = n
+	floor, server := all.tool(tb, "floor"), all.tool(tb, "server")
+	y = all.once(tb, "probe", n, func(y *yard) {
 		y.fill(tb)
 		address := freeAddress(tb)
 		said := startServer(tb, all.tb, exec.CommandContext(all.tb.Context(), server, "-addr", address, "-seed", filepath.Join(y.dir, "cdns")))
@@ -105,8 +180,7 @@ func (all *yards) probed(tb testing.TB, n int) (y *yard, probe func() *exec.Cmd)
 		}
 		y.vars = []string{"TRUEUP_DELIVERY_URL=http://" + address + "/v2.1/global", "TRUEUP_DELIVERY_TOKEN=none"}
 		y.begin(tb)
-		all.of[name] = y
-	}
+	})
 	address := strings.TrimPrefix(y.vars[0], "TRUEUP_DELIVERY_URL=http://")
 	address, _, _ = strings.Cut(address, "/")
 	return y, func() *exec.Cmd {
@@ -126,94 +200,28 @@ func freeAddress(tb testing.TB) string {
 	return l.Addr().String()
 }
 
-// benchmarkGoals compares runs with what they are to be no dearer than, in turn:
-// got is a ratio, or what the name says.
-func benchmarkGoals(b *testing.B, all *yards) {
-	goal := func(name string, limit float64, measure func(b *testing.B) float64) {
-		b.Run(name, func(b *testing.B) {
-			var all []float64
-			for range b.N {
-				all = append(all, measure(b))
-			}
-			slices.Sort(all)
-			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(all[len(all)/2], "got")
-			b.ReportMetric(limit, "goal")
-		})
-	}
-	cpu := func(c cost) float64 { return c.cpu.Seconds() }
-	kubeconform := func(b *testing.B, folder string) float64 {
-		program, schema := all.tool(b, "kubeconform"), filepath.Join(all.tools, "schema", "cdn.json")
-		return cpu(measureProgram(b, exec.CommandContext(b.Context(), program, "-schema-location", schema, folder)))
-	}
-	plan := func(b *testing.B, n int) cost {
-		y := all.sandbox(b, n)
-		y.change(b, 0)
-		y.slow(b, 0)
-		return y.measure(b, "plan")
-	}
-	goal("validate-10000-cpu-to-kubeconform", 1, func(b *testing.B) float64 {
-		y := all.sandbox(b, most)
-		return cpu(y.measure(b, "validate")) / kubeconform(b, filepath.Join(y.dir, "cdns"))
-	})
-	goal("plan-10000-cpu-to-kubeconform", 1.3, func(b *testing.B) float64 {
-		return cpu(plan(b, most)) / kubeconform(b, filepath.Join(all.sandbox(b, most).dir, "cdns"))
-	})
-	goal("plan-10000-cpu-to-1000", 11, func(b *testing.B) float64 { return cpu(plan(b, most)) / cpu(plan(b, many)) })
-	goal("plan-10000-peak-MiB", 300, func(b *testing.B) float64 { return plan(b, most).peak })
-	goal("plan-10000-requests", 1, func(b *testing.B) float64 { return float64(plan(b, most).requests) })
-	goal("plan-1000-cpu-to-probe", 1, func(b *testing.B) float64 {
-		y, probe := all.probed(b, many)
-		return cpu(y.measure(b, "plan")) / cpu(measureProgram(b, probe()))
-	})
-	// Terraform took 60 times the probe's for 1000, and 2.53 times for 100, of which
-	// 25 is a share (2.43 and 0.96 s of the processors).
-	goal("plan-100-cpu-to-probe-of-1000", 0.1, func(b *testing.B) float64 {
-		_, probe := all.probed(b, many)
-		y, _ := all.probed(b, few)
-		return cpu(y.measure(b, "plan")) / cpu(measureProgram(b, probe()))
-	})
-	goal("plan-1000-more-ms-at-20ms-latency", 200, func(b *testing.B) float64 {
-		near := fastest(func() cost { return plan(b, many) })
-		y := all.sandbox(b, many)
-		y.slow(b, benchLatency)
-		return fastest(func() cost { return y.measure(b, "plan") }) - near
-	})
-	for _, arg := range []string{"version", "--help"} {
-		goal("start-ms-"+strings.Trim(arg, "-"), 30, func(b *testing.B) float64 {
-			y := all.start(b)
-			return fastest(func() cost { return y.measure(b, arg) })
-		})
-	}
-}
-
-// fastest is how many milliseconds a run takes that nothing holds up.
-func fastest(run func() cost) float64 {
-	least := run().wall
-	for range 4 {
-		least = min(least, run().wall)
-	}
-	return float64(least.Microseconds()) / 1000
-}
-
 // TestBenchProcess: what the benchmarks do with a project does work, for twenty.
 func TestBenchProcess(t *testing.T) {
 	t.Parallel()
-	y := &yard{dir: t.TempDir(), program: &exec.Cmd{Path: os.Args[0], Args: []string{"trueup"}}, n: 20}
-	y.fill(t)
-	y.serve(t, t)
-	y.begin(t)
-	run := func(changed int, requests int, args ...string) {
-		t.Helper()
-		y.change(t, changed)
-		if c := y.measure(t, args...); c.requests != requests || c.cpu <= 0 || c.peak <= 0 {
-			t.Errorf("%v with %d%% changed: %+v, want %d requests", args, changed, c, requests)
-		}
+	const n = 20
+	all := &yards{tb: t, tools: t.TempDir(), of: map[string]*yard{}}
+	if err := os.Symlink(os.Args[0], filepath.Join(all.tools, "trueup")); err != nil {
+		t.Fatal(err)
 	}
-	run(0, 0, "validate")
-	run(0, 1, "plan")
-	run(10, 1, "plan")
-	run(10, 2*3+1, "apply", "--auto-approve")
+	requests := map[string]int{
+		"plan 0": 1, "plan 1": 1, "plan 100": 1, "plan, ledger in git 0": 1, "plan, ledger in a bucket 0": 1, "plan, new CDNs 0": n + 1,
+		"apply 0": 1, "apply 1": 3 + 1, "apply 100": 3*n + 1, "validate 0": 0, "fmt --check 0": 0,
+	}
+	for _, r := range rows() {
+		name := fmt.Sprint(r.name, " ", r.changed)
+		t.Run(name, func(t *testing.T) {
+			c := r.measure(t, r.of(all, t, n))
+			if want, known := requests[name]; c.cpu <= 0 || c.peak <= 0 || c.printed <= 0 || known && c.requests != want {
+				t.Errorf("%+v, want %d requests", c, want)
+			}
+		})
+	}
+	y := all.sandbox(t, n)
 	y.slow(t, benchLatency)
 	if c := y.measure(t, "plan"); c.wall < benchLatency || c.requests != 1 {
 		t.Errorf("a plan at %v: %+v", benchLatency, c)
