@@ -143,6 +143,12 @@ func (s *Session) compare(ctx context.Context) error {
 		}
 	}
 	s.inputs.At = ledger.Observed(reader.ServerTime(), s.Platform.API.Now())
+	s.make(ctx)
+	return nil
+}
+
+// make makes the plan, and explains it by what git had before.
+func (s *Session) make(ctx context.Context) {
 	past, isLarge := plan.Past{}, len(s.inputs.Set.Objects) > large
 	if isLarge {
 		past = s.env.History.Past(ctx, s.options.BaseRef, false)
@@ -158,7 +164,6 @@ func (s *Session) compare(ctx context.Context) error {
 	if keys := made.Unnamed(); len(keys) > 0 {
 		s.planner.Name(made, s.env.History.Trails(ctx, keys))
 	}
-	return nil
 }
 
 func (s *Session) readLedger(ctx context.Context) (err error) {

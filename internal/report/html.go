@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"embed"
@@ -58,13 +59,36 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 	commands := strings.NewReplacer("##[", "#&#35;[", "##vso[", "#&#35;vso[")
 	lines := &lineWriter{w: w, change: commands.Replace}
 	out := bufio.NewWriterSize(lines, 32<<10)
-	if err := view.Execute(out, page); err != nil {
+	if err := page.write(out, view); err != nil {
 		return err
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	return lines.end()
+}
+
+// write writes the page. If the details of all objects are too large, the last objects are Named.
+func (p *htmlPage) write(w io.Writer, view *template.Template) error {
+	if err := view.ExecuteTemplate(w, "begin", p); err != nil {
+		return err
+	}
+	shown, size := 0, 0
+	err := inOrder(len(p.Items), func(b *bytes.Buffer, i int) error {
+		return view.ExecuteTemplate(b, "object", htmlObject{p.Items[i], i < maxUnfoldedObjects})
+	}, func(text []byte) (more bool, err error) {
+		if size >= maxHTMLDetails {
+			return false, nil
+		}
+		shown, size = shown+1, size+len(text)
+		_, err = w.Write(text)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	p.Named = p.Items[shown:]
+	return view.ExecuteTemplate(w, "end", p)
 }
 
 func embedded(name string) string {
@@ -109,13 +133,18 @@ type htmlPage struct {
 	Outcomes  []apply.Outcome
 	Untouched int
 	// Base is why the plan was compared with no commit.
-	Base                       safe
-	Notes                      []safe
-	ItemsOf                    safe
-	Items                      []htmlItem
-	Filters                    []htmlFilter
-	Lists                      []htmlList
-	MaxText, MaxLines, MaxBody int
+	Base    safe
+	Notes   []safe
+	ItemsOf safe
+	Items   []htmlItem
+	Filters []htmlFilter
+	Lists   []htmlList
+	// Named are the last Items, which have a line each, and Ask is the command that shows one in full.
+	Named []htmlItem
+	Ask   string
+	// MoreFound and MoreAdvice count what is left out of Found and Advice.
+	MoreFound, MoreAdvice               int
+	MaxText, MaxLines, MaxBody, MaxOpen int
 	// links maps objects to their anchors.
 	links map[kind.Key]safe
 }
@@ -137,8 +166,13 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 	p := &htmlPage{
 		Document: doc, Settings: settingsOf(doc.Plan), links: map[kind.Key]safe{},
 		Found: shownFindings(doc, Options{Verbose: true}), FoundOf: findingCounts(doc),
-		MaxText: maxHTMLText, MaxLines: maxHTMLLines, MaxBody: maxHTMLBody,
+		MaxText: maxHTMLText, MaxLines: maxHTMLLines, MaxBody: maxHTMLBody, MaxOpen: maxUnfoldedObjects,
+		Ask: "trueup plan --target KIND/NAME",
 	}
+	if doc.Command == "drift" {
+		p.Ask = "trueup drift --target KIND/NAME"
+	}
+	p.Found, p.MoreFound = firstFindings(p.Found)
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
 	if doc.Plan != nil {
 		p.plan(doc.Plan, opts)
@@ -173,6 +207,7 @@ func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 			p.Advice[i].Link = p.links[item.Key]
 		}
 	}
+	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
 	if p.FoundBelow {
 		p.Below = append(p.Below, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")})
@@ -278,6 +313,11 @@ type htmlFilter struct {
 	Choices  []tally
 }
 
+// NamedObjects counts the objects of Named.
+func (p *htmlPage) NamedObjects() int {
+	return sum(p.Named, func(i htmlItem) int { return max(i.Many(), 1) })
+}
+
 // What is the operation, or in drift what happened: several operations undo the same.
 func (i htmlItem) What() string {
 	if i.Happened && !i.Failed {
@@ -309,6 +349,9 @@ func (i htmlItem) View() htmlView {
 		item.Answers, item.Traffic = nil, nil
 	}
 	v.Notes = group{item: item, keys: i.keys}.notes(itemNotes, i.opts)
+	if i.brief && i.keys == nil && item.Request != nil {
+		v.Notes = append(v.Notes, note{Text: safetext.F("body of the request: %s; -o json has it", safetext.Count(len(item.Request.Body), "byte"))})
+	}
 	return v
 }
 
@@ -330,6 +373,15 @@ func (f *htmlFilter) count(value, name string) {
 		f.Choices = append(f.Choices, tally{Class: "plain", Value: value, Name: name})
 	}
 	f.Choices[i].N++
+}
+
+// firstFindings returns the first findings, errors before others, and counts the rest.
+func firstFindings(found []alike) (first []alike, more int) {
+	if len(found) <= maxHTMLFindings {
+		return found, 0
+	}
+	slices.SortStableFunc(found, func(a, b alike) int { return oneIf(b.Severity == diag.Error) - oneIf(a.Severity == diag.Error) })
+	return found[:maxHTMLFindings], len(found) - maxHTMLFindings
 }
 
 func (p *htmlPage) list(name, noun string, lines []safe) {

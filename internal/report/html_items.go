@@ -19,6 +19,7 @@ type htmlItem struct {
 	ID      safe
 	opts    Options
 	offline bool
+	brief   bool // without the body of the request
 	rank    rank
 }
 
@@ -34,6 +35,45 @@ func (i htmlItem) Title() safe {
 	}
 }
 
+// htmlObject is an object with its details. It is unfolded if it is Open.
+type htmlObject struct {
+	htmlItem
+	Open bool
+}
+
+// htmlNamed is an object without its details. Grave are the fields of grave changes and removals, Names those of
+// several objects, and Whys the causes.
+type htmlNamed struct {
+	htmlItem
+	Mark            mark
+	Headline, Names safe
+	Grave           []safe
+	Whys            string
+}
+
+// Line returns the object as one line.
+func (i htmlItem) Line() htmlNamed {
+	item, rows := *i.Item, itemRows(*i.Item, i.opts)
+	n := htmlNamed{htmlItem: i, Mark: opOf(item).mark, Headline: headline(item, rows)}
+	var whys []string
+	for _, r := range rows {
+		if why := string(r.Why); !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+		if r.risk.Grave() || r.stops || r.Mark == markRemove {
+			n.Grave = append(n.Grave, safetext.F("%s %s", string(r.Mark), r.Path))
+		}
+	}
+	for _, note := range itemNotes(item, i.opts) {
+		n.Grave = append(n.Grave, safetext.Filled(note.gravePath())...)
+	}
+	n.Whys = strings.Join(whys, " ")
+	if i.keys != nil {
+		n.Names = safetext.Join(group{item: item, keys: i.keys}.names(), ", ")
+	}
+	return n
+}
+
 // Place is where the manifest is; empty for several objects.
 func (i htmlItem) Place() safe {
 	if i.keys != nil {
@@ -42,19 +82,23 @@ func (i htmlItem) Place() safe {
 	return source(*i.Item)
 }
 
-// Body is that of the request; nil for several objects.
+// Body is that of the request; nil for several objects, and if there are many others.
 func (i htmlItem) Body() *htmlBody {
-	if i.keys != nil {
+	if i.keys != nil || i.brief {
 		return nil
 	}
 	return bodyView(i.Request)
 }
 
-// items adds the visible objects and their anchors. Equal changes of many projects are one object.
+// Many is the number of several objects, and 0 for one.
+func (i htmlItem) Many() int { return len(i.keys) }
+
+// items adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
 func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 	shown, taken := 0, map[safe]bool{}
+	many := sum(pl.Items, func(item plan.Item) int { return oneIf(!hidden(item, opts)) }) > maxHTMLObjects
 	add := func(i htmlItem, keys ...kind.Key) {
-		i.opts, i.offline, i.ID = opts, pl.Offline, anchor(*i.Item)
+		i.opts, i.offline, i.ID, i.brief = opts, pl.Offline, anchor(*i.Item), many
 		if i.ID.Empty() || taken[i.ID] {
 			i.ID = safetext.F("object-%d", shown+1)
 		}
@@ -67,7 +111,7 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 		shown += len(keys)
 		p.Items = append(p.Items, i)
 	}
-	if len(p.Projects) > 0 {
+	if len(p.Projects) > 0 || many {
 		for _, g := range groups(pl, opts) {
 			keys := g.keys
 			if keys == nil {

@@ -15,7 +15,7 @@ import (
 
 // ownAttributes are the attributes that a page has, and nothing else.
 var ownAttributes = strings.Fields("aria-describedby aria-hidden aria-keyshortcuts aria-label aria-labelledby aria-live autocomplete charset class " +
-	"colspan content data-kind data-op data-why for hidden href http-equiv id lang name open placeholder role scope spellcheck tabindex " +
+	"colspan content data-kind data-n data-op data-why for hidden href http-equiv id lang name open placeholder role scope spellcheck tabindex " +
 	"title type value width")
 
 // ownElements are its elements.

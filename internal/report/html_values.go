@@ -20,6 +20,15 @@ const (
 	maxHTMLBody  = 400
 )
 
+// Limits of a whole page. Of more than maxHTMLObjects objects, equal changes are one, and no body is shown. Once the
+// details of objects have maxHTMLDetails bytes, the rest are lines.
+const (
+	maxUnfoldedObjects = 40
+	maxHTMLObjects     = 1000
+	maxHTMLDetails     = 8 << 20
+	maxHTMLFindings    = 1000
+)
+
 // htmlDiff is a table of changes, with two values side by side. Class names the sides: live, happened,
 // offline or sent.
 // New is set for a new object, which has no live side.

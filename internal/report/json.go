@@ -63,16 +63,19 @@ func writeIndented(w io.Writer, v any, list jsonList) error {
 	if list.n > 0 {
 		end := bytes.Index(text, []byte(list.empty)) + len(list.empty) - len("]")
 		safetext.WriteJSON(out, text[:end])
-		var b bytes.Buffer
-		one := json.NewEncoder(&b)
-		one.SetIndent(list.margin+"  ", "  ")
-		for i := range list.n {
-			b.Reset()
-			if err := one.Encode(list.element(i)); err != nil {
-				return err
-			}
-			_, _ = out.WriteString([]string{"\n", ",\n"}[min(i, 1)] + list.margin + "  ")
-			safetext.WriteJSON(out, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+		before := "\n"
+		err := inOrder(list.n, func(b *bytes.Buffer, i int) error {
+			one := json.NewEncoder(b)
+			one.SetIndent(list.margin+"  ", "  ")
+			return one.Encode(list.element(i))
+		}, func(element []byte) (more bool, err error) {
+			_, _ = out.WriteString(before + list.margin + "  ")
+			before = ",\n"
+			safetext.WriteJSON(out, bytes.TrimSuffix(element, []byte("\n")))
+			return true, nil
+		})
+		if err != nil {
+			return err
 		}
 		_, _ = out.WriteString("\n" + list.margin)
 		text = text[end:]

@@ -205,23 +205,7 @@ func appendTidy(b []byte, v any, known ...string) []byte {
 	case string:
 		return canon.Append(b, v)
 	case map[string]any:
-		start := len(b)
-		for _, name := range canon.SortedKeys(v) {
-			if slices.Contains(known, name) {
-				continue
-			}
-			before := len(b)
-			b = append(canon.Append(append(b, ','), name), ':')
-			named := len(b)
-			if b = appendTidy(b, v[name]); len(b) == named {
-				b = b[:before]
-			}
-		}
-		if len(b) == start {
-			return b
-		}
-		b[start] = '{'
-		return append(b, '}')
+		return appendFields(b, v, known)
 	case []any:
 		b = append(b, '[')
 		for i, below := range v {
@@ -264,6 +248,26 @@ func Tidy(v any) any {
 	default:
 		return string(canon.Bytes(v))
 	}
+}
+
+func appendFields(b []byte, fields map[string]any, known []string) []byte {
+	start := len(b)
+	for _, name := range canon.SortedKeys(fields) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		before := len(b)
+		b = append(canon.Append(append(b, ','), name), ':')
+		named := len(b)
+		if b = appendTidy(b, fields[name]); len(b) == named {
+			b = b[:before]
+		}
+	}
+	if len(b) == start {
+		return b
+	}
+	b[start] = '{'
+	return append(b, '}')
 }
 
 func without(m map[string]any, names ...string) map[string]any {

@@ -12,9 +12,9 @@
     if (!target || !target.matches('.object')) return;
     if (target.hidden) form.reset();
     const details = target.querySelector('details');
-    details.open = true;
+    if (details) details.open = true;
     target.scrollIntoView();
-    details.querySelector('summary').focus({preventScroll: true});
+    if (details) details.querySelector('summary').focus({preventScroll: true});
   };
 
   // Paper has nothing to press.
@@ -30,7 +30,8 @@
   const form = one('#filter');
   if (!form) return;
   const input = one('#text');
-  const objects = all('.object').map((element) => ({element, rows: all('[data-why]', element), text: ''}));
+  const objects = all('.object').map((element) => ({element, rows: all('[data-why]', element), text: '', n: Number(element.dataset.n || 1)}));
+  const total = objects.reduce((n, object) => n + object.n, 0);
   const rows = objects.reduce((n, object) => n + object.rows.length, 0);
 
   const chosen = (name) => new Set(all(`input[name=${name}]:checked`, form).map((box) => box.value));
@@ -47,19 +48,19 @@
         words.every((word) => object.text.includes(word));
       let some = 0;
       for (const row of object.rows) {
-        row.hidden = why.size > 0 && !why.has(row.dataset.why);
+        row.hidden = why.size > 0 && !row.dataset.why.split(' ').some((word) => why.has(word));
         if (!row.hidden) some++;
       }
       element.hidden = !has || why.size > 0 && !some;
       if (!element.hidden) {
-        shown++;
+        shown += object.n;
         lines += some;
       }
     }
     const filtered = words.length + op.size + kind.size + why.size > 0;
     one('#clear').hidden = !filtered;
     one('#nothing').hidden = shown > 0;
-    one('#shown').textContent = `${count(shown, objects.length, 'object')}, ${count(lines, rows, 'line')}`;
+    one('#shown').textContent = `${count(shown, total, 'object')}, ${count(lines, rows, 'line')}`;
   };
 
   const fold = (open) => {

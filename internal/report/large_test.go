@@ -1,0 +1,92 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// ofDifferent is a plan of so many objects whose changes are all different. Every tenth is grave, and every hundredth
+// removes something.
+func ofDifferent(n int) *plan.Plan {
+	pl := &plan.Plan{Format: plan.Format}
+	for i := range n {
+		item := plan.Item{Key: key("CDN", fmt.Sprintf("cdn-%05d", i)), Op: plan.Patch, Line: 1}
+		item.Path = fmt.Sprintf("cdns/%s.yaml", item.Name)
+		for j := range 3 {
+			path := fmt.Sprintf("locations[/path-%d/*].cache.edgeTTL", j)
+			item.Changes = append(item.Changes, plan.Change{
+				Change: merge.Change{Path: path, Class: merge.DriftOverwrite, Live: fmt.Sprint(i), Desired: fmt.Sprint(i + j)},
+				Cause:  plan.FromDrift, Line: 100,
+			})
+		}
+		if c := &item.Changes[len(item.Changes)-1]; i%10 == 0 {
+			c.Path, c.Risk = fmt.Sprintf("locations[/grave-%d/*].upstream", i), kind.RiskSecurity
+			item.Risk = kind.RiskSecurity
+		} else if i%100 == 1 {
+			c.Path, c.Desired = fmt.Sprintf("locations[/gone-%d/*]", i), nil
+		}
+		body := fmt.Sprintf(`{"spec":{"locations":[%s{}]}}`, strings.Repeat(`{"path":"/a","upstream":"origin"},`, 60))
+		item.Request = &plan.Request{Method: "PATCH", ContentType: "application/merge-patch+json", Body: []byte(body)}
+		pl.Items = append(pl.Items, item)
+	}
+	return pl
+}
+
+// TestPageOfManyObjects: a page has at most 15 MB, and names each object, and what is grave or removed of it.
+func TestPageOfManyObjects(t *testing.T) {
+	const most = 15_000_000
+	pl := ofDifferent(10_000)
+	out := render(t, "html", Document{Command: "plan", Plan: pl}, Options{})
+	if len(out) > most {
+		t.Errorf("the page has %d bytes", len(out))
+	}
+	checkHTML(t, out)
+	found := map[string]bool{}
+	for _, name := range regexp.MustCompile(`id="CDN/cdn-\d+"|\[/(grave|gone)-\d+/\*\]`).FindAllString(string(out), -1) {
+		found[name] = true
+	}
+	for i := range pl.Items {
+		names := []string{fmt.Sprintf("id=%q", "CDN/"+pl.Items[i].Name)}
+		if i%10 == 0 {
+			names = append(names, fmt.Sprintf("[/grave-%d/*]", i))
+		} else if i%100 == 1 {
+			names = append(names, fmt.Sprintf("[/gone-%d/*]", i))
+		}
+		for _, name := range names {
+			if !found[name] {
+				t.Fatalf("%s is not in the page", name)
+			}
+		}
+	}
+	details := bytes.Count(out, []byte("<article"))
+	if want := fmt.Sprintf("%d more objects. The page only names", 10_000-details); details < 500 || !bytes.Contains(out, []byte(want)) {
+		t.Errorf("%d objects have details, and the page does not say %q", details, want)
+	}
+}
+
+// TestPageOfOneLargeObject: however large it is, the first object has its details.
+func TestPageOfOneLargeObject(t *testing.T) {
+	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(20_000)}, Options{})
+	if len(out) < maxHTMLDetails || bytes.Contains(out, []byte("more object")) {
+		t.Errorf("the page has %d bytes", len(out))
+	}
+}
+
+// TestPageOfEqualObjects: of many objects, equal changes are shown once, with all names.
+func TestPageOfEqualObjects(t *testing.T) {
+	pl := ofMany(maxHTMLObjects + 1)
+	for i := range pl.Items {
+		pl.Items[i].Name = fmt.Sprintf("equal-%d", i)
+	}
+	page := string(render(t, "html", Document{Command: "plan", Plan: pl}, Options{}))
+	if n := strings.Count(page, "<article"); n != 1 || !strings.Contains(page, "1001 objects") || !strings.Contains(page, "equal-1000") {
+		t.Errorf("%d objects", n)
+	}
+}
