@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -223,10 +224,8 @@ func (a *app) openPlanFile(name string) (*os.File, error) {
 func (a *app) keepPlan(f *os.File, name string, doc *report.Document) {
 	var err error
 	if doc.Plan != nil && !doc.Findings.HasErrors() {
-		var content []byte
-		if content, err = plan.Encode(doc.Plan, a.env.Now()); err == nil {
-			_, err = f.Write(content)
-		}
+		out := bufio.NewWriter(f)
+		err = errors.Join(plan.Encode(out, doc.Plan, a.env.Now()), out.Flush())
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)

@@ -2,16 +2,19 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"trueup/internal/canon"
 	"trueup/internal/manifest"
+	"trueup/internal/parallel"
 )
 
 // MaxFile bounds the file of a plan, in bytes.
@@ -23,21 +26,61 @@ type planFile struct {
 	Checksum string `json:"checksum"`
 }
 
-// Encode returns the file of a plan, which must be one of Shown: canonical JSON with a checksum over
-// all of it, and a newline.
-func Encode(p *Plan, at time.Time) ([]byte, error) {
+// Encode writes the file of a plan, which must be one of Shown: canonical JSON with a checksum over all of it, and a
+// newline. It makes the text twice, first for the checksum, because it holds only a few objects of it in memory.
+func Encode(w io.Writer, p *Plan, at time.Time) error {
 	file := planFile{*p, canon.Sum{}.String()}
 	file.CreatedAt = at.UTC().Truncate(time.Second)
+	file.Items = []Item{}
 	text, err := canon.Canonical([]byte(mustEncode(file)))
 	if err != nil {
-		return nil, fmt.Errorf("write a plan: %w", err)
+		return fmt.Errorf("write a plan: %w", err)
 	}
 	before, behind, _ := bytes.Cut(text, checksumMember(file.Checksum))
-	b := slices.Concat(before, checksumMember(checksum(before, behind)), behind, []byte("\n"))
-	if len(b) > MaxFile {
-		return nil, fmt.Errorf("the plan is larger than %d MiB: narrow it with --target", MaxFile>>20)
+	h, size := sha256.New(), 0
+	write := func(w io.Writer, checksum []byte) error {
+		head, tail, _ := bytes.Cut(behind, []byte(`"items":[]`)) // quotes in texts are escaped
+		_, err := w.Write(slices.Concat(before, checksum, head, []byte(`"items":[`)))
+		if err == nil {
+			err = writeItems(w, p.Items)
+		}
+		if err == nil {
+			_, err = w.Write(append([]byte("]"), tail...))
+		}
+		return err
 	}
-	return b, nil
+	counted := writerFunc(func(b []byte) (int, error) {
+		if size += len(b); size > MaxFile {
+			return 0, fmt.Errorf("the plan is larger than %d MiB: narrow it with --target", MaxFile>>20)
+		}
+		return h.Write(b)
+	})
+	if err := write(counted, nil); err != nil {
+		return err
+	}
+	if err := write(w, checksumMember(canon.Sum(h.Sum(nil)).String())); err != nil {
+		return err
+	}
+	_, err = w.Write([]byte("\n"))
+	return err
+}
+
+type writerFunc func(b []byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// writeItems writes the elements of a list.
+func writeItems(w io.Writer, items []Item) error {
+	separator := ""
+	return parallel.InOrder(len(items), func(b *bytes.Buffer, i int) error {
+		text, err := canon.Canonical([]byte(mustEncode(&items[i])))
+		_, _ = b.Write(text)
+		return err
+	}, func(text []byte) (more bool, err error) {
+		_, err = w.Write(append([]byte(separator), text...))
+		separator = ","
+		return true, err
+	})
 }
 
 // checksumMember is unlike any text before it, because quotes in texts are escaped.
@@ -64,25 +107,50 @@ func Decode(text []byte) (*Plan, error) {
 	if canonical[0] != '{' {
 		return nil, errors.New("it is not a plan: it is not a JSON object")
 	}
+	same := bytes.Equal(canonical, bytes.TrimSuffix(text, []byte("\n"))) && len(canonical) < len(text)
+	if same {
+		canonical = text[:len(canonical)] // one of both is enough
+	}
+	shell, items := withoutItems(canonical)
 	var file planFile
-	d := json.NewDecoder(bytes.NewReader(canonical))
-	d.UseNumber()
-	err = d.Decode(&file)
+	err = decodeWhole(shell, &file)
 	if err := file.checkFormat(); err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(append(canonical, '\n'), text) {
+	if !same {
 		return nil, errors.New("it was changed: its bytes are not in the canonical form")
 	}
 	before, behind, found := bytes.Cut(canonical, checksumMember(file.Checksum))
 	if !found || file.Checksum != checksum(before, behind) {
 		return nil, errors.New("it was changed or damaged: its checksum does not match")
 	}
+	for element := range canon.Elements(items) {
+		file.Items = append(file.Items, Item{})
+		err = cmp.Or(err, decodeWhole(element, &file.Items[len(file.Items)-1]))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("it is not a plan: %w", err)
 	}
 	file.Weigh() // the file does not decide that
 	return &file.Plan, file.check()
+}
+
+// withoutItems returns a plan in canonical JSON with an empty list of items, and the list.
+func withoutItems(plan []byte) (shell, items []byte) {
+	for key, value := range canon.Members(plan) {
+		if string(key) == "items" && value[0] == '[' {
+			at := cap(plan) - cap(value)
+			return slices.Concat(plan[:at], []byte("[]"), plan[at+len(value):]), value
+		}
+	}
+	return plan, []byte("[]")
+}
+
+// decodeWhole decodes JSON, with the text of its numbers.
+func decodeWhole(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into)
 }
 
 // checkFormat rejects what is not of this version of the form.

@@ -33,11 +33,33 @@ func one(t tester) *world {
 // fileOf is the file of a plan.
 func fileOf(t tester, p *plan.Plan) []byte {
 	t.Helper()
-	b, err := plan.Encode(plan.Shown(p), now())
+	var b bytes.Buffer
+	err := plan.Encode(&b, plan.Shown(p), now())
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	return b
+	return b.Bytes()
+}
+
+// widest is the size of the largest text that is written at once, and total that of all.
+type widest struct{ most, total int }
+
+func (w *widest) Write(b []byte) (int, error) {
+	w.most, w.total = max(w.most, len(b)), w.total+len(b)
+	return len(b), nil
+}
+
+// TestAFileIsWrittenInParts: no text that is written grows with the number of objects.
+func TestAFileIsWrittenInParts(t *testing.T) {
+	var few, many widest
+	for n, w := range map[int]*widest{30: &few, 300: &many} {
+		if err := plan.Encode(w, plan.Shown(crowd(t, n, 100, 6).make()), now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if many.total < 9*few.total || many.most > 2*few.most {
+		t.Errorf("of 30 objects, %d bytes at once of %d; of 300, %d of %d", few.most, few.total, many.most, many.total)
+	}
 }
 
 // TestNoByteOfAPlanFileCanChange: whatever byte is another one, missing or too

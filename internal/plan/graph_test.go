@@ -125,11 +125,7 @@ CDN/shop ~shop.example.com
 `)
 	}
 	check(p)
-	file, err := plan.Encode(plan.Shown(p), ago())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := plan.Decode(file)
+	kept, err := plan.Decode(fileOf(t, p))
 	if err != nil {
 		t.Fatal(err)
 	}

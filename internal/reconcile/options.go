@@ -103,11 +103,11 @@ const maxDifferences = 20
 // Expectation is the plan of --expect. The zero value allows any plan.
 type Expectation struct {
 	Digest string
-	plan   *plan.Plan // nil if only the digest is known
+	file   string // has the plan; empty if only the digest is known
 }
 
 // Expect reads FILE or sha256:… of --expect; full is the absolute path of FILE. trueup compares the plan in
-// the file, and never sends it.
+// the file, and never sends it. It reads the file again for differences, and holds no second plan until then.
 func Expect(arg, full string) (Expectation, error) {
 	switch {
 	case arg == "":
@@ -126,7 +126,7 @@ func Expect(arg, full string) (Expectation, error) {
 	if err != nil {
 		return Expectation{}, fmt.Errorf("--expect %s: %w; nothing was sent: make a new plan with plan --out FILE", arg, err)
 	}
-	return Expectation{Digest: p.Digest, plan: p}, nil
+	return Expectation{Digest: p.Digest, file: full}, nil
 }
 
 // ReadPlan reads the file of a plan. If it was changed, the error has the exit code Stale.
@@ -156,19 +156,17 @@ func ReadPlan(full string) (*plan.Plan, error) {
 
 // Against returns the differences of a plan from the expected one, as lines for a person, or nil.
 func (e Expectation) Against(now *plan.Plan) []string {
-	if e.Digest == "" || e.plan == nil && e.Digest == now.Digest {
+	if e.Digest == "" || e.Digest == now.Digest {
 		return nil
 	}
-	if e.plan == nil {
+	expected, err := ReadPlan(e.file)
+	if err != nil || expected.Digest != e.Digest {
 		return []string{
 			fmt.Sprintf("this is not the expected plan, so nothing was sent: its digest is %s, expected %s", now.Digest, e.Digest),
 			"manifests, the ledger, live objects, the target or options changed since. To see which, save the plan (plan --out FILE) and use apply --expect FILE",
 		}
 	}
-	lines := plan.Differences(e.plan, now)
-	if len(lines) == 0 {
-		return nil
-	}
+	lines := plan.Differences(expected, now)
 	if more := len(lines) - maxDifferences; more > 0 {
 		lines = append(lines[:maxDifferences], fmt.Sprintf("and %d more", more))
 	}

@@ -16,6 +16,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -74,7 +75,7 @@ func (p *htmlPage) write(w io.Writer, view *template.Template) error {
 		return err
 	}
 	shown, size := 0, 0
-	err := inOrder(len(p.Items), func(b *bytes.Buffer, i int) error {
+	err := parallel.InOrder(len(p.Items), func(b *bytes.Buffer, i int) error {
 		return view.ExecuteTemplate(b, "object", htmlObject{p.Items[i], i < maxUnfoldedObjects})
 	}, func(text []byte) (more bool, err error) {
 		if size >= maxHTMLDetails {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"trueup/internal/diag"
+	"trueup/internal/parallel"
 	"trueup/internal/safetext"
 )
 
@@ -64,7 +65,7 @@ func writeIndented(w io.Writer, v any, list jsonList) error {
 		end := bytes.Index(text, []byte(list.empty)) + len(list.empty) - len("]")
 		safetext.WriteJSON(out, text[:end])
 		before := "\n"
-		err := inOrder(list.n, func(b *bytes.Buffer, i int) error {
+		err := parallel.InOrder(list.n, func(b *bytes.Buffer, i int) error {
 			one := json.NewEncoder(b)
 			one.SetIndent(list.margin+"  ", "  ")
 			return one.Encode(list.element(i))
