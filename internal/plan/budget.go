@@ -46,7 +46,9 @@ func (s spending) add(u use) spending {
 // budget has the requests that count against the limits of one hostname.
 type budget struct {
 	uses []use
-	// posts are those that this plan would post, in the order of its items.
+	// items are those that this plan would post, in their order, and posts their uses. Only one budget at a time has
+	// them, because paths take much memory.
+	items []*Item
 	posts []use
 	// active is the usage before this plan, total the usage with what it posts.
 	active, total spending
@@ -62,20 +64,25 @@ func (p *Planner) spend(items []Item) {
 	budgets, posts := map[string]*budget{}, map[kind.Key]bool{}
 	for i := range items {
 		if it := &items[i]; it.Op == Post {
-			u := newUse(it.Key, p.in.Set.Find(it.Key).Spec)
-			u.since, u.item = p.in.At.Now, it
-			if budgets[u.host()] == nil {
-				budgets[u.host()] = &budget{}
+			host := kind.HostKey(p.in.Set.Find(it.Key).Host)
+			if budgets[host] == nil {
+				budgets[host] = &budget{}
 			}
-			b := budgets[u.host()]
-			b.posts, posts[u.key] = append(b.posts, u), true
+			b := budgets[host]
+			b.items, posts[it.Key] = append(b.items, it), true
 		}
 	}
 	if len(posts) > 0 {
 		p.addActive(budgets, posts)
 	}
 	for _, b := range budgets {
+		b.posts = each(b.items, func(it *Item) use {
+			u := newUse(it.Key, p.in.Set.Find(it.Key).Spec)
+			u.since, u.item = p.in.At.Now, it
+			return u
+		})
 		b.spend()
+		*b = budget{}
 	}
 }
 

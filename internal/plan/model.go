@@ -214,7 +214,7 @@ func newPurgeInfo(spec purge.Spec) *PurgeInfo {
 	usage := spec.Usage()
 	return &PurgeInfo{
 		Hostname: spec.Hostname, Subdomains: spec.Subdomains, Paths: usage.Paths, Prefixes: usage.Prefixes,
-		Sample: spec.Paths[:min(len(spec.Paths), sampleSize)], Everything: slices.Contains(spec.Paths, allPaths),
+		Sample: slices.Clone(spec.Paths[:min(len(spec.Paths), sampleSize)]), Everything: slices.Contains(spec.Paths, allPaths),
 		Limits: purge.Limits(),
 	}
 }

@@ -41,7 +41,7 @@ func (d *decision) once() {
 	case d.rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "a person abandoned it; trueup does not send it"
 	case d.unrecorded():
-	case d.unserved(parseSpec(d.manifest.Spec).Hostname):
+	case d.unserved(d.manifest.Host):
 	default:
 		d.post()
 		d.resend()

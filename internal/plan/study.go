@@ -40,7 +40,7 @@ type study struct {
 	// advice is for the objects that have any. It counts if the plan sends something for them.
 	advice map[kind.Key]advised
 	// waiting are the requests that are still to be sent, by the kind.HostKey of their hostname.
-	waiting map[string][]purge.Spec
+	waiting map[string][]*manifest.Object
 }
 
 // advised is the advice on one object, and what comments silence of it.
@@ -51,7 +51,7 @@ func (p *Planner) study(decide func(*decision)) *study {
 	objects := p.in.Set.Objects
 	s := &study{
 		items: make([]Item, len(objects)), ops: make(map[kind.Key]Op, len(objects)),
-		advice: map[kind.Key]advised{}, waiting: map[string][]purge.Spec{},
+		advice: map[kind.Key]advised{}, waiting: map[string][]*manifest.Object{},
 	}
 	p.brief = p.isBrief()
 	var requests, others []int
@@ -69,9 +69,8 @@ func (p *Planner) study(decide func(*decision)) *study {
 	purged := map[kind.Key]bool{}
 	for _, i := range requests {
 		if op := s.items[i].Op; op == Post || op == Blocked || op == InFlight {
-			spec := parseSpec(objects[i].Spec)
-			host := kind.HostKey(spec.Hostname)
-			s.waiting[host], purged[p.serves(host)] = append(s.waiting[host], spec), true
+			host := kind.HostKey(objects[i].Host)
+			s.waiting[host], purged[p.serves(host)] = append(s.waiting[host], objects[i]), true
 		}
 	}
 	for i := range slices.Chunk(others, batch) {
@@ -113,7 +112,7 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 }
 
 // advise collects the advice on what is created or changed, and says what that does to requests.
-func (d *decision) advise(waiting map[string][]purge.Spec) advised {
+func (d *decision) advise(waiting map[string][]*manifest.Object) advised {
 	o, precedence := d.manifest, d.in.Project.Platform.Precedence
 	a := newAdvised(manifest.Advise(o, d.tree(), manifest.Options{Precedence: precedence}))
 	if s, ok := d.sites(); ok {
@@ -122,7 +121,8 @@ func (d *decision) advise(waiting map[string][]purge.Spec) advised {
 			change.Same = nil
 		}
 		d.item.Answers = d.item.answers(s, change)
-		a.add(o.Sift(d.unpurged(waiting[kind.HostKey(o.Host)], change)))
+		specs := each(waiting[kind.HostKey(o.Host)], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) })
+		a.add(o.Sift(d.unpurged(specs, change)))
 	}
 	return a
 }
