@@ -21,7 +21,7 @@ type spot struct{ line, column, at int }
 
 // text returns a line, from 1, without its line break, or "" if it is too long to show or may have a password.
 func (l *lines) text(line int) string {
-	if b := l.bytes(line); len(b) <= maxSourceLine && !login().Match(b) {
+	if b := l.bytes(line); len(b) <= maxSourceLine && (bytes.IndexByte(b, '@') < 0 || !login().Match(b)) {
 		return string(b)
 	}
 	return ""
@@ -49,7 +49,7 @@ func (l *lines) endOf(line int) int { return l.offset(line) + len(l.bytes(line))
 // count counts the lines. The parser's line numbers count the same line breaks, those of YAML 1.1.
 func (l *lines) count() int {
 	if l.starts == nil {
-		l.starts = []int{0}
+		l.starts = make([]int, 1, bytes.Count(l.data, []byte("\n"))+2)
 		for i, c := range string(l.data) {
 			switch c {
 			case '\n', '\u0085', '\u2028', '\u2029':

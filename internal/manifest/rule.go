@@ -179,7 +179,8 @@ type subject struct {
 	Doc     map[string]any
 	Tree    map[string]any
 	Options Options
-	hosts   []host // the result of unusual
+	hosts   []host               // the result of unusual
+	found   map[string][]located // the results of each, by place
 	// rule is the running rule, and file collects its findings.
 	rule *Rule
 	file *file

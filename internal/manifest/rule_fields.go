@@ -21,7 +21,29 @@ const (
 // each yields the path and the value of every mapping at a place of the spec, such as
 // "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
 func (s *subject) each(place string) iter.Seq2[string, map[string]any] {
-	return mappings("spec", s.Tree, place)
+	if s.found == nil {
+		s.found = map[string][]located{}
+	}
+	found, known := s.found[place]
+	if !known { // several rules look at most places
+		for at, m := range mappings("spec", s.Tree, place) {
+			found = append(found, located{at, m})
+		}
+		s.found[place] = found
+	}
+	return func(yield func(string, map[string]any) bool) {
+		for _, l := range found {
+			if !yield(l.at, l.mapping) {
+				return
+			}
+		}
+	}
+}
+
+// located is a mapping with its path.
+type located struct {
+	at      string
+	mapping map[string]any
 }
 
 // mappings yields the path and the value of every mapping at a place below v.

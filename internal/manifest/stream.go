@@ -120,7 +120,12 @@ func (f *file) add(line, column int, rule string, severity diag.Severity, field,
 // maxText limits each text of a finding, in bytes, because it may quote the file.
 const maxText = 2000
 
-func clip(s string) string { return cut(login().ReplaceAllString(s, "$1***@"), maxText) }
+func clip(s string) string {
+	if strings.Contains(s, "@") {
+		s = login().ReplaceAllString(s, "$1***@")
+	}
+	return cut(s, maxText)
+}
 
 // cut shortens a text to a number of bytes.
 func cut(s string, most int) string {
