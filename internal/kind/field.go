@@ -81,8 +81,9 @@ type Field struct {
 	Closed bool              `json:"x-trueup-closed"`
 	List   *ListRule         `json:"-"`
 	Fields map[string]*Field `json:"-"`
-	// Names are the keys of Fields in the order of the schema and of canonical manifests.
+	// Names are the keys of Fields in the order of the schema and of canonical manifests, Needs those that are required.
 	Names   []string `json:"-"`
+	Needs   []string `json:"-"`
 	Any     *Field   `json:"-"` // the field of an object with names that users choose, or nil
 	Item    *Field   `json:"-"` // the element of a list, or nil
 	unknown bool     // the schema does not have the field

@@ -248,8 +248,8 @@ func (d definitions) below(f *Field, n *node, required []string) (err error) {
 		if err != nil {
 			return err
 		}
-		if f.Fields[name], err = d.field(name, n.properties[name], f.inherited); err == nil {
-			f.Fields[name].Required = slices.Contains(required, name)
+		if f.Fields[name], err = d.field(name, n.properties[name], f.inherited); err == nil && slices.Contains(required, name) {
+			f.Fields[name].Required, f.Needs = true, append(f.Needs, name)
 		}
 	}
 	return err

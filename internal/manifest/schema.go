@@ -60,12 +60,12 @@ func accepts(v any, f *kind.Field) bool {
 }
 
 func acceptsMembers(object map[string]any, f *kind.Field) bool {
-	for name, below := range f.Fields {
-		if member := object[name]; member == nil && below.Required || member != nil && !accepts(member, below) {
+	for name, member := range object {
+		if member != nil && !accepts(member, f.Fields[name]) {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(f.Needs, func(name string) bool { return object[name] == nil })
 }
 
 // checkSchema reports what the schema rejects, except in fields that already have an error.
