@@ -63,9 +63,11 @@ type Item struct {
 	Unknown []string `json:"leftOut,omitempty"`
 	Adopted bool     `json:"adopted"`
 	// Before and After are the manifests in git and of live, if they differ. InPlace says that other values are enough:
-	// Before is then the document as it is, and After keeps its comments.
+	// Before is then the document as it is, and After keeps its comments. With Options.Diff, both are only the part that
+	// differs and what is around it; LeftOut lines are before that.
 	Before  []byte `json:"-"`
 	After   []byte `json:"-"`
+	LeftOut int    `json:"-"`
 	InPlace bool   `json:"-"`
 
 	live     kind.Object

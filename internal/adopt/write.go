@@ -1,6 +1,8 @@
 package adopt
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"trueup/internal/config"
@@ -22,6 +25,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/project"
 )
@@ -30,14 +34,25 @@ import (
 func (r *run) makeDrafts(ctx context.Context) error {
 	progress, end := r.Begin("making manifests")
 	defer end()
-	for n, i := range r.Items {
-		progress(n, len(r.Items))
+	failed := make([]error, len(r.Items))
+	var done atomic.Int64
+	parallel.Each(len(r.Items), func(n int) {
+		i := r.Items[n]
 		if i.live.Terminating {
 			i.Verdict, i.Reason = LeftOut, "it is being deleted"
-			continue
+			return
 		}
-		r.judge(i)
-		if err := r.draftText(ctx, i); err != nil {
+		if r.judge(i); i.Verdict == Differs && ctx.Err() == nil {
+			failed[n] = r.draftOther(ctx, i)
+		}
+		r.forget(i)
+		progress(int(done.Add(1)), len(r.Items))
+	})
+	if err := cmp.Or(cmp.Or(failed...), context.Cause(ctx)); err != nil {
+		return err
+	}
+	for _, i := range r.newItems() {
+		if err := r.draftNew(i); err != nil {
 			return err
 		}
 	}
@@ -49,31 +64,70 @@ func (r *run) makeDrafts(ctx context.Context) error {
 	}
 }
 
-// draftText makes the text of a manifest, and chooses the file of a new one.
-func (r *run) draftText(ctx context.Context, i *Item) (err error) {
-	if i.Verdict == New && !r.opts.Stdout {
+// draftNew chooses the file of a new manifest, and makes its text.
+func (r *run) draftNew(i *Item) (err error) {
+	if !r.opts.Stdout {
 		if r.target == (files.Folder{}) {
 			if r.target, err = r.findTarget(); err != nil {
 				return err
 			}
 		}
 		i.File = r.target.Shown(r.fileOf(i))
-	}
-	if i.File != "" {
 		i.draft.Schema = r.project.SchemaAt(r.full(i.File))
-	}
-	if i.Verdict == Differs {
-		if err := r.takeValues(ctx, i); err != nil || i.InPlace {
-			return err
-		}
-		git := i.draft
-		git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
-		if i.Before, err = manifest.Write(git); err != nil {
-			return err
-		}
 	}
 	i.After, err = manifest.Write(i.draft)
 	return err
+}
+
+// draftOther makes the texts of a manifest that differs from live.
+func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
+	i.draft.Schema = r.project.SchemaAt(r.full(i.File))
+	if err := r.takeValues(ctx, i); err != nil || i.InPlace {
+		return err
+	}
+	git := i.draft
+	git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
+	if i.Before, err = manifest.Write(git); err != nil {
+		return err
+	}
+	i.After, err = manifest.Write(i.draft)
+	return err
+}
+
+// forget drops what the run does not need any more of an object in git, because there may be many.
+func (r *run) forget(i *Item) {
+	switch {
+	case i.Verdict == InGit:
+		i.live.Spec = nil
+		if bytes.Equal(i.draft.Spec, i.manifest.Spec) {
+			i.draft.Spec = i.manifest.Spec
+		}
+	case i.Verdict == Differs && r.opts.Diff:
+		i.live.Spec, i.draft = nil, manifest.Draft{}
+		i.cut()
+	case i.Verdict == Differs && !r.opts.Replace:
+		i.live.Spec, i.draft, i.Before, i.After = nil, manifest.Draft{}, nil, nil
+	case i.Verdict == Differs:
+		i.draft, i.Before = manifest.Draft{}, nil
+	}
+}
+
+// shownContext is how many equal lines around a difference stay in memory.
+const shownContext = 10
+
+// cut leaves out the equal lines at the beginning and the end of Before and After.
+func (i *Item) cut() {
+	before, after := bytes.SplitAfter(i.Before, []byte("\n")), bytes.SplitAfter(i.After, []byte("\n"))
+	shorter, head, tail := min(len(before), len(after)), 0, 0
+	for head < shorter && bytes.Equal(before[head], after[head]) {
+		head++
+	}
+	for tail < shorter-head && bytes.Equal(before[len(before)-1-tail], after[len(after)-1-tail]) {
+		tail++
+	}
+	i.LeftOut, tail = max(head-shownContext, 0), max(tail-shownContext, 0)
+	i.Before = bytes.Join(before[i.LeftOut:len(before)-tail], nil)
+	i.After = bytes.Join(after[i.LeftOut:len(after)-tail], nil)
 }
 
 func (r *run) newItems() []*Item {

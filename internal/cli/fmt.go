@@ -216,7 +216,7 @@ func (a *app) writeFmt(out report.Lines, opts fmtOptions, findings diag.List, li
 		changed++
 		out.Printf("%s: %s\n", f.Path, formatted)
 		if opts.diff || shown.Verbose {
-			out.Diff(f.Path, f.Data, f.To, shown)
+			out.Diff(report.Versions{Path: f.Path, Before: f.Data, After: f.To}, shown)
 		}
 	}
 	if len(findings) == 0 && !a.global.quiet {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"syscall"
 	"time"
 
@@ -40,18 +42,40 @@ func Run(env cli.Env) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	env.Hurry = HandleSignals(cancel)
-	ballast := make(chan []byte, 1)
-	takeBallast(ballast)
+	heap := &heap{}
+	heap.watch()
 	code := cli.Main(ctx, os.Args[1:], env)
-	runtime.KeepAlive(ballast)
+	runtime.KeepAlive(heap)
 	return code
 }
 
-// takeBallast makes a ballast after the first garbage collection, which commands that only print something do not
-// reach. The garbage collector lets the heap grow by the size of what is live: with the ballast, which is never touched
-// and so takes no memory, a small run hardly collects.
-func takeBallast(into chan<- []byte) {
-	runtime.AddCleanup(new([64]byte), func(into chan<- []byte) { into <- make([]byte, 16<<20) }, into)
+// heap tunes the garbage collector, which lets the heap grow by the size of what is live. With the ballast, which is
+// never touched and so takes no memory, a small run hardly collects.
+type heap struct{ ballast []byte }
+
+// The sizes of the ballast, and of how much a heap that is larger than it grows until the next collection. A
+// collection takes longer the more is live, so that a very large heap grows by more.
+const (
+	ballastSize = 16 << 20
+	maxGrowth   = 80 << 20
+	minPercent  = 35
+)
+
+// watch calls collected after the next garbage collection.
+func (h *heap) watch() { runtime.AddCleanup(new([64]byte), (*heap).collected, h) }
+
+// collected is called after each garbage collection. Commands that only print something do not reach the first.
+func (h *heap) collected() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	size := int(live[0].Value.Uint64())
+	if size > maxGrowth {
+		h.ballast = nil
+	} else if h.ballast == nil {
+		h.ballast = make([]byte, ballastSize)
+	}
+	debug.SetGCPercent(min(100, max(minPercent, 100*maxGrowth/size)))
+	h.watch()
 }
 
 // HandleSignals handles the signals that end a process. The first one calls cancel, after which

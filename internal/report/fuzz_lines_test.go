@@ -32,8 +32,10 @@ func FuzzLines(f *testing.F) {
 			"JSONLine": {1, func(l Lines) error { return l.JSONLine(a, jsonOf(t, b)) }},
 			"Text":     {0, func(l Lines) error { return l.Text(a + "\n" + b) }},
 			"Source":   {0, func(l Lines) error { return l.Source([]byte(a + "\n" + b)) }},
-			"Diff":     {0, func(l Lines) error { return l.Diff(a, []byte(a+"\n"+b), []byte(b+"\n "+a+"  "), Options{}) }},
-			"Help":     {0, func(l Lines) error { return writeAll(Help(l.w), a, "\n", b) }},
+			"Diff": {0, func(l Lines) error {
+				return l.Diff(Versions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  "), 0}, Options{})
+			}},
+			"Help": {0, func(l Lines) error { return writeAll(Help(l.w), a, "\n", b) }},
 			"Stream": {2, func(l Lines) error {
 				return writeAll(JSONStream(l.w), string(jsonOf(t, a)), "\n", string(jsonOf(t, b)), "\n")
 			}},

@@ -102,7 +102,7 @@ func writePull(out Lines, r *adopt.Result, diff, sandbox bool, shown Options) {
 	for _, i := range r.Items {
 		if diff && i.Verdict == adopt.Differs {
 			_ = out.Printf("\n")
-			_ = out.Diff(i.File, i.Before, i.After, shown)
+			_ = out.Diff(Versions{i.File, i.Before, i.After, i.LeftOut}, shown)
 		}
 	}
 	if len(rows) > 0 {

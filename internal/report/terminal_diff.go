@@ -48,14 +48,25 @@ func textDiff(p *printer, pl *plan.Plan, item plan.Item, opts Options) {
 	}
 }
 
+// Versions are two versions of a file, without LeftOut equal lines before them.
+type Versions struct {
+	Path          string
+	Before, After []byte
+	LeftOut       int
+}
+
 // Diff writes a unified diff of two versions of a file.
-func (l Lines) Diff(path string, before, after []byte, opts Options) error {
+func (l Lines) Diff(v Versions, opts Options) error {
 	p := newPrinter(l.w, opts)
 	p.wrap = false // other programs read diffs too
-	p.line(span{safetext.F("--- %s", path), removed})
-	p.line(span{safetext.F("+++ %s", path), added})
+	p.line(span{safetext.F("--- %s", v.Path), removed})
+	p.line(span{safetext.F("+++ %s", v.Path), added})
 	w := diffWriter{printer: p, left: maxDiffLines, columns: maxDiffText}
-	w.unified(hunks(compareLines(sourceLines(before), sourceLines(after))), false)
+	parts := hunks(compareLines(sourceLines(v.Before), sourceLines(v.After)))
+	for i := range parts {
+		parts[i].before, parts[i].after = parts[i].before+v.LeftOut, parts[i].after+v.LeftOut
+	}
+	w.unified(parts, false)
 	if w.hidden > 0 {
 		p.line(span{safetext.F("… %s", safetext.Count(w.hidden, "more line")), alarm})
 	}
