@@ -74,7 +74,9 @@ func (h *heap) collected() {
 	} else if h.ballast == nil {
 		h.ballast = make([]byte, ballastSize)
 	}
-	debug.SetGCPercent(min(100, max(minPercent, 100*maxGrowth/size)))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(min(100, max(minPercent, 100*maxGrowth/size)))
+	}
 	h.watch()
 }
 
