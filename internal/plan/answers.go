@@ -22,8 +22,8 @@ type Answers struct {
 	// Groups are the classes that change, the worst first. More counts those that are too many to list.
 	Groups []RequestGroup `json:"groups,omitempty"`
 	More   int            `json:"more,omitempty"`
-	// Unchanged are the classes that are answered as before, unless they are too many to list, or more than maxContext
-	// objects differ.
+	// Unchanged are the classes that are answered as before, unless they are too many to list, or the plan changes more
+	// than maxContext objects.
 	Unchanged []RequestGroup `json:"unchanged,omitempty"`
 	// Unclear are paths of locations that trueup can't match with requests.
 	Unclear []string `json:"unclear,omitempty"`

@@ -16,20 +16,8 @@ import (
 // batch is how many objects are planned before the results of all are collected.
 const batch = 512
 
-// maxContext is how many live objects may differ from git before a plan only counts the requests that are answered as
-// before.
+// maxContext is how many live objects a plan may change before it only counts the requests that are answered as before.
 const maxContext = 1000
-
-// isBrief reports whether more live objects of the plan differ from git than maxContext.
-func (p *Planner) isBrief() bool {
-	differ := 0
-	for _, o := range p.in.Set.Objects {
-		if live, ok := p.in.Live.Objects[o.Key()]; ok && live.Digest != o.Digest && p.targeted(o.Key()) {
-			differ++
-		}
-	}
-	return differ > maxContext
-}
 
 // study is what follows from each manifest, its live object and its record, before the plan as a whole is known.
 type study struct {
@@ -53,7 +41,6 @@ func (p *Planner) study(decide func(*decision)) *study {
 		items: make([]Item, len(objects)), ops: make(map[kind.Key]Op, len(objects)),
 		advice: map[kind.Key]advised{}, waiting: map[string][]*manifest.Object{},
 	}
-	p.brief = p.isBrief()
 	var requests, others []int
 	for i, o := range objects {
 		if o.Kind.RequestOnly() {
@@ -73,9 +60,21 @@ func (p *Planner) study(decide func(*decision)) *study {
 			s.waiting[host], purged[p.serves(host)] = append(s.waiting[host], objects[i]), true
 		}
 	}
+	changed := 0
 	for i := range slices.Chunk(others, batch) {
 		p.studyBatch(s, i, decide)
 		p.release(s.items, i, purged)
+		for _, n := range i {
+			if it := &s.items[n]; it.Op == Patch && p.targeted(it.Key) {
+				changed++
+			}
+		}
+		p.brief = changed > maxContext
+	}
+	for i := range s.items {
+		if a := s.items[i].Answers; p.brief && a != nil {
+			a.Unchanged = nil
+		}
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"trueup/internal/canon"
@@ -66,4 +67,21 @@ func TestManyDifferences(t *testing.T) {
 	as(w.with(func(o *plan.Options) {
 		o.Targets = func(key kind.Key) bool { return key.Name == "c7" }
 	}).make(), 1)
+}
+
+// TestManyLiveOnlyFields: a field that only live has is no change, so the requests that stay as they are are listed.
+func TestManyLiveOnlyFields(t *testing.T) {
+	w := crowd(t, 1001, 0, 3)
+	for i := range 1001 {
+		name, ttl := fmt.Sprintf("c%d", i), "3600"
+		if i == 7 {
+			ttl = "60"
+		}
+		w.has("CDN/"+name, strings.Replace(large(name, 3, ttl), "{", "{comment: theirs, ", 1))
+	}
+	for _, it := range w.make().Items {
+		if a := it.Answers; it.Name == "c7" && (it.Op != plan.Patch || len(a.Unchanged) != 1) || it.Name != "c7" && it.Op != plan.None {
+			t.Errorf("%s: %s %+v", it.Key, it.Op, a)
+		}
+	}
 }
