@@ -339,6 +339,11 @@ func (i htmlItem) View() htmlView {
 	case i.offline:
 		class = "offline"
 	}
+	for n := range rows {
+		if i.keys != nil {
+			rows[n].line = 0 // each object has its own
+		}
+	}
 	if rows = rows[len(leads):]; len(rows) > 0 {
 		v.Diff = &htmlDiff{class, safetext.F("What differs in %s", titled(item.Key)), rows, item.Op == plan.Create && !item.Happened}
 	}
@@ -360,20 +365,21 @@ func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 	filters := []htmlFilter{{"Cause", "why", causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		kind := clean(i.Kind).Cut(maxPath).String()
-		filters[1].count(i.What(), opOf(*i.Item).headline)
-		filters[2].count(kind, kind)
+		n := max(i.Many(), 1)
+		filters[1].count(i.What(), opOf(*i.Item).headline, n)
+		filters[2].count(kind, kind, n)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
 }
 
-// count counts a value; choices are in the order of their first one.
-func (f *htmlFilter) count(value, name string) {
+// count counts n objects with a value; choices are in the order of their first one.
+func (f *htmlFilter) count(value, name string, n int) {
 	i := slices.IndexFunc(f.Choices, func(t tally) bool { return t.Value == value })
 	if i < 0 {
 		i = len(f.Choices)
 		f.Choices = append(f.Choices, tally{Class: "plain", Value: value, Name: name})
 	}
-	f.Choices[i].N++
+	f.Choices[i].N += n
 }
 
 // firstFindings returns the first findings, errors before others, and counts the rest.

@@ -42,7 +42,7 @@ type htmlObject struct {
 }
 
 // htmlNamed is an object without its details. Grave are the fields of grave changes and removals, Names those of
-// several objects, and Whys the causes.
+// several objects, and Whys the cause of each line.
 type htmlNamed struct {
 	htmlItem
 	Mark            mark
@@ -57,9 +57,7 @@ func (i htmlItem) Line() htmlNamed {
 	n := htmlNamed{htmlItem: i, Mark: opOf(item).mark, Headline: headline(item, rows)}
 	var whys []string
 	for _, r := range rows {
-		if why := string(r.Why); !slices.Contains(whys, why) {
-			whys = append(whys, why)
-		}
+		whys = append(whys, string(r.Why))
 		if r.risk.Grave() || r.stops || r.Mark == markRemove {
 			n.Grave = append(n.Grave, safetext.F("%s %s", string(r.Mark), r.Path))
 		}

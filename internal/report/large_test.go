@@ -89,4 +89,33 @@ func TestPageOfEqualObjects(t *testing.T) {
 	if n := strings.Count(page, "<article"); n != 1 || !strings.Contains(page, "1001 objects") || !strings.Contains(page, "equal-1000") {
 		t.Errorf("%d objects", n)
 	}
+	if line := regexp.MustCompile(`class="at">line \d+`).FindString(page); line != "" {
+		t.Errorf("all objects have %s", line)
+	}
+}
+
+// TestFiltersOfManyObjects: a filter counts objects and lines, not what the page has joined.
+func TestFiltersOfManyObjects(t *testing.T) {
+	pl := ofMany(maxHTMLObjects + 1)
+	for i := range pl.Items {
+		pl.Items[i].Name, pl.Items[i].Changes[0].Line = fmt.Sprintf("equal-%d", i), i+1
+	}
+	pl.Items = append(pl.Items, plan.Item{Key: key("Purge", "p"), Op: plan.Post, Purge: &plan.PurgeInfo{}, Cause: plan.FromPending})
+	page := newHTMLPage(Document{Command: "plan", Plan: pl}, Options{})
+	counts := map[string]int{}
+	for _, f := range page.Filters {
+		for _, c := range f.Choices {
+			counts[c.Value] += c.N
+		}
+	}
+	lines := 0
+	for _, i := range page.Items {
+		lines += max(i.Many(), 1) * len(strings.Fields(i.Line().Whys))
+	}
+	if counts["patch"] != 1001 || counts["CDN"] != 1001 || counts["post"] != 1 || counts["Purge"] != 1 {
+		t.Errorf("the filters count %v", counts)
+	}
+	if all := sum(page.Filters[0].Choices, func(c tally) int { return c.N }); lines != all {
+		t.Errorf("%d lines have causes, and the filter counts %d", lines, all)
+	}
 }

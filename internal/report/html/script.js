@@ -32,7 +32,8 @@
   const input = one('#text');
   const objects = all('.object').map((element) => ({element, rows: all('[data-why]', element), text: '', n: Number(element.dataset.n || 1)}));
   const total = objects.reduce((n, object) => n + object.n, 0);
-  const rows = objects.reduce((n, object) => n + object.rows.length, 0);
+  const whys = (row) => row.dataset.why.split(' ');
+  const rows = objects.reduce((n, object) => n + object.n * object.rows.flatMap(whys).length, 0);
 
   const chosen = (name) => new Set(all(`input[name=${name}]:checked`, form).map((box) => box.value));
   const count = (n, of, noun) => `${n === of ? n : `${n} of ${of}`} ${noun}${of === 1 ? '' : 's'}`;
@@ -48,13 +49,14 @@
         words.every((word) => object.text.includes(word));
       let some = 0;
       for (const row of object.rows) {
-        row.hidden = why.size > 0 && !row.dataset.why.split(' ').some((word) => why.has(word));
-        if (!row.hidden) some++;
+        const n = whys(row).filter((word) => !why.size || why.has(word)).length;
+        row.hidden = !n;
+        some += n;
       }
       element.hidden = !has || why.size > 0 && !some;
       if (!element.hidden) {
         shown += object.n;
-        lines += some;
+        lines += object.n * some;
       }
     }
     const filtered = words.length + op.size + kind.size + why.size > 0;
