@@ -158,7 +158,7 @@ func (f *formatting) verify(ordered bool) error {
 	if f.err != nil || bytes.Equal(f.laid, f.body) {
 		return f.err
 	}
-	again := newFormatting(fileOf("", f.laid), ordered, func(*yaml.Node) {})
+	again := newFormatting(fileOf("", slices.Concat(f.mark, f.laid)), ordered, func(*yaml.Node) {})
 	switch {
 	case again.check() != nil, !sameDocuments(f.body, f.laid),
 		!isJSON(f.body) && !slices.Equal(significantLines(f.body), significantLines(f.laid)):

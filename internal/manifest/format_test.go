@@ -49,6 +49,7 @@ func TestFormat(t *testing.T) {
 		{"anchors in lines of their own", "a:\n    &x\n    b: 1\nc:\n    *x\n", "a:\n  &x\n  b: 1\nc:\n  *x\n"},
 		{"documents", "--- # one\na: 1\n...\n---\n- a\n-   b\n--- [ x ]\n", "--- # one\na: 1\n...\n---\n- a\n-   b\n--- [ x ]\n"},
 		{"line ends and byte order mark", "\uFEFFa:  1\r\nb: |\r\n    c\r\n    d\r\n", "\uFEFFa: 1\r\nb: |\r\n  c\r\n  d\r\n"},
+		{"a second byte order mark is a character", "\uFEFF\uFEFFa:  1\nb:  2\n", "\uFEFF\uFEFFa:  1\nb: 2\n"},
 		{"modelines", "# yaml-language-server: $schema=x.json\n# vim: ts=2\na: 1\n", "# yaml-language-server: $schema=x.json\n# vim: ts=2\na: 1\n"},
 		{"a whole document that is indented", "  # c\n  a:\n    b: 1\n", "# c\na:\n  b: 1\n"},
 		{"wide characters", "é:   ü # ö\nl:\n-  日本:  x\n   k:   y\n", "é: ü # ö\nl:\n  - 日本: x\n    k: y\n"},
