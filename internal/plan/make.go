@@ -25,8 +25,6 @@ type Planner struct {
 	// spelled are the hostnames of git and of live as they are written there.
 	spelled map[string]bool
 	areas   map[kind.Area]*area
-	// brief leaves out of Answers what stays as it is.
-	brief bool
 	// renamed maps the server's keys of objects without a manifest to those of the
 	// ledger, where they differ.
 	renamed map[kind.Key]kind.Key

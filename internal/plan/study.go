@@ -29,6 +29,8 @@ type study struct {
 	advice map[kind.Key]advised
 	// waiting are the requests that are still to be sent, by the kind.HostKey of their hostname.
 	waiting map[string][]*manifest.Object
+	// changed counts the live objects that the plan changes.
+	changed int
 }
 
 // advised is the advice on one object, and what comments silence of it.
@@ -60,19 +62,12 @@ func (p *Planner) study(decide func(*decision)) *study {
 			s.waiting[host], purged[p.serves(host)] = append(s.waiting[host], objects[i]), true
 		}
 	}
-	changed := 0
 	for i := range slices.Chunk(others, batch) {
 		p.studyBatch(s, i, decide)
 		p.release(s.items, i, purged)
-		for _, n := range i {
-			if it := &s.items[n]; it.Op == Patch && p.targeted(it.Key) {
-				changed++
-			}
-		}
-		p.brief = changed > maxContext
 	}
 	for i := range s.items {
-		if a := s.items[i].Answers; p.brief && a != nil {
+		if a := s.items[i].Answers; s.changed > maxContext && a != nil {
 			a.Unchanged = nil
 		}
 	}
@@ -97,13 +92,16 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 		d := p.decisionOf(o)
 		decide(d)
 		if d.item.Op.sends() && !o.Kind.RequestOnly() && p.targeted(o.Key()) {
-			advice[n] = d.advise(s.waiting)
+			advice[n] = d.advise(s)
 		}
 		s.items[indices[n]], findings[n] = d.item, d.findings
 	})
 	for n, i := range indices {
 		key := s.items[i].Key
 		s.ops[key], s.findings = s.items[i].Op, append(s.findings, findings[n]...)
+		if s.ops[key] == Patch && p.targeted(key) {
+			s.changed++
+		}
 		if len(advice[n].shown)+len(advice[n].silenced) > 0 {
 			s.advice[key] = advice[n]
 		}
@@ -111,16 +109,16 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 }
 
 // advise collects the advice on what is created or changed, and says what that does to requests.
-func (d *decision) advise(waiting map[string][]*manifest.Object) advised {
+func (d *decision) advise(s *study) advised {
 	o, precedence := d.manifest, d.in.Project.Platform.Precedence
 	a := newAdvised(manifest.Advise(o, d.tree(), manifest.Options{Precedence: precedence}))
-	if s, ok := d.sites(); ok {
-		change := route.Compare(s.before, s.after, route.ReadingsOf(precedence)...)
-		if d.brief {
+	if served, ok := d.sites(); ok {
+		change := route.Compare(served.before, served.after, route.ReadingsOf(precedence)...)
+		if s.changed > maxContext {
 			change.Same = nil
 		}
-		d.item.Answers = d.item.answers(s, change)
-		specs := each(waiting[kind.HostKey(o.Host)], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) })
+		d.item.Answers = d.item.answers(served, change)
+		specs := each(s.waiting[kind.HostKey(o.Host)], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) })
 		a.add(o.Sift(d.unpurged(specs, change)))
 	}
 	return a
