@@ -183,3 +183,25 @@ func TestMoreDifferences(t *testing.T) {
 func only(kindName string) func(*plan.Options) {
 	return func(o *plan.Options) { o.Targets = func(k kind.Key) bool { return k.Kind == kindName } }
 }
+
+// TestChangesOverrides: what a plan may drop of live objects depends on whether overrides may hide a difference.
+func TestChangesOverrides(t *testing.T) {
+	now := plan.Inputs{Options: plan.Options{Overrides: []plan.Override{{Kind: "CDN", Path: "spec.tls.auto", Ignore: true}}}}
+	same := &plan.Project{Overrides: []plan.Override{{Kind: "cdn", Path: "tls.auto", Ignore: true}}}
+	other := &plan.Project{Overrides: []plan.Override{{Kind: "CDN", Path: "tls.auto", Omit: true}}}
+	base := plan.Blame{Base: "abc"}
+	for i, c := range []struct {
+		past plan.Past
+		want bool
+	}{
+		{plan.Past{}, false},
+		{plan.Past{Blame: base, Project: same}, false},
+		{plan.Past{Blame: base, Project: other}, true},
+		{plan.Past{Blame: base}, true},
+		{plan.Past{Project: other}, false},
+	} {
+		if got := c.past.ChangesOverrides(now); got != c.want {
+			t.Errorf("%d: %t", i, got)
+		}
+	}
+}
