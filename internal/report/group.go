@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trueup/internal/kind"
+	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -25,14 +26,12 @@ type group struct {
 
 // groups returns the objects that a report shows, those with grave changes first.
 func groups(pl *plan.Plan, opts Options) []group {
-	all := make([]group, 0, len(pl.Items))
-	for _, item := range pl.Items {
-		if hidden(item, opts) || folded(pl, item, opts) {
-			continue
-		}
-		rows := itemRows(item, opts)
-		all = append(all, group{item: item, rows: rows, rank: priority(item, rows)})
-	}
+	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return hidden(item, opts) || folded(pl, item, opts) })
+	all := make([]group, len(shown))
+	parallel.Each(len(shown), func(i int) {
+		rows := itemRows(shown[i], opts)
+		all[i] = group{item: shown[i], rows: rows, rank: priority(shown[i], rows)}
+	})
 	all = together(all)
 	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.rank, b.rank) })
 	return all
