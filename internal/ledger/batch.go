@@ -237,7 +237,7 @@ func (s *logStore) append(ctx context.Context, changes []*change) error {
 			continue
 		}
 		l := c.rec.line(at)
-		l.text = c.text
+		l.keep(c.text, s.held(c.rec.Key))
 		p.lines = append(p.lines, l)
 	}
 	content, err := p.encode(s.packed)

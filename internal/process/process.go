@@ -57,7 +57,7 @@ type heap struct{ ballast []byte }
 // collection takes longer the more is live, so that a very large heap grows by more.
 const (
 	ballastSize = 16 << 20
-	maxGrowth   = 80 << 20
+	maxGrowth   = 64 << 20
 	minPercent  = 35
 )
 
