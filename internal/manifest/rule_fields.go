@@ -117,8 +117,11 @@ func inRange(place, more string, names ...string) func(*subject) {
 		for at, owner := range s.each(place) {
 			for _, f := range fields {
 				value, ok := owner[f.Name].(string)
+				if !ok {
+					continue
+				}
 				n, err := strconv.ParseUint(value, 10, 63)
-				if !ok || err == nil && n >= f.Range[0] && (len(f.Range) == 1 || n <= f.Range[1]) {
+				if err == nil && n >= f.Range[0] && (len(f.Range) == 1 || n <= f.Range[1]) {
 					continue
 				}
 				limits := fmt.Sprintf("from %d", f.Range[0])
@@ -137,7 +140,7 @@ func inRange(place, more string, names ...string) func(*subject) {
 func noDuplicates(owners, list, fix string) func(*subject) {
 	f := cdnField(owners + "." + list)
 	key := func(e map[string]any) string {
-		var parts []string
+		parts := make([]string, 0, 4)
 		for _, name := range f.List.Key {
 			part := text(e, name)
 			switch {

@@ -197,16 +197,16 @@ func (s *subject) unusual() []host {
 		return s.hosts
 	}
 	s.hosts = []host{}
-	add := func(h host) {
-		if h.text != "" && !plainHost(h.text) && (!h.server || !isAddress(h.text)) {
-			s.hosts = append(s.hosts, h)
+	add := func(at, field, noun, text string, server bool) {
+		if text != "" && !plainHost(text) && (!server || !isAddress(text)) {
+			s.hosts = append(s.hosts, host{child(at, field), noun, text, server})
 		}
 	}
-	add(host{child("spec", s.Kind.HostField), "hostname", s.Host, false})
+	add("spec", s.Kind.HostField, "hostname", s.Host, false)
 	if s.Kind.Name == cdn {
 		for _, place := range []string{"locations[]", "upstreams[].servers[]"} {
 			for at, m := range s.each(place) {
-				add(host{child(at, "host"), "host", text(m, "host"), place != "locations[]"})
+				add(at, "host", "host", text(m, "host"), place != "locations[]")
 			}
 		}
 	}

@@ -42,42 +42,30 @@ func Run(env cli.Env) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	env.Hurry = HandleSignals(cancel)
-	heap := &heap{}
-	heap.watch()
-	code := cli.Main(ctx, os.Args[1:], env)
-	runtime.KeepAlive(heap)
-	return code
+	tuneCollector()
+	return cli.Main(ctx, os.Args[1:], env)
 }
 
-// heap tunes the garbage collector, which lets the heap grow by the size of what is live. With the ballast, which is
-// never touched and so takes no memory, a small run hardly collects.
-type heap struct{ ballast []byte }
-
-// The sizes of the ballast, and of how much a heap that is larger than it grows until the next collection. A
-// collection takes longer the more is live, so that a very large heap grows by more.
+// How much the heap grows until the next garbage collection. The collector's default is as much as is live, so a small
+// heap would be collected often. A collection takes longer the more is live, so a very large heap grows by more.
 const (
-	ballastSize = 16 << 20
-	maxGrowth   = 64 << 20
-	minPercent  = 35
+	minGrowth, maxGrowth   = 24 << 20, 64 << 20
+	minPercent, maxPercent = 35, 600 // of what is live; the collector takes the percent of 4 MiB too
 )
 
-// watch calls collected after the next garbage collection.
-func (h *heap) watch() { runtime.AddCleanup(new([64]byte), (*heap).collected, h) }
-
-// collected is called after each garbage collection. Commands that only print something do not reach the first.
-func (h *heap) collected() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	size := int(live[0].Value.Uint64())
-	if size > maxGrowth {
-		h.ballast = nil
-	} else if h.ballast == nil {
-		h.ballast = make([]byte, ballastSize)
+// tuneCollector sets the growth after each garbage collection. Commands that only print something reach
+// none, and what GOGC says stays.
+func tuneCollector() {
+	if os.Getenv("GOGC") != "" {
+		return
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(min(100, max(minPercent, 100*maxGrowth/size)))
-	}
-	h.watch()
+	runtime.AddCleanup(new([64]byte), func(struct{}) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		size := int(live[0].Value.Uint64())
+		debug.SetGCPercent(min(max(100*min(max(size, minGrowth), maxGrowth)/size, minPercent), maxPercent))
+		tuneCollector()
+	}, struct{}{})
 }
 
 // HandleSignals handles the signals that end a process. The first one calls cancel, after which
