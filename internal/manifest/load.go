@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/parallel"
 	"trueup/internal/plainyaml"
 )
 
@@ -93,32 +93,16 @@ func (l *loader) readAll(ctx context.Context) {
 // eachFile calls do for 0 to n-1, until one returns false or ctx ends, in as many goroutines as the options
 // say, each with a W of its own. A panic is passed on to the caller.
 func eachFile[W any](ctx context.Context, o Options, n int, do func(w *W, i int) (more bool)) {
-	var group sync.WaitGroup
-	var next, done atomic.Int64
-	var panicked atomic.Value
-	for range min(o.workers(), n) {
-		group.Go(func() {
-			defer func() {
-				if value := recover(); value != nil {
-					panicked.CompareAndSwap(nil, fmt.Sprint(value))
-				}
-			}()
-			w := new(W)
-			for ctx.Err() == nil && panicked.Load() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n || !do(w, i) {
-					return
-				}
-				if reached := done.Add(1); o.Progress != nil {
-					o.Progress(int(reached), n)
-				}
-			}
-		})
-	}
-	group.Wait()
-	if value := panicked.Load(); value != nil {
-		panic(value)
-	}
+	var done atomic.Int64
+	parallel.EachWith(o.workers(), n, func(w *W, i int) (more bool) {
+		if ctx.Err() != nil || !do(w, i) {
+			return false
+		}
+		if reached := done.Add(1); o.Progress != nil {
+			o.Progress(int(reached), n)
+		}
+		return true
+	})
 }
 
 // workers is how many files are read at once.

@@ -11,29 +11,30 @@ import (
 // Each calls do for 0 to n-1 in any order, several at a time, and returns after all. It passes a panic on to its
 // caller.
 func Each(n int, do func(i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers == 1 {
-		for i := range n {
-			do(i)
-		}
-		return
-	}
+	EachWith(runtime.GOMAXPROCS(0), n, func(_ *struct{}, i int) (more bool) {
+		do(i)
+		return true
+	})
+}
+
+// EachWith is Each in as many goroutines as workers, each with a W of its own. One whose do returns false ends.
+func EachWith[W any](workers, n int, do func(w *W, i int) (more bool)) {
 	var group sync.WaitGroup
 	var next atomic.Int64
 	var panicked atomic.Pointer[any]
-	for range workers {
+	for range min(workers, n) {
 		group.Go(func() {
 			defer func() {
 				if value := recover(); value != nil {
 					panicked.CompareAndSwap(nil, &value)
 				}
 			}()
+			w := new(W)
 			for panicked.Load() == nil {
 				i := int(next.Add(1)) - 1
-				if i >= n {
+				if i >= n || !do(w, i) {
 					return
 				}
-				do(i)
 			}
 		})
 	}
