@@ -136,7 +136,7 @@ func (p place) element(live, after int) place {
 // walk compares a place of live and after, down to what lines show.
 func (c *check) walk(at place, live, after any) {
 	isShown := slices.ContainsFunc(at.live.at(), func(line *Line) bool { return !line.Moved && slices.Contains(at.after.at(), line) })
-	if isShown || at.live == nil && at.after == nil && equal(live, after) {
+	if isShown || isEmpty(live) && isEmpty(after) || at.live == nil && at.after == nil && equal(live, after) {
 		return
 	}
 	switch was := live.(type) {
@@ -282,6 +282,23 @@ func equal(a, b any) bool {
 	x, xOK := text(a)
 	y, yOK := text(b)
 	return a == nil && b == nil || xOK && yOK && x == y
+}
+
+// isEmpty reports whether a value says nothing: servers answer an empty object, an empty list, null or nothing for each
+// other. A line may show more.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, field := range v {
+			if !isEmpty(field) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(withoutNulls(v)) == 0
+	}
+	return v == nil
 }
 
 func equalFields(x, y map[string]any) bool {

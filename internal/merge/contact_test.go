@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -335,41 +336,54 @@ func TestListsThatAreSent(t *testing.T) {
 	}
 }
 
-func TestMismatches(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
-		want, got string
-		found     []Mismatch
+		before, request, now string
+		want                 []Mismatch
 	}{
-		"kept, with more":      {`{"tls":{"forced":"true"}}`, `{"tls":{"forced":true,"auto":"x"},"y":1}`, nil},
-		"other order of a set": {`{"upstreams":[{"name":"a"},{"name":"b"}]}`, `{"upstreams":[{"name":"b"},{"name":"a"}]}`, nil},
-		"rewritten":            {`{"tls":{"forced":"a"}}`, `{"tls":{"forced":"b"}}`, []Mismatch{{"tls.forced", "a", "b", "{path: spec.tls.forced, ignore: true}"}}},
-		"dropped":              {`{"x":"a"}`, `{}`, []Mismatch{{"x", "a", nil, "{path: spec.x, ignore: true}"}}},
-		"came back":            {`{"x":null}`, `{"x":"a"}`, []Mismatch{{"x", nil, "a", "{path: spec.x, ignore: true}"}}},
-		"number for text":      {`{"x":"0600.0e0"}`, `{"x":1}`, []Mismatch{{"x", "0600.0e0", nil, "{path: spec.x, ignore: true}"}}},
-		"only the type":        {`{"x":"1.0"}`, `{"x":1}`, []Mismatch{{"x", "1.0", nil, "{path: spec.x, type: number}"}}},
-		"sorted": {
-			`{"rules":[{"name":"s"},{"name":"r"}]}`, `{"rules":[{"name":"r"},{"name":"s"}]}`,
-			[]Mismatch{{"rules", nil, nil, "{path: spec.rules, order: set}"}},
+		"kept, with more":        {"", `{"tls":{"forced":"true"}}`, `{"tls":{"forced":true,"auto":"x"},"y":1}`, nil},
+		"other order of a set":   {"", `{"upstreams":[{"name":"a"},{"name":"b"}]}`, `{"upstreams":[{"name":"b"},{"name":"a"}]}`, nil},
+		"rewritten":              {"", `{"tls":{"forced":"a"}}`, `{"tls":{"forced":"b"}}`, []Mismatch{{Path: "tls.forced", Fault: NotKept}}},
+		"dropped":                {"", `{"x":"a"}`, `{}`, []Mismatch{{Path: "x", Fault: NotKept}}},
+		"number for text":        {"", `{"x":"0600.0e0"}`, `{"x":1}`, []Mismatch{{Path: "x", Fault: NotKept}}},
+		"only the type":          {"", `{"x":"1.0"}`, `{"x":1}`, []Mismatch{{Path: "x", Fault: NotKept, Override: "type: number"}}},
+		"sorted":                 {"", `{"rules":[{"name":"s"},{"name":"r"}]}`, `{"rules":[{"name":"r"},{"name":"s"}]}`, []Mismatch{{Path: "rules", Fault: NotKept, Override: "order: set"}}},
+		"sorted scalars":         {"", `{"plain":["b","a"]}`, `{"plain":["a","b"]}`, []Mismatch{{Path: "plain", Fault: NotKept, Override: "order: set"}}},
+		"removed":                {`{"x":"a"}`, `{"x":null}`, `{}`, nil},
+		"removed, and default":   {`{"x":"a"}`, `{"x":null}`, `{"x":"b"}`, nil},
+		"not removed":            {`{"x":"a"}`, `{"x":null}`, `{"x":"a"}`, []Mismatch{{Path: "x", Fault: NotRemoved}}},
+		"an object not removed":  {`{"tls":{"forced":"a"}}`, `{"tls":null}`, `{"tls":{"forced":"a"}}`, []Mismatch{{Path: "tls", Fault: NotRemoved}}},
+		"removed in part":        {`{"tls":{"forced":"a","auto":"b"}}`, `{"tls":null}`, `{"tls":{"forced":"a"}}`, []Mismatch{{Path: "tls.forced", Fault: NotRemoved}}},
+		"a list removed in part": {`{"plain":["a","b"]}`, `{"plain":null}`, `{"plain":["b","c"]}`, []Mismatch{{Path: "plain[0]", Fault: NotRemoved}}},
+		"merged elements": {
+			`{"upstreams":[{"name":"a","scheme":"s"}]}`, `{"upstreams":[{"name":"a"}]}`, `{"upstreams":[{"name":"a","scheme":"s"}]}`,
+			[]Mismatch{{Path: "upstreams[a].scheme", Fault: NotRemoved}},
 		},
-		"sorted scalars": {`{"plain":["b","a"]}`, `{"plain":["a","b"]}`, []Mismatch{{"plain", nil, nil, "{path: spec.plain, order: set}"}}},
-		"element lost and added": {
-			`{"upstreams":[{"name":"a","servers":[{"host":"h","port":"1"}]}]}`, `{"upstreams":[{"name":"a","servers":[{"host":"h","port":"2"}]}]}`,
-			[]Mismatch{
-				{"upstreams[a].servers[h:1]", nil, nil, "{path: spec.upstreams.servers, ignore: true}"},
-				{"upstreams[a].servers[h:2]", nil, nil, "{path: spec.upstreams.servers, ignore: true}"},
-			},
+		"an element not removed": {
+			`{"upstreams":[{"name":"a"},{"name":"b"}]}`, `{"upstreams":[{"name":"a"}]}`, `{"upstreams":[{"name":"a"},{"name":"b"}]}`,
+			[]Mismatch{{Path: "upstreams[b]", Fault: NotRemoved}},
+		},
+		"a replaced spec": {
+			`{"tls":{"forced":"a"},"plain":["x"],"hostname":"h"}`, `{"tls":{"auto":"b"}}`, `{"tls":{"auto":"b"}}`,
+			[]Mismatch{{Path: "hostname", Fault: Altered}, {Path: "plain", Fault: Altered}, {Path: "tls.forced", Fault: Altered}},
+		},
+		"altered beside":  {`{"hostname":"h"}`, `{"tls":{"auto":"b"}}`, `{"tls":{"auto":"b"},"hostname":"i"}`, []Mismatch{{Path: "hostname", Fault: Altered}}},
+		"added beside":    {`{"plain":["x"]}`, `{"tls":{"auto":"b"}}`, `{"tls":{"auto":"b"},"plain":["x","y"]}`, []Mismatch{{Path: "plain[1]", Fault: Altered}}},
+		"filled in":       {`{"plain":[]}`, `{"tls":{"auto":"b"}}`, `{"tls":{"auto":"b","forced":"c"},"plain":["x"],"rate":1}`, nil},
+		"empties":         {`{"tls":{"forced":"a"}}`, `{"tls":{"forced":null},"upstreams":[]}`, `{"tls":[]}`, nil},
+		"and out of them": {`{"tls":{"forced":"a"}}`, `{"tls":{"forced":null},"upstreams":[]}`, `{"upstreams":[{"name":"a"}]}`, []Mismatch{{Path: "upstreams[a]", Fault: NotKept}}},
+		"lost in part": {
+			"", `{"upstreams":[{"name":"a","servers":[{"host":"h","port":"1"}]}]}`, `{"upstreams":[{"name":"a","servers":[{"host":"h","port":"2"}]}]}`,
+			[]Mismatch{{Path: "upstreams[a].servers[h:1]", Fault: NotKept}, {Path: "upstreams[a].servers[h:2]", Fault: NotKept}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := Mismatches(specRules(), decode(t, c.want), decode(t, c.got))
-			if len(found) != len(c.found) {
-				t.Fatalf("found %+v", found)
+			found, _ := Write{Rules: specRules(), Before: decode(t, c.before), Request: decode(t, c.request), Now: decode(t, c.now)}.Check()
+			for i := range found {
+				found[i] = Mismatch{Path: found[i].Path, Fault: found[i].Fault, Override: found[i].Override}
 			}
-			for i, m := range found {
-				w := c.found[i]
-				if m.Path != w.Path || m.Hint != w.Hint || w.Sent != nil && m.Sent != w.Sent {
-					t.Errorf("found %+v, want %+v", m, w)
-				}
+			if !reflect.DeepEqual(found, c.want) {
+				t.Errorf("found %+v, want %+v", found, c.want)
 			}
 		})
 	}

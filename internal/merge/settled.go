@@ -23,16 +23,42 @@ func settled(r *Rules, b base, want, have any) bool {
 	}
 	switch w := want.(type) {
 	case nil:
-		return have == nil
+		return r.isEmpty(have)
 	case map[string]any:
-		h, ok := have.(map[string]any)
-		return ok && settledObject(r, b, w, h)
+		if h, ok := have.(map[string]any); ok {
+			return settledObject(r, b, w, h)
+		}
+		return r.areEmpty(want, have)
 	case []any:
-		h, ok := have.([]any)
-		return ok && settledList(r, b, elements(w), elements(h))
+		if h, ok := have.([]any); ok {
+			return settledList(r, b, elements(w), elements(h))
+		}
+		return r.areEmpty(want, have)
 	}
 	return scalarEqual(r, want, have)
 }
+
+// isEmpty reports whether a value says nothing: it is absent or null, or, in a documented field, an empty list, or an
+// object whose fields say nothing. Servers answer each of these for another one.
+func (r *Rules) isEmpty(v any) bool {
+	if r == nil {
+		return v == nil
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if !r.field(name).isEmpty(field) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(elements(v)) == 0
+	}
+	return v == nil
+}
+
+func (r *Rules) areEmpty(a, b any) bool { return r.isEmpty(a) && r.isEmpty(b) }
 
 func settledObject(r *Rules, b base, want, have map[string]any) bool {
 	for k, v := range want {
@@ -48,7 +74,7 @@ func settledObject(r *Rules, b base, want, have map[string]any) bool {
 func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
 	fields, _ := record.(map[string]any)
 	for k, v := range fields {
-		if _, said := want[k]; !said && v != nil && have[k] != nil && !r.field(k).excluded() {
+		if _, said := want[k]; !said && v != nil && !r.field(k).isEmpty(have[k]) && !r.field(k).excluded() {
 			return true
 		}
 	}

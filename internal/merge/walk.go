@@ -65,8 +65,10 @@ func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool
 // member returns what to send for a field that git mentions.
 func (w *walker) member(n node) (any, bool) {
 	switch {
-	case n.rules.excluded():
+	case n.rules.excluded() || n.want == nil && n.rules.isEmpty(n.have):
 		return w.keep(n), false
+	case n.rules.areEmpty(n.want, n.have):
+		return Sendable(n.rules, n.want), false
 	case n.want != nil:
 		return w.value(n)
 	case n.have != nil:
@@ -79,7 +81,7 @@ func (w *walker) member(n node) (any, bool) {
 func (w *walker) liveOnly(n node, stale bool) (any, bool) {
 	switch {
 	case n.rules.excluded(): // it goes along with the element
-	case n.base.known():
+	case n.base.known() && !n.rules.isEmpty(n.have):
 		return w.differs(n)
 	case stale:
 		w.lost(n)

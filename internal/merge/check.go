@@ -1,0 +1,255 @@
+package merge
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/effect"
+)
+
+// Write is a write to an object, whose result Check compares with what it asked for.
+type Write struct {
+	Rules *Rules
+	// Before is the spec right before the write, nil for a creation. Request is the spec of the request, a merge patch
+	// (RFC 7396). Now is the spec after it.
+	Before, Request, Now any
+	// Lost are the live values that the request drops although nobody asked for it (Result.Collateral): it is no harm if
+	// they come back.
+	Lost []Value
+}
+
+// Fault is how a server failed a write in one place.
+type Fault string
+
+// The faults. The request asked for the first two. It did not ask for Altered: the server, or another client, dropped,
+// changed or added something.
+const (
+	NotKept    Fault = "not-kept"    // the server did not keep a value or an order
+	NotRemoved Fault = "not-removed" // the value that the request removes is still there
+	Altered    Fault = "altered"
+)
+
+// Mismatch is a place where an object differs from what a request makes of it.
+type Mismatch struct {
+	Path  string `json:"path"` // shown to people, as that of a Change
+	Fault Fault  `json:"fault"`
+	// Sent is what the request makes of the place, Returned what it has now; both are nil where it is absent.
+	Sent     any `json:"sent"`
+	Returned any `json:"returned"`
+	// Hint is the override to write if the server is right, in the form that the project file has:
+	// {kind: CDN, path: spec.locations, order: set}.
+	Hint string `json:"hint,omitempty"`
+	// Override is the rule of such an override, if one makes the two values equal: "type: number", "order: set".
+	Override string `json:"-"`
+	At       []Step `json:"-"` // Index is that of Sent, Live that of Returned
+}
+
+// Check compares an object with what a write makes of it. It returns each place that differs, and the values that the
+// server filled in where neither the request nor the object before it had any.
+func (w Write) Check() (found []Mismatch, filled []Value) {
+	c := checker{lost: w.Lost}
+	after := effect.Apply(w.Request, w.Before)
+	c.place(node{rules: w.Rules, want: after, have: w.Now}, w.Before, w.Request, true)
+	return c.found, c.filled
+}
+
+// checker walks three specs at once. A node's want is what the request makes of a place, and its have what is there now;
+// was is what was there before.
+type checker struct {
+	lost   []Value
+	found  []Mismatch
+	filled []Value
+}
+
+// place checks a place. isSent says that the request has a value for it, patch.
+func (c *checker) place(n node, was, patch any, isSent bool) {
+	fields, isObject := patch.(map[string]any)
+	_, wasObject := was.(map[string]any)
+	merges := isSent && isObject && wasObject
+	asked := isSent && !merges
+	switch {
+	case n.rules.excluded() || n.rules.areEmpty(n.want, n.have):
+		return
+	case n.want == nil && n.rules.isEmpty(was):
+		c.fill(n)
+		return
+	case n.want == nil && asked:
+		c.removed(n, was)
+		return
+	}
+	have := n.have
+	if n.rules.isEmpty(have) && merges {
+		have = map[string]any{} // the request asked for some of its fields only
+	}
+	switch want := n.want.(type) {
+	case map[string]any:
+		if have, ok := have.(map[string]any); ok {
+			for _, k := range unionOfKeys(want, have) {
+				value, sent := fields[k]
+				if asked {
+					value, sent = nil, true
+				}
+				c.place(n.field(k), fieldOf(was, k), value, sent)
+			}
+			return
+		}
+	case []any:
+		if have, ok := have.([]any); ok {
+			c.list(n.paired(elements(want), elements(have)), elements(was), asked)
+			return
+		}
+	}
+	if !Covers(n.rules, n.want, n.have) && !n.rules.areEmpty(Managed(n.rules, n.want), Managed(n.rules, n.have)) {
+		c.report(n, asked)
+	}
+}
+
+func unionOfKeys(a, b map[string]any) []string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return canon.SortedKeys(all)
+}
+
+// list checks the elements of a list, and their order.
+func (c *checker) list(l list, was []any, asked bool) {
+	item := l.rules.item()
+	if len(l.rules.key()) == 0 && len(l.git) == len(l.live) {
+		anywhere := matchValues(item, l.git, l.live, func(i, j int) bool { return Covers(item, l.git[i], l.live[j]) })
+		if !slices.Contains(anywhere, -1) {
+			l.of, l.back = anywhere, inverse(anywhere, len(l.live))
+		}
+	}
+	if !l.rules.set() && len(displaced(l.of)) > 0 {
+		c.report(l.node, asked)
+		c.found[len(c.found)-1].Override = "order: set"
+	}
+	before := pair(l.rules, l.git, was).of
+	for i, j := range l.of {
+		e := l.ofGit(i, i)
+		switch b := before[i]; {
+		case j < 0:
+			c.report(e, asked)
+		case b < 0:
+			c.place(e, nil, nil, asked)
+		default:
+			c.place(e, was[b], nil, asked)
+		}
+	}
+	for j, i := range l.back {
+		if i >= 0 {
+			continue
+		}
+		e := l.ofLive(j, base{})
+		switch isOld := hasElement(l.rules, was, e.have); {
+		case isOld && asked:
+			c.keptRemoval(e)
+		case isOld || asked || len(was) > 0:
+			c.report(e, asked)
+		default:
+			c.fill(e)
+		}
+	}
+}
+
+// hasElement reports whether a list has the element: one with its key, or without keys one that is covered by it.
+func hasElement(r *Rules, list []any, e any) bool {
+	return slices.ContainsFunc(list, func(old any) bool {
+		p, keyed := pairByKey(r.key(), []any{old}, []any{e})
+		return keyed && p.of[0] == 0 || !keyed && Covers(r.item(), old, e)
+	})
+}
+
+// removed checks a place that the request removes. What comes back with another value is the server's default.
+func (c *checker) removed(n node, was any) {
+	if same(n.rules, was, n.have) && !n.rules.isEmpty(Managed(n.rules, n.have)) {
+		c.keptRemoval(n)
+		return
+	}
+	switch have := n.have.(type) {
+	case map[string]any:
+		for _, k := range canon.SortedKeys(have) {
+			if f := n.field(k); !f.rules.excluded() && !f.rules.isEmpty(f.have) {
+				c.removed(f, fieldOf(was, k))
+			}
+		}
+		return
+	case []any:
+		for e := range n.below(true) {
+			if hasElement(n.rules, elements(was), e.have) {
+				c.keptRemoval(e)
+			} else {
+				c.fill(e)
+			}
+		}
+		return
+	}
+	c.fill(n)
+}
+
+func (c *checker) keptRemoval(n node) {
+	if slices.ContainsFunc(c.lost, func(v Value) bool { return isWithin(n.path, v.Path) }) {
+		c.fill(n)
+		return
+	}
+	c.report(n, true)
+	c.found[len(c.found)-1].Fault = NotRemoved
+}
+
+// isWithin reports whether a path is another one, or leads below it.
+func isWithin(path, other string) bool {
+	rest, ok := strings.CutPrefix(path, other)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+func (c *checker) report(n node, asked bool) {
+	m := Mismatch{Path: n.path, Fault: Altered, Sent: n.want, Returned: n.have, At: n.at.steps()}
+	if asked {
+		m.Fault = NotKept
+	}
+	x, xOK := number(n.want)
+	if y, yOK := number(n.have); xOK && yOK && x == y {
+		m.Override = "type: number"
+	}
+	c.found = append(c.found, m)
+}
+
+func (c *checker) fill(n node) { c.filled = append(c.filled, n.value(n.have)) }
+
+// WithNotRemoved returns desired with the values that a server did not remove: what the next comparison has to remove
+// again. after is the spec that the request asked for. It never mutates.
+func WithNotRemoved(rules *Rules, desired, after any, found []Mismatch) any {
+	for _, m := range found {
+		if m.Fault == NotRemoved {
+			desired = putAt(rules, desired, after, m.At, m.Returned)
+		}
+	}
+	return desired
+}
+
+func putAt(r *Rules, desired, after any, at []Step, value any) any {
+	if len(at) == 0 {
+		return value
+	}
+	step := at[0]
+	if !step.Element {
+		was, _ := desired.(map[string]any)
+		out := map[string]any{step.Field: putAt(r.field(step.Field), was[step.Field], fieldOf(after, step.Field), at[1:], value)}
+		for name, v := range was {
+			if name != step.Field {
+				out[name] = v
+			}
+		}
+		return out
+	}
+	list := slices.Clone(elements(desired))
+	if step.Index != effect.Nowhere {
+		of := pair(r, elements(after), list).of
+		if i := of[step.Index]; i >= 0 {
+			list[i] = putAt(r.item(), list[i], elements(after)[step.Index], at[1:], value)
+			return list
+		}
+	}
+	return append(list, value)
+}
