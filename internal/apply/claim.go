@@ -141,7 +141,7 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 	}
 	name := cmp.Or(a.obj.Name, w.item.Name)
 	w.report("verify", "")
-	got := w.readBack(ctx, name, w.spec)
+	got := w.readBack(ctx, name, w.created())
 	switch {
 	case got.interrupted && !got.kept:
 		return unverified(ctx, "it was created")
@@ -150,9 +150,7 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 	case got.obj.Terminating:
 		return failed(Partial, "it was created, and is being deleted", "")
 	case !got.kept:
-		end := failed(NotConverged, "the server did not keep what was sent", "")
-		end.Mismatches, _ = w.mismatches(w.created(), *got.obj)
-		return end
+		return w.outcomeOf(w.created(), *got.obj, got.checked)
 	}
 	return w.ready(ctx, name, *got.obj)
 }

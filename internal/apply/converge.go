@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
@@ -152,20 +153,20 @@ func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
 // anyway. trueup leaves any other object unchanged.
 func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 	w.maybeDone = nil
+	made := w.created()
 	if !w.hasAll(w.spec, obj) {
-		if got := w.readBack(ctx, w.item.Name, w.spec); got.obj != nil {
+		if got := w.readBack(ctx, w.item.Name, made); got.obj != nil {
 			obj = *got.obj
 		}
 	}
 	if !w.hasAll(w.spec, obj) {
 		return stale("another client created it meanwhile, and it differs from git")
 	}
-	made := w.created()
 	if !w.mayBeWritten {
 		made.did, made.done = Unchanged, "another client created it meanwhile, equal to git"
 	}
 	w.mayBeWritten = true
-	return w.applied(made, obj)
+	return w.applied(made, obj, w.check(made, obj))
 }
 
 // tryPatch sends the merge patch that the plan shows, if live is still what the plan compared. It returns nil
@@ -197,7 +198,7 @@ func (w *work) tryPatch(ctx context.Context) *Outcome {
 	if precondition && refusesVersion(err) {
 		return w.versionRefused(obj, err)
 	}
-	return w.afterPatch(ctx, now, err)
+	return w.afterPatch(ctx, w.changedBy(now, obj), err)
 }
 
 // lookAndPlan reads the object right before a write, and plans it again: the new plan may do no more
@@ -223,16 +224,15 @@ func (w *work) lookAndPlan(ctx context.Context) (obj kind.Object, now plan.Item,
 	return obj, now, end
 }
 
+// alreadyInSync ends an item that needs no request any more: an earlier try without an answer was executed, or another
+// client made the change.
 func (w *work) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
-	wrote := write{now: now, sent: w.spec, did: Unchanged, done: "another client has already made this change"}
-	if w.maybeDone != nil {
-		wrote.did, wrote.done = Changed, changed(*w.item)
-	}
-	if now.Leaves() {
-		wrote.sent = []byte("{}")
+	wrote := write{now: now, before: canon.MustDecode(obj.Spec), request: map[string]any{}, did: Unchanged, done: "another client has already made this change"}
+	if w.maybeDone != nil && w.maybeWrote != nil {
+		wrote = *w.maybeWrote
 	}
 	w.mayBeWritten, w.maybeDone = true, nil
-	return w.applied(wrote, obj)
+	return w.applied(wrote, obj, w.check(wrote, obj))
 }
 
 // versionRefused records that the server refused the resourceVersion. If live still has that version,
@@ -252,11 +252,11 @@ func (w *work) versionRefused(obj kind.Object, err error) *Outcome {
 }
 
 // afterPatch returns the outcome of a PATCH, or nil to retry.
-func (w *work) afterPatch(ctx context.Context, now plan.Item, err error) *Outcome {
+func (w *work) afterPatch(ctx context.Context, wrote write, err error) *Outcome {
 	switch {
 	case transient(err) && w.retry(ctx, err):
 		if uncertain(err) {
-			w.maybeDone = err
+			w.maybeDone, w.maybeWrote = err, &wrote
 		}
 		return nil
 	case err != nil && notSent(err):
@@ -264,8 +264,7 @@ func (w *work) afterPatch(ctx context.Context, now plan.Item, err error) *Outcom
 	case err == nil || uncertain(err):
 		w.maybeDone = nil // reading back shows it
 	}
-	sent := canon.Bytes(canon.MustDecode(now.Request.Body).(map[string]any)["spec"])
-	return w.settle(ctx, write{now: now, sent: sent, did: Changed, done: changed(*w.item)}, err)
+	return w.settle(ctx, wrote, err)
 }
 
 func changed(it plan.Item) string {
@@ -282,15 +281,63 @@ func changed(it plan.Item) string {
 	return text
 }
 
-// write is a write to an object that converges.
+// write is a write to an object, and what is said of it if it succeeds.
 type write struct {
-	now  plan.Item // the plan that the write carries out
-	sent []byte    // the part of the spec that the request changes; a null removes a field
-	did  Effect
-	done string // the message of success
+	now             plan.Item // the plan that the write carries out
+	before, request any       // the spec right before the write, nil for a creation, and that of the request
+	did             Effect
+	done            string
 }
 
-func (w *work) created() write { return write{now: *w.item, sent: w.spec, did: Created} }
+func (w *work) created() write {
+	return write{now: *w.item, request: w.item.BodySpec(), did: Created}
+}
+
+func (w *work) changedBy(now plan.Item, obj kind.Object) write {
+	return write{now: now, before: canon.MustDecode(obj.Spec), request: now.BodySpec(), did: Changed, done: changed(*w.item)}
+}
+
+// checked is what reading back shows of a write.
+type checked struct {
+	mismatches []Mismatch
+	filled     []merge.Value // what the server filled in
+}
+
+// check compares an object with what a write makes of it.
+func (w *work) check(wrote write, obj kind.Object) (c checked) {
+	c.mismatches, c.filled = merge.Write{
+		Rules: w.Rules(w.kind), Before: wrote.before, Request: wrote.request, Now: canon.MustDecode(obj.Spec), Lost: wrote.now.Collateral,
+	}.Check()
+	return c
+}
+
+// isKept reports whether the server has what was sent, and nothing grave is different besides.
+func (w *work) isKept(c checked) bool { return !slices.ContainsFunc(c.mismatches, w.isGrave) }
+
+// isGrave reports whether a mismatch means that the write has not converged: trueup asked for it, or the documented field
+// decides what is served, or to whom.
+func (w *work) isGrave(m Mismatch) bool {
+	if m.Fault != merge.Altered {
+		return true
+	}
+	field := fieldAt(w.kind.Spec(), m.At)
+	return field != nil && kind.Places{field}.RiskOf(m.Sent, m.Returned).Grave()
+}
+
+// fieldAt returns the documented field at a place of a spec, or nil.
+func fieldAt(field *kind.Field, at []merge.Step) *kind.Field {
+	for _, step := range at {
+		switch {
+		case field == nil:
+			return nil
+		case step.Element:
+			field = field.Item
+		default:
+			field = cmp.Or(field.Fields[step.Field], field.Any)
+		}
+	}
+	return field
+}
 
 // settle reads back what was written, and returns the outcome; err is the error of the write.
 func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
@@ -302,67 +349,98 @@ func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
 		return fault(err, "", fix)
 	}
 	w.report("verify", "")
-	got := w.readBack(ctx, w.item.Name, wrote.sent)
+	got := w.readBack(ctx, w.item.Name, wrote)
 	switch {
 	case got.kept:
 	case err != nil && got.obj != nil:
 		return unknown(err, "live differs from what was sent: ")
 	case err != nil:
 		return unknown(err, "")
-	case got.interrupted:
-		return w.record(unverified(ctx, "it was written"), ledger.AppliedSpec{Spec: w.spec})
+	case got.interrupted: // the spec stays pending until a run has seen the result
+		return unverified(ctx, "it was written")
 	case got.obj == nil:
-		end := unreadable(got.err)
-		if end.Verdict == NotConverged && w.item.Op == plan.Create {
-			return end // it does not exist: the spec stays pending
-		}
-		return w.record(end, ledger.AppliedSpec{Spec: w.spec})
+		return unreadable(got.err)
 	}
-	return w.applied(wrote, *got.obj)
+	return w.applied(wrote, *got.obj, got.checked)
 }
 
-// applied records the spec as last-applied, and compares what came back with the manifest
-// and with what was sent (docs/design.md 0.17 and B8).
-func (w *work) applied(wrote write, got kind.Object) *Outcome {
-	end := done(wrote.done)
-	end.Did = wrote.did
-	mismatches, filled := w.mismatches(wrote, got)
-	switch {
-	case len(mismatches) > 0:
-		end = failed(NotConverged, "the server did not keep what was sent",
-			"check each path: change the manifest, or write the override that the hint names")
-		end.Mismatches = mismatches
-	case got.Terminating:
-		end = failed(Partial, "it was written, but is being deleted", "")
+// applied records the spec as last-applied, and what the server did not remove as owed (docs/design.md 0.17 and B8).
+func (w *work) applied(wrote write, got kind.Object, c checked) *Outcome {
+	end := w.outcomeOf(wrote, got, c)
+	now := ledger.AppliedSpec{
+		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
+		Converged: len(c.mismatches) == 0 && !wrote.now.Refused() && (wrote.now.Leaves() || w.hasAll(w.spec, got)),
 	}
-	return w.record(end, ledger.AppliedSpec{
-		Spec: w.spec, Converged: len(mismatches) == 0 && !filled && !wrote.now.Refused(),
-		RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
-	})
-}
-
-func (w *work) record(end *Outcome, a ledger.AppliedSpec) *Outcome {
+	if slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault == merge.NotRemoved }) {
+		after := effect.Apply(wrote.request, wrote.before)
+		now.Owed = canon.Bytes(merge.WithNotRemoved(w.Rules(w.kind), canon.MustDecode(w.spec), after, c.mismatches))
+	}
 	if w.Journal != nil {
-		w.withoutSlot(func() { end.unrecordedLive("it was written", w.Journal.Applied(w.ledgerCtx, w.item.Key, a)) })
+		w.withoutSlot(func() { end.unrecordedLive("it was written", w.Journal.Applied(w.ledgerCtx, w.item.Key, now)) })
 	}
 	return end
 }
 
-// mismatches returns the values that the server did not keep. filled reports whether it set a default
-// where the manifest has null; trueup does not send that null again.
-func (w *work) mismatches(wrote write, got kind.Object) (found []Mismatch, filled bool) {
-	rules, live := w.Rules(w.kind), canon.MustDecode(got.Spec)
-	// A removed field that came back has its default (docs/design.md B8).
-	found = merge.Mismatches(rules, merge.StripNulls(canon.MustDecode(wrote.sent)), live)
-	if len(found) == 0 && !wrote.now.Leaves() {
-		found = merge.Mismatches(rules, merge.StripNulls(canon.MustDecode(w.spec)), live)
-		filled = len(found) == 0 && len(merge.Mismatches(rules, canon.MustDecode(w.spec), live)) > 0
+// outcomeOf returns the outcome of a write that was read back.
+func (w *work) outcomeOf(wrote write, got kind.Object, c checked) *Outcome {
+	end := done(wrote.done)
+	switch {
+	case !w.isKept(c):
+		end = w.notConverged(c.mismatches)
+	case got.Terminating:
+		end = failed(Partial, "it was written, but is being deleted", "")
+	case len(c.mismatches) > 0:
+		end.Message = cmp.Or(end.Message, "written") + ", but what was not sent is different now: the server or another client changed it"
 	}
-	for i := range found {
-		m := &found[i]
-		m.Hint = "{kind: " + w.kind.Name + ", " + strings.TrimPrefix(m.Hint, "{") // the comparison does not know the kind
+	if end.Status == Done {
+		end.Did = wrote.did
+	}
+	end.Filled, end.Mismatches = c.filled, slices.Clone(c.mismatches)
+	for i := range end.Mismatches {
+		m := &end.Mismatches[i]
+		m.Hint = w.overrideFor(*m)
 		m.Sent = plan.Conceal(w.target.Workspace, w.item.Key, m.Path, m.Sent)
 		m.Returned = plan.Conceal(w.target.Workspace, w.item.Key, m.Path, m.Returned)
 	}
-	return found, filled
+	return end
+}
+
+// notConverged says what the server did not do, and what a person can do.
+func (w *work) notConverged(found []Mismatch) *Outcome {
+	has := func(f merge.Fault) bool {
+		return slices.ContainsFunc(found, func(m Mismatch) bool { return m.Fault == f })
+	}
+	switch {
+	case has(merge.NotKept):
+		return failed(NotConverged, "the server did not keep what was sent", fmt.Sprintf(
+			"take its value into git with trueup pull %s --replace, write the value that you want and apply again, or ask the platform why", w.item.Key))
+	case has(merge.NotRemoved):
+		return failed(NotConverged, "the server did not remove what git removed",
+			"run apply again, or ask the platform why. If the value is the server's default, write the value that you want in git")
+	}
+	return failed(NotConverged, "the server changed what was not sent", fmt.Sprintf(
+		"compare it with trueup pull %s --diff, and write in git what is to come back", w.item.Key))
+}
+
+// overrideFor returns the override for a server that is right about a value; empty if it would hide a field that decides
+// what is served, a hostname, a key or a whole list.
+func (w *work) overrideFor(m Mismatch) string {
+	_, sentList := m.Sent.([]any)
+	_, gotList := m.Returned.([]any)
+	field := fieldAt(w.kind.Spec(), m.At)
+	hides := sentList || gotList || w.isKey(m.At) || field != nil && field.Gravest() > kind.NoRisk
+	if m.Fault != merge.NotKept || hides && m.Override != "type: number" {
+		return ""
+	}
+	return fmt.Sprintf("{kind: %s, path: spec.%s, %s}", w.kind.Name, merge.FieldPath(m.At), cmp.Or(m.Override, "ignore: true"))
+}
+
+// isKey reports whether a place is part of the key of its list element, or the hostname.
+func (w *work) isKey(at []merge.Step) bool {
+	if len(at) < 2 {
+		return len(at) == 0 || at[0].Field == w.kind.HostField
+	}
+	last := at[len(at)-1]
+	list := fieldAt(w.kind.Spec(), at[:len(at)-2])
+	return at[len(at)-2].Element && list != nil && list.List != nil && slices.Contains(list.List.Key, last.Field)
 }

@@ -10,6 +10,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -239,12 +240,12 @@ func TestNotConverged(t *testing.T) {
 		"created": begin(t, cdn("shop", forced)),
 	} {
 		s.keeps = func(spec map[string]any) map[string]any {
-			spec["tls"] = map[string]any{"forced": "maybe"}
+			spec["tls"].(map[string]any)["forced"] = "maybe"
 			return spec
 		}
-		o := s.ends(s.run(), shop, apply.Failed, apply.NotConverged, "did not keep")
+		o := s.ends(s.run(), shop, apply.Failed, apply.NotConverged, "did not keep", "trueup pull CDN/shop --replace")
 		if len(o.Mismatches) != 1 || o.Mismatches[0].Path != "tls.forced" || o.Mismatches[0].Sent != "true" ||
-			o.Mismatches[0].Returned != "maybe" || !strings.Contains(o.Mismatches[0].Hint, "spec.tls.forced") {
+			o.Mismatches[0].Returned != "maybe" || o.Mismatches[0].Hint != "" {
 			t.Errorf("%s: %+v", name, o.Mismatches)
 		}
 		if r := s.records[key(shop)]; !r.NotConverged || r.Applied == nil || r.Pending != nil || s.slept != 10*time.Second {
@@ -307,7 +308,7 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 	}
 }
 
-// TestAWriteThatCantBeReadBack: the record holds it, because the server took it
+// TestAWriteThatCantBeReadBack: it stays pending, because the server took it, and nobody knows what it removed
 // (docs/design.md 0.2).
 func TestAWriteThatCantBeReadBack(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -324,7 +325,7 @@ func TestAWriteThatCantBeReadBack(t *testing.T) {
 			s.on("GET CDN/shop", n, tt.err, false)
 		}
 		s.ends(s.run(), shop, apply.Failed, tt.verdict, tt.words)
-		if r := s.records[key(shop)]; r.Applied == nil || r.Pending != nil || !r.NotConverged {
+		if r := s.records[key(shop)]; r.Pending == nil {
 			t.Errorf("%s: record %+v", name, r)
 		}
 	}
@@ -387,6 +388,82 @@ func TestALostRemovalIsNotDone(t *testing.T) {
 		return spec
 	}
 	s.ends(s.run(), shop, apply.Done, apply.OK)
+}
+
+// TestARemovalThatTheServerKeeps is owed until live lacks it.
+func TestARemovalThatTheServerKeeps(t *testing.T) {
+	s := begin(t, cdn("shop", plain), purge("now", `{hostname: shop.example.com, paths: [/a]}`)).has(shop, forced).applied(shop, forced)
+	s.keeps = func(map[string]any) map[string]any { return s.tree(forced) }
+	for range 2 {
+		res := s.run()
+		o := s.ends(res, shop, apply.Failed, apply.NotConverged, "did not remove", "write the value that you want in git")
+		s.ends(res, "Purge/now", apply.Skipped, apply.Partial, "waits for CDN/shop")
+		if len(o.Mismatches) != 1 || o.Mismatches[0].Path != "tls" || o.Mismatches[0].Fault != merge.NotRemoved || o.Mismatches[0].Hint != "" {
+			t.Errorf("%+v", o.Mismatches)
+		}
+		_, p := s.ready()
+		r := s.records[key(shop)]
+		if c := p.Items[0].Changes; len(c) != 1 || c[0].Class != plan.ServerNormalised || c[0].KeptAt == nil || len(plan.Drift(p).Items) != 1 ||
+			string(r.Applied) != string(canon.Bytes(s.tree(plain))) {
+			t.Errorf("changes %+v of record %s", c, r.Applied)
+		}
+	}
+	s.keeps = nil
+	res := s.run()
+	s.ends(res, shop, apply.Done, apply.OK, "changed")
+	s.ends(res, "Purge/now", apply.Done, apply.OK)
+	if r := s.records[key(shop)]; r.Owed != nil || r.NotConverged {
+		t.Errorf("record %+v", r)
+	}
+}
+
+// TestWhatWasNotSentIsChecked: what decides which content is served, or to whom, is not converged; the rest is a warning.
+func TestWhatWasNotSentIsChecked(t *testing.T) {
+	for _, c := range []struct {
+		live, now string
+		verdict   apply.Verdict
+		paths     string
+	}{
+		{loose, `{tls: {forced: "true"}}`, apply.NotConverged, "hostname tls.enabled"},
+		{group, `{hostname: shop.example.com, tls: {forced: "true"}}`, apply.NotConverged, "upstreams"},
+		{`{hostname: shop.example.com, note: a}`, `{hostname: shop.example.com, tls: {forced: "true"}}`, apply.OK, "note"},
+		{loose, strings.Replace(forced, "tls: {", "headers: {}, tls: {enabled: true, auto: false, ", 1), apply.OK, ""},
+	} {
+		s := begin(t, cdn("shop", forced)).has(shop, c.live)
+		s.keeps = func(map[string]any) map[string]any { return s.tree(c.now) }
+		var paths []string
+		o := s.of(s.run(), shop)
+		for _, m := range o.Mismatches {
+			paths = append(paths, m.Path)
+		}
+		if o.Verdict != c.verdict || strings.Join(paths, " ") != c.paths {
+			t.Errorf("%s after %s: %s %s: %v", c.now, c.live, o.Verdict, o.Message, o.Mismatches)
+		}
+	}
+}
+
+// TestOverridesThatAreOffered: none for what decides what is served, a hostname, a key or a list.
+func TestOverridesThatAreOffered(t *testing.T) {
+	const ours = `{hostname: Shop.example.com, note: x, firewall: {rules: [{name: R, enabled: true}, {name: b}]}, locations: [{path: /*, cache: {edgeTTL: "60"}}], count: "1.0"}`
+	for now, want := range map[string]string{
+		strings.Replace(ours, "Shop", "shop", 1):                    "",
+		strings.Replace(ours, "note: x", "note: z", 1):              "{kind: CDN, path: spec.note, ignore: true}",
+		strings.Replace(ours, "name: R", "name: r", 1):              "",
+		strings.Replace(ours, "enabled: true", "enabled: false", 1): "",
+		strings.Replace(ours, "}, {name: b}", "}", 1):               "",
+		strings.Replace(ours, `count: "1.0"`, "count: 1", 1):        "{kind: CDN, path: spec.count, type: number}",
+		strings.Replace(ours, `edgeTTL: "60"`, `edgeTTL: "61"`, 1):  "",
+	} {
+		s := begin(t, cdn("shop", ours))
+		s.keeps = func(map[string]any) map[string]any { return s.tree(now) }
+		hints := ""
+		for _, m := range s.ends(s.run(), shop, apply.Failed, apply.NotConverged).Mismatches {
+			hints += m.Hint
+		}
+		if hints != want {
+			t.Errorf("%s: %q, want %q", now, hints, want)
+		}
+	}
 }
 
 func TestAWriteTakesItsTurnBeforeItLooks(t *testing.T) {

@@ -64,7 +64,9 @@ type Outcome struct {
 	Line       int        `json:"line,omitempty"`
 	Column     int        `json:"column,omitempty"`
 	Verdict    Verdict    `json:"verdict"`              // the name of the exit code for this outcome
-	Mismatches []Mismatch `json:"mismatches,omitempty"` // the paths that the server did not keep
+	Mismatches []Mismatch `json:"mismatches,omitempty"` // where the object is not what the request makes of it
+	// Filled are the values that the server filled in where neither the request nor the object before it had any.
+	Filled []merge.Value `json:"-"`
 
 	cause    error // the answer of the platform that ended the item, or nil
 	toRecord bool  // toRecord: the ledger must still record that live is in sync

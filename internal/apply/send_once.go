@@ -92,7 +92,7 @@ func (s *onceSend) readOutcome(ctx context.Context, a attempt) attempt {
 	// After a panic while reading, the result stays unclear.
 	_ = s.safely(s.item.Key, func() error {
 		// A GET right before the claim has shown the name to be free.
-		got = s.readBack(ctx, s.item.Name, s.spec)
+		got = s.readBack(ctx, s.item.Name, s.created())
 		return nil
 	})
 	switch {

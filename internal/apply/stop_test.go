@@ -303,6 +303,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 			return stopping{
 				stage: s, world: slow{patch: time.Second / 2}, took: time.Second,
 				ends: shop, status: apply.Failed, verdict: apply.Interrupted, words: []string{"it was written; interrupted before live showed it"},
+				pending: true,
 			}
 		},
 		"the time of the run": func(t *testing.T) stopping {

@@ -47,7 +47,8 @@ type work struct {
 	// isPending means that the ledger has the spec as pending. mayBeWritten means that it must keep it so, because
 	// the server may have accepted the spec.
 	isPending, mayBeWritten bool
-	maybeDone               error // the error of an earlier try that may have been executed, or nil
+	maybeDone               error  // the error of an earlier try that may have been executed, or nil
+	maybeWrote              *write // that try, if it was a PATCH
 	// withoutVersion means that the server rejects every resourceVersion as the precondition of a PATCH. conflicts
 	// counts the ones that it rejected.
 	withoutVersion bool
@@ -239,12 +240,13 @@ func (w *work) look(ctx context.Context, name string, isRight func(kind.Object, 
 type reading struct {
 	obj *kind.Object
 	err error
-	// kept: the object has everything that was sent. interrupted: the run ended before that.
+	checked
+	// kept: the object is what the write makes of it, but for what is not grave. interrupted: the run ended before that.
 	kept, interrupted bool
 }
 
-// readBack reads the object until it has everything that was sent.
-func (w *work) readBack(ctx context.Context, name string, sent []byte) (last reading) {
+// readBack reads the object until it is what a write makes of it.
+func (w *work) readBack(ctx context.Context, name string, wrote write) (last reading) {
 	last.interrupted = w.look(ctx, name, func(obj kind.Object, err error) bool {
 		if err == nil && obj.Spec == nil {
 			err = errors.New("the platform returns it without a spec")
@@ -253,7 +255,8 @@ func (w *work) readBack(ctx context.Context, name string, sent []byte) (last rea
 			last.err = err
 			return false
 		}
-		last.obj, last.kept = &obj, w.hasAll(sent, obj)
+		last.obj, last.checked = &obj, w.check(wrote, obj)
+		last.kept = !obj.Terminating && w.isKept(last.checked)
 		return last.kept
 	})
 	return last

@@ -122,6 +122,7 @@ func writeRecord(out report.Lines, rec ledger.Record) {
 	}
 	spec("Spec", rec.Spec)
 	spec("Applied", rec.Applied)
+	spec("With what the server did not remove", rec.Owed)
 	for _, pending := range rec.Pending {
 		spec("Written, and not confirmed", pending)
 	}

@@ -23,6 +23,7 @@ type Made struct {
 // AppliedSpec is a spec that is live.
 type AppliedSpec struct {
 	Spec                               []byte // canonical JSON
+	Owed                               []byte // Spec with what the platform did not remove, or nil
 	Converged                          bool   // the platform kept all that was sent
 	RemoteName, UID, CreationTimestamp string // as in Made
 }
@@ -308,7 +309,7 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 		if sentOnce(key) {
 			r, err = r.adopted(a)
 		} else {
-			r.Applied, r.NotConverged = a.Spec, false
+			r.Applied, r.Owed, r.NotConverged = a.Spec, nil, false
 		}
 		r.Outcome = personal(AdoptedByOperator, a.Reason, by)
 		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), err

@@ -232,7 +232,7 @@ func (r Record) forgotten(reason, by string) (Record, error) {
 	if err := r.in(evForget); err != nil {
 		return r, err
 	}
-	r.Applied, r.Pending, r.NotConverged = nil, nil, false
+	r.Applied, r.Owed, r.Pending, r.NotConverged = nil, nil, nil, false
 	r.Outcome = personal(Forgotten, reason, by)
 	if r.State == "" {
 		return r.withRemote("", "", ""), nil
@@ -254,7 +254,7 @@ func (r Record) begun(spec []byte) (Record, error) {
 
 // confirmed returns the record of an object whose spec is live.
 func (r Record) confirmed(a AppliedSpec) Record {
-	r.Applied, r.Pending, r.NotConverged = a.Spec, nil, !a.Converged
+	r.Applied, r.Owed, r.Pending, r.NotConverged = a.Spec, a.Owed, nil, !a.Converged
 	return r.withRemote(cmp.Or(a.RemoteName, r.RemoteName), cmp.Or(a.UID, r.UID), cmp.Or(a.CreationTimestamp, r.CreationTimestamp))
 }
 

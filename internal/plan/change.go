@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -22,6 +23,8 @@ type Change struct {
 	Risk kind.Risk `json:"risk,omitempty"`
 	// Position is set if the change is Moved.
 	Position *Position `json:"position,omitempty"`
+	// KeptAt is when the server last kept the value although git had removed it.
+	KeptAt *time.Time `json:"keptAt,omitempty"`
 	// Units are set if the values are numbers of a unit of time.
 	Units Units `json:"units,omitzero"`
 	// Line and Column are the place in the manifest, from 1; 0 where there is none.
@@ -87,8 +90,8 @@ type Blame struct {
 	Fix     string `json:"fix,omitempty"`
 }
 
-// ServerNormalised is the class of a value that the server did not keep when git's was last sent,
-// unless another client changed it since (docs/design.md B8).
+// ServerNormalised is the class of a value that the server did not keep when git's was last sent, unless another client
+// changed it since; and of one that the server did not remove (docs/design.md B8).
 const ServerNormalised merge.Class = "server-normalised"
 
 // tableOfClasses says what each class means: its cause, unless history or the ledger shows another one, whether another

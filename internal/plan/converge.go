@@ -125,6 +125,7 @@ func (d *decision) compare() {
 		return
 	}
 	d.notKept()
+	d.notRemoved(in)
 	if res.Patch == nil {
 		d.leaveAll()
 	} else {
@@ -158,6 +159,24 @@ func (d *decision) notKept() {
 	}
 	if refused {
 		d.item.hint(hintRefused)
+	}
+}
+
+// notRemoved reclassifies the removals that trueup sent before and the server did not carry out.
+func (d *decision) notRemoved(in merge.Input) {
+	if d.rec.Owed == nil || d.replaced() {
+		return
+	}
+	in.Applied = canon.MustDecode(d.rec.Applied)
+	isNew := map[string]bool{}
+	for _, c := range merge.Compare(in).Changes {
+		isNew[c.Path] = true
+	}
+	at := d.rec.AppliedAt()
+	for i := range d.item.Changes {
+		if c := &d.item.Changes[i]; !isNew[c.Path] {
+			c.Class, c.Cause, c.KeptAt = ServerNormalised, causeOf(ServerNormalised), &at
+		}
 	}
 }
 
@@ -255,6 +274,9 @@ func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Ob
 	if !ofAnother(rec, live) {
 		if rec.Applied != nil {
 			in.Applied = tree(rec.Applied)
+		}
+		if rec.Owed != nil {
+			in.Applied = tree(rec.Owed)
 		}
 		for _, p := range rec.Pending {
 			in.Pending = append(in.Pending, tree(p))

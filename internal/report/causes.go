@@ -29,6 +29,9 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
+		if c.KeptAt != nil {
+			return safetext.F("removed in git; the server kept it on %s", c.KeptAt.UTC().Format(time.DateOnly))
+		}
 		return clean("the server did not keep it, or it changed since")
 	case plan.FromUnknown:
 	}
