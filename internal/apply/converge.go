@@ -395,14 +395,22 @@ func (w *work) outcomeOf(wrote write, got kind.Object, c checked) *Outcome {
 	if end.Status == Done {
 		end.Did = wrote.did
 	}
-	end.Filled, end.Mismatches = c.filled, slices.Clone(c.mismatches)
+	end.Filled, end.Mismatches = slices.Clone(c.filled), slices.Clone(c.mismatches)
+	for i := range end.Filled {
+		v := &end.Filled[i]
+		v.Value = w.conceal(v.Path, v.Value)
+	}
 	for i := range end.Mismatches {
 		m := &end.Mismatches[i]
 		m.Hint = w.overrideFor(*m)
-		m.Sent = plan.Conceal(w.target.Workspace, w.item.Key, m.Path, m.Sent)
-		m.Returned = plan.Conceal(w.target.Workspace, w.item.Key, m.Path, m.Returned)
+		m.Sent, m.Returned = w.conceal(m.Path, m.Sent), w.conceal(m.Path, m.Returned)
 	}
 	return end
+}
+
+// conceal returns a value as it may be printed.
+func (w *work) conceal(path string, value any) any {
+	return plan.Conceal(w.target.Workspace, w.item.Key, path, value)
 }
 
 // notConverged says what the server did not do, and what a person can do.
@@ -416,23 +424,26 @@ func (w *work) notConverged(found []Mismatch) *Outcome {
 			"take its value into git with trueup pull %s --replace, write the value that you want and apply again, or ask the platform why", w.item.Key))
 	case has(merge.NotRemoved):
 		return failed(NotConverged, "the server did not remove what git removed",
-			"run apply again, or ask the platform why. If the value is the server's default, write the value that you want in git")
+			"run apply again, or ask the platform why. If the value is the server's default, write in git the value that you want")
 	}
 	return failed(NotConverged, "the server changed what was not sent", fmt.Sprintf(
 		"compare it with trueup pull %s --diff, and write in git what is to come back", w.item.Key))
 }
 
 // overrideFor returns the override for a server that is right about a value; empty if it would hide a field that decides
-// what is served, a hostname, a key or a whole list.
+// what is served or to whom, a hostname, a key or a whole list.
 func (w *work) overrideFor(m Mismatch) string {
 	_, sentList := m.Sent.([]any)
 	_, gotList := m.Returned.([]any)
 	field := fieldAt(w.kind.Spec(), m.At)
-	hides := sentList || gotList || w.isKey(m.At) || field != nil && field.Gravest() > kind.NoRisk
-	if m.Fault != merge.NotKept || hides && m.Override != "type: number" {
+	rule := m.Override
+	switch {
+	case m.Fault != merge.NotKept, rule == merge.AnyOrder && field != nil && field.Risk == kind.RiskSecurity:
+		return ""
+	case rule == "" && (sentList || gotList || w.isKey(m.At) || field != nil && field.Gravest() > kind.NoRisk):
 		return ""
 	}
-	return fmt.Sprintf("{kind: %s, path: spec.%s, %s}", w.kind.Name, merge.FieldPath(m.At), cmp.Or(m.Override, "ignore: true"))
+	return fmt.Sprintf("{kind: %s, path: spec.%s, %s}", w.kind.Name, merge.FieldPath(m.At), cmp.Or(rule, "ignore: true"))
 }
 
 // isKey reports whether a place is part of the key of its list element, or the hostname.

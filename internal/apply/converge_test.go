@@ -396,7 +396,7 @@ func TestARemovalThatTheServerKeeps(t *testing.T) {
 	s.keeps = func(map[string]any) map[string]any { return s.tree(forced) }
 	for range 2 {
 		res := s.run()
-		o := s.ends(res, shop, apply.Failed, apply.NotConverged, "did not remove", "write the value that you want in git")
+		o := s.ends(res, shop, apply.Failed, apply.NotConverged, "did not remove", "write in git the value that you want")
 		s.ends(res, "Purge/now", apply.Skipped, apply.Partial, "waits for CDN/shop")
 		if len(o.Mismatches) != 1 || o.Mismatches[0].Path != "tls" || o.Mismatches[0].Fault != merge.NotRemoved || o.Mismatches[0].Hint != "" {
 			t.Errorf("%+v", o.Mismatches)

@@ -41,9 +41,11 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"rate-limited-plain":           {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
 	"rate-limited-status":          {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
 	"conflict-on-resource-version": {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"normalises":                   {verdict{exit.NotConverged, "path: spec.locations.cache.edgeTTL", false}, verdict{exit.NotConverged, "path: spec.locations.cache.edgeTTL", false}},
+	"normalises":                   {verdict{exit.NotConverged, "locations[/*].cache.edgeTTL  sent", false}, verdict{exit.NotConverged, "locations[/*].cache.edgeTTL  sent", false}},
 	"sorts-locations":              {verdict{exit.NotConverged, "path: spec.locations, order: set", false}, verdict{exit.NotConverged, "path: spec.locations, order: set", false}},
 	"forgets-writes":               {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.NotConverged, "did not keep", false}},
+	"keeps-removed":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}}, // it removes nothing
+	"replaces-spec":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.NotConverged, "not sent, was", false}},
 	"redirect":                     {verdict{exit.Error, "is not followed", true}, verdict{exit.Error, "is not followed", true}},
 	"half-body":                    {verdict{exit.Error, "unreadable list", true}, verdict{exit.Error, "unreadable list", true}},
 	"captive-portal":               {verdict{exit.Error, "an HTML page instead of JSON", true}, verdict{exit.Error, "an HTML page instead of JSON", true}},

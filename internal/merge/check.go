@@ -31,6 +31,12 @@ const (
 	Altered    Fault = "altered"
 )
 
+// The overrides that make the two values of a mismatch equal.
+const (
+	AnyOrder = "order: set"
+	asNumber = "type: number"
+)
+
 // Mismatch is a place where an object differs from what a request makes of it.
 type Mismatch struct {
 	Path  string `json:"path"` // shown to people, as that of a Change
@@ -41,7 +47,7 @@ type Mismatch struct {
 	// Hint is the override to write if the server is right, in the form that the project file has:
 	// {kind: CDN, path: spec.locations, order: set}.
 	Hint string `json:"hint,omitempty"`
-	// Override is the rule of such an override, if one makes the two values equal: "type: number", "order: set".
+	// Override is the rule that makes the two values equal, such as AnyOrder, or empty.
 	Override string `json:"-"`
 	At       []Step `json:"-"` // Index is that of Sent, Live that of Returned
 }
@@ -123,7 +129,7 @@ func (c *checker) list(l list, was []any, asked bool) {
 	}
 	if !l.rules.set() && len(displaced(l.of)) > 0 {
 		c.report(l.node, asked)
-		c.found[len(c.found)-1].Override = "order: set"
+		c.found[len(c.found)-1].Override = AnyOrder
 	}
 	before := pair(l.rules, l.git, was).of
 	for i, j := range l.of {
@@ -161,17 +167,24 @@ func hasElement(r *Rules, list []any, e any) bool {
 	})
 }
 
-// removed checks a place that the request removes. What comes back with another value is the server's default.
+// removed checks a place that the request removes. If it comes back as it was, the server did not remove it, although a
+// single value may be its default.
 func (c *checker) removed(n node, was any) {
 	if same(n.rules, was, n.have) && !n.rules.isEmpty(Managed(n.rules, n.have)) {
 		c.keptRemoval(n)
 		return
 	}
+	c.refilled(n, was)
+}
+
+// refilled checks a place that the server removed in part or changed: values are its defaults now, but no list element
+// is.
+func (c *checker) refilled(n node, was any) {
 	switch have := n.have.(type) {
 	case map[string]any:
 		for _, k := range canon.SortedKeys(have) {
 			if f := n.field(k); !f.rules.excluded() && !f.rules.isEmpty(f.have) {
-				c.removed(f, fieldOf(was, k))
+				c.refilled(f, fieldOf(was, k))
 			}
 		}
 		return
@@ -210,7 +223,7 @@ func (c *checker) report(n node, asked bool) {
 	}
 	x, xOK := number(n.want)
 	if y, yOK := number(n.have); xOK && yOK && x == y {
-		m.Override = "type: number"
+		m.Override = asNumber
 	}
 	c.found = append(c.found, m)
 }

@@ -20,7 +20,7 @@ func (w *walker) note(n node) {
 // classify is the table of docs/design.md B4 for a place where git and live differ.
 func (w *walker) classify(n node) Class {
 	b := n.before()
-	liveIsBase := b != nil && n.have != nil && Covers(n.rules, b, n.have)
+	liveIsBase := b != nil && (n.rules.areEmpty(b, n.have) || n.have != nil && Covers(n.rules, b, n.have))
 	switch {
 	case !w.recorded && b == nil:
 		return UnknownBase

@@ -182,7 +182,7 @@ func (d *decision) notRemoved(in merge.Input) {
 
 // The hints that say what happened. All others are about what apply does.
 const (
-	hintRefused  = "the server did not keep this when trueup last sent it: if it never keeps it, trueup.yaml needs an override"
+	hintRefused  = "the server did not keep this when trueup last sent it: if it never does, take its value into git (trueup pull --replace) or ask the platform why"
 	hintReplaced = "another client deleted and created it again after the last apply, so trueup ignores what git had before"
 )
 

@@ -291,8 +291,9 @@ func exampleResult() *apply.Result {
 		{
 			Key: key("CDN", "shop"), Status: apply.Failed, Sent: true, Message: "the server did not keep what was sent", Verdict: apply.NotConverged,
 			Mismatches: []apply.Mismatch{
-				{Path: "tls.forced", Sent: "true", Returned: true, Hint: "overrides: {kind: CDN, path: spec.tls.forced, type: boolean}"},
-				{Path: "locations", Sent: []any{"a"}},
+				{Path: "count", Fault: merge.NotKept, Sent: "1.0", Returned: json.Number("1"), Hint: "{kind: CDN, path: spec.count, type: number}"},
+				{Path: "secureLink.tokenName", Fault: merge.NotRemoved, Returned: "token"},
+				{Path: "locations", Fault: merge.Altered, Sent: []any{"a"}},
 			},
 		},
 		{Key: key("CDN", "legacy"), Status: apply.Blocked, Message: "nobody took this object over yet", Fix: "apply --take-over CDN/legacy", Verdict: apply.NeedsPerson},

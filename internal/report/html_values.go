@@ -8,6 +8,7 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/kind"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -78,6 +79,8 @@ func (r row) Cells() (c struct{ Before, After htmlCell }) {
 	return c
 }
 
+var faultWords = map[merge.Fault]safe{merge.NotRemoved: clean("not removed"), merge.Altered: clean("not sent")}
+
 // mismatchView compares what apply sent with what the server returned; nil if they are equal.
 func mismatchView(o apply.Outcome) *htmlDiff {
 	if len(o.Mismatches) == 0 {
@@ -86,7 +89,7 @@ func mismatchView(o apply.Outcome) *htmlDiff {
 	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", named(o.Key))}
 	for _, m := range o.Mismatches {
 		d.Rows = append(d.Rows, row{
-			reason: reason{Mark: markChange, Cause: message(m.Hint)}, Path: clean(m.Path).Cut(maxPath), from: m.Sent, to: m.Returned,
+			reason: reason{Mark: markChange, Cause: cmp.Or(faultWords[m.Fault], message(m.Hint))}, Path: clean(m.Path).Cut(maxPath), from: m.Sent, to: m.Returned,
 		})
 	}
 	return d

@@ -47,11 +47,12 @@ var remarkRules = []remarkRule{
 	{"run/check", errorLevel, "A check of doctor failed, or is a warning."},
 	{projectRule, errorLevel, "The run of one of many projects failed or was not started."},
 	{"apply/failed", errorLevel, "A request failed or was not sent."},
-	{"apply/not-kept", errorLevel, "The server did not keep what was sent."},
+	{"apply/not-kept", errorLevel, "The server did not keep what was sent, or changed something else."},
 	{"apply/blocked", errorLevel, "trueup sent nothing for an object, because a person must decide first."},
 	{"plan/blocked", errorLevel, "trueup sends nothing for this object until you decide."},
 	{reqtest.Rule, errorLevel, "A request test failed; in a plan it is a warning."},
 	{NotPosted, warningLevel, "The code host did not accept a comment."},
+	{"apply/altered", warningLevel, "The object changed in a place that was not sent."},
 	{"plan/setting", warningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},
 	{"plan/stops", warningLevel, "A CDN stops serving a hostname or a path."},
 	{"plan/unserved", warningLevel, "Some requests for a CDN are no longer served."},
@@ -103,7 +104,10 @@ func levelOf(rule string) level {
 
 // outcomeRule returns the rule of an outcome; empty if it needs no remark.
 func outcomeRule(o apply.Outcome) string {
-	if o.Verdict == apply.NotConverged && len(o.Mismatches) > 0 {
+	if len(o.Mismatches) > 0 {
+		if o.Verdict == apply.OK {
+			return "apply/altered"
+		}
 		return "apply/not-kept"
 	}
 	return outcomeKindOf(o).rule

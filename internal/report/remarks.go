@@ -127,8 +127,7 @@ func applyRemarks(doc Document) []remark {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
 		for _, m := range o.Mismatches {
-			sent, returned := sentAndReturned(m)
-			r.more = append(r.more, safetext.F("%s: sent %s, returned %s", clean(m.Path).Cut(maxPath), sent, returned))
+			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Cut(maxPath), flat(mismatchSpans(m))))
 			if m.Hint != "" {
 				r.more = append(r.more, safetext.F("hint: %s", message(m.Hint)))
 			}

@@ -299,7 +299,7 @@ func TestColourIsThePaletteAlone(t *testing.T) {
 func TestNextOfWhatLiveDoesNotShow(t *testing.T) {
 	key := kind.Key{Kind: "CDN", Name: "shop"}
 	for want, mismatches := range map[string][]apply.Mismatch{
-		"trueup.yaml needs an override": {{Path: "spec.tls.forced", Sent: "true", Returned: "false"}},
+		"the server has something else than what was sent for CDN/shop":                    {{Path: "spec.tls.forced", Sent: "true", Returned: "false"}},
 		"live does not show what the server confirmed for CDN/shop: check again with plan": nil,
 	} {
 		steps := nextSteps(&apply.Result{Outcomes: []apply.Outcome{{Key: key, Verdict: apply.NotConverged, Mismatches: mismatches}}})

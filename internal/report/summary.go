@@ -105,7 +105,7 @@ func nextSteps(r *apply.Result) []safe {
 		{apply.Interrupted, "interrupted before ", ": run apply again; it does not repeat what is done"},
 		{apply.Auth, "not allowed: ", ": check the token and its roles, then run apply again"},
 		{apply.NeedsPerson, "a person must decide about ", ""},
-		{apply.NotConverged, "the server did not keep what was sent for ", ": if it never keeps it, trueup.yaml needs an override"},
+		{apply.NotConverged, "the server has something else than what was sent for ", ": see the fix above"},
 		{apply.Stale, "live differs from the plan for ", ", so trueup sent nothing there: review a new plan"},
 		{apply.Partial, "run apply again for ", " when the cause is fixed; it does not repeat what is done"},
 		{unseen, "live does not show what the server confirmed for ", ": check again with plan"},

@@ -7,6 +7,7 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
@@ -323,6 +324,9 @@ func textApply(p *printer, doc Document, opts Options) {
 	column, shown := keyWidth(r), false
 	for _, o := range r.Outcomes {
 		if !untouched(o) || opts.Verbose {
+			if !opts.Verbose {
+				o.Filled = nil
+			}
 			textOutcome(p, o, column)
 			shown = true
 		}
@@ -353,22 +357,31 @@ func textOutcome(p *printer, o apply.Outcome, column int) {
 	p.wrapped(outcomeHang, span{safetext.F("%s  ", kind.Label.Pad(statusWidth)), kind.style},
 		span{safetext.F("%s  %s", named(o.Key).Pad(column), message(o.Message)), plain})
 	for _, m := range o.Mismatches {
-		sent, returned := sentAndReturned(m)
-		p.wrapped(outcomeHang+2, span{safetext.F("%s%s  sent ", lead, clean(m.Path).Cut(maxPath)), plain}, span{sent, added},
-			span{clean(", returned "), plain}, span{returned, removed})
+		p.wrapped(outcomeHang+2, append([]span{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(maxPath)), plain}}, mismatchSpans(m)...)...)
 		if m.Hint != "" {
 			p.wrapped(outcomeHang+4, span{safetext.F("%s  hint: %s", lead, message(m.Hint)), plain})
 		}
+	}
+	for _, v := range o.Filled {
+		p.wrapped(outcomeHang+2, span{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Cut(maxPath), value(v.Value, false)), faint})
 	}
 	if o.Fix != "" {
 		p.wrapped(outcomeHang+2, span{safetext.F("%sfix: %s", lead, message(o.Fix)), plain})
 	}
 }
 
-func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
-	sent, returned = pair(m.Sent, m.Returned, false)
+// mismatchSpans says how a place differs from what a request makes of it.
+func mismatchSpans(m apply.Mismatch) []span {
+	sent, returned := pair(m.Sent, m.Returned, false)
 	if m.Returned == nil {
 		returned = value(nil, false)
 	}
-	return sent, returned
+	switch m.Fault {
+	case merge.NotRemoved:
+		return []span{{clean("removed in git, and the server still has "), plain}, {returned, removed}}
+	case merge.Altered:
+		return []span{{clean("not sent, was "), plain}, {sent, added}, {clean(", is now "), plain}, {returned, removed}}
+	case merge.NotKept:
+	}
+	return []span{{clean("sent "), plain}, {sent, added}, {clean(", returned "), plain}, {returned, removed}}
 }

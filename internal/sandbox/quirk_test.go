@@ -184,6 +184,18 @@ func effects() map[string]func(*testing.T, *world) {
 			w.patch(shop, `{"spec":{"tls":{"forced":"true"}}}`).want(t, 200).wantAt(t, "spec.tls.forced", "true")
 			w.get(shop).wantAt(t, "spec.tls.forced", "false")
 		},
+		"keeps-removed": func(t *testing.T, w *world) {
+			w.patch(shop, `{"spec":{"tls":null,"upstreams":[{"name":"origin","servers":[{"host":"a.example.net","port":"443"}]}]}}`).want(t, 200)
+			w.get(shop).wantAt(t, "spec.tls.forced", "false").wantAt(t, "spec.upstreams.0.servers.0.weight", "5")
+		},
+		"replaces-spec": func(t *testing.T, w *world) {
+			w.patch(shop, `{"spec":{"firewall":{"enabled":true}}}`).want(t, 200)
+			w.get(shop).wantAt(t, "spec.hostname", "shop.example.com").wantAt(t, "spec.tls", nil).wantAt(t, "spec.locations", nil)
+		},
+		"omits-empty": func(t *testing.T, w *world) {
+			w.patch(shop, `{"spec":{"firewall":{"rules":[]},"secureLink":{}}}`).want(t, 200).wantAt(t, "spec.firewall", nil)
+			w.get(shop).wantAt(t, "spec.firewall", nil).wantAt(t, "spec.secureLink", nil)
+		},
 		"redirect": func(t *testing.T, w *world) {
 			if got := w.get(cdns).want(t, 307).header.Get("Location"); got != "/moved"+cdns {
 				t.Error(got)

@@ -156,11 +156,27 @@ func (s *Server) view(c *call, obj object) object {
 		if c.on["defaults"] {
 			cdnFields().fillDefaults(spec, fault.Text(spec["hostname"]))
 		}
+		if c.on["omits-empty"] {
+			omitEmpty(spec)
+		}
 		if c.on["typed-scalars"] {
 			cdnFields().retype(spec)
 		}
 	}
 	return obj
+}
+
+// omitEmpty removes the empty members of an object, and of all objects in it.
+func omitEmpty(v any) {
+	for _, e := range fault.List(v) {
+		omitEmpty(e)
+	}
+	for name, member := range fault.Map(v) {
+		omitEmpty(member)
+		if list, isList := member.([]any); isList && len(list) == 0 || fault.Map(member) != nil && len(fault.Map(member)) == 0 {
+			delete(fault.Map(v), name)
+		}
+	}
 }
 
 // addStatus adds a status that fits the object's age, unless it was seeded with one.

@@ -171,7 +171,7 @@ func (s *Server) patch(c *call) (*fault.Answer, error) {
 		if err := c.checkPatch(old, change); err != nil {
 			return err
 		}
-		if obj, err = merged(old, change); err != nil {
+		if obj, err = c.merged(old, change); err != nil {
 			return err
 		}
 		if warnings, err = (&admission{c: c, o: o, obj: obj}).run(); err != nil {
@@ -208,7 +208,7 @@ func (c *call) checkPatch(old, change object) error {
 }
 
 // merged applies a merge patch, without status and the server's metadata.
-func merged(old, change object) (object, error) {
+func (c *call) merged(old, change object) (object, error) {
 	meta := map[string]any{}
 	for _, member := range []string{"labels", "annotations"} {
 		if v, has := change.meta()[member]; has {
@@ -218,12 +218,39 @@ func merged(old, change object) (object, error) {
 	patch := map[string]any{"metadata": meta}
 	if spec, has := change["spec"]; has {
 		patch["spec"] = spec
+		if c.on["replaces-spec"] {
+			old["spec"] = map[string]any{"hostname": old.spec()["hostname"]}
+		}
 	}
 	out, err := jsonpatch.MergePatch([]byte(fault.Encode(old)), []byte(fault.Encode(patch)))
 	if err != nil {
 		return nil, badRequest("the merge patch cannot be applied: %v", err)
 	}
-	return decodeObject(out)
+	obj, err := decodeObject(out)
+	if spec := obj.spec(); spec != nil && c.on["keeps-removed"] {
+		keepRemoved(old.spec(), spec)
+	}
+	return obj, err
+}
+
+// keepRemoved adds to a spec what an older one has and it lacks, also in list elements with the same name, host or path.
+func keepRemoved(old, now map[string]any) {
+	for name, was := range old {
+		is, has := now[name]
+		switch {
+		case !has:
+			now[name] = was
+		case fault.Map(is) != nil:
+			keepRemoved(fault.Map(was), fault.Map(is))
+		}
+		for _, e := range fault.List(is) {
+			for _, other := range fault.List(was) {
+				if a, b := fault.Map(e), fault.Map(other); a != nil && a["name"] == b["name"] && a["host"] == b["host"] && a["path"] == b["path"] {
+					keepRemoved(b, a)
+				}
+			}
+		}
+	}
 }
 
 // updateVersion updates resourceVersion, and generation if the spec changed.
