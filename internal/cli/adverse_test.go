@@ -45,7 +45,7 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"sorts-locations":              {verdict{exit.NotConverged, "path: spec.locations, order: set", false}, verdict{exit.NotConverged, "path: spec.locations, order: set", false}},
 	"forgets-writes":               {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.NotConverged, "did not keep", false}},
 	"keeps-removed":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}}, // it removes nothing
-	"replaces-spec":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.NotConverged, "not sent, was", false}},
+	"replaces-spec":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.Partial, "422 Unprocessable Entity", false}}, // the upstreams of locations are gone
 	"redirect":                     {verdict{exit.Error, "is not followed", true}, verdict{exit.Error, "is not followed", true}},
 	"half-body":                    {verdict{exit.Error, "unreadable list", true}, verdict{exit.Error, "unreadable list", true}},
 	"captive-portal":               {verdict{exit.Error, "an HTML page instead of JSON", true}, verdict{exit.Error, "an HTML page instead of JSON", true}},

@@ -16,9 +16,9 @@ type mutation struct{ name, file, code, mistake string }
 // mutations are mistakes that a comparison can have: the first eight are those
 // of docs/design.md B7, the others what section 0 adds.
 var mutations = []mutation{
-	{"removal not sent", "walk.go", "case n.base.known():\n\t\treturn w.differs(n)", "case n.base.known():\n\t\treturn nil, false"},
+	{"removal not sent", "walk.go", "case n.base.known() && !n.rules.isEmpty(n.have):\n\t\treturn w.differs(n)", "case n.base.known():\n\t\treturn nil, false"},
 	{"live-only element fields dropped", "walk.go", "w.whole && !n.byKey:", "w.whole:"},
-	{"removed element fields kept", "walk.go", "case n.base.known():\n\t\treturn w.differs(n)", "case !w.whole && n.base.known():\n\t\treturn w.differs(n)"},
+	{"removed element fields kept", "walk.go", "case n.base.known() && !n.rules.isEmpty(n.have):\n\t\treturn w.differs(n)", "case !w.whole && n.base.known():\n\t\treturn w.differs(n)"},
 	{"no scalar rule", "settled.go", "return xKind == yKind || xKind == isText || yKind == isText", "return xKind == yKind"},
 	{
 		"lists compared literally", "settled.go",
@@ -43,7 +43,7 @@ var mutations = []mutation{
 // what no request does: the check of the request alone stops each of them.
 var hidden = []mutation{
 	{
-		"ignored fields from git", "walk.go", "case n.rules.excluded():\n\t\treturn w.keep(n), false",
+		"ignored fields from git", "walk.go", "case n.rules.excluded() || n.want == nil && n.rules.isEmpty(n.have):\n\t\treturn w.keep(n), false",
 		"case n.rules.excluded() && !n.byKey:\n\t\treturn Sendable(n.rules, n.want), false",
 	},
 	{"read-only fields left out", "walk.go", "if !w.whole || n.have == nil {", "if !w.whole || n.have == nil || n.rules.serverOwned() {"},
@@ -63,6 +63,30 @@ var hidden = []mutation{
 	},
 	{"drift said to be left that is sent", "walk.go", "w.res.Mixed = append(w.res.Mixed, path)\n\t\treturn false", "changes[0].Left = true\n\t\treturn false"},
 	{"a line without the element's place", "node.go", "Index: index, Live: live, After: after", "Index: index, Live: live, After: live"},
+}
+
+// blind are mistakes by which the check after a write overlooks what a server did, or finds what it did not do.
+var blind = []mutation{
+	{"removals are not checked", "check.go", "\t\tc.removed(n, was)\n", "\t\tc.fill(n)\n"},
+	{"defaults are removals that failed", "check.go", "if same(n.rules, was, n.have) && ", "if "},
+	{"what was not sent is not checked", "check.go", "value, sent := fields[k]\n", "value, sent := fields[k]\n\t\t\t\tif !sent && !asked {\n\t\t\t\t\tcontinue\n\t\t\t\t}\n"},
+	{"everything was asked for", "check.go", "asked := isSent && !merges", "asked := true || merges"},
+	{"nothing was asked for", "check.go", "asked := isSent && !merges", "asked := false && merges"},
+	{"order is not checked", "check.go", "!l.rules.set() && len(displaced(l.of)) > 0", "false"},
+	{"dropped elements go unseen", "check.go", "case j < 0:\n\t\t\tc.report(e, asked)", "case j < 0:"},
+	{"added elements are filled in", "check.go", "case isOld || asked || len(was) > 0:", "case isOld && !asked:"},
+	{"elements that stay are filled in", "check.go", "case isOld && asked:\n\t\t\tc.keptRemoval(e)", "case isOld && asked:\n\t\t\tc.fill(e)"},
+	{"elements lose what was before", "check.go", "c.place(e, was[b], nil, asked)", "c.place(e, nil, nil, asked)"},
+	{"dropped objects go unseen", "check.go", "have = map[string]any{} // the request asked for some of its fields only", "return"},
+	{"excluded fields are checked", "check.go", "case n.rules.excluded() || n.rules.areEmpty(n.want, n.have):", "case n.rules.areEmpty(n.want, n.have):"},
+	{"lost values may not come back", "check.go", "return isWithin(n.path, v.Path)", "return false && isWithin(n.path, v.Path)"},
+	{"an element that stays is not owed", "check.go", "return append(list, value)", "return list"},
+	{"a field of an element is owed elsewhere", "check.go", "list[i] = putAt(r.item(), list[i], elements(after)[step.Index], at[1:], value)\n\t\t\treturn list", "return list"},
+}
+
+// TestBlindChecksAreCaught tries what is blind.
+func TestBlindChecksAreCaught(t *testing.T) {
+	catches(t, blind, "^(TestDisturbedWrites|TestHonestServers|TestRemovalsThatAreOwed)$", "^(TestCheck|TestLostValuesMayComeBack)$")
 }
 
 // TestMutationsAreCaught runs other tests on the package with one mistake in it,

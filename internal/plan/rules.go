@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -136,11 +137,37 @@ type Taken struct {
 func Take(k *kind.Kind, overrides []Override, live []byte, all bool) Taken {
 	t := taker{all: all, left: map[string]bool{}}
 	rules := Rules(k, overrides)
-	spec := t.known(k.Spec(), rules, "", canon.MustDecode(live))
+	spec := t.known(k.Spec(), rules, "", withTypedEmpties(k.Spec(), canon.MustDecode(live)))
 	return Taken{
 		Spec: canon.Bytes(merge.Take(rules, spec)),
 		Left: slices.Sorted(maps.Keys(t.left)),
 	}
+}
+
+// withTypedEmpties returns a value with an empty object where a server answers an empty list for one, as PHP does, and the
+// other way round. It may change v.
+func withTypedEmpties(f *kind.Field, v any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		if len(t) == 0 && f.Type == kind.ListType {
+			return []any{}
+		}
+		for name, e := range t {
+			if field := cmp.Or(f.Fields[name], f.Any); field != nil {
+				t[name] = withTypedEmpties(field, e)
+			}
+		}
+	case []any:
+		if len(t) == 0 && f.Type == kind.ObjectType {
+			return map[string]any{}
+		}
+		for i, e := range t {
+			if f.Item != nil {
+				t[i] = withTypedEmpties(f.Item, e)
+			}
+		}
+	}
+	return v
 }
 
 // InOrder returns a spec with the lists whose order means nothing in that of Take.
