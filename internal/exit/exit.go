@@ -40,7 +40,7 @@ func Codes() []Code {
 		{Invalid, "invalid", "manifests are invalid; nothing was sent"},
 		{Partial, "partial", "done in part; the rest failed, was not reached, is in flight elsewhere or is deferred"},
 		{NeedsPerson, "needs-person", "a person must decide"},
-		{NotConverged, "not-converged", "the server accepted a change and did not keep it"},
+		{NotConverged, "not-converged", "the server has something else than what was sent"},
 		{Auth, "auth", "a token is missing, wrong or lacks a role"},
 		{Interrupted, "interrupted", "interrupted by a signal"},
 	}

@@ -149,7 +149,7 @@ func TestHints(t *testing.T) {
 	w := git(t, cdn("shop", want)).has(shop, `{hostname: old.example.com, tls: {forced: "false"}}`).applied(shop, want).
 		record(shop, func(r *ledger.Record) { r.NotConverged = true })
 	it := w.item(shop)
-	if len(it.Hints) != 2 || !strings.Contains(it.Hints[0], "override") || !strings.Contains(it.Hints[1], "hostname") {
+	if len(it.Hints) != 2 || !strings.Contains(it.Hints[0], "pull --replace") || !strings.Contains(it.Hints[1], "hostname") {
 		t.Errorf("hints %q", it.Hints)
 	}
 }

@@ -19,7 +19,7 @@ func hostileRuns() []hostileCase {
 	return []hostileCase{
 		{"changed-after-plan", "Read again before each write; then nothing is sent, exit code 3.", changedAfterPlan},
 		{"merge-patch-limits", "Removed fields are sent as null; lists sent in full keep what git does not mention. Properties of the comparison hold both.", mergePatchLimits},
-		{"perpetual-diff", "Only fields in git are compared. A value that the server rewrites is exit code 7, with the override to write.", perpetualDiff},
+		{"perpetual-diff", "Only fields in git are compared. A value that the server rewrites is exit code 7, with what to do.", perpetualDiff},
 		{"concurrent-applies", "One claim wins: 'TestCrowd', 'TestRefRace'.", concurrentApplies},
 		{"dropped-run", "Apply works from the whole tree, not from a commit's changes.", droppedRun},
 		{"order-and-partial-failure", "A purge waits for its CDN; the next run does the rest.", partialFailure},
@@ -112,7 +112,7 @@ func perpetualDiff(p *place) {
 		p.Fatal(err)
 	}
 	p.write("manifests/shop.yaml", strings.Replace(cdnOf("shop", ""), "upstream: origin}", "upstream: origin, cache: {edgeTTL: \"60\"}}", 1))
-	p.says(7, applied, "{kind: CDN, path: spec.locations.cache.edgeTTL")
+	p.says(7, applied, "trueup pull CDN/shop --replace")
 }
 
 func concurrentApplies(p *place) {
