@@ -185,7 +185,8 @@ func (w *work) tryPatch(ctx context.Context) *Outcome {
 		body["metadata"] = map[string]any{"resourceVersion": obj.ResourceVersion}
 		patch = canon.Bytes(body)
 	}
-	if why := now.Unshown(patch, canon.MustDecode(obj.Spec)); why != "" {
+	before := canon.MustDecode(obj.Spec)
+	if why := now.Unshown(patch, before); why != "" {
 		return failed(NeedsPerson, "nothing was sent: "+why, plan.UnshownFix)
 	}
 	if end := late(ctx); end != nil {
@@ -198,7 +199,8 @@ func (w *work) tryPatch(ctx context.Context) *Outcome {
 	if precondition && refusesVersion(err) {
 		return w.versionRefused(obj, err)
 	}
-	return w.afterPatch(ctx, w.changedBy(now, obj), err)
+	wrote := write{now: now, before: before, request: now.BodySpec(), did: Changed, done: changed(*w.item)}
+	return w.afterPatch(ctx, wrote, err)
 }
 
 // lookAndPlan reads the object right before a write, and plans it again: the new plan may do no more
@@ -293,20 +295,18 @@ func (w *work) created() write {
 	return write{now: *w.item, request: w.item.BodySpec(), did: Created}
 }
 
-func (w *work) changedBy(now plan.Item, obj kind.Object) write {
-	return write{now: now, before: canon.MustDecode(obj.Spec), request: now.BodySpec(), did: Changed, done: changed(*w.item)}
-}
-
 // checked is what reading back shows of a write.
 type checked struct {
+	now        any // the spec
 	mismatches []Mismatch
 	filled     []merge.Value // what the server filled in
 }
 
 // check compares an object with what a write makes of it.
 func (w *work) check(wrote write, obj kind.Object) (c checked) {
+	c.now = canon.MustDecode(obj.Spec)
 	c.mismatches, c.filled = merge.Write{
-		Rules: w.Rules(w.kind), Before: wrote.before, Request: wrote.request, Now: canon.MustDecode(obj.Spec), Lost: wrote.now.Collateral,
+		Rules: w.Rules(w.kind), Before: wrote.before, Request: wrote.request, Now: c.now, Lost: wrote.now.Collateral,
 	}.Check()
 	return c
 }
@@ -369,7 +369,7 @@ func (w *work) applied(wrote write, got kind.Object, c checked) *Outcome {
 	end := w.outcomeOf(wrote, got, c)
 	now := ledger.AppliedSpec{
 		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
-		Converged: len(c.mismatches) == 0 && !wrote.now.Refused() && (wrote.now.Leaves() || w.hasAll(w.spec, got)),
+		Converged: len(c.mismatches) == 0 && !got.Terminating && !wrote.now.Refused() && (wrote.now.Leaves() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
 	}
 	if slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault == merge.NotRemoved }) {
 		after := effect.Apply(wrote.request, wrote.before)
