@@ -17,7 +17,6 @@ func TestWhereThereIsNothing(t *testing.T) {
 		out, err string
 	}{
 		"validate":         {exit.OK, "Validate: no findings, 0 objects.\n", bare},
-		"graph":            {exit.OK, "no manifest serves a hostname", bare},
 		"plan --sandbox":   {exit.OK, "Plan: nothing to do.", bare},
 		"drift --sandbox":  {exit.OK, "Drift: nothing that git manages changed outside git", bare},
 		"plan --offline":   {exit.Error, "", bare},

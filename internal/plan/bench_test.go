@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/graph"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
 )
@@ -87,21 +86,6 @@ func BenchmarkFile(b *testing.B) {
 				plan.Differences(made, other)
 			}
 		})
-	}
-}
-
-// BenchmarkGraph draws objects, with a plan that changes them all and without.
-func BenchmarkGraph(b *testing.B) {
-	for _, c := range []struct{ objects, locations int }{{100, 6}, {1000, 6}, {1, 500}, {1, 5000}} {
-		w := crowd(b, c.objects, 100, c.locations)
-		for name, p := range map[string]*plan.Plan{"plan": w.make(), "none": nil} {
-			b.Run(fmt.Sprintf("objects=%d/locations=%d/%s", c.objects, c.locations, name), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					graph.Make(w.in.Set, p, nil, nil)
-				}
-			})
-		}
 	}
 }
 

@@ -1,13 +1,11 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"runtime"
 	"strconv"
 	"testing"
 
-	"trueup/internal/graph"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
@@ -53,41 +51,6 @@ func BenchmarkWrite(b *testing.B) {
 			b.Run("text "+diff+"/"+name, func(b *testing.B) { benchmarkWrite(b, "text", pl, Options{Color: true, Width: 120, Diff: diff}) })
 		}
 	}
-}
-
-// BenchmarkGraph writes graphs of many hosts, and of one with many paths.
-func BenchmarkGraph(b *testing.B) {
-	for _, c := range []struct{ hosts, paths int }{{100, 6}, {1000, 6}, {10000, 6}, {1, 500}, {1, 5000}} {
-		g := graphOf(c.hosts, c.paths)
-		for _, format := range graph.Formats() {
-			b.Run(fmt.Sprintf("%s/hosts=%d/paths=%d", format, c.hosts, c.paths), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if err := NewLines(io.Discard).Graph(g, graph.Options{Format: format, Direction: "LR"}); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
-// graphOf is a graph of so many hosts, each with so many paths.
-func graphOf(hosts, paths int) graph.Graph {
-	g := graph.Graph{}
-	for i := range hosts {
-		name := "c" + strconv.Itoa(i)
-		h := graph.Host{Key: key("CDN", name), Hostname: name + ".example.com"}
-		for j := range 3 {
-			server := graph.Server{Address: "a" + strconv.Itoa(i) + ".example.com:443"}
-			h.Upstreams = append(h.Upstreams, graph.Upstream{Name: "u" + strconv.Itoa(j), Servers: []graph.Server{server}})
-		}
-		for j := range paths {
-			h.Paths = append(h.Paths, graph.Path{Path: "/section-" + strconv.Itoa(j) + "/*", Upstream: j % 3, Mark: graph.Mark(j % 2)})
-		}
-		g.Hosts = append(g.Hosts, h)
-	}
-	return g
 }
 
 func benchmarkWrite(b *testing.B, name string, pl *plan.Plan, opts Options) {

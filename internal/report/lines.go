@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"trueup/internal/apply"
-	"trueup/internal/graph"
 	"trueup/internal/safetext"
 )
 
@@ -119,11 +118,6 @@ func cleanCells(row []string) safe {
 		cells[i] = clean(cell)
 	}
 	return safetext.Join(cells, "\t")
-}
-
-// Graph writes a diagram.
-func (l Lines) Graph(g graph.Graph, opts graph.Options) error {
-	return l.write(graph.Write(g, opts).String())
 }
 
 // Help returns a writer for a library that prints help, usage and completion, which may

@@ -17,7 +17,6 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/text"
 
-	"trueup/internal/cli"
 	"trueup/internal/e2e/harness"
 )
 
@@ -26,7 +25,6 @@ func hostileOutput() []hostileCase {
 		{"terminal-escapes", "Control characters are printed as escapes.", terminalEscapes},
 		{"workflow-commands", "No line starts a workflow command, except those of [annotations](../reports.md#github).", workflowCommands},
 		{"markdown-breakout", "No link, image or tag comes from data: 'FuzzRender'.", markdownBreakout},
-		{"mermaid-labels", "In a [graph](../graph.md), data is only in labels, with entities for special characters: 'FuzzGraph'.", mermaidLabels},
 		{"html-and-csv-report", "The page has only the elements, links and script of its template, and a policy that loads nothing: 'TestTextNeverChangesThePage', 'FuzzRender'. No report is CSV.", htmlReport},
 		{"github-output", "Names are fixed, and values have letters, digits and '-:_.' only. Annotations are escaped by one type: 'TestAnyDocumentIsValid'.", githubOutput},
 		{"repository-chooses-address", "The project file has no such field: 'TestHostilePullRequest'.", repositoryChoosesAddress},
@@ -176,44 +174,6 @@ func markdownBreakout(p *place) {
 				p.Fatal(err)
 			}
 		}
-	}
-}
-
-// diagramLines are the only ones of a diagram: none is a click, a directive or a
-// style of somebody's own.
-var diagramLines = regexp.MustCompile(`^(flowchart LR|%% ([A-Za-z0-9 :,()/.;#-]|[^\x00-\x7f])+|classDef [a-z]+ stroke:#[0-9a-f]{6}[a-z0-9:, -]+|subgraph s\d+\["[^"]*"\]|end|` +
-	` *n\d+[[({]+"([A-Za-z0-9 /,.-]|[^\x00-\x7f]|#[0-9]+;|<br/>)*"[\])}]+(:::[a-z]+)?|n\d+ (-->|==>|-\.->)(\|"([A-Za-z0-9 ,()]|#[0-9]+;)*"\|)? n\d+)$`)
-
-// mermaidLabels: a text from outside is a part of a label. What Mermaid makes of
-// labels was looked at in a browser; FuzzGraph holds more, and Graphviz.
-func mermaidLabels(p *place) {
-	for _, s := range []string{
-		`"]; click n1 href "javascript:alert(1)"`, `x"]:::new --> n1`, "%%{init: {\"securityLevel\": \"loose\"}}%%", "<img src=x onerror=alert(1)>", "</a><a href='javascript:alert(1)'>",
-		"```\n# x", "a\nclick n1 call alert()", "#60;script#62;", "ﬂ°°60¶ßscriptﬂ°°62¶ß", "`**x**`", "fa:fa-car $$x$$", "--> n2", "end", ":::new",
-	} {
-		surround(p, s)
-		p.write("manifests/drawn.yaml", fmt.Sprintf("apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: drawn}\nspec:\n  hostname: %q\n"+
-			"  locations: [{path: %q, host: %q, action: %q, upstream: %q, cache: {edgeTTL: %q, ttlTimeUnit: %q}}]\n"+
-			"  upstreams: [{name: %q, scheme: %q, servers: [{host: %q, port: %q}]}]\n", s, s, s, s, s, s, s, s, s, s, s))
-		for _, args := range [][]string{{"graph"}, {"graph", "--live"}} {
-			var out, errs strings.Builder
-			env := p.env(&out)
-			env.Stderr = &errs
-			cli.Main(p.Context(), args, env)
-			for line := range strings.SplitSeq(strings.TrimSuffix(out.String(), "\n"), "\n") {
-				if !diagramLines.MatchString(line) && out.String() != "" {
-					p.Errorf("%q: a line of the diagram is %q", s, line)
-				}
-			}
-			if args[len(args)-1] == "graph" && strings.Count(out.String(), "subgraph") != 2 {
-				p.Errorf("%q: two objects are not drawn: %s", s, out.String())
-			}
-			harmless(p.T, out.String())
-		}
-		p.run("graph", "--format", "dot")
-		p.run("graph", "--format", "markdown")
-		p.write("manifests/drawn.yaml", "")
-		p.run("graph", "--live", "--format", "markdown")
 	}
 }
 
