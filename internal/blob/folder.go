@@ -138,7 +138,7 @@ func (d Folder) Get(ctx context.Context, name string) (content []byte, err error
 	return content, err
 }
 
-// List skips hidden files.
+// List skips hidden files. It lists a folder with the name of a file, which Get rejects.
 func (d Folder) List(ctx context.Context, under string, most int) (names []string, err error) {
 	err = d.within(ctx, "list", under, func(root *os.Root) error {
 		return fs.WalkDir(root.FS(), under, func(p string, entry fs.DirEntry, err error) error {
@@ -147,11 +147,15 @@ func (d Folder) List(ctx context.Context, under string, most int) (names []strin
 				return ctx.Err()
 			case p == under && errors.Is(err, fs.ErrNotExist):
 				return nil
-			case err != nil || entry.IsDir() || entry.Name()[0] == '.':
+			case err != nil || entry.IsDir() && path.Ext(p) == "" || entry.Name()[0] == '.':
 				return err
 			}
-			if names = append(names, p); len(names) == most {
+			names = append(names, p)
+			switch {
+			case len(names) == most:
 				return fs.SkipAll
+			case entry.IsDir():
+				return fs.SkipDir
 			}
 			return nil
 		})

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -193,16 +192,19 @@ func (p piece) encode(packed bool) ([]byte, error) {
 	if packed = packed && p.Entries > 1; packed {
 		out = zip
 	}
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
+	add := func(v any) error {
+		line, err := sealed(v)
+		_, _ = out.Write(line) // to a buffer
+		return err
+	}
 	p.Schema, p.Records = Schema, len(p.lines)
-	err := enc.Encode(p)
+	err := add(p)
 	for i := 0; i < len(p.lines) && err == nil; i++ {
 		l := &p.lines[i]
-		if err = enc.Encode(l); err == nil && l.text != nil {
-			_, err = fmt.Fprintf(out, "%s\n", l.whole())
+		if err = add(l); err == nil && l.text != nil {
+			_, _ = out.Write(append(seal(l.whole()), '\n'))
 		} else if err == nil {
-			err = enc.Encode(l.rec)
+			err = add(l.rec)
 		}
 	}
 	if err == nil && packed {
@@ -250,6 +252,10 @@ func (p *piece) decode(in *bufio.Reader, want span, held func(kind.Key) []byte) 
 		text := next()
 		if text == nil {
 			return errors.New("cut short")
+		}
+		text, err := unseal(text)
+		if err != nil {
+			return fmt.Errorf("record of %s: %w", l.Key, err)
 		}
 		l.keep(text, held(l.Key))
 		p.lines = append(p.lines, l)

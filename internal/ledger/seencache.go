@@ -50,7 +50,7 @@ func (c seenCache) put(rec Record) {
 	}
 	name := c.file(rec.Workspace, rec.Key)
 	temp := name + "." + filepath.Base(rec.Nonce)
-	if os.WriteFile(temp, b, 0o600) != nil || os.Rename(temp, name) != nil {
+	if os.WriteFile(temp, seal(b), 0o600) != nil || os.Rename(temp, name) != nil {
 		_ = os.Remove(temp)
 	}
 }
