@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,11 +31,18 @@ type Reader struct {
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
 	gates     map[kind.Area]*gate
+	permitted sync.Map // each operation that the platform carried out
 	// patience is how many consecutive reads of an area may end in a server error before the Reader starts no new
 	// ones. A Client has no limit: its caller counts failures (docs/design.md C3).
 	patience int
 	// budget limits the reads at once; nil for a Client, whose reads follow its writes.
 	budget *Budget
+}
+
+// operation is what a role permits.
+type operation struct {
+	kind string
+	verb kind.Verb
 }
 
 // NewReader returns a Reader that connects when it is first used.

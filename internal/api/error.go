@@ -232,6 +232,8 @@ func (c *call) advise(a *answer, e *Error) {
 		advice = "wrong base address or workspace? check " + c.endpoint.baseSetting(area)
 	case a.StatusCode == http.StatusUnauthorized:
 		advice = "check " + c.endpoint.tokenSetting(area)
+	case a.StatusCode == http.StatusForbidden && e.Class == Rejected:
+		advice = "the platform refuses this object, not the token: a policy or a firewall there decides"
 	case e.Class == Denied:
 		advice = "the token in " + c.endpoint.tokenSetting(area) + " must be of " + c.holder()
 	}
