@@ -210,6 +210,7 @@ func (d *decision) decide() {
 	}
 	if d.exists && d.live.Spec == nil && !d.live.Terminating {
 		d.item.hold("the platform returns it without a spec", "trueup changes nothing that it can't compare: run trueup again")
+		d.item.Failed = true
 		return
 	}
 	switch d.manifest.Kind.Policy {

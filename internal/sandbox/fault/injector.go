@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"sync"
@@ -180,8 +181,14 @@ func (in *Injector) ask(r *http.Request, platform Platform, on Set) *Answer {
 	return a
 }
 
-// lag answers the first read after a patch with the object as it was before, if the quirk lagging-reads is on.
+// lag answers the first read after a patch with the object as it was before, if the quirk lagging-reads is on, and
+// lists as they were before the first write, if lags is.
 func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
+	if on["lags"] {
+		if list := in.oldList(r, platform, on); list != nil {
+			return list
+		}
+	}
 	if !on["lagging-reads"] {
 		return platform(r, on)
 	}
@@ -203,6 +210,27 @@ func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
 		return kept
 	}
 	return a
+}
+
+// oldList returns the kept list if the request asks for it, and keeps it before the first write.
+func (in *Injector) oldList(r *http.Request, platform Platform, on Set) *Answer {
+	read := r.Clone(r.Context())
+	if read.Method = http.MethodGet; r.Method == http.MethodPatch || r.Method == http.MethodDelete {
+		read.URL.Path = path.Dir(r.URL.Path)
+	}
+	in.mu.Lock()
+	kept := in.lagging[read.URL.Path]
+	in.mu.Unlock()
+	switch {
+	case r.Method != http.MethodGet && kept == nil:
+		kept = platform(read, on)
+		in.mu.Lock()
+		in.lagging[read.URL.Path] = kept
+		in.mu.Unlock()
+	case r.Method == http.MethodGet && kept != nil:
+		return NewAnswer(kept.Status, TypeJSON, kept.Body)
+	}
+	return nil
 }
 
 // wait waits for d, or forever if d is negative. It returns false if the context or the Injector ends first.
