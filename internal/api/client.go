@@ -87,7 +87,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 		}
 		o, err = parseObject(body, c.kind, r.cfg.Workspace)
 		if err == nil && o.Name != c.name {
-			err = fmt.Errorf("the answer is about %s, not %s", o.Name, c.name)
+			err = &nameError{o.Name, c.name}
 		}
 		if err != nil {
 			o = kind.Object{}
@@ -263,7 +263,7 @@ func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	// The platform may rename a snapshot (docs/platform.md 1).
 	mayRename := w.verb == kind.Create && w.kind.CreateOnly()
 	if err == nil && o.Name != w.name && !mayRename {
-		err = fmt.Errorf("the answer is about %s, not %s", o.Name, w.name)
+		err = &nameError{o.Name, w.name}
 	}
 	return o, err
 }

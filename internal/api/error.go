@@ -37,6 +37,7 @@ type Error struct {
 	Class           Class
 	Hopeless        bool         // a retry would fail in the same way: a setting or certificate is wrong
 	Existing        *kind.Object // the object that has the name, if the answer contains it
+	OtherName       string       // the name that the answer to a creation shows instead of the requested one
 
 	restart string // a fresh continue token, if that of the list has expired
 	err     error
@@ -117,6 +118,13 @@ func Answer(err error) *Error {
 		return e
 	}
 	return new(Error)
+}
+
+// nameError says that an answer is about another object.
+type nameError struct{ shown, asked string }
+
+func (e *nameError) Error() string {
+	return fmt.Sprintf("the answer is about %s, not %s", oneLine(e.shown, excerptSize), e.asked)
 }
 
 // worded is an error whose text can be shown to users.
@@ -261,6 +269,10 @@ func (c *call) unreadable(a *answer, err error, body []byte) *Error {
 	e.err = err
 	fit, _ := errors.AsType[*worded](err)
 	cut := a.cut || errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
+	other, _ := errors.AsType[*nameError](err)
+	if other != nil && c.verb == kind.Create {
+		e.OtherName = other.shown
+	}
 	switch {
 	case isWrite(c.verb):
 		e.Class = Unknown

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"trueup/internal/api"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -129,6 +130,8 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 		return nil
 	case taken(err):
 		return fault(err, "", "")
+	case notFound(looked) && api.Answer(err).OtherName != "":
+		return renamed(w.item.Key, api.Answer(err).OtherName)
 	case notFound(looked) && w.sends < maxSends && w.retry(ctx, err):
 		w.maybeDone = err
 		return nil
