@@ -229,6 +229,14 @@ func (r Record) Ours() bool {
 // Blank reports whether there is no record, or an empty one.
 func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
 
+// listLag is how long a list of the platform may not show what was written, and clocks may differ.
+const listLag = 10 * time.Minute
+
+// WrittenLately reports whether a list may not show the last write yet.
+func (r Record) WrittenLately(now time.Time) bool {
+	return len(r.History) > 0 && now.Sub(r.History[len(r.History)-1].At).Abs() < listLag
+}
+
 // Forgotten reports whether a person took the object out of git's care, and it was not managed again since.
 func (r Record) Forgotten() bool {
 	return (r.Blank() || r.State == Abandoned) && r.Outcome != nil && r.Outcome.How == Forgotten

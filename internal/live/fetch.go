@@ -91,6 +91,35 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 	return f.state, nil
 }
 
+// Confirm reads objects of the state again, by name.
+func (s *State) Confirm(ctx context.Context, r Reader, keys []kind.Key, parallelism int) error {
+	var mu sync.Mutex
+	return parallel(ctx, max(parallelism, 1), len(keys), func(ctx context.Context, i int) error {
+		mu.Lock()
+		was := s.Objects[keys[i]]
+		mu.Unlock()
+		now, err := r.Get(ctx, was.Kind, was.Name)
+		var absence interface{ NotFound() bool }
+		isAbsent := errors.As(err, &absence) && absence.NotFound()
+		if err != nil && !isAbsent {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if host := kind.HostKey(was.Host); s.Hosts[host] == keys[i] {
+			delete(s.Hosts, host)
+		}
+		if isAbsent {
+			delete(s.Objects, keys[i])
+			s.Absent[keys[i]] = true
+			return nil
+		}
+		s.Objects[keys[i]] = now
+		s.addHost(keys[i], now)
+		return nil
+	})
+}
+
 // Unread has why areas could not be read.
 type Unread map[kind.Area]error
 
@@ -224,12 +253,16 @@ func (f *fetch) place(key kind.Key, o kind.Object) {
 		}
 		f.state.Unmanaged = append(f.state.Unmanaged, o)
 	}
+	f.state.addHost(key, o)
+}
+
+func (s *State) addHost(key kind.Key, o kind.Object) {
 	host := kind.HostKey(o.Host)
 	if host == "" || o.Terminating {
 		return
 	}
-	if has, ok := f.state.Hosts[host]; !ok || compareKeys(key, has) < 0 {
-		f.state.Hosts[host] = key
+	if has, ok := s.Hosts[host]; !ok || compareKeys(key, has) < 0 {
+		s.Hosts[host] = key
 	}
 }
 

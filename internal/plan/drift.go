@@ -70,6 +70,25 @@ func Drift(p *Plan) *Plan {
 	return &d
 }
 
+// Unconfirmed returns the objects that trueup wrote lately, and that seem to be changed outside git: the list that showed
+// them may lag behind.
+func Unconfirmed(in Inputs) (keys []kind.Key) {
+	var p *Planner
+	for key, rec := range in.Ledger.Records {
+		obj, isLive := in.Live.Objects[key]
+		if !isLive || !rec.WrittenLately(in.At.Now) {
+			continue
+		}
+		if p == nil {
+			p = NewPlanner(in)
+		}
+		if it, _ := p.Remake(key, &obj); len(driftOf(it)) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // missing reports whether live lacks the object, and no record shows whether it ever had it.
 func (it Item) missing() bool {
 	k, ok := kind.Named(it.Kind)

@@ -143,6 +143,9 @@ func (s *Session) compare(ctx context.Context) error {
 		}
 	}
 	s.inputs.At = ledger.Observed(reader.ServerTime(), s.Platform.API.Now())
+	if err := s.inputs.Live.Confirm(ctx, reader, plan.Unconfirmed(s.inputs), s.env.API.Parallelism); err != nil {
+		return err
+	}
 	s.make(ctx)
 	return nil
 }
