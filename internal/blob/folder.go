@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// tempDir has files until they are complete. sweep removes those of dead processes after tempAge.
+	// tempDir has files until they are complete, and the folders of proofs. sweep removes those of dead processes after
+	// tempAge.
 	tempDir = "tmp"
-	tempAge = time.Hour
+	tempAge = 24 * time.Hour
 	// ignoreFile keeps the folder out of git, because the checkout of an older commit would roll it back.
 	ignoreFile = ".gitignore"
 )
@@ -79,7 +80,6 @@ func (d Folder) Create(ctx context.Context, b Blob, copies ...Copy) error {
 func (d Folder) create(ctx context.Context, b Blob) error {
 	return d.within(ctx, "write", b.Name, func(root *os.Root) error {
 		temp := path.Join(tempDir, uuid.NewString())
-		_, absent := root.Lstat(path.Dir(b.Name))
 		for _, dir := range []string{tempDir, path.Dir(b.Name)} {
 			if err := root.MkdirAll(dir, 0o777); err != nil {
 				return err
@@ -89,9 +89,7 @@ func (d Folder) create(ctx context.Context, b Blob) error {
 		if err := writeSynced(root, temp, b.Content); err != nil {
 			return err
 		}
-		if absent != nil {
-			sweep(root, temp)
-		}
+		sweep(root, temp)
 		err := root.Link(temp, b.Name)
 		if errors.Is(err, fs.ErrExist) {
 			if _, err := readRegular(root, b.Name); err != nil {
@@ -116,9 +114,8 @@ func sweep(root *os.Root, written string) {
 	left, lerr := fs.ReadDir(root.FS(), tempDir)
 	for _, entry := range left {
 		have, herr := entry.Info()
-		// Keep directories: a test that is running uses them.
-		if errors.Join(err, lerr, herr) == nil && !entry.IsDir() && now.ModTime().Sub(have.ModTime()) > tempAge {
-			_ = root.Remove(path.Join(tempDir, entry.Name()))
+		if errors.Join(err, lerr, herr) == nil && now.ModTime().Sub(have.ModTime()) > tempAge {
+			_ = root.RemoveAll(path.Join(tempDir, entry.Name()))
 		}
 	}
 }

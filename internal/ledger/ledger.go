@@ -251,7 +251,8 @@ func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err erro
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
 		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished,
-		Unseen: g.Finished != nil && len(g.Finished.Requests) > 0 && !l.Remembers(),
+		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.Remembers(),
+		NotKept: l.seenCache().unwritable(),
 	}
 	for _, area := range kind.Areas() {
 		view.Terms[area] = l.terms(g, area)
@@ -342,6 +343,18 @@ func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	})
 	if err != nil {
 		return fmt.Errorf("record a proof: %w", err)
+	}
+	return nil
+}
+
+// Disprove removes what Prove recorded, because the platform accepted a duplicate.
+func (l *Ledger) Disprove(ctx context.Context, area kind.Area) error {
+	err := l.rewrite(ctx, func(g *Genesis) {
+		g.Proofs = maps.Clone(g.Proofs)
+		delete(g.Proofs, area)
+	})
+	if err != nil {
+		return fmt.Errorf("remove a proof: %w", err)
 	}
 	return nil
 }

@@ -199,7 +199,8 @@ type View struct {
 	// Terms say, by area, whether open requests may be sent again.
 	Terms    map[kind.Area]Terms
 	Finished *Finished
-	Unseen   bool // this machine never saw a request of the ledger, so it can't detect a rollback
+	Unseen   bool  // this machine never saw a request of the ledger, so it can't detect a rollback
+	NotKept  error // why this machine can't store what it sees of the ledger, or nil
 }
 
 // Err returns the Problem as an error, or nil.
@@ -232,9 +233,11 @@ func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pen
 // listLag is how long a list of the platform may not show what was written, and clocks may differ.
 const listLag = 10 * time.Minute
 
-// WrittenLately reports whether a list may not show the last write yet.
+// WrittenLately reports whether trueup wrote the object so lately that a list may not show it yet.
 func (r Record) WrittenLately(now time.Time) bool {
-	return len(r.History) > 0 && now.Sub(r.History[len(r.History)-1].At).Abs() < listLag
+	return slices.ContainsFunc(r.History, func(s Step) bool {
+		return slices.Contains([]event{evBegin, evPost, evDelete}, event(s.Event)) && now.Sub(s.At).Abs() < listLag
+	})
 }
 
 // Forgotten reports whether a person took the object out of git's care, and it was not managed again since.

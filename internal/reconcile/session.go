@@ -183,7 +183,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 		view, err = ledger.Unreadable(err), nil
 	}
 	if config.InCI(s.env.Getenv) && s.options.ReadOnly {
-		view.Unseen = false // runners of plans keep no seen cache: this is for apply to say
+		view.Unseen, view.NotKept = false, nil // runners of plans keep no seen cache: this is for apply to say
 	}
 	if s.inputs.Ledger = view; err != nil {
 		return err
