@@ -40,7 +40,7 @@ const (
 	New      Verdict = "not in git"
 	InGit    Verdict = "in git"
 	Differs  Verdict = "differs"
-	LeftOut  Verdict = "left out" // the platform is deleting it, or did
+	LeftOut  Verdict = "left out" // the platform is deleting it
 	Refused  Verdict = "not written"
 )
 

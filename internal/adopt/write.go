@@ -19,7 +19,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
@@ -35,16 +34,15 @@ import (
 func (r *run) makeDrafts(ctx context.Context) error {
 	progress, end := r.Begin("making manifests")
 	defer end()
-	reader := api.NewReader(r.platform.API)
-	defer reader.Close()
 	failed := make([]error, len(r.Items))
 	var done atomic.Int64
 	parallel.Each(len(r.Items), func(n int) {
 		i := r.Items[n]
-		if r.judge(i); i.Verdict == Differs {
-			failed[n] = r.confirm(ctx, reader, i)
+		if i.live.Terminating {
+			i.Verdict, i.Reason = LeftOut, "it is being deleted"
+			return
 		}
-		if i.Verdict == Differs && failed[n] == nil && ctx.Err() == nil {
+		if r.judge(i); i.Verdict == Differs && ctx.Err() == nil {
 			failed[n] = r.draftOther(ctx, i)
 		}
 		r.forget(i)
@@ -64,25 +62,6 @@ func (r *run) makeDrafts(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// confirm reads an object that differs from git by name, if a list may lag behind what trueup wrote, or what is live
-// replaces a manifest.
-func (r *run) confirm(ctx context.Context, reader *api.Reader, i *Item) error {
-	if !r.opts.Replace && !r.view.Records[i.Key()].WrittenLately(r.platform.API.Now()) {
-		return nil
-	}
-	live, err := reader.Get(ctx, i.live.Kind, i.live.Name)
-	switch {
-	case api.Answer(err).NotFound():
-		i.Verdict, i.Reason = LeftOut, "it was deleted"
-		return nil
-	case err != nil:
-		return err
-	}
-	i.live = live
-	r.judge(i)
-	return nil
 }
 
 // draftNew chooses the file of a new manifest, and makes its text.
@@ -164,10 +143,6 @@ func draftsOf(items []*Item) []manifest.Draft {
 }
 
 func (r *run) judge(i *Item) {
-	if i.live.Terminating {
-		i.Verdict, i.Reason = LeftOut, "it is being deleted"
-		return
-	}
 	k := i.live.Kind
 	taken := plan.Take(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
 	if !r.settled(i, taken.Spec) {

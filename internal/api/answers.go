@@ -150,7 +150,7 @@ func unknownOutcome(verb kind.Verb) Class {
 // judge returns the class of an unsuccessful answer, and the object that already has the name if the answer shows it.
 func (r *Reader) judge(c *call, status int, body []byte, said errorBody) (Class, *kind.Object) {
 	_, listed := r.cfg.Listed.kinds.Load(c.kind.Name)
-	_, permitted := r.permitted.Load(operation{c.kind.Name, c.verb})
+	_, permitted := r.permitted.Load(c.op() + " " + c.kind.Name)
 	re := reply{errorBody: said, verb: c.verb, status: status, listed: listed, permitted: permitted}
 	var existing *kind.Object
 	if c.verb == kind.Create {

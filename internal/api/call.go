@@ -198,7 +198,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	}
 	err = use(a)
 	if err == nil && a.StatusCode/100 == 2 {
-		r.permitted.Store(operation{c.kind.Name, c.verb}, nil)
+		r.permitted.Store(c.op()+" "+c.kind.Name, nil)
 	}
 	return err
 }

@@ -31,18 +31,12 @@ type Reader struct {
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
 	gates     map[kind.Area]*gate
-	permitted sync.Map // each operation that the platform carried out
+	permitted sync.Map // has each operation and kind that the platform carried out
 	// patience is how many consecutive reads of an area may end in a server error before the Reader starts no new
 	// ones. A Client has no limit: its caller counts failures (docs/design.md C3).
 	patience int
 	// budget limits the reads at once; nil for a Client, whose reads follow its writes.
 	budget *Budget
-}
-
-// operation is what a role permits.
-type operation struct {
-	kind string
-	verb kind.Verb
 }
 
 // NewReader returns a Reader that connects when it is first used.
@@ -87,7 +81,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 		}
 		o, err = parseObject(body, c.kind, r.cfg.Workspace)
 		if err == nil && o.Name != c.name {
-			err = &nameError{o.Name, c.name}
+			err = c.aboutOther(o.Name)
 		}
 		if err != nil {
 			o = kind.Object{}
@@ -263,7 +257,7 @@ func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	// The platform may rename a snapshot (docs/platform.md 1).
 	mayRename := w.verb == kind.Create && w.kind.CreateOnly()
 	if err == nil && o.Name != w.name && !mayRename {
-		err = &nameError{o.Name, w.name}
+		err = w.aboutOther(o.Name)
 	}
 	return o, err
 }

@@ -120,24 +120,23 @@ func Answer(err error) *Error {
 	return new(Error)
 }
 
-// nameError says that an answer is about another object.
-type nameError struct{ shown, asked string }
-
-func (e *nameError) Error() string {
-	return fmt.Sprintf("the answer is about %s, not %s", oneLine(e.shown, excerptSize), e.asked)
-}
-
 // worded is an error whose text can be shown to users.
 type worded struct {
 	text        string
 	err         error
-	hopeless    bool // a retry would fail in the same way
-	misdirected bool // the configuration points at another workspace
+	hopeless    bool   // a retry would fail in the same way
+	misdirected bool   // the configuration points at another workspace
+	other       string // the name of the object that the answer shows instead of the requested one
 }
 
 func (w *worded) Error() string { return w.text }
 
 func (w *worded) Unwrap() error { return w.err }
+
+// aboutOther returns an error for an answer that shows an object of another name.
+func (c *call) aboutOther(name string) error {
+	return &worded{text: fmt.Sprintf("the answer is about %s, not %s", oneLine(name, excerptSize), c.name), other: name}
+}
 
 // newError returns an Error for the call; a may be nil.
 func (c *call) newError(class Class, a *answer) *Error {
@@ -269,9 +268,8 @@ func (c *call) unreadable(a *answer, err error, body []byte) *Error {
 	e.err = err
 	fit, _ := errors.AsType[*worded](err)
 	cut := a.cut || errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
-	other, _ := errors.AsType[*nameError](err)
-	if other != nil && c.verb == kind.Create {
-		e.OtherName = other.shown
+	if fit != nil && c.verb == kind.Create {
+		e.OtherName = fit.other
 	}
 	switch {
 	case isWrite(c.verb):

@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// tempDir has files until they are complete, and the folders of proofs. sweep removes those of dead processes after
-	// tempAge.
+	// tempDir has incomplete files, and folders of proofs. sweep removes those of dead processes after tempAge.
 	tempDir = "tmp"
 	tempAge = 24 * time.Hour
 	// ignoreFile keeps the folder out of git, because the checkout of an older commit would roll it back.

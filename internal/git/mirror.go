@@ -130,17 +130,11 @@ func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, er
 	if err == nil {
 		return out, nil
 	}
-	if local := m.tryFile(); local != nil {
+	// Without space or descriptors, no other file can be written either.
+	if local := os.WriteFile(filepath.Join(m.dir, "trueup"), make([]byte, 4096), 0o600); local != nil {
 		err = fmt.Errorf("%w: %w: %w", ErrLocal, local, err)
 	}
 	return out, err
-}
-
-// tryFile writes a file to the mirror's folder, which fails without space or descriptors.
-func (m *Mirror) tryFile() error {
-	name := filepath.Join(m.dir, "trueup")
-	defer func() { _ = os.Remove(name) }()
-	return os.WriteFile(name, make([]byte, 4096), 0o600)
 }
 
 func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {

@@ -36,14 +36,9 @@ func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
 		return 0, err
 	}
 	out := bufio.NewWriter(w)
-	add := func(v any) error {
-		line, err := sealed(v)
-		_, _ = out.Write(line) // Flush returns the error
-		return err
-	}
-	err = add(exportHead{Schema: Schema, ExportedAt: l.cfg.Now().UTC(), Records: len(records), Genesis: g})
+	err = writeLine(out, exportHead{Schema: Schema, ExportedAt: l.cfg.Now().UTC(), Records: len(records), Genesis: g})
 	for i := 0; i < len(records) && err == nil; i++ {
-		err = add(records[i])
+		err = writeLine(out, records[i])
 	}
 	if err = cmp.Or(err, out.Flush()); err != nil {
 		return 0, fmt.Errorf("export ledger: %w", err)

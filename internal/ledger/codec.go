@@ -70,13 +70,13 @@ func seal(text []byte) []byte {
 	return fmt.Appendf(text[:end:end], sealMark+`%08x"}`, checksum(text[:end]))
 }
 
-// sealed returns a line with the JSON of an object and its checksum.
-func sealed(v any) ([]byte, error) {
+// writeLine writes the JSON of an object and its checksum as a line. Its writer keeps its own errors.
+func writeLine(w io.Writer, v any) error {
 	text, err := marshal(v)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, _ = fmt.Fprintf(w, "%s\n", seal(text))
 	}
-	return append(seal(text), '\n'), nil
+	return err
 }
 
 // unseal checks and removes the checksum. It changes text in place. It accepts an object without one, such as a line of

@@ -334,27 +334,16 @@ func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
 }
 
 // Prove records how the platform rejected a duplicate name. From then on, trueup retries requests without an outcome
-// within their window (docs/design.md 0.7).
+// within their window (docs/design.md 0.7). An empty proof ends that, because the platform accepted a duplicate.
 func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	err := l.rewrite(ctx, func(g *Genesis) {
 		proofs := map[kind.Area]Proof{}
 		maps.Copy(proofs, g.Proofs)
 		proofs[area], g.Proofs = p, proofs
+		maps.DeleteFunc(proofs, func(_ kind.Area, p Proof) bool { return p.At.IsZero() })
 	})
 	if err != nil {
 		return fmt.Errorf("record a proof: %w", err)
-	}
-	return nil
-}
-
-// Disprove removes what Prove recorded, because the platform accepted a duplicate.
-func (l *Ledger) Disprove(ctx context.Context, area kind.Area) error {
-	err := l.rewrite(ctx, func(g *Genesis) {
-		g.Proofs = maps.Clone(g.Proofs)
-		delete(g.Proofs, area)
-	})
-	if err != nil {
-		return fmt.Errorf("remove a proof: %w", err)
 	}
 	return nil
 }

@@ -179,7 +179,9 @@ func TestLogDamage(t *testing.T) {
 		"another seq": func(b map[string][]byte) {
 			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"at":2,"seq":1`), []byte(`"at":2,"seq":7`), 1))
 		},
-		"not utf-8": func(b map[string][]byte) { b[entry] = resealed(bytes.Replace(b[entry], []byte("hostname"), []byte("\xff"), 1)) },
+		"not utf-8": func(b map[string][]byte) {
+			b[entry] = resealed(bytes.Replace(b[entry], []byte("hostname"), []byte("\xff"), 1))
+		},
 		"a later field": func(b map[string][]byte) {
 			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"state"`), []byte(`"later":1,"state"`), 1))
 		},

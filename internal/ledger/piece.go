@@ -192,19 +192,14 @@ func (p piece) encode(packed bool) ([]byte, error) {
 	if packed = packed && p.Entries > 1; packed {
 		out = zip
 	}
-	add := func(v any) error {
-		line, err := sealed(v)
-		_, _ = out.Write(line) // to a buffer
-		return err
-	}
 	p.Schema, p.Records = Schema, len(p.lines)
-	err := add(p)
+	err := writeLine(out, p)
 	for i := 0; i < len(p.lines) && err == nil; i++ {
 		l := &p.lines[i]
-		if err = add(l); err == nil && l.text != nil {
-			_, _ = out.Write(append(seal(l.whole()), '\n'))
+		if err = writeLine(out, l); err == nil && l.text != nil {
+			_, _ = fmt.Fprintf(out, "%s\n", seal(l.whole()))
 		} else if err == nil {
-			err = add(l.rec)
+			err = writeLine(out, l.rec)
 		}
 	}
 	if err == nil && packed {
@@ -249,13 +244,9 @@ func (p *piece) decode(in *bufio.Reader, want span, held func(kind.Key) []byte) 
 		if err := decode(next(), &l); err != nil {
 			return err
 		}
-		text := next()
+		text, err := unseal(next())
 		if text == nil {
-			return errors.New("cut short")
-		}
-		text, err := unseal(text)
-		if err != nil {
-			return fmt.Errorf("record of %s: %w", l.Key, err)
+			return fmt.Errorf("record of %s: %w", l.Key, cmp.Or(err, errors.New("cut short")))
 		}
 		l.keep(text, held(l.Key))
 		p.lines = append(p.lines, l)

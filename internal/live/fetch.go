@@ -49,9 +49,11 @@ type Options struct {
 	// eight times as many are.
 	Parallelism int
 	// Names are the server's names of objects, if they differ from git (docs/platform.md 1: {snapshot_name}).
-	Names    map[kind.Key]string
-	Also     []*kind.Kind   // kinds to list even without manifests
-	Whole    bool           // Whole keeps the specs of objects that no manifest names
+	Names map[kind.Key]string
+	Also  []*kind.Kind // kinds to list even without manifests
+	Whole bool         // Whole keeps the specs of objects that no manifest names
+	// Doubt, if set, reports whether to read an object of a list by name instead; key is the manifest's.
+	Doubt    func(key kind.Key, listed kind.Object) bool
 	Progress func(done int) // Progress, if set, is called after every object
 }
 
@@ -89,35 +91,6 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 	}
 	slices.SortFunc(f.state.Unmanaged, func(a, b kind.Object) int { return compareKeys(a.Key(), b.Key()) })
 	return f.state, nil
-}
-
-// Confirm reads objects of the state again, by name.
-func (s *State) Confirm(ctx context.Context, r Reader, keys []kind.Key, parallelism int) error {
-	var mu sync.Mutex
-	return parallel(ctx, max(parallelism, 1), len(keys), func(ctx context.Context, i int) error {
-		mu.Lock()
-		was := s.Objects[keys[i]]
-		mu.Unlock()
-		now, err := r.Get(ctx, was.Kind, was.Name)
-		var absence interface{ NotFound() bool }
-		isAbsent := errors.As(err, &absence) && absence.NotFound()
-		if err != nil && !isAbsent {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if host := kind.HostKey(was.Host); s.Hosts[host] == keys[i] {
-			delete(s.Hosts, host)
-		}
-		if isAbsent {
-			delete(s.Objects, keys[i])
-			s.Absent[keys[i]] = true
-			return nil
-		}
-		s.Objects[keys[i]] = now
-		s.addHost(keys[i], now)
-		return nil
-	})
 }
 
 // Unread has why areas could not be read.
@@ -198,7 +171,8 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 			return fmt.Errorf("list %s: it has %s twice", k.Name, key)
 		}
 		f.listed[key] = true
-		if o.Spec == nil && (f.wanted[key] != nil || k.HostField != "" || f.opts.Whole) {
+		doubtful := o.Spec != nil && f.opts.Doubt != nil && f.opts.Doubt(key, o)
+		if doubtful || o.Spec == nil && (f.wanted[key] != nil || k.HostField != "" || f.opts.Whole) {
 			f.open = append(f.open, key)
 		} else {
 			f.place(key, o)
@@ -253,16 +227,12 @@ func (f *fetch) place(key kind.Key, o kind.Object) {
 		}
 		f.state.Unmanaged = append(f.state.Unmanaged, o)
 	}
-	f.state.addHost(key, o)
-}
-
-func (s *State) addHost(key kind.Key, o kind.Object) {
 	host := kind.HostKey(o.Host)
 	if host == "" || o.Terminating {
 		return
 	}
-	if has, ok := s.Hosts[host]; !ok || compareKeys(key, has) < 0 {
-		s.Hosts[host] = key
+	if has, ok := f.state.Hosts[host]; !ok || compareKeys(key, has) < 0 {
+		f.state.Hosts[host] = key
 	}
 }
 

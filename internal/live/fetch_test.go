@@ -370,27 +370,3 @@ func TestKindsThatNoManifestIsOf(t *testing.T) {
 		t.Errorf("state is %+v", s)
 	}
 }
-
-// TestConfirm: what a read by name shows replaces what the list showed, with its hostname; nothing else is read.
-func TestConfirm(t *testing.T) {
-	shop, docs, gone := object("CDN", "shop", "old.example.com"), object("CDN", "docs", "docs.example.com"), object("CDN", "gone", "gone.example.com")
-	now := object("CDN", "shop", "new.example.com")
-	p := &platform{lists: map[string][]kind.Object{"CDN": {shop, docs, gone}}, gets: map[kind.Key]kind.Object{shop.Key(): now}, fails: map[string]error{}}
-	state, err := live.Fetch(t.Context(), p, manifests(shop, docs, gone), live.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := state.Confirm(t.Context(), p, []kind.Key{shop.Key(), gone.Key()}, 2); err != nil {
-		t.Fatal(err)
-	}
-	if _, has := state.Objects[gone.Key()]; has || !state.Absent[gone.Key()] || state.Objects[shop.Key()].Host != now.Host {
-		t.Errorf("%+v", state)
-	}
-	if fmt.Sprint(state.Hosts) != "map[docs.example.com:CDN/docs new.example.com:CDN/shop]" {
-		t.Errorf("%v", state.Hosts)
-	}
-	p.fails["get CDN/docs"] = errors.New("no")
-	if err := state.Confirm(t.Context(), p, []kind.Key{docs.Key()}, 1); err == nil || state.Objects[docs.Key()].Host != docs.Host {
-		t.Errorf("%v, %+v", err, state)
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -70,23 +72,17 @@ func Drift(p *Plan) *Plan {
 	return &d
 }
 
-// Unconfirmed returns the objects that trueup wrote lately, and that seem to be changed outside git: the list that showed
-// them may lag behind.
-func Unconfirmed(in Inputs) (keys []kind.Key) {
-	var p *Planner
-	for key, rec := range in.Ledger.Records {
-		obj, isLive := in.Live.Objects[key]
-		if !isLive || !rec.WrittenLately(in.At.Now) {
-			continue
+// Doubt returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to
+// be changed outside git. The list may lag behind.
+func Doubt(in Inputs, now time.Time) func(kind.Key, kind.Object) bool {
+	p := sync.OnceValue(func() *Planner { return NewPlanner(in) })
+	return func(key kind.Key, listed kind.Object) bool {
+		if !in.Ledger.Records[key].WrittenLately(now) || in.Set.Find(key) == nil {
+			return false
 		}
-		if p == nil {
-			p = NewPlanner(in)
-		}
-		if it, _ := p.Remake(key, &obj); len(driftOf(it)) > 0 {
-			keys = append(keys, key)
-		}
+		it, _ := p().Remake(key, &listed)
+		return len(driftOf(it)) > 0
 	}
-	return keys
 }
 
 // missing reports whether live lacks the object, and no record shows whether it ever had it.

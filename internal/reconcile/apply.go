@@ -202,7 +202,7 @@ func (s *Session) Prove(ctx context.Context, p Probe) (proof ledger.Proof, err e
 	switch {
 	case err == nil:
 		err = fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup asks a person about each request that gets no answer", p.key)
-		return proof, errors.Join(err, config.LedgerError(s.Ledger.Disprove(ctx, p.kind.Area)))
+		return proof, errors.Join(err, config.LedgerError(s.Ledger.Prove(ctx, p.kind.Area, proof)))
 	case refused.Class != api.Taken:
 		return proof, fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", p.key, err)
 	}

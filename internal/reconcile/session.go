@@ -143,9 +143,6 @@ func (s *Session) compare(ctx context.Context) error {
 		}
 	}
 	s.inputs.At = ledger.Observed(reader.ServerTime(), s.Platform.API.Now())
-	if err := s.inputs.Live.Confirm(ctx, reader, plan.Unconfirmed(s.inputs), s.env.API.Parallelism); err != nil {
-		return err
-	}
 	s.make(ctx)
 	return nil
 }
@@ -217,7 +214,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 	}
 	opts := live.Options{
 		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(), Whole: s.options.Whole,
-		Progress: func(done int) { progress(done, wanted) },
+		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.Doubt(s.inputs, s.Platform.API.Now()),
 	}
 	if all := s.options.All; all || s.inputs.Options.Prune {
 		// The kinds that can be deleted, or all, whose list can be read.

@@ -181,56 +181,38 @@ func (in *Injector) ask(r *http.Request, platform Platform, on Set) *Answer {
 	return a
 }
 
-// lag answers the first read after a patch with the object as it was before, if the quirk lagging-reads is on, and
-// lists as they were before the first write, if lags is.
+// lag answers with what was before a write: lists, if the quirk lags is on, or the first read by name after a patch, if
+// lagging-reads is.
 func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
-	if on["lags"] {
-		if list := in.oldList(r, platform, on); list != nil {
-			return list
-		}
-	}
-	if !on["lagging-reads"] {
+	isRead := r.Method == http.MethodGet
+	if !on["lags"] && (!on["lagging-reads"] || !isRead && r.Method != http.MethodPatch) {
 		return platform(r, on)
 	}
-	var before *Answer
-	if r.Method == http.MethodPatch {
-		read := r.Clone(r.Context())
-		read.Method = http.MethodGet
-		before = platform(read, on)
-	}
-	a := platform(r, on)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	kept := in.lagging[r.URL.Path]
-	switch {
-	case before != nil && a.Status == http.StatusOK:
-		in.lagging[r.URL.Path] = before
-	case r.Method == http.MethodGet && kept != nil:
-		delete(in.lagging, r.URL.Path)
-		return kept
-	}
-	return a
-}
-
-// oldList returns the kept list if the request asks for it, and keeps it before the first write.
-func (in *Injector) oldList(r *http.Request, platform Platform, on Set) *Answer {
 	read := r.Clone(r.Context())
-	if read.Method = http.MethodGet; r.Method == http.MethodPatch || r.Method == http.MethodDelete {
+	if read.Method = http.MethodGet; on["lags"] && !isRead && r.Method != http.MethodPost {
 		read.URL.Path = path.Dir(r.URL.Path)
 	}
 	in.mu.Lock()
 	kept := in.lagging[read.URL.Path]
+	if isRead && !on["lags"] {
+		delete(in.lagging, read.URL.Path)
+	}
 	in.mu.Unlock()
 	switch {
-	case r.Method != http.MethodGet && kept == nil:
-		kept = platform(read, on)
-		in.mu.Lock()
-		in.lagging[read.URL.Path] = kept
-		in.mu.Unlock()
-	case r.Method == http.MethodGet && kept != nil:
+	case isRead && kept != nil:
 		return NewAnswer(kept.Status, TypeJSON, kept.Body)
+	case isRead:
+		return platform(r, on)
+	case kept == nil || !on["lags"]:
+		kept = platform(read, on)
 	}
-	return nil
+	a := platform(r, on)
+	if a.Status < http.StatusMultipleChoices {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.lagging[read.URL.Path] = kept
+	}
+	return a
 }
 
 // wait waits for d, or forever if d is negative. It returns false if the context or the Injector ends first.
