@@ -201,18 +201,15 @@ func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
 	switch {
 	case isRead && kept != nil:
 		return NewAnswer(kept.Status, TypeJSON, kept.Body)
-	case isRead:
-		return platform(r, on)
-	case kept == nil || !on["lags"]:
-		kept = platform(read, on)
-	}
-	a := platform(r, on)
-	if a.Status < http.StatusMultipleChoices {
+	case !isRead && (kept == nil || !on["lags"]):
+		before := platform(read, on)
 		in.mu.Lock()
-		defer in.mu.Unlock()
-		in.lagging[read.URL.Path] = kept
+		if in.lagging[read.URL.Path] == nil || !on["lags"] { // of writes at once, one is the first
+			in.lagging[read.URL.Path] = before
+		}
+		in.mu.Unlock()
 	}
-	return a
+	return platform(r, on)
 }
 
 // wait waits for d, or forever if d is negative. It returns false if the context or the Injector ends first.
