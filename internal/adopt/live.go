@@ -17,6 +17,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/live"
 	"trueup/internal/manifest"
+	"trueup/internal/plan"
 )
 
 // Selection is what a run reads. Empty, it is all that the configured areas have.
@@ -135,7 +136,7 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 	defer reader.Close()
 	opts := live.Options{
 		Parallelism: r.API.Parallelism, Names: r.view.RemoteNames(), Whole: true,
-		Progress: func(done int) { progress(done, 0) },
+		Progress: func(done int) { progress(done, 0) }, Doubt: r.doubt,
 	}
 	named := &manifest.Set{} // to be read even if a list lacks them
 	var listed []*kind.Kind
@@ -158,6 +159,14 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 	}
 	r.judgeLists(listed, state.Lists)
 	return state, nil
+}
+
+// doubt reports whether to read a listed object by name, because it differs from git and the list may lag behind: trueup
+// wrote the object lately, or git is to take what it shows.
+func (r *run) doubt(key kind.Key, listed kind.Object) bool {
+	git, rec := r.set.Find(key), r.view.Records[key]
+	return git != nil && (r.opts.Replace || rec.WrittenLately(r.platform.API.Now())) &&
+		!plan.Settled(listed.Kind, r.project.Overrides, rec, git.Spec, listed)
 }
 
 // judgeLists warns of incomplete lists, and doubts the workspace if a list is empty.

@@ -65,6 +65,7 @@ type reply struct {
 	duplicate bool // Config.Duplicate matches
 	shows     bool // the answer contains the object that has the name
 	listed    bool // the kind was listed completely
+	permitted bool // the platform carried the same operation out before, for another object of the kind
 }
 
 // fromPlatform reports whether the body may be the platform's: Kubernetes answers a missing
@@ -88,6 +89,14 @@ var limitReached = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func (r reply) limited() bool { return limitReached().MatchString(r.message) }
+
+// policy matches what admission policies and firewalls say about one request.
+var policy = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)denied (the )?request|violates? .{0,100}polic(y|ies)|\b(denied|rejected|blocked) by .{0,100}\b(policy|firewall|waf)\b|(request|you) (is|was|has been|have been) blocked`)
+})
+
+// aboutObject reports whether a 403 is about this object, and not about the token.
+func (r reply) aboutObject() bool { return r.permitted || policy().MatchString(r.message) }
 
 // row is a rule of the table of answers. The first rule that matches applies.
 type row struct {
@@ -113,6 +122,7 @@ func answers() []row {
 		{from: 401, class: Denied},
 		{verbs: writes, from: 400, to: 403, says: "a message that a quota or limit is reached", when: reply.limited, class: Limited},
 		{verbs: writes, from: 422, says: "a message that a quota or limit is reached", when: reply.limited, class: Limited},
+		{from: 403, says: "a policy or a firewall denied the request, or the token did the same with another object of the kind before", when: reply.aboutObject, class: Rejected},
 		{from: 403, class: Denied},
 		{verbs: writes, from: 429, says: "a message that a quota is reached", when: func(r reply) bool { return r.limited() && strings.Contains(strings.ToLower(r.message), "quota") }, class: Limited},
 		{from: 429, class: Unsent},
@@ -140,7 +150,8 @@ func unknownOutcome(verb kind.Verb) Class {
 // judge returns the class of an unsuccessful answer, and the object that already has the name if the answer shows it.
 func (r *Reader) judge(c *call, status int, body []byte, said errorBody) (Class, *kind.Object) {
 	_, listed := r.cfg.Listed.kinds.Load(c.kind.Name)
-	re := reply{errorBody: said, verb: c.verb, status: status, listed: listed}
+	_, permitted := r.permitted.Load(c.op() + " " + c.kind.Name)
+	re := reply{errorBody: said, verb: c.verb, status: status, listed: listed, permitted: permitted}
 	var existing *kind.Object
 	if c.verb == kind.Create {
 		existing = r.existing(c, said.body)

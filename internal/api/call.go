@@ -196,7 +196,11 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 		a.whole = a.cancelAfter(pageTimeouts*limit,
 			"the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
 	}
-	return use(a)
+	err = use(a)
+	if err == nil && a.StatusCode/100 == 2 {
+		r.permitted.Store(c.op()+" "+c.kind.Name, nil)
+	}
+	return err
 }
 
 // authorise gets the token, unless the call has it.

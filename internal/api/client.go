@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,7 @@ type Reader struct {
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
 	gates     map[kind.Area]*gate
+	permitted sync.Map // has each operation and kind that the platform carried out
 	// patience is how many consecutive reads of an area may end in a server error before the Reader starts no new
 	// ones. A Client has no limit: its caller counts failures (docs/design.md C3).
 	patience int
@@ -79,7 +81,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 		}
 		o, err = parseObject(body, c.kind, r.cfg.Workspace)
 		if err == nil && o.Name != c.name {
-			err = fmt.Errorf("the answer is about %s, not %s", o.Name, c.name)
+			err = c.aboutOther(o.Name)
 		}
 		if err != nil {
 			o = kind.Object{}
@@ -255,7 +257,7 @@ func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	// The platform may rename a snapshot (docs/platform.md 1).
 	mayRename := w.verb == kind.Create && w.kind.CreateOnly()
 	if err == nil && o.Name != w.name && !mayRename {
-		err = fmt.Errorf("the answer is about %s, not %s", o.Name, w.name)
+		err = w.aboutOther(o.Name)
 	}
 	return o, err
 }

@@ -37,6 +37,7 @@ type Error struct {
 	Class           Class
 	Hopeless        bool         // a retry would fail in the same way: a setting or certificate is wrong
 	Existing        *kind.Object // the object that has the name, if the answer contains it
+	OtherName       string       // the name that the answer to a creation shows instead of the requested one
 
 	restart string // a fresh continue token, if that of the list has expired
 	err     error
@@ -123,13 +124,19 @@ func Answer(err error) *Error {
 type worded struct {
 	text        string
 	err         error
-	hopeless    bool // a retry would fail in the same way
-	misdirected bool // the configuration points at another workspace
+	hopeless    bool   // a retry would fail in the same way
+	misdirected bool   // the configuration points at another workspace
+	other       string // the name of the object that the answer shows instead of the requested one
 }
 
 func (w *worded) Error() string { return w.text }
 
 func (w *worded) Unwrap() error { return w.err }
+
+// aboutOther returns an error for an answer that shows an object of another name.
+func (c *call) aboutOther(name string) error {
+	return &worded{text: fmt.Sprintf("the answer is about %s, not %s", oneLine(name, excerptSize), c.name), other: name}
+}
 
 // newError returns an Error for the call; a may be nil.
 func (c *call) newError(class Class, a *answer) *Error {
@@ -232,6 +239,8 @@ func (c *call) advise(a *answer, e *Error) {
 		advice = "wrong base address or workspace? check " + c.endpoint.baseSetting(area)
 	case a.StatusCode == http.StatusUnauthorized:
 		advice = "check " + c.endpoint.tokenSetting(area)
+	case a.StatusCode == http.StatusForbidden && e.Class == Rejected:
+		advice = "the platform refuses this object, not the token: a policy or a firewall there decides"
 	case e.Class == Denied:
 		advice = "the token in " + c.endpoint.tokenSetting(area) + " must be of " + c.holder()
 	}
@@ -259,6 +268,9 @@ func (c *call) unreadable(a *answer, err error, body []byte) *Error {
 	e.err = err
 	fit, _ := errors.AsType[*worded](err)
 	cut := a.cut || errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
+	if fit != nil && c.verb == kind.Create {
+		e.OtherName = fit.other
+	}
 	switch {
 	case isWrite(c.verb):
 		e.Class = Unknown

@@ -114,7 +114,8 @@ func judgeAnswer(t *testing.T, verb string, status int, e *api.Error) {
 	t.Helper()
 	write := verb != "list" && verb != "get"
 	if e.NotFound() && (status != 404 || verb == "list" || verb == "create") || e.NotSent() && status != 429 ||
-		e.Class == api.Unknown && !write || write && status < 300 && e.Class != api.Unknown || e.Auth() != (status == 401 || status == 403) {
+		e.Class == api.Unknown && !write || write && status < 300 && e.Class != api.Unknown ||
+		e.Auth() && status != 401 && status != 403 || status == 401 && !e.Auth() {
 		t.Fatalf("%s, %d: %s, %v", verb, status, e.Class, e)
 	}
 	visible(t, e.Error())

@@ -207,7 +207,7 @@ var (
 // when ctx does, or with Hurry. The function that it returns ends them all.
 func (r *run) contexts(ctx context.Context) (context.Context, func()) {
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
-	ctx, interrupt := context.WithCancel(ctx)
+	ctx, interrupt, sends, records := withGrace(ctx)
 	var endSends, endLedger context.CancelCauseFunc
 	r.sendCtx, endSends = context.WithCancelCause(over)
 	r.ledgerCtx, endLedger = context.WithCancelCause(over)
@@ -221,13 +221,13 @@ func (r *run) contexts(ctx context.Context) (context.Context, func()) {
 		}
 		select {
 		case <-over.Done():
-		case <-time.After(sendGrace):
+		case <-time.After(sends):
 		case <-r.Hurry:
 		}
 		endSends(errGrace)
 		select {
 		case <-over.Done():
-		case <-time.After(ledgerGrace):
+		case <-time.After(records):
 		}
 		endLedger(errRecording)
 	})
@@ -236,6 +236,20 @@ func (r *run) contexts(ctx context.Context) (context.Context, func()) {
 		wg.Wait()
 		interrupt()
 	}
+}
+
+// withGrace returns a context that ends when nothing new may start, and the times for requests in flight and the ledger
+// after that. If the run has a time limit, they are part of it.
+func withGrace(ctx context.Context) (until context.Context, end context.CancelFunc, sends, records time.Duration) {
+	limit, limited := ctx.Deadline()
+	if !limited {
+		until, end = context.WithCancel(ctx)
+		return until, end, sendGrace, ledgerGrace
+	}
+	grace := min(sendGrace+ledgerGrace, time.Until(limit)/2)
+	records = min(ledgerGrace, grace/2)
+	until, end = context.WithDeadline(ctx, limit.Add(-grace))
+	return until, end, grace - records, records
 }
 
 // ended returns why a run ends that no failure stopped: a signal, or --timeout; empty while it continues.

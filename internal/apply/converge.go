@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"trueup/internal/api"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/effect"
@@ -130,6 +131,8 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 		return nil
 	case taken(err):
 		return fault(err, "", "")
+	case notFound(looked) && api.Answer(err).OtherName != "":
+		return renamed(w.item.Key, api.Answer(err).OtherName)
 	case notFound(looked) && w.sends < maxSends && w.retry(ctx, err):
 		w.maybeDone = err
 		return nil

@@ -5,6 +5,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -154,6 +155,14 @@ func failedUnsent(ctx context.Context, err error, prefix string) *Outcome {
 // unknown is the outcome of a write that may have happened.
 func unknown(err error, why string) *Outcome {
 	return fault(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
+}
+
+// renamed is the outcome of a creation if the platform answered with an object of another name. Sending it again could
+// make one more.
+func renamed(key kind.Key, other string) *Outcome {
+	made := kind.Key{Kind: key.Kind, Name: other}
+	return failed(NeedsPerson, fmt.Sprintf("trueup asked for %s, and the platform answered that it made %s; nothing was sent again", key, made),
+		fmt.Sprintf("if %[2]s is there, give the manifest that name, or remove it on the platform before the next apply of %[1]s", key, made))
 }
 
 // stale is the outcome of an object that changed since the plan.

@@ -67,7 +67,7 @@ func (s *onceSend) sendUntilKnown(ctx context.Context) attempt {
 			a = s.readOutcome(ctx, a)
 			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).
 			sends++
-			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends
+			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends && api.Answer(a.err).OtherName == ""
 		}
 		if again && s.pause(ctx, a.err) {
 			continue
@@ -265,6 +265,10 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 	case a.result == refused && s.certain:
 		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.Answer(a.err).Status, Message: message}
 		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.End(s.ledgerCtx, key, o) }
+	case api.Answer(a.err).OtherName != "":
+		end = renamed(key, api.Answer(a.err).OtherName)
+		end.Fix = ledger.Question(key)
+		return end, s.ended(ledger.OutcomeUnknown, end.Message)
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
 		end.Fix = "trueup ledger settle or the next apply sends it again under the same name, which is safe until " +

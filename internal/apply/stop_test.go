@@ -233,7 +233,7 @@ func (c stopping) run(t *testing.T) {
 
 // TestARunThatIsAskedToEnd: at the first signal nothing new begins and nothing is
 // waited for; what is in flight has five seconds, and two more are the ledger's;
-// at the second it ends. Whatever happened is recorded (docs/design.md C5).
+// at the second it ends. Both are part of the run's time limit. Whatever happened is recorded (docs/design.md C5).
 func TestARunThatIsAskedToEnd(t *testing.T) {
 	const never = time.Hour
 	creating := func(t *testing.T) *stage { return begin(t, cdn("shop", forced)) }
@@ -308,7 +308,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		},
 		"the time of the run": func(t *testing.T) stopping {
 			return stopping{
-				stage: creating(t), world: slow{get: never}, deadline: true, took: time.Second,
+				stage: creating(t), world: slow{get: never}, deadline: true, took: time.Second / 2,
 				ends: shop, status: apply.Skipped, verdict: apply.Partial, words: []string{"the run reached its time limit (--timeout) before it was sent"},
 			}
 		},
@@ -375,6 +375,12 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"a ledger that hangs": func(t *testing.T) stopping {
 			return stopping{
 				stage: due(t), world: slow{posted: never}, took: 8 * time.Second,
+				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"accepted (and the ledger could not record it"}, state: ledger.Claimed,
+			}
+		},
+		"a ledger that hangs, and the time of the run": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t), world: slow{posted: never}, deadline: true, took: time.Second,
 				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"accepted (and the ledger could not record it"}, state: ledger.Claimed,
 			}
 		},

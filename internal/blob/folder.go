@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// tempDir has files until they are complete. sweep removes those of dead processes after tempAge.
+	// tempDir has incomplete files, and folders of proofs. sweep removes those of dead processes after tempAge.
 	tempDir = "tmp"
-	tempAge = time.Hour
+	tempAge = 24 * time.Hour
 	// ignoreFile keeps the folder out of git, because the checkout of an older commit would roll it back.
 	ignoreFile = ".gitignore"
 )
@@ -79,7 +79,6 @@ func (d Folder) Create(ctx context.Context, b Blob, copies ...Copy) error {
 func (d Folder) create(ctx context.Context, b Blob) error {
 	return d.within(ctx, "write", b.Name, func(root *os.Root) error {
 		temp := path.Join(tempDir, uuid.NewString())
-		_, absent := root.Lstat(path.Dir(b.Name))
 		for _, dir := range []string{tempDir, path.Dir(b.Name)} {
 			if err := root.MkdirAll(dir, 0o777); err != nil {
 				return err
@@ -89,9 +88,7 @@ func (d Folder) create(ctx context.Context, b Blob) error {
 		if err := writeSynced(root, temp, b.Content); err != nil {
 			return err
 		}
-		if absent != nil {
-			sweep(root, temp)
-		}
+		sweep(root, temp)
 		err := root.Link(temp, b.Name)
 		if errors.Is(err, fs.ErrExist) {
 			if _, err := readRegular(root, b.Name); err != nil {
@@ -116,9 +113,8 @@ func sweep(root *os.Root, written string) {
 	left, lerr := fs.ReadDir(root.FS(), tempDir)
 	for _, entry := range left {
 		have, herr := entry.Info()
-		// Keep directories: a test that is running uses them.
-		if errors.Join(err, lerr, herr) == nil && !entry.IsDir() && now.ModTime().Sub(have.ModTime()) > tempAge {
-			_ = root.Remove(path.Join(tempDir, entry.Name()))
+		if errors.Join(err, lerr, herr) == nil && now.ModTime().Sub(have.ModTime()) > tempAge {
+			_ = root.RemoveAll(path.Join(tempDir, entry.Name()))
 		}
 	}
 }
@@ -138,7 +134,7 @@ func (d Folder) Get(ctx context.Context, name string) (content []byte, err error
 	return content, err
 }
 
-// List skips hidden files.
+// List skips hidden files. It lists a folder with the name of a file, which Get rejects.
 func (d Folder) List(ctx context.Context, under string, most int) (names []string, err error) {
 	err = d.within(ctx, "list", under, func(root *os.Root) error {
 		return fs.WalkDir(root.FS(), under, func(p string, entry fs.DirEntry, err error) error {
@@ -147,11 +143,15 @@ func (d Folder) List(ctx context.Context, under string, most int) (names []strin
 				return ctx.Err()
 			case p == under && errors.Is(err, fs.ErrNotExist):
 				return nil
-			case err != nil || entry.IsDir() || entry.Name()[0] == '.':
+			case err != nil || entry.IsDir() && path.Ext(p) == "" || entry.Name()[0] == '.':
 				return err
 			}
-			if names = append(names, p); len(names) == most {
+			names = append(names, p)
+			switch {
+			case len(names) == most:
 				return fs.SkipAll
+			case entry.IsDir():
+				return fs.SkipDir
 			}
 			return nil
 		})

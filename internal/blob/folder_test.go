@@ -35,9 +35,11 @@ func TestFolderHasNothingOfOthers(t *testing.T) {
 	// What dead writers left goes once it is old.
 	must(t, os.WriteFile(d.Place("tmp/dead"), nil, 0o600))
 	must(t, os.WriteFile(d.Place("tmp/young"), nil, 0o600))
+	must(t, os.MkdirAll(d.Place("tmp/proof/log"), 0o700))
 	old := time.Now().Add(-2 * tempAge)
+	must(t, os.Chtimes(d.Place("tmp/proof"), old, old))
 	must(t, os.Chtimes(d.Place("tmp/dead"), old, old))
-	must(t, create(t.Context(), d, "log/2/b", nil))
+	must(t, create(t.Context(), d, "log/1/b", nil))
 	left, err := os.ReadDir(d.Place("tmp"))
 	if err != nil || len(left) != 1 || left[0].Name() != "young" {
 		t.Errorf("left %v, %v", left, err)

@@ -100,12 +100,8 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 	}
 	proven := false
 	doc, err = a.withPlan(ctx, planOptions{more: []manifest.Source{probe.Source}}, nil, func(s *reconcile.Session, doc *report.Document) (err error) {
-		if proven, err = s.Probe(probe); err != nil {
+		if err := s.Probe(probe); err != nil {
 			return err
-		}
-		if proven {
-			*doc = said("nothing sent: the platform is already known to reject a second request of the same name")
-			return nil
 		}
 		doc.Plan = s.Plan
 		if _, err := a.approve(*doc, reconcile.Expectation{}, autoApprove); err != nil {

@@ -131,7 +131,7 @@ func newPlan(a *app) *cobra.Command {
 	a.global.registerDiff(cmd)
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
-	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
+	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs, is to be sent, or is blocked")
 	registerLogs(f, &opts.logs)
 	f.BoolVar(&offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger")
 	return cmd
@@ -241,7 +241,7 @@ func newDrift(a *app) *cobra.Command {
 		if err != nil || doc.Plan == nil {
 			return doc, err
 		}
-		if doc.Plan = plan.Drift(doc.Plan); doc.ExitCode == exit.OK && len(doc.Plan.Items) > 0 {
+		if doc.Plan = plan.Drift(doc.Plan); doc.ExitCode == exit.OK && doc.Plan.Differs() {
 			doc.ExitCode = exit.Changes
 		}
 		return doc, nil

@@ -236,40 +236,6 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 	}
 }
 
-func TestAFileOfProfilesThatOthersCouldWriteIsRefused(t *testing.T) {
-	change := func(do func(file string) error) error {
-		o, _, file := userOptions(t, configHead+"profiles: {prod: {}}", nil)
-		o.Profile = "prod"
-		if err := do(file); err != nil {
-			t.Fatal(err)
-		}
-		_, err := o.Settings()
-		return err
-	}
-	for name, c := range map[string]struct {
-		do   func(file string) error
-		says string
-	}{
-		"mine":           {func(file string) error { return os.Chmod(file, 0o644) }, ""},
-		"group may":      {func(file string) error { return os.Chmod(file, 0o620) }, "other users can write to it (mode 0620)"},
-		"all may":        {func(file string) error { return os.Chmod(file, 0o602) }, "chmod go-w"},
-		"a folder":       {func(file string) error { return remade(file, func() error { return os.Mkdir(file, 0o700) }) }, "it is not a regular file"},
-		"a pipe":         {func(file string) error { return remade(file, func() error { return mkfifo(file) }) }, "it is not a regular file"},
-		"gone":           {os.Remove, "but the file "},
-		"a link to mine": {func(file string) error { return remade(file, func() error { return os.Symlink(linkTarget(t), file) }) }, ""},
-		"another user's": {func(file string) error { return os.Chown(file, 54321, -1) }, "belongs to user 54321"},
-		"too large":      {func(file string) error { return os.Truncate(file, maxFile+1) }, "it is larger than 1024 KiB"},
-	} {
-		if name == "another user's" && os.Geteuid() != 0 {
-			continue
-		}
-		err := change(c.do)
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", name, err, c.says)
-		}
-	}
-}
-
 func TestAProfileThatIsNotThere(t *testing.T) {
 	o, _, file := userOptions(t, configHead+"profiles: {staging: {}, production: {}}", nil)
 	o.Profile = "stagin"

@@ -123,20 +123,6 @@ func TestATokenFileThatIsMounted(t *testing.T) {
 	}
 }
 
-// TestATokenFileIsNotWaitedFor: nobody ever writes to the pipe.
-func TestATokenFileIsNotWaitedFor(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := mkfifo(pipe); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range []string{pipe, t.TempDir(), os.DevNull} {
-		_, err := tokenOf(t.Context(), t, "", map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": file}, "")
-		if err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
-			t.Errorf("%s: %v", file, err)
-		}
-	}
-}
-
 func TestATokenIsReadFromStandardInputOnce(t *testing.T) {
 	fromInput := map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": "-"}
 	if _, err := tokenOf(t.Context(), t, "", fromInput, canary+"\n"); err != nil {

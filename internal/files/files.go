@@ -56,7 +56,7 @@ func (t tree) Open(name string) (fs.File, error) {
 // of the time for a large directory. So it lists the directory by its path, if that leads to the same one.
 func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	path := filepath.Join(t.root.Name(), filepath.FromSlash(name))
-	dir, err := os.OpenFile(path, os.O_RDONLY|NoWait|syscall.O_DIRECTORY, 0)
+	dir, err := os.OpenFile(path, os.O_RDONLY|NoWait, 0)
 	if err != nil {
 		return t.rootFS.ReadDir(name)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // tipRef is what a mirror fetched.
@@ -28,8 +29,12 @@ type Mirror struct {
 	commits  int
 }
 
-// ErrNoRemote means that the repository has no such remote.
-var ErrNoRemote = errors.New("no such remote")
+var (
+	// ErrNoRemote means that the repository has no such remote.
+	ErrNoRemote = errors.New("no such remote")
+	// ErrLocal means that this machine lets git not work, whatever the remote does.
+	ErrLocal = errors.New("git can't work on this machine")
+)
 
 var (
 	// settings matches settings for every remote, remoteSettings those of one.
@@ -60,15 +65,30 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "trueup-git-")
+	temp, err := os.MkdirTemp("", mirrorPrefix)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrLocal, err)
 	}
+	sweep(temp)
 	m := &Mirror{remote: remote, dir: temp, top: top, env: mirrorEnv(temp, remote, config)}
 	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+r.format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
+}
+
+// mirrorPrefix begins the names of the temporary folders of mirrors.
+const mirrorPrefix = "trueup-git-"
+
+// sweep removes the mirrors of runs that were killed more than a day before this one was made.
+func sweep(made string) {
+	now, err := os.Stat(made)
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(made), mirrorPrefix+"*"))
+	for _, dir := range left {
+		if is, statErr := os.Lstat(dir); errors.Join(err, statErr) == nil && now.ModTime().Sub(is.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
 
 // mirrorEnv returns variables with the user's settings for a remote, without hooks and housekeeping. They may contain a
@@ -104,9 +124,17 @@ func (m *Mirror) Close() error { return os.RemoveAll(m.dir) }
 func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, error) {
 	// Without its folder git would look for another repository.
 	if _, err := os.Stat(m.dir); err != nil {
-		return "", fmt.Errorf("the temporary repository %s is gone: %w", filepath.Base(m.dir), err)
+		return "", fmt.Errorf("%w: the temporary repository %s is gone: %w", ErrLocal, filepath.Base(m.dir), err)
 	}
-	return call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.text(ctx)
+	out, err := call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.text(ctx)
+	if err == nil {
+		return out, nil
+	}
+	// Without space or descriptors, no other file can be written either.
+	if local := os.WriteFile(filepath.Join(m.dir, "trueup"), make([]byte, 4096), 0o600); local != nil {
+		err = fmt.Errorf("%w: %w: %w", ErrLocal, local, err)
+	}
+	return out, err
 }
 
 func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {

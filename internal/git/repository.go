@@ -42,7 +42,10 @@ var (
 func locate(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
 	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
 	out, err := call{dir: dir, args: args}.text(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrLocal):
+		return r, "", err
+	case err != nil:
 		return r, "", fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
 	format, out, _ := strings.Cut(strings.TrimRight(out, "\n"), "\n")
@@ -386,6 +389,8 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 		err = ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
 		err = errors.New("git is not installed, or not in PATH")
+	case cmd.Process == nil:
+		err = fmt.Errorf("%w: %w", ErrLocal, err)
 	}
 	return out.Bytes(), &Error{Command: c.args[0], Said: clean(said.String()), Err: err}
 }

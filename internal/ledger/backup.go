@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,10 +36,9 @@ func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
 		return 0, err
 	}
 	out := bufio.NewWriter(w)
-	enc := json.NewEncoder(out)
-	err = enc.Encode(exportHead{Schema: Schema, ExportedAt: l.cfg.Now().UTC(), Records: len(records), Genesis: g})
+	err = writeLine(out, exportHead{Schema: Schema, ExportedAt: l.cfg.Now().UTC(), Records: len(records), Genesis: g})
 	for i := 0; i < len(records) && err == nil; i++ {
-		err = enc.Encode(records[i])
+		err = writeLine(out, records[i])
 	}
 	if err = cmp.Or(err, out.Flush()); err != nil {
 		return 0, fmt.Errorf("export ledger: %w", err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"regexp"
 	"strings"
@@ -41,6 +42,10 @@ func encode(v interface{ validate() error }) ([]byte, error) {
 	if err := v.validate(); err != nil {
 		return nil, err
 	}
+	return marshal(v)
+}
+
+func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -53,6 +58,41 @@ func encode(v interface{ validate() error }) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// sealMark begins the checksum that seal adds, as the last member of a JSON object.
+const sealMark = `,"sum":"`
+
+// checksum is CRC-32C, which finds what a disk or a network changed, and costs little time for a large ledger.
+func checksum(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }
+
+// seal adds a checksum to a JSON object.
+func seal(text []byte) []byte {
+	end := len(text) - 1
+	return fmt.Appendf(text[:end:end], sealMark+`%08x"}`, checksum(text[:end]))
+}
+
+// writeLine writes the JSON of an object and its checksum as a line. Its writer keeps its own errors.
+func writeLine(w io.Writer, v any) error {
+	text, err := marshal(v)
+	if err == nil {
+		_, _ = fmt.Fprintf(w, "%s\n", seal(text))
+	}
+	return err
+}
+
+// unseal checks and removes the checksum. It changes text in place. It accepts an object without one, such as a line of
+// an older ledger.
+func unseal(text []byte) ([]byte, error) {
+	end := len(text) - len(sealMark+`00000000"}`)
+	if end < 1 || string(text[end:end+len(sealMark)]) != sealMark {
+		return text, nil
+	}
+	if string(text[end:]) != fmt.Sprintf(sealMark+`%08x"}`, checksum(text[:end])) {
+		return nil, errors.New("its checksum is wrong: something changed it after trueup wrote it")
+	}
+	text[end] = '}'
+	return text[:end+1], nil
+}
+
 func decodeRecord(b []byte) (Record, error) {
 	var rec Record
 	err := decode(b, &rec)
@@ -62,14 +102,19 @@ func decodeRecord(b []byte) (Record, error) {
 	return rec, damage(err)
 }
 
-// decode parses one JSON value. It rejects unknown fields, which a rewrite would lose. The caller validates.
+// decode parses one JSON value, and changes b as unseal does. It rejects unknown fields, which a rewrite would lose. The
+// caller validates.
 func decode(b []byte, into any) error {
+	b, err := unseal(b)
+	if err != nil {
+		return err
+	}
 	if !utf8.Valid(b) {
 		return errors.New("not UTF-8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
+	err = dec.Decode(into)
 	if _, end := dec.Token(); err == nil && errors.Is(end, io.EOF) {
 		return nil
 	}

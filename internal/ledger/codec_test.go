@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -65,6 +67,40 @@ func TestWhatIsNoRecord(t *testing.T) {
 		rec, err := decodeRecord([]byte(c.in))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: read %+v, %v", name, rec, err)
+		}
+	}
+}
+
+// resealed gives each line the checksum of what it says now, as if trueup had written it so.
+func resealed(text []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if at := bytes.LastIndex(line, []byte(sealMark)); at > 0 {
+			line = seal(append(bytes.Clone(line[:at]), '}'))
+		}
+		out = append(append(out, line...), '\n')
+	}
+	return out
+}
+
+// TestSeal: whichever one byte changes, the line is damaged or says the same; and one without a checksum is read.
+func TestSeal(t *testing.T) {
+	text, err := encode(testRecord("a", 1))
+	must(t, err)
+	whole, err := decodeRecord(bytes.Clone(text))
+	must(t, err)
+	line := seal(text)
+	if is, err := decodeRecord(bytes.Clone(line)); err != nil || !reflect.DeepEqual(is, whole) {
+		t.Fatalf("%+v, %v", is, err)
+	}
+	for i := range line {
+		for bit := range 8 {
+			changed := bytes.Clone(line)
+			changed[i] ^= 1 << bit
+			if is, err := decodeRecord(changed); err == nil && !reflect.DeepEqual(is, whole) {
+				t.Errorf("%q is read as %+v", changed, is)
+			}
 		}
 	}
 }

@@ -146,7 +146,7 @@ func TestInitReplacesNothingByItself(t *testing.T) {
 	if bytes.Equal(old, text) {
 		t.Fatalf("there is no name in %s", text)
 	}
-	must(t, os.WriteFile(file, old, 0o600))
+	must(t, os.WriteFile(file, resealed(old), 0o600))
 	must(t, open(t, cfg).Admit(t.Context(), kind.Compute))
 	_, err = Init(t.Context(), cfg)
 	must(t, err)

@@ -154,8 +154,11 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	if g.Workspace == here.UUID && name == here.Name {
 		return nil
 	}
-	p := problem("correct the name and UUID in trueup.yaml. If they are right, name a ledger for that workspace, such as git:refs/trueup/ledger-NAME",
-		"ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", l.cfg.Store, name, g.Workspace, here.Name, here.UUID)
+	fix := "correct the name and UUID in trueup.yaml. If they are right, name a ledger for that workspace, such as git:refs/trueup/ledger-NAME"
+	if g.Workspace == here.UUID {
+		fix = "if the workspace was renamed, run trueup ledger init at a terminal, which takes the new name. Otherwise correct it in trueup.yaml"
+	}
+	p := problem(fix, "ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", l.cfg.Store, name, g.Workspace, here.Name, here.UUID)
 	p.Elsewhere = true
 	return p
 }

@@ -299,9 +299,10 @@ func TestReadBackup(t *testing.T) {
 		"no head":            {strings.Join(lines[1:], ""), "not an export"},
 		"both":               {file.String() + rescue(lines[1]), "one after the other"},
 		"a damaged rescue":   {rescue(lines[1][:40]), "line 1: rescue record"},
-		"a newer one":        {strings.ReplaceAll(file.String(), Schema, "trueup.ledger/v9"), "upgrade trueup"},
+		"a newer one":        {string(resealed(bytes.ReplaceAll(file.Bytes(), []byte(Schema), []byte("trueup.ledger/v9")))), "upgrade trueup"},
 		"a head of no id":    {`{"schema":"` + Schema + `"}`, "schema"},
-		"history with a gap": {rescue(strings.Replace(lines[2], `"seq":1`, `"seq":9`, 1)), "history"},
+		"history with a gap": {rescue(string(resealed([]byte(strings.Replace(lines[2], `"seq":1`, `"seq":9`, 1))))), "history"},
+		"a flipped bit":      {strings.Replace(file.String(), "hostname", "hostnamd", 1), "checksum"},
 	} {
 		b, err := ReadBackup(strings.NewReader(c.text))
 		switch {

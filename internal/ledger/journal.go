@@ -106,7 +106,20 @@ func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
 	if state, ok := errors.AsType[*StateError](err); ok && state.Record.State == Posted {
 		return nil
 	}
+	if err == nil && m.How == Duplicate {
+		l.renewProof(ctx, key, m)
+	}
 	return err
+}
+
+// renewProof dates a proof anew, at most daily, after the platform rejected another duplicate.
+func (l *Ledger) renewProof(ctx context.Context, key kind.Key, m Made) {
+	k, _ := kindOf(key)
+	g, err := l.store.ReadGenesis(ctx)
+	now, old := l.cfg.Now().UTC(), g.Proofs[k.Area]
+	if err == nil && !old.At.IsZero() && now.Sub(old.At) > 24*time.Hour {
+		_ = l.Prove(ctx, k.Area, Proof{At: now, Name: key.Name, HTTP: m.HTTP, By: l.cfg.Claim.Actor}) // the old one still holds
+	}
 }
 
 // Found records that the object of an open request, of any run, is live.

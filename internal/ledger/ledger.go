@@ -251,7 +251,8 @@ func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err erro
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
 		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished,
-		Unseen: g.Finished != nil && len(g.Finished.Requests) > 0 && !l.Remembers(),
+		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.Remembers(),
+		NotKept: l.seenCache().unwritable(),
 	}
 	for _, area := range kind.Areas() {
 		view.Terms[area] = l.terms(g, area)
@@ -333,12 +334,13 @@ func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
 }
 
 // Prove records how the platform rejected a duplicate name. From then on, trueup retries requests without an outcome
-// within their window (docs/design.md 0.7).
+// within their window (docs/design.md 0.7). An empty proof ends that, because the platform accepted a duplicate.
 func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	err := l.rewrite(ctx, func(g *Genesis) {
 		proofs := map[kind.Area]Proof{}
 		maps.Copy(proofs, g.Proofs)
 		proofs[area], g.Proofs = p, proofs
+		maps.DeleteFunc(proofs, func(_ kind.Area, p Proof) bool { return p.At.IsZero() })
 	})
 	if err != nil {
 		return fmt.Errorf("record a proof: %w", err)

@@ -174,20 +174,25 @@ func TestLogDamage(t *testing.T) {
 		},
 		"another's": func(b map[string][]byte) { b[entry] = b[span{3, 1}.name(true)] },
 		"of another": func(b map[string][]byte) {
-			b[entry] = bytes.Replace(b[entry], []byte(`"name":"a","seq"`), []byte(`"name":"b","seq"`), 1)
+			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"name":"a","seq"`), []byte(`"name":"b","seq"`), 1))
 		},
 		"another seq": func(b map[string][]byte) {
-			b[entry] = bytes.Replace(b[entry], []byte(`"at":2,"seq":1`), []byte(`"at":2,"seq":7`), 1)
+			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"at":2,"seq":1`), []byte(`"at":2,"seq":7`), 1))
 		},
-		"not utf-8": func(b map[string][]byte) { b[entry] = bytes.Replace(b[entry], []byte("hostname"), []byte("\xff"), 1) },
+		"not utf-8": func(b map[string][]byte) {
+			b[entry] = resealed(bytes.Replace(b[entry], []byte("hostname"), []byte("\xff"), 1))
+		},
 		"a later field": func(b map[string][]byte) {
-			b[entry] = bytes.Replace(b[entry], []byte(`"state"`), []byte(`"later":1,"state"`), 1)
+			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"state"`), []byte(`"later":1,"state"`), 1))
 		},
 		"newer": func(b map[string][]byte) {
-			b[entry] = bytes.Replace(b[entry], []byte(Schema), []byte("trueup.ledger/v2"), 1)
+			b[entry] = resealed(bytes.Replace(b[entry], []byte(Schema), []byte("trueup.ledger/v2"), 1))
 		},
 		"spliced": func(b map[string][]byte) {
-			b[entry] = bytes.Replace(b[entry], []byte(`"after":"`), []byte(`"after":"x`), 1)
+			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"after":"`), []byte(`"after":"x`), 1))
+		},
+		"a flipped bit": func(b map[string][]byte) {
+			b[entry] = bytes.Replace(b[entry], []byte("hostname"), []byte("hostnamd"), 1)
 		},
 		"not ours": func(b map[string][]byte) { b["log/0000000/note.txt"] = []byte("mine") },
 	} {

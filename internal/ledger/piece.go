@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -193,16 +192,14 @@ func (p piece) encode(packed bool) ([]byte, error) {
 	if packed = packed && p.Entries > 1; packed {
 		out = zip
 	}
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
 	p.Schema, p.Records = Schema, len(p.lines)
-	err := enc.Encode(p)
+	err := writeLine(out, p)
 	for i := 0; i < len(p.lines) && err == nil; i++ {
 		l := &p.lines[i]
-		if err = enc.Encode(l); err == nil && l.text != nil {
-			_, err = fmt.Fprintf(out, "%s\n", l.whole())
+		if err = writeLine(out, l); err == nil && l.text != nil {
+			_, _ = fmt.Fprintf(out, "%s\n", seal(l.whole()))
 		} else if err == nil {
-			err = enc.Encode(l.rec)
+			err = writeLine(out, l.rec)
 		}
 	}
 	if err == nil && packed {
@@ -247,9 +244,9 @@ func (p *piece) decode(in *bufio.Reader, want span, held func(kind.Key) []byte) 
 		if err := decode(next(), &l); err != nil {
 			return err
 		}
-		text := next()
+		text, err := unseal(next())
 		if text == nil {
-			return errors.New("cut short")
+			return fmt.Errorf("record of %s: %w", l.Key, cmp.Or(err, errors.New("cut short")))
 		}
 		l.keep(text, held(l.Key))
 		p.lines = append(p.lines, l)

@@ -201,7 +201,8 @@ type View struct {
 	// Terms say, by area, whether open requests may be sent again.
 	Terms    map[kind.Area]Terms
 	Finished *Finished
-	Unseen   bool // this machine never saw a request of the ledger, so it can't detect a rollback
+	Unseen   bool  // this machine never saw a request of the ledger, so it can't detect a rollback
+	NotKept  error // why this machine can't store what it sees of the ledger, or nil
 }
 
 // Err returns the Problem as an error, or nil.
@@ -240,6 +241,16 @@ func (r Record) Ours() bool {
 
 // Blank reports whether there is no record, or an empty one.
 func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
+
+// listLag is how long a list of the platform may not show what was written, and clocks may differ.
+const listLag = 10 * time.Minute
+
+// WrittenLately reports whether trueup wrote the object so lately that a list may not show it yet.
+func (r Record) WrittenLately(now time.Time) bool {
+	return slices.ContainsFunc(r.History, func(s Step) bool {
+		return slices.Contains([]event{evBegin, evPost, evDelete}, event(s.Event)) && now.Sub(s.At).Abs() < listLag
+	})
+}
 
 // Forgotten reports whether a person took the object out of git's care, and it was not managed again since.
 func (r Record) Forgotten() bool {

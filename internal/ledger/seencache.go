@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func (c seenCache) get(workspace string, key kind.Key) (rec Record, ok bool) {
 	return rec, err == nil && rec.Key == key
 }
 
-// put stores a record. It ignores errors, because the cache is only a second line of defence.
+// put stores a record. It ignores errors, because the cache is only a second line of defence; View.NotKept has them.
 func (c seenCache) put(rec Record) {
 	if c == "" || !sentOnce(rec.Key) {
 		return
@@ -50,9 +51,24 @@ func (c seenCache) put(rec Record) {
 	}
 	name := c.file(rec.Workspace, rec.Key)
 	temp := name + "." + filepath.Base(rec.Nonce)
-	if os.WriteFile(temp, b, 0o600) != nil || os.Rename(temp, name) != nil {
+	if os.WriteFile(temp, seal(b), 0o600) != nil || os.Rename(temp, name) != nil {
 		_ = os.Remove(temp)
 	}
+}
+
+// unwritable returns why put can store nothing, or nil.
+func (c seenCache) unwritable() error {
+	if c == "" {
+		return nil
+	}
+	if err := os.MkdirAll(string(c), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(string(c), "try-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // Remembers reports whether this machine has seen requests of the ledger, so that it can detect a rollback.

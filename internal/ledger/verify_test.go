@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +60,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	file := blob.Folder(dir).Place(span{4, 1}.name(true))
 	whole, err := os.ReadFile(file)
 	must(t, err)
-	write(t, file, strings.Replace(string(whole), `"open":true,`, "", 1))
+	write(t, file, string(resealed(bytes.Replace(whole, []byte(`"open":true,`), nil, 1))))
 	v, err = open(t, cfg).Verify(t.Context())
 	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 3 || !strings.Contains(text, "does not agree with the record of VolumeSnapshot/db-1") {
 		t.Errorf("%+v, %v", v, err)

@@ -49,9 +49,11 @@ type Options struct {
 	// eight times as many are.
 	Parallelism int
 	// Names are the server's names of objects, if they differ from git (docs/platform.md 1: {snapshot_name}).
-	Names    map[kind.Key]string
-	Also     []*kind.Kind   // kinds to list even without manifests
-	Whole    bool           // Whole keeps the specs of objects that no manifest names
+	Names map[kind.Key]string
+	Also  []*kind.Kind // kinds to list even without manifests
+	Whole bool         // Whole keeps the specs of objects that no manifest names
+	// Doubt, if set, reports whether to read an object of a list by name instead; key is the manifest's.
+	Doubt    func(key kind.Key, listed kind.Object) bool
 	Progress func(done int) // Progress, if set, is called after every object
 }
 
@@ -169,7 +171,8 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 			return fmt.Errorf("list %s: it has %s twice", k.Name, key)
 		}
 		f.listed[key] = true
-		if o.Spec == nil && (f.wanted[key] != nil || k.HostField != "" || f.opts.Whole) {
+		doubtful := o.Spec != nil && f.opts.Doubt != nil && f.opts.Doubt(key, o)
+		if doubtful || o.Spec == nil && (f.wanted[key] != nil || k.HostField != "" || f.opts.Whole) {
 			f.open = append(f.open, key)
 		} else {
 			f.place(key, o)

@@ -26,6 +26,7 @@ func (d *decision) converge() {
 		}
 	case d.live.Terminating:
 		d.item.hold("live is being deleted", "run trueup again when it is gone")
+		d.item.Deleted = true
 	case d.live.Digest != d.manifest.Digest:
 		d.compare()
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
@@ -134,8 +135,15 @@ func TestWhatBecameAsGitSaysIsANote(t *testing.T) {
 	}
 }
 
+// TestTerminatingAndBareObjectsAreLeftAlone: and nobody says that they are as in git.
 func TestTerminatingAndBareObjectsAreLeftAlone(t *testing.T) {
 	const want = `{hostname: shop.example.com, tls: {forced: "true"}}`
+	for name, change := range map[string]func(*kind.Object){"terminating": terminating, "bare": bare} {
+		p := git(t, cdn("shop", want)).has(shop, want, change).make()
+		if drift := plan.Drift(p); !p.Differs() || !drift.Differs() || drift.Summary.Unchanged != 0 || drift.Summary.Drifted != 1 {
+			t.Errorf("%s: %+v", name, drift)
+		}
+	}
 	w := git(t, cdn("shop", want)).has(shop, `{hostname: shop.example.com}`, terminating)
 	blocked(t, w.item(shop), false, "being deleted", "run trueup again")
 	w = git(t, cdn("shop", want)).has(shop, `{}`, bare)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -68,6 +70,19 @@ func Drift(p *Plan) *Plan {
 	d.Summary = d.Counts()
 	d.Summary.Unchanged = unchangedOutside(p)
 	return &d
+}
+
+// Doubt returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to
+// be changed outside git. The list may lag behind.
+func Doubt(in Inputs, now time.Time) func(kind.Key, kind.Object) bool {
+	p := sync.OnceValue(func() *Planner { return NewPlanner(in) })
+	return func(key kind.Key, listed kind.Object) bool {
+		if !in.Ledger.Records[key].WrittenLately(now) || in.Set.Find(key) == nil {
+			return false
+		}
+		it, _ := p().Remake(key, &listed)
+		return len(driftOf(it)) > 0
+	}
 }
 
 // missing reports whether live lacks the object, and no record shows whether it ever had it.

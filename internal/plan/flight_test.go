@@ -63,7 +63,7 @@ func TestWhatARunLeft(t *testing.T) {
 		if !strings.Contains(text, "run https://ci.example.com/runs/7") {
 			t.Errorf("%s: %q does not say whose it is", name, text)
 		}
-		if p.Differs() != tt.resend || p.Summary.InFlight == 1 != (tt.op == plan.InFlight) {
+		if p.Differs() != (tt.op != plan.InFlight) || p.Summary.InFlight == 1 != (tt.op == plan.InFlight) {
 			t.Errorf("%s: %+v", name, p.Summary)
 		}
 		if tt.lost {
@@ -92,7 +92,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 		p := left(state, ago()).make()
 		it := find(t, p, old)
 		blocked(t, it, true, "not in git now", "won't send it again", "ledger resolve "+old)
-		if it.Resend || it.Lost || p.Sends() || p.Differs() {
+		if it.Resend || it.Lost || p.Sends() || !p.Differs() {
 			t.Errorf("%s: %+v", state, it)
 		}
 	}

@@ -70,14 +70,11 @@ func (it Item) Removals() []Line {
 	return slices.DeleteFunc(it.Lines(), func(l Line) bool { return l.Left || !isRemoval(l.Change) })
 }
 
-// Differs reports whether live is not what git says, or apply would send something, now or later. A
-// request that waits for a person is no difference: an old question must not turn every pull request
-// red (docs/design.md 0.24).
+// Differs reports whether live is not what git says, or something is to be sent, now or later, or is blocked. What
+// another run is sending is no difference.
 func (p *Plan) Differs() bool {
-	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
-		k, ok := kind.Named(it.Kind)
-		missing := ok && k.CanPatch() && !it.Live.Exists // of other kinds, only a person knows
-		return it.Happened || it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || missing || len(it.Changes)+len(it.FirstContact) > 0)
+	return slices.ContainsFunc(p.Items, func(it Item) bool {
+		return it.Happened || it.leavesChange() || it.Op.sends() || it.Op == Deferred || it.Op == Blocked
 	})
 }
 

@@ -111,7 +111,10 @@ const UnseenLedger = "this machine has not seen the ledger before, so it would n
 // lacksLedger notes what is wrong with the ledger, and what to do, unless an item says that.
 func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
-	if view.Unseen {
+	switch {
+	case view.NotKept != nil:
+		out.note("this machine can't store what it sees of the ledger, so it would not notice if an older version of it was restored: %v", view.NotKept)
+	case view.Unseen:
 		out.note(UnseenLedger)
 	}
 	if view.Problem == "" {
@@ -210,6 +213,7 @@ func (d *decision) decide() {
 	}
 	if d.exists && d.live.Spec == nil && !d.live.Terminating {
 		d.item.hold("the platform returns it without a spec", "trueup changes nothing that it can't compare: run trueup again")
+		d.item.Failed = true
 		return
 	}
 	switch d.manifest.Kind.Policy {

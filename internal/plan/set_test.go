@@ -204,8 +204,7 @@ func TestRemake(t *testing.T) {
 	}
 }
 
-// TestDiffers: what is held back is a difference all the same; a question about
-// a request is none (docs/design.md 0.24).
+// TestDiffers: what is held back is a difference all the same.
 func TestDiffers(t *testing.T) {
 	elsewhere := ledger.View{Problem: "it is of another workspace", Fix: "look", Elsewhere: true}
 	held := git(t, cdn("shop", shopSpec))
@@ -218,8 +217,9 @@ func TestDiffers(t *testing.T) {
 		"a creation held back":     {held, true},
 		"a first contact":          {git(t, cdn("shop", `{hostname: h, upstreams: []}`)).has(shop, `{hostname: h, upstreams: [{name: a}]}`), true},
 		"in sync":                  {served(t), false},
-		"an old question":          {served(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now()), false},
-		"a question of a snapshot": {git(t, snapshot("db", "data")).sent(db, ledger.Unknown, disked("data"), now()), false},
+		"an old question":          {served(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now().Add(-ledger.Lease)), true},
+		"in flight elsewhere":      {served(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now()), false},
+		"a question of a snapshot": {git(t, snapshot("db", "data")).sent(db, ledger.Unknown, disked("data"), now()), true},
 		"one that left git":        {git(t).foreign(shop, shopSpec).applied(shop, shopSpec), false},
 	} {
 		if got := tt.w.make().Differs(); got != tt.want {

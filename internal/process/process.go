@@ -42,6 +42,9 @@ func Run(env cli.Env) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	env.Hurry = HandleSignals(cancel)
+	// Without this, the Go runtime ends a crash with 2, the exit code of drift.
+	debug.SetTraceback("crash")
+	forbidCoreDumps()
 	tuneCollector()
 	return cli.Main(ctx, os.Args[1:], env)
 }

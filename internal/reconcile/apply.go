@@ -172,14 +172,14 @@ func NewProbe(hostname string) (Probe, error) {
 	return Probe{k, kind.Key{Kind: k.Name, Name: name}, manifest.Source{Data: text, Display: "--probe-duplicates"}}, err
 }
 
-// Probe reduces the plan to the probe, and reports whether its answer is known already.
-func (s *Session) Probe(p Probe) (proven bool, err error) {
+// Probe reduces the plan to the probe.
+func (s *Session) Probe(p Probe) error {
 	s.Plan = s.Plan.Only(p.key)
-	return s.inputs.Ledger.Terms[p.kind.Area].Proven, config.LedgerError(s.inputs.Ledger.Err())
+	return config.LedgerError(s.inputs.Ledger.Err())
 }
 
 // Prove sends a probe again, which the platform has accepted (docs/design.md 0.7). It records that the platform
-// refused the duplicate. Any other answer is an error, and proves nothing.
+// refused the duplicate. Any other answer is an error. An accepted duplicate ends what was proven before.
 func (s *Session) Prove(ctx context.Context, p Probe) (proof ledger.Proof, err error) {
 	client := s.Platform.Client(0)
 	defer client.Close()
@@ -201,7 +201,8 @@ func (s *Session) Prove(ctx context.Context, p Probe) (proof ledger.Proof, err e
 	refused := api.Answer(err)
 	switch {
 	case err == nil:
-		return proof, fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup will keep asking a person about requests that got no answer", p.key)
+		err = fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup asks a person about each request that gets no answer", p.key)
+		return proof, errors.Join(err, config.LedgerError(s.Ledger.Prove(ctx, p.kind.Area, proof)))
 	case refused.Class != api.Taken:
 		return proof, fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", p.key, err)
 	}

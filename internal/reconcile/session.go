@@ -180,7 +180,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 		view, err = ledger.Unreadable(err), nil
 	}
 	if config.InCI(s.env.Getenv) && s.options.ReadOnly {
-		view.Unseen = false // runners of plans keep no seen cache: this is for apply to say
+		view.Unseen, view.NotKept = false, nil // runners of plans keep no seen cache: this is for apply to say
 	}
 	if s.inputs.Ledger = view; err != nil {
 		return err
@@ -214,7 +214,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 	}
 	opts := live.Options{
 		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(), Whole: s.options.Whole,
-		Progress: func(done int) { progress(done, wanted) },
+		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.Doubt(s.inputs, s.Platform.API.Now()),
 	}
 	if all := s.options.All; all || s.inputs.Options.Prune {
 		// The kinds that can be deleted, or all, whose list can be read.

@@ -102,6 +102,23 @@ func effects() map[string]func(*testing.T, *world) {
 			w.get(shop).wantAt(t, "spec.tls.forced", "false")
 			w.get(shop).wantAt(t, "spec.tls.forced", "true")
 		},
+		"lags": func(t *testing.T, w *world) {
+			w.patch(shop, `{"spec":{"tls":{"forced":"true"}}}`).want(t, 200)
+			w.post(cdns, cdnBody("docs", "docs.example.com")).want(t, 201)
+			for range 2 {
+				w.get(cdns).want(t, 200).wantAt(t, "items.0.spec.tls.forced", "false").wantAt(t, "items.1", nil)
+			}
+			w.get(shop).wantAt(t, "spec.tls.forced", "true")
+		},
+		"renames": func(t *testing.T, w *world) {
+			made := w.post(cdns, cdnBody("docs", "docs.example.com")).want(t, 201)
+			name, _ := made.at("metadata.name").(string)
+			if name == "docs" {
+				t.Error(made.body)
+			}
+			w.get(cdns+"/docs").want(t, 404)
+			w.get(cdns+"/"+name).want(t, 200)
+		},
 		"delete-string": func(t *testing.T, w *world) {
 			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
 			wantPrefix(t, w.delete(snapshots+"/db").want(t, 200), `"deleted"`)

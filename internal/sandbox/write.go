@@ -49,6 +49,10 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 			return err
 		}
 		maps.Copy(meta, owned)
+		if c.on["renames"] {
+			c.name += "-" + fault.Text(owned["resourceVersion"])
+			meta["name"] = c.name
+		}
 		if err := o.put(c.res, c.ws.Name, obj); err != nil || !c.isPurge() {
 			return err
 		}

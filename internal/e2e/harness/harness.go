@@ -71,6 +71,9 @@ func trueup() {
 		panic(err)
 	}
 	env.Sleep = func(ctx context.Context, d time.Duration) error { return cli.Sleep(ctx, d/hurry) }
+	if how, err := os.ReadFile(os.Getenv(TranscriptVar) + ".crash"); err == nil {
+		env.Getenv = func(string) string { crash(string(how)); return "" }
+	}
 	if moved, err := time.ParseDuration(os.Getenv(ClockVar)); err == nil {
 		env.Now = func() time.Time { return time.Now().Add(moved) }
 	}

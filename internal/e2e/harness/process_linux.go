@@ -69,6 +69,27 @@ func into() {
 	os.Exit(state.ExitCode())
 }
 
+// crash ends the process as a lack of memory, endless recursion and a panic that nothing recovers do, and as the Go
+// runtime does before there is any program: early.
+func crash(how string) {
+	switch strings.TrimSpace(how) {
+	case "early":
+		os.Exit(2)
+	case "memory":
+		limit := syscall.Rlimit{Cur: 4 << 30, Max: 4 << 30}
+		if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {
+			panic(err)
+		}
+		taken := make([]byte, 8<<30)
+		taken[0] = 1
+	case "stack":
+		crash(how)
+	case "panic":
+		go panic("a mistake")
+		select {}
+	}
+}
+
 // deaf is a program that hears signals, and never ends by itself.
 func deaf() {
 	say := func(text string) { _, _ = fmt.Println(text) }

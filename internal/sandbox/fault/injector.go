@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"sync"
@@ -180,29 +181,35 @@ func (in *Injector) ask(r *http.Request, platform Platform, on Set) *Answer {
 	return a
 }
 
-// lag answers the first read after a patch with the object as it was before, if the quirk lagging-reads is on.
+// lag answers with what was before a write: lists, if the quirk lags is on, or the first read by name after a patch, if
+// lagging-reads is.
 func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
-	if !on["lagging-reads"] {
+	isRead := r.Method == http.MethodGet
+	if !on["lags"] && (!on["lagging-reads"] || !isRead && r.Method != http.MethodPatch) {
 		return platform(r, on)
 	}
-	var before *Answer
-	if r.Method == http.MethodPatch {
-		read := r.Clone(r.Context())
-		read.Method = http.MethodGet
-		before = platform(read, on)
+	read := r.Clone(r.Context())
+	if read.Method = http.MethodGet; on["lags"] && !isRead && r.Method != http.MethodPost {
+		read.URL.Path = path.Dir(r.URL.Path)
 	}
-	a := platform(r, on)
 	in.mu.Lock()
-	defer in.mu.Unlock()
-	kept := in.lagging[r.URL.Path]
-	switch {
-	case before != nil && a.Status == http.StatusOK:
-		in.lagging[r.URL.Path] = before
-	case r.Method == http.MethodGet && kept != nil:
-		delete(in.lagging, r.URL.Path)
-		return kept
+	kept := in.lagging[read.URL.Path]
+	if isRead && !on["lags"] {
+		delete(in.lagging, read.URL.Path)
 	}
-	return a
+	in.mu.Unlock()
+	switch {
+	case isRead && kept != nil:
+		return NewAnswer(kept.Status, TypeJSON, kept.Body)
+	case !isRead && (kept == nil || !on["lags"]):
+		before := platform(read, on)
+		in.mu.Lock()
+		if in.lagging[read.URL.Path] == nil || !on["lags"] { // of writes at once, one is the first
+			in.lagging[read.URL.Path] = before
+		}
+		in.mu.Unlock()
+	}
+	return platform(r, on)
 }
 
 // wait waits for d, or forever if d is negative. It returns false if the context or the Injector ends first.
