@@ -92,7 +92,7 @@ func fieldPath(steps []step) string {
 		if s.index >= 0 {
 			path = element(path, s.index)
 		} else {
-			path = child(path, s.name)
+			path = kind.JoinField(path, s.name)
 		}
 	}
 	return path

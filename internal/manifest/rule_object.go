@@ -41,7 +41,7 @@ func (s *subject) specNames() (names []specName) {
 		{"secureLink", "tokenName"}, {"secureLink", "expireName"},
 	} {
 		for at, m := range s.each(field[0]) {
-			names = append(names, specName{child(at, field[1]), text(m, field[1])})
+			names = append(names, specName{kind.JoinField(at, field[1]), text(m, field[1])})
 		}
 	}
 	return names
@@ -73,7 +73,9 @@ func checkNameOdd(s *subject) {
 			"use lower-case letters, digits, hyphens and dots, and start and end with a letter or digit")
 	}
 	names := s.specNames()
-	hasLatin := func(n specName) bool { return strings.ContainsFunc(n.text, func(r rune) bool { return unicode.Is(unicode.Latin, r) }) }
+	hasLatin := func(n specName) bool {
+		return strings.ContainsFunc(n.text, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
+	}
 	if !slices.ContainsFunc(names, hasLatin) {
 		return
 	}
@@ -249,7 +251,7 @@ func (s *subject) unusual() []host {
 	s.hosts = []host{}
 	add := func(at, field, noun, text string, server bool) {
 		if text != "" && !plainHost(text) && (!server || !isAddress(text)) {
-			s.hosts = append(s.hosts, host{child(at, field), noun, text, server})
+			s.hosts = append(s.hosts, host{kind.JoinField(at, field), noun, text, server})
 		}
 	}
 	add("spec", s.Kind.HostField, "hostname", s.Host, false)

@@ -111,8 +111,8 @@ func encodings(p *place) {
 	p.write("manifests/a.yaml", "\ufeff"+strings.ReplaceAll(cdnOf("shop", ""), "\n", "\r\n"))
 	p.says(0, []string{"validate"}, "Validate: no findings, 1 object.")
 	for text, says := range map[string]string{
-		"\xff\xfea\x00:\x00":              "the file is UTF-16",
-		cdnOf("shop", "  x: \xff\n"):      "the byte 0xFF is not UTF-8",
+		"\xff\xfea\x00:\x00":                      "the file is UTF-16",
+		cdnOf("shop", "  x: \xff\n"):              "the byte 0xFF is not UTF-8",
 		cdnOf("shop", "  a\u200bb: c\n"):          "U+200B",
 		cdnOf("shop", "  x: a\u2060b\n"):          "U+2060",
 		cdnOf("shop", "  \"a\\u2028\": b\n"):      "U+2028",
