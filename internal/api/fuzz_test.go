@@ -33,9 +33,9 @@ func FuzzAnswer(f *testing.F) {
 		cfg := config(t, "http://127.0.0.1:1")
 		cfg.Retry = api.Retry{Tries: 1, Initial: time.Nanosecond, MaxRetryAfter: time.Nanosecond, Second: time.Nanosecond}
 		cfg.MaxPages = 3
-		cfg.Warn = func(w api.Warning) { visible(t, w.Text) }
+		cfg.Warn = func(w api.Warning) { visible(t, w.Text.String()) }
 		cfg.Trace = func(e api.TraceEvent) {
-			visible(t, e.Err, e.ContentType, e.RequestID)
+			visible(t, e.Err, e.ContentType.String(), e.RequestID.String())
 			for name, values := range e.Answer {
 				visible(t, append(slices.Clone(values), name)...)
 			}

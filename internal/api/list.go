@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -162,7 +163,7 @@ func (c *call) nextPage(p page, links []string) (*url.URL, error) {
 	}
 	u, err := c.url.Parse(found[1])
 	if err != nil || !c.endpoint.sameOrigin(u) {
-		return nil, fmt.Errorf("unreadable list: its next page %q is not on the platform's address", c.endpoint.redact(found[1]))
+		return nil, fmt.Errorf("unreadable list: its next page %q is not on the platform's address", diag.QuoteAnswer(found[1], excerptSize))
 	}
 	return u, nil
 }

@@ -101,12 +101,11 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set
 		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
 		kind.Delivery: {sandbox.DeliveryBase, sandbox.DeliveryToken},
 	} {
-		address, err1 := api.ParseBase(base+at.path, "")
-		token, err2 := api.NewToken(at.token)
-		if err := cmp.Or(err1, err2); err != nil {
+		address, err := api.ParseBase(base+at.path, "")
+		if err != nil {
 			return nil, err
 		}
-		w.API.Endpoints[area], w.Origins[area] = api.Endpoint{Base: address, Token: token}, sandboxOrigin+at.path
+		w.API.Endpoints[area], w.Origins[area] = api.Endpoint{Base: address, Token: api.PublicToken(at.token)}, sandboxOrigin+at.path
 	}
 	if w.Ledger, err = o.sandboxLedger(ctx, dir, w); err != nil {
 		return nil, err

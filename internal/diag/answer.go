@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Answer is what a server or another program said, on one line. Only QuoteAnswer makes one, so it has no part of a
+// Answer is what a server or another program said, on one line. Only QuoteAnswer and HideAnswer make one, so it has no part of a
 // secret that this process knows.
 type Answer struct{ text string }
 
@@ -26,10 +26,15 @@ func (a Answer) MarshalText() ([]byte, error) { return []byte(a.text), nil }
 // QuoteAnswer returns the words of a server on one line, in at most limit bytes, without control characters and those
 // that change the direction of text. Words that have a part of a secret are replaced by their length.
 func QuoteAnswer(words string, limit int) Answer {
-	if line := oneLine(words, len(words)); HasSecret(words) || HasSecret(line) {
-		return Answer{fmt.Sprintf("%d bytes, not shown because they repeat a part of a secret", len(words))}
+	if HasSecret(words[:min(len(words), checkedTimes*limit)]) || HasSecret(oneLine(words, checkedTimes*limit)) {
+		return HideAnswer(len(words))
 	}
 	return Answer{oneLine(words, limit)}
+}
+
+// HideAnswer returns what stands for words of so many bytes.
+func HideAnswer(length int) Answer {
+	return Answer{fmt.Sprintf("%d bytes, not shown because they repeat a part of a secret", length)}
 }
 
 func oneLine(text string, limit int) string {
@@ -52,6 +57,9 @@ func oneLine(text string, limit int) string {
 	}
 	return b.String()
 }
+
+// checkedTimes is how many times as long as what QuoteAnswer quotes is the text in which it looks for secrets.
+const checkedTimes = 4
 
 // secretPart is how many characters in a row of a secret may not be shown.
 const secretPart = 8
@@ -154,13 +162,15 @@ func undoBase64(text string) string {
 	var b strings.Builder
 	for _, found := range base64Text().FindAllString(text, -1) {
 		found = strings.NewReplacer("-", "+", "_", "/").Replace(found)
+		b.Grow(3 * len(found))
+		plain := make([]byte, len(found))
 		for skipped := range 4 {
 			part := found[skipped:]
 			if len(part)%4 == 1 {
 				part = part[:len(part)-1]
 			}
-			plain, _ := base64.RawStdEncoding.DecodeString(part) // it is of the alphabet, and has no rest
-			b.Write(plain)
+			n, _ := base64.RawStdEncoding.Decode(plain, []byte(part)) // it is of the alphabet, and has no rest
+			b.Write(plain[:n])
 			b.WriteByte('\n')
 		}
 	}

@@ -66,7 +66,11 @@ func TestWordsWithoutASecretStay(t *testing.T) {
 			t.Errorf("%q: %q", words, got)
 		}
 	}
-	if got := diag.QuoteAnswer("abcdef", 4).String(); got != "abc…" {
-		t.Errorf("%q", got)
+	for in, want := range map[string]string{
+		"": "", " a \n b ": "a b", "aäb": "aäb", "äääääääääääää": "äääää…", "\x1b[0m\u202ex": "[0m x", "\xff\xfea": "a",
+	} {
+		if got := diag.QuoteAnswer(in, 12).String(); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
 	}
 }
