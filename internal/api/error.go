@@ -151,7 +151,7 @@ func (c *call) newError(class Class, a *answer) *Error {
 func (c *call) errorf(class Class, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := c.newError(class, nil)
-	e.Hopeless, e.err, e.Said = true, errors.Unwrap(err), diag.QuoteAnswer(err.Error(), messageSize)
+	e.Hopeless, e.err, e.Message = true, errors.Unwrap(err), err.Error()
 	return e
 }
 

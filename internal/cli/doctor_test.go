@@ -113,7 +113,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 			[]string{"delivery token: ok", "delivery CDN: fail 401 Unauthorized", "compute VolumeSnapshot: ok may"},
 		},
 		"a token of the other area": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-delivery" }, exit.Auth,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-dlv" }, exit.Auth,
 			[]string{"compute VolumeSnapshot: fail use the token of a user who may manage VolumeSnapshot objects", "delivery CDN: warn 0 CDNs found"},
 		},
 		"an unreadable token": {

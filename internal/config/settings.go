@@ -88,6 +88,8 @@ func (o Options) networkSettings() (Settings, error) {
 	}
 	shown := proxy.Scheme + "://" + proxy.Host
 	if proxy.User != nil {
+		password, _ := proxy.User.Password()
+		diag.KnowSecret(password)
 		shown = proxy.Scheme + "://***@" + proxy.Host
 	}
 	s.Proxy = Setting{shown, chosen.Origin}

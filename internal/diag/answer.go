@@ -178,4 +178,6 @@ func undoBase64(text string) string {
 }
 
 // undoBreaks removes the line breaks that a server may put into long texts.
-func undoBreaks(text string) string { return strings.NewReplacer("\r", "", "\n", "", "\t", "").Replace(text) }
+func undoBreaks(text string) string {
+	return strings.NewReplacer("\r", "", "\n", "", "\t", "").Replace(text)
+}

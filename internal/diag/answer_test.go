@@ -58,9 +58,9 @@ func TestWordsWithoutASecretStay(t *testing.T) {
 	diag.KnowSecret("prod-7f3a9c-4e51")
 	for words, want := range map[string]string{
 		`CDN "shop" is invalid: spec.tls.forced: must be "true"`: `CDN "shop" is invalid: spec.tls.forced: must be "true"`,
-		"prod-7f of a short name": "prod-7f of a short name",
-		"a\u2028b\x1b[2J c":       "a b [2J c",
-		"":                        "",
+		"prod-7f of a short name":                                "prod-7f of a short name",
+		"a\u2028b\x1b[2J c":                                      "a b [2J c",
+		"":                                                       "",
 	} {
 		if got := diag.QuoteAnswer(words, 2000).String(); got != want {
 			t.Errorf("%q: %q", words, got)
