@@ -165,7 +165,8 @@ func TestWriteAnswers(t *testing.T) {
 		"gateway":          {502, "text/html", "<html>bad gateway</html>", string(api.Unknown), "bad gateway"},
 		"time-out":         {504, "text/plain", `{"message":"Timeout"}`, string(api.Unknown), "Timeout"},
 		"odd":              {599, "", "", string(api.Unknown), "599"},
-		"no route":         {404, "text/plain", "404 page not found", string(api.Misdirected), "wrong base address"},
+		"forbidden":        {403, jsonType, `{"message":"no"}`, string(api.Denied), "no"},
+		"an empty 403":     {403, "", "", string(api.Denied), "403"},
 	} {
 		requests := 0
 		answer := say(tt.status, tt.contentType, tt.body)
@@ -209,8 +210,35 @@ func TestAWriteToWhatIsNotThere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err = c.Create(t.Context(), named(t, "CDN"), []byte(`{}`))
-	if e := asError(t, err); e.NotFound() || e.Class != api.Rejected {
-		t.Errorf("a namespace that does not exist counts as an absent object: %v", err)
+	if e := asError(t, err); e.Class != api.Unknown {
+		t.Errorf("no document has a 404 of a creation: %v", err)
+	}
+	if _, err = serve(t, say(404, "text/plain", "404 page not found")).Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`)); asError(t, err).Class != api.Misdirected {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOnlyDocumentedAnswersRefuse: a proxy may answer anything after it sent a write on.
+func TestOnlyDocumentedAnswersRefuse(t *testing.T) {
+	const page = "<html><title>Forbidden</title>nginx</html>"
+	for status := 400; status < 500; status++ {
+		for body, form := range map[string]string{`{"message":"no"}`: jsonType, `{}`: jsonType, "": "", "no": "text/plain", page: "text/html"} {
+			want := api.Unknown
+			switch message, isJSON := body == `{"message":"no"}`, form == jsonType; {
+			case (status == 401 || status == 403) && (isJSON || body == ""):
+				want = api.Denied
+			case (status == 400 || status == 422) && message:
+				want = api.Rejected
+			case status == 429:
+				want = api.Unsent
+			}
+			for _, k := range []string{"Purge", "CDN", "VolumeSnapshot"} {
+				_, err := serve(t, say(status, form, body), func(cfg *api.Config) { cfg.Retry.Tries = 1 }).Create(t.Context(), named(t, k), []byte(anyBody))
+				if got := asError(t, err).Class; got != want {
+					t.Errorf("%s: %d %q is %s, want %s", k, status, body, got, want)
+				}
+			}
+		}
 	}
 }
 

@@ -113,8 +113,9 @@ func FuzzAddress(f *testing.F) {
 func judgeAnswer(t *testing.T, verb string, status int, e *api.Error) {
 	t.Helper()
 	write := verb != "list" && verb != "get"
+	refused := status == 401 || status == 403
 	if e.NotFound() && (status != 404 || verb == "list" || verb == "create") || e.NotSent() && status != 429 ||
-		e.Class == api.Unknown && !write || write && status < 300 && e.Class != api.Unknown || e.Auth() != (status == 401 || status == 403) {
+		e.Class == api.Unknown && !write || write && status < 300 && e.Class != api.Unknown || e.Auth() && !refused || !write && e.Auth() != refused {
 		t.Fatalf("%s, %d: %s, %v", verb, status, e.Class, e)
 	}
 	visible(t, e.Error())
