@@ -211,9 +211,9 @@ func TestSectionZero(t *testing.T) {
 			patch:   `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"2"}]}`,
 			change:  Change{Path: "locations[h/a].b", Class: Changed},
 		},
-		"nulls inside lists mean nothing": {
+		"nulls inside lists are not sent": {
 			applied: `{}`, desired: `{"plain":[null,{"a":null,"b":"1"}]}`, live: `{"plain":[{"a":"x"},null]}`,
-			patch: `{"plain":[{"b":"1"}]}`, change: Change{Path: "plain[0].b", Class: Changed},
+			patch: `{"plain":[{"b":"1"}]}`, change: Change{Path: "plain[0].b", Class: Changed}, collateral: []string{"plain[1]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,7 +94,11 @@ func objectTree(item plan.Item, opts Options) *branch {
 	}
 	for _, v := range item.Collateral {
 		why := safetext.Filled(clean("not sent: not in git"), risky(item, riskAt(item.Kind, v.Path, v.Value)))
-		add(v.Path, v.Value, nil, reason{Cause: safetext.Join(why, "; ")})
+		was := v.Value
+		if was == nil {
+			was = jsonNull{}
+		}
+		add(v.Path, was, nil, reason{Cause: safetext.Join(why, "; ")})
 	}
 	for _, l := range linesOfItem(item) {
 		if !visible(l.Class, opts) {

@@ -75,7 +75,7 @@ func cmdSandbox(s *Script, args []string) error {
 		Log: s.seen, Workspaces: workspaces(),
 		Tokens: map[string][]string{
 			Canary + "-compute":   {sandbox.RoleComputeAdmin},
-			Canary + "-dlv":  {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+			Canary + "-dlv":       {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 			Canary + "-no-purger": {sandbox.RoleCDNAdmin},
 			Canary + "-reader":    {sandbox.RoleReader},
 		},

@@ -106,8 +106,8 @@ type place struct {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	server, err := sandbox.Open(sandbox.Options{Now: time.Now, Tokens: map[string][]string{
-		harness.Canary + "-dlv": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
-		harness.Canary + "-compute":  {sandbox.RoleComputeAdmin},
+		harness.Canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+		harness.Canary + "-compute": {sandbox.RoleComputeAdmin},
 	}})
 	if err != nil {
 		t.Fatal(err)

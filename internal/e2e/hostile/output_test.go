@@ -286,7 +286,7 @@ func tokenInOutput(p *place) {
 func encodedToken(p *place) {
 	p.write("manifests/rel.yaml", purgeNamed("rel-42", "/a"))
 	slashed := func(s string) string { return strings.NewReplacer("c", `\/\u0063`, "s", `\u0073`).Replace(s) }
-	lower := func(s string) string { return strings.ToLower(url.QueryEscape("%" + s)) + "%2f" }
+	lower := func(s string) string { return strings.ToLower(url.QueryEscape("%"+s)) + "%2f" }
 	entity := func(s string) string { return strings.NewReplacer("3", "&#51;", "r", "&#x72;").Replace(s) }
 	coded := func(s string) string { return base64.StdEncoding.EncodeToString([]byte("Bearer " + s)) }
 	for i, encode := range []func(string) string{
