@@ -183,7 +183,14 @@ func ServeSandbox(ctx context.Context, h http.Handler, listen string) (base stri
 	if err != nil {
 		return "", nil, fmt.Errorf("sandbox: %w", err)
 	}
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	local := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if why := sandbox.Refusal(r); why != "" {
+			http.Error(w, why, http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+	srv := &http.Server{Handler: local, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = srv.Serve(l) }() // ends with Close
 	return "http://" + l.Addr().String(), srv.Close, nil
 }
