@@ -309,6 +309,22 @@ func encodedToken(p *place) {
 		}
 		p.write("manifests/rel.yaml", purgeNamed(fmt.Sprintf("rel-%d", 43+i), "/a"))
 	}
+	// A file with something else than a token.
+	file := filepath.Join(p.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(`{"key":"c4n4ry/of"another:file}`), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	token := p.vars["TRUEUP_DELIVERY_TOKEN"]
+	p.vars["TRUEUP_DELIVERY_TOKEN"], p.vars["TRUEUP_DELIVERY_TOKEN_FILE"] = "", file
+	p.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = fmt.Fprintf(w, `{"message": %q}`, "unknown: "+r.Header.Get("Authorization"))
+		return true
+	})
+	if out := p.must(8, "plan"); strings.Contains(out, "another") || strings.Contains(out, "unknown: ") {
+		p.Error(out)
+	}
+	p.vars["TRUEUP_DELIVERY_TOKEN"], p.vars["TRUEUP_DELIVERY_TOKEN_FILE"] = token, ""
 	p.intercept(func(http.ResponseWriter, *http.Request) bool { return false })
 }
 
