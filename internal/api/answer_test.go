@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -90,8 +91,8 @@ func TestErrorBodies(t *testing.T) {
 		"nothing":           {"", "", "400 Bad Request (GET /delivery/v2.1/global/workspaces/5a1d/cdns/shop, no content type)"},
 		"no words":          {jsonType, `{"code":7}`, "400 Bad Request (GET"},
 		"very deep":         {jsonType, strings.Repeat(`{"error":`, 50) + `"x"` + strings.Repeat("}", 50), "400 Bad Request (GET"},
-		"the token":         {jsonType, `{"message":"token ` + canary + ` or ` + url.QueryEscape(canary) + ` is bad"}`, ": token *** or *** is bad ("},
-		"the token as text": {"text/plain", strings.Repeat("x", 290) + canary, "xxx***"},
+		"the token":         {jsonType, `{"message":"token ` + canary + ` or ` + url.QueryEscape(canary) + ` is bad"}`, "not shown because they repeat a part of a secret ("},
+		"the token as text": {"text/plain", strings.Repeat("x", 290) + canary, "314 bytes, not shown because they repeat a part of a secret ("},
 	} {
 		c := serve(t, say(400, tt.contentType, tt.body))
 		_, err := c.Get(t.Context(), named(t, "CDN"), "shop")
@@ -109,7 +110,7 @@ func TestRoleIsNamed(t *testing.T) {
 	})
 	_, err := c.Create(t.Context(), named(t, "Purge"), []byte(`{"metadata":{"name":"rel-1"}}`))
 	if e := asError(t, err); !e.Auth() || e.Class == api.Unknown || e.NotSent() ||
-		!strings.Contains(err.Error(), "create Purge/rel-1: 403 Forbidden: the token in TRUEUP_DELIVERY_TOKEN must be of a user who is allowed to manage CDN and DNS in the workspace and holds the role cdn-purger (") || e.RequestID != "r-7" {
+		!strings.Contains(err.Error(), "create Purge/rel-1: 403 Forbidden: the token in TRUEUP_DELIVERY_TOKEN must be of a user who is allowed to manage CDN and DNS in the workspace and holds the role cdn-purger (") || e.RequestID.String() != "r-7" {
 		t.Errorf("%v", err)
 	}
 	if _, err = c.Create(t.Context(), named(t, "VolumeSnapshot"), []byte(`{}`)); !strings.Contains(err.Error(), "the token in TRUEUP_COMPUTE_TOKEN must be of a service user with the access compute-admin") {
@@ -164,7 +165,8 @@ func TestWriteAnswers(t *testing.T) {
 		"gateway":          {502, "text/html", "<html>bad gateway</html>", string(api.Unknown), "bad gateway"},
 		"time-out":         {504, "text/plain", `{"message":"Timeout"}`, string(api.Unknown), "Timeout"},
 		"odd":              {599, "", "", string(api.Unknown), "599"},
-		"no route":         {404, "text/plain", "404 page not found", string(api.Misdirected), "wrong base address"},
+		"forbidden":        {403, jsonType, `{"message":"no"}`, string(api.Denied), "no"},
+		"an empty 403":     {403, "", "", string(api.Denied), "403"},
 	} {
 		requests := 0
 		answer := say(tt.status, tt.contentType, tt.body)
@@ -208,8 +210,35 @@ func TestAWriteToWhatIsNotThere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err = c.Create(t.Context(), named(t, "CDN"), []byte(`{}`))
-	if e := asError(t, err); e.NotFound() || e.Class != api.Rejected {
-		t.Errorf("a namespace that does not exist counts as an absent object: %v", err)
+	if e := asError(t, err); e.Class != api.Unknown {
+		t.Errorf("no document has a 404 of a creation: %v", err)
+	}
+	if _, err = serve(t, say(404, "text/plain", "404 page not found")).Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`)); asError(t, err).Class != api.Misdirected {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOnlyDocumentedAnswersRefuse: a proxy may answer anything after it sent a write on.
+func TestOnlyDocumentedAnswersRefuse(t *testing.T) {
+	const page = "<html><title>Forbidden</title>nginx</html>"
+	for status := 400; status < 500; status++ {
+		for body, form := range map[string]string{`{"message":"no"}`: jsonType, `{}`: jsonType, "": "", "no": "text/plain", page: "text/html"} {
+			want := api.Unknown
+			switch message, isJSON := body == `{"message":"no"}`, form == jsonType; {
+			case (status == 401 || status == 403) && (isJSON || body == ""):
+				want = api.Denied
+			case (status == 400 || status == 422) && message:
+				want = api.Rejected
+			case status == 429:
+				want = api.Unsent
+			}
+			for _, k := range []string{"Purge", "CDN", "VolumeSnapshot"} {
+				_, err := serve(t, say(status, form, body), func(cfg *api.Config) { cfg.Retry.Tries = 1 }).Create(t.Context(), named(t, k), []byte(anyBody))
+				if got := asError(t, err).Class; got != want {
+					t.Errorf("%s: %d %q is %s, want %s", k, status, body, got, want)
+				}
+			}
+		}
 	}
 }
 
@@ -339,9 +368,9 @@ func TestWarningsAndClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []api.Warning{
-		{Op: "patch", Kind: "CDN", Name: "shop", Code: 299, Text: `unknown field "spec.x"`},
-		{Op: "patch", Kind: "CDN", Name: "shop", Code: 299, Text: "second, with comma"},
-		{Op: "patch", Kind: "CDN", Name: "shop", Text: "strange ***"},
+		{Op: "patch", Kind: "CDN", Name: "shop", Code: 299, Text: diag.QuoteAnswer(`unknown field "spec.x"`, 99)},
+		{Op: "patch", Kind: "CDN", Name: "shop", Code: 299, Text: diag.QuoteAnswer("second, with comma", 99)},
+		{Op: "patch", Kind: "CDN", Name: "shop", Text: diag.QuoteAnswer("strange "+canary, 99)},
 	}
 	if !slices.Equal(warnings, want) {
 		t.Errorf("warnings %+v", warnings)
@@ -366,7 +395,7 @@ func TestTrace(t *testing.T) {
 		t.Fatalf("events %+v", events)
 	}
 	e := events[0]
-	if e.Method != "PATCH" || e.Status != 200 || e.RequestBytes != 7 || e.Attempt != 1 || e.ContentType != jsonType || e.RequestID != "id-***" {
+	if e.Method != "PATCH" || e.Status != 200 || e.RequestBytes != 7 || e.Attempt != 1 || e.ContentType.String() != jsonType || e.RequestID != diag.QuoteAnswer("id-"+canary, 99) {
 		t.Errorf("event %+v", e)
 	}
 	text, err := json.Marshal(e)

@@ -108,7 +108,8 @@ type row struct {
 }
 
 // answers returns the table that gives the class of each unsuccessful answer. The platform documents only 401 and 403
-// (docs/platform.md 7); the rest follows HTTP and the reasons of Kubernetes, which similar services use.
+// (docs/platform.md 7); the rest follows HTTP and the reasons of Kubernetes, which similar services use. A write is
+// refused only by an answer that is a refusal for certain.
 func answers() []row {
 	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}
 	writes, create := []kind.Verb{kind.Create, kind.Patch, kind.Delete}, []kind.Verb{kind.Create}
@@ -119,6 +120,7 @@ func answers() []row {
 		{verbs: create, from: 409, says: "anything else: the name may exist, or the request may be carried out", class: Unknown},
 		{verbs: writes, from: 409, class: Contended},
 		{verbs: reads, from: 409, class: Rejected},
+		{verbs: writes, from: 400, to: 499, says: "not the platform's form of error, or a status that its documents do not have", when: func(r reply) bool { return !r.isRefusal() }, class: Unknown},
 		{from: 401, class: Denied},
 		{verbs: writes, from: 400, to: 403, says: "a message that a quota or limit is reached", when: reply.limited, class: Limited},
 		{verbs: writes, from: 422, says: "a message that a quota or limit is reached", when: reply.limited, class: Limited},
@@ -126,11 +128,10 @@ func answers() []row {
 		{from: 403, class: Denied},
 		{verbs: writes, from: 429, says: "a message that a quota is reached", when: func(r reply) bool { return r.limited() && strings.Contains(strings.ToLower(r.message), "quota") }, class: Limited},
 		{from: 429, class: Unsent},
-		{from: http.StatusRequestTimeout},
-		{from: http.StatusNotAcceptable, says: "the server can't answer in JSON, but may carry the request out"},
-		{from: statusClientClosed},
+		{verbs: reads, from: http.StatusRequestTimeout},
+		{verbs: reads, from: http.StatusNotAcceptable},
+		{verbs: reads, from: statusClientClosed},
 		{verbs: named, from: 404, says: "JSON or an empty body; any body, if trueup has listed the whole kind before", when: func(r reply) bool { return r.fromPlatform() || r.listed }, class: Absent},
-		{verbs: create, from: 404, says: "JSON or an empty body", when: reply.fromPlatform, class: Rejected},
 		{from: 404, class: Misdirected},
 		{from: 400, to: 499, class: Rejected},
 		{from: 500, to: 999},

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -131,7 +132,7 @@ type answer struct {
 // Read reads the body. It rejects encodings that trueup did not ask for.
 func (a *answer) Read(p []byte) (int, error) {
 	if encoding := a.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return 0, fmt.Errorf("the answer is encoded as %s, which trueup did not ask for", oneLine(encoding, excerptSize))
+		return 0, fmt.Errorf("the answer is encoded as %s, which trueup did not ask for", diag.QuoteAnswer(encoding, excerptSize))
 	}
 	if a.stall > 0 {
 		a.timer.Reset(a.stall)
@@ -243,7 +244,6 @@ func (r *Reader) observe(c *call, resp *http.Response) {
 	warnings := parseWarnings(resp.Header.Values("Warning"))
 	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
 		w.Op, w.Kind, w.Name = c.op(), c.kind.Name, c.name
-		w.Text = oneLine(c.endpoint.redact(w.Text), messageSize)
 		r.cfg.Warn(w)
 	}
 }
@@ -273,9 +273,9 @@ func (r *Reader) trace(c *call, req *http.Request, attempt int, start time.Time,
 func (c *call) shownHeader(header http.Header) http.Header {
 	shown := make(http.Header, len(header))
 	for name, values := range header {
-		name = oneLine(c.endpoint.redact(name), excerptSize)
+		name = diag.QuoteAnswer(name, excerptSize).String()
 		for _, v := range values {
-			v = oneLine(c.endpoint.redact(v), excerptSize)
+			v = diag.QuoteAnswer(v, excerptSize).String()
 			if name == "Set-Cookie" {
 				v = hidden
 			}
@@ -285,16 +285,16 @@ func (c *call) shownHeader(header http.Header) http.Header {
 	return shown
 }
 
-func (c *call) header(resp *http.Response, name string) string {
-	return oneLine(c.endpoint.redact(resp.Header.Get(name)), excerptSize)
+func (c *call) header(resp *http.Response, name string) diag.Answer {
+	return diag.QuoteAnswer(resp.Header.Get(name), excerptSize)
 }
 
 // requestID returns the id that a support desk asks for, or "".
-func (c *call) requestID(resp *http.Response) string {
+func (c *call) requestID(resp *http.Response) diag.Answer {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Trace-Id"} {
-		if id := c.header(resp, name); id != "" {
+		if id := c.header(resp, name); id.String() != "" {
 			return id
 		}
 	}
-	return ""
+	return diag.Answer{}
 }

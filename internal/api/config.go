@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -67,7 +68,7 @@ type Retry struct {
 type Warning struct {
 	Op, Kind, Name string // Op is list, get, create, patch or delete; Name is empty for a list
 	Code           int    // 299 for a text for people
-	Text           string
+	Text           diag.Answer
 }
 
 // TraceEvent describes one request and the head of its answer.
@@ -78,8 +79,8 @@ type TraceEvent struct {
 	Header         http.Header // of the request, with the token as "***"
 	RequestBytes   int
 	Status         int // 0 if no answer came; Err then says why
-	ContentType    string
-	RequestID      string
+	ContentType    diag.Answer
+	RequestID      diag.Answer
 	Answer         http.Header // of the answer, without tokens and cookies
 	AnswerBytes    int64       // the Content-Length; -1 if there is none
 	Took           time.Duration
@@ -178,28 +179,6 @@ func (e Endpoint) sameOrigin(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, e.Base.Scheme) && strings.EqualFold(u.Host, e.Base.Host) && u.User == nil
 }
 
-// minTokenPart is the length from which redact removes the beginning of a token.
-const minTokenPart = 8
-
-// redact removes the token, in the encodings in which a server may echo it, from a
-// text. It also removes the beginning of a token at the end of a text that was cut.
-func (e Endpoint) redact(text string) string {
-	secret := e.Token.Reveal()
-	if secret == "" {
-		return text
-	}
-	for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
-		text = strings.ReplaceAll(text, form, hidden)
-		for n := min(len(form)-1, len(text)); n >= minTokenPart; n-- {
-			if strings.HasSuffix(text, form[:n]) {
-				text = text[:len(text)-n] + hidden
-				break
-			}
-		}
-	}
-	return text
-}
-
 func (e Endpoint) baseSetting(area kind.Area) string {
 	return cmp.Or(e.BaseFrom, variable(area, "URL"))
 }
@@ -220,7 +199,7 @@ const hidden = "***"
 type Token struct{ reveal func() string }
 
 // NewToken returns a token from the text of a file or a variable. It drops one newline at the end, and rejects other
-// white space, control characters and an empty text. Errors never quote the text.
+// white space, control characters and an empty text. Nothing quotes an answer that has a part of it.
 func NewToken(text string) (Token, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if text == "" {
@@ -231,8 +210,12 @@ func NewToken(text string) (Token, error) {
 			return Token{}, errors.New("token contains white space, a control character or a character outside ASCII")
 		}
 	}
+	diag.KnowSecret(text)
 	return Token{reveal: func() string { return text }}, nil
 }
+
+// PublicToken returns a token that everybody may know, such as that of the sandbox.
+func PublicToken(text string) Token { return Token{reveal: func() string { return text }} }
 
 // IsZero reports whether there is no token.
 func (t Token) IsZero() bool { return t.reveal == nil }

@@ -41,7 +41,7 @@ func TestWhichAnswersMeanADuplicate(t *testing.T) {
 		"an echo of what was sent":        {plain, "Purge", 409, `{"kind":"Purge","metadata":{"name":"shop"},"spec":{}}`, api.Unknown},
 		"no answer":                       {set, "Purge", 503, `already exists`, api.Unknown},
 		"a snapshot":                      {set, "VolumeSnapshot", 409, `{"reason":"AlreadyExists"}`, api.Taken},
-		"a snapshot and what is set":      {set, "VolumeSnapshot", 422, `already exists`, api.Rejected},
+		"a snapshot and what is set":      {set, "VolumeSnapshot", 422, `{"message":"already exists"}`, api.Rejected},
 	} {
 		c := serve(t, say(tc.status, "", tc.body), func(cfg *api.Config) { cfg.Duplicate = tc.with })
 		_, err := c.Create(t.Context(), named(t, tc.kind), []byte(anyBody))
@@ -49,7 +49,7 @@ func TestWhichAnswersMeanADuplicate(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, e.Class, tc.want)
 		}
 	}
-	c := serve(t, say(422, "", "already exists"), func(cfg *api.Config) { cfg.Duplicate = set })
+	c := serve(t, say(422, "", `{"message":"already exists"}`), func(cfg *api.Config) { cfg.Duplicate = set })
 	_, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))
 	if e := asError(t, err); e.Class != api.Rejected {
 		t.Errorf("a patch: %s", e.Class)

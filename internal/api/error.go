@@ -15,29 +15,31 @@ import (
 	"sync"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
 // Cause is an invalid field in a Status.
 type Cause struct {
-	Field, Message string
+	Field, Message diag.Answer
 }
 
 // Error says why an operation failed. Its text is one line without secrets.
 type Error struct {
-	Op, Kind        string // Op is list, get, create, patch or delete; or write, for a Turn
-	Name            string // empty for a list and a Turn
-	Method, Path    string // empty if there was no request
-	Status          int    // 0 if there was no answer
-	ContentType     string
-	Reason, Message string // for machines, and for people
-	Causes          []Cause
-	RequestID       string
-	RetryAfter      time.Duration // the pause that the server asked for, or 0; Turn and reads wait for it
-	Class           Class
-	Hopeless        bool         // a retry would fail in the same way: a setting or certificate is wrong
-	Existing        *kind.Object // the object that has the name, if the answer contains it
-	OtherName       string       // the name that the answer to a creation shows instead of the requested one
+	Op, Kind     string // Op is list, get, create, patch or delete; or write, for a Turn
+	Name         string // empty for a list and a Turn
+	Method, Path string // empty if there was no request
+	Status       int    // 0 if there was no answer
+	ContentType  diag.Answer
+	Reason, Said diag.Answer // what the platform or the network says, for machines and for people
+	Message      string      // what trueup adds
+	Causes       []Cause
+	RequestID    diag.Answer
+	RetryAfter   time.Duration // the pause that the server asked for, or 0; Turn and reads wait for it
+	Class        Class
+	Hopeless     bool         // a retry would fail in the same way: a setting or certificate is wrong
+	Existing     *kind.Object // the object that has the name, if the answer contains it
+	OtherName    diag.Answer  // the name that the answer to a creation shows instead of the requested one
 
 	restart string // a fresh continue token, if that of the list has expired
 	err     error
@@ -48,28 +50,30 @@ type Error struct {
 func (e *Error) Error() string {
 	text := strings.TrimSpace(e.Op + " " + e.Kind)
 	if e.Name != "" {
-		text += "/" + oneLine(e.Name, excerptSize)
+		text += "/" + diag.QuoteAnswer(e.Name, excerptSize).String()
 	}
 	if e.Status != 0 {
 		text += strings.TrimRight(fmt.Sprintf(": %d %s", e.Status, http.StatusText(e.Status)), " ")
 	}
 	causes := make([]string, len(e.Causes))
 	for i, c := range e.Causes {
-		causes[i] = joinSentences(c.Field, c.Message)
+		causes[i] = joinSentences(c.Field.String(), c.Message.String())
 	}
-	text = joinSentences(text, joinSentences(e.Message, strings.Join(causes, "; ")))
+	for _, more := range []string{e.Said.String(), e.Message, strings.Join(causes, "; ")} {
+		text = joinSentences(text, more)
+	}
 	var details []string // they help to find the request in logs
 	if e.Method != "" {
 		details = append(details, e.Method+" "+e.Path)
 	}
 	if e.Status != 0 {
-		details = append(details, cmp.Or(e.ContentType, "no content type"))
+		details = append(details, cmp.Or(e.ContentType.String(), "no content type"))
 	}
-	if e.Reason != "" && !strings.Contains(e.Message, e.Reason) {
-		details = append(details, "reason "+e.Reason)
+	if reason := e.Reason.String(); reason != "" && !strings.Contains(e.Said.String(), reason) {
+		details = append(details, "reason "+reason)
 	}
-	if e.RequestID != "" {
-		details = append(details, "request id "+e.RequestID)
+	if id := e.RequestID.String(); id != "" {
+		details = append(details, "request id "+id)
 	}
 	if len(details) > 0 {
 		text += " (" + strings.Join(details, ", ") + ")"
@@ -102,11 +106,11 @@ func (e *Error) Field() string {
 		return ""
 	}
 	for _, c := range e.Causes {
-		if c.Field != "" {
-			return c.Field
+		if field := c.Field.String(); field != "" {
+			return field
 		}
 	}
-	return fieldPath().FindString(e.Message)
+	return fieldPath().FindString(e.Said.String())
 }
 
 // fieldPath matches the path of a field in a sentence.
@@ -124,9 +128,9 @@ func Answer(err error) *Error {
 type worded struct {
 	text        string
 	err         error
-	hopeless    bool   // a retry would fail in the same way
-	misdirected bool   // the configuration points at another workspace
-	other       string // the name of the object that the answer shows instead of the requested one
+	hopeless    bool        // a retry would fail in the same way
+	misdirected bool        // the configuration points at another workspace
+	other       diag.Answer // the name of the object that the answer shows instead of the requested one
 }
 
 func (w *worded) Error() string { return w.text }
@@ -135,7 +139,8 @@ func (w *worded) Unwrap() error { return w.err }
 
 // aboutOther returns an error for an answer that shows an object of another name.
 func (c *call) aboutOther(name string) error {
-	return &worded{text: fmt.Sprintf("the answer is about %s, not %s", oneLine(name, excerptSize), c.name), other: name}
+	other := diag.QuoteAnswer(name, excerptSize)
+	return &worded{text: fmt.Sprintf("the answer is about %s, not %s", other, c.name), other: other}
 }
 
 // newError returns an Error for the call; a may be nil.
@@ -154,7 +159,7 @@ func (c *call) newError(class Class, a *answer) *Error {
 func (c *call) errorf(class Class, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := c.newError(class, nil)
-	e.Hopeless, e.err, e.Message = true, errors.Unwrap(err), oneLine(err.Error(), messageSize)
+	e.Hopeless, e.err, e.Message = true, errors.Unwrap(err), err.Error()
 	return e
 }
 
@@ -170,7 +175,7 @@ func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
 	if errors.Is(e.err, io.EOF) {
 		text = "the connection was closed without an answer (" + text + ")"
 	}
-	e.Message = oneLine(c.endpoint.redact(text), messageSize)
+	e.Said = diag.QuoteAnswer(text, messageSize)
 	return e
 }
 
@@ -207,18 +212,20 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 		limit = r.cfg.MaxObject // it may show an object
 	}
 	body, err := io.ReadAll(io.LimitReader(a, limit))
-	said := readErrorBody(body, c.endpoint.redact)
+	said := readErrorBody(body)
 	if err != nil {
 		// An incomplete body does not prove that the platform answered.
 		said.isJSON, said.empty = false, false
-		said.message = joinSentences(said.message, oneLine("the answer was cut: "+c.endpoint.redact(err.Error()), messageSize))
 	}
 	e := c.newError("", a)
 	e.Class, e.Existing = r.judge(c, a.StatusCode, body, said)
 	if err != nil && !isWrite(c.verb) && e.Class == Misdirected {
 		e.Class = Unavailable
 	}
-	e.Reason, e.Message, e.Causes, e.restart = said.reason, said.message, said.causes, said.restart
+	said.quote(body, e)
+	if err != nil {
+		e.Message = "the answer was cut: " + diag.QuoteAnswer(err.Error(), messageSize).String()
+	}
 	e.RetryAfter = r.retryAfter(a.Response, said.retryAfter)
 	c.advise(a, e)
 	r.applyAnswer(c, e)
@@ -233,7 +240,8 @@ func (c *call) advise(a *answer, e *Error) {
 	advice := ""
 	switch {
 	case a.StatusCode < http.StatusBadRequest:
-		e.Message = "redirected to " + cmp.Or(c.header(a.Response, "Location"), "nowhere") +
+		e.Said = diag.Answer{}
+		advice = "redirected to " + cmp.Or(c.header(a.Response, "Location").String(), "nowhere") +
 			", which is not followed: check the address of the " + string(area) + " area"
 	case e.Class == Misdirected:
 		advice = "wrong base address or workspace? check " + c.endpoint.baseSetting(area)
@@ -282,8 +290,11 @@ func (c *call) unreadable(a *answer, err error, body []byte) *Error {
 	e.Hopeless = !cut
 	text := err.Error()
 	if looksHTML(body) {
-		text = "an HTML page instead of JSON: " + pageText(c.endpoint.redact(string(body[:min(len(body), pageHead)])))
+		text = "an HTML page instead of JSON: " + pageText(string(body[:min(len(body), pageHead)]))
 	}
-	e.Message = oneLine(c.endpoint.redact(text), messageSize)
+	e.Said = diag.QuoteAnswer(text, messageSize)
+	if diag.HasSecret(string(body[:min(len(body), maxChecked)])) {
+		e.Said = diag.HideAnswer(len(body))
+	}
 	return e
 }

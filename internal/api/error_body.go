@@ -6,20 +6,21 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 )
 
 // errorBody is the content of an error's body.
 type errorBody struct {
 	reason, message string
-	causes          []Cause
+	limit           int         // how many bytes of the message to quote
+	causes          [][2]string // field and message
 	retryAfter      time.Duration
 	restart         string         // metadata.continue of a 410
 	isJSON, empty   bool           // the body is a JSON object; it is empty
@@ -29,30 +30,27 @@ type errorBody struct {
 // readErrorBody parses the forms that the platform and its gateways send: a Status, {"message"} as text or object,
 // {"reason"}, {"error"}, {"errors"}, {"detail"}, {"details"}, RFC 9457, plain text and HTML. It ignores the content
 // type, because time-outs come as JSON in text/plain.
-func readErrorBody(body []byte, redact func(string) string) errorBody {
+func readErrorBody(body []byte) errorBody {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return errorBody{empty: true}
 	}
 	v, err := canon.Decode(body)
 	switch t := v.(type) {
 	case map[string]any:
-		return readErrorObject(t, redact)
+		return readErrorObject(t)
 	case []any, string:
 		if err == nil {
-			return errorBody{message: oneLine(redact(sentence(v, 0)), messageSize)}
+			return errorBody{message: sentence(v, 0), limit: messageSize}
 		}
 	}
-	text := redact(string(body))
 	if looksHTML(body) {
-		return errorBody{message: cmp.Or(pageText(text), "an HTML page")}
+		return errorBody{message: cmp.Or(pageText(string(body)), "an HTML page"), limit: messageSize}
 	}
-	return errorBody{message: oneLine(text, excerptSize)}
+	return errorBody{message: string(body), limit: excerptSize}
 }
 
-func readErrorObject(o map[string]any, redact func(string) string) errorBody {
-	c := errorBody{isJSON: true, body: o}
-	c.message = oneLine(redact(sentence(o, 0)), messageSize)
-	c.reason = oneLine(redact(textOf(o, "reason")), excerptSize)
+func readErrorObject(o map[string]any) errorBody {
+	c := errorBody{isJSON: true, body: o, message: sentence(o, 0), limit: messageSize, reason: textOf(o, "reason")}
 	c.restart = textOf(objectOf(o, "metadata"), "continue")
 	details := objectOf(o, "details")
 	if n, ok := details["retryAfterSeconds"].(json.Number); ok {
@@ -62,14 +60,32 @@ func readErrorObject(o map[string]any, redact func(string) string) errorBody {
 	for _, each := range causes[:min(len(causes), maxCauses)] {
 		cause, _ := each.(map[string]any)
 		field := textOf(cause, "field")
-		message := oneLine(redact(cmp.Or(textOf(cause, "message"), textOf(cause, "reason"))), excerptSize)
+		message := cmp.Or(textOf(cause, "message"), textOf(cause, "reason"))
 		told := strings.Contains(c.message, message) && strings.Contains(c.message, field)
 		// The field "<nil>" is noise.
 		if field != "<nil>" && message != "" && !told {
-			c.causes = append(c.causes, Cause{Field: oneLine(redact(field), excerptSize), Message: message})
+			c.causes = append(c.causes, [2]string{field, message})
 		}
 	}
 	return c
+}
+
+// quote puts the words of an answer into an error. If a part of a secret is anywhere in them, or in the body that they
+// are from, it quotes none of them.
+func (b errorBody) quote(body []byte, e *Error) {
+	e.restart = b.restart
+	words := []string{string(body[:min(len(body), maxChecked)]), b.message[:min(len(b.message), maxChecked)], b.reason}
+	for _, cause := range b.causes {
+		words = append(words, cause[:]...)
+	}
+	if slices.ContainsFunc(slices.Compact(words), diag.HasSecret) {
+		e.Said = diag.HideAnswer(len(body))
+		return
+	}
+	e.Said, e.Reason = diag.QuoteAnswer(b.message, cmp.Or(b.limit, messageSize)), diag.QuoteAnswer(b.reason, excerptSize)
+	for _, cause := range b.causes {
+		e.Causes = append(e.Causes, Cause{diag.QuoteAnswer(cause[0], excerptSize), diag.QuoteAnswer(cause[1], excerptSize)})
+	}
 }
 
 // maxCauses is how many causes an error lists.
@@ -127,34 +143,12 @@ func seconds(text string, most time.Duration) time.Duration {
 	return time.Duration(min(n, most.Seconds()) * float64(time.Second))
 }
 
-// How many bytes to quote from an answer.
+// How many bytes to quote from an answer, and in how many to look for secrets besides.
 const (
+	maxChecked  = 16 << 10
 	excerptSize = 300  // from a text that may not be a message
 	messageSize = 2000 // from a message: a 403 with user, verb and resource fits
 )
-
-// oneLine makes a text safe to show: on one line, without control characters,
-// characters that change the direction, and invalid ones, in at most limit bytes.
-func oneLine(text string, limit int) string {
-	var b strings.Builder
-	gap := false
-	for _, r := range text {
-		if unicode.IsSpace(r) || !unicode.IsPrint(r) || r == utf8.RuneError {
-			gap = b.Len() > 0
-			continue
-		}
-		if b.Len()+utf8.RuneLen(r)+1 > limit {
-			b.WriteString("…")
-			break
-		}
-		if gap {
-			b.WriteByte(' ')
-			gap = false
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
 
 // Parts of an HTML page.
 var (
@@ -166,9 +160,9 @@ var (
 func looksHTML(body []byte) bool { return pageStart().Match(body) }
 
 func pageText(page string) string {
-	text, title := oneLine(pageTag().ReplaceAllString(page, " "), excerptSize), ""
+	text, title := strings.Join(strings.Fields(pageTag().ReplaceAllString(page, " ")), " "), ""
 	if found := pageTitle().FindStringSubmatch(page); found != nil {
-		title = oneLine(found[1], excerptSize)
+		title = strings.Join(strings.Fields(found[1]), " ")
 	}
 	if strings.HasPrefix(text, title) {
 		return text
@@ -192,11 +186,11 @@ func parseWarnings(values []string) []Warning {
 		for rest := strings.TrimSpace(value); rest != ""; {
 			found := warningForm().FindStringSubmatch(rest)
 			if found == nil {
-				out = append(out, Warning{Text: rest})
+				out = append(out, Warning{Text: diag.QuoteAnswer(rest, messageSize)})
 				break
 			}
 			code, _ := strconv.Atoi(found[1])
-			out = append(out, Warning{Code: code, Text: quotedPair().ReplaceAllString(found[2], "$1")})
+			out = append(out, Warning{Code: code, Text: diag.QuoteAnswer(quotedPair().ReplaceAllString(found[2], "$1"), messageSize)})
 			rest = rest[len(found[0]):]
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"trueup/internal/diag"
 )
 
 // gate decides when requests of one area may be sent (docs/design.md C3 and C4).
@@ -81,7 +83,7 @@ func (r *Reader) applyAnswer(c *call, e *Error) {
 			// The run would otherwise be silent for so long.
 			r.cfg.Warn(Warning{
 				Op: c.op(), Kind: c.kind.Name, Name: c.name,
-				Text: fmt.Sprintf("wait until %s; trueup sends no request to the %s area before that", until, c.kind.Area),
+				Text: diag.QuoteAnswer(fmt.Sprintf("wait until %s; trueup sends no request to the %s area before that", until, c.kind.Area), messageSize),
 			})
 		}
 	case e.Status == http.StatusTooManyRequests:

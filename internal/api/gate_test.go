@@ -195,7 +195,7 @@ func TestAPauseIsReported(t *testing.T) {
 		cfg.Warn = func(w api.Warning) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, w.Op+" "+w.Kind+": "+w.Text)
+			told = append(told, w.Op+" "+w.Kind+": "+w.Text.String())
 		}
 		r := api.NewReader(cfg)
 		var wg sync.WaitGroup

@@ -137,7 +137,7 @@ func TestAnswersThatNeverEnd(t *testing.T) {
 				t.Errorf("%s: %v", a.name, err)
 			}
 		}
-		if e := asError(t, a.post); (e.Class == api.Unknown) != (e.Status != 422) || e.NotSent() {
+		if e := asError(t, a.post); e.Class != api.Unknown || e.NotSent() {
 			t.Errorf("%s: %s, %v", a.name, e.Class, a.post)
 		}
 		if sent := a.requests(); len(sent) != 2 {

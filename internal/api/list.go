@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -30,6 +31,8 @@ type listing struct {
 	left      int64           // how many bytes the rest of the list may have
 	most      int             // how many objects the list may have
 	seen      map[string]bool // the URLs of the pages
+	names     map[string]bool // the names of the objects
+	idle      int             // how many pages in a row had no new name
 	restarted bool
 }
 
@@ -42,7 +45,7 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 	}
 	l := &listing{
 		call: c, info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList, most: r.cfg.MaxItems,
-		seen: map[string]bool{c.url.String(): true},
+		seen: map[string]bool{c.url.String(): true}, names: map[string]bool{},
 	}
 	err = r.pages(ctx, l)
 	l.info.Requests = c.requests
@@ -62,9 +65,16 @@ func (r *Reader) HasAny(ctx context.Context, k *kind.Kind) (bool, error) {
 	return false, err
 }
 
+// maxIdlePages is how many pages in a row may have no new object: servers filter some pages after they read them.
+const maxIdlePages = 10
+
 func (r *Reader) pages(ctx context.Context, l *listing) error {
 	for {
+		had := len(l.names)
 		next, err := r.page(ctx, l)
+		if l.idle++; len(l.names) > had {
+			l.idle = 0
+		}
 		if err != nil {
 			next, err = l.restart(err)
 		}
@@ -74,6 +84,8 @@ func (r *Reader) pages(ctx context.Context, l *listing) error {
 		switch {
 		case l.seen[next.String()]:
 			return l.errorf(Unreadable, "the list never ends: a page links to one that was already read")
+		case l.idle >= maxIdlePages:
+			return l.errorf(Unreadable, "the list never ends: %d pages in a row have no new object", maxIdlePages)
 		case len(l.seen) >= r.cfg.MaxPages:
 			return l.errorf(Unreadable, "the list has more than %d pages", r.cfg.MaxPages)
 		}
@@ -134,7 +146,7 @@ func (l *listing) pass(o kind.Object) error {
 	case l.info.Items >= l.most:
 		l.stopped = l.errorf(Unreadable, "the list has more than %d objects", l.most)
 	default:
-		l.passed[o.Name] = l.attempt
+		l.passed[o.Name], l.names[o.Name] = l.attempt, true
 		l.info.Items++
 		l.stopped = l.each(o)
 	}
@@ -162,7 +174,7 @@ func (c *call) nextPage(p page, links []string) (*url.URL, error) {
 	}
 	u, err := c.url.Parse(found[1])
 	if err != nil || !c.endpoint.sameOrigin(u) {
-		return nil, fmt.Errorf("unreadable list: its next page %q is not on the platform's address", c.endpoint.redact(found[1]))
+		return nil, fmt.Errorf("unreadable list: its next page %q is not on the platform's address", diag.QuoteAnswer(found[1], excerptSize))
 	}
 	return u, nil
 }

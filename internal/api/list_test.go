@@ -258,6 +258,20 @@ func TestAGzipBombIsStopped(t *testing.T) {
 	}
 }
 
+// TestAListWithoutAnEndIsLeft: each page has another continue token, and no new object.
+func TestAListWithoutAnEndIsLeft(t *testing.T) {
+	for _, items := range []string{"", cdn("shop")} {
+		requests := 0
+		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			requests++
+			_, _ = fmt.Fprintf(w, `{"kind":"CDNList","metadata":{"continue":"%d"},"items":[%s]}`, requests, items)
+		})
+		if _, _, err := names(t, c.Reader); err == nil || !strings.Contains(err.Error(), "the list never ends") || requests > 20 {
+			t.Errorf("after %d requests: %v", requests, err)
+		}
+	}
+}
+
 // TestALongListMayTakeLongerThanOneRequest: the limit is on each wait. The
 // clock is a bubble's.
 func TestALongListMayTakeLongerThanOneRequest(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -207,7 +208,7 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 
 func (s *Reach) certificate(chain []*x509.Certificate) {
 	if len(chain) > 0 {
-		s.Issuer, s.Expires = oneLine(chain[0].Issuer.String(), excerptSize), chain[0].NotAfter
+		s.Issuer, s.Expires = diag.QuoteAnswer(chain[0].Issuer.String(), excerptSize).String(), chain[0].NotAfter
 	}
 }
 
@@ -222,5 +223,5 @@ func (r *Reader) reachError(ctx context.Context, e Endpoint, seen *Reach, err er
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		text = fmt.Sprintf("no answer within %s", r.cfg.RequestTimeout)
 	}
-	return &worded{text: oneLine(e.redact(text), messageSize), err: err}
+	return &worded{text: diag.QuoteAnswer(text, messageSize).String(), err: err}
 }

@@ -131,8 +131,8 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 		return nil
 	case taken(err):
 		return fault(err, "", "")
-	case notFound(looked) && api.Answer(err).OtherName != "":
-		return renamed(w.item.Key, api.Answer(err).OtherName)
+	case notFound(looked) && api.Answer(err).OtherName.String() != "":
+		return renamed(w.item.Key, api.Answer(err).OtherName.String())
 	case notFound(looked) && w.sends < maxSends && w.retry(ctx, err):
 		w.maybeDone = err
 		return nil
@@ -324,7 +324,7 @@ func (w *work) isGrave(m Mismatch) bool {
 		return true
 	}
 	field := fieldAt(w.kind.Spec(), m.At)
-	return field != nil && kind.Places{field}.RiskOf(m.Sent, m.Returned).Grave()
+	return field != nil && field.RiskOf(m.Sent, m.Returned, nil).Grave()
 }
 
 // fieldAt returns the documented field at a place of a spec, or nil.
@@ -439,14 +439,15 @@ func (w *work) overrideFor(m Mismatch) string {
 	_, sentList := m.Sent.([]any)
 	_, gotList := m.Returned.([]any)
 	field := fieldAt(w.kind.Spec(), m.At)
-	rule := m.Override
-	switch {
-	case m.Fault != merge.NotKept, rule == merge.AnyOrder && field != nil && field.Risk == kind.RiskSecurity:
-		return ""
-	case rule == "" && (sentList || gotList || w.isKey(m.At) || field != nil && field.Gravest() > kind.NoRisk):
+	hides := sentList || gotList || w.isKey(m.At) || field != nil && field.Gravest() > kind.NoRisk
+	if m.Fault != merge.NotKept || hides && !m.SameNumber {
 		return ""
 	}
-	return fmt.Sprintf("{kind: %s, path: spec.%s, %s}", w.kind.Name, merge.FieldPath(m.At), cmp.Or(rule, "ignore: true"))
+	rule := "ignore: true"
+	if m.SameNumber {
+		rule = "type: number"
+	}
+	return fmt.Sprintf("{kind: %s, path: spec.%s, %s}", w.kind.Name, merge.FieldPath(m.At), rule)
 }
 
 // isKey reports whether a place is part of the key of its list element, or the hostname.

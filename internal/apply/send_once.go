@@ -67,7 +67,7 @@ func (s *onceSend) sendUntilKnown(ctx context.Context) attempt {
 			a = s.readOutcome(ctx, a)
 			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).
 			sends++
-			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends && api.Answer(a.err).OtherName == ""
+			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends && api.Answer(a.err).OtherName.String() == ""
 		}
 		if again && s.pause(ctx, a.err) {
 			continue
@@ -265,8 +265,8 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 	case a.result == refused && s.certain:
 		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.Answer(a.err).Status, Message: message}
 		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.End(s.ledgerCtx, key, o) }
-	case api.Answer(a.err).OtherName != "":
-		end = renamed(key, api.Answer(a.err).OtherName)
+	case api.Answer(a.err).OtherName.String() != "":
+		end = renamed(key, api.Answer(a.err).OtherName.String())
 		end.Fix = ledger.Question(key)
 		return end, s.ended(ledger.OutcomeUnknown, end.Message)
 	case a.result != overdue && s.hold.Terms.Proven:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 )
 
 const (
@@ -90,6 +91,9 @@ func newRequest(ctx context.Context, method string, address *url.URL, body []byt
 // exchange sends a request once, and returns the answer's header and body. For an answer other than 2xx it returns an *httpError
 // that decode reads from the body. docs/design.md, "Dependencies", says why trueup uses no library for this.
 func exchange(client *http.Client, req *http.Request, decode func(io.Reader, *httpError) error) (http.Header, []byte, error) {
+	token, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+	diag.KnowSecret(token)
+	diag.KnowSecret(req.URL.Query().Get("sig"))
 	answer, err := client.Do(req)
 	var transport *url.Error
 	if errors.As(err, &transport) {
@@ -105,6 +109,7 @@ func exchange(client *http.Client, req *http.Request, decode func(io.Reader, *ht
 		if decode(io.LimitReader(answer.Body, maxErrorText), failed) != nil {
 			failed = &httpError{}
 		}
+		failed.Code, failed.Message = diag.QuoteAnswer(failed.Code, maxErrorText).String(), diag.QuoteAnswer(failed.Message, maxErrorText).String()
 		failed.Status = answer.StatusCode
 		return answer.Header, nil, failed
 	}

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"trueup/internal/diag"
 )
 
 // OpenPostgres opens the ledger of a name in a PostgreSQL database. It does not connect. The variables and files of
@@ -23,6 +25,7 @@ func OpenPostgres(name string) (*Remote, error) {
 	if err := checkPgTLS(config.Host, config.TLSConfig); err != nil {
 		return nil, err
 	}
+	diag.KnowSecret(config.Password)
 	for _, f := range config.Fallbacks {
 		if err := checkPgTLS(f.Host, f.TLSConfig); err != nil {
 			return nil, err

@@ -22,6 +22,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go/encoding/httpbinding"
+
+	"trueup/internal/diag"
 )
 
 // s3Server is a bucket on a server of the S3 protocol. It creates objects with If-None-Match: *.
@@ -136,6 +138,8 @@ func (s *s3Server) signed(ctx context.Context, r s3Request) (*http.Request, erro
 	if err != nil {
 		return nil, &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_LEDGERS names"}
 	}
+	diag.KnowSecret(credentials.SecretAccessKey)
+	diag.KnowSecret(credentials.SessionToken)
 	address := *s.address
 	address.Path += "/" + r.key
 	address.RawPath = httpbinding.EscapePath(address.Path, false)

@@ -113,7 +113,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 			[]string{"delivery token: ok", "delivery CDN: fail 401 Unauthorized", "compute VolumeSnapshot: ok may"},
 		},
 		"a token of the other area": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-delivery" }, exit.Auth,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-dlv" }, exit.Auth,
 			[]string{"compute VolumeSnapshot: fail use the token of a user who may manage VolumeSnapshot objects", "delivery CDN: warn 0 CDNs found"},
 		},
 		"an unreadable token": {
@@ -240,7 +240,7 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", shopManifest)
 	s.write("config/trueup/config.yaml", configHead+"profiles:\n  prod:\n    delivery:\n      url: "+s.vars["TRUEUP_DELIVERY_URL"]+
-		"\n      token: {exec: {command: [sh, -c, 'echo "+strings.ReplaceAll(canary, "-", "-\"\"")+"-delivery']}}\n    compute: {token: {env: COMPUTE}}\n")
+		"\n      token: {exec: {command: [sh, -c, 'echo "+strings.ReplaceAll(canary, "-", "-\"\"")+"-dlv']}}\n    compute: {token: {env: COMPUTE}}\n")
 	s.vars["XDG_CONFIG_HOME"] = s.dir + "/config"
 	s.vars["COMPUTE"] = s.vars["TRUEUP_COMPUTE_TOKEN"]
 	delete(s.vars, "TRUEUP_DELIVERY_URL")

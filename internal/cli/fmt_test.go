@@ -36,9 +36,9 @@ func TestFmtAsJSON(t *testing.T) {
 // TestFmtOnATerminal: a manifest that is shown can't obey its own text.
 func TestFmtOnATerminal(t *testing.T) {
 	s := newStage(t)
-	s.write("manifests/a.yaml", untidyPurge+"#   \u202e::error::x\n")
+	s.write("manifests/a.yaml", untidyPurge+"#   \u200b::error::x\n")
 	text := s.must(exit.OK, "fmt", "--diff")
-	if strings.Contains(text, "\u202e") || !strings.Contains(text, `\u202e::error::x`) || !strings.Contains(text, "\n+  name: rel-42\n") {
+	if strings.Contains(text, "\u200b") || !strings.Contains(text, `\u200b::error::x`) || !strings.Contains(text, "\n+  name: rel-42\n") {
 		t.Error(text)
 	}
 }

@@ -47,7 +47,7 @@ func newStage(t *testing.T, quirks ...string) *stage {
 	server, err := sandbox.Open(sandbox.Options{
 		Now: time.Now, Quirks: quirks, Workspaces: []sandbox.Workspace{workspace},
 		Tokens: map[string][]string{
-			canary + "-delivery": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+			canary + "-dlv": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 			canary + "-compute":  {sandbox.RoleComputeAdmin},
 		},
 	})
@@ -65,7 +65,7 @@ func newStage(t *testing.T, quirks ...string) *stage {
 	})
 	s.vars = map[string]string{
 		"TRUEUP_DELIVERY_URL":   web.URL + sandbox.DeliveryBase,
-		"TRUEUP_DELIVERY_TOKEN": canary + "-delivery",
+		"TRUEUP_DELIVERY_TOKEN": canary + "-dlv",
 		"TRUEUP_COMPUTE_URL":    web.URL + sandbox.ComputeBase,
 		"TRUEUP_COMPUTE_TOKEN":  canary + "-compute",
 	}

@@ -46,7 +46,7 @@ func (f *frozen) reopen() {
 	server, err := sandbox.Open(sandbox.Options{
 		Dir: f.platform, Now: func() time.Time { return f.now }, Workspaces: []sandbox.Workspace{workspace},
 		Tokens: map[string][]string{
-			canary + "-delivery": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+			canary + "-dlv": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 			canary + "-compute":  {sandbox.RoleComputeAdmin},
 		},
 	})

@@ -32,6 +32,7 @@ func TestReference(t *testing.T) {
 	root := newRoot(newApp(Env{}))
 	want := map[string]string{
 		"README.md": referenceIndex(root), "commands.md": commandsPage(root), "environment.md": environmentPage(),
+		"risks.md": risksPage(),
 	}
 	for _, k := range kind.All() {
 		want[strings.ToLower(k.Name)+".md"] = fieldsPage(k.Name, "Manifests of the kind "+k.Name+".", k.Root(), true)
@@ -74,6 +75,29 @@ func writeReference(t *testing.T, want map[string]string) {
 }
 
 const generated = "<!-- written by " + rewrite + " -->\n"
+
+func risksPage() string {
+	var b strings.Builder
+	b.WriteString("# Risks\n\n" + generated + "\nWhat a change of a field can do, and why. The first line of a field whose change fits decides. " +
+		"A field, type or value that the platform does not document is `serves`. " +
+		"An object or list is as grave as the gravest change in it.\n\n| class | a change of it |\n|---|---|\n")
+	for _, r := range kind.Risks() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r, r.Meaning())
+	}
+	of := ""
+	for _, row := range kind.RiskRows() {
+		if row.Kind != of {
+			of = row.Kind
+			fmt.Fprintf(&b, "\n## %s\n\n| field | change | class | why |\n|---|---|---|---|\n", of)
+		}
+		class := "none"
+		if row.Risk != kind.NoRisk {
+			class = row.Risk.String()
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", row.Field, row.Change, class, row.Reason)
+	}
+	return b.String()
+}
 
 func aboutFile(name string) string {
 	return map[string]string{

@@ -169,8 +169,8 @@ func (a *app) trace(e api.TraceEvent) {
 	if e.Status != 0 && e.AnswerBytes >= 0 {
 		notes = append(notes, fmt.Sprintf("got %d bytes", e.AnswerBytes))
 	}
-	if e.RequestID != "" {
-		notes = append(notes, "request id "+e.RequestID)
+	if id := e.RequestID.String(); id != "" {
+		notes = append(notes, "request id "+id)
 	}
 	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
 	a.logging.Lock()
@@ -178,7 +178,7 @@ func (a *app) trace(e api.TraceEvent) {
 	a.line(
 		slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...),
 		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("attempt", e.Attempt),
-		slog.Int("status", e.Status), slog.String("error", e.Err), slog.String("requestId", e.RequestID),
+		slog.Int("status", e.Status), slog.String("error", e.Err), slog.Any("requestId", e.RequestID),
 		slog.Int("requestBytes", e.RequestBytes), slog.Int64("answerBytes", e.AnswerBytes), slog.Int64("ms", took.Milliseconds()),
 		slog.Any("requestHeader", e.Header), slog.Any("answerHeader", e.Answer),
 	)

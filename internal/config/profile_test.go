@@ -249,3 +249,11 @@ func TestAProfileThatIsNotThere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestProfilesHaveNoCharacterThatHidesText reads a profile whose comment has a URL behind a line separator.
+func TestProfilesHaveNoCharacterThatHidesText(t *testing.T) {
+	_, err := Parse([]byte("apiVersion: trueup/v1\nkind: Config\nprofiles:\n  prod: {} # ours\u2028  evil: {}\n"))
+	if err == nil || !strings.Contains(err.Error(), "line 4, column 18") || !strings.Contains(err.Error(), "U+2028") {
+		t.Fatal(err)
+	}
+}

@@ -101,12 +101,11 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set
 		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
 		kind.Delivery: {sandbox.DeliveryBase, sandbox.DeliveryToken},
 	} {
-		address, err1 := api.ParseBase(base+at.path, "")
-		token, err2 := api.NewToken(at.token)
-		if err := cmp.Or(err1, err2); err != nil {
+		address, err := api.ParseBase(base+at.path, "")
+		if err != nil {
 			return nil, err
 		}
-		w.API.Endpoints[area], w.Origins[area] = api.Endpoint{Base: address, Token: token}, sandboxOrigin+at.path
+		w.API.Endpoints[area], w.Origins[area] = api.Endpoint{Base: address, Token: api.PublicToken(at.token)}, sandboxOrigin+at.path
 	}
 	if w.Ledger, err = o.sandboxLedger(ctx, dir, w); err != nil {
 		return nil, err
@@ -184,7 +183,14 @@ func ServeSandbox(ctx context.Context, h http.Handler, listen string) (base stri
 	if err != nil {
 		return "", nil, fmt.Errorf("sandbox: %w", err)
 	}
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	local := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if why := sandbox.Refusal(r); why != "" {
+			http.Error(w, why, http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+	srv := &http.Server{Handler: local, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = srv.Serve(l) }() // ends with Close
 	return "http://" + l.Addr().String(), srv.Close, nil
 }

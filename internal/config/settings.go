@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -87,6 +88,8 @@ func (o Options) networkSettings() (Settings, error) {
 	}
 	shown := proxy.Scheme + "://" + proxy.Host
 	if proxy.User != nil {
+		password, _ := proxy.User.Password()
+		diag.KnowSecret(password)
 		shown = proxy.Scheme + "://***@" + proxy.Host
 	}
 	s.Proxy = Setting{shown, chosen.Origin}
@@ -331,6 +334,9 @@ func read(file string) (Config, error) {
 // Parse reads the text of a profiles file strictly, and checks all of its profiles.
 func Parse(data []byte) (Config, error) {
 	var cfg Config
+	if m, found := diag.FindMisread(data); found {
+		return cfg, m
+	}
 	if err := project.UnmarshalStrict(data, "config", &cfg); err != nil {
 		return cfg, err
 	}

@@ -19,9 +19,11 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/project"
+	"trueup/internal/sandbox"
 )
 
 const maxToken = 64 << 10
@@ -138,7 +140,11 @@ func (o Options) token(ctx context.Context, t TokenSetting, p Profile) (api.Toke
 		text, err = o.tokenFromCommand(ctx, *t.Exec, p)
 	}
 	var token api.Token
-	if err == nil {
+	switch {
+	case err != nil:
+	case text == sandbox.ComputeToken || text == sandbox.DeliveryToken:
+		token = api.PublicToken(text)
+	default:
 		token, err = api.NewToken(text)
 	}
 	if err != nil {
@@ -264,11 +270,8 @@ func (p Profile) holdsToken(variable string) bool {
 	return isToken || name != "" && (name == p.Compute.Token.Env || name == p.Delivery.Token.Env)
 }
 
-// leastSecret is the length of the shortest text that may be a part of a token.
-const leastSecret = 4
-
-// spoken returns what a command wrote to standard error, on one line after a colon, without what it
-// wrote to standard output. It omits a word that was cut, which may be half of a secret.
+// spoken returns what a command wrote to standard error, on one line after a colon, unless it repeats a part of what
+// it wrote to standard output. It omits a word that was cut, which may be half of a secret.
 func spoken(wrote *capped, printed string) string {
 	said := string(wrote.kept)
 	if wrote.over {
@@ -277,14 +280,12 @@ func spoken(wrote *capped, printed string) string {
 	var answer struct{ Token string }
 	_ = json.Unmarshal([]byte(printed), &answer)
 	for _, secret := range append(strings.Fields(printed), answer.Token) {
-		if len(secret) >= leastSecret {
-			said = strings.ReplaceAll(said, secret, "***")
-		}
+		diag.KnowSecret(secret)
 	}
-	if said = strings.Join(strings.Fields(said), " "); said == "" {
-		return ""
+	if words := diag.QuoteAnswer(said, maxSaid).String(); words != "" {
+		return ": " + words
 	}
-	return ": " + said
+	return ""
 }
 
 // printedToken reads what a command printed: the token alone, or a JSON object with token and perhaps expiresAt.

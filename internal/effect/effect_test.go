@@ -166,14 +166,14 @@ func TestNames(t *testing.T) {
 func TestReads(t *testing.T) {
 	v := parsed(t, `{"a.b":{"":[{"n":"x]"}]},"l":[null,{"p":"/]["}]}`)
 	for path, place := range map[string][]any{
-		`["a.b"][""][x]]`: at("a.b", "", 0), `["a.b"][""][x]].n`: at("a.b", "", 0, "n"),
-		`l[/][]`: at("l", 0), `l[/][].p`: at("l", 0, "p"), `l[0].q`: at("l", 0, "q"),
+		`["a.b"][""]["x]"]`: at("a.b", "", 0), `["a.b"][""]["x]"].n`: at("a.b", "", 0, "n"),
+		`l["/]["]`: at("l", 0), `l["/]["].p`: at("l", 0, "p"), `l[0].q`: at("l", 0, "q"),
 	} {
 		if !reads(path, steps(place, place), v, v) {
 			t.Errorf("%s is not read as %v", path, place)
 		}
 	}
-	for path, place := range map[string][]any{`a.b`: at("a.b"), `l[1]`: at("l", 0), `l`: at("l", 0), `l[0]x`: at("l", 0, "q"), `x`: at()} {
+	for path, place := range map[string][]any{`a.b`: at("a.b"), `l[1]`: at("l", 0), `l`: at("l", 0), `l[0]x`: at("l", 0, "q"), `l[/][]`: at("l", 0), `["a.b"][""][x]]`: at("a.b", "", 0), `["l"]`: at("l"), `x`: at()} {
 		if reads(path, steps(place, place), v, v) {
 			t.Errorf("%s is read as %v", path, place)
 		}

@@ -42,27 +42,34 @@ func reads(path string, at []Step, live, after any) bool {
 		rest, begins := cutField(path, s.Field)
 		return begins && reads(strings.TrimPrefix(rest, "."), at[1:], was, is)
 	}
-	if !strings.HasPrefix(path, "[") {
-		return false
+	inside, begins := strings.CutPrefix(path, "[")
+	name, rest, ends := strings.Cut(inside, "]")
+	if isOdd(name, "./*:") {
+		quoted, err := strconv.QuotedPrefix(inside)
+		name, _ = strconv.Unquote(quoted)
+		rest, ends = strings.CutPrefix(inside[len(quoted):], "]")
+		begins = begins && err == nil
 	}
-	for end := range path {
-		called := path[end] == ']' && (names(path[1:end], was, s.Live) || names(path[1:end], is, s.After))
-		if called && reads(strings.TrimPrefix(path[end+1:], "."), at[1:], was, is) {
-			return true
-		}
-	}
-	return false
+	return begins && ends && (names(name, was, s.Live) || names(name, is, s.After)) &&
+		reads(strings.TrimPrefix(rest, "."), at[1:], was, is)
 }
 
 // cutField returns what follows the name of a field. A name with characters of a path is quoted and in
 // brackets.
 func cutField(path, name string) (rest string, ok bool) {
-	if name != "" && !strings.ContainsAny(name, ".[]") {
-		if rest, ok = strings.CutPrefix(path, name); ok {
-			return rest, true
-		}
+	if isOdd(name, "") {
+		return strings.CutPrefix(path, "["+strconv.Quote(name)+"]")
 	}
-	return strings.CutPrefix(path, "["+strconv.Quote(name)+"]")
+	return strings.CutPrefix(path, name)
+}
+
+// isOdd reports whether a name may not be in a path without quotes: it is empty, or has other characters than
+// letters, digits, underscores, hyphens and these.
+func isOdd(name, also string) bool {
+	return name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		isPlain := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
+		return !isPlain && !strings.ContainsRune(also, r)
+	})
 }
 
 // names reports whether a list element has the name: its index, its text, or the texts of some of its

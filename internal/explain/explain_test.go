@@ -28,10 +28,10 @@ func TestEveryFieldIsExplained(t *testing.T) {
 			t.Errorf("%s: %v, example %v", tp.asked, err, facts.Example)
 		}
 		for _, name := range f.Names {
-			each(tp, f.Fields[name], join(path, name))
+			each(tp, f.Fields[name], kind.JoinField(path, name))
 		}
 		if f.Any != nil {
-			each(tp, f.Any, join(path, "any-name"))
+			each(tp, f.Any, kind.JoinField(path, "any-name"))
 		}
 		if f.Item != nil {
 			each(tp, f.Item, path+"[0]")
@@ -78,7 +78,8 @@ func TestAnyPathIsExplainedOrRefused(t *testing.T) {
 			if facts.Text == "" || facts.Example == nil {
 				t.Errorf("%q: %v, example %v", path, err, facts.Example)
 			}
-			lookUp(placed{value: object, field: tp.root}, steps(tp.path))
+			steps, _ := kind.SplitPath(tp.path)
+			lookUp(placed{value: object, field: tp.root}, steps)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,7 +102,8 @@ func (o *Object) add(t Topic, spec, status []byte, set func(*Value, placed)) err
 		}
 		object[name] = tree
 	}
-	for _, f := range lookUp(placed{value: object, field: t.root}, steps(t.path)) {
+	steps, _ := kind.SplitPath(t.path)
+	for _, f := range lookUp(placed{value: object, field: t.root}, steps) {
 		i := slices.IndexFunc(o.Values, func(other Value) bool { return other.Path == f.shown })
 		if i < 0 {
 			i = len(o.Values)
@@ -110,22 +112,6 @@ func (o *Object) add(t Topic, spec, status []byte, set func(*Value, placed)) err
 		set(&o.Values[i], f)
 	}
 	return nil
-}
-
-// steps splits a path into names, and what is in brackets, with its opening bracket.
-func steps(path string) (list []string) {
-	for _, part := range kind.PathParts(path) {
-		name, brackets, indexed := strings.Cut(part, "[")
-		if name != "" {
-			list = append(list, name)
-		}
-		if indexed {
-			for inside := range strings.SplitSeq(strings.TrimSuffix(brackets, "]"), "][") {
-				list = append(list, "["+inside)
-			}
-		}
-	}
-	return list
 }
 
 // lookUp follows steps from a value. Where a step names no element of a list, it follows all of them.
@@ -140,46 +126,29 @@ func lookUp(from placed, steps []string) []placed {
 	case []any:
 		return lookUpElements(from, v, steps)
 	case map[string]any:
-		step := steps[0]
-		if name, err := strconv.Unquote(strings.TrimPrefix(step, "[")); err == nil {
-			step = name
-		}
-		if value, ok := v[step]; ok {
-			return lookUp(placed{join(from.shown, step), join(from.at, step), value, from.field.Fields[step]}, steps[1:])
+		name, _ := kind.StepName(steps[0])
+		if value, ok := v[name]; ok {
+			return lookUp(placed{kind.JoinField(from.shown, name), kind.JoinField(from.at, name), value, from.field.Fields[name]}, steps[1:])
 		}
 	}
 	return nil
 }
 
 func lookUpElements(from placed, list []any, steps []string) (found []placed) {
-	wanted, isNamed := strings.CutPrefix(steps[0], "[")
+	wanted, isNamed := kind.StepName(steps[0])
 	if isNamed {
 		steps = steps[1:]
 	}
 	for i, e := range list {
-		name, index := elementName(from.field.List, e, i), strconv.Itoa(i)
-		if !isNamed || slices.Contains([]string{"", name, index}, wanted) {
-			found = append(found, lookUp(placed{from.shown + "[" + name + "]", from.at + "[" + index + "]", e, from.field.Item}, steps)...)
+		index := strconv.Itoa(i)
+		name, last := from.field.List.NameOf(e)
+		if isNamed && !slices.Contains([]string{"", name, last, index}, wanted) {
+			continue
 		}
+		if name = cmp.Or(name, index); from.field.List != nil {
+			name = kind.QuoteElement(from.field.List.Key, name)
+		}
+		found = append(found, lookUp(placed{from.shown + "[" + name + "]", from.at + "[" + index + "]", e, from.field.Item}, steps)...)
 	}
 	return found
-}
-
-func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
-
-// elementName returns how plans name an element of a list: by its key, or by its index.
-func elementName(rule *kind.ListRule, element any, index int) string {
-	object, ok := element.(map[string]any)
-	var parts []string
-	if ok && rule != nil {
-		for _, field := range rule.Key {
-			if s := fmt.Sprint(object[field]); object[field] != nil && s != "" {
-				parts = append(parts, s)
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return strconv.Itoa(index)
-	}
-	return strings.Join(parts, rule.Join)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 )
 
 // codeHost is what differs between the APIs of GitHub, with which those of Gitea and Forgejo agree, and GitLab.
@@ -263,7 +264,7 @@ func (c *Client) refused(op string, resp *http.Response) *refusal {
 		return out
 	}
 	if body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err == nil {
-		out.text = strings.ReplaceAll(complaint(body), c.Token.Reveal(), c.Token.String())
+		out.text = diag.QuoteAnswer(complaint(body), maxComplaint).String()
 	}
 	h := resp.Header
 	out.limited = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden &&
@@ -289,6 +290,9 @@ func requestedWait(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
+// maxComplaint is how many bytes to quote of a message.
+const maxComplaint = 500
+
 // complaint returns the message of an answer, and what is wrong with each field.
 func complaint(body []byte) string {
 	var said struct {
@@ -304,9 +308,6 @@ func complaint(body []byte) string {
 	}
 	for _, e := range said.Errors {
 		text += "; " + cmp.Or(e.Message, strings.TrimSpace(e.Field+" "+e.Code))
-	}
-	if len(text) > 500 {
-		text = strings.ToValidUTF8(text[:500], "") + "…"
 	}
 	return text
 }

@@ -342,7 +342,7 @@ func TestAHostThatRefuses(t *testing.T) {
 		s.context.Fork = true
 		s.fails("5", "403", "runs of pull requests from another repository have a read-only token:")
 		s.host.Fault(forgetest.Fault{Status: 401, Body: `{"message":"` + testToken + ` is bad"}`, Times: 1})
-		s.fails("5", "401: *** is bad", "store a new one")
+		s.fails("5", "401: 29 bytes, not shown because they repeat a part of a secret", "store a new one")
 		s.host.Fault(forgetest.Fault{Status: 404, Times: 1})
 		s.fails("5", "404", "not found,")
 		s.host.Fault(forgetest.Fault{Status: 422, Body: `{"message":"Validation Failed","errors":[{"message":"it is locked"}]}`, Times: 1})

@@ -65,8 +65,6 @@ type Field struct {
 	inherited
 	// Unit is the field next to this number that has its unit of time, or "".
 	Unit string `json:"x-trueup-unit"`
-	// Safer says which change only protects more, if that is known.
-	Safer Safer `json:"x-trueup-safer"`
 	// Discriminator is the field of this object whose value names the only sibling that may be present, or "".
 	Discriminator string `json:"x-trueup-discriminator"`
 	// Summary is a short text for an object of this field, with paths of its fields in braces, such as
@@ -82,11 +80,14 @@ type Field struct {
 	List   *ListRule         `json:"-"`
 	Fields map[string]*Field `json:"-"`
 	// Names are the keys of Fields in the order of the schema and of canonical manifests, Needs those that are required.
-	Names   []string `json:"-"`
-	Needs   []string `json:"-"`
-	Any     *Field   `json:"-"` // the field of an object with names that users choose, or nil
-	Item    *Field   `json:"-"` // the element of a list, or nil
-	unknown bool     // the schema does not have the field
+	Names []string `json:"-"`
+	Needs []string `json:"-"`
+	Any   *Field   `json:"-"` // the field of an object with names that users choose, or nil
+	Item  *Field   `json:"-"` // the element of a list, or nil
+	// Risk is that of the last row of the field in the table of risks. rows are all of them, none for a field without
+	// documentation, and belowRows those of fields with names that users choose.
+	Risk            Risk `json:"-"`
+	rows, belowRows []RiskRow
 }
 
 // Example returns an example of the field. That of an object without its own has the required fields, or all fields if
@@ -123,13 +124,12 @@ func (f *Field) exampleObject(lists bool) any {
 	return out
 }
 
-// inherited is what a field passes on to all fields below it, which may only change the risk.
+// inherited is what a field passes on to all fields below it.
 type inherited struct {
 	ReadOnly  bool `json:"x-trueup-readonly"`
 	Sensitive bool `json:"x-trueup-sensitive"`
 	Immutable bool `json:"x-trueup-immutable"`
 	NotSent   bool `json:"x-trueup-not-sent"` // the field stays in git
-	Risk      Risk `json:"x-trueup-risk"`
 }
 
 // Risk is the harm that a change of a field can do; a greater one is more severe.

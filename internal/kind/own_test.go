@@ -57,7 +57,9 @@ func TestSchemaNamed(t *testing.T) {
 
 func TestPathParts(t *testing.T) {
 	for path, want := range map[string]string{
-		"a.b.c": "a|b|c", "locations[/a.b/*].cache": "locations[/a.b/*]|cache", "x": "x", "": "", "a[b[.]c].d": "a[b[.]c]|d", "a].b": "a].b",
+		"a.b.c": "a|b|c", "locations[/a.b/*].cache": "locations[/a.b/*]|cache", "x": "x", "": "", `a["b[.]c"][0].d`: `a["b[.]c"][0]|d`, `a["b\"].c"]`: `a["b\"].c"]`, "a[].b": "a[]|b",
+		// What can't be read is one part.
+		"a[b[.]c].d": "a[b[.]c].d", "a].b": "a].b", `a["b].c`: `a["b].c`, "a..b": "a..b", "a.": "a.", `a["b"x].c`: `a["b"x].c`,
 	} {
 		if got := strings.Join(kind.PathParts(path), "|"); got != want {
 			t.Errorf("%q: %q, want %q", path, got, want)

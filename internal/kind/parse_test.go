@@ -14,7 +14,6 @@ func TestParseSchemaRefuses(t *testing.T) {
 		`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":1}}}`: `field "a"`,
 		`{"properties":{"a":{"items":{"type":"tuple"}}}}`:                    `field "a": field "": unknown type`,
 		`{"properties":{"a":3}}`:                                             `field "a"`,
-		`{"x-trueup-risk":"high"}`:                                           `unknown risk "high"`,
 	} {
 		if _, err := parseSchema([]byte(doc)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", doc, err, want)
@@ -23,10 +22,10 @@ func TestParseSchemaRefuses(t *testing.T) {
 }
 
 // TestFlagsHoldBelow: what is said of an object holds for its fields and for
-// the elements of its lists, and not beside it; a risk until another is said.
+// the elements of its lists, and not beside it.
 func TestFlagsHoldBelow(t *testing.T) {
 	root, err := parseSchema([]byte(`{"properties":{
-		"a":{"x-trueup-readonly":true,"x-trueup-sensitive":true,"x-trueup-risk":"serves","properties":{"b":{"items":{"properties":{"c":{},"e":{"x-trueup-risk":"cost"}}}}}},
+		"a":{"x-trueup-readonly":true,"x-trueup-sensitive":true,"properties":{"b":{"items":{"properties":{"c":{}}}}}},
 		"d":{}}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -34,9 +33,6 @@ func TestFlagsHoldBelow(t *testing.T) {
 	c, ok := root.At([]string{"a", "b[]", "c"})
 	if !ok || !c.ReadOnly || !c.Sensitive || c.Immutable || c.NotSent {
 		t.Errorf("a.b[].c is %+v", c)
-	}
-	if e, _ := root.At([]string{"a", "b[]", "e"}); c.Risk != RiskServes || e.Risk != RiskCost {
-		t.Errorf("the risks are %q and %q", c.Risk, e.Risk)
 	}
 	if d := root.Fields["d"]; d.ReadOnly || d.Sensitive || d.Risk != NoRisk {
 		t.Errorf("d is %+v", d)

@@ -40,7 +40,10 @@ func (k *Kind) Schema() []byte { return readSchema(k.SchemaFile) }
 // Root returns the fields of the whole envelope: apiVersion, kind, metadata, spec and status. It is
 // built once; do not change it.
 func (k *Kind) Root() *Field {
-	k.once.Do(func() { k.root = mustParse(k.SchemaFile) })
+	k.once.Do(func() {
+		k.root = mustParse(k.SchemaFile)
+		k.addRisks()
+	})
 	return k.root
 }
 

@@ -195,10 +195,11 @@ func RemoteOf(store string) string {
 	return remote
 }
 
-var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//\S*@`) })
+// login matches the user and the password of a store, and the values of its parameters.
+var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(//)\S*(@)|(:)[^\s/]*(@)|((?i:[?&](?:sig|[a-z_-]*(?:token|key|secret|password))=))[^&\s]+`) })
 
-// shownStore removes user and password.
-func shownStore(store string) string { return login().ReplaceAllString(store, "//***@") }
+// shownStore removes what may be a user, a password or a signature.
+func shownStore(store string) string { return login().ReplaceAllString(store, "$1$3$5***$2$4") }
 
 // Close releases what the store keeps on this machine.
 func (l *Ledger) Close() error {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 )
 
 // event is a transition of a record. The log shows its text.
@@ -147,7 +148,7 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 		// An earlier send may have arrived, whatever the last answer says.
 		return r, &StateError{Record: r, event: e}
 	}
-	o.Message = cut(o.Message, maxMessage)
+	o.Message = diag.QuoteAnswer(o.Message, maxMessage).String()
 	r.Outcome = &o
 	if e == evRelease {
 		return r.withIntent(Record{}), nil

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -91,7 +92,7 @@ func fieldPath(steps []step) string {
 		if s.index >= 0 {
 			path = element(path, s.index)
 		} else {
-			path = child(path, s.name)
+			path = kind.JoinField(path, s.name)
 		}
 	}
 	return path
@@ -137,6 +138,9 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 		return c.stop(n, ruleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
 	case n.Kind == yaml.AliasNode:
 		return c.expand(n.Alias, n.Alias, at, f)
+	case n.Anchor != "" && bytes.HasPrefix(c.file.lines.data[c.file.lines.at(n):], []byte("&"+n.Anchor+":")):
+		c.fail(n, ruleAlias, "parsers disagree where the name of this anchor ends", "give it a name of letters, digits and hyphens")
+		return c.emit(n, nil)
 	case len(c.path) > maxDepth:
 		return c.stop(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", maxDepth),
 			"flatten the document: no documented field is nested this deeply")

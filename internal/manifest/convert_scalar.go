@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -124,14 +125,14 @@ func quoteName(s string) string { return strconv.Quote(short(s)) }
 
 func short(s string) string { return cut(s, 60) }
 
-// checkText rejects invisible characters, and line breaks in a key. The joiners U+200C and U+200D are
-// invisible, but texts of some languages need them.
+// checkText rejects invisible characters, and line breaks in a key. A value may have escapes of them, and the
+// joiners U+200C and U+200D, because texts of some languages need them.
 func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 	for _, r := range s {
 		if r >= ' ' && r < 0x7F || !key && (r == '\n' || r == '\t' || r == 0x200C || r == 0x200D) {
 			continue
 		}
-		if diag.Unseen(r) {
+		if diag.Unseen(r) && (key || n.Style&yaml.DoubleQuotedStyle == 0 || bytes.ContainsRune(c.file.lines.data, r)) {
 			c.fail(n, ruleEncoding, fmt.Sprintf("the text contains the invisible character U+%04X", r), "remove the character")
 			return
 		}

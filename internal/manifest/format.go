@@ -62,10 +62,7 @@ func newFormatting(in *file, ordered bool, each func(doc *yaml.Node)) *formattin
 		in.documents(each)
 		return f
 	}
-	var l *sheet
-	if f.err = f.checkLineEnds(); f.err == nil {
-		l = newSheet(f.body)
-	}
+	l := newSheet(f.body)
 	in.documents(func(doc *yaml.Node) {
 		if each(doc); f.err == nil {
 			f.err = l.document(doc, ordered)
@@ -94,25 +91,12 @@ func (f *formatting) format() ([]byte, error) {
 	return slices.Concat(f.mark, f.broken(f.laid)), nil
 }
 
-// check rejects a file that can't be read, or whose line breaks differ.
+// check rejects a file that can't be read.
 func (f *formatting) check() error {
 	for _, x := range f.file.findings {
 		if x.Severity == diag.Error {
 			return &LeftError{x.Line, x.Message, f.file.findings}
 		}
-	}
-	return f.checkLineEnds()
-}
-
-func (f *formatting) checkLineEnds() error {
-	first := len(f.body)
-	for _, odd := range []string{"\r", "\u0085", "\u2028", "\u2029"} {
-		if at := bytes.Index(f.body[:first], []byte(odd)); at >= 0 {
-			first = at
-		}
-	}
-	if first < len(f.body) {
-		return left(bytes.Count(f.body[:first], []byte("\n"))+1, "its lines have different line ends")
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (u *untidy) behind(path string) {
 
 func (u *untidy) mapping(m map[string]any, pad int, path string) {
 	for _, name := range rapid.Permutation(canon.SortedKeys(m)).Draw(u.t, "order") {
-		at := child(path, name)
+		at := kind.JoinField(path, name)
 		u.between(pad, at)
 		u.field(name, m[name], pad, at)
 	}
@@ -137,11 +137,11 @@ func (u *untidy) list(list []any, pad int, path string) {
 				u.text.WriteString(strings.Repeat(" ", gap))
 				key := strconv.Quote(name)
 				u.text.WriteString(key + ":")
-				u.value(m[name], pad+1+gap, child(at, name))
+				u.value(m[name], pad+1+gap, kind.JoinField(at, name))
 				continue
 			}
-			u.between(pad+1+gap, child(at, name))
-			u.field(name, m[name], pad+1+gap, child(at, name))
+			u.between(pad+1+gap, kind.JoinField(at, name))
+			u.field(name, m[name], pad+1+gap, kind.JoinField(at, name))
 		}
 	}
 }
@@ -191,7 +191,7 @@ func eachField(n *yaml.Node, path string, visit func(path string, line int)) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			at := child(path, n.Content[i].Value)
+			at := kind.JoinField(path, n.Content[i].Value)
 			visit(at, n.Content[i].Line)
 			eachField(n.Content[i+1], at, visit)
 		}

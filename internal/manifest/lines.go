@@ -32,7 +32,7 @@ func (l *lines) bytes(line int) []byte {
 	if l == nil || line < 1 || line > l.count() {
 		return nil
 	}
-	return bytes.TrimRight(l.data[l.offset(line):l.offset(line+1)], "\r\n\u0085\u2028\u2029")
+	return bytes.TrimRight(l.data[l.offset(line):l.offset(line+1)], "\r\n")
 }
 
 // offset returns where a line starts, or the end of the file.
@@ -46,18 +46,13 @@ func (l *lines) offset(line int) int {
 // endOf returns where the text of a line ends, before its line break.
 func (l *lines) endOf(line int) int { return l.offset(line) + len(l.bytes(line)) }
 
-// count counts the lines. The parser's line numbers count the same line breaks, those of YAML 1.1.
+// count counts the lines, as git and editors do.
 func (l *lines) count() int {
 	if l.starts == nil {
 		l.starts = make([]int, 1, bytes.Count(l.data, []byte("\n"))+2)
-		for i, c := range string(l.data) {
-			switch c {
-			case '\n', '\u0085', '\u2028', '\u2029':
-				l.starts = append(l.starts, i+utf8.RuneLen(c))
-			case '\r':
-				if !bytes.HasPrefix(l.data[i:], []byte("\r\n")) {
-					l.starts = append(l.starts, i+1)
-				}
+		for i, c := range l.data {
+			if c == '\n' {
+				l.starts = append(l.starts, i+1)
 			}
 		}
 	}

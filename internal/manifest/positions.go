@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 )
 
 // place is a line and a column, from 1, in characters.
@@ -68,13 +69,13 @@ func withParents(field string) []string {
 	for rest := strings.TrimPrefix(field, "."); rest != ""; rest = strings.TrimPrefix(rest, ".") {
 		if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(rest, "[")); err == nil && rest[0] == '[' {
 			name, _ := strconv.Unquote(quoted)
-			path, rest = child(path, name), strings.TrimPrefix(rest[1+len(quoted):], "]")
+			path, rest = kind.JoinField(path, name), strings.TrimPrefix(rest[1+len(quoted):], "]")
 		} else if rest[0] == '[' {
 			end := len(rest) - len(strings.TrimLeft(rest, "[0123456789"))
 			path, rest = path+rest[:end]+"]", strings.TrimPrefix(rest[end:], "]")
 		} else {
 			end := strings.IndexAny(rest+".", ".[")
-			path, rest = child(path, rest[:end]), rest[end:]
+			path, rest = kind.JoinField(path, rest[:end]), rest[end:]
 		}
 		all = append(all, path)
 	}
@@ -109,7 +110,7 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 		for key, v := range canon.Members(json) {
 			at := ""
 			if named {
-				at = child(path, unescaped(string(key)))
+				at = kind.JoinField(path, unescaped(string(key)))
 			}
 			w.value(at, named, v)
 		}

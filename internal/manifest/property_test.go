@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 )
 
 // layout writes a random value as YAML and notes the line of each field.
@@ -44,7 +45,7 @@ func (l *layout) write(path string, v any, indent int) {
 		}
 		l.put("\n")
 		for name, e := range t {
-			at := child(path, name)
+			at := kind.JoinField(path, name)
 			l.lines[at] = l.line
 			l.put("%s%s:", pad, strconv.Quote(name))
 			l.write(at, e, indent+1)

@@ -212,17 +212,6 @@ func (f *file) place(o *Object) {
 	}
 }
 
-// child returns the path of a field of a mapping. It quotes an ambiguous name: metadata.labels["a.b"].
-func child(path, name string) string {
-	if name == "" || strings.ContainsAny(name, ".[]\"\\ ") {
-		return path + "[" + strconv.Quote(name) + "]"
-	}
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
 // element returns the path of the i-th element of a list, from 0.
 func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 

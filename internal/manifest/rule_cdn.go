@@ -9,6 +9,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/route"
 )
 
@@ -32,7 +33,7 @@ func checkLocationUnreachable(s *subject) {
 			message += " if the first match wins; the platform does not document which match wins"
 			fix += ": this order works whichever match wins"
 		}
-		s.report(child(element("spec.locations", h.By.Index), "path"), message, fix)
+		s.report(kind.JoinField(element("spec.locations", h.By.Index), "path"), message, fix)
 	}
 }
 
@@ -50,7 +51,7 @@ func checkLocationPathOdd(s *subject) {
 			odd = append(odd, "a * before its end")
 		}
 		if len(odd) > 0 {
-			s.report(child(at, "path"), oddPath(path, odd), "write the path as clients ask for it: / first, * only at the end, other characters encoded as %XX")
+			s.report(kind.JoinField(at, "path"), oddPath(path, odd), "write the path as clients ask for it: / first, * only at the end, other characters encoded as %XX")
 		}
 	}
 }
@@ -104,7 +105,7 @@ func checkUpstreamUnknown(s *subject) {
 			continue
 		}
 		fix := suggestion(name, known, "did you mean %q?", "add it to spec.upstreams, or use a name from there")
-		s.report(child(at, "upstream"), fmt.Sprintf("spec.upstreams has no entry with the name %q", name), fix)
+		s.report(kind.JoinField(at, "upstream"), fmt.Sprintf("spec.upstreams has no entry with the name %q", name), fix)
 	}
 }
 
@@ -118,7 +119,7 @@ func checkUpstreamUnused(s *subject) {
 	}
 	for at, upstream := range s.each("upstreams[]") {
 		if name, ok := upstream["name"].(string); ok && !used[name] {
-			s.report(child(at, "name"), fmt.Sprintf("no location uses the upstream %q", name),
+			s.report(kind.JoinField(at, "name"), fmt.Sprintf("no location uses the upstream %q", name),
 				"remove it, or name it in a location")
 		}
 	}
@@ -134,7 +135,7 @@ func checkRatelimitOdd(s *subject) {
 	for at, limit := range s.each(ratelimits) {
 		for _, field := range []string{"rate", "period", "penalty_period"} {
 			if value, ok := number(limit, field); ok && (value < 0 || value != math.Trunc(value)) {
-				s.report(child(at, field), fmt.Sprintf("%s is %s: it must be a whole number, and not negative", field, short(fmt.Sprint(limit[field]))),
+				s.report(kind.JoinField(at, field), fmt.Sprintf("%s is %s: it must be a whole number, and not negative", field, short(fmt.Sprint(limit[field]))),
 					"write a whole number without quotes, such as "+field+": 60")
 			}
 		}
@@ -228,7 +229,7 @@ func (s *subject) checkSettings(at string, object map[string]any, noun string) {
 		message += fmt.Sprintf(", but %s", quoteName(other))
 		fix = fmt.Sprintf("rename %s to %s, or write type: %s", other, name, other)
 	}
-	s.report(child(at, "type"), message, fix)
+	s.report(kind.JoinField(at, "type"), message, fix)
 }
 
 // hasSettings reports whether an object has a member with the name of its type, or one that resembles

@@ -74,7 +74,7 @@ func visit(at string, v any, place string, yield func(string, any) bool) bool {
 	end := strings.IndexAny(place+".", ".[")
 	m, _ := v.(map[string]any)
 	below := m[place[:end]]
-	return below == nil || visit(child(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
+	return below == nil || visit(kind.JoinField(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
 }
 
 // texts yields the path and the value of each text in a list of the spec.
@@ -128,7 +128,7 @@ func inRange(place, more string, names ...string) func(*subject) {
 				if len(f.Range) > 1 {
 					limits += fmt.Sprintf(" to %d", f.Range[1])
 				}
-				s.report(child(at, f.Name), fmt.Sprintf("%s is %q, which is not a whole number %s", f.Name, value, limits),
+				s.report(kind.JoinField(at, f.Name), fmt.Sprintf("%s is %q, which is not a whole number %s", f.Name, value, limits),
 					fmt.Sprintf("write digits in quotes, such as %s: %q", f.Name, f.Examples[0])+more)
 			}
 		}

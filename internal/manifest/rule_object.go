@@ -21,6 +21,30 @@ func checkNameShape(s *subject) {
 	if problem := nameProblem(name); name != "" && problem != "" {
 		s.report("metadata.name", fmt.Sprintf("the name %+q %s", short(name), problem), "use lower-case letters, digits, hyphens and dots")
 	}
+	for _, n := range s.specNames() {
+		if strings.ContainsFunc(n.text, diag.Unseen) {
+			s.report(n.at, fmt.Sprintf("the name %+q has invisible characters", short(n.text)), "remove them")
+		}
+	}
+}
+
+// specName is a name inside a spec, with its field.
+type specName struct{ at, text string }
+
+// specNames returns the names that parts of the object have, and by which other parts refer to them.
+func (s *subject) specNames() (names []specName) {
+	if s.Kind.Name != cdn {
+		return nil
+	}
+	for _, field := range [][2]string{
+		{"firewall.rules[]", "name"}, {"locations[]", "path"}, {"locations[]", "upstream"}, {"upstreams[]", "name"},
+		{"secureLink", "tokenName"}, {"secureLink", "expireName"},
+	} {
+		for at, m := range s.each(field[0]) {
+			names = append(names, specName{kind.JoinField(at, field[1]), text(m, field[1])})
+		}
+	}
+	return names
 }
 
 // confusable are characters that look like dots and slashes, or become such when a program normalises
@@ -48,6 +72,34 @@ func checkNameOdd(s *subject) {
 		s.report("metadata.name", fmt.Sprintf("the platform may reject the name %q", name),
 			"use lower-case letters, digits, hyphens and dots, and start and end with a letter or digit")
 	}
+	names := s.specNames()
+	hasLatin := func(n specName) bool {
+		return strings.ContainsFunc(n.text, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
+	}
+	if !slices.ContainsFunc(names, hasLatin) {
+		return
+	}
+	for _, n := range names { // a path is what visitors ask for
+		if script := lookalike(n.text); script != "" && !strings.HasPrefix(n.text, "/") {
+			s.report(n.at, fmt.Sprintf("the name %+q has %s letters, which can look like the Latin ones of this object's names", short(n.text), script),
+				"write the names of an object in one script")
+		}
+	}
+}
+
+// lookalike returns a script with letters that can be taken for Latin ones, if a name has such letters.
+func lookalike(name string) string {
+	for _, r := range name {
+		for script, table := range map[string]*unicode.RangeTable{
+			"Armenian": unicode.Armenian, "Cherokee": unicode.Cherokee, "Coptic": unicode.Coptic, "Cyrillic": unicode.Cyrillic,
+			"Georgian": unicode.Georgian, "Greek": unicode.Greek, "Lisu": unicode.Lisu,
+		} {
+			if r >= utf8.RuneSelf && unicode.Is(table, r) {
+				return script
+			}
+		}
+	}
+	return ""
 }
 
 const namespaceRule = "namespace"
@@ -199,7 +251,7 @@ func (s *subject) unusual() []host {
 	s.hosts = []host{}
 	add := func(at, field, noun, text string, server bool) {
 		if text != "" && !plainHost(text) && (!server || !isAddress(text)) {
-			s.hosts = append(s.hosts, host{child(at, field), noun, text, server})
+			s.hosts = append(s.hosts, host{kind.JoinField(at, field), noun, text, server})
 		}
 	}
 	add("spec", s.Kind.HostField, "hostname", s.Host, false)

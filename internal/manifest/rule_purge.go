@@ -108,7 +108,7 @@ func (s *subject) findText(at string, v any, address string) {
 		}
 	case map[string]any:
 		for _, k := range canon.SortedKeys(t) {
-			s.findText(child(at, k), t[k], address)
+			s.findText(kind.JoinField(at, k), t[k], address)
 		}
 	}
 }

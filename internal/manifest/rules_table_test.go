@@ -275,6 +275,20 @@ func TestRuleTable(t *testing.T) {
 		{"line break", named(`"a\nb"`), []string{"name-shape: the name \"a\\nb\" has invisible characters"}},
 		{"longest name", named(strings.Repeat("a", 253)), nil},
 		{"too long a name", named(strings.Repeat("a", 254)), []string{"name-shape: longer"}},
+		{"invisible in names of a spec", cdnStart + `  firewall: {rules: [{name: "a\u200db"}, {name: "a]\u202e: b"}]}
+  upstreams: [{name: "o\u0085"}]
+  locations: [{path: "/a\u2028b", upstream: "o\e"}]
+  secureLink: {tokenName: "t\ufe0f", expireName: "\u2066e"}
+`, []string{
+			`name-shape: the name "a\u200db" has invisible characters`, `name-shape: the name "a]\u202e: b" has`, `name-shape: the name "/a\u2028b" has`,
+			`name-shape: the name "o\x1b" has`, `name-shape: the name "o\u0085" has`, `name-shape: the name "t\ufe0f" has`, `name-shape: the name "\u2066e" has`,
+			"upstream-unknown", "upstream-unused", "location-path-odd",
+		}},
+		{"scripts", cdnStart + "  upstreams: [{name: \u043erigin}, {name: \u0441\u043e\u0440}, {name: \u4e3b\u30b5\u30fc\u30d0}]\n  locations: [{path: /\u0430, upstream: \u043erigin}]\n", []string{
+			`name-odd: the name "\u043erigin" has Cyrillic letters`, `name-odd: the name "\u043erigin" has Cyrillic letters`, `name-odd: the name "\u0441\u043e\u0440" has Cyrillic`,
+			"upstream-unused", "upstream-unused", "location-path-odd",
+		}},
+		{"one script", cdnStart + "  upstreams: [{name: \u0441\u043e\u0440}]\n  locations: [{path: /*, upstream: \u0441\u043e\u0440}]\n", nil},
 		{"hyphen first", named("-shop"), []string{"name-odd"}},
 		{"not ASCII in a name", named("läden"), []string{"name-odd"}},
 

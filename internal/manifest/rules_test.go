@@ -158,5 +158,5 @@ func written(example string) string {
 		}
 		return out
 	})
-	return strings.ReplaceAll(example, "<U+200B>", "\u200b")
+	return strings.ReplaceAll(example, "<U+2028>", "\u2028")
 }

@@ -122,7 +122,7 @@ func (s *schemaErrors) broken(keyword, message, path, name string, v any, f *kin
 		members, _ := v.(map[string]any)
 		for _, name := range f.Names {
 			if members[name] == nil {
-				s.missing(child(path, name), name, f.Fields[name])
+				s.missing(kind.JoinField(path, name), name, f.Fields[name])
 			}
 		}
 	case "type":
@@ -154,7 +154,7 @@ func (s *schemaErrors) resolve(pointer string) (path string, v any, f *kind.Fiel
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 		switch t := v.(type) {
 		case map[string]any:
-			path, v, f = child(path, token), t[token], f.Fields[token]
+			path, v, f = kind.JoinField(path, token), t[token], f.Fields[token]
 		case []any:
 			i, _ := strconv.Atoi(token)
 			path, v, f = element(path, i), t[i], f.Item

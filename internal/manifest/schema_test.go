@@ -125,7 +125,7 @@ func rejected(schema *jsonschema.Schema, k *kind.Kind, doc map[string]any) []str
 		}
 		for _, name := range f.Names {
 			if f.Fields[name].Required && v.(map[string]any)[name] == nil {
-				fields = append(fields, child(path, name))
+				fields = append(fields, kind.JoinField(path, name))
 			}
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -211,7 +210,7 @@ var (
 	startLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^---([ \t]|$)`) })
 )
 
-// clean rejects bytes that are not text in UTF-8, and removes a byte order mark and directives.
+// clean rejects characters that programs read differently, and removes a byte order mark and directives.
 func (f *file) clean(data []byte) ([]byte, bool) {
 	fail := func(line, column int, rule, message, fix string) ([]byte, bool) {
 		f.fail(line, column, rule, "", message, fix)
@@ -228,17 +227,14 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 			return fail(1, 1, ruleEncoding, "the file is "+m.encoding, utf8Fix)
 		}
 	}
+	m, found := diag.FindMisread(data)
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	f.lines, f.marks = lines{data: data}, findMarks(data)
 	if len(f.marks) == maxMarks {
 		f.add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
 	}
-	if i := firstUnprintable(data); i >= 0 {
-		line, column := f.lines.position(i)
-		if r, size := utf8.DecodeRune(data[i:]); r != utf8.RuneError || size > 1 {
-			return fail(line, column, ruleEncoding, fmt.Sprintf("the control character U+%04X", r), "remove the character")
-		}
-		return fail(line, column, ruleEncoding, fmt.Sprintf("the byte 0x%02X is not UTF-8", data[i]), utf8Fix)
+	if found {
+		return fail(m.Line, m.Column, ruleEncoding, m.Message, m.Fix)
 	}
 	if line := f.tooManyValues(data); line > 0 {
 		return fail(line, 1, ruleSize, fmt.Sprintf("a document has more than %d values", f.maxValues), "split it into several documents")
@@ -256,7 +252,7 @@ func (f *file) tooManyValues(data []byte) int {
 	values := 0
 	for i, c := range data {
 		switch c {
-		case '\n', '\r':
+		case '\n':
 			if bytes.HasPrefix(data[i+1:], []byte("---")) {
 				values = 0
 			}
@@ -288,21 +284,6 @@ func (f *file) dropDirectives(data []byte) []byte {
 		copy(kept[at[0]:at[1]], bytes.Repeat([]byte(" "), at[1]-at[0]))
 	}
 	return kept
-}
-
-// firstUnprintable returns the offset of the first byte that is not text, or -1.
-func firstUnprintable(data []byte) int {
-	for i, size := 0, 0; i < len(data); i += size {
-		if size = 1; ' ' <= data[i] && data[i] < 0x7F {
-			continue
-		}
-		var r rune
-		r, size = utf8.DecodeRune(data[i:])
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7F || r == utf8.RuneError && size == 1 {
-			return i
-		}
-	}
-	return -1
 }
 
 // resume returns the file from the first document that starts after the line. Empty lines replace those

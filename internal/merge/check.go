@@ -31,12 +31,6 @@ const (
 	Altered    Fault = "altered"
 )
 
-// The overrides that make the two values of a mismatch equal.
-const (
-	AnyOrder = "order: set"
-	asNumber = "type: number"
-)
-
 // Mismatch is a place where an object differs from what a request makes of it.
 type Mismatch struct {
 	Path  string `json:"path"` // shown to people, as that of a Change
@@ -45,11 +39,11 @@ type Mismatch struct {
 	Sent     any `json:"sent"`
 	Returned any `json:"returned"`
 	// Hint is the override to write if the server is right, in the form that the project file has:
-	// {kind: CDN, path: spec.locations, order: set}.
+	// {kind: CDN, path: spec.note, ignore: true}.
 	Hint string `json:"hint,omitempty"`
-	// Override is the rule that makes the two values equal, such as AnyOrder, or empty.
-	Override string `json:"-"`
-	At       []Step `json:"-"` // Index is that of Sent, Live that of Returned
+	// SameNumber says that both values are the same number in other words, such as "1.0" and 1.
+	SameNumber bool   `json:"-"`
+	At         []Step `json:"-"` // Index is that of Sent, Live that of Returned
 }
 
 // Check compares an object with what a write makes of it. It returns each place that differs, and the values that the
@@ -129,7 +123,6 @@ func (c *checker) list(l list, was []any, asked bool) {
 	}
 	if !l.rules.set() && len(displaced(l.of)) > 0 {
 		c.report(l.node, asked)
-		c.found[len(c.found)-1].Override = AnyOrder
 	}
 	before := pair(l.rules, l.git, was).of
 	for i, j := range l.of {
@@ -222,9 +215,8 @@ func (c *checker) report(n node, asked bool) {
 		m.Fault = NotKept
 	}
 	x, xOK := number(n.want)
-	if y, yOK := number(n.have); xOK && yOK && x == y {
-		m.Override = asNumber
-	}
+	y, yOK := number(n.have)
+	m.SameNumber = xOK && yOK && x == y
 	c.found = append(c.found, m)
 }
 

@@ -212,9 +212,9 @@ func TestSectionZero(t *testing.T) {
 			patch:   `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"2"}]}`,
 			change:  Change{Path: "locations[h/a].b", Class: Changed},
 		},
-		"nulls inside lists mean nothing": {
+		"nulls inside lists are not sent": {
 			applied: `{}`, desired: `{"plain":[null,{"a":null,"b":"1"}]}`, live: `{"plain":[{"a":"x"},null]}`,
-			patch: `{"plain":[{"b":"1"}]}`, change: Change{Path: "plain[0].b", Class: Changed},
+			patch: `{"plain":[{"b":"1"}]}`, change: Change{Path: "plain[0].b", Class: Changed}, collateral: []string{"plain[1]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -346,9 +346,9 @@ func TestCheck(t *testing.T) {
 		"rewritten":                    {"", `{"tls":{"forced":"a"}}`, `{"tls":{"forced":"b"}}`, []Mismatch{{Path: "tls.forced", Fault: NotKept}}},
 		"dropped":                      {"", `{"x":"a"}`, `{}`, []Mismatch{{Path: "x", Fault: NotKept}}},
 		"number for text":              {"", `{"x":"0600.0e0"}`, `{"x":1}`, []Mismatch{{Path: "x", Fault: NotKept}}},
-		"only the type":                {"", `{"x":"1.0"}`, `{"x":1}`, []Mismatch{{Path: "x", Fault: NotKept, Override: "type: number"}}},
-		"sorted":                       {"", `{"rules":[{"name":"s"},{"name":"r"}]}`, `{"rules":[{"name":"r"},{"name":"s"}]}`, []Mismatch{{Path: "rules", Fault: NotKept, Override: "order: set"}}},
-		"sorted scalars":               {"", `{"plain":["b","a"]}`, `{"plain":["a","b"]}`, []Mismatch{{Path: "plain", Fault: NotKept, Override: "order: set"}}},
+		"only the type":                {"", `{"x":"1.0"}`, `{"x":1}`, []Mismatch{{Path: "x", Fault: NotKept, SameNumber: true}}},
+		"sorted":                       {"", `{"rules":[{"name":"s"},{"name":"r"}]}`, `{"rules":[{"name":"r"},{"name":"s"}]}`, []Mismatch{{Path: "rules", Fault: NotKept}}},
+		"sorted scalars":               {"", `{"plain":["b","a"]}`, `{"plain":["a","b"]}`, []Mismatch{{Path: "plain", Fault: NotKept}}},
 		"removed":                      {`{"x":"a"}`, `{"x":null}`, `{}`, nil},
 		"removed, and default":         {`{"x":"a"}`, `{"x":null}`, `{"x":"b"}`, nil},
 		"not removed":                  {`{"x":"a"}`, `{"x":null}`, `{"x":"a"}`, []Mismatch{{Path: "x", Fault: NotRemoved}}},
@@ -381,7 +381,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found, _ := Write{Rules: specRules(), Before: decode(t, c.before), Request: decode(t, c.request), Now: decode(t, c.now)}.Check()
 			for i := range found {
-				found[i] = Mismatch{Path: found[i].Path, Fault: found[i].Fault, Override: found[i].Override}
+				found[i] = Mismatch{Path: found[i].Path, Fault: found[i].Fault, SameNumber: found[i].SameNumber}
 			}
 			if !reflect.DeepEqual(found, c.want) {
 				t.Errorf("found %+v, want %+v", found, c.want)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trueup/internal/effect"
+	"trueup/internal/kind"
 )
 
 // Names returns the short name, the whole key and the index of each element: one of them names it
@@ -60,13 +61,13 @@ func nameElements(r *Rules, want, have []any) namer {
 func (n namer) of(e any, index int) string {
 	if !n.keyed {
 		if s, _ := text(e); n.byText {
-			return s
+			return kind.QuoteElement(nil, s)
 		}
 		return strconv.Itoa(index)
 	}
 	last, _ := text(fieldOf(e, n.rules.Key[len(n.rules.Key)-1]))
 	if n.rules.Join == "" && last != "" && !n.long[last] {
-		return last
+		return kind.QuoteElement(n.rules.Key, last)
 	}
 	return n.key(e)
 }
@@ -86,7 +87,7 @@ func (n namer) key(e any) string {
 			parts = append(parts, s)
 		}
 	}
-	return strings.Join(parts, n.rules.Join)
+	return kind.QuoteElement(n.rules.Key, strings.Join(parts, n.rules.Join))
 }
 
 // Step is one step down a spec: to an element of a list, or to a field.
@@ -117,7 +118,7 @@ func Place(at []Step) string {
 		case s.Element:
 			place += "[" + strconv.Itoa(s.Index) + "]"
 		default:
-			place = joinPath(place, s.Field)
+			place = kind.JoinField(place, s.Field)
 		}
 	}
 	return place
@@ -129,7 +130,7 @@ func FieldPath(at []Step) string { return joinFields("", at) }
 func joinFields(path string, at []Step) string {
 	for _, s := range at {
 		if !s.Element {
-			path = joinPath(path, s.Field)
+			path = kind.JoinField(path, s.Field)
 		}
 	}
 	return path

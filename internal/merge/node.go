@@ -3,11 +3,10 @@ package merge
 import (
 	"iter"
 	"slices"
-	"strconv"
-	"strings"
 
 	"trueup/internal/canon"
 	"trueup/internal/effect"
+	"trueup/internal/kind"
 )
 
 // node is one place of the tree as the comparison walks down.
@@ -127,7 +126,7 @@ func (n node) value(v any) Value { return Value{Path: n.path, Value: v, At: n.at
 
 func (n node) field(name string) node {
 	return node{
-		path: joinPath(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.field(name), base: n.base.field(name),
+		path: kind.JoinField(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.field(name), base: n.base.field(name),
 		want: fieldOf(n.want, name), have: fieldOf(n.have, name), byKey: n.byKey, owned: n.owned,
 		banned: isNull(n.want, name) && isNull(n.base.applied, name),
 	}
@@ -292,16 +291,6 @@ func member(v any, name string) (any, bool) {
 	m, _ := v.(map[string]any)
 	value, ok := m[name]
 	return value, ok
-}
-
-func joinPath(path, name string) string {
-	if name == "" || strings.ContainsAny(name, ".[]") {
-		return path + "[" + strconv.Quote(name) + "]"
-	}
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }
 
 // elements returns the list v without nulls, which say nothing and may not be sent (docs/design.md B2.4), or nil.

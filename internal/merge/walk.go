@@ -2,8 +2,10 @@ package merge
 
 import (
 	"slices"
+	"strconv"
 
 	"trueup/internal/canon"
+	"trueup/internal/effect"
 )
 
 // walker makes the patch and lists the changes in one walk, so that neither lacks anything.
@@ -54,9 +56,12 @@ func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool
 		stale = ""
 	}
 	for _, k := range canon.SortedKeys(have) {
-		if _, said := want[k]; !said && have[k] != nil {
+		switch _, said := want[k]; {
+		case !said && have[k] != nil:
 			v, differs := w.liveOnly(n.field(k), k == stale)
 			put(k, v, differs)
+		case !said && w.whole && !n.field(k).rules.excluded(): // a list has no nulls (docs/design.md B2.4)
+			w.lost(n.field(k))
 		}
 	}
 	return out, changed
@@ -147,6 +152,7 @@ func (w *walker) omit(n node) {
 // neither sent nor left (docs/design.md B4).
 func (w *walker) list(n node, want, have []any) (any, bool) {
 	if w.whole {
+		w.lostNulls(n)
 		return w.overlay(n.paired(want, have)), true
 	}
 	equal := settled(n.rules, n.base, want, have)
@@ -155,6 +161,7 @@ func (w *walker) list(n node, want, have []any) (any, bool) {
 	}
 	before := w.res
 	w.whole = true
+	w.lostNulls(n)
 	out := w.overlay(n.paired(want, have))
 	w.whole = false
 	if !equal && !w.leavesList(n.path, w.res.Changes[len(before.Changes):]) {
@@ -164,6 +171,16 @@ func (w *walker) list(n node, want, have []any) (any, bool) {
 	before.Changes, before.Notes = w.res.Changes, w.res.Notes
 	w.res = before
 	return nil, false
+}
+
+// lostNulls lists the null elements of live, which a list that is sent has not (docs/design.md B2.4).
+func (w *walker) lostNulls(n node) {
+	list, _ := n.have.([]any)
+	for i, e := range list {
+		if e == nil {
+			w.lost(n.element(strconv.Itoa(i), effect.Nowhere, effect.Nowhere, effect.Nowhere))
+		}
+	}
 }
 
 // leavesList reports whether a list of these changes stays as live has it, and marks them.

@@ -55,7 +55,7 @@ func (it Item) additions(found []Change, rules *merge.Rules, at []merge.Step, va
 func (it Item) addition(path string, value any) Change {
 	c := Change{Change: merge.Change{Path: path, Class: merge.Changed, Desired: value}, Cause: it.Cause, By: it.By}
 	if k, ok := kind.Named(it.Kind); ok {
-		c.Risk = k.Spec().Places(path).RiskIn(value)
+		c.Risk = k.Spec().Find(path).RiskOf(nil, value, nil)
 	}
 	return c
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"trueup/internal/accesslog"
 	"trueup/internal/route"
@@ -27,13 +26,6 @@ type Answers struct {
 	Unchanged []RequestGroup `json:"unchanged,omitempty"`
 	// Unclear are paths of locations that trueup can't match with requests.
 	Unclear []string `json:"unclear,omitempty"`
-}
-
-// none reports whether it is proven that no request is answered in another way because of a field. What differs for
-// all requests has other reasons than the locations and their upstreams.
-func (a *Answers) none(field string) bool {
-	ofLocations := strings.HasPrefix(field, locations) || strings.HasPrefix(field, "upstreams")
-	return a != nil && a.Changed == 0 && len(a.Unclear) == 0 && (len(a.Site) == 0 || ofLocations)
 }
 
 // RequestGroup is a class of requests, or the same class of several hosts.

@@ -290,6 +290,9 @@ func TestWhatAPlanAsserts(t *testing.T) {
 		`options: purge.window in trueup.yaml changed from "20h0m0s" to "1h0m0s"`: func(w *world) {
 			w.in.Ledger.Terms = map[kind.Area]ledger.Terms{kind.Delivery: {Window: time.Hour}}
 		},
+		`options: purge.duplicate in trueup.yaml changed from none to "status [409], bodyRegex \"\""`: func(w *world) {
+			w.in.Project.Purge.Duplicate.Status = []int{409}
+		},
 	} {
 		w := one(t)
 		change(w)

@@ -1,12 +1,10 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/merge"
 )
 
@@ -19,7 +17,7 @@ type Change struct {
 	// Commit is the newest that gave the place its value in git, if that is proven and it is not of
 	// this change.
 	Commit *Commit `json:"commit,omitempty"`
-	// Risk is the gravest of anything in the two values, unless the change only protects more.
+	// Risk is what the table of risks has for the change.
 	Risk kind.Risk `json:"risk,omitempty"`
 	// Position is set if the change is Moved.
 	Position *Position `json:"position,omitempty"`
@@ -117,8 +115,7 @@ func causeOf(c merge.Class) Cause { return tableOfClasses[c].cause }
 // IsShown reports whether every report shows a change of the class. The others need no request.
 func IsShown(c merge.Class) bool { return !tableOfClasses[c].unsent }
 
-// Weigh fills in the risk of each change and object, which follows from the schema, and from what the plan
-// does to requests.
+// Weigh fills in the risk of each change and object, which follows from the table of risks.
 func (p *Plan) Weigh() {
 	for i := range p.Items {
 		p.Items[i].weigh()
@@ -130,48 +127,19 @@ func (it *Item) weigh() {
 	if !ok {
 		return
 	}
+	spec := any(it.BodySpec())
 	for c := range it.all() {
-		at := k.Spec().Places(c.Path)
+		at, around := k.Spec().Find(c.Path), k.Spec().ObjectWith(c.Path, spec)
 		switch {
 		case c.Moved:
 			c.Risk = at.Gravest()
-		case it.starves(*c):
-			c.Risk = kind.RiskServes
 		case it.Happened:
-			c.Risk = at.RiskOf(c.Desired, c.Live)
+			c.Risk = at.RiskOf(c.Desired, c.Live, around)
 		default:
-			c.Risk = at.RiskOf(c.Live, c.Desired)
-		}
-		if c.Risk == kind.RiskServes && it.Answers.none(c.Path) {
-			c.Risk = kind.NoRisk
+			c.Risk = at.RiskOf(c.Live, c.Desired, around)
 		}
 	}
 	it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))
-}
-
-// starves reports whether a change takes the weight of a server, and no server of its upstream has any then.
-func (it *Item) starves(c Change) bool {
-	servers, _, field := inElement(c.Path)
-	if field != "weight" || fmt.Sprint(c.Live) != "0" && fmt.Sprint(c.Desired) != "0" {
-		return false
-	}
-	_, name, _ := inElement(servers)
-	for _, u := range manifest.RoutesOf(it.BodySpec()).Upstreams {
-		if u.Name != name {
-			continue
-		}
-		for other := range it.all() { // of what happened, the request has the opposite
-			switch list, _, field := inElement(other.Path); {
-			case !it.Happened || list != servers || field != "weight":
-			case fmt.Sprint(other.Live) == "0":
-				u.Used--
-			case fmt.Sprint(other.Desired) == "0":
-				u.Used++
-			}
-		}
-		return u.Used == 0
-	}
-	return false
 }
 
 // risks returns the risk of each line; sent leaves out those that the request leaves as they are. An
@@ -188,13 +156,13 @@ func (it *Item) risks(sent bool) []kind.Risk {
 		}
 	}
 	for _, v := range slices.Concat(it.Collateral, it.FirstContact) {
-		risks = append(risks, k.Spec().Places(v.Path).RiskIn(v.Value))
+		risks = append(risks, k.Spec().Find(v.Path).RiskOfRemoval(v.Value))
 	}
 	switch {
 	case it.Op == Create || it.Op == Delete:
 		risks = append(risks, k.Spec().Gravest())
 	case it.Purge != nil && it.Purge.Everything:
-		risks = append(risks, kind.RiskAvailability)
+		risks = append(risks, k.Spec().Find("paths").RiskOf(nil, []any{allPaths}, nil))
 	case it.Purge != nil:
 		risks = append(risks, k.Spec().Risk)
 	}

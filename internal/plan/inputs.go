@@ -90,6 +90,7 @@ func choices(in Inputs) map[string]any {
 		"drift": cmp.Or(o.Drift, OverwriteDrift), "targets": slices.Compact(slices.Sorted(slices.Values(o.Patterns))),
 		"takeOver": names(o.TakeOver), "allowRecreate": names(o.AllowRecreate), "allowEmptyLive": o.AllowEmptyLive,
 		"maxCreates": o.MaxCreates, "prune": o.Prune, "maxDeletes": o.MaxDeletes, "partOfTree": o.PartOfTree,
+		"duplicate": in.Project.Purge.Duplicate.String(), // it decides whether a purge counts as executed
 	}
 	if len(o.Overrides) > 0 {
 		chosen["overrides"] = o.Overrides

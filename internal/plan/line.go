@@ -71,8 +71,8 @@ func inElement(path string) (list, element, field string) {
 		if !ok {
 			continue
 		}
-		element, closed := strings.CutSuffix(rest, "]")
-		if !closed || strings.ContainsAny(element, `[]"`) {
+		element := strings.TrimSuffix(rest, "]")
+		if steps, _ := kind.SplitPath("[" + rest); len(steps) != 1 {
 			return "", "", ""
 		}
 		return strings.Join(append(parts[:i:i], name), "."), element, strings.Join(parts[i+1:], ".")

@@ -135,7 +135,10 @@ func (l Line) renamed(kept []manifest.Location) (was []manifest.Location) {
 	}
 	for _, w := range kept {
 		part := map[string]*string{"host": &w.Host, "path": &w.Path}[field]
-		named := slices.Contains(names, w.Path) || slices.Contains(names, w.Host+w.Path)
+		named := slices.ContainsFunc(names, func(element string) bool {
+			name, _ := kind.StepName("[" + element)
+			return name == w.Path || name == w.Host+w.Path
+		})
 		if named && part != nil && *part == l.Desired {
 			*part = from
 			was = append(was, w)

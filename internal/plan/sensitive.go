@@ -89,29 +89,29 @@ func (c concealer) item(it *Item) {
 		})
 	}
 	if it.Spec != nil {
-		it.Spec = canon.Bytes(c.value(kind.Places{c.spec}, "", canon.MustDecode(it.Spec)))
+		it.Spec = canon.Bytes(c.value(c.spec, "", canon.MustDecode(it.Spec)))
 	}
 	if it.Request == nil || it.Request.Body == nil {
 		return
 	}
 	request := *it.Request
 	body := canon.MustDecode(request.Body).(map[string]any)
-	body["spec"] = c.value(kind.Places{c.spec}, "", body["spec"])
+	body["spec"] = c.value(c.spec, "", body["spec"])
 	request.Body = canon.Bytes(body)
 	it.Request = &request
 }
 
 // at hides what is sensitive in the value at a path as people read it.
 func (c concealer) at(path string, value any) any {
-	return c.value(c.spec.Places(path), path, value)
+	return c.value(c.spec.Find(path), path, value)
 }
 
 // value hides what is sensitive below one place.
-func (c concealer) value(at kind.Places, path string, value any) any {
+func (c concealer) value(at *kind.Field, path string, value any) any {
 	if value == nil {
 		return nil
 	}
-	if at.Sensitive() {
+	if at.Sensitive {
 		mac := hmac.New(sha256.New, []byte(c.salt+"\x00"+path))
 		mac.Write(canon.Bytes(value))
 		return "sensitive, sha256:" + hex.EncodeToString(mac.Sum(nil))
@@ -120,7 +120,7 @@ func (c concealer) value(at kind.Places, path string, value any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, e := range v {
-			out[name] = c.value(at.Field(name), path+"."+name, e)
+			out[name] = c.value(at.Below(name), path+"."+name, e)
 		}
 		return out
 	case []any:

@@ -75,7 +75,7 @@ func (p *Plan) facts() map[string]string {
 		"drift": "--drift", "targets": "--target", "takeOver": "--take-over", "allowRecreate": "--allow-recreate",
 		"allowEmptyLive": "--allow-empty-live", "maxCreates": "--max-creates", "prune": "--prune",
 		"maxDeletes": "--max-deletes", "partOfTree": "reading only a part of the project",
-		"overrides": "overrides in trueup.yaml", "window": "purge.window in trueup.yaml",
+		"overrides": "overrides in trueup.yaml", "window": "purge.window in trueup.yaml", "duplicate": "purge.duplicate in trueup.yaml",
 	} {
 		facts["options: "+name] = said(chosen[field])
 	}

@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,5 +84,23 @@ func TestNotWithin(t *testing.T) {
 	obj := object(t, shop, want)
 	if now, _ := planner.Remake(key(t, shop), &obj); now.Op != plan.None || !plan.Within(now, find(t, p, shop)) {
 		t.Errorf("in sync: %s", now.Op)
+	}
+}
+
+// TestANullThatAListDropsHasALine: only live has it, and no list that is sent.
+func TestANullThatAListDropsHasALine(t *testing.T) {
+	spec := func(scheme, more, element string) string {
+		return fmt.Sprintf(`{hostname: h.example.com, upstreams: [{name: o, scheme: %s%s}%s]}`, scheme, more, element)
+	}
+	it := git(t, cdn("shop", spec("http", "", ""))).has(shop, spec("https", ", note: null", ", null")).applied(shop, spec("https", "", "")).item(shop)
+	var lost []string
+	for _, v := range it.Collateral {
+		lost = append(lost, fmt.Sprint(v.Path, " ", v.Value))
+	}
+	if want := []string{"upstreams[1] <nil>", "upstreams[o].note <nil>"}; !slices.Equal(lost, want) {
+		t.Errorf("%q, want %q", lost, want)
+	}
+	if it = git(t, cdn("shop", spec("https", "", ""))).has(shop, spec("https", ", note: null", ", null")).applied(shop, spec("https", "", "")).item(shop); it.Op != plan.None {
+		t.Errorf("%s without a change", it.Op)
 	}
 }

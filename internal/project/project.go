@@ -90,8 +90,11 @@ func readFile(dir string) ([]byte, error) {
 	return io.ReadAll(files.AtMost(f, maxSize))
 }
 
-// Parse reads the text of a project file, and refuses fields and values that its schema does not have.
+// Parse reads the text of a project file, and refuses characters that programs read differently, and fields and values that its schema does not have.
 func Parse(text []byte) (Project, error) {
+	if m, found := diag.FindMisread(text); found {
+		return Project{}, m
+	}
 	if line := manifest.FirstAlias(text); line > 0 {
 		return Project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
 	}

@@ -41,7 +41,7 @@ func itemNotes(item plan.Item, opts Options) []note {
 	for _, v := range item.Collateral {
 		risk := riskAt(item.Kind, v.Path, v.Value)
 		effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), risky(item, risk)), "; ")
-		text := safetext.F("not sent: %s = %s (%s)", v.Path, value(v.Value, risk.Grave()), effect)
+		text := safetext.F("not sent: %s = %s (%s)", v.Path, shorten(literal(v.Value), limit(risk.Grave(), maxText)), effect)
 		notes = append(notes, note{Text: text, path: clean(v.Path), risk: risk})
 	}
 	return append(notes, effects(item, opts)...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
@@ -72,35 +73,6 @@ type jsonNull struct{}
 // MarshalJSON writes null.
 func (jsonNull) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// bracketed splits a path into field names and list keys in brackets.
-func bracketed(path string) (out []string) {
-	depth, start := 0, 0
-	part := func(end, next int) {
-		if start < end {
-			out = append(out, path[start:end])
-		}
-		start = next
-	}
-	for i := range len(path) {
-		switch c := path[i]; {
-		case c == '[':
-			if depth++; depth == 1 {
-				part(i, i)
-			}
-		case c == ']':
-			if depth--; depth == 0 {
-				part(i+1, i+1)
-			}
-		case c == '.' && depth == 0:
-			part(i, i+1)
-		}
-	}
-	if part(len(path), 0); out == nil {
-		return []string{path}
-	}
-	return out
-}
-
 func objectTree(item plan.Item, opts Options) *branch {
 	root := &branch{}
 	if item.Op == plan.Create || item.Op == plan.Post {
@@ -110,7 +82,8 @@ func objectTree(item plan.Item, opts Options) *branch {
 		return root
 	}
 	add := func(path string, before, after any, why reason) *branch {
-		b := root.at(bracketed(path)...)
+		steps, _ := kind.SplitPath(path)
+		b := root.at(steps...)
 		b.put(fromSide, before)
 		b.put(toSide, after)
 		b.reason = why
@@ -121,7 +94,11 @@ func objectTree(item plan.Item, opts Options) *branch {
 	}
 	for _, v := range item.Collateral {
 		why := safetext.Filled(clean("not sent: not in git"), risky(item, riskAt(item.Kind, v.Path, v.Value)))
-		add(v.Path, v.Value, nil, reason{Cause: safetext.Join(why, "; ")})
+		was := v.Value
+		if was == nil {
+			was = jsonNull{}
+		}
+		add(v.Path, was, nil, reason{Cause: safetext.Join(why, "; ")})
 	}
 	for _, l := range linesOfItem(item) {
 		if !visible(l.Class, opts) {

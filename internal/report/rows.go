@@ -286,7 +286,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 	if !ok {
 		return kind.RiskServes
 	}
-	return k.Spec().Places(path).RiskIn(v)
+	return k.Spec().Find(path).RiskOfRemoval(v)
 }
 
 // opRows returns the row about the object as a whole, if there is one.

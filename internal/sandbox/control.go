@@ -109,15 +109,15 @@ func (s *Server) advance(_ *http.Request, body []byte) (any, error) {
 	return map[string]any{"now": s.Now().Add(d)}, s.Advance(d)
 }
 
-// refusal says why a request may come from a web page, or returns "". A page has an origin, or reaches
+// Refusal says why a request may come from a web page, or returns "". A page has an origin, or reaches
 // this machine by a public name that resolves to it.
-func refusal(r *http.Request) string {
+func Refusal(r *http.Request) string {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	ip := net.ParseIP(strings.Trim(host, "[]"))
-	if !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
+	if !strings.HasSuffix("."+strings.ToLower(host), ".localhost") && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Sprintf("host %q is not this machine: use localhost or 127.0.0.1", host)
 	}
 	for _, origin := range r.Header.Values("Origin") {

@@ -130,7 +130,7 @@ const maxBody = 16 << 20 // bytes of a request
 // panics with http.ErrAbortHandler to break a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, ControlBase) {
-		if why := refusal(r); why != "" {
+		if why := Refusal(r); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}

@@ -4,6 +4,7 @@ package ci
 
 import (
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -488,6 +489,34 @@ func TestAFleetIsOfOneCommit(t *testing.T) {
 	})
 	if rejects != 1 {
 		t.Errorf("step %d rejects a part of an old run", rejects)
+	}
+}
+
+// TestArtifactsOfTwoDirectoriesHaveTwoNames runs the step that names them.
+func TestArtifactsOfTwoDirectoriesHaveTwoNames(t *testing.T) {
+	t.Parallel()
+	script := ""
+	for _, s := range readWorkflows(t, filepath.Join(".github", "workflows"))["plan.yml"].steps() {
+		if strings.Contains(s.Run, "reports=$name") {
+			script = s.Run
+		}
+	}
+	allowed, seen := regexp.MustCompile(`^reports=trueup-plan[A-Za-z0-9._-]*\n$`), map[string]string{}
+	for _, directory := range []string{".", "envs/prod", "envs-prod", "envs prod", "envs//prod", "envs/prod/", "Envs/prod", "envs.prod"} {
+		output := filepath.Join(t.TempDir(), "output")
+		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+		cmd.Env = append(cmd.Environ(), "REPOSITORY=acme/trueup", "COMMIT="+strings.Repeat("a", 40), "DIRECTORY="+directory, "GITHUB_OUTPUT="+output)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		text, err := os.ReadFile(output)
+		if err != nil || !allowed.Match(text) {
+			t.Errorf("%s: %q, %v", directory, text, err)
+		}
+		if other, known := seen[string(text)]; known {
+			t.Errorf("%s and %s have the name %s", other, directory, text)
+		}
+		seen[string(text)] = directory
 	}
 }
 

@@ -75,7 +75,7 @@ func cmdSandbox(s *Script, args []string) error {
 		Log: s.seen, Workspaces: workspaces(),
 		Tokens: map[string][]string{
 			Canary + "-compute":   {sandbox.RoleComputeAdmin},
-			Canary + "-delivery":  {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+			Canary + "-dlv":       {sandbox.RoleCDNAdmin, sandbox.RolePurger},
 			Canary + "-no-purger": {sandbox.RoleCDNAdmin},
 			Canary + "-reader":    {sandbox.RoleReader},
 		},
@@ -109,7 +109,7 @@ func cmdToken(s *Script, args []string) error {
 	delivery, compute := Canary+"-"+args[0], Canary+"-"+args[0]
 	switch args[0] {
 	case "full":
-		delivery, compute = Canary+"-delivery", Canary+"-compute"
+		delivery, compute = Canary+"-dlv", Canary+"-compute"
 	case "no-purger":
 		compute = Canary + "-compute"
 	case "none":

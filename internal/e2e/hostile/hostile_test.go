@@ -103,8 +103,8 @@ type place struct {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	server, err := sandbox.Open(sandbox.Options{Now: time.Now, Tokens: map[string][]string{
-		harness.Canary + "-delivery": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
-		harness.Canary + "-compute":  {sandbox.RoleComputeAdmin},
+		harness.Canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+		harness.Canary + "-compute": {sandbox.RoleComputeAdmin},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func newPlace(t *testing.T) *place {
 	p.base = web.URL
 	p.vars = map[string]string{
 		"TRUEUP_DELIVERY_URL":   web.URL + sandbox.DeliveryBase,
-		"TRUEUP_DELIVERY_TOKEN": harness.Canary + "-delivery",
+		"TRUEUP_DELIVERY_TOKEN": harness.Canary + "-dlv",
 		"TRUEUP_COMPUTE_URL":    web.URL + sandbox.ComputeBase,
 		"TRUEUP_COMPUTE_TOKEN":  harness.Canary + "-compute",
 		"XDG_STATE_HOME":        filepath.Join(p.dir, ".state"),

@@ -111,18 +111,18 @@ func encodings(p *place) {
 	p.write("manifests/a.yaml", "\ufeff"+strings.ReplaceAll(cdnOf("shop", ""), "\n", "\r\n"))
 	p.says(0, []string{"validate"}, "Validate: no findings, 1 object.")
 	for text, says := range map[string]string{
-		"\xff\xfea\x00:\x00":              "the file is UTF-16",
-		cdnOf("shop", "  x: \xff\n"):      "the byte 0xFF is not UTF-8",
-		cdnOf("shop", "  x: \x00\n"):      "the control character U+0000",
-		cdnOf("shop", "  x: \"\\0\"\n"):   "U+0000",
-		cdnOf("shop", "  x: \"\\e[2J\""):  "U+001B",
-		cdnOf("shop", "  x: a\u202eb\n"):  "U+202E",
-		cdnOf("shop", "  a\u200bb: c\n"):  "U+200B",
-		cdnOf("shop", "  x: \"\\u2028\""): "U+2028",
+		"\xff\xfea\x00:\x00":                      "the file is UTF-16",
+		cdnOf("shop", "  x: \xff\n"):              "the byte 0xFF is not UTF-8",
+		cdnOf("shop", "  a\u200bb: c\n"):          "U+200B",
+		cdnOf("shop", "  x: a\u2060b\n"):          "U+2060",
+		cdnOf("shop", "  \"a\\u2028\": b\n"):      "U+2028",
+		cdnOf("shop", "  firewall: {}\n\ufeff\n"): "a byte order mark that is not at the start, U+FEFF",
 	} {
 		p.write("manifests/a.yaml", text)
 		p.says(4, []string{"validate"}, says, "yaml-encoding")
 	}
+	p.write("manifests/a.yaml", cdnOf("shop", `  x: "\0\e[2J\N\L\P\u202e\uFEFF\u00ad\u200b"`+"\n"))
+	p.says(0, []string{"validate"}, "1 object")
 	text, said := cdnOf("shop", "  x:\n"), []string{"yaml-encoding"}
 	for _, r := range "\u00ad\u034f\u115f\u1160\u17b4\u180b\u180f\u2060\u2800\u3164\ufe00\ufe0f\uffa0\U000e0001\U000e0041\U000e007f\U000e0100" {
 		text += fmt.Sprintf("  - a%cb\n  - \"%c\"\n  - {a%cb: c}\n", r, r, r)
@@ -130,6 +130,30 @@ func encodings(p *place) {
 	}
 	p.write("manifests/a.yaml", text)
 	p.says(4, []string{"validate"}, append(said, "Validate: 51 errors, 1 warning, 1 object.")...)
+	p.write("manifests/a.yaml", cdnOf("shop", ""))
+	misread(p)
+}
+
+// misread writes each character that programs read differently into each file, in quotes and in a comment, and
+// expects its code and its place.
+func misread(p *place) {
+	for name, text := range map[string]string{
+		"manifests/a.yaml": cdnOf("shop", ""), "trueup.yaml": p.read("trueup.yaml"), "manifests/t.json": "\n",
+		"manifests/t.yaml": "apiVersion: trueup/v1\nkind: RequestTest\nmetadata: {name: t}\nspec: {}\n",
+	} {
+		for _, r := range "\x00\x1b\x7f\u0085\u009b\u061c\u200e\u2028\u2029\u202e\u2066\ufeff\r" {
+			for _, odd := range []string{"# ü", "{\"a\": \"b"} {
+				p.write(name, text+odd+string(r)+"  hidden: true\"}\n")
+				line, column := strings.Count(text, "\n")+1, len([]rune(odd))+1
+				where := fmt.Sprintf("%s:%d:%d", name, line, column)
+				if name == "trueup.yaml" {
+					where = fmt.Sprintf("line %d, column %d", line, column)
+				}
+				p.says(4, []string{"validate"}, where, fmt.Sprintf("U+%04X", r))
+			}
+		}
+		p.write(name, text)
+	}
 }
 
 func linksAndPipes(p *place) {

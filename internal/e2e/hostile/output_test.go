@@ -3,9 +3,11 @@
 package hostile
 
 import (
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -228,7 +230,7 @@ func tokenInOutput(p *place) {
 		return true
 	})
 	everyOutput(p)
-	p.says(8, []string{"apply", "--auto-approve"}, "***")
+	p.says(8, []string{"apply", "--auto-approve"}, "not shown because they repeat a part of a secret")
 	p.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		_, _ = fmt.Fprintf(w, "<html>%s", strings.Repeat(r.Header.Get("Authorization"), 100))
 		return true
@@ -236,6 +238,54 @@ func tokenInOutput(p *place) {
 	everyOutput(p)
 	// The listener of every place's end looks into all files as well.
 	p.run("plan", "-v", "--report", "json=plan.json", "--report", "markdown=plan.md")
+	encodedToken(p)
+}
+
+// encodedToken lets the platform repeat a part of the token in the forms of other languages. None of them is printed,
+// or kept in the ledger.
+func encodedToken(p *place) {
+	p.write("manifests/rel.yaml", purgeNamed("rel-42", "/a"))
+	slashed := func(s string) string { return strings.NewReplacer("c", `\/\u0063`, "s", `\u0073`).Replace(s) }
+	lower := func(s string) string { return strings.ToLower(url.QueryEscape("%"+s)) + "%2f" }
+	entity := func(s string) string { return strings.NewReplacer("3", "&#51;", "r", "&#x72;").Replace(s) }
+	coded := func(s string) string { return base64.StdEncoding.EncodeToString([]byte("Bearer " + s)) }
+	for i, encode := range []func(string) string{
+		strings.Clone, strings.ToUpper, slashed, lower, entity, coded, func(s string) string { return slashed(entity(coded(s))) },
+		func(s string) string { return s[4:12] },
+	} {
+		const mark = "echo-of-the-header "
+		p.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/purges") {
+				return false
+			}
+			w.WriteHeader([]int{http.StatusInternalServerError, http.StatusUnprocessableEntity}[i%2])
+			_, _ = io.WriteString(w, mark+encode(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
+			return true
+		})
+		for _, args := range [][]string{{"apply", "--auto-approve", "-v"}, {"ledger", "ls", "-o", "json"}, {"ledger", "export"}} {
+			if code, out := p.run(args...); strings.Contains(out, mark) || args[0] == "apply" && !strings.Contains(out, "repeat a part of a secret") {
+				p.Errorf("%d: trueup %s ends with %d and repeats %s", i, args, code, out)
+			}
+		}
+		p.write("manifests/rel.yaml", purgeNamed(fmt.Sprintf("rel-%d", 43+i), "/a"))
+	}
+	// A file with something else than a token.
+	file := filepath.Join(p.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(`{"key":"c4n4ry/of"another:file}`), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	token := p.vars["TRUEUP_DELIVERY_TOKEN"]
+	p.vars["TRUEUP_DELIVERY_TOKEN"], p.vars["TRUEUP_DELIVERY_TOKEN_FILE"] = "", file
+	p.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = fmt.Fprintf(w, `{"message": %q}`, "unknown: "+r.Header.Get("Authorization"))
+		return true
+	})
+	if out := p.must(8, "plan"); strings.Contains(out, "another") || strings.Contains(out, "unknown: ") {
+		p.Error(out)
+	}
+	p.vars["TRUEUP_DELIVERY_TOKEN"], p.vars["TRUEUP_DELIVERY_TOKEN_FILE"] = token, ""
+	p.intercept(func(http.ResponseWriter, *http.Request) bool { return false })
 }
 
 func tokenSources(p *place) {

@@ -1,0 +1,141 @@
+package kind
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Characters that stand in a path without quotes. An element that is named by its path, host or port has
+// separators, too.
+const (
+	plainLetters    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	plainSeparators = "/*:"
+)
+
+// JoinField returns the path of a field below a path: cache.edgeTTL, headers["X.Y"].
+func JoinField(path, name string) string {
+	switch {
+	case name == "" || strings.Trim(name, plainLetters) != "":
+		return path + "[" + strconv.Quote(name) + "]"
+	case path == "":
+		return name
+	}
+	return path + "." + name
+}
+
+// QuoteElement returns what names an element of a list in the brackets of a path, in quotes if it has other
+// characters than names usually have: limit, /static/*, "a b". key has the fields that the name is made of.
+func QuoteElement(key []string, name string) string {
+	plain := plainLetters + "."
+	if len(key) == 0 || key[len(key)-1] != "name" {
+		plain += plainSeparators
+	}
+	if name == "" || strings.Trim(name, plain) != "" {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// SplitPath returns the steps of a path. Those to list elements, and to fields whose names are quoted, have their
+// brackets: rewrite, ["X.Y"], [/static/*]. ok is false if a bracket or a quote is not closed where it has to be.
+func SplitPath(path string) (steps []string, ok bool) {
+	for path != "" {
+		end := strings.IndexAny(path+".", ".[")
+		if strings.HasPrefix(path, "[") {
+			if end = bracketEnd(path); end < 0 {
+				return nil, false
+			}
+		}
+		if steps = append(steps, path[:end]); end == 0 || path[0] != '[' && strings.ContainsAny(path[:end], `]"`) {
+			return nil, false
+		}
+		if path = path[end:]; strings.HasPrefix(path, ".") && len(path) > 1 && path[1] != '[' {
+			path = path[1:]
+		} else if path != "" && path[0] != '[' {
+			return nil, false
+		}
+	}
+	return steps, true
+}
+
+// bracketEnd returns the length of the brackets that a path starts with, or -1.
+func bracketEnd(path string) int {
+	end := strings.IndexAny(path[1:], `[]"`) + 1
+	if end == 1 && path[1] == '"' {
+		quoted, err := strconv.QuotedPrefix(path[1:])
+		if end = 1 + len(quoted); err != nil || end == len(path) {
+			return -1
+		}
+	}
+	if end == 0 || path[end] != ']' {
+		return -1
+	}
+	return end + 1
+}
+
+// StepName returns the name in a step of SplitPath, and reports whether it has brackets.
+func StepName(step string) (name string, inBrackets bool) {
+	inside, inBrackets := strings.CutPrefix(step, "[")
+	inside = strings.TrimSuffix(inside, "]")
+	if text, err := strconv.Unquote(inside); err == nil && inBrackets {
+		return text, true
+	}
+	return inside, inBrackets
+}
+
+// PathParts splits a path at its dots, but not at those in brackets: locations[/a.b/*].cache has two parts.
+func PathParts(path string) []string {
+	steps, ok := SplitPath(path)
+	if !ok || steps == nil {
+		return []string{path}
+	}
+	var parts []string
+	for _, step := range steps {
+		if step[0] == '[' && parts != nil {
+			parts[len(parts)-1] += step
+		} else {
+			parts = append(parts, step)
+		}
+	}
+	return parts
+}
+
+// Find returns the field at a path below f. What no schema has, and a path that can't be read, is a field without
+// documentation.
+func (f *Field) Find(path string) *Field {
+	steps, ok := SplitPath(path)
+	if !ok {
+		return &Field{inherited: inherited{Sensitive: true}}
+	}
+	for _, step := range steps {
+		if name, inBrackets := StepName(step); inBrackets && (f.Item != nil || step[1] != '"') {
+			f = f.Element()
+		} else {
+			f = f.Below(name)
+		}
+	}
+	return f
+}
+
+// Below returns a field of an object.
+func (f *Field) Below(name string) *Field {
+	if known := f.Fields[name]; known != nil {
+		return known
+	}
+	if f.Any != nil {
+		return f.Any
+	}
+	return f.undocumented()
+}
+
+// Element returns the field of the elements of a list.
+func (f *Field) Element() *Field {
+	if f.Item != nil {
+		return f.Item
+	}
+	return f.undocumented()
+}
+
+func (f *Field) undocumented() *Field {
+	return &Field{inherited: f.inherited, rows: f.belowRows}
+}

@@ -1,0 +1,295 @@
+package kind
+
+import (
+	"cmp"
+	_ "embed" // the table of risks
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed risks.txt
+var risksText string
+
+// RiskRow is a line of the table of risks: what a change of a field can do, and why. See risks.txt.
+type RiskRow struct {
+	Kind, Field, Change string
+	Risk                Risk
+	Reason              string
+}
+
+// RiskRows returns the table of risks.
+func RiskRows() (rows []RiskRow) {
+	of := ""
+	for line := range strings.Lines(risksText) {
+		line = strings.TrimSpace(line)
+		cells := strings.Split(line, " | ")
+		switch {
+		case line == "", strings.HasPrefix(line, "#"):
+		case len(cells) == 1:
+			of = line
+		default:
+			row := RiskRow{Kind: of, Field: cells[0], Change: cells[1], Reason: cells[3]}
+			if err := row.Risk.UnmarshalText([]byte(strings.TrimPrefix(cells[2], "none"))); err != nil {
+				panic(fmt.Sprintf("risks.txt: %q: %v", line, err))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// addRisks gives each field of the kind its rows. It panics on a row of no field.
+func (k *Kind) addRisks() {
+	for _, row := range RiskRows() {
+		if row.Kind != k.Name {
+			continue
+		}
+		name, below := strings.CutSuffix(row.Field, ".*")
+		f, known := k.root.Fields["spec"].At(PathParts(strings.TrimPrefix(name, ".")))
+		switch {
+		case !known:
+			panic("risks.txt: no field " + row.Field)
+		case below:
+			f.belowRows = append(f.belowRows, row)
+		default:
+			f.rows, f.Risk = append(f.rows, row), row.Risk
+		}
+	}
+}
+
+// RiskOf returns what a change of this field can do; nil is absent. around is the object that has the field, or nil
+// if it is not known.
+func (f *Field) RiskOf(before, after, around any) Risk {
+	switch {
+	case before == nil && after == nil:
+		return NoRisk
+	case !f.documents(before) || !f.documents(after):
+		return RiskServes
+	}
+	for _, row := range f.rows {
+		switch {
+		case !f.fits(row.Change, before, after, around):
+		case row.Change != "any":
+			return max(row.Risk, f.valueRisk(after, around))
+		case isComposite(before) || isComposite(after):
+			return cmp.Or(f.riskBelow(before, after), row.Risk)
+		default:
+			return row.Risk
+		}
+	}
+	return RiskServes
+}
+
+// RiskOfRemoval returns what removing a value of this field can do.
+func (f *Field) RiskOfRemoval(value any) Risk { return f.RiskOf(value, nil, nil) }
+
+// riskBelow returns the highest risk of the changes in an object or a list.
+func (f *Field) riskBelow(before, after any) (risk Risk) {
+	was, wasObject := before.(map[string]any)
+	is, isObject := after.(map[string]any)
+	if wasObject || isObject {
+		for _, name := range slices.Collect(maps.Keys(was)) {
+			if _, kept := is[name]; !kept {
+				risk = max(risk, f.Below(name).RiskOf(was[name], nil, was))
+			}
+		}
+		for name, value := range is {
+			if !reflect.DeepEqual(was[name], value) {
+				risk = max(risk, f.Below(name).RiskOf(was[name], value, is))
+			}
+		}
+	}
+	elements, _ := before.([]any)
+	for _, e := range elements {
+		risk = max(risk, f.Element().RiskOf(e, nil, nil))
+	}
+	elements, _ = after.([]any)
+	for _, e := range elements {
+		risk = max(risk, f.Element().RiskOf(nil, e, nil))
+	}
+	return risk
+}
+
+// valueRisk returns the highest risk that the rows about values alone, of this field and of those below it, give to
+// a value, no matter what it was before.
+func (f *Field) valueRisk(value, around any) (risk Risk) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, below := range v {
+			risk = max(risk, f.Below(name).valueRisk(below, v))
+		}
+	case []any:
+		for _, e := range v {
+			risk = max(risk, f.Element().valueRisk(e, nil))
+		}
+	default:
+		i := slices.IndexFunc(f.rows, func(r RiskRow) bool {
+			return (strings.HasPrefix(r.Change, "to ") || strings.HasPrefix(r.Change, "over ")) && f.fits(r.Change, nil, value, around)
+		})
+		if i >= 0 {
+			risk = f.rows[i].Risk
+		}
+	}
+	return risk
+}
+
+// fits reports whether a change is one that a row is about.
+func (f *Field) fits(change string, before, after, around any) bool {
+	change, condition, conditional := strings.Cut(change, " of ")
+	if path, want, _ := strings.Cut(condition, "="); conditional && fmt.Sprint(valueAt(around, strings.Split(path, "."))) != want {
+		return false
+	}
+	word, value, _ := strings.Cut(change, " ")
+	was, wasNumber := f.size(before, around)
+	is, isNumber := f.size(after, around)
+	switch word {
+	case "any":
+		return true
+	case "added":
+		return before == nil && after != nil
+	case "removed":
+		return before != nil && after == nil
+	case "to":
+		return after != nil && fmt.Sprint(after) == value
+	case "from":
+		return before != nil && fmt.Sprint(before) == value
+	case "up":
+		return wasNumber && isNumber && was < is
+	case "down":
+		return wasNumber && isNumber && was > is
+	case "over":
+		limit, err := strconv.ParseFloat(value, 64)
+		return err == nil && isNumber && is > limit && (!wasNumber || is > was)
+	}
+	panic("risks.txt: no change " + change)
+}
+
+// size returns the number that a value is, in seconds if it is a time.
+func (f *Field) size(v, around any) (float64, bool) {
+	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	if unit := valueAt(around, []string{f.Unit}); f.Unit != "" && unit != nil {
+		if one, ok := Duration("1", fmt.Sprint(unit)); ok {
+			n *= one.Seconds()
+		}
+	}
+	return n, err == nil
+}
+
+func valueAt(v any, fields []string) any {
+	for _, name := range fields {
+		object, _ := v.(map[string]any)
+		v = object[name]
+	}
+	return v
+}
+
+func isComposite(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// documents reports whether the platform documents all fields, types and values of v.
+func (f *Field) documents(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return f.rows != nil
+	case map[string]any:
+		for name, value := range v {
+			if !f.Below(name).documents(value) {
+				return false
+			}
+		}
+		return f.Type == ObjectType && f.rows != nil
+	case []any:
+		return f.Type == ListType && f.rows != nil && !slices.ContainsFunc(v, func(e any) bool { return !f.Element().documents(e) })
+	}
+	return f.rows != nil && f.documentsScalar(fmt.Sprint(v))
+}
+
+func (f *Field) documentsScalar(text string) bool {
+	number, err := strconv.ParseFloat(text, 64)
+	switch {
+	case len(f.Seen) > 0 && !slices.Contains(f.Seen, text), len(f.Enum) > 0 && !slices.Contains(f.Enum, text):
+		return false
+	case len(f.Range) > 0:
+		return err == nil && number >= float64(f.Range[0]) && (len(f.Range) == 1 || number <= float64(f.Range[1]))
+	case f.Type == Number:
+		return err == nil
+	case f.Type == Bool:
+		return text == "true" || text == "false"
+	}
+	return f.Type == Text || f.Type == AnyType
+}
+
+// Gravest returns the highest risk of the field and of all documented fields below it.
+func (f *Field) Gravest() Risk {
+	risk := f.Risk
+	for _, child := range f.Fields {
+		risk = max(risk, child.Gravest())
+	}
+	if f.Item != nil {
+		risk = max(risk, f.Item.Gravest())
+	}
+	return risk
+}
+
+// ObjectWith returns the object in v, a value of f, that has the field or the element at a path. It returns nil if it
+// is not there, or if a name in the path can be that of several elements.
+func (f *Field) ObjectWith(path string, v any) any {
+	steps, ok := SplitPath(path)
+	if !ok || len(steps) == 0 {
+		return nil
+	}
+	for _, step := range steps[:len(steps)-1] {
+		name, _ := StepName(step)
+		switch below := v.(type) {
+		case map[string]any:
+			f, v = f.Below(name), below[name]
+		case []any:
+			v = f.elementNamed(below, name)
+			f = f.Element()
+		}
+	}
+	return v
+}
+
+// elementNamed returns the element of a list that has the name in paths, or nil if not exactly one has.
+func (f *Field) elementNamed(list []any, name string) any {
+	var found []any
+	for i, e := range list {
+		whole, last := f.List.NameOf(e)
+		if name == whole || name == last && last != "" || whole == "" && name == strconv.Itoa(i) {
+			found = append(found, e)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
+}
+
+// NameOf returns the key of an element of a list, and its last part, or "" if it has none.
+func (r *ListRule) NameOf(element any) (whole, last string) {
+	object, _ := element.(map[string]any)
+	if r == nil || object == nil {
+		return "", ""
+	}
+	var parts []string
+	for _, field := range r.Key {
+		last = ""
+		if object[field] != nil {
+			last = fmt.Sprint(object[field])
+		}
+		if last != "" {
+			parts = append(parts, last)
+		}
+	}
+	return strings.Join(parts, r.Join), last
+}
