@@ -49,10 +49,7 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 			return err
 		}
 		maps.Copy(meta, owned)
-		if c.on["renames"] {
-			c.name += "-" + fault.Text(owned["resourceVersion"])
-			meta["name"] = c.name
-		}
+		c.rename(meta)
 		if err := o.put(c.res, c.ws.Name, obj); err != nil || !c.isPurge() {
 			return err
 		}
@@ -137,6 +134,14 @@ func (s *Server) checkNameFree(c *call, o objects) error {
 		f.Code, f.Reason = http.StatusUnprocessableEntity, "Invalid"
 	}
 	return f
+}
+
+// rename gives a new object another name, if the quirk renames is on.
+func (c *call) rename(meta map[string]any) {
+	if c.on["renames"] {
+		c.name += "-" + fault.Text(meta["resourceVersion"])
+		meta["name"] = c.name
+	}
 }
 
 // serverMetadata returns the metadata that only the server sets.

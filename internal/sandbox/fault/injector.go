@@ -184,32 +184,37 @@ func (in *Injector) ask(r *http.Request, platform Platform, on Set) *Answer {
 // lag answers with what was before a write: lists, if the quirk lags is on, or the first read by name after a patch, if
 // lagging-reads is.
 func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
-	isRead := r.Method == http.MethodGet
-	if !on["lags"] && (!on["lagging-reads"] || !isRead && r.Method != http.MethodPatch) {
-		return platform(r, on)
-	}
-	read := r.Clone(r.Context())
-	if read.Method = http.MethodGet; on["lags"] && !isRead && r.Method != http.MethodPost {
-		read.URL.Path = path.Dir(r.URL.Path)
-	}
-	in.mu.Lock()
-	kept := in.lagging[read.URL.Path]
-	if isRead && !on["lags"] {
-		delete(in.lagging, read.URL.Path)
-	}
-	in.mu.Unlock()
+	lists := on["lags"]
 	switch {
-	case isRead && kept != nil:
-		return NewAnswer(kept.Status, TypeJSON, kept.Body)
-	case !isRead && (kept == nil || !on["lags"]):
-		before := platform(read, on)
+	case !lists && !on["lagging-reads"]:
+	case r.Method == http.MethodGet:
 		in.mu.Lock()
-		if in.lagging[read.URL.Path] == nil || !on["lags"] { // of writes at once, one is the first
-			in.lagging[read.URL.Path] = before
+		kept := in.lagging[r.URL.Path]
+		if !lists {
+			delete(in.lagging, r.URL.Path)
 		}
 		in.mu.Unlock()
+		if kept != nil {
+			return NewAnswer(kept.Status, TypeJSON, kept.Body)
+		}
+	case lists || r.Method == http.MethodPatch:
+		in.keepBefore(r, platform, on)
 	}
 	return platform(r, on)
+}
+
+// keepBefore keeps what the write is about: the list before the first write, or the object before each.
+func (in *Injector) keepBefore(r *http.Request, platform Platform, on Set) {
+	read, lists := r.Clone(r.Context()), on["lags"]
+	if read.Method = http.MethodGet; lists && r.Method != http.MethodPost {
+		read.URL.Path = path.Dir(r.URL.Path)
+	}
+	before := platform(read, on)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !lists || in.lagging[read.URL.Path] == nil {
+		in.lagging[read.URL.Path] = before
+	}
 }
 
 // wait waits for d, or forever if d is negative. It returns false if the context or the Injector ends first.
