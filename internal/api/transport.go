@@ -193,7 +193,7 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 	start := r.cfg.Now()
 	resp, err := newHTTP(transport).Do(req)
 	if err != nil {
-		err = r.reachError(ctx, e, &seen, err)
+		err = r.reachError(ctx, &seen, err)
 		return seen, err
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -214,7 +214,7 @@ func (s *Reach) certificate(chain []*x509.Certificate) {
 
 // reachError returns why there was no answer, without the address, which the caller
 // knows. It notes an untrusted certificate in seen.
-func (r *Reader) reachError(ctx context.Context, e Endpoint, seen *Reach, err error) error {
+func (r *Reader) reachError(ctx context.Context, seen *Reach, err error) error {
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		seen.certificate(untrusted.UnverifiedCertificates)
 	}

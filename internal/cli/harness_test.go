@@ -47,8 +47,8 @@ func newStage(t *testing.T, quirks ...string) *stage {
 	server, err := sandbox.Open(sandbox.Options{
 		Now: time.Now, Quirks: quirks, Workspaces: []sandbox.Workspace{workspace},
 		Tokens: map[string][]string{
-			canary + "-dlv": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
-			canary + "-compute":  {sandbox.RoleComputeAdmin},
+			canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+			canary + "-compute": {sandbox.RoleComputeAdmin},
 		},
 	})
 	if err != nil {

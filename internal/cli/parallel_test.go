@@ -46,8 +46,8 @@ func (f *frozen) reopen() {
 	server, err := sandbox.Open(sandbox.Options{
 		Dir: f.platform, Now: func() time.Time { return f.now }, Workspaces: []sandbox.Workspace{workspace},
 		Tokens: map[string][]string{
-			canary + "-dlv": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
-			canary + "-compute":  {sandbox.RoleComputeAdmin},
+			canary + "-dlv":     {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+			canary + "-compute": {sandbox.RoleComputeAdmin},
 		},
 	})
 	if err != nil {

@@ -144,8 +144,6 @@ func (f *Field) fits(change string, before, after, around any) bool {
 		return false
 	}
 	word, value, _ := strings.Cut(change, " ")
-	was, wasNumber := f.size(before, around)
-	is, isNumber := f.size(after, around)
 	switch word {
 	case "any":
 		return true
@@ -157,15 +155,18 @@ func (f *Field) fits(change string, before, after, around any) bool {
 		return after != nil && fmt.Sprint(after) == value
 	case "from":
 		return before != nil && fmt.Sprint(before) == value
-	case "up":
-		return wasNumber && isNumber && was < is
-	case "down":
-		return wasNumber && isNumber && was > is
-	case "over":
-		limit, err := strconv.ParseFloat(value, 64)
-		return err == nil && isNumber && is > limit && (!wasNumber || is > was)
 	}
-	panic("risks.txt: no change " + change)
+	return f.fitsNumber(word, value, before, after, around)
+}
+
+// fitsNumber is fits for the words about numbers.
+func (f *Field) fitsNumber(word, value string, before, after, around any) bool {
+	was, wasNumber := f.size(before, around)
+	is, isNumber := f.size(after, around)
+	limit, _ := strconv.ParseFloat(value, 64) // a test reads the table
+	return isNumber && map[string]bool{
+		"up": wasNumber && was < is, "down": wasNumber && was > is, "over": is > limit && (!wasNumber || is > was),
+	}[word]
 }
 
 // size returns the number that a value is, in seconds if it is a time.

@@ -196,7 +196,9 @@ func RemoteOf(store string) string {
 }
 
 // login matches the user and the password of a store, and the values of its parameters.
-var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(//)\S*(@)|(:)[^\s/]*(@)|((?i:[?&](?:sig|[a-z_-]*(?:token|key|secret|password))=))[^&\s]+`) })
+var login = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(//)\S*(@)|(:)[^\s/]*(@)|((?i:[?&](?:sig|[a-z_-]*(?:token|key|secret|password))=))[^&\s]+`)
+})
 
 // shownStore removes what may be a user, a password or a signature.
 func shownStore(store string) string { return login().ReplaceAllString(store, "$1$3$5***$2$4") }

@@ -132,9 +132,14 @@ func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 		if r >= ' ' && r < 0x7F || !key && (r == '\n' || r == '\t' || r == 0x200C || r == 0x200D) {
 			continue
 		}
-		if diag.Unseen(r) && (key || n.Style&yaml.DoubleQuotedStyle == 0 || bytes.ContainsRune(c.file.lines.data, r)) {
+		if diag.Unseen(r) && (key || !c.isEscape(n, r)) {
 			c.fail(n, ruleEncoding, fmt.Sprintf("the text contains the invisible character U+%04X", r), "remove the character")
 			return
 		}
 	}
+}
+
+// isEscape reports whether a character of a text is only there as an escape.
+func (c *converter) isEscape(n *yaml.Node, r rune) bool {
+	return n.Style&yaml.DoubleQuotedStyle != 0 && !bytes.ContainsRune(c.file.lines.data, r)
 }

@@ -37,8 +37,12 @@ func (s *subject) specNames() (names []specName) {
 		return nil
 	}
 	for _, field := range [][2]string{
-		{"firewall.rules[]", "name"}, {"locations[]", "path"}, {"locations[]", "upstream"}, {"upstreams[]", "name"},
-		{"secureLink", "tokenName"}, {"secureLink", "expireName"},
+		{"firewall.rules[]", "name"},
+		{"locations[]", "path"},
+		{"locations[]", "upstream"},
+		{"upstreams[]", "name"},
+		{"secureLink", "tokenName"},
+		{"secureLink", "expireName"},
 	} {
 		for at, m := range s.each(field[0]) {
 			names = append(names, specName{kind.JoinField(at, field[1]), text(m, field[1])})

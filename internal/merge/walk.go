@@ -56,12 +56,9 @@ func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool
 		stale = ""
 	}
 	for _, k := range canon.SortedKeys(have) {
-		switch _, said := want[k]; {
-		case !said && have[k] != nil:
+		if _, said := want[k]; !said {
 			v, differs := w.liveOnly(n.field(k), k == stale)
 			put(k, v, differs)
-		case !said && w.whole && !n.field(k).rules.excluded(): // a list has no nulls (docs/design.md B2.4)
-			w.lost(n.field(k))
 		}
 	}
 	return out, changed
@@ -85,6 +82,11 @@ func (w *walker) member(n node) (any, bool) {
 // liveOnly returns what to send for a field that only live has; stale is a discriminator's old one.
 func (w *walker) liveOnly(n node, stale bool) (any, bool) {
 	switch {
+	case n.have == nil:
+		if w.whole && !n.rules.excluded() { // a list that is sent has no nulls (docs/design.md B2.4)
+			w.lost(n)
+		}
+		return nil, false
 	case n.rules.excluded(): // it goes along with the element
 	case n.base.known() && !n.rules.isEmpty(n.have):
 		return w.differs(n)

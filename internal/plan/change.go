@@ -129,7 +129,10 @@ func (it *Item) weigh() {
 	}
 	spec := any(it.BodySpec())
 	for c := range it.all() {
-		at, around := k.Spec().Find(c.Path), k.Spec().ObjectWith(c.Path, spec)
+		at, around := k.Spec().Find(c.Path), objectWith(*c, spec)
+		if c.At == nil { // the plan is from a file
+			around = k.Spec().ObjectWith(c.Path, spec)
+		}
 		switch {
 		case c.Moved:
 			c.Risk = at.Gravest()
@@ -140,6 +143,21 @@ func (it *Item) weigh() {
 		}
 	}
 	it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))
+}
+
+// objectWith returns the object with the field or element of a change in a spec that is sent, or nil.
+func objectWith(c Change, spec any) any {
+	for _, s := range c.At[:max(0, len(c.At)-1)] {
+		switch v := spec.(type) {
+		case map[string]any:
+			spec = v[s.Field]
+		case []any:
+			if spec = nil; s.After >= 0 && s.After < len(v) {
+				spec = v[s.After]
+			}
+		}
+	}
+	return spec
 }
 
 // risks returns the risk of each line; sent leaves out those that the request leaves as they are. An

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -94,11 +95,7 @@ func objectTree(item plan.Item, opts Options) *branch {
 	}
 	for _, v := range item.Collateral {
 		why := safetext.Filled(clean("not sent: not in git"), risky(item, riskAt(item.Kind, v.Path, v.Value)))
-		was := v.Value
-		if was == nil {
-			was = jsonNull{}
-		}
-		add(v.Path, was, nil, reason{Cause: safetext.Join(why, "; ")})
+		add(v.Path, cmp.Or(v.Value, any(jsonNull{})), nil, reason{Cause: safetext.Join(why, "; ")})
 	}
 	for _, l := range linesOfItem(item) {
 		if !visible(l.Class, opts) {
