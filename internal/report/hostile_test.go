@@ -135,7 +135,7 @@ func FuzzRender(f *testing.F) {
 			v = nil
 		}
 		doc := hostile(s, v, ops[int(op)%len(ops)], classes[int(class)%len(classes)], int(n))
-		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n), Diff: Diffs()[int(n)%3]}
+		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n), Diff: Diffs()[int(n)%2]}
 		outputs := map[string][]byte{}
 		for _, format := range Formats() {
 			outputs[format] = render(t, format, doc, opts)

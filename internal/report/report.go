@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/reqtest"
+	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // Document is the result of one run.
@@ -52,6 +55,8 @@ type Document struct {
 	// that must omit something points to them.
 	RunURL string `json:"-"`
 	Files  []File `json:"-"`
+	// score says what a format has shown of the plan.
+	score *view.Score
 }
 
 // File is a report of the same run in another format.
@@ -68,14 +73,12 @@ func (f File) title() safe {
 const (
 	// DiffFields is a line for each field that differs.
 	DiffFields = "fields"
-	// DiffUnified is a unified diff of the object's text, live against git.
+	// DiffUnified has the same lines as a unified diff, live against git.
 	DiffUnified = "unified"
-	// DiffSides are the two texts side by side.
-	DiffSides = "side-by-side"
 )
 
 // Diffs returns the values of Options.Diff, the default first.
-func Diffs() []string { return []string{DiffFields, DiffUnified, DiffSides} }
+func Diffs() []string { return []string{DiffFields, DiffUnified} }
 
 // Options change the text format. Markdown and HTML follow only Verbose and
 // ShowUnmanaged.
@@ -100,22 +103,28 @@ type Options struct {
 
 type writer func(io.Writer, Document, Options) error
 
+// format is a form of a Document. Unless it is for programs alone, Write holds it to all that a plan must show: rest appends what
+// write left out, and without rest that is an error.
+type format struct {
+	name     string
+	write    writer
+	rest     func(io.Writer, []safe) error
+	programs bool
+}
+
 // formats has the default first.
-var formats = []struct {
-	name  string
-	write writer
-}{
-	{"text", writeText},
-	{"markdown", writeMarkdown(maxMarkdown)},
-	{"json", writeJSON},
-	{"html", writeHTML},
-	{"summary", writeMarkdown(maxSummary)},
-	{"github", writeGitHub},
-	{"outputs", writePairs(func(key string) string { return key })},
-	{"sarif", writeSARIF},
-	{"junit", writeJUnit},
-	{"codequality", writeCodeQuality},
-	{"dotenv", writePairs(variable)},
+var formats = []format{
+	{name: "text", write: writeText, rest: writeLines},
+	{name: "markdown", write: writeMarkdown(maxMarkdown)},
+	{name: "json", write: writeJSON, programs: true},
+	{name: "html", write: writeHTML},
+	{name: "summary", write: writeMarkdown(maxSummary)},
+	{name: "github", write: writeGitHub, rest: writeRestOfGitHub},
+	{name: "outputs", write: writePairs(func(key string) string { return key }), programs: true},
+	{name: "sarif", write: writeSARIF},
+	{name: "junit", write: writeJUnit},
+	{name: "codequality", write: writeCodeQuality},
+	{name: "dotenv", write: writePairs(variable), programs: true},
 }
 
 // Formats returns the names that Write knows, the default first.
@@ -134,10 +143,74 @@ func Write(w io.Writer, name string, doc Document, opts Options) error {
 		if f.name != name {
 			continue
 		}
-		if err := f.write(w, doc, opts); err != nil {
+		if err := f.document(w, doc, opts); err != nil {
 			return fmt.Errorf("write %s report: %w", name, err)
 		}
 		return nil
 	}
 	return fmt.Errorf("unknown output format %q (one of %s)", name, strings.Join(Formats(), ", "))
+}
+
+// document writes a document, and at its end what the format left out although it must be shown.
+func (f format) document(w io.Writer, doc Document, opts Options) error {
+	doc.score = view.NewScore(factsIn(doc))
+	if err := f.write(w, doc, opts); err != nil || f.programs {
+		return err
+	}
+	left := doc.score.Left()
+	switch {
+	case len(left) == 0:
+		return nil
+	case f.rest == nil:
+		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), left[0].Path, left[0].Object)
+	}
+	return f.rest(w, restOf(doc, left))
+}
+
+// factsIn returns what a report of a document shows: settings, and what the plan changes unless it was applied.
+func factsIn(doc Document) (facts []view.Fact) {
+	for _, s := range settingsOf(doc.Plan) {
+		facts = append(facts, s.Row.facts...)
+		for _, n := range s.Notes {
+			facts = append(facts, n.facts...)
+		}
+	}
+	if doc.Plan == nil || doc.Apply != nil {
+		return facts
+	}
+	for _, item := range doc.Plan.Items {
+		if !view.MustShow(item.Risk) {
+			continue
+		}
+		for _, r := range itemRows(item, Options{}) {
+			facts = append(facts, r.facts...)
+		}
+		for _, n := range itemNotes(item, Options{}) {
+			facts = append(facts, n.facts...)
+		}
+	}
+	return facts
+}
+
+// restOf returns the lines of facts that a format left out.
+func restOf(doc Document, left []view.Fact) (lines []safe) {
+	isLeft := func(f view.Fact) bool { return slices.Contains(left, f) }
+	for _, s := range settingsOf(doc.Plan) {
+		if slices.ContainsFunc(s.Row.facts, isLeft) {
+			lines = append(lines, wholeSentence(s.Row))
+		}
+	}
+	for _, item := range doc.Plan.Items {
+		for _, r := range itemRows(item, Options{}) {
+			if slices.ContainsFunc(r.facts, isLeft) {
+				lines = append(lines, safetext.F("%s: %s", named(item.Key), wholeSentence(r)))
+			}
+		}
+		for _, n := range itemNotes(item, Options{}) {
+			if slices.ContainsFunc(n.facts, isLeft) {
+				lines = append(lines, safetext.F("%s: %s", named(item.Key), n.Text))
+			}
+		}
+	}
+	return lines
 }

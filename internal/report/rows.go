@@ -11,6 +11,7 @@ import (
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // mark is the sign in front of a path.
@@ -55,26 +56,24 @@ type reason struct {
 // row is a line about an object: a path, the change of its value, and the cause.
 type row struct {
 	reason
-	of   subject
 	Path safe
 	// Before and After are the values in short; empty for none.
 	Before, After safe
-	// from and to are the whole values, and the units of time of numbers.
-	from, to         any
-	fromUnit, toUnit string
-	// details are the YAML flow tokens that Before or After leaves out.
-	details []safe
+	// details are the YAML flow tokens that Before or After leaves out, and names the list elements that the line is
+	// about, if they are many.
+	details, names []safe
 	// Why is the cause that the row says; empty for none.
 	Why plan.Cause
-	// line is in the manifest; 0 is unknown.
-	line int
-	risk kind.Risk
+	// object has the change. line is in the manifest; 0 is unknown.
+	object kind.Key
+	line   int
+	risk   kind.Risk
+	// facts are what the row shows, and whole is set if it must show all of that.
+	facts []view.Fact
+	whole bool
 	// Moved is set if only the position in a list changes, and stops if something is served no longer.
 	Moved, stops bool
 }
-
-// whole reports whether the values of the row are never shortened.
-func (r row) whole() bool { return r.risk.Grave() }
 
 // lineRow returns the row of a line, with what a rename and the request do.
 func lineRow(item plan.Item, l plan.Line, opts Options) row {
@@ -85,8 +84,32 @@ func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
 		risk = safe{}
 	}
-	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, elements(l)), "; ")
+	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, r.elements(l)), "; ")
 	return r
+}
+
+// elements returns the words for the list elements that a line is about, if there are several, and puts the names of many below
+// the row.
+func (r *row) elements(l plan.Line) safe {
+	n := len(l.Elements)
+	if n == 0 {
+		return safe{}
+	}
+	r.facts = nil
+	names := make([]safe, n)
+	for i, e := range l.Elements {
+		r.facts = append(r.facts, view.Fact{Object: r.object, Path: l.Path + " " + e, Risk: l.Risk})
+		names[i] = view.CountSpaces(clean(e))
+	}
+	words := safetext.F("in %d %s", n, clean(l.List[strings.LastIndexByte(l.List, '.')+1:]))
+	if n <= maxParts {
+		return safetext.F("%s: %s", words, safetext.Join(names, ", "))
+	}
+	for i := range names[:n-1] {
+		names[i] = safetext.F("%s,", names[i])
+	}
+	r.names = names
+	return words
 }
 
 // risky returns the words of a grave risk that takes effect; empty for others.
@@ -109,19 +132,10 @@ func serving(item plan.Item, unserved []safe) safe {
 	return safetext.F("%s serving %s", verb, limited(unserved, ", "))
 }
 
-// elements names the list elements that a line is about, if there are several.
-func elements(l plan.Line) safe {
-	if len(l.Elements) == 0 {
-		return safe{}
-	}
-	list := l.List[strings.LastIndexByte(l.List, '.')+1:]
-	return safetext.F("in %d %s: %s", len(l.Elements), clean(list), limited(cleanAll(l.Elements), ", "))
-}
-
 func cleanAll(texts []string) []safe {
 	out := make([]safe, len(texts))
 	for i, text := range texts {
-		out[i] = clean(text).Cut(maxPath)
+		out[i] = view.Shorten(view.CountSpaces(clean(text)))
 	}
 	return out
 }
@@ -135,26 +149,37 @@ func changeRow(item plan.Item, c plan.Change, opts Options) row {
 // rowOf returns the row of a change, perhaps in the spec of a new object.
 func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row {
 	r := row{
-		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, of: subject{item.Kind, c.Path, spec}, Path: clean(c.Path), risk: c.Risk,
-		Moved: c.Moved, Why: c.Cause, line: c.Line, from: c.Live, to: c.Desired, fromUnit: c.Units.Live, toUnit: c.Units.Desired,
+		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, Path: view.CountSpaces(clean(c.Path)),
+		object: item.Key, risk: c.Risk, Moved: c.Moved, Why: c.Cause, line: c.Line, facts: []view.Fact{{Object: item.Key, Path: c.Path, Risk: c.Risk}},
 	}
+	from, to, units := c.Live, c.Desired, c.Units
 	if item.Happened {
-		r.from, r.to, r.fromUnit, r.toUnit = r.to, r.from, r.toUnit, r.fromUnit
+		from, to, units = to, from, plan.Units{Live: units.Desired, Desired: units.Live}
 	}
-	r.from, r.to = likeText(r.from, r.to), likeText(r.to, r.from)
-	switch {
+	from, to = likeText(from, to), likeText(to, from)
+	of := subject{item.Kind, c.Path, spec}
+	switch r.whole = view.MustShow(c.Risk); {
 	case c.Moved:
 		r.Mark, r.After = markChange, moved(item, c)
-	case r.from != nil && r.to != nil:
+	case from != nil && to != nil:
 		r.Mark = markChange
-		r.Before, r.After = pair(r.from, r.to, r.whole())
-	case r.to != nil:
+		r.Before, r.After = view.Pair(from, to, r.whole)
+	case to != nil:
 		r.Mark = markAdd
-		r.After, r.details = gist(r.of, r.to, r.whole())
-	case r.from != nil:
-		r.Before, r.details = gist(r.of, r.from, r.whole())
+		r.After, r.details = gist(of, to)
+	case from != nil:
+		r.Before, r.details = gist(of, from)
 	}
-	r.Before, r.After = timed(r.Before, r.from, r.fromUnit), timed(r.After, r.to, r.toUnit)
+	if len(r.details) > 0 { // what is in an element is read, even if the element itself only protects more
+		r.whole = view.MustShow(max(c.Risk, riskAt(item.Kind, c.Path, from), riskAt(item.Kind, c.Path, to)))
+	}
+	r.Before, r.After = timed(r.Before, from, units.Live), timed(r.After, to, units.Desired)
+	r.unsent(c)
+	return r
+}
+
+// unsent changes the row of what the request leaves as it is.
+func (r *row) unsent(c plan.Change) {
 	switch {
 	case c.Class == merge.Unmanaged:
 		r.Mark = markSame
@@ -167,7 +192,6 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 			r.Before, r.After = safe{}, safetext.F("%s (git: %s)", cmp.Or(r.Before, absent), cmp.Or(r.After, absent))
 		}
 	}
-	return r
 }
 
 // inTime returns a number of units of time in words, or "".
@@ -247,11 +271,20 @@ func itemRows(item plan.Item, opts Options) []row {
 	rows = append(opRows(item, opts), rows...)
 	rows = append(rows, addedRows(item)...)
 	for _, v := range item.FirstContact {
-		r := row{reason: lostReason(), of: subject{item.Kind, v.Path, nil}, Path: clean(v.Path), from: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
-		r.Before, r.details = gist(r.of, v.Value, r.whole())
-		rows = append(rows, r)
+		rows = append(rows, lostRow(item, v))
 	}
 	return rows
+}
+
+// lostRow returns the row of a live list element that only --take-over drops.
+func lostRow(item plan.Item, v merge.Value) row {
+	risk := riskAt(item.Kind, v.Path, v.Value)
+	r := row{
+		reason: reason{markRemove, clean("live only: would be lost"), true}, Path: view.CountSpaces(clean(v.Path)), risk: risk, whole: view.MustShow(risk),
+		facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}},
+	}
+	r.Before, r.details = gist(subject{item.Kind, v.Path, nil}, v.Value)
+	return r
 }
 
 // isLine reports whether opts make a line visible. The values of lost have rows of their own.
@@ -292,7 +325,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item, opts Options) []row {
 	op, reason := opOf(item), message(item.Reason)
-	r := row{Why: causeSaid(item), Path: clean(op.title)}
+	r := row{Why: causeSaid(item), Path: clean(op.title), object: item.Key}
 	r.Mark = op.mark
 	if item.Happened && !item.Failed {
 		r.Alarm, r.Cause, r.stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(maxPath))), item.Unserved != ""
@@ -307,6 +340,9 @@ func opRows(item plan.Item, opts Options) []row {
 		r.Cause = safetext.Join(safetext.Filled(risky(item, item.Risk), again(item, opts)), "; ")
 	case plan.Post:
 		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
+		if item.Purge != nil && item.Purge.Everything {
+			r.facts = []view.Fact{{Object: item.Key, Path: op.title, Risk: item.Risk}}
+		}
 	case plan.Delete:
 		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", removal(item.By, item.Commit, opts)), true
 	case plan.Deferred:
@@ -331,9 +367,6 @@ func causeSaid(item plan.Item) plan.Cause {
 	}
 	return ""
 }
-
-// lostReason is for a live list element that only --take-over drops.
-func lostReason() reason { return reason{markRemove, clean("live only: would be lost"), true} }
 
 // mentioned reports whether an item is kept without changes.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
