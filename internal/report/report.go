@@ -179,7 +179,7 @@ func factsIn(doc Document) (facts []view.Fact) {
 		return facts
 	}
 	for _, item := range doc.Plan.Items {
-		if !view.MustShow(item.Risk) {
+		if item.Purge == nil && !view.MustShow(item.Risk) {
 			continue
 		}
 		for _, r := range itemRows(item, Options{}) {

@@ -4,6 +4,7 @@ package reader
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -93,17 +94,17 @@ func checkSeen(t rapid.TB, tb testing.TB, format string, pl *plan.Plan, opts rep
 // TestEverythingGraveIsSeen: whatever a plan is, a reader of any format sees the name and both values of everything that may
 // change what is served, what is protected, or what is reachable. TRUEUP_PLANS sets how many plans.
 func TestEverythingGraveIsSeen(t *testing.T) {
-	if n := os.Getenv("TRUEUP_PLANS"); n != "" {
-		if err := flag.Set("rapid.checks", n); err != nil {
-			t.Fatal(err)
-		}
+	if err := flag.Set("rapid.checks", cmp.Or(os.Getenv("TRUEUP_PLANS"), "40")); err != nil {
+		t.Fatal(err)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		pl := drawPlan(rt)
 		for _, format := range slices.Sorted(maps.Keys(formats)) {
 			checkSeen(rt, t, format, pl, report.Options{Width: 80})
 		}
+		checkSeen(rt, t, "summary", pl, report.Options{Room: rapid.IntRange(2500, 60_000).Draw(rt, "room")})
 		checkSeen(rt, t, "text", pl, report.Options{Width: 200})
+		checkSeen(rt, t, "text", pl, report.Options{})
 		checkSeen(rt, t, "text", pl, report.Options{Width: 80, Verbose: true})
 		checkSeen(rt, t, "text", pl, report.Options{Width: 80, Diff: report.DiffUnified})
 	})
