@@ -11,8 +11,12 @@ import (
 func textRows(p *printer, rows []row) {
 	values := make([][]span, len(rows))
 	l := layout{path: min(minPath, p.seen()*2/5), value: minValue}
+	rows = slices.Clone(rows)
 	for i, r := range rows {
-		values[i] = valueSpans(r)
+		for _, text := range []*safe{&r.Path, &r.Before, &r.After, &r.Cause} {
+			*text = text.Guarded() // now, because escapes make a line wider
+		}
+		rows[i], values[i] = r, valueSpans(r)
 		l.path = grow(l.path, r.Path.Width(), min(maxAlign, p.seen()*2/5))
 	}
 	most := min(mostValue, max(maxValue, p.seen()-indent-l.path-4-maxCause))

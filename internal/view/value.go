@@ -64,17 +64,17 @@ func Shorten(t safetext.Text) safetext.Text { return withWindows(t, nil) }
 // Pair returns two values that differ. Of long texts it has both ends, the places where they differ, and the length. Of lists and
 // objects it counts runs of equal elements. Unless whole is set, each is at most about MaxText columns.
 func Pair(old, current any, whole bool) (a, b safetext.Text) {
-	if !hasParts(old) || !hasParts(current) {
-		return PairTexts(Literal(old), Literal(current))
-	}
 	a, b = Literal(old), Literal(current)
-	if a.Width() > MaxText || b.Width() > MaxText {
+	if max(scalar(old).Width(), scalar(current).Width()) <= MaxText {
+		return a, b
+	}
+	if hasParts(old) && hasParts(current) {
 		a, b = pairParts(old, current)
 	}
-	if !whole {
-		return PairTexts(a, b)
+	if whole && (hasParts(old) || hasParts(current)) {
+		return a, b
 	}
-	return a, b
+	return PairTexts(a, b)
 }
 
 func hasParts(v any) bool {
@@ -146,41 +146,95 @@ func withWindows(t safetext.Text, differs []int) safetext.Text {
 	return safetext.F("%s (%d bytes)", short, len(t.String()))
 }
 
-// pairParts returns the flow of two lists or objects in which runs of equal elements are counted.
+// pairParts returns the flow of two lists or objects. Runs of equal elements are counted, and others paired in their order.
 func pairParts(old, current any) (a, b safetext.Text) {
 	x, y := partsOf(old), partsOf(current)
 	var left, right []safetext.Text
-	for _, run := range Compare(x, y) {
+	i, j, k := 0, 0, 0 // x[:i] is written, and x[i:k] waits for its pairs behind y[:j]
+	for _, run := range Compare(textsOf(x), textsOf(y)) {
 		switch run.Op {
 		case diffmatchpatch.DiffDelete:
-			left, x = append(left, x[:run.N]...), x[run.N:]
+			k += run.N
+			continue
 		case diffmatchpatch.DiffInsert:
-			right, y = append(right, y[:run.N]...), y[run.N:]
-		default:
-			same := x[:run.N]
-			if x, y = x[run.N:], y[run.N:]; run.N > maxEqual {
-				same = []safetext.Text{safetext.F("… %d equal …", run.N)}
+			for _, p := range y[j : j+run.N] {
+				other := part{}
+				if i < k {
+					other, i = x[i], i+1
+				}
+				was, is := other.pair(p)
+				left, right = append(left, safetext.Filled(was)...), append(right, is)
 			}
-			left, right = append(left, same...), append(right, same...)
+			j += run.N
+			continue
 		}
+		for ; i < k; i++ {
+			left = append(left, x[i].flow())
+		}
+		same := []safetext.Text{safetext.F("… %d equal …", run.N)}
+		if run.N <= maxEqual {
+			same = nil
+			for _, p := range x[i : i+run.N] {
+				same = append(same, p.flow())
+			}
+		}
+		left, right = append(left, same...), append(right, same...)
+		i, j, k = i+run.N, j+run.N, k+run.N
+	}
+	for ; i < k; i++ {
+		left = append(left, x[i].flow())
 	}
 	return bracketed(old, left), bracketed(current, right)
 }
 
-// partsOf returns the flow of each element of a list, or of each field of an object.
-func partsOf(v any) (parts []safetext.Text) {
-	add := func(one any) { parts = append(parts, safetext.Join(Tokens(one, false), " ")) }
+// part is an element of a list, or a field of an object with its name.
+type part struct {
+	name string
+	v    any
+}
+
+func partsOf(v any) (parts []part) {
 	if list, isList := v.([]any); isList {
 		for _, e := range list {
-			add([]any{e})
+			parts = append(parts, part{"", e})
 		}
 		return parts
 	}
 	object, _ := v.(map[string]any)
 	for _, name := range canon.SortedKeys(object) {
-		add(map[string]any{name: object[name]})
+		parts = append(parts, part{Shorten(FlowText(name)).String() + ": ", object[name]})
 	}
 	return parts
+}
+
+func textsOf(parts []part) []safetext.Text {
+	texts := make([]safetext.Text, len(parts))
+	for i, p := range parts {
+		texts[i] = safetext.F("%s%s", p.name, scalar(p.v))
+	}
+	return texts
+}
+
+// flow returns the name and the flow of a part.
+func (p part) flow() safetext.Text {
+	return safetext.F("%s%s", p.name, safetext.Join(Tokens(p.v, true), " "))
+}
+
+// pair returns the flow of two parts that differ; the first may be none.
+func (p part) pair(q part) (a, b safetext.Text) {
+	before, isText := p.v.(string)
+	after, areTexts := q.v.(string)
+	switch {
+	case p.v == nil:
+		return a, q.flow()
+	case hasParts(p.v) && hasParts(q.v):
+		a, b = pairParts(p.v, q.v)
+	case isText && areTexts:
+		a, b = PairTexts(FlowText(before), FlowText(after))
+	default:
+		return p.flow(), q.flow()
+	}
+	return safetext.F("%s%s", p.name, a), safetext.F("%s%s", q.name, b)
 }
 
 func bracketed(v any, parts []safetext.Text) safetext.Text {

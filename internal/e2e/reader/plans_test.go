@@ -25,7 +25,7 @@ func (d *draws) one(label string, texts ...string) string { return rapid.Sampled
 // fillers are what a hostile author puts between the two ends of a text.
 var fillers = []string{
 	"", "", "", " and ", "://", "::error::", "##[group]", "`````", "<b>&amp;", "]]>", "%0A", "{{", "](", "\u202e", "\u200d", "\n", "\t", "\" → \"", "    # already so",
-	strings.Repeat(" ", 400), strings.Repeat("x", 700), strings.Repeat("y", 9000), strings.Repeat("広告 ", 90), strings.Repeat("long text ", 30),
+	strings.Repeat(" ", 400), strings.Repeat("x", 700), strings.Repeat("y", 3000), strings.Repeat("広告 ", 90), strings.Repeat("long text ", 30),
 }
 
 // text returns a text with ends of its own.
@@ -43,14 +43,34 @@ func (d *draws) key() string {
 
 // pair returns two values that differ, perhaps only behind a long equal beginning.
 func (d *draws) pair() (before, after any) {
-	switch rapid.IntRange(0, 5).Draw(d.t, "pair") {
+	switch rapid.IntRange(0, 7).Draw(d.t, "pair") {
+	case 2:
+		d.n++
+		pad := strings.Repeat("z", 300)
+		old, current := fmt.Sprintf("v%dq%s<%da>%[2]sqw%[1]d", d.n, pad, d.n), fmt.Sprintf("v%dq%s<%db>%[2]sqw%[1]d", d.n, pad, d.n)
+		switch rapid.IntRange(0, 2).Draw(d.t, "in") {
+		case 0:
+			return []any{d.text(), old}, []any{d.text(), current, d.text()}
+		case 1:
+			return []any{map[string]any{"type": "x", "value": old}}, []any{map[string]any{"type": "x", "value": current}}
+		}
+		return old, current
+	case 3:
+		list := []any{}
+		for range 20 {
+			list = append(list, d.text())
+		}
+		if rapid.Bool().Draw(d.t, "was a list") {
+			return list, d.text()
+		}
+		return d.text(), list
 	case 0:
 		d.n++
 		same := fmt.Sprintf("v%dq%s", d.n, d.one("beginning", strings.Repeat(" ", 400), strings.Repeat("https://shop.example.com/ ", 20), strings.Repeat("z", 3000)))
 		return fmt.Sprintf("%sqw%da", same, d.n), fmt.Sprintf("%sqw%db", same, d.n)
 	case 1:
 		list := []any{}
-		for range rapid.SampledFrom([]int{1, 3, 40, 200}).Draw(d.t, "list") {
+		for range rapid.SampledFrom([]int{1, 3, 3, 3, 12, 12, 40, 200}).Draw(d.t, "list") {
 			list = append(list, d.text())
 		}
 		other := slices.Clone(list)
@@ -108,7 +128,7 @@ func (d *draws) change() plan.Change {
 func (d *draws) repeated() (found []plan.Change) {
 	field, cause := d.one("field", elementFields...), rapid.SampledFrom([]plan.Cause{plan.FromThisChange, plan.FromPending}).Draw(d.t, "cause")
 	before, after := d.text(), d.text()
-	for range rapid.SampledFrom([]int{2, 3, 12, 13, 20, 60, 200}).Draw(d.t, "elements") {
+	for range rapid.SampledFrom([]int{2, 3, 3, 12, 13, 13, 13, 20, 20, 60, 200}).Draw(d.t, "elements") {
 		d.n++
 		c := plan.Change{Change: merge.Change{Path: fmt.Sprintf(field, fmt.Sprintf("k%dm", d.n)), Class: merge.Changed, Live: before, Desired: after}, Cause: cause}
 		found = append(found, c)
@@ -146,7 +166,7 @@ func (d *draws) purge() plan.Item {
 	info := &plan.PurgeInfo{Hostname: item.Name + ".example.com"}
 	var paths []string
 	prefixes := rapid.SampledFrom([]int{0, 1, 2, 30}).Draw(d.t, "prefixes")
-	for i := range rapid.SampledFrom([]int{1, 9, 10, 11, 100, 1000}).Draw(d.t, "paths") {
+	for i := range rapid.SampledFrom([]int{1, 9, 10, 11, 11, 100, 1000}).Draw(d.t, "paths") {
 		d.n++
 		paths = append(paths, fmt.Sprintf("/v%dq/file%d.html", d.n, i))
 	}
@@ -213,10 +233,10 @@ func (d *draws) items() []plan.Item {
 func drawPlan(t *rapid.T) *plan.Plan {
 	d := &draws{t: t}
 	pl := &plan.Plan{Format: plan.Format}
-	for range rapid.SampledFrom([]int{1, 1, 1, 1, 2, 2, 4, 10}).Draw(t, "objects") {
+	for range rapid.SampledFrom([]int{1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 8}).Draw(t, "objects") {
 		pl.Items = append(pl.Items, d.items()...)
 	}
-	if rapid.IntRange(0, 30).Draw(t, "many") == 0 {
+	if rapid.IntRange(0, 99).Draw(t, "many") == 0 {
 		for len(pl.Items) < 60 {
 			pl.Items = append(pl.Items, d.items()...)
 		}
@@ -228,6 +248,11 @@ func drawPlan(t *rapid.T) *plan.Plan {
 			Path: "trueup.yaml", Field: fmt.Sprintf("overrides: CDN spec.f%d", d.n), Now: map[string]any{"ignore": d.text()}, Consequence: "hides 1 difference",
 			Hides: []plan.Hidden{{Key: kind.Key{Kind: "CDN", Name: "other"}, Path: "unknown" + d.key(), Git: d.text(), Live: d.text()}},
 		})
+	}
+	if rapid.IntRange(0, 6).Draw(t, "drift") == 0 {
+		for i := range pl.Items {
+			pl.Items[i].Happened = pl.Items[i].Op == plan.Patch
+		}
 	}
 	pl.Weigh()
 	return pl
@@ -265,6 +290,9 @@ func factsOf(pl *plan.Plan) (facts []fact) {
 	for _, item := range pl.Items {
 		for _, c := range item.Changes {
 			before, after := differing(c.Live, c.Desired)
+			if item.Happened {
+				before, after = after, before
+			}
 			add(item.Name, c.Path, c.Risk, before, after)
 		}
 		for _, v := range append(slices.Clone(item.Collateral), item.FirstContact...) {
@@ -326,6 +354,9 @@ func endsOf(v any) (ends []string) {
 	switch v := v.(type) {
 	case string:
 		if from, to := strings.Index(v, "q"), strings.LastIndex(v, "q"); strings.HasPrefix(v, "v") && from > 0 && from < to {
+			if i := strings.Index(v, "<"); strings.HasSuffix(v[:max(i, 0)], "zzz") { // it differs in the middle alone
+				return []string{v[:from+1], v[i : strings.Index(v, ">")+1], v[to:]}
+			}
 			return []string{v[:from+1], v[to:]}
 		}
 		return []string{v}

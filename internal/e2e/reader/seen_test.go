@@ -103,9 +103,8 @@ func TestEverythingGraveIsSeen(t *testing.T) {
 			checkSeen(rt, t, format, pl, report.Options{Width: 80})
 		}
 		checkSeen(rt, t, "summary", pl, report.Options{Room: rapid.IntRange(2500, 60_000).Draw(rt, "room")})
-		checkSeen(rt, t, "text", pl, report.Options{Width: 200})
-		checkSeen(rt, t, "text", pl, report.Options{})
-		checkSeen(rt, t, "text", pl, report.Options{Width: 80, Verbose: true})
-		checkSeen(rt, t, "text", pl, report.Options{Width: 80, Diff: report.DiffUnified})
+		checkSeen(rt, t, "text", pl, rapid.SampledFrom([]report.Options{
+			{Width: 200}, {}, {Width: 80, Verbose: true}, {Width: 80, Diff: report.DiffUnified}, {Width: 200, Diff: report.DiffUnified},
+		}).Draw(rt, "options"))
 	})
 }
