@@ -25,7 +25,7 @@ type note struct {
 	facts []view.Fact
 }
 
-// itemNotes returns kept and dropped values, and the effects.
+// itemNotes returns kept and dropped values, what changes for requests, what is sent, its purges and quota, and hints.
 func itemNotes(item plan.Item, opts Options) []note {
 	var notes []note
 	for _, v := range item.Preserved {
@@ -37,12 +37,7 @@ func itemNotes(item plan.Item, opts Options) []note {
 		text := safetext.F("not sent: %s = %s (%s)", view.CountSpaces(clean(v.Path)), value(v.Value, view.MustShow(risk)), effect)
 		notes = append(notes, note{Text: text, risk: risk, facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}}})
 	}
-	return append(notes, effects(item, opts)...)
-}
-
-// effects returns what changes for requests, what is sent, its purges and quota, and hints.
-func effects(item plan.Item, opts Options) []note {
-	notes := append(answerNotes(item, opts), purgeNotes(item, opts)...)
+	notes = slices.Concat(notes, answerNotes(item, opts), purgeNotes(item, opts))
 	if item.Request != nil {
 		notes = append(notes, note{Text: requestLine(item)})
 	}

@@ -274,7 +274,7 @@ func opRemarks(item plan.Item, at Place) []remark {
 			r.more, r.facts = append(r.more, wholeSentence(added)), append(r.facts, added.facts...)
 		}
 	}
-	for _, n := range effects(item, Options{}) {
+	for _, n := range itemNotes(item, Options{}) {
 		r.facts = append(r.facts, n.facts...)
 		if n.Fix && item.Op != plan.Kept || len(n.facts) > 0 {
 			r.more = append(r.more, n.Text)
@@ -284,63 +284,40 @@ func opRemarks(item plan.Item, at Place) []remark {
 }
 
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
-// in git did not make.
-func changeRemarks(item plan.Item, at Place) []remark {
-	list := lineRemarks{item: item, at: at, together: map[string]int{}}
-	lost := lossesOf(item)
-	for _, l := range item.ServedLines() {
-		rule := riskRule(item, l.Change, changeRule(l.Change))
-		if len(l.Unserved) > 0 {
-			rule = "plan/stops"
+// in git did not make. Those of a rule without lines of their own are one.
+func changeRemarks(item plan.Item, at Place) (found []remark) {
+	together := map[string]int{}
+	add := func(of remark, field string) {
+		if i, ok := together[of.rule]; ok && of.Line == 0 {
+			found[i].more, found[i].facts = append(found[i].more, of.text), append(found[i].facts, of.facts...)
+			return
 		}
-		if rule != "" && (l.Desired != nil || !lost[l.Path]) {
-			list.add(rule, lineRow(item, l, Options{}), l.Change)
+		r := itemRemark(item, of.rule, at, of.text)
+		r.facts, r.field = of.facts, field
+		if of.Line == 0 {
+			together[of.rule] = len(found)
+		} else if r.file != "" {
+			r.Line, r.Column = of.Line, max(of.Column, 0)
+		}
+		found = append(found, r)
+	}
+	for _, r := range itemRows(item, Options{}) {
+		if r.rule != "" {
+			add(remark{rule: r.rule, text: wholeSentence(r), facts: r.facts, Line: r.line, Column: r.column}, r.field)
 		}
 	}
-	for _, v := range item.Collateral {
-		if risk := riskAt(item.Kind, v.Path, v.Value); view.MustShow(risk) {
-			r := row{
-				reason: reason{Cause: clean("not in git: it is lost unless the platform sets it itself")}, Path: view.CountSpaces(clean(v.Path)), Before: value(v.Value, true),
-				facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}},
-			}
-			list.add(ruleOf(risk), r, plan.Change{})
+	for _, n := range itemNotes(item, Options{}) {
+		if view.MustShow(n.risk) && item.Purge == nil {
+			add(remark{rule: ruleOf(n.risk), text: n.Text, facts: n.facts}, "")
 		}
 	}
-	for _, v := range item.FirstContact {
-		list.add("plan/lost", lostRow(item, v), plan.Change{})
-	}
-	for i := range list.found {
-		if r := &list.found[i]; len(r.more) > maxParts && !view.MustShow(item.Risk) {
+	for i := range found {
+		if r := &found[i]; len(r.more) > maxParts && !view.MustShow(item.Risk) {
 			rest := safetext.Count(len(r.more)-maxParts, "more field")
 			r.more = append(r.more[:maxParts:maxParts], safetext.F("and %s", rest))
 		}
 	}
-	return list.found
-}
-
-// lineRemarks merges the remarks of a rule that have no line of their own.
-type lineRemarks struct {
-	item     plan.Item
-	at       Place
-	found    []remark
-	together map[string]int
-}
-
-func (l *lineRemarks) add(rule string, of row, c plan.Change) {
-	own, text := c.Line > 0, wholeSentence(of)
-	if i, ok := l.together[rule]; ok && !own {
-		first := &l.found[i]
-		first.more, first.facts = append(first.more, text), append(first.facts, of.facts...)
-		return
-	}
-	r := itemRemark(l.item, rule, l.at, text)
-	r.field, r.facts = c.Path, of.facts
-	if own && r.file != "" {
-		r.Line, r.Column = c.Line, max(c.Column, 0)
-	}
-	if l.found = append(l.found, r); !own {
-		l.together[rule] = len(l.found) - 1
-	}
+	return found
 }
 
 // wholeSentence returns a row as a sentence, with what is below it if that must be shown.

@@ -179,7 +179,7 @@ func factsIn(doc Document) (facts []view.Fact) {
 		return facts
 	}
 	for _, item := range doc.Plan.Items {
-		if item.Purge == nil && !view.MustShow(item.Risk) {
+		if oneLine(item) || item.Purge == nil && !view.MustShow(item.Risk) {
 			continue
 		}
 		for _, r := range itemRows(item, Options{}) {

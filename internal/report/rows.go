@@ -64,10 +64,13 @@ type row struct {
 	details, names []safe
 	// Why is the cause that the row says; empty for none.
 	Why plan.Cause
-	// object has the change. line is in the manifest; 0 is unknown.
-	object kind.Key
-	line   int
-	risk   kind.Risk
+	// rule is that of a remark about the row; empty if it needs none.
+	rule string
+	// object has the change, at the path field. line and column are in the manifest; 0 is unknown.
+	object       kind.Key
+	field        string
+	line, column int
+	risk         kind.Risk
 	// facts are what the row shows, and whole is set if it must show all of that.
 	facts []view.Fact
 	whole bool
@@ -78,8 +81,10 @@ type row struct {
 // lineRow returns the row of a line, with what a rename and the request do.
 func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	r := changeRow(item, l.Change, opts)
-	r.stops = len(l.Unserved) > 0
-	r.Alarm = r.Alarm || r.stops
+	r.rule = riskRule(item, l.Change, changeRule(l.Change))
+	if r.stops = len(l.Unserved) > 0; r.stops {
+		r.Alarm, r.rule = true, "plan/stops"
+	}
 	risk := risky(item, l.Risk)
 	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
 		risk = safe{}
@@ -150,7 +155,7 @@ func changeRow(item plan.Item, c plan.Change, opts Options) row {
 func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row {
 	r := row{
 		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, Path: view.CountSpaces(clean(c.Path)),
-		object: item.Key, risk: c.Risk, Moved: c.Moved, Why: c.Cause, line: c.Line, facts: []view.Fact{{Object: item.Key, Path: c.Path, Risk: c.Risk}},
+		object: item.Key, field: c.Path, risk: c.Risk, Moved: c.Moved, Why: c.Cause, line: c.Line, column: c.Column, facts: []view.Fact{{Object: item.Key, Path: c.Path, Risk: c.Risk}},
 	}
 	from, to, units := c.Live, c.Desired, c.Units
 	if item.Happened {
@@ -280,7 +285,7 @@ func itemRows(item plan.Item, opts Options) []row {
 func lostRow(item plan.Item, v merge.Value) row {
 	risk := riskAt(item.Kind, v.Path, v.Value)
 	r := row{
-		reason: reason{markRemove, clean("live only: would be lost"), true}, Path: view.CountSpaces(clean(v.Path)), risk: risk, whole: view.MustShow(risk),
+		reason: reason{markRemove, clean("live only: would be lost"), true}, rule: "plan/lost", Path: view.CountSpaces(clean(v.Path)), risk: risk, whole: view.MustShow(risk),
 		facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}},
 	}
 	r.Before, r.details = gist(subject{item.Kind, v.Path, nil}, v.Value)
