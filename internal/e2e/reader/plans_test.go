@@ -20,7 +20,9 @@ type draws struct {
 	n int
 }
 
-func (d *draws) one(label string, texts ...string) string { return rapid.SampledFrom(texts).Draw(d.t, label) }
+func (d *draws) one(label string, texts ...string) string {
+	return rapid.SampledFrom(texts).Draw(d.t, label)
+}
 
 // fillers are what a hostile author puts between the two ends of a text.
 var fillers = []string{
