@@ -8,7 +8,6 @@ import (
 
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
 // maxAnnotations is how many annotations of a level a code host shows for a step.
@@ -178,7 +177,7 @@ func outputs(doc Document) [][2]string {
 
 // isWhole reports whether a comment on a code host has room for all that a plan must show.
 func isWhole(doc Document) bool {
-	doc.score = view.NewScore(factsIn(doc))
+	doc.score = scoreOf(doc)
 	markdown(doc, Options{}, maxMarkdown)
 	return doc.score.Count() == 0
 }

@@ -14,7 +14,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
-	"trueup/internal/view"
 )
 
 // anyText is a text that breaks out of something somewhere, or any other.
@@ -192,6 +191,6 @@ func TestMarkdownOrder(t *testing.T) {
 
 // scored is a document as Write passes it on.
 func scored(doc Document) Document {
-	doc.score = view.NewScore(factsIn(doc))
+	doc.score = scoreOf(doc)
 	return doc
 }

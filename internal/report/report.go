@@ -5,7 +5,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/reqtest"
-	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
 
@@ -149,68 +147,4 @@ func Write(w io.Writer, name string, doc Document, opts Options) error {
 		return nil
 	}
 	return fmt.Errorf("unknown output format %q (one of %s)", name, strings.Join(Formats(), ", "))
-}
-
-// document writes a document, and at its end what the format left out although it must be shown.
-func (f format) document(w io.Writer, doc Document, opts Options) error {
-	doc.score = view.NewScore(factsIn(doc))
-	if err := f.write(w, doc, opts); err != nil || f.programs {
-		return err
-	}
-	left := doc.score.Left()
-	switch {
-	case len(left) == 0:
-		return nil
-	case f.rest == nil:
-		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), left[0].Path, left[0].Object)
-	}
-	return f.rest(w, restOf(doc, left))
-}
-
-// factsIn returns what a report of a document shows: settings, and what the plan changes unless it was applied.
-func factsIn(doc Document) (facts []view.Fact) {
-	for _, s := range settingsOf(doc.Plan) {
-		facts = append(facts, s.Row.facts...)
-		for _, n := range s.Notes {
-			facts = append(facts, n.facts...)
-		}
-	}
-	if doc.Plan == nil || doc.Apply != nil {
-		return facts
-	}
-	for _, item := range doc.Plan.Items {
-		if oneLine(item) || item.Purge == nil && !view.MustShow(item.Risk) {
-			continue
-		}
-		for _, r := range itemRows(item, Options{}) {
-			facts = append(facts, r.facts...)
-		}
-		for _, n := range itemNotes(item, Options{}) {
-			facts = append(facts, n.facts...)
-		}
-	}
-	return facts
-}
-
-// restOf returns the lines of facts that a format left out.
-func restOf(doc Document, left []view.Fact) (lines []safe) {
-	isLeft := func(f view.Fact) bool { return slices.Contains(left, f) }
-	for _, s := range settingsOf(doc.Plan) {
-		if slices.ContainsFunc(s.Row.facts, isLeft) {
-			lines = append(lines, wholeSentence(s.Row))
-		}
-	}
-	for _, item := range doc.Plan.Items {
-		for _, r := range itemRows(item, Options{}) {
-			if slices.ContainsFunc(r.facts, isLeft) {
-				lines = append(lines, safetext.F("%s: %s", named(item.Key), wholeSentence(r)))
-			}
-		}
-		for _, n := range itemNotes(item, Options{}) {
-			if slices.ContainsFunc(n.facts, isLeft) {
-				lines = append(lines, safetext.F("%s: %s", named(item.Key), n.Text))
-			}
-		}
-	}
-	return lines
 }
