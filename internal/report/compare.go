@@ -4,11 +4,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 
-	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -146,31 +144,6 @@ func (h *hunk) text() []safe {
 	}
 	head := safetext.F("@@ -%d,%d +%d,%d @@", h.before+min(h.n, 1), h.n, h.after+min(h.m, 1), h.m)
 	return append([]safe{head}, h.lines...)
-}
-
-// textDiff writes the rows and notes of an object as a unified diff.
-func textDiff(p *printer, pl *plan.Plan, g group, opts Options) {
-	before, after := sidesOf(pl)
-	if g.item.Happened {
-		before, after = after, before
-	}
-	h := hunk{}
-	for _, piece := range diffPieces(g, opts, p.seen()-1) {
-		for _, line := range piece.lines {
-			sign, text := " ", line
-			if s := styleOf(line); s != plain {
-				sign, text = line.String()[:1], line.Slice(1, utf8.RuneCountInString(line.String()))
-			}
-			h.add(sign, []safe{text})
-		}
-		p.score.Show(piece.facts...)
-	}
-	name := named(g.item.Key)
-	p.wrapped(indent, span{safetext.F("--- %s (%s)", name, before), removed})
-	p.wrapped(indent, span{safetext.F("+++ %s (%s)", name, after), added})
-	for _, line := range h.text() {
-		p.wrapped(indent, span{line, styleOf(line)})
-	}
 }
 
 // Texts shorter than minMarked are easier to read without marks.
