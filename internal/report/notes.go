@@ -144,11 +144,7 @@ func purgeNotes(item plan.Item, opts Options) []note {
 	}
 	var notes []note
 	if prefixes, files := pathsOf(item); len(prefixes)+len(files) > 0 {
-		var n note
-		for _, path := range prefixes {
-			n.risk = kind.RiskAvailability
-			n.facts = append(n.facts, view.Fact{Object: item.Key, Path: path, Risk: n.risk})
-		}
+		n := note{facts: factsOfPurge(item)}
 		files = files[:min(len(files), max(0, maxPaths-len(prefixes)))]
 		n.Text = safetext.F("paths: %s", safetext.Join(cleanAll(slices.Concat(prefixes, files)), ", "))
 		if rest := p.Paths + p.Prefixes - len(prefixes) - len(files); rest > 0 {

@@ -66,8 +66,7 @@ type row struct {
 	Why plan.Cause
 	// rule is that of a remark about the row; empty if it needs none.
 	rule string
-	// object has the change, at the path field. line and column are in the manifest; 0 is unknown.
-	object       kind.Key
+	// field is the path of the change. line and column are in the manifest; 0 is unknown.
 	field        string
 	line, column int
 	risk         kind.Risk
@@ -81,6 +80,7 @@ type row struct {
 // lineRow returns the row of a line, with what a rename and the request do.
 func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	r := changeRow(item, l.Change, opts)
+	r.facts = factsOfLine(item, l)
 	r.rule = riskRule(item, l.Change, changeRule(l.Change))
 	if r.stops = len(l.Unserved) > 0; r.stops {
 		r.Alarm, r.rule = true, "plan/stops"
@@ -100,10 +100,8 @@ func (r *row) elements(l plan.Line) safe {
 	if n == 0 {
 		return safe{}
 	}
-	r.facts = nil
 	names := make([]safe, n)
 	for i, e := range l.Elements {
-		r.facts = append(r.facts, view.Fact{Object: r.object, Path: l.Path + " " + e, Risk: l.Risk})
 		names[i] = view.CountSpaces(clean(e))
 	}
 	words := safetext.F("in %d %s", n, clean(l.List[strings.LastIndexByte(l.List, '.')+1:]))
@@ -155,7 +153,7 @@ func changeRow(item plan.Item, c plan.Change, opts Options) row {
 func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row {
 	r := row{
 		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, Path: view.CountSpaces(clean(c.Path)),
-		object: item.Key, field: c.Path, risk: c.Risk, Moved: c.Moved, Why: c.Cause, line: c.Line, column: c.Column, facts: []view.Fact{{Object: item.Key, Path: c.Path, Risk: c.Risk}},
+		field: c.Path, risk: c.Risk, Moved: c.Moved, Why: c.Cause, line: c.Line, column: c.Column, facts: []view.Fact{{Object: item.Key, Path: c.Path, Risk: c.Risk}},
 	}
 	from, to, units := c.Live, c.Desired, c.Units
 	if item.Happened {

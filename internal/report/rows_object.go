@@ -3,13 +3,12 @@ package report
 import (
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
 // opRows returns the row about the object as a whole, if there is one.
 func opRows(item plan.Item, opts Options) []row {
 	op, reason := opOf(item), message(item.Reason)
-	r := row{Why: causeSaid(item), Path: clean(op.title), object: item.Key}
+	r := row{Why: causeSaid(item), Path: clean(op.title)}
 	r.Mark = op.mark
 	if item.Happened && !item.Failed {
 		r.Alarm, r.Cause, r.stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(maxPath))), item.Unserved != ""
@@ -24,9 +23,7 @@ func opRows(item plan.Item, opts Options) []row {
 		r.Cause = safetext.Join(safetext.Filled(risky(item, item.Risk), again(item, opts)), "; ")
 	case plan.Post:
 		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
-		if item.Purge != nil && item.Purge.Everything {
-			r.facts = []view.Fact{{Object: item.Key, Path: op.title, Risk: item.Risk}}
-		}
+		r.facts = factsOfAll(item)
 	case plan.Delete:
 		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", removal(item.By, item.Commit, opts)), true
 	case plan.Deferred:
