@@ -44,7 +44,7 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"normalises":                   {verdict{exit.NotConverged, "locations[/*].cache.edgeTTL  sent", false}, verdict{exit.NotConverged, "locations[/*].cache.edgeTTL  sent", false}},
 	"sorts-locations":              {verdict{exit.NotConverged, "locations  sent", false}, verdict{exit.NotConverged, "locations  sent", false}},
 	"forgets-writes":               {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.NotConverged, "did not keep", false}},
-	"keeps-removed":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}}, // it removes nothing
+	"keeps-removed":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},    // it removes nothing
 	"replaces-spec":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.Partial, "422 Unprocessable Entity", false}}, // the upstreams of locations are gone
 	"redirect":                     {verdict{exit.Error, "is not followed", true}, verdict{exit.Error, "is not followed", true}},
 	"half-body":                    {verdict{exit.Error, "unreadable list", true}, verdict{exit.Error, "unreadable list", true}},

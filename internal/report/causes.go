@@ -5,6 +5,7 @@ import (
 
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // label describes the cause of a change, or what happened to the value outside git.
@@ -173,7 +174,7 @@ func quoted(before string, v any, after string) safe {
 	if v == nil {
 		return safe{}
 	}
-	return safetext.F("%s%s%s", before, literal(v).Cut(40), after)
+	return safetext.F("%s%s%s", before, view.Literal(v).Cut(40), after)
 }
 
 // causeOf says which change of git created, changed or removed the object; empty for other causes.

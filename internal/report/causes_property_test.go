@@ -104,7 +104,7 @@ func TestCausesEqualTheLines(t *testing.T) {
 
 // onlyOf returns the words about an object as a whole.
 func onlyOf(r row) safe {
-	if r.line == 0 && r.from == nil && r.to == nil && !r.Moved {
+	if r.line == 0 && r.facts == nil && !r.Moved {
 		return r.Path
 	}
 	return safe{}

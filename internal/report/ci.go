@@ -20,8 +20,8 @@ type command struct {
 	title safe
 }
 
-// text returns the command as one line and escapes its values.
-func (c command) text() safe {
+// command returns the command as one line and escapes its values.
+func (c command) command() safe {
 	var properties []safe
 	add := func(key string, value safe) {
 		if !value.Empty() {
@@ -69,17 +69,25 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 			last := command{remark{Level: l}, title}
 			last.remark.text = safetext.F("and %d more of this kind, which this report does not show: %s", rest, elsewhere(doc))
 			for _, c := range found[maxAnnotations-1:] {
-				if c.named {
-					last.more = append(last.more, c.lines()...)
+				if c.isNamed() {
+					last.more, last.facts = append(append(last.more, c.text), c.more...), append(last.facts, c.facts...)
 				}
 			}
 			found = append(found[:maxAnnotations-1:maxAnnotations-1], last)
 		}
 		for _, c := range found {
-			out.WriteString(c.text().String() + "\n")
+			out.WriteString(c.command().String() + "\n")
+			doc.score.Show(c.facts...)
 		}
 	}
 	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// writeRestOfGitHub writes one more annotation.
+func writeRestOfGitHub(w io.Writer, lines []safe) error {
+	c := command{remark{Level: warningLevel, text: clean("changes that no other annotation shows"), more: lines}, clean("trueup")}
+	_, err := io.WriteString(w, c.command().String()+"\n")
 	return err
 }
 
@@ -118,6 +126,9 @@ type codeIssue struct {
 
 func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
 	found := remarks(doc)
+	for _, r := range found {
+		doc.score.Show(r.facts...)
+	}
 	return writeIndented(w, []codeIssue{}, jsonList{"[]", "", len(found), func(i int) any { return codeIssueOf(found[i], doc.Place) }})
 }
 
@@ -139,7 +150,8 @@ func outputs(doc Document) [][2]string {
 		return list
 	}
 	yes := func(b bool) string { return [...]string{"false", "true"}[oneIf(b)] }
-	list = append(list, [2]string{"changes", yes(doc.Plan.Differs())}, [2]string{"digest", word(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)})
+	list = append(list, [2]string{"changes", yes(doc.Plan.Differs())}, [2]string{"digest", word(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
+		[2]string{"whole", yes(isWhole(doc))})
 	s := doc.Plan.Summary
 	for _, c := range []struct {
 		key string
@@ -161,6 +173,13 @@ func outputs(doc Document) [][2]string {
 		list = append(list, [2]string{c.key, safetext.Number(c.n).String()})
 	}
 	return list
+}
+
+// isWhole reports whether a comment on a code host has room for all that a plan must show.
+func isWhole(doc Document) bool {
+	doc.score = scoreOf(doc)
+	markdown(doc, Options{}, maxMarkdown)
+	return doc.score.Count() == 0
 }
 
 // classesChanged counts the classes of requests that live CDNs answer in another way: all, if something differs for all.

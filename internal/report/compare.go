@@ -4,149 +4,150 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
-// contextLines is the context around a difference. Texts that differ in more than
-// maxCompared lines count as different throughout.
+// contextLines is the context around a difference in a file. Files that differ in more than maxCompared lines count as different
+// throughout. A diff has at most maxDiffLines lines of maxDiffText columns.
 const (
 	contextLines = 3
 	maxCompared  = 2000
+	maxDiffLines = 500
+	maxDiffText  = 8000
 )
 
-// lineChange is a line before, a line after, or both if they are equal or one replaces the
-// other.
-type lineChange struct {
-	before, after *textLine
+// Versions are two versions of a file, without LeftOut equal lines before them.
+type Versions struct {
+	Path          string
+	Before, After []byte
+	LeftOut       int
 }
 
-func (c lineChange) same() bool {
-	return c.before != nil && c.after != nil && c.before.text == c.after.text
-}
-
-// line returns the line with the cause: after, or before if there is no after.
-func (c lineChange) line() *textLine {
-	if c.after != nil {
-		return c.after
+// Diff writes a unified diff of two versions of a file.
+func (l Lines) Diff(v Versions, opts Options) error {
+	p := newPrinter(l.w, opts)
+	p.wrap = false // other programs read diffs too
+	p.line(span{safetext.F("--- %s", v.Path), removed})
+	p.line(span{safetext.F("+++ %s", v.Path), added})
+	lines := diffLines(sourceLines(v.Before), sourceLines(v.After), v.LeftOut)
+	for _, line := range lines[:min(len(lines), maxDiffLines)] {
+		p.line(span{shorten(line, maxDiffText), styleOf(line)})
 	}
-	return c.before
+	if more := len(lines) - maxDiffLines; more > 0 {
+		p.line(span{safetext.F("… %s", safetext.Count(more, "more line")), alarm})
+	}
+	return p.flush()
 }
 
-// compareLines aligns two texts: lines that replace each other are paired.
-func compareLines(before, after []textLine) []lineChange {
-	x, y := textsOf(before), textsOf(after)
-	head, tail := sharedEnds(x, y)
-	x, y = x[head:len(x)-tail], y[head:len(y)-tail]
-	middle := []run{{diffmatchpatch.DiffDelete, len(x)}, {diffmatchpatch.DiffInsert, len(y)}}
+// styleOf returns the style of a line of a diff.
+func styleOf(line safe) style {
+	switch {
+	case strings.HasPrefix(line.String(), "-"):
+		return removed
+	case strings.HasPrefix(line.String(), "+"):
+		return added
+	case strings.HasPrefix(line.String(), "@@"):
+		return once
+	}
+	return plain
+}
+
+// sourceLines returns the lines of a file, with dots for spaces at their ends.
+func sourceLines(text []byte) []safe {
+	var lines []safe
+	for line := range strings.Lines(string(text)) {
+		body, ended := strings.CutSuffix(line, "\n")
+		body = strings.TrimSuffix(body, "\r")
+		text := strings.TrimRight(body, " ")
+		shown := clean(text + strings.Repeat("·", len(body)-len(text)))
+		if !ended {
+			shown = safetext.F("%s (no line end)", shown)
+		}
+		lines = append(lines, shown)
+	}
+	return lines
+}
+
+// diffLines returns the hunks of a unified diff of two texts that follow leftOut equal lines.
+func diffLines(x, y []safe, leftOut int) (out []safe) {
+	head, tail := view.SharedEnds(x, y)
+	start := max(0, head-contextLines)
+	tail = max(0, tail-contextLines)
+	x, y = x[start:len(x)-tail], y[start:len(y)-tail]
+	runs := []view.Run{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
 	if max(len(x), len(y)) <= maxCompared {
-		middle = compareUnits(x, y)
+		runs = view.Compare(x, y)
 	}
-	var out []lineChange
-	removed, added := 0, 0 // lines between equal ones
-	for _, r := range slices.Concat([]run{{diffmatchpatch.DiffEqual, head}}, middle, []run{{diffmatchpatch.DiffEqual, tail}}) {
-		switch r.op {
+	h := hunk{before: leftOut + start, after: leftOut + start}
+	for i, r := range runs {
+		switch r.Op {
 		case diffmatchpatch.DiffDelete:
-			removed += r.n
+			h.add("-", x[:r.N])
+			x = x[r.N:]
+			continue
 		case diffmatchpatch.DiffInsert:
-			added += r.n
-		case diffmatchpatch.DiffEqual:
-			out = append(out, paired(before[:removed], after[:added])...)
-			before, after = before[removed:], after[added:]
-			removed, added = 0, 0
-			for i := range r.n {
-				out = append(out, lineChange{&before[i], &after[i]})
-			}
-			before, after = before[r.n:], after[r.n:]
-		}
-	}
-	return out
-}
-
-func textsOf(lines []textLine) []safe {
-	texts := make([]safe, len(lines))
-	for i, l := range lines {
-		texts[i] = l.text
-	}
-	return texts
-}
-
-// paired pairs removed lines with the next added ones that have the same field name.
-func paired(before, after []textLine) []lineChange {
-	where := make(map[safe][]int, len(after))
-	for j := range after {
-		name := nameOf(after[j].text)
-		where[name] = append(where[name], j)
-	}
-	var out []lineChange
-	next := 0
-	for i := range before {
-		name := nameOf(before[i].text)
-		places := where[name]
-		for len(places) > 0 && places[0] < next {
-			places = places[1:]
-		}
-		where[name] = places
-		if len(places) == 0 {
-			out = append(out, lineChange{before: &before[i]})
+			h.add("+", y[:r.N])
+			y = y[r.N:]
 			continue
 		}
-		for ; next < places[0]; next++ {
-			out = append(out, lineChange{after: &after[next]})
+		same := x[:r.N]
+		x, y = x[r.N:], y[r.N:]
+		before, after := min(contextLines, r.N), min(contextLines, r.N)
+		if len(h.lines) == 0 {
+			after = 0
 		}
-		out = append(out, lineChange{&before[i], &after[next]})
-		next++
+		if i == len(runs)-1 {
+			before = 0
+		}
+		if before+after > r.N || before+after == r.N && (before == 0 || after == 0) {
+			h.add(" ", same)
+			continue
+		}
+		h.add(" ", same[:after])
+		out = append(out, h.text()...)
+		h = hunk{before: h.before + h.n + r.N - after - before, after: h.after + h.m + r.N - after - before}
+		h.add(" ", same[r.N-before:])
 	}
-	for ; next < len(after); next++ {
-		out = append(out, lineChange{after: &after[next]})
+	if len(h.lines) > 0 && !slices.ContainsFunc(h.lines, func(l safe) bool { return styleOf(l) != plain }) {
+		return out
 	}
-	return out
+	return append(out, h.text()...)
 }
 
-func nameOf(line safe) safe {
-	name, _, _ := strings.Cut(line.String(), ": ")
-	return clean(name)
-}
-
-// hunk is a difference with context. before and after count the lines in front of it.
+// hunk is a difference with context. before and after count the lines in front of it, n and m those in it.
 type hunk struct {
-	lines         []lineChange
+	lines         []safe
 	before, after int
+	n, m          int
 }
 
-func hunks(changes []lineChange) []hunk {
-	var out []hunk
-	before, after, end, counted := 0, 0, 0, 0
-	for i := 0; i < len(changes); i++ {
-		if changes[i].same() {
-			continue
-		}
-		start := max(i-contextLines, end)
-		end = i
-		for next := i; next < len(changes) && next <= end+2*contextLines; next++ {
-			if !changes[next].same() {
-				end = next
-			}
-		}
-		end = min(end+1+contextLines, len(changes))
-		for _, c := range changes[counted:start] {
-			before, after = before+oneIf(c.before != nil), after+oneIf(c.after != nil)
-		}
-		counted = start
-		out = append(out, hunk{changes[start:end], before, after})
-		i = end - 1
+func (h *hunk) add(sign string, lines []safe) {
+	for _, line := range lines {
+		h.lines = append(h.lines, safetext.F("%s%s", sign, line))
 	}
-	return out
+	if sign != "+" {
+		h.n += len(lines)
+	}
+	if sign != "-" {
+		h.m += len(lines)
+	}
 }
 
-// Texts shorter than minIntraline are easier to read without marked words.
-const (
-	minIntraline = 12
-	maxIntraline = 4 * maxText
-)
+// text returns the lines of a hunk with its range in both texts: the number is the line in front of an empty range.
+func (h *hunk) text() []safe {
+	if len(h.lines) == 0 {
+		return nil
+	}
+	head := safetext.F("@@ -%d,%d +%d,%d @@", h.before+min(h.n, 1), h.n, h.after+min(h.m, 1), h.m)
+	return append([]safe{head}, h.lines...)
+}
+
+// Texts shorter than minMarked are easier to read without marks.
+const minMarked = 16
 
 // part is a piece of a line.
 type part struct {
@@ -154,82 +155,33 @@ type part struct {
 	Differs bool
 }
 
-// intraline splits two texts into equal and different words. ok is false for short texts,
+// differing splits two texts at the words that they share at their start and at their end. ok is false for short texts,
 // for numbers, and if less than a third is equal.
-func intraline(before, after safe) (a, b []part, ok bool) {
-	short := min(utf8.RuneCountInString(before.String()), utf8.RuneCountInString(after.String()))
-	long := max(utf8.RuneCountInString(before.String()), utf8.RuneCountInString(after.String()))
-	if short < minIntraline || long > maxIntraline || !wordy(before) || !wordy(after) {
+func differing(before, after safe) (a, b []part, ok bool) {
+	x, y := []rune(before.String()), []rune(after.String())
+	if min(len(x), len(y)) < minMarked || !wordy(before) || !wordy(after) {
 		return nil, nil, false
 	}
-	x, y, shared := words(before), words(after), 0
-	for _, r := range compareUnits(x, y) {
-		if r.op != diffmatchpatch.DiffInsert {
-			a = append(a, part{safetext.Join(x[:r.n], ""), r.op != diffmatchpatch.DiffEqual})
-			x = x[r.n:]
-		}
-		if r.op != diffmatchpatch.DiffDelete {
-			b = append(b, part{safetext.Join(y[:r.n], ""), r.op != diffmatchpatch.DiffEqual})
-			y = y[r.n:]
-		}
-		if r.op == diffmatchpatch.DiffEqual {
-			shared += utf8.RuneCountInString(b[len(b)-1].Text.String())
-		}
+	head, tail := view.SharedEnds(x, y)
+	inWord := func(text []rune, i int) bool { return i > 0 && i < len(text) && isWord(text[i-1]) && isWord(text[i]) }
+	for inWord(x, head) || inWord(y, head) {
+		head--
 	}
-	return a, b, 3*shared >= long
-}
-
-// run is a number of units, words or lines, that are equal, removed or added.
-type run struct {
-	op diffmatchpatch.Operation
-	n  int
-}
-
-// firstWord starts the private use planes.
-const firstWord = '\U000F0000'
-
-// compareUnits aligns two lists. It replaces each unit with a private character, so that the diff does not
-// compare letters.
-func compareUnits(before, after []safe) []run {
-	index := map[safe]rune{}
-	encode := func(units []safe) []rune {
-		out := make([]rune, len(units))
-		for i, u := range units {
-			if _, known := index[u]; !known {
-				index[u] = firstWord + rune(len(index))
+	for inWord(x, len(x)-tail) || inWord(y, len(y)-tail) {
+		tail--
+	}
+	split := func(t safe, n int) (parts []part) {
+		for i, text := range []safe{t.Slice(0, head), t.Slice(head, n-tail), t.Slice(n-tail, n)} {
+			if !text.Empty() {
+				parts = append(parts, part{text, i == 1})
 			}
-			out[i] = index[u]
 		}
-		return out
+		return parts
 	}
-	differ := diffmatchpatch.New()
-	differ.DiffTimeout = 0 // the clock must not change what is shown
-	var runs []run
-	for _, diff := range differ.DiffMainRunes(encode(before), encode(after), false) {
-		runs = append(runs, run{diff.Type, utf8.RuneCountInString(diff.Text)})
-	}
-	return runs
+	return split(before, len(x)), split(after, len(y)), 3*(head+tail) >= max(len(x), len(y))
 }
 
-func words(s safe) []safe {
-	var out []safe
-	start := 0
-	text := s.String()
-	for i, r := range text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			continue
-		}
-		if start < i {
-			out = append(out, clean(text[start:i]))
-		}
-		start = i + utf8.RuneLen(r)
-		out = append(out, clean(text[i:start]))
-	}
-	if start < len(text) {
-		out = append(out, clean(text[start:]))
-	}
-	return out
-}
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
 // wordy reports whether a value is not a number, quoted or not.
 func wordy(s safe) bool { return strings.Trim(s.String(), `"0123456789+-.eE`) != "" }

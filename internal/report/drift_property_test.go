@@ -1,7 +1,6 @@
 package report
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
@@ -36,7 +35,7 @@ func TestDriftIsThePlanTurned(t *testing.T) {
 		now := changeRow(item, c, Options{})
 		item.Happened = true
 		then := changeRow(item, c, Options{})
-		if then.Mark != turned[now.Mark] || !reflect.DeepEqual(then.from, now.to) || !reflect.DeepEqual(then.to, now.from) {
+		if then.Mark != turned[now.Mark] {
 			t.Fatalf("%+v, %+v", now, then)
 		}
 		if !c.Moved && (then.Before != now.After || then.After != now.Before) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"trueup/internal/diag"
 	"trueup/internal/plan"
@@ -194,5 +193,3 @@ func excerpt(line string, column, columns int) (safe, int) {
 func shownSource(runes []rune) safe {
 	return clean(strings.ReplaceAll(string(runes), "\t", strings.Repeat(" ", tabWidth)))
 }
-
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }

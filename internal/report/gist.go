@@ -5,17 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
-// An object or list of at most maxInline columns is on the line of its path. A longer one is
-// below, on at most maxDetails lines unless it is grave.
-const (
-	maxInline  = 60
-	maxDetails = 4
-)
+// An object or list of at most maxInline columns is on the line of its path. A longer one is below.
+const maxInline = 60
 
 // subject is what a value is the value of.
 type subject struct {
@@ -27,23 +23,23 @@ type subject struct {
 // gist describes a value in the words of its schema, and returns the YAML flow tokens of
 // everything else in it. Without such words it returns the whole flow, or if that is long,
 // the number of values.
-func gist(of subject, v any, whole bool) (words safe, details []safe) {
+func gist(of subject, v any) (words safe, details []safe) {
 	words, rest, ok := summed(of, v)
 	if ok && rest != nil {
-		return words, bare(rest, limit(whole, maxText))
+		return words, view.Tokens(rest, false)
 	}
 	if ok {
 		return words, nil
 	}
-	if text := literal(v); text.Width() <= maxInline {
+	if text := view.Literal(v); text.Width() <= maxInline {
 		return text, nil
 	}
 	switch v.(type) {
 	case map[string]any, []any:
-		tokens := bare(v, limit(whole, maxText))
+		tokens := view.Tokens(v, false)
 		return safetext.F("%s:", safetext.Count(len(tokens), "value")), tokens
 	}
-	return value(v, whole), nil
+	return value(v, false), nil
 }
 
 // summed describes a value in the words of its schema. rest is what neither the words nor the path show. ok is false
@@ -133,113 +129,4 @@ func without(v any, path []string) any {
 		return nil
 	}
 	return rest
-}
-
-// flow writes a value as YAML flow, one token for each scalar. It quotes strings that could
-// be another value, and shortens them to most columns.
-type flow struct {
-	tokens []safe
-	most   int
-}
-
-// bare returns the flow of an object or list without the outer brackets.
-func bare(v any, most int) []safe {
-	f := flow{most: most}
-	f.members(v, "", "")
-	if len(f.tokens) == 0 {
-		f.write("", v, "")
-	}
-	return f.tokens
-}
-
-func (f *flow) write(before string, v any, after string) {
-	text, brackets := "", ""
-	switch t := v.(type) {
-	case map[string]any:
-		brackets = "{}"
-	case []any:
-		brackets = "[]"
-	case string:
-		text = f.text(t)
-	default:
-		text = jsonText(v).String()
-	}
-	n := len(f.tokens)
-	if brackets != "" {
-		f.members(v, before+brackets[:1], brackets[1:]+after)
-	}
-	if len(f.tokens) == n { // a scalar, or a structure without members
-		f.tokens = append(f.tokens, clean(before+brackets+text+after))
-	}
-}
-
-func (f *flow) members(v any, before, after string) {
-	list, _ := v.([]any)
-	object, _ := v.(map[string]any)
-	keys := canon.SortedKeys(object)
-	n := len(list) + len(keys)
-	for i := range n {
-		end := ","
-		if i == n-1 {
-			end = after
-		}
-		if list != nil {
-			f.write(before, list[i], end)
-		} else {
-			f.write(before+f.text(keys[i])+": ", object[keys[i]], end)
-		}
-		before = ""
-	}
-}
-
-func (f *flow) text(s string) string { return shorten(flowText(s), f.most).String() }
-
-// flowText quotes a string unless YAML reads it as the same string without quotes.
-func flowText(s string) safe {
-	if s == "" || !unquotable(s) || strings.ContainsRune("0123456789-+.", rune(s[0])) {
-		return jsonText(s)
-	}
-	switch strings.ToLower(s) {
-	case "true", "false", "null", "yes", "no", "on", "off":
-		return jsonText(s)
-	}
-	return clean(s)
-}
-
-// unquotable reports whether no character of s has a meaning in YAML flow.
-func unquotable(s string) bool {
-	const others = "_-./*"
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		return !letter && !strings.ContainsRune(others, r)
-	})
-}
-
-// flowLines wraps tokens. It counts those after maxDetails lines unless whole is set. It
-// breaks only tokens that are wider than a line, at spaces.
-func flowLines(tokens []safe, columns int, whole bool) []safe {
-	var lines []safe
-	var line safe
-	for i, token := range tokens {
-		pieces := []safe{token}
-		if token.Width() > columns {
-			pieces = token.Split(" ")
-		}
-		for _, piece := range pieces {
-			piece = piece.TrimRight()
-			switch {
-			case line.Empty():
-				line = piece
-			case line.Width()+1+piece.Width() <= columns:
-				line = safetext.F("%s %s", line, piece)
-			default:
-				lines = append(lines, line)
-				line = piece
-			}
-			if len(lines) == maxDetails && !whole {
-				return append(lines, safetext.F("… and %s", safetext.Count(len(tokens)-i, "more value")))
-			}
-		}
-	}
-	return append(lines, line)
 }

@@ -9,6 +9,7 @@ import (
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 func decoded(t *testing.T, text string) any {
@@ -99,13 +100,13 @@ func TestGist(t *testing.T) {
 		"a list":             {"CDN", "locations", `["a",{}]`, "[a, {}]", ""},
 		"a long text in an object": {
 			"CDN", "locations[/a].headers", `{"A":"` + strings.Repeat("x ", 100) + `","B":"b"}`,
-			"2 values:", `A: "` + strings.Repeat("x ", 79) + `… (202 bytes), B: b`,
+			"2 values:", `A: "` + strings.Repeat("x ", 19) + "x… " + strings.Repeat("x ", 19) + `" (202 bytes), B: b`,
 		},
 		"nothing":     {"CDN", "tls", `{}`, "{}", ""},
 		"a text":      {"CDN", "hostname", `"shop"`, `"shop"`, ""},
 		"a long text": {"CDN", "hostname", `"` + strings.Repeat("x", 80) + `"`, `"` + strings.Repeat("x", 80) + `"`, ""},
 	} {
-		words, details := gist(subject{c.kind, c.path, nil}, decoded(t, c.value), false)
+		words, details := gist(subject{c.kind, c.path, nil}, decoded(t, c.value))
 		if words.String() != c.words || safetext.Join(details, " ").String() != c.details {
 			t.Errorf("%s: %s / %s, want %s / %s", name, words, safetext.Join(details, " "), c.words, c.details)
 		}
@@ -122,7 +123,7 @@ func TestANewLocationNamesItsServers(t *testing.T) {
 		`{"path":"/*","action":"proxy_http","upstream":"odd"}`:                          "proxy_http to odd",
 		`{"path":"/*","action":"proxy_http","upstream":"none"}`:                         "proxy_http to none",
 	} {
-		if words, details := gist(subject{"CDN", "locations[/*]", spec}, decoded(t, location), false); words.String() != want || details != nil {
+		if words, details := gist(subject{"CDN", "locations[/*]", spec}, decoded(t, location)); words.String() != want || details != nil {
 			t.Errorf("%s: %s %v, want %s", location, words, details, want)
 		}
 	}
@@ -132,7 +133,7 @@ func TestANewLocationNamesItsServers(t *testing.T) {
 func TestGistLeavesTheValueAlone(t *testing.T) {
 	const text = `{"host":"c","passive":{"fails":"3"},"port":"80","weight":"3"}`
 	v := decoded(t, text)
-	gist(subject{"CDN", "upstreams[b].servers[c:80]", nil}, v, false)
+	gist(subject{"CDN", "upstreams[b].servers[c:80]", nil}, v)
 	if after, err := json.Marshal(v); err != nil || string(after) != text {
 		t.Errorf("%s, %v", after, err)
 	}
@@ -176,13 +177,13 @@ func TestFlowLines(t *testing.T) {
 		{[]string{`a: "one two three"`, "b: 2"}, 10, `a: "one|two three"|b: 2`},
 		{[]string{"aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff"}, 5, "aaaa|bbbb|cccc|dddd|… and 2 more values"},
 		{[]string{"aaaa", "bbbb", "cccc", "dd ee ff"}, 5, "aaaa|bbbb|cccc|dd ee|… and 1 more value"},
-		{[]string{"aaaaaaaaaa", "b"}, 5, "aaaaaaaaaa|b"},
+		{[]string{"aaaaaaaaaa", "b"}, 5, "aaaaa|aaaaa|b"},
 	} {
 		tokens := make([]safe, len(c.tokens))
 		for i, token := range c.tokens {
 			tokens[i] = clean(token)
 		}
-		if got := safetext.Join(flowLines(tokens, c.columns, false), "|").String(); got != c.want {
+		if got := safetext.Join(view.Wrap(tokens, c.columns, false), "|").String(); got != c.want {
 			t.Errorf("%s in %d: %s, want %s", c.tokens, c.columns, got, c.want)
 		}
 	}

@@ -72,10 +72,8 @@ func TestGoldenDiffs(t *testing.T) {
 		pl   *plan.Plan
 		opts Options
 	}{
-		"plan-narrow":  {examplePlan(), Options{Width: 60}},
-		"unified":      {examplePlan(), Options{Diff: DiffUnified}},
-		"sides":        {examplePlan(), Options{Diff: DiffSides, Width: 120}},
-		"sides-narrow": {explainedPlan(), Options{Diff: DiffSides, Width: 60}},
+		"plan-narrow": {examplePlan(), Options{Width: 60}},
+		"unified":     {examplePlan(), Options{Diff: DiffUnified}},
 	} {
 		checkGolden(t, name+".txt", render(t, "text", Document{Command: "plan", Plan: c.pl}, c.opts))
 	}

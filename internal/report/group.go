@@ -2,7 +2,9 @@ package report
 
 import (
 	"cmp"
-	"maps"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // minGroup is the fewest objects with equal changes that become one group.
@@ -22,6 +25,8 @@ type group struct {
 	// keys are several objects, and item is the first of them by forMany.
 	keys []kind.Key
 	rank rank
+	// content is equal for equal changes.
+	content [sha256.Size]byte
 }
 
 // groups returns the objects that a report shows, those with grave changes first.
@@ -31,6 +36,9 @@ func groups(pl *plan.Plan, opts Options) []group {
 	parallel.Each(len(shown), func(i int) {
 		rows := itemRows(shown[i], opts)
 		all[i] = group{item: shown[i], rows: rows, rank: priority(shown[i], rows)}
+		if shown[i].Op == plan.Patch {
+			all[i].content = contentOf(shown[i])
+		}
 	})
 	all = together(all)
 	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.rank, b.rank) })
@@ -68,22 +76,26 @@ func foldedLine(pl *plan.Plan, opts Options) safe {
 	return sentences(append(parts, clean("trueup forget KIND/NAME hides an object."))...)
 }
 
-// together merges objects with equal changes. It compares cheap glances before contents, for speed.
+// together merges objects with equal changes.
 func together(all []group) []group {
-	var patches []int
+	same := map[[sha256.Size]byte][]int{}
 	for i, g := range all {
 		if g.item.Op == plan.Patch {
-			patches = append(patches, i)
+			same[g.content] = append(same[g.content], i)
 		}
 	}
 	joined := make([]bool, len(all))
-	for _, similar := range buckets(patches, func(i int) string { return glance(all[i].rows) }) {
-		for _, same := range buckets(similar, func(i int) string { return content(forMany(all[i].item), all[i].rows) }) {
-			first := &all[same[0]]
-			for _, i := range same {
-				first.keys, joined[i] = append(first.keys, all[i].item.Key), i != same[0]
-			}
-			first.item = forMany(first.item)
+	for _, of := range same {
+		if len(of) < minGroup {
+			continue
+		}
+		first := &all[of[0]]
+		for _, i := range of {
+			first.keys, joined[i] = append(first.keys, all[i].item.Key), i != of[0]
+		}
+		first.item = forMany(first.item)
+		for i := range first.rows {
+			first.rows[i].facts = first.factsOf(first.rows[i].facts)
 		}
 	}
 	out := all[:0]
@@ -95,26 +107,6 @@ func together(all []group) []group {
 	return out
 }
 
-// buckets returns the indices with equal keys, if they are enough for a group.
-func buckets(indices []int, key func(int) string) map[string][]int {
-	same := map[string][]int{}
-	for _, i := range indices {
-		k := key(i)
-		same[k] = append(same[k], i)
-	}
-	maps.DeleteFunc(same, func(_ string, of []int) bool { return len(of) < minGroup })
-	return same
-}
-
-// glance returns the short text of the rows, which is equal for equal contents.
-func glance(rows []row) string {
-	var b strings.Builder
-	for _, r := range rows {
-		b.WriteString(string(r.Mark) + r.Path.String() + "\n" + r.Before.String() + "\n" + r.After.String() + "\n")
-	}
-	return b.String()
-}
-
 // forMany returns the item with NAME for its name, also in its fix, and without its project.
 func forMany(item plan.Item) plan.Item {
 	key := item.String()
@@ -123,27 +115,23 @@ func forMany(item plan.Item) plan.Item {
 	return item
 }
 
-// content returns all that a report shows of an item except its name, with full values.
-func content(item plan.Item, rows []row) string {
-	var b strings.Builder
-	put := func(texts ...safe) {
-		for _, text := range texts {
-			b.WriteString(text.String())
-			b.WriteByte('\n') // no safe text has one
+// contentOf returns a digest of all that a report shows of an item except its name, with full values.
+func contentOf(item plan.Item) (sum [sha256.Size]byte) {
+	item = forMany(item)
+	h := sha256.New()
+	for _, changes := range []*[]plan.Change{&item.Changes, &item.Notes} {
+		*changes = slices.Clone(*changes)
+		for i := range *changes {
+			c := &(*changes)[i]
+			c.Line, c.Column = 0, 0
 		}
 	}
-	put(clean(item.Kind), clean(string(item.Cause)))
-	for _, r := range rows {
-		b.WriteString(string(r.Mark) + " ")
-		put(r.Path, r.Cause, literal(r.from), literal(r.to), r.Before, r.After)
-	}
-	for _, v := range slices.Concat(item.Preserved, item.Collateral) {
-		put(clean(v.Path), literal(v.Value))
-	}
+	all := []any{item.Kind, item.Cause, item.Changes, item.Notes, item.Preserved, item.Collateral, item.FirstContact}
+	_ = json.NewEncoder(h).Encode(all) // it is decoded JSON
 	for _, n := range itemNotes(item, Options{}) {
-		put(n.Text)
+		_, _ = io.WriteString(h, n.Text.String()+"\n")
 	}
-	return b.String()
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 func (g group) many() bool { return len(g.keys) > 0 }
@@ -182,12 +170,42 @@ func (g group) names() []safe {
 	return names
 }
 
-func (g group) notes(of func(plan.Item, Options) []note, opts Options) []note {
-	notes := of(g.item, opts)
-	if g.many() {
-		notes = append(notes, note{Text: safetext.F("in %s: %s", g.where(), safetext.Join(g.names(), ", ")), list: true})
+func (g group) notes(opts Options) []note {
+	notes := itemNotes(g.item, opts)
+	for i := range notes {
+		notes[i].facts = g.factsOf(notes[i].facts)
 	}
 	return notes
+}
+
+// members names several objects; it is empty for one.
+func (g group) members() (n note) {
+	if g.many() {
+		n.Text = safetext.F("in %s: %s", g.where(), safetext.Join(g.names(), ", "))
+	}
+	return n
+}
+
+// nameLines returns the lines that name several objects.
+func (g group) nameLines(columns int) []safe {
+	if !g.many() {
+		return nil
+	}
+	return noteLines(g.members(), columns)
+}
+
+// factsOf returns facts about the first object, or the same about each of several.
+func (g group) factsOf(facts []view.Fact) []view.Fact {
+	if !g.many() {
+		return facts
+	}
+	var all []view.Fact
+	for _, k := range g.keys {
+		for _, f := range facts {
+			all = append(all, f.Of(k))
+		}
+	}
+	return all
 }
 
 // rank orders the parts of a report, the most important first: settings, errors and next

@@ -87,7 +87,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.Outcome{{
 			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
 			Mismatches: []apply.Mismatch{{Path: s, Fault: merge.NotKept, Sent: v, Returned: s, Hint: s, At: change.At}},
-			Filled: values,
+			Filled:     values,
 		}}},
 	}
 	for range 1 + n%3 {
@@ -136,7 +136,7 @@ func FuzzRender(f *testing.F) {
 			v = nil
 		}
 		doc := hostile(s, v, ops[int(op)%len(ops)], classes[int(class)%len(classes)], int(n))
-		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n), Diff: Diffs()[int(n)%3]}
+		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n), Diff: Diffs()[int(n)%2]}
 		outputs := map[string][]byte{}
 		for _, format := range Formats() {
 			outputs[format] = render(t, format, doc, opts)

@@ -144,8 +144,8 @@ type htmlPage struct {
 	Named []htmlItem
 	Ask   string
 	// MoreFound and MoreAdvice count what is left out of Found and Advice.
-	MoreFound, MoreAdvice               int
-	MaxText, MaxLines, MaxBody, MaxOpen int
+	MoreFound, MoreAdvice     int
+	MaxText, MaxBody, MaxOpen int
 	// links maps objects to their anchors.
 	links map[kind.Key]safe
 }
@@ -167,11 +167,17 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 	p := &htmlPage{
 		Document: doc, Settings: settingsOf(doc.Plan), links: map[kind.Key]safe{},
 		Found: shownFindings(doc, Options{Verbose: true}), FoundOf: findingCounts(doc),
-		MaxText: maxHTMLText, MaxLines: maxHTMLLines, MaxBody: maxHTMLBody, MaxOpen: maxUnfoldedObjects,
+		MaxText: maxHTMLText, MaxBody: maxHTMLBody, MaxOpen: maxUnfoldedObjects,
 		Ask: "trueup plan --target KIND/NAME",
 	}
 	if doc.Command == "drift" {
 		p.Ask = "trueup drift --target KIND/NAME"
+	}
+	for _, s := range p.Settings {
+		p.score.Show(s.Row.facts...)
+		for _, n := range s.Notes {
+			p.score.Show(n.facts...)
+		}
 	}
 	p.Found, p.MoreFound = firstFindings(p.Found)
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
@@ -340,6 +346,7 @@ func (i htmlItem) View() htmlView {
 		class = "offline"
 	}
 	for n := range rows {
+		i.score.Show(i.factsOf(rows[n].facts)...)
 		if i.keys != nil {
 			rows[n].line = 0 // each object has its own
 		}
@@ -354,7 +361,13 @@ func (i htmlItem) View() htmlView {
 	if v.Map = mapOf(item, class); v.Map != nil { // it replaces their notes
 		item.Answers, item.Traffic = nil, nil
 	}
-	v.Notes = group{item: item, keys: i.keys}.notes(itemNotes, i.opts)
+	g := group{item: item, keys: i.keys}
+	if v.Notes = g.notes(i.opts); g.many() {
+		v.Notes = append(v.Notes, g.members())
+	}
+	for _, n := range v.Notes {
+		i.score.Show(n.facts...)
+	}
 	if i.brief && i.keys == nil && item.Request != nil {
 		v.Notes = append(v.Notes, note{Text: safetext.F("body of the request: %s; -o json has it", safetext.Count(len(item.Request.Body), "byte"))})
 	}

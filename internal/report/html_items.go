@@ -8,6 +8,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // htmlItem is an object in the page, or several of many projects with equal changes. The template calls View for each,
@@ -20,8 +21,11 @@ type htmlItem struct {
 	opts    Options
 	offline bool
 	brief   bool // without the body of the request
+	score   *view.Score
 	rank    rank
 }
+
+func (i htmlItem) factsOf(facts []view.Fact) []view.Fact { return group{keys: i.keys}.factsOf(facts) }
 
 // Title is the name after the kind.
 func (i htmlItem) Title() safe {
@@ -58,12 +62,16 @@ func (i htmlItem) Line() htmlNamed {
 	var whys []string
 	for _, r := range rows {
 		whys = append(whys, string(r.Why))
-		if r.risk.Grave() || r.stops || r.Mark == markRemove {
-			n.Grave = append(n.Grave, safetext.F("%s %s", string(r.Mark), r.Path))
+		if view.MustShow(r.risk) || r.stops || r.Mark == markRemove {
+			n.Grave = append(n.Grave, safetext.F("%s %s", string(r.Mark), wholeSentence(r)))
+			i.score.Show(i.factsOf(r.facts)...)
 		}
 	}
 	for _, note := range itemNotes(item, i.opts) {
-		n.Grave = append(n.Grave, safetext.Filled(note.gravePath())...)
+		if view.MustShow(note.risk) {
+			n.Grave = append(n.Grave, note.Text)
+			i.score.Show(i.factsOf(note.facts)...)
+		}
 	}
 	n.Whys = strings.Join(whys, " ")
 	if i.keys != nil {
@@ -96,7 +104,7 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 	shown, taken := 0, map[safe]bool{}
 	many := sum(pl.Items, func(item plan.Item) int { return oneIf(!hidden(item, opts)) }) > maxHTMLObjects
 	add := func(i htmlItem, keys ...kind.Key) {
-		i.opts, i.offline, i.ID, i.brief = opts, pl.Offline, anchor(*i.Item), many
+		i.opts, i.offline, i.ID, i.brief, i.score = opts, pl.Offline, anchor(*i.Item), many, p.score
 		if i.ID.Empty() || taken[i.ID] {
 			i.ID = safetext.F("object-%d", shown+1)
 		}

@@ -11,14 +11,13 @@ import (
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
-// The most columns of a text, and the most lines of a value and of a request body. The page
-// counts the rest.
+// The most columns of a text of the request map or of a body, and the most lines of a body. The page counts the rest.
 const (
-	maxHTMLText  = 8000
-	maxHTMLLines = 200
-	maxHTMLBody  = 400
+	maxHTMLText = 8000
+	maxHTMLBody = 400
 )
 
 // Limits of a whole page. Of more than maxHTMLObjects objects, equal changes are one, and no body is shown. Once the
@@ -40,19 +39,10 @@ type htmlDiff struct {
 	New     bool
 }
 
-// htmlCell is one side of a change.
+// htmlCell is one side of a change: a value in short, and the lines below it. New marks the right side.
 type htmlCell struct {
-	// Words describe the value.
-	Words, Rest string
-	Lines       []htmlLine
-}
-
-// htmlLine is a line of a value. Class is same, diff, or pad if only the other side has a line.
-type htmlLine struct {
-	Class string
-	Text  safe
-	// Parts replace Text if they differ in words. New marks the right side.
 	Parts []part
+	Lines []safe
 	New   bool
 }
 
@@ -66,20 +56,32 @@ func (r row) At() string {
 
 // Cells returns the two sides of a change.
 func (r row) Cells() (c struct{ Before, After htmlCell }) {
-	switch {
-	case r.from != nil && r.to != nil:
-		c.Before, c.After = sides(r.from, r.to, r.whole())
-	case r.from != nil:
-		c.Before = alone(r.of, r.from, r.whole())
-	case r.to != nil:
-		c.After = alone(r.of, r.to, r.whole())
+	x, y, ok := differing(r.Before, r.After)
+	if !ok {
+		x, y = wholePart(r.Before), wholePart(r.After)
 	}
-	c.Before.Words = cmp.Or(c.Before.Words, inTime(r.from, r.fromUnit))
-	c.After.Words = cmp.Or(c.After.Words, inTime(r.to, r.toUnit))
+	c.Before, c.After = htmlCell{Parts: x}, htmlCell{Parts: y, New: true}
+	if len(r.details) > 0 {
+		side := &c.After
+		if r.After.Empty() {
+			side = &c.Before
+		}
+		side.Lines = view.Wrap(r.details, markdownColumns, r.whole)
+	}
 	return c
 }
 
 var faultWords = map[merge.Fault]safe{merge.NotRemoved: clean("not removed"), merge.Altered: clean("not sent")}
+
+func wholePart(text safe) []part {
+	if text.Empty() {
+		return nil
+	}
+	return []part{{text, false}}
+}
+
+// Names returns the list elements that a change is about, if they are many.
+func (r row) Names() string { return safetext.Join(r.names, " ").String() }
 
 // mismatchView compares what apply sent with what the server returned; nil if they are equal.
 func mismatchView(o apply.Outcome) *htmlDiff {
@@ -88,9 +90,9 @@ func mismatchView(o apply.Outcome) *htmlDiff {
 	}
 	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", named(o.Key))}
 	for _, m := range o.Mismatches {
-		d.Rows = append(d.Rows, row{
-			reason: reason{Mark: markChange, Cause: cmp.Or(faultWords[m.Fault], message(m.Hint))}, Path: clean(m.Path).Cut(maxPath), from: m.Sent, to: m.Returned,
-		})
+		r := row{reason: reason{Mark: markChange, Cause: cmp.Or(faultWords[m.Fault], message(m.Hint))}, Path: clean(m.Path).Cut(maxPath)}
+		r.Before, r.After = sentAndReturned(m)
+		d.Rows = append(d.Rows, r)
 	}
 	return d
 }
@@ -106,104 +108,11 @@ func breakable(path safe) []safe {
 	return out
 }
 
-// alone returns a value without another side: in the words of its schema, then the rest.
-func alone(of subject, v any, whole bool) htmlCell {
-	words, rest, ok := summed(of, v)
-	c := htmlCell{Words: words.String()}
-	if ok && rest == nil {
-		return c
-	}
-	lines := valueLines(rest)
-	if !tall(rest) || literal(rest).Width() <= maxInline {
-		lines = []textLine{{text: literal(rest)}}
-	}
-	most := limit(whole, maxHTMLLines)
-	for _, line := range lines[:min(len(lines), most)] {
-		c.Lines = append(c.Lines, htmlLine{Class: "diff", Text: shorten(line.text, limit(whole, maxHTMLText))})
-	}
-	c.Rest = moreLines(len(lines) - most)
-	return c
-}
-
 func moreLines(n int) string {
 	if n <= 0 {
 		return ""
 	}
 	return safetext.F("… and %s", safetext.Count(n, "more line")).String()
-}
-
-// tall reports whether a value needs several lines.
-func tall(v any) bool {
-	text, _ := v.(string)
-	return hasMembers(v) || strings.Contains(strings.TrimSuffix(text, "\n"), "\n")
-}
-
-// sides returns two values with their different words or lines marked.
-func sides(before, after any, whole bool) (a, b htmlCell) {
-	columns, most := limit(whole, maxHTMLText), limit(whole, maxHTMLLines)
-	if !tall(before) && !tall(after) {
-		left, right := wordsOf(apart(literal(before), literal(after), columns))
-		return htmlCell{Lines: []htmlLine{left}}, htmlCell{Lines: []htmlLine{right}}
-	}
-	changes := compareLines(valueLines(before), valueLines(after))
-	for _, c := range changes[:min(len(changes), most)] {
-		left, right := besideLine(c, columns)
-		a.Lines, b.Lines = append(a.Lines, left), append(b.Lines, right)
-	}
-	a.Rest = moreLines(len(changes) - most)
-	b.Rest = a.Rest
-	return a, b
-}
-
-func besideLine(c lineChange, columns int) (a, b htmlLine) {
-	a, b = htmlLine{Class: "pad"}, htmlLine{Class: "pad"}
-	switch {
-	case c.same():
-		a = htmlLine{Class: "same", Text: shorten(c.before.text, columns)}
-		return a, a
-	case c.after == nil:
-		a = htmlLine{Class: "diff", Text: shorten(c.before.text, columns)}
-	case c.before == nil:
-		b = htmlLine{Class: "diff", Text: shorten(c.after.text, columns)}
-	default:
-		return wordsOf(apart(c.before.text, c.after.text, columns))
-	}
-	return a, b
-}
-
-// wordsOf returns two lines with their different words marked.
-func wordsOf(before, after safe) (a, b htmlLine) {
-	a, b = htmlLine{Class: "diff"}, htmlLine{Class: "diff"}
-	x, y, ok := intraline(before, after)
-	if !ok {
-		x, y, ok = middle(before, after)
-	}
-	if !ok {
-		a.Text, b.Text = before, after
-		return a, b
-	}
-	a.Parts, b.Parts, b.New = x, y, true
-	return a, b
-}
-
-// middle marks the difference in texts that are too long to compare by word.
-func middle(before, after safe) (a, b []part, ok bool) {
-	x, y := []rune(before.String()), []rune(after.String())
-	long := max(len(x), len(y))
-	if long <= maxIntraline {
-		return nil, nil, false
-	}
-	head, tail := sharedEnds(x, y)
-	split := func(t safe, n int) []part {
-		var parts []part
-		for i, text := range []safe{t.Slice(0, head), t.Slice(head, n-tail), t.Slice(n-tail, n)} {
-			if !text.Empty() {
-				parts = append(parts, part{text, i == 1})
-			}
-		}
-		return parts
-	}
-	return split(before, len(x)), split(after, len(y)), 3*(head+tail) >= long
 }
 
 type htmlBody struct {

@@ -199,7 +199,7 @@ func planCases(doc Document) (cases []testCase) {
 	for _, item := range doc.Plan.Items {
 		rows := itemRows(item, Options{})
 		c := objectCase(item.Key)
-		c.Lines = objectLines(item, rows)
+		c.Lines = objectLines(doc, item, rows)
 		switch {
 		case item.Happened:
 			c.End, c.Message, c.Type = "failure", headline(item, rows), "drift"
@@ -219,17 +219,18 @@ func planCases(doc Document) (cases []testCase) {
 func settingCases(doc Document) (cases []testCase) {
 	for _, r := range settingRemarks(doc) {
 		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: clean(r.field).Cut(maxPath), Lines: r.lines()})
+		doc.score.Show(r.facts...)
 	}
 	return cases
 }
 
-// maxItem limits the bytes about an object in a case; paths of grave changes come on top.
-const maxItem = 12000
-
-func objectLines(item plan.Item, rows []row) []safe {
-	head := safetext.Join(safetext.Filled(source(item), headline(item, rows)), ": ")
-	lines, _ := within(diffPieces(group{item: item, rows: rows}, Options{}), maxItem)
-	return append([]safe{head}, lines...)
+func objectLines(doc Document, item plan.Item, rows []row) []safe {
+	lines := []safe{safetext.Join(safetext.Filled(source(item), headline(item, rows)), ": ")}
+	for _, p := range diffPieces(group{item: item, rows: rows}, Options{}, maxSeen) {
+		lines = append(lines, p.lines...)
+		doc.score.Show(p.facts...)
+	}
+	return lines
 }
 
 func objectCase(key kind.Key) testCase {
@@ -243,7 +244,7 @@ func applyCases(doc Document) (cases []testCase) {
 		c := objectCase(o.Key)
 		c.Lines = printed(func(p *printer) { textOutcome(p, o, column) })
 		if item, ok := planned[o.Key]; ok {
-			c.Lines = append(c.Lines, objectLines(item, itemRows(item, Options{}))...)
+			c.Lines = append(c.Lines, objectLines(doc, item, itemRows(item, Options{}))...)
 		}
 		switch outcomeRule(o) {
 		case "":

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -35,5 +37,24 @@ func TestWhatIsLeftSaysSo(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}
+	}
+}
+
+// TestANewFormatLosesNothing: what a format leaves out of a plan is appended to it, or it is no report.
+func TestANewFormatLosesNothing(t *testing.T) {
+	doc := Document{Command: "plan", Plan: weighed(&plan.Plan{Items: []plan.Item{changedItem(), purgeItem()}})}
+	forgetful := format{write: func(io.Writer, Document, Options) error { return nil }, rest: writeLines}
+	var out bytes.Buffer
+	if err := forgetful.document(&out, doc, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`CDN/shop: secureLink.tokenName: "t" → "token" (may expose protected content`, "CDN/shop: not sent: locations[/api/*].cors.maxAge", "Purge/rel-42: paths: /static/*"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in %s", want, out.String())
+		}
+	}
+	forgetful.rest = nil
+	if err := forgetful.document(&out, doc, Options{}); err == nil {
+		t.Error("a report without the changes is one")
 	}
 }

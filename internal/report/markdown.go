@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"trueup/internal/apply"
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 const (
@@ -38,41 +40,60 @@ func writeMarkdown(most int) writer {
 	}
 }
 
-// markdown returns the report in at most budget bytes: the summary, then what fits, the most
-// important first, then what it omits and where that is, then what the plan was made from. It is
-// empty if the summary does not fit; 2,000 bytes are enough. Text from outside is only inside
-// fences and code tags.
+// markdown returns the report in at most budget bytes: the summary, then what fits, the most important first, then what it omits
+// and where that is, then what the plan was made from. If it has no room for all that must be shown, its top says how much is
+// missing. It is empty if the summary does not fit; 2,000 bytes are enough. Text from outside is only inside fences and code tags.
 func markdown(doc Document, opts Options, budget int) markup {
 	head, tail := markdownHead(doc, budget/3), markdownTail(doc, opts)
 	if head.Len() > budget-maxRest {
+		doc.score.Count()
 		return markup{}
 	}
 	if head.Len()+tail.Len() > budget-maxRest {
 		tail = markup{}
 	}
-	return head.Add(fitBlocks(markdownBlocks(doc, opts), everythingIn(doc, budget/8), budget-head.Len()-tail.Len()), tail)
+	where := everythingIn(doc, budget/8)
+	body, omitted := fitBlocks(markdownBlocks(doc, opts), budget-head.Len()-tail.Len(), 2*(where.Len()+maxRest), doc.score)
+	if !omitted.Empty() {
+		body = body.Add(safetext.M("\n**%s.** %s\n", omitted, where))
+	}
+	return head.Add(notWhole(doc.score, where), body, tail)
+}
+
+// notWhole says how much of what must be shown is missing, and where it is; empty if nothing is.
+func notWhole(score *view.Score, where markup) markup {
+	n := score.Count()
+	if n == 0 {
+		return markup{}
+	}
+	var parts []safe
+	for _, risk := range kind.Risks() {
+		if counted := score.Counted(risk); counted > 0 {
+			parts = append(parts, safetext.F("%d that %s", counted, risk.Meaning()))
+		}
+	}
+	text := safetext.F("This is not whole: it leaves out %s, %s", safetext.Count(n, "change"), safetext.Join(parts, "; "))
+	return safetext.M("\n> **%s.** %s\n", safetext.Constant(text), where)
 }
 
 // section is a part of the report: lines in a fence, folded below its summary.
 type section struct {
-	rank rank
-	// name is the object; empty for none.
-	name    safe
+	rank    rank
 	summary markup
 	open    bool
 	// diff makes a code host colour the lines by their first character.
 	diff   bool
 	pieces []piece
-	// size is in bytes.
-	size int
+	// names are those of several objects: each piece is about all of them. frame is the bytes without those of the pieces.
+	names []safe
+	frame int
 }
 
 // piece has lines that are shown together or not at all.
 type piece struct {
 	lines []safe
-	// path names a grave change if its lines don't fit.
-	path safe
-	// alarm makes the lines come first if not all fit.
+	// facts are what the lines show, and alarm makes them come first if not all fit.
+	facts []view.Fact
 	alarm bool
 }
 
@@ -114,9 +135,10 @@ func markdownBlocks(doc Document, opts Options) []section {
 		for _, p := range b.pieces {
 			lines = append(lines, p.lines...)
 		}
+		lines = append(lines, b.names...)
 		unfolded += len(lines)
 		b.open = unfolded <= maxUnfolded && b.rank < rankRest
-		b.size = b.text(lines).Len()
+		b.frame = b.text(lines).Len() - sum(b.pieces, piece.size)
 	}
 	return blocks
 }
@@ -131,7 +153,7 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 		notes = slices.Insert(notes, 0, safetext.F("base: %s", problem))
 	}
 	blocks := []section{
-		{rank: rankSettings, name: clean("settings"), summary: safetext.Constant(clean(settingsTitle)), diff: true, pieces: settingPieces(pl)},
+		{rank: rankSettings, summary: safetext.Constant(clean(settingsTitle)), diff: true, pieces: settingPieces(pl)},
 		{rank: rankNotes, pieces: pieced(notes)},
 		{rank: rankAdvice, summary: safetext.Constant(advices(len(pl.Advice))), pieces: findingPieces(alikeFindings(pl.Advice))},
 	}
@@ -141,10 +163,7 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 		if s := source(g.item); !s.Empty() && !g.many() {
 			summary = safetext.M("%s (%s)", summary, safetext.Code(s))
 		}
-		if g.many() {
-			name = safetext.F("%s (%s)", name, safetext.Join(g.names(), ", "))
-		}
-		blocks = append(blocks, section{rank: g.rank, name: name, summary: summary, diff: true, pieces: diffPieces(g, opts)})
+		blocks = append(blocks, section{rank: g.rank, summary: summary, diff: true, pieces: diffPieces(g, opts, maxSeen), names: g.nameLines(maxSeen)})
 	}
 	if opts.ShowUnmanaged {
 		blocks = append(blocks, section{rank: rankRest, summary: safetext.M("Not in git"), pieces: pieced(namesOf(pl.Unmanaged))})
@@ -155,32 +174,10 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 func settingPieces(pl *plan.Plan) []piece {
 	var out []piece
 	for _, s := range settingsOf(pl) {
-		out = append(out, piece{lines: append(diffRow(s.Row), noteLines(s.Notes[0])...), path: s.Row.Path})
+		out = append(out, piece{append(diffRow(s.Row, maxSeen), noteLines(s.Notes[0], maxSeen)...), s.Row.facts, true})
 		for _, n := range s.Notes[1:] {
-			out = append(out, piece{lines: noteLines(n), path: n.gravePath()})
+			out = append(out, piece{noteLines(n, maxSeen), n.facts, false})
 		}
-	}
-	return out
-}
-
-func diffPieces(g group, opts Options) []piece {
-	if mentioned(g.item) {
-		return pieced([]safe{safetext.F("  %s", mention(g.item, Options{}))})
-	}
-	var out []piece
-	for _, r := range g.rows {
-		p := piece{lines: diffRow(r), alarm: r.Alarm || r.Mark == markRemove}
-		if r.risk.Grave() {
-			p.path = r.Path
-		}
-		out = append(out, p)
-	}
-	for _, n := range g.notes(itemNotes, opts) {
-		if n.list {
-			out = append(out, pieced(noteLines(n))...)
-			continue
-		}
-		out = append(out, piece{noteLines(n), n.gravePath(), n.Fix})
 	}
 	return out
 }
@@ -220,65 +217,6 @@ func outcomeBlocks(r *apply.Result) []section {
 		blocks = append(blocks, b)
 	}
 	return blocks
-}
-
-// diffRow returns a line for each value of a row, or one for what has no value.
-func diffRow(r row) []safe {
-	said := safetext.F("%s %s", string(r.Mark), safetext.Join(safetext.Filled(r.Path, r.After), ": "))
-	both := !r.Before.Empty() && !r.After.Empty()
-	if r.Mark == markAdd || r.Mark == markRemove || both {
-		return changedLines(r)
-	}
-	return commented(said, r.Cause)
-}
-
-// changedLines returns the values of a row and their details.
-func changedLines(r row) []safe {
-	before, after := safetext.F("- %s: %s", r.Path, r.Before), safetext.F("+ %s: %s", r.Path, r.After)
-	switch {
-	case !r.Before.Empty() && !r.After.Empty():
-		return append([]safe{before}, commented(after, r.Cause)...)
-	case !r.Before.Empty():
-		return append(commented(before, r.Cause), detailLines("-", r)...)
-	case !r.After.Empty():
-		return append(commented(after, r.Cause), detailLines("+", r)...)
-	}
-	return commented(safetext.F("%s %s", string(r.Mark), r.Path), r.Cause)
-}
-
-func detailLines(sign string, r row) []safe {
-	if len(r.details) == 0 {
-		return nil
-	}
-	out := flowLines(r.details, markdownColumns, r.whole())
-	for i := range out {
-		out[i] = safetext.F("%s   %s", sign, out[i])
-	}
-	return out
-}
-
-// commented puts a cause after a line, or below it if the line would be too wide.
-func commented(line, cause safe) []safe {
-	if cause.Empty() {
-		return []safe{line}
-	}
-	if whole := safetext.F("%s    # %s", line, cause); whole.Width() <= markdownColumns {
-		return []safe{whole}
-	}
-	return []safe{line, safetext.F("%s     # %s", line.String()[:1], cause)}
-}
-
-// noteLines wraps a note; a fix stays on one line, so that you can copy it.
-func noteLines(n note) []safe {
-	line := safetext.F("  %s", n.Text)
-	if n.Fix {
-		return []safe{line}
-	}
-	var out []safe
-	for _, spans := range wrap([]span{{line, plain}}, markdownColumns, 2+indent) {
-		out = append(out, flat(spans).TrimRight())
-	}
-	return out
 }
 
 // markdownHead returns the part that a reader sees first. It always has the title and the

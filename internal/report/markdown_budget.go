@@ -1,15 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	"trueup/internal/safetext"
-)
-
-// minBlock is the fewest bytes for a block, and maxCount is for the line that counts the rest.
-const (
-	minBlock = 800
-	maxCount = 40
+	"trueup/internal/view"
 )
 
 func sum[T any](list []T, of func(T) int) int {
@@ -20,147 +16,107 @@ func sum[T any](list []T, of func(T) int) int {
 	return n
 }
 
-func sizeOf(blocks []section) int { return sum(blocks, func(b section) int { return b.size }) }
-
-// fitBlocks writes the blocks that fit, the most important first, and names the others.
-// It shows nothing after a grave change that it can neither show nor name.
-func fitBlocks(blocks []section, where markup, room int) markup {
-	if sizeOf(blocks) <= room {
-		text, _ := fitRanks(blocks, room)
-		return text
+// fitBlocks writes all blocks, or if they need more than room, the pieces that fit beside rest bytes: what a run stopped at, then
+// what must be shown, then the rest, and of each the first piece of every block, so that a huge one hides no other. It notes what it
+// shows, and returns words for the rest.
+func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitted markup) {
+	fits := func(_, _ int) bool { return true }
+	if sum(blocks, func(b section) int { return b.frame + sum(b.pieces, piece.size) }) > room {
+		fits = choose(blocks, room-rest)
 	}
-	room -= where.Len() + maxRest
-	grave := slices.IndexFunc(blocks, func(b section) bool { return b.rank > rankCreate })
-	if grave < 0 {
-		grave = len(blocks)
-	}
-	behind := len(blocks)
-	paths := mentions(blocks[:grave])
-	if paths > room/2 {
-		behind = grave
-	}
-	names := min(mentions(blocks[grave:behind]), room/8)
-	shown, left := fitRanks(blocks[:behind], max(room/4, room-paths-names))
-	left = append(left, blocks[behind:]...)
-	return shown.Add(leftOut(left, where, room-shown.Len()))
-}
-
-// mentions returns the bytes that the names of blocks and of their grave changes take.
-func mentions(blocks []section) int {
-	return sum(blocks, func(b section) int { return len(b.mention().String()) + len("\n") })
-}
-
-func (s section) mention() safe {
-	var paths []safe
-	for _, p := range s.pieces {
-		paths = append(paths, safetext.Filled(p.path)...)
-	}
-	return safetext.Join(safetext.Filled(s.name.Cut(maxPath), safetext.Join(paths, ", ")), ": ").Guarded()
-}
-
-// fitRanks writes the blocks that fit, and returns those that don't. Blocks of a rank get
-// equal room, so that a huge one hides no other. A rank gets at most half of the room
-// while later ranks need the rest, but always enough for one block.
-func fitRanks(blocks []section, room int) (text markup, left []section) {
-	behind := sizeOf(blocks)
-	for len(blocks) > 0 {
-		n := slices.IndexFunc(blocks, func(b section) bool { return b.rank != blocks[0].rank })
-		if n < 0 {
-			n = len(blocks)
-		}
-		behind -= sizeOf(blocks[:n])
-		shown, rest := fitRank(blocks[:n], max(room/2, room-behind, min(room, minBlock)))
-		text, left = text.Add(shown), append(left, rest...)
-		room -= shown.Len()
-		blocks = blocks[n:]
-	}
-	return text, left
-}
-
-// fitRank shares room among the first blocks of a rank, as many as can have minBlock bytes.
-func fitRank(blocks []section, room int) (markup, []section) {
-	sizes := make([]int, len(blocks))
-	n, free := len(blocks), room
+	counts := map[rank]int{}
+	left := 0
 	for i, b := range blocks {
-		sizes[i] = b.size
-		if free -= min(sizes[i], minBlock); free < 0 {
-			n = min(n, i)
-		}
-	}
-	most := evenly(sizes[:n], room)
-	var texts []markup
-	var left []section
-	for i, b := range blocks {
-		if i < n {
-			if lines, ok := within(b.pieces, most-(b.size-sum(b.pieces, piece.size))); ok {
-				texts = append(texts, b.text(lines))
+		var lines []safe
+		more := 0
+		for j, p := range b.pieces {
+			if !fits(i, j) {
+				more++
 				continue
 			}
+			lines = append(lines, p.lines...)
+			score.Show(p.facts...)
 		}
-		left = append(left, b)
+		if more == len(b.pieces) {
+			counts[b.rank]++
+			left++
+			continue
+		}
+		if more > 0 {
+			lines = append(lines, safetext.F("  … and %d more", more))
+		}
+		text = text.Add(b.text(append(lines, b.names...)))
 	}
-	return markup{}.Add(texts...), left
+	if left == 0 {
+		return text, omitted
+	}
+	var parts []safe
+	for r, noun := range tableOfRanks() {
+		if n := counts[rank(r)]; n > 0 {
+			parts = append(parts, safetext.F("%d %s", n, noun))
+		}
+	}
+	return text, safetext.Constant(safetext.F("%s did not fit: %s", safetext.Count(left, "more part"), safetext.Join(parts, ", ")))
 }
 
-// evenly returns the largest size so that all fit into room if none exceeds it.
-func evenly(sizes []int, room int) int {
-	sorted := slices.Sorted(slices.Values(sizes))
-	most := 0
-	for i, size := range sorted {
-		if size*(len(sorted)-i) > room {
-			return room / (len(sorted) - i)
+// maxCount is the bytes of the line that counts the pieces of a block that don't fit.
+const maxCount = 40
+
+// choose returns which pieces of which blocks fit into room.
+func choose(blocks []section, room int) (fits func(block, piece int) bool) {
+	type choice struct{ weight, turn, block, piece int }
+	var all []choice
+	for i, b := range blocks {
+		var turn [weightOfRun]int
+		for _, p := range b.pieces {
+			turn[0] += oneIf(p.alarm && !p.hasFacts()) // what is no alarm comes behind them
+		}
+		alarms := 0
+		for j, p := range b.pieces {
+			switch w := oneIf(p.hasFacts()); {
+			case b.rank <= rankOutcomes:
+				all = append(all, choice{weightOfRun + int(rankOutcomes-b.rank), j, i, j})
+			case w == 0 && p.alarm:
+				all = append(all, choice{0, alarms, i, j})
+				alarms++
+			default:
+				all = append(all, choice{w, turn[w], i, j})
+				turn[w]++
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b choice) int {
+		return cmp.Or(b.weight-a.weight, a.turn-b.turn, a.block-b.block, a.piece-b.piece)
+	})
+	chosen, begun, lost := map[[2]int]bool{}, map[int]bool{}, false
+	for _, c := range all {
+		size := blocks[c.block].pieces[c.piece].size()
+		if !begun[c.block] {
+			size += blocks[c.block].frame + maxCount
+		}
+		if lost && c.weight < weightOfFacts {
+			break // nothing else takes the place of what must be shown
+		}
+		if size > room {
+			lost = lost || c.weight == weightOfFacts
+			continue
 		}
 		room -= size
-		most = size
+		begun[c.block], chosen[[2]int{c.block, c.piece}] = true, true
 	}
-	return most
+	return func(block, piece int) bool { return chosen[[2]int{block, piece}] }
 }
 
 func (p piece) size() int {
 	return sum(p.lines, func(line safe) int { return len(line.Guarded().String()) + len("\n") })
 }
 
-// within returns the lines of the pieces that fit into most bytes, grave ones and alarms
-// first. A last line counts the others and names their grave paths. ok is false if no
-// piece fits.
-func within(pieces []piece, most int) (lines []safe, ok bool) {
-	all, room := sum(pieces, piece.size) <= most, most-maxCount
-	mentioned := func(p piece) int { return len(p.path.String()) + oneIf(!p.path.Empty())*len(", ") }
-	room -= sum(pieces, mentioned)
-	taken := make([]bool, len(pieces))
-	for weight := 2; weight >= 0; weight-- {
-		for i, p := range pieces {
-			need := p.size() - mentioned(p)
-			if all || p.weight() == weight && need <= room {
-				taken[i], ok, room = true, true, room-need
-			}
-		}
-	}
-	var unseen []safe
-	hidden := 0
-	for i, p := range pieces {
-		if taken[i] {
-			lines = append(lines, p.lines...)
-			continue
-		}
-		hidden += len(p.lines)
-		unseen = append(unseen, safetext.Filled(p.path)...)
-	}
-	if hidden > 0 {
-		count := safetext.F("  ... and %s", safetext.Count(hidden, "more line"))
-		lines = append(lines, safetext.Join(safetext.Filled(count, safetext.Join(unseen, ", ")), ": "))
-	}
-	return lines, ok
-}
+// The weights of pieces that show what must be shown, and of those of blocks about the run.
+const weightOfFacts, weightOfRun = 1, 2
 
-func (p piece) weight() int {
-	switch {
-	case !p.path.Empty():
-		return 2
-	case p.alarm:
-		return 1
-	}
-	return 0
+// hasFacts reports whether a piece shows what must be shown.
+func (p piece) hasFacts() bool {
+	return slices.ContainsFunc(p.facts, func(f view.Fact) bool { return view.MustShow(f.Risk) })
 }
 
 func (s section) text(lines []safe) markup {
@@ -172,43 +128,6 @@ func (s section) text(lines []safe) markup {
 		return safetext.M("\n%s", body)
 	}
 	return safetext.Details(s.open, s.summary, body)
-}
-
-// leftOut counts and names the omitted blocks, and points to where they are.
-func leftOut(left []section, where markup, room int) markup {
-	if len(left) == 0 {
-		return markup{}
-	}
-	counts := map[rank]int{}
-	for _, b := range left {
-		counts[b.rank]++
-	}
-	var parts []safe
-	for r, noun := range tableOfRanks() {
-		if n := counts[rank(r)]; n > 0 {
-			parts = append(parts, safetext.F("%d %s", n, noun))
-		}
-	}
-	head := safetext.F("%s did not fit: %s", safetext.Count(len(left), "more part"), safetext.Join(parts, ", "))
-	text := safetext.M("\n**%s.** %s\n", safetext.Constant(head), where)
-	var names []safe
-	ticks := 0
-	for i, b := range left {
-		line := b.mention()
-		if line.Empty() {
-			continue
-		}
-		ticks = max(ticks, line.Backticks())
-		if room -= len(line.String()) + len("\n"); room < 2*ticks {
-			names = append(names, safetext.F("... and %d more", len(left)-i))
-			break
-		}
-		names = append(names, line)
-	}
-	if len(names) == 0 {
-		return text
-	}
-	return safetext.M("%s\n%s", text, safetext.Fence("text", names))
 }
 
 // everythingIn names other reports and the page of the run, in at most most bytes.

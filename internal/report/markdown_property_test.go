@@ -165,9 +165,9 @@ func TestMarkdownWithoutRoom(t *testing.T) {
 	// Names are what the head loses first.
 	advised := *doc.Plan
 	advised.Advice = append(advised.Advice, advised.Advice...)
-	out := markdown(Document{Command: "plan", Plan: &advised}, Options{}, 2000).String()
+	out := markdown(scored(Document{Command: "plan", Plan: &advised}), Options{}, 2000).String()
 	checkMarkdown(t, []byte(out), 2000, "")
-	for _, want := range []string{"- **1 purge to post**", "- **2 conflicts of git and live**", "- **4 pieces of advice**", "Digest <code>", "more parts did not fit: 1 that may serve other content, or none, 1 to create", "CDN blog: secureLink.expireName, ", "\nPurge rel-42\n"} {
+	for _, want := range []string{"- **1 purge to post**", "- **2 conflicts of git and live**", "- **4 pieces of advice**", "Digest <code>", "more parts did not fit: 1 that may serve other content, or none, 1 to create", "> **This is not whole: it leaves out 19 changes, 11 that may serve other content, or none; "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in %s", want, out)
 		}
@@ -187,4 +187,10 @@ func TestMarkdownOrder(t *testing.T) {
 		}
 		at += i
 	}
+}
+
+// scored is a document as Write passes it on.
+func scored(doc Document) Document {
+	doc.score = scoreOf(doc)
+	return doc
 }

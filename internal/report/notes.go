@@ -10,6 +10,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // maxParts is the most parts that a line lists; the rest is counted.
@@ -17,22 +18,14 @@ const maxParts = 12
 
 type note struct {
 	Text safe
-	// Fix marks an instruction, and list a list of names.
-	Fix, list bool
-	// path and risk belong to a dropped value.
-	path safe
-	risk kind.Risk
+	// Fix marks an instruction.
+	Fix bool
+	// risk and facts belong to what the note shows.
+	risk  kind.Risk
+	facts []view.Fact
 }
 
-// gravePath returns the path of a dropped value with a grave risk; empty for others.
-func (n note) gravePath() safe {
-	if n.risk.Grave() {
-		return n.path
-	}
-	return safe{}
-}
-
-// itemNotes returns kept and dropped values, and the effects.
+// itemNotes returns kept and dropped values, what changes for requests, what is sent, its purges and quota, and hints.
 func itemNotes(item plan.Item, opts Options) []note {
 	var notes []note
 	for _, v := range item.Preserved {
@@ -41,15 +34,14 @@ func itemNotes(item plan.Item, opts Options) []note {
 	for _, v := range item.Collateral {
 		risk := riskAt(item.Kind, v.Path, v.Value)
 		effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), risky(item, risk)), "; ")
-		text := safetext.F("not sent: %s = %s (%s)", v.Path, shorten(literal(v.Value), limit(risk.Grave(), maxText)), effect)
-		notes = append(notes, note{Text: text, path: clean(v.Path), risk: risk})
+		lost := value(v.Value, view.MustShow(risk))
+		if v.Value == nil {
+			lost = clean("null") // which a list in live may have
+		}
+		text := safetext.F("not sent: %s = %s (%s)", view.CountSpaces(clean(v.Path)), lost, effect)
+		notes = append(notes, note{Text: text, risk: risk, facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}}})
 	}
-	return append(notes, effects(item, opts)...)
-}
-
-// effects returns what changes for requests, what is sent, its purges and quota, and hints.
-func effects(item plan.Item, opts Options) []note {
-	notes := append(answerNotes(item, opts), purgeNotes(item, opts)...)
+	notes = slices.Concat(notes, answerNotes(item, opts), purgeNotes(item, opts))
 	if item.Request != nil {
 		notes = append(notes, note{Text: requestLine(item)})
 	}
@@ -139,29 +131,30 @@ func invalidated(p *plan.PurgeInfo) safe {
 		hosts = append(hosts, clean(s).Cut(maxName))
 	}
 	text := safetext.Join(what, " and ")
-	if slices.Contains(p.Sample, "/*") {
+	if p.Everything || slices.Contains(p.Sample, "/*") {
 		text = safetext.F("everything (%s)", text)
 	}
 	return safetext.F("%s on %s", text, limited(hosts, ", "))
 }
 
-// purgeNotes lists the first paths, and the hostname's budget if it matters or opts ask for it.
+// maxPaths is the most paths of a purge that are shown, but for its prefixes, which are all shown.
+const maxPaths = 10
+
+// purgeNotes lists the prefixes and the first files, and the hostname's budget if it matters or opts ask for it.
 func purgeNotes(item plan.Item, opts Options) []note {
 	p := item.Purge
 	if p == nil {
 		return nil
 	}
 	var notes []note
-	if len(p.Sample) > 0 {
-		paths := make([]safe, len(p.Sample))
-		for i, s := range p.Sample {
-			paths[i] = clean(s).Cut(maxName)
+	if prefixes, files := pathsOf(item); len(prefixes)+len(files) > 0 {
+		n := note{facts: factsOfPurge(item)}
+		files = files[:min(len(files), max(0, maxPaths-len(prefixes)))]
+		n.Text = safetext.F("paths: %s", safetext.Join(cleanAll(slices.Concat(prefixes, files)), ", "))
+		if rest := p.Paths + p.Prefixes - len(prefixes) - len(files); rest > 0 {
+			n.Text = safetext.F("%s, %d more", n.Text, rest)
 		}
-		line := safetext.F("paths: %s", safetext.Join(paths, ", "))
-		if rest := p.Paths + p.Prefixes - len(paths); rest > 0 {
-			line = safetext.F("%s, %d more", line, rest)
-		}
-		notes = append(notes, note{Text: line})
+		notes = append(notes, n)
 	}
 	if item.Op != plan.Deferred && (item.Op != plan.Post || !opts.Verbose && !scarce(p.Budget, p.Limits)) {
 		return notes
@@ -170,6 +163,26 @@ func purgeNotes(item plan.Item, opts Options) []note {
 		used(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
 		used(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
 		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
+}
+
+// pathsOf returns the prefixes of a purge and its other paths: those that it sends, or the sample of one that is not sent.
+func pathsOf(item plan.Item) (prefixes, files []string) {
+	paths := item.Purge.Sample
+	if sent, _ := item.BodySpec()["paths"].([]any); sent != nil {
+		paths = nil
+		for _, path := range sent {
+			text, _ := path.(string)
+			paths = append(paths, text)
+		}
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "*") {
+			prefixes = append(prefixes, path)
+		} else {
+			files = append(files, path)
+		}
+	}
+	return prefixes, files
 }
 
 // scarce reports whether more than half of any limit is used.

@@ -12,6 +12,7 @@ import (
 	"github.com/fatih/color"
 
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // style is the role of a piece of text.
@@ -67,6 +68,8 @@ type printer struct {
 	width   int
 	// wrap is set for a terminal.
 	wrap bool
+	// score notes what is printed of a plan; nil for none.
+	score *view.Score
 	// written is set after the first line. Before that, gap writes nothing.
 	written bool
 }
@@ -122,6 +125,23 @@ func (p *printer) wrapped(hang int, spans ...span) {
 		return
 	}
 	for _, line := range wrap(spans, p.width, hang) {
+		p.line(line...)
+	}
+}
+
+// maxSeen is the columns within which a change is set, however wide the terminal is: a reader does not look behind them, and where
+// no terminal breaks lines, viewers cut them.
+const maxSeen = 120
+
+// seen returns the columns for the lines of changes.
+func (p *printer) seen() int { return min(p.width, maxSeen) }
+
+// within writes the spans of a change, on more lines if they are too wide.
+func (p *printer) within(hang int, spans ...span) {
+	for i := range spans {
+		spans[i].text = spans[i].text.Guarded() // now, because escapes make a line wider
+	}
+	for _, line := range wrap(spans, p.seen(), hang) {
 		p.line(line...)
 	}
 }

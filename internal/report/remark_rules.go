@@ -8,6 +8,7 @@ import (
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/reqtest"
+	"trueup/internal/view"
 )
 
 type level uint8
@@ -68,6 +69,7 @@ var remarkRules = []remarkRule{
 	{"pull/object", warningLevel, "pull wrote no manifest of an object, or the manifest in git differs from live."},
 	{"fmt/file", warningLevel, "fmt --check found a file that fmt would change."},
 	{"apply/skipped", warningLevel, "Nothing was sent for an object, because something before it failed or the run ended."},
+	{"plan/availability", noteLevel, "A change may make something slow or unreachable."},
 	{"plan/removed", noteLevel, "A value is removed: it was applied before, and is not in git now."},
 	{"plan/purge", noteLevel, "A cache purge is posted, once."},
 	{"plan/unknown", noteLevel, "Git and live differ, and no record says which of them changed."},
@@ -142,20 +144,15 @@ func changeRule(c plan.Change) string {
 	return tableOfChangeRules[c.Class]
 }
 
-// riskRule returns the rule of a change. If the change is grave and is sent, that is the rule of its
-// risk, unless rule is a warning or worse.
+// riskRule returns the rule of a change. If the change must be shown, that is the rule of its risk, unless rule is of the same level
+// or a worse one, or is about what is not sent.
 func riskRule(item plan.Item, c plan.Change, rule string) string {
-	sent := item.Op == plan.Patch && !c.Left && visible(c.Class, Options{})
-	if !sent || !c.Risk.Grave() || rule != "" && levelOf(rule) >= warningLevel {
+	sent := item.Op == plan.Patch && !c.Left
+	if !view.MustShow(c.Risk) || !plan.IsShown(c.Class) || rule != "" && (!sent || levelOf(rule) >= levelOf(ruleOf(c.Risk))) {
 		return rule
 	}
 	return ruleOf(c.Risk)
 }
 
-// ruleOf returns the rule of a grave risk.
-func ruleOf(risk kind.Risk) string {
-	if risk == kind.RiskServes {
-		return "plan/serves"
-	}
-	return "plan/security"
-}
+// ruleOf returns the rule of a risk that must be shown.
+func ruleOf(risk kind.Risk) string { return "plan/" + risk.String() }

@@ -12,6 +12,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // remark is a part of a Document that a code host shows beside a line of a file: in SARIF,
@@ -29,7 +30,8 @@ type remark struct {
 	Line, Column int
 	// source is the line of the file, if known.
 	source string
-	// named is true for settings and grave changes, which annotations never omit.
+	// facts are what the remark shows. Annotations never omit a remark with one that must be shown, nor a named one.
+	facts []view.Fact
 	named bool
 	// field is the path in the object. Unlike Line, it is the same after edits elsewhere in the file.
 	field string
@@ -58,7 +60,7 @@ func remarks(doc Document) []remark {
 	slices.SortStableFunc(found, func(a, b remark) int {
 		_, rankA := ruleNamed(a.rule)
 		_, rankB := ruleNamed(b.rule)
-		return cmp.Or(cmp.Compare(b.Level, a.Level), oneIf(b.named)-oneIf(a.named), rankA-rankB,
+		return cmp.Or(cmp.Compare(b.Level, a.Level), oneIf(b.isNamed())-oneIf(a.isNamed()), rankA-rankB,
 			cmp.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line))
 	})
 	identify(found)
@@ -80,10 +82,22 @@ func identify(found []remark) {
 // ofRun reports whether a remark is about the whole run, not about a file.
 func (r remark) ofRun() bool { return strings.HasPrefix(r.rule, "run/") }
 
-func (r remark) lines() []safe { return append([]safe{r.text}, r.more...) }
+// lines returns the lines of a remark. One that shows facts has no line that a reader does not see whole.
+func (r remark) lines() (lines []safe) {
+	all := append([]safe{r.text}, r.more...)
+	if len(r.facts) == 0 {
+		return all
+	}
+	for _, text := range all {
+		for _, line := range wrap([]span{{text.Guarded(), plain}}, maxSeen, 0) {
+			lines = append(lines, flat(line).TrimRight())
+		}
+	}
+	return lines
+}
 
-// Join returns the lines of a remark as one text.
-func (r remark) Join(sep string) safe { return safetext.Join(r.lines(), sep) }
+// Join returns a remark as one text.
+func (r remark) Join(sep string) safe { return safetext.Join(append([]safe{r.text}, r.more...), sep) }
 
 // ID returns the rule for code hosts, which reject an empty one.
 func (r remark) ID() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(maxPath) }
@@ -155,9 +169,9 @@ func settingRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range settingsOf(doc.Plan) {
 		r := runRemark("plan/setting", sentence(s.Row))
-		r.named, r.field = true, s.Field
+		r.named, r.field, r.facts = true, s.Field, s.Row.facts
 		for _, n := range s.Notes {
-			r.more = append(r.more, n.Text)
+			r.more, r.facts = append(r.more, n.Text), append(r.facts, n.facts...)
 		}
 		if file, ok := doc.Place.inRepository(s.Path); ok {
 			r.file, r.Line = file, max(s.Line, 0)
@@ -241,23 +255,27 @@ func opRemarks(item plan.Item, at Place) []remark {
 	if rule == "" {
 		return nil
 	}
-	text := again(item, Options{})
-	if rows := opRows(item, Options{}); len(rows) > 0 {
+	text, rows := again(item, Options{}), opRows(item, Options{})
+	if len(rows) > 0 {
 		text = sentence(rows[0])
 	} else if item.Op == plan.Kept {
 		text = mention(item, Options{})
 	}
 	r := itemRemark(item, rule, at, text)
+	for _, of := range rows {
+		r.facts = append(r.facts, of.facts...)
+	}
 	if rule == "plan/blocked" && !item.NeedsPerson {
 		r.Level = warningLevel
 	}
 	for _, added := range addedRows(item) {
-		if added.risk.Grave() {
-			r.more, r.named = append(r.more, wholeSentence(added)), true
+		if view.MustShow(added.risk) {
+			r.more, r.facts = append(r.more, wholeSentence(added)), append(r.facts, added.facts...)
 		}
 	}
-	for _, n := range effects(item, Options{}) {
-		if n.Fix && item.Op != plan.Kept {
+	for _, n := range itemNotes(item, Options{}) {
+		r.facts = append(r.facts, n.facts...)
+		if n.Fix && item.Op != plan.Kept || len(n.facts) > 0 {
 			r.more = append(r.more, n.Text)
 		}
 	}
@@ -265,67 +283,53 @@ func opRemarks(item plan.Item, at Place) []remark {
 }
 
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
-// in git did not make.
-func changeRemarks(item plan.Item, at Place) []remark {
-	list := lineRemarks{item: item, at: at, together: map[string]int{}}
-	lost := lossesOf(item)
-	for _, l := range item.ServedLines() {
-		rule := riskRule(item, l.Change, changeRule(l.Change))
-		if len(l.Unserved) > 0 {
-			rule = "plan/stops"
+// in git did not make. Those of a rule without lines of their own are one.
+func changeRemarks(item plan.Item, at Place) (found []remark) {
+	together := map[string]int{}
+	add := func(of remark, field string) {
+		if i, ok := together[of.rule]; ok && of.Line == 0 {
+			found[i].more, found[i].facts = append(found[i].more, of.text), append(found[i].facts, of.facts...)
+			return
 		}
-		if rule != "" && (l.Desired != nil || !lost[l.Path]) {
-			list.add(rule, wholeSentence(lineRow(item, l, Options{})), l.Change)
+		r := itemRemark(item, of.rule, at, of.text)
+		r.facts, r.field = of.facts, field
+		if of.Line == 0 {
+			together[of.rule] = len(found)
+		} else if r.file != "" {
+			r.Line, r.Column = of.Line, max(of.Column, 0)
+		}
+		found = append(found, r)
+	}
+	for _, r := range itemRows(item, Options{}) {
+		if r.rule != "" {
+			add(remark{rule: r.rule, text: wholeSentence(r), facts: r.facts, Line: r.line, Column: r.column}, r.field)
 		}
 	}
-	for _, v := range item.Collateral {
-		if risk := riskAt(item.Kind, v.Path, v.Value); risk.Grave() {
-			list.add(ruleOf(risk), safetext.F("%s = %s is not in git: it is lost unless the platform sets it itself", v.Path, literal(v.Value)), plan.Change{Risk: risk})
+	for _, n := range itemNotes(item, Options{}) {
+		if view.MustShow(n.risk) && item.Purge == nil {
+			add(remark{rule: ruleOf(n.risk), text: n.Text, facts: n.facts}, "")
 		}
 	}
-	for _, v := range item.FirstContact {
-		list.add("plan/lost", safetext.F("%s is only live, and would be lost", v.Path), plan.Change{Risk: riskAt(item.Kind, v.Path, v.Value)})
-	}
-	for i := range list.found {
-		if r := &list.found[i]; len(r.more) > maxParts && !item.Risk.Grave() {
+	for i := range found {
+		if r := &found[i]; len(r.more) > maxParts && !view.MustShow(item.Risk) {
 			rest := safetext.Count(len(r.more)-maxParts, "more field")
 			r.more = append(r.more[:maxParts:maxParts], safetext.F("and %s", rest))
 		}
 	}
-	return list.found
+	return found
 }
 
-// lineRemarks merges the remarks of a rule that have no line of their own.
-type lineRemarks struct {
-	item     plan.Item
-	at       Place
-	found    []remark
-	together map[string]int
-}
-
-func (l *lineRemarks) add(rule string, text safe, c plan.Change) {
-	own := c.Line > 0
-	if i, ok := l.together[rule]; ok && !own {
-		first := &l.found[i]
-		first.more, first.named = append(first.more, text), first.named || c.Risk.Grave()
-		return
-	}
-	r := itemRemark(l.item, rule, l.at, text)
-	r.field, r.named = c.Path, c.Risk.Grave()
-	if own && r.file != "" {
-		r.Line, r.Column = c.Line, max(c.Column, 0)
-	}
-	if l.found = append(l.found, r); !own {
-		l.together[rule] = len(l.found) - 1
-	}
-}
-
-// wholeSentence returns a row as a sentence, with the details of a grave value.
+// wholeSentence returns a row as a sentence, with what is below it if that must be shown.
 func wholeSentence(r row) safe {
-	if r.whole() && len(r.details) > 0 {
-		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause), "; ")
+	if r.whole {
+		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause, safetext.Join(r.names, " ")), "; ")
 	}
 	return sentence(r)
+}
+
+// isNamed reports whether no report may omit a remark.
+func (r remark) isNamed() bool {
+	return r.named || slices.ContainsFunc(r.facts, func(f view.Fact) bool { return view.MustShow(f.Risk) })
 }
 
 func sentence(r row) safe {

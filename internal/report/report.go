@@ -12,6 +12,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/reqtest"
+	"trueup/internal/view"
 )
 
 // Document is the result of one run.
@@ -52,6 +53,8 @@ type Document struct {
 	// that must omit something points to them.
 	RunURL string `json:"-"`
 	Files  []File `json:"-"`
+	// score says what a format has shown of the plan.
+	score *view.Score
 }
 
 // File is a report of the same run in another format.
@@ -68,14 +71,12 @@ func (f File) title() safe {
 const (
 	// DiffFields is a line for each field that differs.
 	DiffFields = "fields"
-	// DiffUnified is a unified diff of the object's text, live against git.
+	// DiffUnified has the same lines as a unified diff, live against git.
 	DiffUnified = "unified"
-	// DiffSides are the two texts side by side.
-	DiffSides = "side-by-side"
 )
 
 // Diffs returns the values of Options.Diff, the default first.
-func Diffs() []string { return []string{DiffFields, DiffUnified, DiffSides} }
+func Diffs() []string { return []string{DiffFields, DiffUnified} }
 
 // Options change the text format. Markdown and HTML follow only Verbose and
 // ShowUnmanaged.
@@ -100,22 +101,28 @@ type Options struct {
 
 type writer func(io.Writer, Document, Options) error
 
+// format is a form of a Document. Unless it is for programs alone, Write holds it to all that a plan must show: rest appends what
+// write left out, and without rest that is an error.
+type format struct {
+	name     string
+	write    writer
+	rest     func(io.Writer, []safe) error
+	programs bool
+}
+
 // formats has the default first.
-var formats = []struct {
-	name  string
-	write writer
-}{
-	{"text", writeText},
-	{"markdown", writeMarkdown(maxMarkdown)},
-	{"json", writeJSON},
-	{"html", writeHTML},
-	{"summary", writeMarkdown(maxSummary)},
-	{"github", writeGitHub},
-	{"outputs", writePairs(func(key string) string { return key })},
-	{"sarif", writeSARIF},
-	{"junit", writeJUnit},
-	{"codequality", writeCodeQuality},
-	{"dotenv", writePairs(variable)},
+var formats = []format{
+	{name: "text", write: writeText, rest: writeLines},
+	{name: "markdown", write: writeMarkdown(maxMarkdown)},
+	{name: "json", write: writeJSON, programs: true},
+	{name: "html", write: writeHTML},
+	{name: "summary", write: writeMarkdown(maxSummary)},
+	{name: "github", write: writeGitHub, rest: writeRestOfGitHub},
+	{name: "outputs", write: writePairs(func(key string) string { return key }), programs: true},
+	{name: "sarif", write: writeSARIF},
+	{name: "junit", write: writeJUnit},
+	{name: "codequality", write: writeCodeQuality},
+	{name: "dotenv", write: writePairs(variable), programs: true},
 }
 
 // Formats returns the names that Write knows, the default first.
@@ -134,7 +141,7 @@ func Write(w io.Writer, name string, doc Document, opts Options) error {
 		if f.name != name {
 			continue
 		}
-		if err := f.write(w, doc, opts); err != nil {
+		if err := f.document(w, doc, opts); err != nil {
 			return fmt.Errorf("write %s report: %w", name, err)
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"trueup/internal/accesslog"
 	"trueup/internal/diag"
 	"trueup/internal/served"
+	"trueup/internal/view"
 )
 
 // Requests returns the document of trueup request.
@@ -175,12 +176,14 @@ func lineRows(q served.Request, lines []served.Line, opts Options) (rows [][]str
 			place = " (" + l.Place + ")"
 		}
 		texts := bySide(q, func(side string) string { return l.Values[side] })
-		if most := limit(opts.Verbose, maxText); len(texts) == 2 {
-			a, b := apart(clean(texts[0].text), clean(texts[1].text), most)
+		switch {
+		case opts.Verbose:
+		case len(texts) == 2:
+			a, b := view.PairTexts(clean(texts[0].text), clean(texts[1].text))
 			texts[0].text, texts[1].text = a.String(), b.String()
-		} else {
+		default:
 			for i := range texts {
-				texts[i].text = shorten(clean(texts[i].text), most).String()
+				texts[i].text = view.Shorten(clean(texts[i].text)).String()
 			}
 		}
 		for _, s := range texts {

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -224,53 +222,6 @@ func jsonStrings(s string) string {
 	return strings.Join(textsIn(v), "\n")
 }
 
-// TestRisksAreInEveryFormat: whatever a plan is, each format has the path of each
-// setting and of each change that may serve other content or open what is guarded,
-// and those for people have the values whole.
-func TestRisksAreInEveryFormat(t *testing.T) {
-	whole := map[string]bool{"text": true, "summary": true, "html": true, "json": true}
-	rapid.Check(t, func(rt *rapid.T) {
-		pl := riskyPlan(rt)
-		opts := Options{Width: rapid.OneOf(rapid.Just(0), rapid.IntRange(40, 200)).Draw(rt, "width")}
-		for _, name := range slices.Sorted(maps.Keys(readers)) {
-			out := bareText(readers[name](string(render(t, name, Document{Command: "plan", Plan: pl}, opts))))
-			for _, g := range gravesOf(pl) {
-				if !strings.Contains(out, bareText(clean(g.path).String())) && (name != "json" || !g.made) {
-					rt.Fatalf("%s: %s of %s is not in it", name, g.path, g.name)
-				}
-				for _, text := range g.texts {
-					if whole[name] && !strings.Contains(out, bareText(clean(text).String())) && !strings.Contains(out, bareText(text)) {
-						rt.Fatalf("%s: %s of %s lacks %q", name, g.path, g.name, text)
-					}
-				}
-			}
-		}
-	})
-}
-
-// marker begins each text that riskyTexts makes.
-var marker = regexp.MustCompile(`^v\d+`)
-
-// TestRisksInDiffs: the diffs of a terminal have the values of these changes whole.
-// Side by side, a long value is broken between two columns: its start is looked for.
-func TestRisksInDiffs(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		pl := riskyPlan(rt)
-		opts := Options{Width: rapid.IntRange(40, 200).Draw(rt, "width"), Diff: rapid.SampledFrom([]string{DiffUnified, DiffSides}).Draw(rt, "diff")}
-		out := bareText(string(render(t, "text", Document{Command: "plan", Plan: pl}, opts)))
-		for _, g := range gravesOf(pl) {
-			for _, text := range g.texts {
-				if opts.Diff == DiffSides {
-					text = marker.FindString(text)
-				}
-				if !strings.Contains(out, bareText(clean(text).String())) && !strings.Contains(out, bareText(text)) {
-					rt.Fatalf("%s: %s of %s lacks %q", opts.Diff, g.path, g.name, text)
-				}
-			}
-		}
-	})
-}
-
 // TestRisksBeforeAdvice: no number of warnings takes the place of a setting or of a
 // change of the first two risks.
 func TestRisksBeforeAdvice(t *testing.T) {
@@ -305,39 +256,6 @@ func TestSettingsAfterApply(t *testing.T) {
 			t.Errorf("%s lacks the setting", name)
 		}
 	}
-}
-
-// TestRisksAtAnyBudget: in whatever room, a comment shows or names each setting and
-// each change of the first two risks before it shows anything else; where it has no
-// room for all names it counts the rest, and shows nothing else.
-func TestRisksAtAnyBudget(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		pl := riskyPlan(rt)
-		pl.Items = append(pl.Items, plan.Item{
-			Key: key("CDN", "harmless"), Op: plan.Patch, Request: &plan.Request{Method: "PATCH", Path: "/cdns/harmless", Body: json.RawMessage(`{}`)},
-			Changes: changes([]merge.Change{{Path: "locations[/*].cache.edgeTTL", Class: merge.Changed, Live: "60", Desired: "61"}}),
-		})
-		pl.Weigh()
-		budget := rapid.OneOf(rapid.IntRange(2000, 6000), rapid.IntRange(2000, maxSummary)).Draw(rt, "room")
-		text := html.UnescapeString(markdown(Document{Command: "plan", Plan: pl}, Options{}, budget).String())
-		if len(text) > budget {
-			rt.Fatalf("%d bytes of %d", len(text), budget)
-		}
-		out := bareText(text)
-		lost := 0
-		for _, g := range gravesOf(pl) {
-			if !strings.Contains(out, bareText(clean(g.path).String())) {
-				lost++
-				rt.Log(g.name, g.path)
-			}
-		}
-		if counted := regexp.MustCompile(`\n\.\.\. and \d+ more\n`).MatchString(text); lost > 0 && !counted {
-			rt.Fatalf("%d paths are neither shown nor counted in %d bytes:\n%s", lost, budget, text)
-		}
-		if lost > 0 && strings.Contains(text, "edgeTTL: \"61\"") {
-			rt.Fatalf("%d paths are left out, and something else is shown:\n%s", lost, text)
-		}
-	})
 }
 
 // TestEachRiskIsMarkedWhereItIs: as many lines of an object have the words of a risk as the Risks of the plan count.

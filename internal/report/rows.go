@@ -11,6 +11,7 @@ import (
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // mark is the sign in front of a path.
@@ -55,38 +56,63 @@ type reason struct {
 // row is a line about an object: a path, the change of its value, and the cause.
 type row struct {
 	reason
-	of   subject
 	Path safe
 	// Before and After are the values in short; empty for none.
 	Before, After safe
-	// from and to are the whole values, and the units of time of numbers.
-	from, to         any
-	fromUnit, toUnit string
-	// details are the YAML flow tokens that Before or After leaves out.
-	details []safe
+	// details are the YAML flow tokens that Before or After leaves out, and names the list elements that the line is
+	// about, if they are many.
+	details, names []safe
 	// Why is the cause that the row says; empty for none.
 	Why plan.Cause
-	// line is in the manifest; 0 is unknown.
-	line int
-	risk kind.Risk
+	// rule is that of a remark about the row; empty if it needs none.
+	rule string
+	// field is the path of the change. line and column are in the manifest; 0 is unknown.
+	field        string
+	line, column int
+	risk         kind.Risk
+	// facts are what the row shows, and whole is set if it must show all of that.
+	facts []view.Fact
+	whole bool
 	// Moved is set if only the position in a list changes, and stops if something is served no longer.
 	Moved, stops bool
 }
 
-// whole reports whether the values of the row are never shortened.
-func (r row) whole() bool { return r.risk.Grave() }
-
 // lineRow returns the row of a line, with what a rename and the request do.
 func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	r := changeRow(item, l.Change, opts)
-	r.stops = len(l.Unserved) > 0
-	r.Alarm = r.Alarm || r.stops
+	r.facts = factsOfLine(item, l)
+	r.rule = riskRule(item, l.Change, changeRule(l.Change))
+	if r.stops = len(l.Unserved) > 0; r.stops {
+		r.Alarm, r.rule = true, "plan/stops"
+	}
 	risk := risky(item, l.Risk)
 	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
 		risk = safe{}
 	}
-	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, elements(l)), "; ")
+	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, r.elements(l)), "; ")
 	return r
+}
+
+// elements returns the words for the list elements that a line is about, if there are several, and puts the names of many below
+// the row.
+func (r *row) elements(l plan.Line) safe {
+	n := len(l.Elements)
+	if n == 0 {
+		return safe{}
+	}
+	names := make([]safe, n)
+	for i, e := range l.Elements {
+		names[i] = view.CountSpaces(clean(e))
+	}
+	words := safetext.F("in %d %s", n, clean(l.List[strings.LastIndexByte(l.List, '.')+1:]))
+	if n <= maxParts {
+		return safetext.F("%s: %s", words, safetext.Join(names, ", "))
+	}
+	for i := range names[:n-1] {
+		names[i] = safetext.F("%s,", names[i])
+	}
+	r.names = names
+	return words
 }
 
 // risky returns the words of a grave risk that takes effect; empty for others.
@@ -109,19 +135,10 @@ func serving(item plan.Item, unserved []safe) safe {
 	return safetext.F("%s serving %s", verb, limited(unserved, ", "))
 }
 
-// elements names the list elements that a line is about, if there are several.
-func elements(l plan.Line) safe {
-	if len(l.Elements) == 0 {
-		return safe{}
-	}
-	list := l.List[strings.LastIndexByte(l.List, '.')+1:]
-	return safetext.F("in %d %s: %s", len(l.Elements), clean(list), limited(cleanAll(l.Elements), ", "))
-}
-
 func cleanAll(texts []string) []safe {
 	out := make([]safe, len(texts))
 	for i, text := range texts {
-		out[i] = clean(text).Cut(maxPath)
+		out[i] = view.Shorten(view.CountSpaces(clean(text)))
 	}
 	return out
 }
@@ -135,26 +152,37 @@ func changeRow(item plan.Item, c plan.Change, opts Options) row {
 // rowOf returns the row of a change, perhaps in the spec of a new object.
 func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row {
 	r := row{
-		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, of: subject{item.Kind, c.Path, spec}, Path: clean(c.Path), risk: c.Risk,
-		Moved: c.Moved, Why: c.Cause, line: c.Line, from: c.Live, to: c.Desired, fromUnit: c.Units.Live, toUnit: c.Units.Desired,
+		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, Path: view.CountSpaces(clean(c.Path)),
+		field: c.Path, risk: c.Risk, Moved: c.Moved, Why: c.Cause, line: c.Line, column: c.Column, facts: []view.Fact{{Object: item.Key, Path: c.Path, Risk: c.Risk}},
 	}
+	from, to, units := c.Live, c.Desired, c.Units
 	if item.Happened {
-		r.from, r.to, r.fromUnit, r.toUnit = r.to, r.from, r.toUnit, r.fromUnit
+		from, to, units = to, from, plan.Units{Live: units.Desired, Desired: units.Live}
 	}
-	r.from, r.to = likeText(r.from, r.to), likeText(r.to, r.from)
-	switch {
+	from, to = likeText(from, to), likeText(to, from)
+	of := subject{item.Kind, c.Path, spec}
+	switch r.whole = view.MustShow(c.Risk); {
 	case c.Moved:
 		r.Mark, r.After = markChange, moved(item, c)
-	case r.from != nil && r.to != nil:
+	case from != nil && to != nil:
 		r.Mark = markChange
-		r.Before, r.After = pair(r.from, r.to, r.whole())
-	case r.to != nil:
+		r.Before, r.After = view.Pair(from, to, r.whole)
+	case to != nil:
 		r.Mark = markAdd
-		r.After, r.details = gist(r.of, r.to, r.whole())
-	case r.from != nil:
-		r.Before, r.details = gist(r.of, r.from, r.whole())
+		r.After, r.details = gist(of, to)
+	case from != nil:
+		r.Before, r.details = gist(of, from)
 	}
-	r.Before, r.After = timed(r.Before, r.from, r.fromUnit), timed(r.After, r.to, r.toUnit)
+	if len(r.details) > 0 { // what is in an element is read, even if the element itself only protects more
+		r.whole = view.MustShow(max(c.Risk, riskAt(item.Kind, c.Path, from), riskAt(item.Kind, c.Path, to)))
+	}
+	r.Before, r.After = timed(r.Before, from, units.Live), timed(r.After, to, units.Desired)
+	r.unsent(c)
+	return r
+}
+
+// unsent changes the row of what the request leaves as it is.
+func (r *row) unsent(c plan.Change) {
 	switch {
 	case c.Class == merge.Unmanaged:
 		r.Mark = markSame
@@ -167,7 +195,6 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 			r.Before, r.After = safe{}, safetext.F("%s (git: %s)", cmp.Or(r.Before, absent), cmp.Or(r.After, absent))
 		}
 	}
-	return r
 }
 
 // inTime returns a number of units of time in words, or "".
@@ -247,11 +274,20 @@ func itemRows(item plan.Item, opts Options) []row {
 	rows = append(opRows(item, opts), rows...)
 	rows = append(rows, addedRows(item)...)
 	for _, v := range item.FirstContact {
-		r := row{reason: lostReason(), of: subject{item.Kind, v.Path, nil}, Path: clean(v.Path), from: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
-		r.Before, r.details = gist(r.of, v.Value, r.whole())
-		rows = append(rows, r)
+		rows = append(rows, lostRow(item, v))
 	}
 	return rows
+}
+
+// lostRow returns the row of a live list element that only --take-over drops.
+func lostRow(item plan.Item, v merge.Value) row {
+	risk := riskAt(item.Kind, v.Path, v.Value)
+	r := row{
+		reason: reason{markRemove, clean("live only: would be lost"), true}, rule: "plan/lost", Path: view.CountSpaces(clean(v.Path)), risk: risk, whole: view.MustShow(risk),
+		facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}},
+	}
+	r.Before, r.details = gist(subject{item.Kind, v.Path, nil}, v.Value)
+	return r
 }
 
 // isLine reports whether opts make a line visible. The values of lost have rows of their own.
@@ -289,65 +325,8 @@ func riskAt(kindName, path string, v any) kind.Risk {
 	return k.Spec().Find(path).RiskOfRemoval(v)
 }
 
-// opRows returns the row about the object as a whole, if there is one.
-func opRows(item plan.Item, opts Options) []row {
-	op, reason := opOf(item), message(item.Reason)
-	r := row{Why: causeSaid(item), Path: clean(op.title)}
-	r.Mark = op.mark
-	if item.Happened && !item.Failed {
-		r.Alarm, r.Cause, r.stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(maxPath))), item.Unserved != ""
-		if item.Missing() {
-			r.Cause = clean(unknownOrigin)
-		}
-		return []row{r}[:oneIf(item.Deleted || item.Missing())]
-	}
-	switch item.Op {
-	case plan.Create:
-		r.After, r.Alarm = making(item), isAgain(item)
-		r.Cause = safetext.Join(safetext.Filled(risky(item, item.Risk), again(item, opts)), "; ")
-	case plan.Post:
-		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
-	case plan.Delete:
-		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", removal(item.By, item.Commit, opts)), true
-	case plan.Deferred:
-		r.After, r.Cause = invalidated(item.Purge), reason
-	case plan.Blocked, plan.InFlight, plan.Kept:
-		if mentioned(item) {
-			return nil
-		}
-		r.Path, r.Alarm = safetext.F("%s%s", op.title, reason), item.Op != plan.InFlight
-	case plan.None, plan.Patch:
-		return nil
-	}
-	return []row{r}
-}
-
-// causeSaid returns the cause that the line of an object as a whole says; empty for none.
-func causeSaid(item plan.Item) plan.Cause {
-	again := item.Resend || item.Recreate && !item.Happened
-	makes := !item.Happened && (item.Op == plan.Create || item.Op == plan.Post || item.Op == plan.Delete)
-	if !again && (makes || item.Deleted || item.Missing() || mentioned(item)) {
-		return item.Cause
-	}
-	return ""
-}
-
-// lostReason is for a live list element that only --take-over drops.
-func lostReason() reason { return reason{markRemove, clean("live only: would be lost"), true} }
-
 // mentioned reports whether an item is kept without changes.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
-
-func making(item plan.Item) safe {
-	var parts []safe
-	if item.Made != "" {
-		parts = append(parts, safetext.F("created at %s", clean(item.Made).Cut(maxName)))
-	}
-	if item.Disk != "" {
-		parts = append(parts, safetext.F("from disk %s", clean(item.Disk).Cut(maxPath)))
-	}
-	return safetext.Join(parts, " ")
-}
 
 // lossesOf returns the paths of live list elements that only --take-over drops. They have rows of their own.
 func lossesOf(item plan.Item) map[string]bool {
@@ -356,35 +335,6 @@ func lossesOf(item plan.Item) map[string]bool {
 		lost[v.Path] = true
 	}
 	return lost
-}
-
-func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.Deleted }
-
-// again returns why an object is created or sent, perhaps once more.
-func again(item plan.Item, opts Options) safe {
-	switch {
-	case item.Resend:
-		return clean("sent again: the platform rejects the name if it was executed")
-	case item.Recreate:
-		return clean("created again, as you allowed: it has other data")
-	case item.Deleted:
-		return clean("adds back what was deleted outside git")
-	}
-	return causeOf(item, opts)
-}
-
-// afterwards returns the cause of a purge, and the objects that it waits for.
-func afterwards(item plan.Item, opts Options) safe {
-	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
-	parts := safetext.Filled(again(why, opts))
-	names := make([]safe, len(item.After))
-	for i, k := range item.After {
-		names[i] = titled(k)
-	}
-	if n := len(names); n > 0 {
-		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[oneIf(n == 1)]))
-	}
-	return safetext.Join(parts, ", ")
 }
 
 // hidden reports whether a report leaves an item out.

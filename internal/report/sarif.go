@@ -37,8 +37,8 @@ type sarifLog struct {
 	// Notes are about no file. Rules has the first remark of each rule.
 	Notes, Rules []remark
 	Results      []json.RawMessage
-	// Left counts the results that did not fit.
-	Left int
+	// Left counts the results that did not fit, and Grave the changes in them that must be read.
+	Left, Grave int
 }
 
 // sarifResult is a remark about a file, with the index of its rule.
@@ -76,6 +76,7 @@ func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
 	rules := map[string]int{}
 	for _, r := range remarks(doc) {
 		if r.ofRun() {
+			doc.score.Show(r.facts...)
 			log.Notes = append(log.Notes, r)
 			continue
 		}
@@ -92,12 +93,16 @@ func newSARIF(doc Document, room sarifRoom) (*sarifLog, error) {
 			log.Left++
 			continue
 		}
+		doc.score.Show(r.facts...)
 		room.bytes -= text.Len()
 		if !known {
 			rules[r.rule] = index
 			log.Rules = append(log.Rules, r)
 		}
 		log.Results = append(log.Results, text.Bytes())
+	}
+	if log.Left > 0 {
+		log.Grave = doc.score.Count()
 	}
 	return log, nil
 }

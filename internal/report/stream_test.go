@@ -10,7 +10,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
-	"trueup/internal/safetext"
 )
 
 // TestAListIsWrittenAsItsElements: an element at a time gives what all at once do.
@@ -97,27 +96,6 @@ func TestLinesArePassedOnWhole(t *testing.T) {
 		}
 		if got.String()+string(out.pending) != text {
 			t.Errorf("in pieces of %d it is another text", size)
-		}
-	}
-}
-
-// TestLongTextsAreComparedByTheirNames: the library that compares lines is given no
-// more of them than it has characters for, and the rest is paired without it.
-func TestLongTextsAreComparedByTheirNames(t *testing.T) {
-	if most := '\U0010FFFD' - firstWord; 2*max(maxCompared, maxIntraline) > int(most) {
-		t.Errorf("there are %d characters for %d lines", most, 2*maxCompared)
-	}
-	lines := func(value string) []textLine {
-		out := make([]textLine, 70_000)
-		for i := range out {
-			out[i].text = safetext.F("field-%d: %s", i, value)
-		}
-		return out
-	}
-	before, after := lines("1"), lines("2")
-	for i, c := range compareLines(before, after) {
-		if c.before != &before[i] || c.after != &after[i] {
-			t.Fatalf("line %d is not paired with itself", i)
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // headed puts a title, which may be empty, before a sentence.
@@ -213,16 +215,14 @@ func settingsOf(pl *plan.Plan) []setting {
 	}
 	all := make([]setting, len(pl.Settings))
 	for i, s := range pl.Settings {
-		r := row{Path: clean(s.Field), reason: reason{Mark: markChange, Alarm: true}}
-		if s.Was == nil {
-			r.Mark = markAdd
-		} else {
-			r.Before = literal(s.Was)
-		}
-		if s.Now != nil {
-			r.After = literal(s.Now)
-		} else if s.Was != nil {
-			r.Mark = markRemove
+		r := row{Path: clean(s.Field), reason: reason{Mark: markChange, Alarm: true}, facts: []view.Fact{{Path: s.Field, Risk: kind.RiskServes}}}
+		switch {
+		case s.Was != nil && s.Now != nil:
+			r.Before, r.After = view.Pair(s.Was, s.Now, true)
+		case s.Was != nil:
+			r.Mark, r.Before = markRemove, value(s.Was, true)
+		default:
+			r.Mark, r.After = markAdd, value(s.Now, true)
 		}
 		where := location(diag.Finding{Path: s.Path, Line: s.Line})
 		effect := note{Text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}
@@ -244,14 +244,15 @@ func hiddenBy(pl *plan.Plan, s plan.Setting) []note {
 	var hides []note
 	before, after := sidesOf(pl)
 	for _, h := range s.Hides {
-		n := note{path: safetext.F("%s %s", named(h.Key), h.Path), risk: max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))}
-		was, is := value(h.Live, n.risk.Grave()), value(h.Git, n.risk.Grave())
-		n.Text = safetext.F("hidden: %s: %s %s, %s %s", n.path, before, was, after, is)
+		n := note{risk: max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))}
+		n.facts = []view.Fact{{Object: h.Key, Path: h.Path, Risk: n.risk}}
+		was, is := value(h.Live, view.MustShow(n.risk)), value(h.Git, view.MustShow(n.risk))
+		n.Text = safetext.F("hidden: %s %s: %s %s, %s %s", named(h.Key), view.CountSpaces(clean(h.Path)), before, was, after, is)
 		hides = append(hides, n)
 	}
 	slices.SortStableFunc(hides, func(a, b note) int { return -cmp.Compare(a.risk, b.risk) })
 	grave := 0
-	for grave < len(hides) && hides[grave].risk.Grave() {
+	for grave < len(hides) && view.MustShow(hides[grave].risk) {
 		grave++
 	}
 	if more := len(hides) - grave - maxHidden; more > 0 {

@@ -10,6 +10,7 @@ import (
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // Banner is the first line of every output about the embedded platform.
@@ -25,6 +26,7 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 		}
 	}
 	p := newPrinter(w, opts)
+	p.score = doc.score
 	textBanners(p, doc)
 	textFindings(p, doc, opts)
 	if doc.Plan != nil {
@@ -104,11 +106,6 @@ const (
 )
 
 func textPlan(p *printer, doc Document, opts Options) {
-	if opts.Diff == DiffSides && p.width < minSides {
-		opts.Diff = DiffUnified
-		p.gap()
-		p.entry("Note", changed, safetext.F("side by side needs %d columns and there are %d, so this is the unified form", minSides, p.width))
-	}
 	for _, t := range target(doc) {
 		p.entry(t.Name, strong, safetext.Join(t.Values, ", "))
 	}
@@ -220,13 +217,14 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 			continue
 		}
 		textHeading(p, g, column)
-		if opts.Diff == DiffUnified || opts.Diff == DiffSides {
-			textRows(p, opRows(g.item, opts))
-			textDiff(p, pl, g.item, opts)
-			textNotes(p, g.notes(effects, opts))
+		if opts.Diff == DiffUnified {
+			textDiff(p, pl, g, opts)
 		} else {
 			textRows(p, g.rows)
-			textNotes(p, g.notes(itemNotes, opts))
+			textNotes(p, g.notes(opts))
+		}
+		if g.many() {
+			textNotes(p, []note{g.members()})
 		}
 	}
 }
@@ -262,8 +260,22 @@ func textNotes(p *printer, notes []note) {
 		if n.Fix {
 			s = plain
 		}
-		p.below(s, n.Text)
+		if len(n.facts) == 0 {
+			p.below(s, n.Text)
+			continue
+		}
+		p.within(hang, span{safetext.F("    %s", n.Text), s})
+		p.score.Show(n.facts...)
 	}
+}
+
+// writeLines writes lines at the end of a text.
+func writeLines(w io.Writer, lines []safe) error {
+	p := newPrinter(w, Options{})
+	for _, line := range lines {
+		p.within(indent, span{line, alarm})
+	}
+	return p.flush()
 }
 
 // textHeading writes an item's key and its manifest, on two lines if they don't fit on one.
@@ -370,12 +382,17 @@ func textOutcome(p *printer, o apply.Outcome, column int) {
 	}
 }
 
-// mismatchSpans says how a place differs from what a request makes of it.
-func mismatchSpans(m apply.Mismatch) []span {
-	sent, returned := pair(m.Sent, m.Returned, false)
+func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
+	sent, returned = view.Pair(m.Sent, m.Returned, true)
 	if m.Returned == nil {
 		returned = value(nil, false)
 	}
+	return sent, returned
+}
+
+// mismatchSpans says how a place differs from what a request makes of it.
+func mismatchSpans(m apply.Mismatch) []span {
+	sent, returned := sentAndReturned(m)
 	switch m.Fault {
 	case merge.NotRemoved:
 		return []span{{clean("removed in git, and the server still has "), plain}, {returned, removed}}

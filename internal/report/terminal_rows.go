@@ -4,22 +4,28 @@ import (
 	"slices"
 
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // textRows writes rows, with values and causes aligned if they fit.
 func textRows(p *printer, rows []row) {
 	values := make([][]span, len(rows))
-	l := layout{path: min(minPath, p.width*2/5), value: minValue}
+	l := layout{path: min(minPath, p.seen()*2/5), value: minValue}
+	rows = slices.Clone(rows)
 	for i, r := range rows {
-		values[i] = valueSpans(r)
-		l.path = grow(l.path, r.Path.Width(), min(maxAlign, p.width*2/5))
+		for _, text := range []*safe{&r.Path, &r.Before, &r.After, &r.Cause} {
+			*text = text.Guarded() // now, because escapes make a line wider
+		}
+		rows[i], values[i] = r, valueSpans(r)
+		l.path = grow(l.path, r.Path.Width(), min(maxAlign, p.seen()*2/5))
 	}
-	most := min(mostValue, max(maxValue, p.width-indent-l.path-4-maxCause))
+	most := min(mostValue, max(maxValue, p.seen()-indent-l.path-4-maxCause))
 	for i := range rows {
 		l.value = grow(l.value, flat(values[i]).Width(), most)
 	}
 	for i, r := range rows {
 		l.row(p, r, values[i])
+		p.score.Show(r.facts...)
 	}
 }
 
@@ -50,9 +56,9 @@ func valueSpans(r row) []span {
 	return nil
 }
 
-// wordSpans returns two texts with their different words marked.
+// wordSpans returns two texts with the different part marked.
 func wordSpans(before, after safe) (a, b []span) {
-	x, y, ok := intraline(before, after)
+	x, y, ok := differing(before, after)
 	if !ok {
 		return []span{{before, removed}}, []span{{after, added}}
 	}
@@ -87,7 +93,7 @@ func (l layout) row(p *printer, r row, values []span) {
 	if wide == 0 {
 		end = start
 	}
-	tall := start+wide > p.width
+	tall := start+wide > p.seen()
 	switch {
 	case tall:
 		end = start + l.value + 2
@@ -95,40 +101,54 @@ func (l layout) row(p *printer, r row, values []span) {
 		head = append(append(head, span{safetext.Spaces(start - at), plain}), values...)
 		at = start + wide
 	}
-	beside := end+cause.text.Width() <= p.width
-	if beside && !cause.text.Empty() {
-		head = append(head, span{safetext.Spaces(end - at), plain}, cause)
+	most, breaks := p.width, p.wrapped
+	if len(r.facts) > 1 { // the cause names them
+		most, breaks = p.seen(), p.within
 	}
-	p.wrapped(hang, head...)
+	beside := end+cause.text.Width() <= most && flat(head).Width() <= p.seen()
+	switch {
+	case beside:
+		p.line(append(head, span{safetext.Spaces(end - at), plain}, cause)...)
+	case len(r.facts) == 0:
+		p.wrapped(hang, head...)
+	default:
+		p.within(hang, head...)
+	}
 	lead := span{safetext.Spaces(indent + 2), plain}
 	if tall {
 		textTall(p, lead, values)
 	}
 	if !beside && !cause.text.Empty() {
-		p.wrapped(hang, lead, cause)
+		breaks(hang, lead, cause)
 	}
 	textDetails(p, r)
 }
 
 func textDetails(p *printer, r row) {
-	if len(r.details) == 0 {
-		return
-	}
 	s := added
 	if !r.Before.Empty() {
 		s = removed
 	}
-	for _, line := range flowLines(r.details, p.width-hang, r.whole()) {
-		p.wrapped(hang, span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
+	textTokens(p, r.details, s, r.whole)
+	textTokens(p, r.names, plain, r.whole)
+}
+
+// textTokens sets values or names below a row.
+func textTokens(p *printer, tokens []safe, s style, whole bool) {
+	if len(tokens) == 0 {
+		return
+	}
+	for _, line := range view.Wrap(tokens, p.seen()-hang, whole) {
+		p.line(span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
 	}
 }
 
 func textTall(p *printer, lead span, values []span) {
 	i := slices.Index(values, arrow())
 	if i < 0 {
-		p.wrapped(hang, slices.Concat([]span{lead}, values)...)
+		p.within(hang, slices.Concat([]span{lead}, values)...)
 		return
 	}
-	p.wrapped(hang+2, slices.Concat([]span{lead, {clean("  "), plain}}, values[:i])...)
-	p.wrapped(hang+2, slices.Concat([]span{lead, {clean("→ "), faint}}, values[i+1:])...)
+	p.within(hang+2, slices.Concat([]span{lead, {clean("  "), plain}}, values[:i])...)
+	p.within(hang+2, slices.Concat([]span{lead, {clean("→ "), faint}}, values[i+1:])...)
 }

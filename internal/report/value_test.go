@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"trueup/internal/diag"
+	"trueup/internal/view"
 )
 
 func TestValue(t *testing.T) {
@@ -20,8 +21,8 @@ func TestValue(t *testing.T) {
 		{json.Number("1.50"), "1.50"},
 		{"<a> & \"b\"\n", `"<a> & \"b\"\n"`},
 		{map[string]any{"b": []any{nil}, "a": 1}, `{a: 1, b: [null]}`},
-		{long, `"` + long[:158] + "… (302 bytes)"},
-		{[]any{long}, `[` + long[:158] + "… (302 bytes)"},
+		{long, `"` + long[:39] + "…" + long[:39] + `" (302 bytes)`},
+		{"a" + strings.Repeat(" ", 400) + "b", `"a·400 spaces·b"`},
 		{json.Number("bad"), `"bad"`},
 	} {
 		if got := value(c.in, false).String(); got != c.want {
@@ -37,25 +38,25 @@ func TestPairNeverHidesTheDifference(t *testing.T) {
 		{map[string]any{"a": start, "b": 1}, map[string]any{"a": start, "b": 2}},
 		{"x" + start, "y" + start},
 	} {
-		a, b := pair(c[0], c[1], false)
+		a, b := view.Pair(c[0], c[1], false)
 		if a == b {
 			t.Errorf("both are shown as %s", a)
 		}
-		if a.Width() > maxText+20 || b.Width() > maxText+20 {
+		if a.Width() > maxText+60 || b.Width() > maxText+60 {
 			t.Errorf("%d and %d columns", a.Width(), b.Width())
 		}
 	}
 }
 
-func TestIntraline(t *testing.T) {
+func TestDiffering(t *testing.T) {
 	for _, c := range []struct{ before, after, want string }{
 		{`"the quick brown fox"`, `"the slow brown fox"`, `"the [quick→slow] brown fox"`},
-		{`"a.example.com, b.example.com"`, `"a.example.com"`, `"a.example.com[, b.example.com→]"`},
+		{`"aa.example.com, b.example.com"`, `"aa.example.com"`, `"aa.example.com[, b.example.com→]"`},
 		{`"1234567890123"`, `"1234567890129"`, ""},
 		{`"false"`, `"true"`, ""},
 		{`"nothing in common here"`, `"quite0 other1 words2"`, ""},
 	} {
-		a, b, ok := intraline(clean(c.before), clean(c.after))
+		a, b, ok := differing(clean(c.before), clean(c.after))
 		if !ok {
 			if c.want != "" {
 				t.Errorf("%s and %s: not marked", c.before, c.after)

@@ -6,6 +6,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // filler puts the fields of an object into the words of its schema (kind.Field.Summary).
@@ -187,8 +188,8 @@ func scalars(v any, path []string) (values []safe, ok bool) {
 
 // said returns a scalar for a sentence, quoted only if needed.
 func said(v any) safe {
-	if s, ok := v.(string); ok && s != "" && unquotable(s) {
-		return clean(s)
+	if s, ok := v.(string); ok && s != "" && view.IsPlain(s) {
+		return view.Shorten(clean(s))
 	}
-	return literal(v)
+	return view.Shorten(view.Literal(v))
 }

@@ -1,0 +1,110 @@
+// Package reader reads what each format prints as a person does, and looks for everything grave in a plan. It shares no code
+// with what makes the lines and what prints them.
+package reader
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/plan"
+	"trueup/internal/report"
+)
+
+func write(t rapid.TB, format string, pl *plan.Plan, opts report.Options) []byte {
+	var b bytes.Buffer
+	if err := report.Write(&b, format, report.Document{Command: "plan", Plan: pl}, opts); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// omitted matches the sentence at the top of a report that is not whole.
+var omitted = regexp.MustCompile(`not whole.*?leaves out (\d+) `)
+
+// unseen returns the units of the facts that a reader of the sections does not see, with what is missing.
+func unseen(sections []section, facts []fact) map[string]string {
+	texts := map[string]string{}
+	all := make([]string, len(sections))
+	for i, s := range sections {
+		all[i] = s.seen()
+	}
+	of := func(object string) string {
+		if text, ok := texts[object]; ok {
+			return text
+		}
+		var b strings.Builder
+		for _, s := range all {
+			if strings.Contains(s, bare(object)) {
+				b.WriteString(s + "\n")
+			}
+		}
+		texts[object] = b.String()
+		return b.String()
+	}
+	lost := map[string]string{}
+	for _, f := range facts {
+		text := of(f.object)
+		for _, want := range slices.Concat(f.keys, f.before, f.after) {
+			if !strings.Contains(text, bare(want)) {
+				lost[f.unit] = fmt.Sprintf("%q of %q in %s", want, f.unit, text)
+			}
+		}
+		if before, after := len(f.before)-1, len(f.after)-1; before > 0 && after > 0 && lost[f.unit] == "" {
+			if a, b := bare(f.before[before]), bare(f.after[after]); a != b && strings.Index(text, a) > strings.LastIndex(text, b) {
+				lost[f.unit] = "the old value before the new one"
+			}
+		}
+	}
+	return lost
+}
+
+// checkSeen looks for each fact in a format. Only Markdown may leave some out, and its top says how many; the outputs say so, too.
+func checkSeen(t rapid.TB, tb testing.TB, format string, pl *plan.Plan, opts report.Options) {
+	out := write(t, format, pl, opts)
+	lost, said := unseen(formats[format](tb, out), factsOf(pl)), 0
+	if format == "markdown" || format == "summary" {
+		top, _, _ := strings.Cut(string(out), "<details")
+		if m := omitted.FindStringSubmatch(top); m != nil {
+			said, _ = strconv.Atoi(m[1])
+		}
+	}
+	if format == "markdown" {
+		outputs := string(write(t, "outputs", pl, report.Options{}))
+		if want := fmt.Sprintf("whole=%t\n", said == 0); !strings.Contains(outputs, want) {
+			t.Fatalf("the comment leaves out %d, and no %q in the outputs:\n%s", said, want, outputs)
+		}
+	}
+	if len(lost) > said {
+		unit := slices.Sorted(maps.Keys(lost))[0]
+		t.Fatalf("%s at %d columns: %d facts are not seen, and %d are counted. One is %s", format, opts.Width, len(lost), said, lost[unit])
+	}
+}
+
+// TestEverythingGraveIsSeen: whatever a plan is, a reader of any format sees the name and both values of everything that may
+// change what is served, what is protected, or what is reachable. TRUEUP_PLANS sets how many plans.
+func TestEverythingGraveIsSeen(t *testing.T) {
+	if err := flag.Set("rapid.checks", cmp.Or(os.Getenv("TRUEUP_PLANS"), "40")); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		pl := drawPlan(rt)
+		for _, format := range slices.Sorted(maps.Keys(formats)) {
+			checkSeen(rt, t, format, pl, report.Options{Width: 80})
+		}
+		checkSeen(rt, t, "summary", pl, report.Options{Room: rapid.IntRange(2500, 60_000).Draw(rt, "room")})
+		checkSeen(rt, t, "text", pl, rapid.SampledFrom([]report.Options{
+			{Width: 200}, {}, {Width: 80, Verbose: true}, {Width: 80, Diff: report.DiffUnified}, {Width: 200, Diff: report.DiffUnified},
+		}).Draw(rt, "options"))
+	})
+}

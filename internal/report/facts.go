@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+	"trueup/internal/safetext"
+	"trueup/internal/view"
+)
+
+// document writes a document, and at its end what the format left out although it must be shown.
+func (f format) document(w io.Writer, doc Document, opts Options) error {
+	doc.score = scoreOf(doc)
+	if err := f.write(w, doc, opts); err != nil || f.programs {
+		return err
+	}
+	left := doc.score.Left()
+	switch {
+	case len(left) == 0:
+		return nil
+	case f.rest == nil:
+		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), left[0].Path, left[0].Object)
+	}
+	isLeft := func(f view.Fact) bool { return slices.Contains(left, f) }
+	var lines []safe
+	say := func(before safe, rows []row, notes []note) {
+		for _, r := range rows {
+			if slices.ContainsFunc(r.facts, isLeft) {
+				lines = append(lines, safetext.F("%s%s", before, wholeSentence(r)))
+			}
+		}
+		for _, n := range notes {
+			if slices.ContainsFunc(n.facts, isLeft) {
+				lines = append(lines, safetext.F("%s%s", before, n.Text))
+			}
+		}
+	}
+	for _, s := range settingsOf(doc.Plan) {
+		say(safe{}, []row{s.Row}, s.Notes)
+	}
+	for _, item := range doc.Plan.Items {
+		say(safetext.F("%s: ", named(item.Key)), itemRows(item, Options{}), itemNotes(item, Options{}))
+	}
+	return f.rest(w, lines)
+}
+
+// scoreOf returns the score of a report of a document that has shown nothing. A plan that was applied needs no reader.
+func scoreOf(doc Document) *view.Score {
+	var facts []view.Fact
+	for _, s := range settingsOf(doc.Plan) {
+		facts = append(facts, s.Row.facts...)
+		for _, n := range s.Notes {
+			facts = append(facts, n.facts...)
+		}
+	}
+	if doc.Plan != nil && doc.Apply == nil {
+		for _, item := range doc.Plan.Items {
+			if !oneLine(item) && (item.Purge != nil || view.MustShow(item.Risk)) {
+				facts = append(facts, factsOf(item)...)
+			}
+		}
+	}
+	return view.NewScore(facts)
+}
+
+// factsOf returns what the plan changes of an object, from the plan itself and not from the lines about it.
+func factsOf(item plan.Item) (facts []view.Fact) {
+	add := func(path string, risk kind.Risk) {
+		facts = append(facts, view.Fact{Object: item.Key, Path: path, Risk: risk})
+	}
+	lost := lossesOf(item)
+	for _, l := range item.Lines() {
+		if isLine(l, lost, Options{}) {
+			facts = append(facts, factsOfLine(item, l)...)
+		}
+	}
+	for _, c := range item.Added(item.BodySpec()) {
+		add(c.Path, c.Risk)
+	}
+	for _, v := range slices.Concat(item.FirstContact, item.Collateral) {
+		add(v.Path, riskAt(item.Kind, v.Path, v.Value))
+	}
+	return slices.Concat(facts, factsOfPurge(item), factsOfAll(item))
+}
+
+// factsOfLine returns a fact for each element that a line is about.
+func factsOfLine(item plan.Item, l plan.Line) []view.Fact {
+	if len(l.Elements) == 0 {
+		return []view.Fact{{Object: item.Key, Path: l.Path, Risk: l.Risk}}
+	}
+	facts := make([]view.Fact, len(l.Elements))
+	for i, e := range l.Elements {
+		facts[i] = view.Fact{Object: item.Key, Path: l.Path + " " + e, Risk: l.Risk}
+	}
+	return facts
+}
+
+// factsOfPurge returns the prefixes that a purge invalidates.
+func factsOfPurge(item plan.Item) (facts []view.Fact) {
+	if item.Purge == nil {
+		return nil
+	}
+	prefixes, _ := pathsOf(item)
+	for _, path := range prefixes {
+		facts = append(facts, view.Fact{Object: item.Key, Path: path, Risk: kind.RiskAvailability})
+	}
+	return facts
+}
+
+// factsOfAll returns the fact that a purge which is posted invalidates everything.
+func factsOfAll(item plan.Item) []view.Fact {
+	if item.Op != plan.Post || item.Purge == nil || !item.Purge.Everything {
+		return nil
+	}
+	return []view.Fact{{Object: item.Key, Path: "everything", Risk: kind.RiskAvailability}}
+}

@@ -1,0 +1,277 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+
+	"trueup/internal/canon"
+	"trueup/internal/safetext"
+)
+
+// MaxText is the most columns of a text that is shown whole.
+const MaxText = 160
+
+// The characters that are shown at the start and at the end of a longer text, and around the places where it differs.
+const (
+	atEnds   = 40
+	before   = 16
+	behind   = 24
+	maxEqual = 3 // equal elements between others that are not counted
+)
+
+// manySpaces is a run of spaces that could push what follows out of sight.
+var manySpaces = regexp.MustCompile(` {9,}`)
+
+// CountSpaces replaces long runs of spaces by their number.
+func CountSpaces(t safetext.Text) safetext.Text {
+	if !strings.Contains(t.String(), "         ") {
+		return t
+	}
+	return safetext.Clean(manySpaces.ReplaceAllStringFunc(t.String(), func(run string) string { return fmt.Sprintf("·%d spaces·", len(run)) }))
+}
+
+// Literal returns v on one line: strings in quotes, objects and lists as YAML flow.
+func Literal(v any) safetext.Text {
+	switch v.(type) {
+	case map[string]any, []any:
+		return safetext.Join(Tokens(v, true), " ")
+	}
+	return scalar(v)
+}
+
+// scalar returns a value as JSON.
+func scalar(v any) safetext.Text {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return safetext.Clean(strconv.Quote(fmt.Sprint(v)))
+	}
+	return CountSpaces(safetext.Clean(strings.TrimSuffix(b.String(), "\n")))
+}
+
+// Shorten returns the beginning and the end of a long text, and its length.
+func Shorten(t safetext.Text) safetext.Text { return withWindows(t, nil) }
+
+// Pair returns two values that differ. Of long texts it has both ends, the places where they differ, and the length. Of lists and
+// objects it counts runs of equal elements. Unless whole is set, each is at most about MaxText columns.
+func Pair(old, current any, whole bool) (a, b safetext.Text) {
+	a, b = Literal(old), Literal(current)
+	if max(scalar(old).Width(), scalar(current).Width()) <= MaxText {
+		return a, b
+	}
+	if hasParts(old) && hasParts(current) {
+		a, b = pairParts(old, current)
+	}
+	if whole && (hasParts(old) || hasParts(current)) {
+		return a, b
+	}
+	return PairTexts(a, b)
+}
+
+func hasParts(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) > 0
+	case []any:
+		return len(v) > 0
+	}
+	return false
+}
+
+// PairTexts returns two texts that differ, each of at most about MaxText columns.
+func PairTexts(a, b safetext.Text) (safetext.Text, safetext.Text) {
+	if a.Width() <= MaxText && b.Width() <= MaxText {
+		return a, b
+	}
+	x, y := []rune(a.String()), []rune(b.String())
+	head, tail := SharedEnds(x, y)
+	return withWindows(a, []int{head, len(x) - tail}), withWindows(b, []int{head, len(y) - tail})
+}
+
+// SharedEnds counts the elements that two lists share at their start and at their end.
+func SharedEnds[T comparable](x, y []T) (head, tail int) {
+	short := min(len(x), len(y))
+	for head < short && x[head] == y[head] {
+		head++
+	}
+	for tail < short-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	return head, tail
+}
+
+// withWindows returns a text, or of a long one both ends, what is around the first and the last of differs, the length, and where
+// it differs.
+func withWindows(t safetext.Text, differs []int) safetext.Text {
+	if t.Width() <= MaxText {
+		return t
+	}
+	text := []rune(t.String())
+	n := len(text)
+	windows := [][2]int{{0, atEnds}}
+	if differs != nil {
+		windows = append(windows, [2]int{differs[0] - before, differs[0] + behind}, [2]int{differs[1] - behind, differs[1] + before})
+	}
+	var b strings.Builder
+	end := 0
+	for _, w := range append(windows, [2]int{n - atEnds, n}) {
+		from, to := max(w[0], end), min(w[1], n)
+		if from >= to {
+			continue
+		}
+		if from > end+1 {
+			b.WriteString("…")
+		} else {
+			from = end
+		}
+		b.WriteString(string(text[from:to]))
+		end = to
+	}
+	if end == n && utf8.RuneCountInString(b.String()) == n {
+		return t
+	}
+	short := safetext.Clean(b.String())
+	if differs != nil && differs[0] > atEnds {
+		return safetext.F("%s (%d bytes, differs from character %d)", short, len(t.String()), differs[0]+1)
+	}
+	return safetext.F("%s (%d bytes)", short, len(t.String()))
+}
+
+// pairParts returns the flow of two lists or objects. Runs of equal elements are counted, and others paired in their order.
+func pairParts(old, current any) (a, b safetext.Text) {
+	x, y := partsOf(old), partsOf(current)
+	var left, right []safetext.Text
+	i, j, k := 0, 0, 0 // x[:i] is written, and x[i:k] waits for its pairs behind y[:j]
+	for _, run := range Compare(textsOf(x), textsOf(y)) {
+		switch run.Op {
+		case diffmatchpatch.DiffDelete:
+			k += run.N
+			continue
+		case diffmatchpatch.DiffInsert:
+			for _, p := range y[j : j+run.N] {
+				other := part{}
+				if i < k {
+					other, i = x[i], i+1
+				}
+				was, is := other.pair(p)
+				left, right = append(left, safetext.Filled(was)...), append(right, is)
+			}
+			j += run.N
+			continue
+		}
+		for ; i < k; i++ {
+			left = append(left, x[i].flow())
+		}
+		same := []safetext.Text{safetext.F("… %d equal …", run.N)}
+		if run.N <= maxEqual {
+			same = nil
+			for _, p := range x[i : i+run.N] {
+				same = append(same, p.flow())
+			}
+		}
+		left, right = append(left, same...), append(right, same...)
+		i, j, k = i+run.N, j+run.N, k+run.N
+	}
+	for ; i < k; i++ {
+		left = append(left, x[i].flow())
+	}
+	return bracketed(old, left), bracketed(current, right)
+}
+
+// part is an element of a list, or a field of an object with its name.
+type part struct {
+	name string
+	v    any
+}
+
+func partsOf(v any) (parts []part) {
+	if list, isList := v.([]any); isList {
+		for _, e := range list {
+			parts = append(parts, part{"", e})
+		}
+		return parts
+	}
+	object, _ := v.(map[string]any)
+	for _, name := range canon.SortedKeys(object) {
+		parts = append(parts, part{Shorten(FlowText(name)).String() + ": ", object[name]})
+	}
+	return parts
+}
+
+func textsOf(parts []part) []safetext.Text {
+	texts := make([]safetext.Text, len(parts))
+	for i, p := range parts {
+		texts[i] = safetext.F("%s%s", p.name, scalar(p.v))
+	}
+	return texts
+}
+
+// flow returns the name and the flow of a part.
+func (p part) flow() safetext.Text {
+	return safetext.F("%s%s", p.name, safetext.Join(Tokens(p.v, true), " "))
+}
+
+// pair returns the flow of two parts that differ; the first may be none.
+func (p part) pair(q part) (a, b safetext.Text) {
+	before, isText := p.v.(string)
+	after, areTexts := q.v.(string)
+	switch {
+	case p.v == nil:
+		return a, q.flow()
+	case hasParts(p.v) && hasParts(q.v):
+		a, b = pairParts(p.v, q.v)
+	case isText && areTexts:
+		a, b = PairTexts(FlowText(before), FlowText(after))
+	default:
+		return p.flow(), q.flow()
+	}
+	return safetext.F("%s%s", p.name, a), safetext.F("%s%s", q.name, b)
+}
+
+func bracketed(v any, parts []safetext.Text) safetext.Text {
+	text := safetext.Join(parts, ", ")
+	if _, isList := v.([]any); isList {
+		return safetext.F("[%s]", text)
+	}
+	return safetext.F("{%s}", text)
+}
+
+// Run is a number of units, such as lines, that are equal, removed or added.
+type Run struct {
+	Op diffmatchpatch.Operation
+	N  int
+}
+
+// firstUnit starts the private use planes.
+const firstUnit = '\U000F0000'
+
+// Compare aligns two lists. It replaces each unit with a private character, so that the diff does not compare letters.
+func Compare(old, current []safetext.Text) []Run {
+	index := map[safetext.Text]rune{}
+	encode := func(units []safetext.Text) []rune {
+		out := make([]rune, len(units))
+		for i, u := range units {
+			if _, known := index[u]; !known {
+				index[u] = firstUnit + rune(len(index))
+			}
+			out[i] = index[u]
+		}
+		return out
+	}
+	differ := diffmatchpatch.New()
+	differ.DiffTimeout = 0 // the clock must not change what is shown
+	var runs []Run
+	for _, diff := range differ.DiffMainRunes(encode(old), encode(current), false) {
+		runs = append(runs, Run{diff.Type, utf8.RuneCountInString(diff.Text)})
+	}
+	return slices.Clip(runs)
+}
