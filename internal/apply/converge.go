@@ -311,6 +311,11 @@ func (w *work) check(wrote write, obj kind.Object) (c checked) {
 	return c
 }
 
+// refused reports whether the server lacks anything that was asked for.
+func (c checked) refused() bool {
+	return slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault != merge.Altered })
+}
+
 // isKept reports whether the server has what was sent, and nothing grave is different besides.
 func (w *work) isKept(c checked) bool { return !slices.ContainsFunc(c.mismatches, w.isGrave) }
 
@@ -369,7 +374,7 @@ func (w *work) applied(wrote write, got kind.Object, c checked) *Outcome {
 	end := w.outcomeOf(wrote, got, c)
 	now := ledger.AppliedSpec{
 		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
-		Converged: len(c.mismatches) == 0 && !got.Terminating && !wrote.now.Refused() && (wrote.now.Leaves() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
+		Converged: !c.refused() && !got.Terminating && !wrote.now.Refused() && (wrote.now.Leaves() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
 	}
 	if slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault == merge.NotRemoved }) {
 		after := effect.Apply(wrote.request, wrote.before)
@@ -426,8 +431,8 @@ func (w *work) notConverged(found []Mismatch) *Outcome {
 		return failed(NotConverged, "the server did not remove what git removed",
 			"run apply again, or ask the platform why. If the value is the server's default, write in git the value that you want")
 	}
-	return failed(NotConverged, "the server changed what was not sent", fmt.Sprintf(
-		"compare it with trueup pull %s --diff, and write in git what is to come back", w.item.Key))
+	return failed(NotConverged, "what was not sent is different now: the server or another client changed it",
+		"write in git what it must be: no later run shows a change of what git does not mention")
 }
 
 // overrideFor returns the override for a server that is right about a value; empty if it would hide a field that decides
