@@ -30,7 +30,7 @@ func (d *decision) converge() {
 		d.compare()
 	}
 	if d.item.Op == None {
-		inSync := d.appliedNow() && (!d.rec.NotConverged || d.item.Refused()) && !d.replaced()
+		inSync := d.appliedNow() && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.Refused()) && !d.replaced()
 		d.item.Record = d.in.Ledger.Problem == "" && !inSync
 	}
 }
