@@ -314,6 +314,11 @@ func (w *work) check(wrote write, obj kind.Object) (c checked) {
 	return c
 }
 
+// has reports whether the server failed the write in this way.
+func (c checked) has(f merge.Fault) bool {
+	return slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault == f })
+}
+
 // isKept reports whether the server has what was sent, and nothing grave is different besides.
 func (w *work) isKept(c checked) bool { return !slices.ContainsFunc(c.mismatches, w.isGrave) }
 
@@ -372,9 +377,9 @@ func (w *work) applied(wrote write, got kind.Object, c checked) *Outcome {
 	end := w.outcomeOf(wrote, got, c)
 	now := ledger.AppliedSpec{
 		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
-		Converged: len(c.mismatches) == 0 && !got.Terminating && !wrote.now.Refused() && (wrote.now.Leaves() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
+		Converged: !c.has(merge.NotKept) && !got.Terminating && !wrote.now.Refused() && (wrote.now.Leaves() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
 	}
-	if slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault == merge.NotRemoved }) {
+	if c.has(merge.NotRemoved) {
 		after := effect.Apply(wrote.request, wrote.before)
 		now.Owed = canon.Bytes(merge.WithNotRemoved(w.Rules(w.kind), canon.MustDecode(w.spec), after, c.mismatches))
 	}
@@ -389,7 +394,7 @@ func (w *work) outcomeOf(wrote write, got kind.Object, c checked) *Outcome {
 	end := done(wrote.done)
 	switch {
 	case !w.isKept(c):
-		end = w.notConverged(c.mismatches)
+		end = w.notConverged(c)
 	case got.Terminating:
 		end = failed(Partial, "it was written, but is being deleted", "")
 	case len(c.mismatches) > 0:
@@ -417,20 +422,17 @@ func (w *work) conceal(path string, value any) any {
 }
 
 // notConverged says what the server did not do, and what a person can do.
-func (w *work) notConverged(found []Mismatch) *Outcome {
-	has := func(f merge.Fault) bool {
-		return slices.ContainsFunc(found, func(m Mismatch) bool { return m.Fault == f })
-	}
+func (w *work) notConverged(c checked) *Outcome {
 	switch {
-	case has(merge.NotKept):
+	case c.has(merge.NotKept):
 		return failed(NotConverged, "the server did not keep what was sent", fmt.Sprintf(
 			"take its value into git with trueup pull %s --replace, write the value that you want and apply again, or ask the platform why", w.item.Key))
-	case has(merge.NotRemoved):
+	case c.has(merge.NotRemoved):
 		return failed(NotConverged, "the server did not remove what git removed",
 			"run apply again, or ask the platform why. If the value is the server's default, write in git the value that you want")
 	}
-	return failed(NotConverged, "the server changed what was not sent", fmt.Sprintf(
-		"compare it with trueup pull %s --diff, and write in git what is to come back", w.item.Key))
+	return failed(NotConverged, "what was not sent is different now: the server or another client changed it",
+		"write in git what it must be: no later run shows a change of what git does not mention")
 }
 
 // overrideFor returns the override for a server that is right about a value; empty if it would hide a field that decides

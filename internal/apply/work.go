@@ -93,7 +93,7 @@ func (w *work) blockedBy(ctx context.Context) *Outcome {
 		switch {
 		case before.Verdict == OK, normalised && w.Options.AcceptNormalised:
 		case normalised:
-			return skipped(Partial, "waits for "+key.String()+": the server did not keep what was sent (to continue anyway: --accept-normalised)")
+			return skipped(Partial, "waits for "+key.String()+": "+before.Message+" (to continue anyway: --accept-normalised)")
 		default:
 			return skipped(Partial, "waits for "+key.String()+", which failed")
 		}

@@ -44,8 +44,8 @@ func explainFree(rec Record) string {
 	switch {
 	case rec.Pending != nil:
 		return key + " was being written, and no outcome was recorded; the next apply compares it again"
-	case rec.NotConverged:
-		return key + " was applied, but the server did not keep all that was sent"
+	case rec.NotConverged || rec.Owed != nil:
+		return key + " was applied, but the server did not keep or remove all that was sent"
 	case rec.Applied != nil:
 		return key + " was applied"
 	case rec.Forgotten():

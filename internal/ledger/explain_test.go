@@ -59,7 +59,7 @@ func TestExplain(t *testing.T) {
 		{outcome("", &Outcome{How: Operator, By: "mina"}), "trueup will send Purge/a again, according to mina", ""},
 		{plain(Record{}), "Purge/shop was not sent", ""},
 		{plain(Record{Applied: JSON(`{}`)}), "Purge/shop was applied", ""},
-		{plain(Record{Applied: JSON(`{}`), NotConverged: true}), "did not keep all", ""},
+		{plain(Record{Applied: JSON(`{}`), NotConverged: true}), "did not keep or remove all", ""},
 		{plain(Record{Applied: JSON(`{}`), Pending: []JSON{JSON(`{}`)}}), "no outcome was recorded; the next apply", ""},
 	} {
 		message, fix := Explain(c.rec)

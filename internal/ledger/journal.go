@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -321,7 +322,7 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	_, err := l.change(ctx, key, move{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
 		if sentOnce(key) {
 			r, err = r.adopted(a)
-		} else {
+		} else if r.Owed == nil || !bytes.Equal(r.Applied, a.Spec) { // what the platform did not remove stays owed
 			r.Applied, r.Owed, r.NotConverged = a.Spec, nil, false
 		}
 		r.Outcome = personal(AdoptedByOperator, a.Reason, by)

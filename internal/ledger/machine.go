@@ -273,6 +273,11 @@ const (
 
 func (r Record) withStep(s Step) Record {
 	r.Seq, r.Nonce = s.Seq, s.Nonce
+	if r.Owed == nil {
+		r.OwedAt = nil
+	} else if s.Event == string(evConfirm) {
+		r.OwedAt = &s.At
+	}
 	most := maxSteps
 	if r.State == "" && r.SpecDigest == nil && r.Applied != nil {
 		most = maxSpecSteps

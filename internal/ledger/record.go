@@ -59,6 +59,8 @@ type Record struct {
 	NotConverged bool   `json:"notConverged,omitempty"` // the platform did not keep what was sent
 	// Owed is Applied with the values that git removed and the platform kept. Nil means that it removed all.
 	Owed JSON `json:"owed,omitempty"`
+	// OwedAt is when the platform last kept them.
+	OwedAt *time.Time `json:"owedAt,omitempty"`
 
 	// These come from the platform.
 	RemoteName        string `json:"remoteName,omitempty"`
@@ -222,16 +224,6 @@ func (v View) RemoteNames() map[kind.Key]string {
 		}
 	}
 	return names
-}
-
-// AppliedAt returns when the spec of an object that converges was last recorded as applied; zero if that is not known.
-func (r Record) AppliedAt() (at time.Time) {
-	for _, s := range r.History {
-		if s.Event == string(evConfirm) {
-			at = s.At
-		}
-	}
-	return at
 }
 
 // Ours reports whether a request of this ledger certainly made the object. Another client may have made an adopted one.

@@ -160,10 +160,10 @@ func hasElement(r *Rules, list []any, e any) bool {
 	})
 }
 
-// removed checks a place that the request removes. If it comes back as it was, the server did not remove it, although a
-// single value may be its default.
+// removed checks a place that the request removes. If all that it had comes back, the server did not remove it, although
+// a single value may be its default.
 func (c *checker) removed(n node, was any) {
-	if same(n.rules, was, n.have) && !n.rules.isEmpty(Managed(n.rules, n.have)) {
+	if Covers(n.rules, was, n.have) && !n.rules.isEmpty(Managed(n.rules, n.have)) {
 		c.keptRemoval(n)
 		return
 	}

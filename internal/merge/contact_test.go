@@ -353,6 +353,7 @@ func TestCheck(t *testing.T) {
 		"removed, and default":         {`{"x":"a"}`, `{"x":null}`, `{"x":"b"}`, nil},
 		"not removed":                  {`{"x":"a"}`, `{"x":null}`, `{"x":"a"}`, []Mismatch{{Path: "x", Fault: NotRemoved}}},
 		"an object not removed":        {`{"tls":{"forced":"a"}}`, `{"tls":null}`, `{"tls":{"forced":"a"}}`, []Mismatch{{Path: "tls", Fault: NotRemoved}}},
+		"not removed, but added to":    {`{"tls":{"forced":"a"}}`, `{"tls":null}`, `{"tls":{"forced":"a","auto":"b"}}`, []Mismatch{{Path: "tls", Fault: NotRemoved}}},
 		"removed in part":              {`{"tls":{"forced":"a","auto":"b"}}`, `{"tls":null}`, `{"tls":{"forced":"a"}}`, nil},
 		"elements of a removed object": {`{"tls":{"forced":"a","l":["x"]}}`, `{"tls":null}`, `{"tls":{"l":["x"]}}`, []Mismatch{{Path: "tls.l[0]", Fault: NotRemoved}}},
 		"a list removed in part":       {`{"plain":["a","b"]}`, `{"plain":null}`, `{"plain":["b","c"]}`, []Mismatch{{Path: "plain[0]", Fault: NotRemoved}}},

@@ -68,7 +68,7 @@ var hidden = []mutation{
 // blind are mistakes by which the check after a write overlooks what a server did, or finds what it did not do.
 var blind = []mutation{
 	{"removals are not checked", "check.go", "\t\tc.removed(n, was)\n", "\t\tc.fill(n)\n"},
-	{"defaults are removals that failed", "check.go", "if same(n.rules, was, n.have) && ", "if "},
+	{"defaults are removals that failed", "check.go", "if Covers(n.rules, was, n.have) && ", "if "},
 	{"what was not sent is not checked", "check.go", "value, sent := fields[k]\n", "value, sent := fields[k]\n\t\t\t\tif !sent && !asked {\n\t\t\t\t\tcontinue\n\t\t\t\t}\n"},
 	{"everything was asked for", "check.go", "asked := isSent && !merges", "asked := true || merges"},
 	{"nothing was asked for", "check.go", "asked := isSent && !merges", "asked := false && merges"},

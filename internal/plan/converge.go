@@ -31,7 +31,7 @@ func (d *decision) converge() {
 		d.compare()
 	}
 	if d.item.Op == None {
-		inSync := d.appliedNow() && (!d.rec.NotConverged || d.item.Refused()) && !d.replaced()
+		inSync := d.appliedNow() && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.Refused()) && !d.replaced()
 		d.item.Record = d.in.Ledger.Problem == "" && !inSync
 	}
 }
@@ -171,19 +171,24 @@ func (d *decision) notRemoved(in merge.Input) {
 	in.Applied = canon.MustDecode(d.rec.Applied)
 	isNew := map[string]bool{}
 	for _, c := range merge.Compare(in).Changes {
-		isNew[c.Path] = true
+		isNew[c.Path] = isNew[c.Path] || c.Class == merge.Removed
 	}
-	at := d.rec.AppliedAt()
+	isKept := false
 	for i := range d.item.Changes {
-		if c := &d.item.Changes[i]; !isNew[c.Path] {
-			c.Class, c.Cause, c.KeptAt = ServerNormalised, causeOf(ServerNormalised), &at
+		if c := &d.item.Changes[i]; c.Class == merge.Removed && !isNew[c.Path] {
+			c.Class, c.Cause, c.KeptAt = ServerNormalised, causeOf(ServerNormalised), d.rec.OwedAt
+			isKept = true
 		}
+	}
+	if isKept {
+		d.item.hint(hintKept)
 	}
 }
 
 // The hints that say what happened. All others are about what apply does.
 const (
 	hintRefused  = "the server did not keep this when trueup last sent it: if it never does, take its value into git (trueup pull --replace) or ask the platform why"
+	hintKept     = "the server kept this when trueup last removed it: if it is the server's default, write in git the value that you want"
 	hintReplaced = "another client deleted and created it again after the last apply, so trueup ignores what git had before"
 )
 

@@ -58,7 +58,7 @@ func Drift(p *Plan) *Plan {
 			it.Fix = cmp.Or(it.Fix, it.undoOrKeep())
 			it.Changes = drift
 		}
-		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintReplaced })
+		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintKept && h != hintReplaced })
 		it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil
 		it.weigh()
 		it.Request = nil
@@ -218,10 +218,11 @@ func (p *Planner) failOnDrift(out *Plan) {
 	}
 }
 
-// drifted reports whether trueup drift shows an item; one that a person
-// wants made again is known to be gone.
+// drifted reports whether anything was, or may have been, changed outside git. An object that a person wants made again
+// is known to be gone, and nobody changed what the server only kept.
 func (p *Planner) drifted(it Item) bool {
 	it.Deleted = it.Deleted && !p.in.Options.AllowRecreate[it.Key]
+	it.Changes = slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.KeptAt != nil })
 	return len(driftOf(it)) > 0
 }
 
