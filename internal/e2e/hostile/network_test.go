@@ -17,7 +17,7 @@ func hostileNetwork() []hostileCase {
 		{"gzip-bomb", "The limit counts decompressed bytes.", gzipBomb},
 		{"slow-server", "The time limit of a request covers its body.", slowServer},
 		{"retry-after", "Both forms are limited; a longer pause ends the run and says until when.", retryAfter},
-		{"refused-mid-run", "After a 401 nothing new starts, a 403 after a success stops one object, and the result says what was done.", refusedMidRun},
+		{"refused-mid-run", "Nothing new starts, unless it is about one object; the result says what was done.", refusedMidRun},
 		{"wrong-workspace", "If all known objects are gone, trueup asks whether the workspace is right.", wrongWorkspace},
 		{"success-that-is-none", "An answer is JSON of the expected kind and name, or no answer.", successThatIsNone},
 		{"proxies-and-rebinding", "Only addresses of the environment are resolved. 'doctor' shows the proxy without its password.", proxiesAndRebinding},
@@ -115,14 +115,20 @@ func refusedMidRun(p *place) {
 		p.write("manifests/"+name+".yaml", cdnOf(name, ""))
 	}
 	one := append(applied, "--parallelism", "1")
-	out := faulty(p, 8, one, "POST *: 401 @2 x*")
-	if sent := p.sent(); len(sent) != 2 || !strings.Contains(out, "TRUEUP_DELIVERY_TOKEN") || !strings.Contains(out, "skipped") {
-		p.Errorf("sent were %q\n%s", sent, out)
-	}
-	// The token may create CDNs: a 403 is about one of them.
-	out = faulty(p, 5, one, "POST *: 403 @2 x1")
-	if sent := p.sent(); len(sent) != 4 || !strings.Contains(out, "the platform refuses this object, not the token") {
-		p.Errorf("sent were %q\n%s", sent, out)
+	for _, c := range []struct {
+		effect     string
+		code, sent int
+		words      string
+	}{
+		{"401 @2 x*", 8, 2, "TRUEUP_DELIVERY_TOKEN"},
+		{"403 x*", 8, 1, "the token in TRUEUP_DELIVERY_TOKEN must be of"},
+		// The token created one before, so these are about each object.
+		{"403 @2 x*", 5, 4, "the platform refuses this object, not the token"},
+	} {
+		out := faulty(p, c.code, one, "POST *: "+c.effect)
+		if sent := p.sent(); len(sent) != c.sent || !strings.Contains(out, c.words) || c.code == 8 && !strings.Contains(out, "skipped") {
+			p.Errorf("%s: sent were %q\n%s", c.effect, sent, out)
+		}
 	}
 	p.must(0, one...)
 }
