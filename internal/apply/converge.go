@@ -177,6 +177,9 @@ func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 func (w *work) tryPatch(ctx context.Context) *Outcome {
 	obj, now, end := w.lookAndPlan(ctx)
 	switch {
+	case end != nil && w.maybeWrote != nil && obj.Spec != nil:
+		end.Message = "a try that got no answer may have been executed, and live is not what the plan showed; this try left it unchanged"
+		return w.withMismatches(end, w.check(*w.maybeWrote, obj))
 	case end != nil:
 		return end
 	case now.Request == nil:
@@ -361,7 +364,7 @@ func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
 	switch {
 	case got.kept:
 	case err != nil && got.obj != nil:
-		return unknown(err, "live differs from what was sent: ")
+		return w.withMismatches(unknown(err, "live differs from what was sent: "), got.checked)
 	case err != nil:
 		return unknown(err, "")
 	case got.interrupted: // the spec stays pending until a run has seen the result
@@ -383,6 +386,11 @@ func (w *work) applied(wrote write, got kind.Object, c checked) *Outcome {
 		after := effect.Apply(wrote.request, wrote.before)
 		now.Owed = canon.Bytes(merge.WithNotRemoved(w.Rules(w.kind), canon.MustDecode(w.spec), after, c.mismatches))
 	}
+	for _, m := range c.mismatches {
+		if m.Fault == merge.Altered && w.isGrave(m) {
+			now.Altered = append(now.Altered, m.Path)
+		}
+	}
 	if w.Journal != nil {
 		w.withoutSlot(func() { end.unrecordedLive("it was written", w.Journal.Applied(w.ledgerCtx, w.item.Key, now)) })
 	}
@@ -403,6 +411,11 @@ func (w *work) outcomeOf(wrote write, got kind.Object, c checked) *Outcome {
 	if end.Status == Done {
 		end.Did = wrote.did
 	}
+	return w.withMismatches(end, c)
+}
+
+// withMismatches returns an outcome that names what is different.
+func (w *work) withMismatches(end *Outcome, c checked) *Outcome {
 	end.Filled, end.Mismatches = slices.Clone(c.filled), slices.Clone(c.mismatches)
 	for i := range end.Filled {
 		v := &end.Filled[i]

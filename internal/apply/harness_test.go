@@ -502,6 +502,7 @@ func (s *stage) Pending(ctx context.Context, k kind.Key, spec []byte) error {
 
 func (s *stage) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) error {
 	return s.move(ctx, "applied", k, nil, func(r *ledger.Record) {
+		r.Altered = append(r.Altered, a.Altered...)
 		r.Applied, r.Owed, r.Pending, r.NotConverged, r.UID = a.Spec, a.Owed, nil, !a.Converged, a.UID
 		r.OwedAt = new(time.Now())
 	})

@@ -89,9 +89,12 @@ func (w *work) blockedBy(ctx context.Context) *Outcome {
 			return skipped(Partial, "waits for "+key.String()+", which is not part of this run")
 		}
 		before := w.outcomes[i]
+		isOther := func(m Mismatch) bool { return m.Fault != merge.NotKept }
 		normalised := before.Verdict == NotConverged && len(before.Mismatches) > 0
 		switch {
-		case before.Verdict == OK, normalised && w.Options.AcceptNormalised:
+		case before.Verdict == OK, normalised && w.Options.AcceptNormalised && !slices.ContainsFunc(before.Mismatches, isOther):
+		case normalised && slices.ContainsFunc(before.Mismatches, isOther):
+			return skipped(Partial, "waits for "+key.String()+": "+before.Message)
 		case normalised:
 			return skipped(Partial, "waits for "+key.String()+": "+before.Message+" (to continue anyway: --accept-normalised)")
 		default:

@@ -23,8 +23,10 @@ type Made struct {
 
 // AppliedSpec is a spec that is live.
 type AppliedSpec struct {
-	Spec                               []byte // canonical JSON
-	Owed                               []byte // Spec with what the platform did not remove, or nil
+	Spec []byte // canonical JSON
+	Owed []byte // Spec with what the platform did not remove, or nil
+	// Altered are the paths of grave changes beside what was sent.
+	Altered                            []string
 	Converged                          bool   // the platform kept all that was sent
 	RemoteName, UID, CreationTimestamp string // as in Made
 }
@@ -322,7 +324,7 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	_, err := l.change(ctx, key, move{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
 		if sentOnce(key) {
 			r, err = r.adopted(a)
-		} else if r.Owed == nil || !bytes.Equal(r.Applied, a.Spec) { // what the platform did not remove stays owed
+		} else if r.Altered = nil; r.Owed == nil || !bytes.Equal(r.Applied, a.Spec) { // what the platform did not remove stays owed
 			r.Applied, r.Owed, r.NotConverged = a.Spec, nil, false
 		}
 		r.Outcome = personal(AdoptedByOperator, a.Reason, by)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -233,7 +234,7 @@ func (r Record) forgotten(reason, by string) (Record, error) {
 	if err := r.in(evForget); err != nil {
 		return r, err
 	}
-	r.Applied, r.Owed, r.Pending, r.NotConverged = nil, nil, nil, false
+	r.Applied, r.Owed, r.Altered, r.Pending, r.NotConverged = nil, nil, nil, nil, false
 	r.Outcome = personal(Forgotten, reason, by)
 	if r.State == "" {
 		return r.withRemote("", "", ""), nil
@@ -255,6 +256,14 @@ func (r Record) begun(spec []byte) (Record, error) {
 
 // confirmed returns the record of an object whose spec is live.
 func (r Record) confirmed(a AppliedSpec) Record {
+	if !bytes.Equal(r.Applied, a.Spec) {
+		r.Altered = nil // git says something else now
+	}
+	for _, path := range a.Altered {
+		if !slices.Contains(r.Altered, path) {
+			r.Altered = append(slices.Clip(r.Altered), path)
+		}
+	}
 	r.Applied, r.Owed, r.Pending, r.NotConverged = a.Spec, a.Owed, nil, !a.Converged
 	return r.withRemote(cmp.Or(a.RemoteName, r.RemoteName), cmp.Or(a.UID, r.UID), cmp.Or(a.CreationTimestamp, r.CreationTimestamp))
 }

@@ -59,6 +59,8 @@ type Record struct {
 	NotConverged bool   `json:"notConverged,omitempty"` // the platform did not keep what was sent
 	// Owed is Applied with the values that git removed and the platform kept. Nil means that it removed all.
 	Owed JSON `json:"owed,omitempty"`
+	// Altered are the paths in which a write changed something grave that was not sent. A person decides about them.
+	Altered []string `json:"altered,omitempty"`
 	// OwedAt is when the platform last kept them.
 	OwedAt *time.Time `json:"owedAt,omitempty"`
 

@@ -256,5 +256,8 @@ func putAt(r *Rules, desired, after any, at []Step, value any) any {
 			return list
 		}
 	}
+	if len(at) > 1 {
+		return list // nothing in desired is the element
+	}
 	return append(list, value)
 }

@@ -30,6 +30,10 @@ func (d *decision) converge() {
 	case d.live.Digest != d.manifest.Digest:
 		d.compare()
 	}
+	if d.item.Op == None && len(d.rec.Altered) > 0 && d.appliedNow() && !d.replaced() {
+		d.item.block(fmt.Sprintf("the last write of the object also changed %s, which was not sent, and git does not say what must be there", diag.First(d.rec.Altered, 5)),
+			fmt.Sprintf("write in git what must be there; or, if live is right, run trueup ledger adopt %s --reason TEXT", d.item.Key))
+	}
 	if d.item.Op == None {
 		inSync := d.appliedNow() && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.Refused()) && !d.replaced()
 		d.item.Record = d.in.Ledger.Problem == "" && !inSync

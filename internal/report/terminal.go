@@ -395,7 +395,7 @@ func mismatchSpans(m apply.Mismatch) []span {
 	sent, returned := sentAndReturned(m)
 	switch m.Fault {
 	case merge.NotRemoved:
-		return []span{{clean("removed in git, and the server still has "), plain}, {returned, removed}}
+		return []span{{clean("removed, and the server still has "), plain}, {returned, removed}}
 	case merge.Altered:
 		return []span{{clean("not sent, was "), plain}, {sent, added}, {clean(", is now "), plain}, {returned, removed}}
 	case merge.NotKept:
