@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-//go:embed risks.txt
+//go:embed risks.table
 var risksText string
 
-// RiskRow is a line of the table of risks: what a change of a field can do, and why. See risks.txt.
+// RiskRow is a line of the table of risks: what a change of a field can do, and why. See risks.table.
 type RiskRow struct {
 	Kind, Field, Change string
 	Risk                Risk
@@ -34,7 +34,7 @@ func RiskRows() (rows []RiskRow) {
 		default:
 			row := RiskRow{Kind: of, Field: cells[0], Change: cells[1], Reason: cells[3]}
 			if err := row.Risk.UnmarshalText([]byte(strings.TrimPrefix(cells[2], "none"))); err != nil {
-				panic(fmt.Sprintf("risks.txt: %q: %v", line, err))
+				panic(fmt.Sprintf("risks.table: %q: %v", line, err))
 			}
 			rows = append(rows, row)
 		}
@@ -52,7 +52,7 @@ func (k *Kind) addRisks() {
 		f, known := k.root.Fields["spec"].At(PathParts(strings.TrimPrefix(name, ".")))
 		switch {
 		case !known:
-			panic("risks.txt: no field " + row.Field)
+			panic("risks.table: no field " + row.Field)
 		case below:
 			f.belowRows = append(f.belowRows, row)
 		default:
