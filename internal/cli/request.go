@@ -16,12 +16,10 @@ import (
 	"trueup/internal/report"
 	"trueup/internal/route"
 	"trueup/internal/served"
-	"trueup/internal/traffic"
 )
 
 type requestOptions struct {
 	file, base string
-	logs       []string
 	live       bool
 }
 
@@ -39,22 +37,11 @@ func newRequest(a *app) *cobra.Command {
 	f.StringVar(&opts.file, "file", "", "also read URLs from `FILE`, one a line")
 	f.BoolVar(&opts.live, "live", false, "also show what live CDNs do, and mark what differs")
 	f.StringVar(&opts.base, "base-ref", "", "also show what the manifests of `REF` do, and mark what differs")
-	registerLogs(f, &opts.logs)
-	cmd.MarkFlagsMutuallyExclusive("log", "file")
 	return cmd
 }
 
 func (a *app) request(ctx context.Context, opts requestOptions, args []string) (doc report.Document, err error) {
-	logs, err := a.logs(opts.logs)
-	if err != nil {
-		return doc, err
-	}
-	var urls []served.URL
-	if len(logs) == 0 {
-		urls, err = a.urls(opts.file, args)
-	} else if len(args) > 0 {
-		err = errors.New("--log takes the URLs from the log: remove the others")
-	}
+	urls, err := a.urls(opts.file, args)
 	if err != nil {
 		return doc, err
 	}
@@ -67,15 +54,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 	if err != nil {
 		return doc, err
 	}
-	var result served.Result
-	rules := route.ReadingsOf(l.Project.Platform.Precedence)
-	if len(logs) > 0 {
-		_, end := a.beginPhase("reading logs")
-		result, err = traffic.Ask(sides, logs, rules)
-		end()
-	} else {
-		result, err = served.Ask(sides, urls, rules)
-	}
+	result, err := served.Ask(sides, urls, route.ReadingsOf(l.Project.Platform.Precedence))
 	if err != nil {
 		return doc, err
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/route"
 )
 
@@ -57,8 +56,6 @@ type RequestGroup struct {
 	Effect  AnswerEffect `json:"effect"`
 	// Answers has one element for each answer that the platform may give.
 	Answers []Answer `json:"answers"`
-	// Traffic is nil without access logs.
-	Traffic *accesslog.Class `json:"traffic,omitempty"`
 }
 
 // AnswerEffect is what a change does to requests.

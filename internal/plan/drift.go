@@ -57,7 +57,7 @@ func Drift(p *Plan) *Plan {
 			it.Changes = drift
 		}
 		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintReplaced })
-		it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil
+		it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil
 		it.weigh()
 		it.Request = nil
 		d.Items = append(d.Items, it)

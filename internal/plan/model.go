@@ -61,8 +61,6 @@ type Plan struct {
 	Manifests *canon.Sum     `json:"manifests,omitempty"`
 	Options   map[string]any `json:"options,omitempty"`
 	Items     []Item         `json:"items"`
-	// Traffic is nil without access logs.
-	Traffic *Traffic `json:"traffic,omitempty"`
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
@@ -111,8 +109,6 @@ type Item struct {
 	Lists      []merge.SentList `json:"lists,omitempty"`
 	// Answers is what a patch does to the requests of the hostname.
 	Answers *Answers `json:"answers,omitempty"`
-	// Traffic has the requests of access logs for the object, before or after; nil without logs.
-	Traffic *Weight `json:"traffic,omitempty"`
 	// FirstContact are live list elements that only a take-over may drop.
 	FirstContact []merge.Value `json:"firstContact,omitempty"`
 	// Purge is what a request invalidates, Disk the source of a snapshot.

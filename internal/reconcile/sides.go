@@ -30,11 +30,6 @@ func Sides(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]se
 	return append(sides, base(past, l)), nil
 }
 
-// OfflineSides returns the CDNs of the manifests, and those of the base of Offline.
-func OfflineSides(ctx context.Context, env Env, l project.Loaded, baseRef string) []served.Side {
-	return []served.Side{git(l), base(env.History.Past(ctx, baseRef, true), l)}
-}
-
 func git(l project.Loaded) served.Side { return side(served.Git, l.Set.Objects) }
 
 func side(name string, objects []*manifest.Object) served.Side {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/route"
@@ -65,7 +64,7 @@ func unclear(a *plan.Answers) []safe {
 
 // requestsHead says what a change does to the requests for an object, or nothing if that is unknown.
 func requestsHead(item plan.Item) safe {
-	says := safetext.Filled(headOf(item), weightOf(item.Traffic))
+	says := safetext.Filled(headOf(item))
 	if len(says) == 0 {
 		return safe{}
 	}
@@ -103,26 +102,6 @@ func countOf(item plan.Item) safe {
 	return safetext.F("%d of %s %s", a.Changed, classCount(a.Classes), [...]string{"change", "changes"}[oneIf(a.Changed == 1)])
 }
 
-// weightOf says what happens to the logged requests of an object.
-func weightOf(w *plan.Weight) safe {
-	if w == nil {
-		return safe{}
-	}
-	return clean(w.Words())
-}
-
-// shareOf gives the share of a class in the requests of logs, and its most requested addresses.
-func shareOf(g plan.RequestGroup, all *plan.Weight) safe {
-	if g.Traffic == nil || all == nil {
-		return safe{}
-	}
-	share := safetext.F("%s of the requests", clean(accesslog.Share(g.Traffic.Requests, all.Requests)))
-	if len(g.Traffic.Addresses) == 0 {
-		return share
-	}
-	return safetext.F("%s, top addresses: %s", share, clean(addressesOf(*g.Traffic)).Cut(2*maxPath))
-}
-
 func classCount(n int) safe { return clean(diag.Plural(n, "class", "classes")) }
 
 // event is what happens to classes of the same hosts.
@@ -141,7 +120,7 @@ func eventsOf(groups []plan.RequestGroup, item plan.Item) (events []*event) {
 	classes, known := map[effect][]int{}, map[string]*event{}
 	for i, g := range groups {
 		hosts := strings.Join(g.Hosts, " ")
-		if g.Elsewhere || g.Unless != nil || g.Traffic != nil {
+		if g.Elsewhere || g.Unless != nil {
 			hosts = fmt.Sprint("class ", i) // its line says more
 		}
 		for _, text := range effectsOn(g, item) {
@@ -181,14 +160,14 @@ func effectsOn(g plan.RequestGroup, item plan.Item) []safe {
 func (e event) line(hosts []string, item plan.Item, opts Options) safe {
 	g, effect := e.groups[0], limited(e.effects, "; ")
 	switch {
-	case g.Apart && g.Effect == plan.Unserved && g.Traffic == nil:
+	case g.Apart && g.Effect == plan.Unserved:
 		return safetext.F("all of %s: %s", firstOf(g.Hosts), effect)
 	case len(e.groups) > 1:
 		return safetext.F("%s: %s", allOf(e.groups, hosts, opts), effect)
 	case g.Effect != plan.Answered:
 		effect = effectOn(g, item)
 	}
-	return safetext.F("%s: %s", requestsOf(g, hosts), safetext.Join(safetext.Filled(effect, shareOf(g, item.Traffic)), "; "))
+	return safetext.F("%s: %s", requestsOf(g, hosts), effect)
 }
 
 // allOf names several classes, and the patterns below them that are not among them.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -86,13 +85,11 @@ func changedItem() plan.Item {
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
 		Request: &plan.Request{Method: "PATCH", Path: "/cdns/shop", ContentType: "application/merge-patch+json", Body: json.RawMessage(
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
-		Traffic: &plan.Weight{Requests: 12_400_000, Unserved: 24_000, Changed: 5_076_000, MayChange: 1},
 		Answers: &plan.Answers{
 			Hostname: "shop.example.com", Classes: 9, Changed: 8, Site: []route.Difference{{What: "TLS forced", Before: "false", After: "true"}}, Unclear: []string{"/a*b"}, More: 2,
 			Groups: []plan.RequestGroup{
 				{
 					Pattern: "/old/*", Example: "/old/", Effect: plan.Unserved, Answers: []plan.Answer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}},
-					Traffic: &accesslog.Class{Requests: 24_000, Slack: 7, Addresses: []accesslog.Address{{Address: "shop.example.com/old/a", Requests: 12_345}, {Address: "shop.example.com/old/", Requests: 1}}},
 				},
 				{
 					Hosts: []string{"img.shop.example.com"}, Pattern: "/new/*", Except: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e"}, Example: "/new/",
@@ -112,7 +109,6 @@ func changedItem() plan.Item {
 			},
 			Unchanged: []plan.RequestGroup{{
 				Example: "/", Effect: plan.AsBefore, Except: []string{"/old/*"}, Answers: []plan.Answer{{Before: "nothing", After: "nothing"}},
-				Traffic: &accesslog.Class{Requests: 3_100_000},
 			}},
 		},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},

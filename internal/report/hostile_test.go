@@ -10,7 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -43,16 +42,13 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge:   &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
-		Traffic: &plan.Weight{Requests: int64(n)},
 		Answers: &plan.Answers{
 			Hostname: s, Classes: n, Changed: n, More: n % 2, Site: differences, Unclear: []string{s},
 			Groups: []plan.RequestGroup{{
-				Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}},
 				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Unless: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
 				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
 			}},
 			Unchanged: []plan.RequestGroup{{
-				Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}},
 				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Unless: []string{s}, Example: s, Effect: plan.AsBefore,
 				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
 			}},
@@ -82,7 +78,6 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, LedgerProblem: s,
 			Settings: []plan.Setting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.Hidden{{Key: k, Path: s, Git: v, Live: v}}}},
 			Target:   plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
-			Traffic:  &plan.Traffic{Logs: []accesslog.Log{{Name: s}}, Weight: plan.Weight{Requests: int64(n)}},
 		},
 		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.Outcome{{
 			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,

@@ -352,7 +352,7 @@ func (i htmlItem) View() htmlView {
 		return v
 	}
 	if v.Map = mapOf(item, class); v.Map != nil { // it replaces their notes
-		item.Answers, item.Traffic = nil, nil
+		item.Answers = nil
 	}
 	v.Notes = group{item: item, keys: i.keys}.notes(itemNotes, i.opts)
 	if i.brief && i.keys == nil && item.Request != nil {

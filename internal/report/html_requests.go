@@ -26,9 +26,7 @@ type htmlClasses struct {
 // htmlClass is a class of requests, and how it is answered.
 type htmlClass struct {
 	Mark                         mark
-	Name, Except, Effect, Weight safe
-	// Percent is the share of the logged requests; 0 without logs.
-	Percent int64
+	Name, Except, Effect safe
 	Answers []htmlAnswer
 }
 
@@ -78,7 +76,7 @@ func classViews(groups []plan.RequestGroup, item plan.Item) (views []htmlClass) 
 }
 
 func classView(g plan.RequestGroup, item plan.Item) htmlClass {
-	c := htmlClass{Mark: markChange, Name: className(g, g.Hosts), Except: exceptions(g), Effect: effectWords(g.Effect, item), Weight: shareOf(g, item.Traffic)}
+	c := htmlClass{Mark: markChange, Name: className(g, g.Hosts), Except: exceptions(g), Effect: effectWords(g.Effect, item)}
 	switch g.Effect {
 	case plan.Unserved:
 		c.Mark = markRemove
@@ -90,9 +88,6 @@ func classView(g plan.RequestGroup, item plan.Item) htmlClass {
 		if len(g.Answers) > 1 {
 			c.Effect = clean("depends on the platform")
 		}
-	}
-	if all := item.Traffic; g.Traffic != nil && all != nil && all.Requests > 0 {
-		c.Percent = 100 * g.Traffic.Requests / all.Requests
 	}
 	for _, answer := range g.Answers {
 		c.Answers = append(c.Answers, answerView(answer))

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/diag"
 	"trueup/internal/served"
 )
@@ -23,9 +22,8 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 	}
 	if len(r.Requests) > 1 && !opts.Verbose {
 		var rows [][]string
-		shares := sharesOf(r)
-		for i, q := range r.Requests {
-			rows = append(rows, requestTable(q, shares[i])...)
+		for _, q := range r.Requests {
+			rows = append(rows, requestTable(q)...)
 		}
 		_ = out.Marked(rows, opts)
 		writeTotals(out, r)
@@ -36,43 +34,13 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 			_ = out.Printf("\n")
 		}
 		_ = out.Printf("%s\n", q.URL)
-		if q.Traffic != nil {
-			_ = out.Printf("  %s of %s the same locations: %s\n", accesslog.Share(q.Traffic.Requests, r.Counted()), accesslog.Count(r.Counted(), "request matches", "requests match"), addressesOf(*q.Traffic))
-		}
 		_ = out.Marked(requestRows(q, opts), opts)
 		writeMatching(out, q, len(r.Rules), opts)
 	}
-	if len(r.Logs) > 0 {
-		writeTotals(out, r)
-	}
 }
 
-// addressesOf names the most requested addresses of a class.
-func addressesOf(c accesslog.Class) string {
-	least := ""
-	if c.Slack > 0 {
-		least = "at least "
-	}
-	texts := make([]string, len(c.Addresses))
-	for i, a := range c.Addresses {
-		texts[i] = fmt.Sprintf("%s (%s%s)", a.Address, least, accesslog.Amount(a.Requests))
-	}
-	return strings.Join(texts, ", ")
-}
-
-// sharesOf returns the share of each request in those of the logs.
-func sharesOf(r served.Result) []string {
-	parts := make([]int64, len(r.Requests))
-	for i, q := range r.Requests {
-		if q.Traffic != nil {
-			parts[i] = q.Traffic.Requests
-		}
-	}
-	return accesslog.Shares(parts...)
-}
-
-// requestTable returns a row for each answer to a request that a side gives. Requests of a log have their share.
-func requestTable(q served.Request, share string) (rows [][]string) {
+// requestTable returns a row for each answer to a request that a side gives.
+func requestTable(q served.Request) (rows [][]string) {
 	url := q.URL
 	for _, a := range q.Answers {
 		under := ""
@@ -84,13 +52,6 @@ func requestTable(q served.Request, share string) (rows [][]string) {
 			url = ""
 		}
 	}
-	if q.Traffic == nil {
-		return rows
-	}
-	for i, row := range rows {
-		rows[i] = slices.Insert(row, 1, "")
-	}
-	rows[0][1] = share
 	return rows
 }
 
@@ -98,36 +59,21 @@ func tilde(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
 func writeTotals(out Lines, r served.Result) {
 	differ, text := totalOf(r, func(q served.Request) bool { return q.Differs }), diag.Plural(len(r.Requests), "request", "requests")+"."
-	if len(r.Logs) > 0 {
-		text = fmt.Sprintf("%s of %s.", accesslog.Count(r.Counted(), "request", "requests"), diag.Plural(len(r.Requests), "class", "classes"))
-	}
 	if len(r.Sides) > 1 {
-		text += fmt.Sprintf(" Different in %s: %s.", strings.Join(r.Sides, " and "), differ)
+		text += fmt.Sprintf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
 	}
-	if depend := totalOf(r, func(q served.Request) bool { return len(q.Answers) > 1 }); depend != "0" {
-		text += fmt.Sprintf(" Dependent on which location the platform selects: %s.", depend)
+	if depend := totalOf(r, func(q served.Request) bool { return len(q.Answers) > 1 }); depend != 0 {
+		text += fmt.Sprintf(" Dependent on which location the platform selects: %d.", depend)
 	}
 	_ = out.Printf("\n%s\n", text)
-	for _, note := range accesslog.Notes(r.Logs, r.Counted(), r.Several) {
-		_ = out.Printf("%s\n", note)
-	}
 }
 
-// totalOf counts requests, and says their share of those of a log.
-func totalOf(r served.Result, of func(served.Request) bool) string {
-	count, requests := 0, int64(0)
+// totalOf counts requests.
+func totalOf(r served.Result, of func(served.Request) bool) (count int) {
 	for _, q := range r.Requests {
-		if of(q) {
-			count++
-			if q.Traffic != nil {
-				requests += q.Traffic.Requests
-			}
-		}
+		count += oneIf(of(q))
 	}
-	if len(r.Logs) == 0 || count == 0 {
-		return fmt.Sprint(count)
-	}
-	return fmt.Sprintf("%s of them, in %s", accesslog.Share(requests, r.Counted()), diag.Plural(count, "class", "classes"))
+	return count
 }
 
 // sideText is what some sides have in common.

@@ -248,7 +248,7 @@ func mention(item plan.Item, opts Options) safe {
 	if item.Op == plan.None {
 		return clean("unchanged")
 	}
-	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason), weightOf(item.Traffic)), "; ")
+	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason)), "; ")
 	if item.Fix != "" {
 		why = safetext.F("%s (%s)", why, message(item.Fix))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/route"
 )
 
@@ -30,20 +29,6 @@ type Result struct {
 	Sides    []string  `json:"sides"`
 	Rules    []string  `json:"rules"`
 	Requests []Request `json:"requests"`
-	// Logs are the access logs that the requests were taken from.
-	Logs []accesslog.Log `json:"logs,omitempty"`
-	// Several are requests of the logs for hosts that several CDNs have.
-	Several int64 `json:"several,omitempty"`
-}
-
-// Counted returns how many requests of the logs have an answer.
-func (r Result) Counted() (n int64) {
-	for _, q := range r.Requests {
-		if q.Traffic != nil {
-			n += q.Traffic.Requests
-		}
-	}
-	return n
 }
 
 // Request is what the sides do with one request.
@@ -60,8 +45,6 @@ type Request struct {
 	Site []Line `json:"site"`
 	// Answers has one entry, or several if what serves the request depends on the platform.
 	Answers []Answer `json:"answers"`
-	// Traffic is what the logs say of all requests that match the same locations.
-	Traffic *accesslog.Class `json:"traffic,omitempty"`
 }
 
 // Found is the CDN of a side, and its locations that match. Without a CDN it is empty.

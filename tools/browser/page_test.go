@@ -16,12 +16,10 @@ import (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	w := newWorld(t)
-	w.write("access.log", strings.Repeat("shop.example.com 203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"GET /static/app.css HTTP/1.1\" 200 512\n", 3)+
-		"shop.example.com 203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"GET /fonts/a.woff HTTP/1.1\" 200 512\n")
 	w.write("broken/a.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\nspec:\n  hostnam: a.example.com\n  tls: {forced: yes}\n")
 	out := map[string]string{}
 	for _, args := range [][]string{
-		{"plan", "manifests", "--sandbox", "--base-ref", "main", "--log", "access.log"},
+		{"plan", "manifests", "--sandbox", "--base-ref", "main"},
 		{"drift", "manifests", "--sandbox"},
 		{"validate", "broken"},
 		{"apply", "manifests", "--sandbox", "--auto-approve", "--sandbox-fault", "PATCH *: 403 x*"},
