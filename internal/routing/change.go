@@ -1,0 +1,246 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+)
+
+// group has nodes of a host with the same change.
+type group struct {
+	nodes   []int
+	paths   []Paths
+	answers []Alternative
+	unless  []string
+	// whole is the CDN that answered, or answers, if no CDN answers the host on the other side.
+	whole *CDN
+}
+
+func (g *group) effect() Effect {
+	worst := Unclear
+	for _, a := range g.answers {
+		worst = min(worst, a.effect)
+	}
+	return worst
+}
+
+// outcome is what happens to an answer under a reading.
+type outcome struct {
+	Alternative
+	// parts are the differences, each of which may be a line with other paths.
+	parts []Difference
+}
+
+// outcomeID is what an outcome depends on.
+type outcomeID struct {
+	before, after Answer
+	units         bool
+}
+
+// changes returns the groups of nodes whose requests are answered in another way, and their classes for a host.
+func (h *hostTable) changes(host string) (groups []*group, classes []Class) {
+	known, index := map[outcomeID]*outcome{}, map[string]*group{}
+	changed := make([]bool, len(h.tree))
+	for i := range h.tree {
+		alternatives, parts := h.outcomes(i, known)
+		if alternatives == nil || h.tree.isEmpty(i) {
+			continue
+		}
+		changed[i] = true
+		unless := h.unless(i)
+		add := func(id string, answers []Alternative, whole *CDN) {
+			id += fmt.Sprint("\n", unless)
+			g := index[id]
+			if g == nil {
+				g = &group{answers: answers, unless: unless, whole: whole}
+				index[id], groups = g, append(groups, g)
+			}
+			if g.nodes = append(g.nodes, i); g.whole != nil && (g.answers[0].Before != answers[0].Before || g.answers[0].After != answers[0].After) {
+				g.answers = []Alternative{g.answers[0].by(g.whole)}
+			}
+		}
+		switch whole := h.loses(); {
+		case len(alternatives) > 1:
+			add(answersText(alternatives, false), alternatives, nil)
+		case len(parts) == 0 && whole != nil:
+			add(alternatives[0].effect.String(), alternatives, whole)
+		case len(parts) == 0:
+			add(alternatives[0].String(), alternatives, nil)
+		default:
+			for _, d := range parts {
+				a := alternatives[0]
+				a.Differences, a.effect = []Difference{d}, d.effect
+				add(d.String(), []Alternative{a}, nil)
+			}
+		}
+	}
+	groups = joined(groups)
+	empty := h.emptyNodes(groups)
+	for _, g := range groups {
+		g.paths = h.tree.pathsOf(g.nodes, empty)
+	}
+	if host != "" {
+		classes = h.classes(host, changed)
+	}
+	return groups, classes
+}
+
+// joined makes one of groups with the same nodes, whose differences are for all of them.
+func joined(groups []*group) (out []*group) {
+	at := map[string]*group{}
+	for _, g := range groups {
+		single := len(g.answers) == 1 && len(g.answers[0].Differences) > 0
+		id := fmt.Sprint(single, g.nodes, g.unless)
+		if same := at[id]; same != nil && single {
+			a := &same.answers[0]
+			a.Differences = append(slices.Clip(a.Differences), g.answers[0].Differences...)
+			a.effect = min(a.effect, g.answers[0].effect)
+			continue
+		}
+		out, at[id] = append(out, g), g
+	}
+	return out
+}
+
+// loses returns the CDN that answers the host on one side if none does on the other, under any reading.
+func (h *hostTable) loses() *CDN {
+	n := len(h.readings)
+	isNil := func(c *CDN) bool { return c == nil }
+	for side := range 2 {
+		mine, others := h.owners[side*n:(side+1)*n], h.owners[(1-side)*n:(2-side)*n]
+		if !slices.ContainsFunc(others, func(c *CDN) bool { return c != nil }) && !slices.ContainsFunc(mine, isNil) {
+			return mine[0]
+		}
+	}
+	return nil
+}
+
+// outcomes returns what happens to the requests of a node: nil if nothing changes under any reading, and parts if all
+// readings agree on differences.
+func (h *hostTable) outcomes(at int, known map[outcomeID]*outcome) (out []Alternative, parts []Difference) {
+	var found []*outcome
+	var readings [][]Reading
+	same := true
+	for r, reading := range h.readings {
+		id := outcomeID{h.answer(at, 0, r), h.answer(at, 1, r), reading.Without == Units}
+		o := known[id]
+		if o == nil {
+			o = newOutcome(id.before, id.after, reading)
+			known[id] = o
+		}
+		same = same && o.effect == Same
+		i := slices.IndexFunc(found, func(f *outcome) bool { return f == o || f.Alternative.String() == o.Alternative.String() })
+		if i < 0 {
+			i, found, readings = len(found), append(found, o), append(readings, nil)
+		}
+		readings[i] = append(readings[i], reading)
+	}
+	if same {
+		return nil, nil
+	}
+	precedences := 0
+	for precedences < len(h.readings) && h.readings[precedences].Without == Nothing {
+		precedences++
+	}
+	for i, o := range found {
+		a := o.Alternative
+		if len(found) > 1 {
+			a.When = conditions(readings[i], precedences)
+		}
+		out = append(out, a)
+	}
+	if len(found) == 1 {
+		parts = found[0].parts
+	}
+	return out, parts
+}
+
+func newOutcome(before, after Answer, reading Reading) *outcome {
+	o := &outcome{Alternative: Alternative{Before: before.String(), After: after.String()}}
+	switch {
+	case reading.alike(before, after):
+		o.effect, o.After = Same, o.Before
+	case before.Location != nil && after.Location == nil:
+		o.effect = Dark
+	case before.Location == nil && after.Location != nil:
+		o.effect = First
+	default:
+		o.parts = differences(before, after, reading)
+		o.effect = Unclear
+		for _, d := range o.parts {
+			o.effect = min(o.effect, d.effect)
+		}
+		o.Differences = o.parts
+	}
+	return o
+}
+
+// unless returns the paths of locations that are unclear and may answer the requests of a node.
+func (h *hostTable) unless(at int) (paths []string) {
+	for side := range 2 {
+		for _, l := range h.unclear(&h.tree[at], side) {
+			paths = append(paths, l.Path)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// emptyNodes returns the nodes below nodes of groups that have no requests of their own.
+func (h *hostTable) emptyNodes(groups []*group) map[int]bool {
+	empty := map[int]bool{}
+	if len(groups) == 0 {
+		return empty
+	}
+	for i := 1; i < len(h.tree); i++ {
+		if h.tree.isEmpty(i) {
+			empty[i] = true
+		}
+	}
+	return empty
+}
+
+// pathsOf returns the paths of nodes: each part of the tree that hangs together is a pattern without the patterns below it
+// that are not in the part.
+func (t tree) pathsOf(nodes []int, empty map[int]bool) (out []Paths) {
+	in, top := make([]bool, len(t)), make([]int, len(t))
+	for _, i := range nodes {
+		in[i] = true
+	}
+	for i := range t {
+		above := i > 0 && in[t[i].parent]
+		if empty[i] {
+			in[i] = above
+		}
+		switch {
+		case in[i] && above:
+			top[i] = top[t[i].parent]
+		case in[i]:
+			top[i], out = len(out), append(out, Paths{Pattern: t[i].shown()})
+		case above:
+			p := &out[top[t[i].parent]]
+			p.Outside = append(p.Outside, t[i].shown())
+		}
+	}
+	return out
+}
+
+// classes returns the classes of nodes that change.
+func (h *hostTable) classes(host string, changed []bool) (out []Class) {
+	at := map[int]int{}
+	for i := range h.tree {
+		if changed[i] {
+			at[i] = len(out)
+			c := Class{Host: host, Pattern: h.tree[i].shown()}
+			for r := range h.readings {
+				c.Before, c.After = append(c.Before, h.answer(i, 0, r)), append(c.After, h.answer(i, 1, r))
+			}
+			out = append(out, c)
+		}
+		if i > 0 {
+			if parent, listed := at[h.tree[i].parent]; listed {
+				out[parent].Except = append(out[parent].Except, h.tree[i].shown())
+			}
+		}
+	}
+	return out
+}

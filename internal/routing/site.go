@@ -1,0 +1,252 @@
+package routing
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// CDN is an object that answers requests.
+type CDN struct {
+	kind.Key
+	// Config returns how the CDN answers requests.
+	Config func() *Config
+	// Claims are a kind.HostKey each: all hosts that the CDN may answer, and perhaps others.
+	Claims []string
+	// Path and Line are the place of the manifest, and Lines returns the line of each location; without a manifest they are
+	// empty. Note says what else is to know.
+	Path  string
+	Line  int
+	Lines func() []int
+	Note  string
+}
+
+// NewCDN returns the CDN of a spec, which is canonical JSON. It reads the spec when it is needed.
+func NewCDN(key kind.Key, spec []byte) *CDN {
+	return &CDN{Key: key, Claims: ClaimsOf(spec), Config: sync.OnceValue(func() *Config {
+		tree, _ := canon.MustDecode(spec).(map[string]any)
+		return Read(tree)
+	})}
+}
+
+// ConfigCDN returns the CDN of a config.
+func ConfigCDN(key kind.Key, c *Config) *CDN {
+	c.indexed.Do(c.index)
+	claims := []string{c.Hostname}
+	for host := range c.hosts {
+		if host != "" && host != c.Hostname {
+			claims = append(claims, host)
+		}
+	}
+	slices.Sort(claims[1:])
+	return &CDN{Key: key, Config: func() *Config { return c }, Claims: claims}
+}
+
+// ClaimsOf returns the hosts in a spec, which is canonical JSON, without reading the rest of it: that of the CDN, those of
+// locations, and perhaps some of other fields.
+func ClaimsOf(spec []byte) (claims []string) {
+	for _, name := range [][]byte{[]byte(`"hostname":"`), []byte(`"host":"`)} {
+		rest := spec
+		if end := bytes.LastIndex(spec, []byte(`"upstreams":[`)); end >= 0 {
+			rest = spec[:end] // its servers have hosts, too
+		}
+		for {
+			_, after, found := bytes.Cut(rest, name)
+			end := bytes.IndexByte(after, '"')
+			if !found || end < 0 {
+				break
+			}
+			claims, rest = append(claims, kind.HostKey(string(after[:end]))), after[end:]
+		}
+	}
+	return claims
+}
+
+// line returns the line of a location in the manifest, or 0 without one.
+func (c *CDN) line(l *Location) int {
+	if c.Lines == nil {
+		return 0
+	}
+	return c.Lines()[l.Index]
+}
+
+// index sorts the locations by host.
+func (c *Config) index() {
+	c.hosts = map[string][]*Location{}
+	for i := range c.Locations {
+		l := &c.Locations[i]
+		if !l.isClear() {
+			c.unclear = append(c.unclear, l)
+		}
+		if strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
+			continue
+		}
+		c.hosts[l.Host] = append(c.hosts[l.Host], l)
+	}
+}
+
+// isClear reports whether it is known which requests a location matches: its path is a Normal path, or the beginning of
+// one and a star, and its host is a name, or a star and a domain.
+func (l *Location) isClear() bool {
+	stem, prefix := strings.CutSuffix(l.Path, "*")
+	if prefix {
+		stem += "x"
+	}
+	domain := strings.TrimPrefix(l.Host, "*.")
+	return !strings.Contains(stem+domain, "*") && (l.Path == "*" || Normal(stem) == stem)
+}
+
+// mayServe reports whether the location is for requests of a host, or whether that is not documented.
+func (l *Location) mayServe(host string) bool {
+	domain, below := strings.CutPrefix(l.Host, "*")
+	return l.Host == "" || l.Host == host || below && strings.HasSuffix(host, domain) || strings.Contains(domain, "*")
+}
+
+// wider returns "*.NAME" for each NAME that a host is below, the longest first.
+func wider(host string) (patterns []string) {
+	name := strings.TrimPrefix(host, "*.")
+	for i := range len(name) {
+		if name[i] == '.' && len(host) <= maxHost {
+			patterns = append(patterns, "*"+name[i:])
+		}
+	}
+	return patterns
+}
+
+// maxHost is the greatest length of a host that requests can have, and of "*." above it.
+const maxHost = 255
+
+// The strengths of a claim on a host; those of a wildcard are below exactClaim.
+const (
+	exactClaim = 1 << 10 << iota
+	hostnameClaim
+	exceptionalClaim
+)
+
+// strength returns how strongly the CDN claims a host, or 0.
+func (c *CDN) strength(host string, without Assumption) (most int) {
+	config := c.Config()
+	config.indexed.Do(config.index)
+	isWild := strings.HasPrefix(host, "*") && without != Wildcards
+	if config.Hostname == host && host != "" {
+		most = hostnameClaim
+	}
+	if config.hosts[host] != nil && host != "" && !isWild {
+		exact := exactClaim
+		if without == HostnameFirst {
+			exact = exceptionalClaim
+		}
+		most = max(most, exact)
+	}
+	if without == Wildcards || without != ExactHostFirst && most > 0 {
+		return most
+	}
+	for _, pattern := range append([]string{host}, wider(host)...) {
+		if strings.HasPrefix(pattern, "*") && config.hosts[pattern] != nil {
+			wild := len(pattern)
+			if without == ExactHostFirst {
+				wild += exactClaim
+			}
+			return max(most, wild)
+		}
+	}
+	return most
+}
+
+// Site has the CDNs of git, of live or of a base, by the hosts that they claim.
+type Site struct {
+	cdns  []*CDN
+	keys  map[kind.Key]*CDN
+	hosts map[string][]*CDN
+	// hasWild says that some claim is a wildcard.
+	hasWild bool
+}
+
+// NewSite returns the site of CDNs. It skips nil.
+func NewSite(cdns ...*CDN) *Site {
+	s := &Site{keys: make(map[kind.Key]*CDN, len(cdns)), hosts: make(map[string][]*CDN, len(cdns))}
+	for _, c := range cdns {
+		if c == nil {
+			continue
+		}
+		s.cdns, s.keys[c.Key] = append(s.cdns, c), c
+		for _, host := range c.Claims {
+			if at := s.hosts[host]; len(at) == 0 || at[len(at)-1] != c {
+				s.hosts[host] = append(at, c)
+			}
+			s.hasWild = s.hasWild || strings.HasPrefix(host, "*")
+		}
+	}
+	return s
+}
+
+// CDNs returns all CDNs.
+func (s *Site) CDNs() []*CDN { return s.cdns }
+
+// CDN returns the CDN of a key, or nil.
+func (s *Site) CDN(key kind.Key) *CDN { return s.keys[key] }
+
+// claimants returns the CDNs that may claim a host, by name.
+func (s *Site) claimants(host string) (cdns []*CDN) {
+	cdns = slices.Clone(s.hosts[host])
+	if s.hasWild {
+		for _, pattern := range wider(host) {
+			cdns = append(cdns, s.hosts[pattern]...)
+		}
+	}
+	slices.SortFunc(cdns, func(a, b *CDN) int { return compareKeys(a.Key, b.Key) })
+	return slices.Compact(cdns)
+}
+
+func compareKeys(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
+
+// Shares reports whether another CDN may claim a host of the CDN, or a host that a wildcard of one of them matches.
+func (s *Site) Shares(key kind.Key) bool {
+	c := s.keys[key]
+	if c == nil {
+		return false
+	}
+	for _, host := range c.Claims {
+		if strings.HasPrefix(host, "*") || len(s.claimants(host)) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// owners returns the CDNs that answer a host: one, none, or several that claim it alike.
+func owners(host string, claimants []*CDN, without Assumption) (cdns []*CDN) {
+	most := 1
+	for _, c := range claimants {
+		switch is := c.strength(host, without); {
+		case is > most:
+			cdns, most = []*CDN{c}, is
+		case is == most:
+			cdns = append(cdns, c)
+		}
+	}
+	return cdns
+}
+
+// Owner returns the CDN that answers a host, or nil. Several are an error.
+func (s *Site) Owner(host string) (*CDN, error) {
+	found := owners(host, s.claimants(host), Nothing)
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	names := make([]string, len(found))
+	for i, c := range found {
+		if names[i] = c.String(); c.Path != "" {
+			names[i] += fmt.Sprintf(" (%s:%d)", c.Path, c.Line)
+		}
+	}
+	return nil, fmt.Errorf("%d CDNs have the host %s: %s", len(found), host, strings.Join(names, ", "))
+}
