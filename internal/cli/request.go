@@ -14,8 +14,7 @@ import (
 	"trueup/internal/project"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
-	"trueup/internal/route"
-	"trueup/internal/served"
+	"trueup/internal/routing"
 )
 
 type requestOptions struct {
@@ -54,7 +53,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 	if err != nil {
 		return doc, err
 	}
-	result, err := served.Ask(sides, urls, route.ReadingsOf(l.Project.Platform.Precedence))
+	result, err := routing.Ask(sides, urls, routing.PrecedencesOf(l.Project.Platform.Precedence), routing.NewUnknown(manifest.DidYouMean, sides...))
 	if err != nil {
 		return doc, err
 	}
@@ -63,7 +62,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 }
 
 // sides reads the CDNs that URLs are looked up in.
-func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) ([]served.Side, error) {
+func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) ([]routing.Side, error) {
 	env := a.reconcileEnv(l, nil)
 	sides, err := reconcile.Sides(ctx, env, l, opts.base)
 	if err != nil || !opts.live {
@@ -82,24 +81,24 @@ func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) 
 }
 
 // urls reads the URLs of arguments, of standard input and of a file.
-func (a *app) urls(file string, args []string) (urls []served.URL, err error) {
+func (a *app) urls(file string, args []string) (urls []routing.URL, err error) {
 	var wrong []error
 	for _, arg := range args {
-		var list []served.URL
+		var list []routing.URL
 		if arg == onStdout {
-			list, err = served.ReadURLs("standard input", a.stdin("URLs"))
+			list, err = routing.ReadURLs("standard input", a.stdin("URLs"))
 		} else {
-			list = make([]served.URL, 1)
-			list[0], err = served.ParseURL(arg)
+			list = make([]routing.URL, 1)
+			list[0], err = routing.ParseURL(arg)
 		}
 		urls, wrong = append(urls, list...), append(wrong, err)
 	}
 	if file != "" {
-		text, _, err := files.Read(a.full(file), served.MaxList)
+		text, _, err := files.Read(a.full(file), routing.MaxList)
 		if err != nil {
 			return nil, fmt.Errorf("--file %s: %w", file, err)
 		}
-		list, err := served.ReadURLs(file, bytes.NewReader(text))
+		list, err := routing.ReadURLs(file, bytes.NewReader(text))
 		urls, wrong = append(urls, list...), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil || len(urls) > 0 {

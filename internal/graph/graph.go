@@ -11,6 +11,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/routing"
 )
 
 // Graph has the hosts, paths, upstreams and servers of the manifests.
@@ -142,7 +143,7 @@ func serves(key kind.Key) bool {
 func hostOf(o *manifest.Object, item *plan.Item, rules *merge.Rules) Host {
 	h := Host{Key: o.Key(), Hostname: o.Host}
 	spec := o.Tree()
-	h.add(manifest.RoutesOf(spec), Unmarked)
+	h.add(routing.Read(spec), Unmarked)
 	if item != nil {
 		h.mark(item, spec, rules)
 	}
@@ -151,23 +152,23 @@ func hostOf(o *manifest.Object, item *plan.Item, rules *merge.Rules) Host {
 }
 
 // add adds paths and upstreams with the same mark.
-func (h *Host) add(routes manifest.Routes, mark Mark) {
-	for _, l := range routes.Locations {
+func (h *Host) add(config *routing.Config, mark Mark) {
+	for _, l := range config.Locations {
 		p := Path{
 			Path: l.Path, Action: l.Action, Upstream: -1, upstream: l.Upstream, Mark: mark,
 			EdgeTTL: l.EdgeTTL, TTLUnit: l.TTLUnit,
 		}
-		if host := l.HostKey(); host != "" && host != kind.HostKey(h.Hostname) {
+		if l.Host != kind.HostKey(h.Hostname) {
 			p.Host = l.Host
 		}
 		h.Paths = append(h.Paths, p)
 	}
-	for _, u := range routes.Upstreams {
+	for _, u := range config.Upstreams {
 		h.Upstreams = append(h.Upstreams, Upstream{Name: u.Name, Scheme: u.Scheme, Mark: mark, Servers: serversOf(u, Unmarked)})
 	}
 }
 
-func serversOf(u manifest.Upstream, mark Mark) []Server {
+func serversOf(u routing.Upstream, mark Mark) []Server {
 	servers := make([]Server, len(u.Servers))
 	for i, address := range u.Servers {
 		servers[i] = Server{strings.TrimSuffix(address, ":"), mark}

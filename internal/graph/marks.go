@@ -3,9 +3,9 @@ package graph
 import (
 	"strings"
 
-	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/routing"
 )
 
 // Mark is what a plan changes in a part of a graph.
@@ -190,14 +190,14 @@ func (m *marker) addLeaving(c plan.Change, mark Mark) {
 	}
 	if i := strings.LastIndex(c.Path, serversBelow); i >= 0 && strings.HasPrefix(c.Path, upstreamsPath) {
 		if at, known := m.upstreams[c.Path[:i]]; known {
-			routes := manifest.RoutesOf(map[string]any{upstreamsPath: []any{map[string]any{"servers": list}}})
+			routes := routing.Read(map[string]any{upstreamsPath: []any{map[string]any{"servers": list}}})
 			u := &m.host.Upstreams[at]
 			u.Servers = append(u.Servers, serversOf(routes.Upstreams[0], mark)...)
 		}
 		return
 	}
 	name, _, _ := strings.Cut(c.Path, "[")
-	m.host.add(manifest.RoutesOf(map[string]any{name: list}), mark)
+	m.host.add(routing.Read(map[string]any{name: list}), mark)
 }
 
 // whole returns the mark of a part that a change adds, replaces or removes.

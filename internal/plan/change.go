@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/merge"
+	"trueup/internal/routing"
 )
 
 // Change is one path whose live value differs from git's, and why it does.
@@ -114,8 +114,7 @@ func causeOf(c merge.Class) Cause { return tableOfClasses[c].cause }
 // IsShown reports whether every report shows a change of the class. The others need no request.
 func IsShown(c merge.Class) bool { return !tableOfClasses[c].unsent }
 
-// Weigh fills in the risk of each change and object, which follows from the schema, and from what the plan
-// does to requests.
+// Weigh fills in the risk of each change and object, which follows from the schema.
 func (p *Plan) Weigh() {
 	for i := range p.Items {
 		p.Items[i].weigh()
@@ -139,9 +138,6 @@ func (it *Item) weigh() {
 		default:
 			c.Risk = at.RiskOf(c.Live, c.Desired)
 		}
-		if c.Risk == kind.RiskServes && it.Answers.none(c.Path) {
-			c.Risk = kind.NoRisk
-		}
 	}
 	it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))
 }
@@ -153,7 +149,7 @@ func (it *Item) starves(c Change) bool {
 		return false
 	}
 	_, name, _ := inElement(servers)
-	for _, u := range manifest.RoutesOf(it.BodySpec()).Upstreams {
+	for _, u := range routing.Read(it.BodySpec()).Upstreams {
 		if u.Name != name {
 			continue
 		}

@@ -45,7 +45,7 @@ func Drift(p *Plan) *Plan {
 		if it.Happened = len(drift) > 0 || it.missing(); !it.Happened {
 			continue
 		}
-		it.Answers = it.answersOutside()
+		it.Stops = nil
 		switch {
 		case it.Failed:
 		case it.Deleted:
@@ -61,6 +61,14 @@ func Drift(p *Plan) *Plan {
 		it.weigh()
 		it.Request = nil
 		d.Items = append(d.Items, it)
+	}
+	if d.Requests = nil; p.outside != nil {
+		result, items := p.outside(d.Items), map[kind.Key]*Item{}
+		for i := range d.Items {
+			items[d.Items[i].Key] = &d.Items[i]
+		}
+		d.Requests = result.Lines
+		addStops(items, result.Stops)
 	}
 	if !d.isExplained() {
 		d.Blame = nil
@@ -78,18 +86,6 @@ func (it Item) missing() bool {
 
 // Missing reports whether a report of drift says so.
 func (it Item) Missing() bool { return it.Happened && it.missing() }
-
-// answersOutside returns how live answers requests otherwise than git; nil if that is not due to drift alone.
-func (it Item) answersOutside() *Answers {
-	other := func(c Change) bool {
-		of := tableOfClasses[c.Class]
-		return !of.unsent && (!of.drift || c.Left)
-	}
-	if it.Answers == nil || it.Op != Patch || len(it.Collateral) > 0 || slices.ContainsFunc(it.Changes, other) {
-		return nil
-	}
-	return it.Answers.reversed()
-}
 
 // unchangedOutside counts the objects that are in git, and live or done, and were not changed outside git.
 func unchangedOutside(p *Plan) (n int) {

@@ -58,7 +58,7 @@ func TestRiskOfTheLastServer(t *testing.T) {
 		{with(`"1"`, `"1"`), with(`"0"`, `"1"`), kind.RiskAvailability},
 		{with(`"1"`, `"0"`), with(`"0"`, `"1"`), kind.RiskAvailability},
 		{with(`"0"`, `"0"`), with(`"1"`, `"0"`), kind.RiskAvailability},
-		{unused(with(`"1"`, `"1"`)), unused(with(`"0"`, `"0"`)), kind.NoRisk},
+		{unused(with(`"1"`, `"1"`)), unused(with(`"0"`, `"0"`)), kind.RiskServes},
 	} {
 		if it := git(t, cdn("shop", row.to)).has(shop, row.from).applied(shop, row.from).item(shop); it.Op != plan.Patch || it.Risk != row.want {
 			t.Errorf("%s → %s: %s of risk %q, want %q", row.from, row.to, it.Op, it.Risk, row.want)
@@ -70,15 +70,15 @@ func TestRiskOfTheLastServer(t *testing.T) {
 	}
 }
 
-// TestRiskOfOrder: the order of locations serves other content only if some rule of precedence selects another one.
+// TestRiskOfOrder: another order of locations may serve other content, whatever the plan says of requests.
 func TestRiskOfOrder(t *testing.T) {
 	for _, row := range []struct {
 		from, to string
 		want     kind.Risk
 	}{
-		{`{path: /x*, cache: {edgeTTL: "1"}}, {path: /y*}`, `{path: /y*}, {path: /x*, cache: {edgeTTL: "1"}}`, kind.NoRisk},
+		{`{path: /x*, cache: {edgeTTL: "1"}}, {path: /y*}`, `{path: /y*}, {path: /x*, cache: {edgeTTL: "1"}}`, kind.RiskServes},
 		{`{path: /x*, cache: {edgeTTL: "1"}}, {path: /xy*}`, `{path: /xy*}, {path: /x*, cache: {edgeTTL: "1"}}`, kind.RiskServes},
-		{`{path: /x*, cache: {edgeTTL: "1"}}, {path: /xy*, cache: {edgeTTL: "1"}}`, `{path: /xy*, cache: {edgeTTL: "1"}}, {path: /x*, cache: {edgeTTL: "1"}}`, kind.NoRisk},
+		{`{path: /x*, cache: {edgeTTL: "1"}}, {path: /xy*, cache: {edgeTTL: "1"}}`, `{path: /xy*, cache: {edgeTTL: "1"}}, {path: /x*, cache: {edgeTTL: "1"}}`, kind.RiskServes},
 		{`{path: /x*, note: a}, {path: /x*z*}`, `{path: /x*z*}, {path: /x*, note: a}`, kind.RiskServes}, // unclear which requests match
 	} {
 		live, desired := `{hostname: h.example.com, locations: [`+row.from+`]}`, `{hostname: h.example.com, locations: [`+row.to+`]}`

@@ -13,7 +13,8 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 )
 
@@ -166,6 +167,11 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 		item.After = keysIn(at, item.After)
 		m.plan.Items = append(m.plan.Items, item)
 	}
+	for _, l := range pl.Requests {
+		l.Objects = keysIn(at, l.Objects)
+		m.plan.Requests = append(m.plan.Requests, l)
+	}
+	m.plan.HidesRequests = m.plan.HidesRequests || pl.HidesRequests
 	m.plan.Unmanaged = append(m.plan.Unmanaged, keysIn(at, pl.Unmanaged)...)
 	for _, n := range pl.Notes {
 		m.notes.add(n, at)
@@ -224,9 +230,9 @@ func (m *Merger) addSetting(s plan.Setting, at string) {
 	m.plan.Settings, m.also = append(m.plan.Settings, s), append(m.also, []string{at})
 }
 
-func (m *Merger) addTests(t *reqtest.Result, at string) {
+func (m *Merger) addTests(t *requesttest.Result, at string) {
 	if m.doc.Tests == nil {
-		m.doc.Tests = &reqtest.Result{Cases: []reqtest.Case{}}
+		m.doc.Tests = &requesttest.Result{Cases: []requesttest.Case{}}
 	}
 	all := m.doc.Tests
 	all.Passed, all.Failed, all.Skipped = all.Passed+t.Passed, all.Failed+t.Failed, all.Skipped+t.Skipped
@@ -238,7 +244,7 @@ func (m *Merger) addTests(t *reqtest.Result, at string) {
 		return
 	}
 	if all.Coverage == nil {
-		all.Coverage = &reqtest.Coverage{Missing: []reqtest.Missing{}}
+		all.Coverage = &requesttest.Coverage{Missing: []requesttest.Missing{}}
 	}
 	all.Coverage.Locations.Add(t.Coverage.Locations)
 	all.Coverage.Upstreams.Add(t.Coverage.Upstreams)
@@ -256,6 +262,7 @@ func (m *Merger) Document() Document {
 	if m.plans == 0 {
 		return doc
 	}
+	routing.Sort(pl.Requests)
 	pl.Notes, pl.Settings = m.notes.lines(len(m.doc.Projects)), slices.Clone(pl.Settings)
 	for i, projects := range m.also {
 		if s := &pl.Settings[i]; len(projects) > 1 {

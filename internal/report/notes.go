@@ -47,9 +47,9 @@ func itemNotes(item plan.Item, opts Options) []note {
 	return append(notes, effects(item, opts)...)
 }
 
-// effects returns what changes for requests, what is sent, its purges and quota, and hints.
+// effects returns what is sent, its purges and quota, and hints.
 func effects(item plan.Item, opts Options) []note {
-	notes := append(answerNotes(item, opts), purgeNotes(item, opts)...)
+	notes := purgeNotes(item, opts)
 	if item.Request != nil {
 		notes = append(notes, note{Text: requestLine(item)})
 	}

@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"trueup/internal/diag"
-	"trueup/internal/served"
+	"trueup/internal/routing"
 )
 
 // Requests returns the document of trueup request.
-func Requests(r served.Result) Document {
+func Requests(r routing.RequestResult) Document {
 	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out Lines, opts Options) { writeRequests(out, r, opts) }}
 }
 
 // writeRequests writes a table of several requests, and everything about a single one.
-func writeRequests(out Lines, r served.Result, opts Options) {
+func writeRequests(out Lines, r routing.RequestResult, opts Options) {
 	if r.Sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
@@ -40,7 +40,7 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 }
 
 // requestTable returns a row for each answer to a request that a side gives.
-func requestTable(q served.Request) (rows [][]string) {
+func requestTable(q routing.RequestAnswer) (rows [][]string) {
 	url := q.URL
 	for _, a := range q.Answers {
 		under := ""
@@ -57,19 +57,19 @@ func requestTable(q served.Request) (rows [][]string) {
 
 func tilde(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
-func writeTotals(out Lines, r served.Result) {
-	differ, text := totalOf(r, func(q served.Request) bool { return q.Differs }), diag.Plural(len(r.Requests), "request", "requests")+"."
+func writeTotals(out Lines, r routing.RequestResult) {
+	differ, text := totalOf(r, func(q routing.RequestAnswer) bool { return q.Differs }), diag.Plural(len(r.Requests), "request", "requests")+"."
 	if len(r.Sides) > 1 {
 		text += fmt.Sprintf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
 	}
-	if depend := totalOf(r, func(q served.Request) bool { return len(q.Answers) > 1 }); depend != 0 {
+	if depend := totalOf(r, func(q routing.RequestAnswer) bool { return len(q.Answers) > 1 }); depend != 0 {
 		text += fmt.Sprintf(" Dependent on which location the platform selects: %d.", depend)
 	}
 	_ = out.Printf("\n%s\n", text)
 }
 
 // totalOf counts requests.
-func totalOf(r served.Result, of func(served.Request) bool) (count int) {
+func totalOf(r routing.RequestResult, of func(routing.RequestAnswer) bool) (count int) {
 	for _, q := range r.Requests {
 		count += oneIf(of(q))
 	}
@@ -81,7 +81,7 @@ type sideText struct{ sides, text string }
 
 // bySide returns what the sides say of a request, together where they say the same. It leaves out those that say
 // nothing, and the names of sides if all say the same.
-func bySide(q served.Request, of func(side string) string) (out []sideText) {
+func bySide(q routing.RequestAnswer, of func(side string) string) (out []sideText) {
 	for _, f := range q.Sides {
 		text := of(f.Side)
 		same := slices.IndexFunc(out, func(s sideText) bool { return s.text == text })
@@ -100,7 +100,7 @@ func bySide(q served.Request, of func(side string) string) (out []sideText) {
 }
 
 // requestRows returns a row for each property of an answer.
-func requestRows(q served.Request, opts Options) (rows [][]string) {
+func requestRows(q routing.RequestAnswer, opts Options) (rows [][]string) {
 	if q.Rewritten {
 		rows = append(rows, []string{"", "path", q.Path})
 	}
@@ -114,7 +114,7 @@ func requestRows(q served.Request, opts Options) (rows [][]string) {
 	return rows
 }
 
-func lineRows(q served.Request, lines []served.Line, opts Options) (rows [][]string) {
+func lineRows(q routing.RequestAnswer, lines []routing.Property, opts Options) (rows [][]string) {
 	for _, l := range lines {
 		what, differs, place := l.What, tilde(l.Differs), ""
 		if l.Place != "" {
@@ -142,7 +142,7 @@ func lineRows(q served.Request, lines []served.Line, opts Options) (rows [][]str
 }
 
 // writeMatching says which location wins against which others. Sides that agree share a table.
-func writeMatching(out Lines, q served.Request, rules int, opts Options) {
+func writeMatching(out Lines, q routing.RequestAnswer, rules int, opts Options) {
 	sides := map[string][]string{}
 	for _, f := range q.Sides {
 		key := fmt.Sprint(matchRows(f, rules, false))
@@ -162,7 +162,7 @@ func writeMatching(out Lines, q served.Request, rules int, opts Options) {
 	}
 }
 
-func matchRows(f served.Found, rules int, places bool) (rows [][]string) {
+func matchRows(f routing.Found, rules int, places bool) (rows [][]string) {
 	for _, m := range f.Listed {
 		says := "wins under: " + strings.Join(m.Rules, ", ") + f.Unless()
 		switch {

@@ -120,6 +120,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		textNotes(p, s.Notes)
 	}
 	textItems(p, doc.Plan, opts)
+	textRequests(p, doc.Plan, opts)
 	for _, a := range alikeFindings(doc.Plan.Advice) {
 		p.gap()
 		textFinding(p, a)

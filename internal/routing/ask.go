@@ -96,25 +96,14 @@ func Ask(sides []Side, urls []URL, precedences []Precedence, unknown *Unknown) (
 		r.Sides = append(r.Sides, s.Name)
 	}
 	var wrong []error
-	tables := map[string]*hostTable{}
+	selector := NewSelector(sides, precedences)
 	for i, u := range urls {
-		if tables[u.Host] == nil {
-			tables[u.Host] = tableOf(sides, u.Host, precedences)
-		}
 		var err error
-		if r.Requests[i], err = ask(tables[u.Host], sides, u, unknown); err != nil {
+		if r.Requests[i], err = ask(selector.table(u.Host), sides, u, unknown); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
 	return r, joinedErrors(wrong)
-}
-
-func tableOf(sides []Side, host string, precedences []Precedence) *hostTable {
-	names, claimants := make([]string, len(sides)), make([][]*CDN, len(sides))
-	for i, s := range sides {
-		names[i], claimants[i] = host, s.claimants(host)
-	}
-	return newHostTable(names, precedences, claimants)
 }
 
 func ask(h *hostTable, sides []Side, u URL, unknown *Unknown) (RequestAnswer, error) {
@@ -240,20 +229,45 @@ type Selected struct {
 	side    int
 }
 
-// Select returns what answers a request on a side, compared with the other sides if there are any. The CDN is nil if none
-// has the host.
-func Select(sides []Side, side int, r Request, precedences []Precedence) (Selected, error) {
-	cdn, err := sides[side].Owner(r.Host)
+// Selector finds what answers requests on some sides. It is not for use by several goroutines at once.
+type Selector struct {
+	sides       []Side
+	precedences []Precedence
+	tables      map[string]*hostTable
+}
+
+// NewSelector returns the Selector of sides.
+func NewSelector(sides []Side, precedences []Precedence) *Selector {
+	return &Selector{sides, precedences, map[string]*hostTable{}}
+}
+
+func (s *Selector) table(host string) *hostTable {
+	h := s.tables[host]
+	if h == nil {
+		names, claimants := make([]string, len(s.sides)), make([][]*CDN, len(s.sides))
+		for i, side := range s.sides {
+			names[i], claimants[i] = host, side.Claimants(host)
+		}
+		h = newHostTable(names, s.precedences, claimants)
+		s.tables[host] = h
+	}
+	return h
+}
+
+// Select returns what answers a request on a side. The CDN is nil if none has the host.
+func (s *Selector) Select(side int, r Request) (Selected, error) {
+	cdn, err := s.sides[side].Owner(r.Host)
 	if err != nil || cdn == nil {
 		return Selected{}, err
 	}
-	h := tableOf(sides, r.Host, precedences)
-	s := Selected{CDN: cdn, Unclear: h.unclear(&node{pattern: r.Path, stem: r.Path}, side), table: h, node: h.tree.find(r.Path), side: side}
+	h := s.table(r.Host)
+	found := Selected{CDN: cdn, table: h, node: h.tree.find(r.Path), side: side}
+	found.Unclear = h.unclear(&node{pattern: r.Path, stem: r.Path}, side)
 	for i, reading := range h.readings {
-		s.Readings = append(s.Readings, ruleOf(reading))
-		s.Locations = append(s.Locations, h.answer(s.node, side, i).Location)
+		found.Readings = append(found.Readings, ruleOf(reading))
+		found.Locations = append(found.Locations, h.answer(found.node, side, i).Location)
 	}
-	return s, nil
+	return found, nil
 }
 
 // Change returns what differs between another side and the selected one under a reading, or "".

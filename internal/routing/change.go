@@ -11,6 +11,8 @@ type group struct {
 	paths   []Paths
 	answers []Alternative
 	unless  []string
+	// parts has, for each node, the element of paths that it is in.
+	parts []int
 	// whole is the CDN that answered, or answers, if no CDN answers the host on the other side.
 	whole *CDN
 }
@@ -76,7 +78,7 @@ func (h *hostTable) changes(host string) (groups []*group, classes []Class) {
 	groups = joined(groups)
 	empty := h.emptyNodes(groups)
 	for _, g := range groups {
-		g.paths = h.tree.pathsOf(g.nodes, empty)
+		g.paths, g.parts = h.tree.pathsOf(g.nodes, empty)
 	}
 	if host != "" {
 		classes = h.classes(host, changed)
@@ -104,10 +106,12 @@ func joined(groups []*group) (out []*group) {
 // loses returns the CDN that answers the host on one side if none does on the other, under any reading.
 func (h *hostTable) loses() *CDN {
 	n := len(h.readings)
-	isNil := func(c *CDN) bool { return c == nil }
+	are := func(list []*CDN, one *CDN) bool {
+		return !slices.ContainsFunc(list, func(c *CDN) bool { return c != one })
+	}
 	for side := range 2 {
 		mine, others := h.owners[side*n:(side+1)*n], h.owners[(1-side)*n:(2-side)*n]
-		if !slices.ContainsFunc(others, func(c *CDN) bool { return c != nil }) && !slices.ContainsFunc(mine, isNil) {
+		if are(others, nil) && are(mine, mine[0]) {
 			return mine[0]
 		}
 	}
@@ -200,8 +204,8 @@ func (h *hostTable) emptyNodes(groups []*group) map[int]bool {
 }
 
 // pathsOf returns the paths of nodes: each part of the tree that hangs together is a pattern without the patterns below it
-// that are not in the part.
-func (t tree) pathsOf(nodes []int, empty map[int]bool) (out []Paths) {
+// that are not in the part. It also returns the part of each node.
+func (t tree) pathsOf(nodes []int, empty map[int]bool) (out []Paths, parts []int) {
 	in, top := make([]bool, len(t)), make([]int, len(t))
 	for _, i := range nodes {
 		in[i] = true
@@ -221,7 +225,31 @@ func (t tree) pathsOf(nodes []int, empty map[int]bool) (out []Paths) {
 			p.Outside = append(p.Outside, t[i].shown())
 		}
 	}
-	return out
+	for _, i := range nodes {
+		parts = append(parts, top[i])
+	}
+	return out, parts
+}
+
+// stops returns what the requests of a group were answered by, if nothing answers them any more under any reading.
+func (h *hostTable) stops(g *group, host Host) (stops []Stop) {
+	if g.effect() != Dark || len(g.answers) > 1 || g.unless != nil {
+		return nil
+	}
+	for n, i := range g.nodes {
+		was := h.answer(i, 0, 0)
+		name := Line{Hosts: []Host{host}, Paths: g.paths[g.parts[n] : g.parts[n]+1]}.Who(All)
+		found := []Stop{{Name: name, Host: was.Host, Path: was.Path}}
+		if was.CDN.Config().Hostname == host.Name {
+			found = append(found, Stop{Name: name})
+		}
+		for _, stop := range found {
+			if !slices.ContainsFunc(stops, func(s Stop) bool { return s.Name == stop.Name && s.Host == stop.Host && s.Path == stop.Path }) {
+				stops = append(stops, stop)
+			}
+		}
+	}
+	return stops
 }
 
 // classes returns the classes of nodes that change.
@@ -231,7 +259,10 @@ func (h *hostTable) classes(host string, changed []bool) (out []Class) {
 		if changed[i] {
 			at[i] = len(out)
 			c := Class{Host: host, Pattern: h.tree[i].shown()}
-			for r := range h.readings {
+			for r, reading := range h.readings {
+				if reading.Without != Nothing {
+					break
+				}
 				c.Before, c.After = append(c.Before, h.answer(i, 0, r)), append(c.After, h.answer(i, 1, r))
 			}
 			out = append(out, c)

@@ -12,7 +12,8 @@ import (
 // Change is a CDN before and after; either may be nil.
 type Change struct{ Before, After *CDN }
 
-func (c Change) key() kind.Key {
+// Key returns the key of the CDN.
+func (c Change) Key() kind.Key {
 	if c.Before != nil {
 		return c.Before.Key
 	}
@@ -20,17 +21,30 @@ func (c Change) key() kind.Key {
 }
 
 // Class has the requests of a host that match the same locations, if their answer changes under some reading. Before and
-// After have an element for each reading.
+// After have an element for each precedence.
 type Class struct {
 	Host, Pattern string
 	Except        []string
 	Before, After []Answer
+	// Objects are the CDNs whose change does it.
+	Objects []kind.Key
 }
 
 // Result is what changes of CDNs do to the requests of a site. Without lines, every request is answered as before.
 type Result struct {
 	Lines   []Line
 	Classes []Class
+	Stops   []Stop
+}
+
+// Stop is what no CDN answers any more: the location with the host and path did, or the CDN that had the hostname if both
+// are empty.
+type Stop struct {
+	Name string `json:"name"`
+	Host string `json:"host,omitempty"`
+	Path string `json:"path,omitempty"`
+	// Objects are the CDNs whose change does it.
+	Objects []kind.Key `json:"-"`
 }
 
 // comparison compares a site before and after.
@@ -50,7 +64,7 @@ func Compare(changes []Change, others *Site, precedences []Precedence) Result {
 	c := &comparison{precedences: precedences, changed: map[kind.Key]Change{}, others: others}
 	var lists [2][]*CDN
 	for _, change := range changes {
-		c.changed[change.key()] = change
+		c.changed[change.Key()] = change
 		for side, cdn := range []*CDN{change.Before, change.After} {
 			if cdn != nil {
 				lists[side] = append(lists[side], cdn)
@@ -115,11 +129,11 @@ func (c *comparison) below(wildcard string) (hosts []string) {
 
 // claimants returns the CDNs of a side that may claim a host.
 func (c *comparison) claimants(side int, host string) []*CDN {
-	list := c.sides[side].claimants(host)
+	list := c.sides[side].Claimants(host)
 	if c.others == nil {
 		return list
 	}
-	for _, cdn := range c.others.claimants(host) {
+	for _, cdn := range c.others.Claimants(host) {
 		if _, changed := c.changed[cdn.Key]; !changed {
 			list = append(list, cdn)
 		}
@@ -137,12 +151,23 @@ func (c *comparison) host(name string) {
 		host.Except = c.below(name)
 	}
 	groups, classes := h.changes(name)
-	c.Classes = append(c.Classes, classes...)
+	if len(groups) == 0 && !h.hasCapitals {
+		return
+	}
+	causes := c.causes(h, name)
+	for _, class := range classes {
+		class.Objects = causes
+		c.Classes = append(c.Classes, class)
+	}
 	for _, g := range groups {
-		c.lines.add(Line{Effect: g.effect(), Hosts: []Host{host}, Paths: g.paths, Answers: g.answers, Unless: g.unless, Objects: c.causes(h, name)})
+		c.lines.add(Line{Effect: g.effect(), Hosts: []Host{host}, Paths: g.paths, Answers: g.answers, Unless: g.unless, Objects: causes})
+		for _, stop := range h.stops(g, host) {
+			stop.Objects = causes
+			c.Stops = append(c.Stops, stop)
+		}
 	}
 	if instead, differs := c.ignoringCase(h, claimants); differs && len(instead)+len(groups) > 0 {
-		l := Line{Effect: Unclear, Hosts: []Host{host}, IgnoringCase: true, Exceptions: instead, Objects: c.causes(h, name)}
+		l := Line{Effect: Unclear, Hosts: []Host{host}, IgnoringCase: true, Exceptions: instead, Objects: causes}
 		for _, g := range groups {
 			l.Effect = min(l.Effect, g.effect())
 		}
@@ -286,6 +311,6 @@ func (c *comparison) unclear(change Change) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
 		slices.SortFunc(hosts[name], func(a, b Paths) int { return cmp.Compare(a.Pattern, b.Pattern) })
-		c.lines.add(Line{Effect: Unclear, Hosts: []Host{{Name: name}}, Paths: hosts[name], Objects: []kind.Key{change.key()}})
+		c.lines.add(Line{Effect: Unclear, Hosts: []Host{{Name: name}}, Paths: hosts[name], Objects: []kind.Key{change.Key()}})
 	}
 }

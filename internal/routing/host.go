@@ -183,7 +183,7 @@ func (h *hostTable) unclear(n *node, side int) (found []*Location) {
 			continue
 		}
 		for _, l := range c.Config().unclear {
-			if (h.names[side] == "" || l.mayServe(h.names[side])) && l.mayOverlap(n) && !slices.Contains(found, l) {
+			if (h.names[side] == "" || l.MayServe(h.names[side])) && l.mayOverlap(n) && !slices.Contains(found, l) {
 				found = append(found, l)
 			}
 		}

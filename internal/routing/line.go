@@ -164,11 +164,11 @@ func answersText(answers []Alternative, isDrift bool) string {
 	return "depends on the platform: " + strings.Join(texts, "; ")
 }
 
-// all is how many names of a list are shown if all are.
-const all = 1 << 30
+// All is how many names of a list are shown if all are.
+const All = 1 << 30
 
 // String returns the line as a sentence.
-func (l Line) String() string { return l.Sentence(all) }
+func (l Line) String() string { return l.Sentence(All) }
 
 // Sentence returns the line as a sentence, with so many hosts, paths and exceptions at most.
 func (l Line) Sentence(most int) string { return l.Who(most) + ": " + l.What(most) }
@@ -316,9 +316,9 @@ func (s *lineSet) add(l Line) {
 		s.known, s.told = map[string]*Line{}, map[string]bool{}
 	}
 	for _, key := range l.Objects {
-		s.told[key.String()+" "+l.What(all)] = true
+		s.told[key.String()+" "+l.What(All)] = true
 	}
-	id := fmt.Sprint(l.Effect, l.Paths, l.What(all), l.As, l.Objects, len(l.Hosts))
+	id := fmt.Sprint(l.Effect, l.Paths, l.What(All), l.As, l.Objects, len(l.Hosts))
 	if same := s.known[id]; same != nil && l.As == "" {
 		same.Hosts = append(same.Hosts, l.Hosts...)
 		return
@@ -327,7 +327,7 @@ func (s *lineSet) add(l Line) {
 }
 
 // says reports whether a line says the same of other requests for the object.
-func (s *lineSet) says(l Line) bool { return s.told[l.Objects[0].String()+" "+l.What(all)] }
+func (s *lineSet) says(l Line) bool { return s.told[l.Objects[0].String()+" "+l.What(All)] }
 
 // sorted returns the lines, the worst first.
 func (s *lineSet) sorted() []Line {

@@ -28,10 +28,24 @@ type CDN struct {
 
 // NewCDN returns the CDN of a spec, which is canonical JSON. It reads the spec when it is needed.
 func NewCDN(key kind.Key, spec []byte) *CDN {
-	return &CDN{Key: key, Claims: ClaimsOf(spec), Config: sync.OnceValue(func() *Config {
+	c := &CDN{Key: key}
+	c.Reread(spec)
+	return c
+}
+
+// Reread gives the CDN another spec.
+func (c *CDN) Reread(spec []byte) {
+	c.Claims, c.Config = ClaimsOf(spec), sync.OnceValue(func() *Config {
 		tree, _ := canon.MustDecode(spec).(map[string]any)
 		return Read(tree)
-	})}
+	})
+}
+
+// SetNote says of each CDN what else is to know.
+func (s *Site) SetNote(text string) {
+	for _, c := range s.cdns {
+		c.Note = text
+	}
 }
 
 // ConfigCDN returns the CDN of a config.
@@ -101,10 +115,28 @@ func (l *Location) isClear() bool {
 	return !strings.Contains(stem+domain, "*") && (l.Path == "*" || Normal(stem) == stem)
 }
 
-// mayServe reports whether the location is for requests of a host, or whether that is not documented.
-func (l *Location) mayServe(host string) bool {
+// Names reports whether a location has the host.
+func (c *Config) Names(host string) bool {
+	c.indexed.Do(c.index)
+	return c.hosts[host] != nil
+}
+
+// MayServe reports whether the location is for requests of a host, or whether that is not documented.
+func (l *Location) MayServe(host string) bool {
 	domain, below := strings.CutPrefix(l.Host, "*")
 	return l.Host == "" || l.Host == host || below && strings.HasSuffix(host, domain) || strings.Contains(domain, "*")
+}
+
+// Purged returns the path of a purge that covers everything that the location answers.
+func (l *Location) Purged() string {
+	path, _, isPrefix := strings.Cut(l.Path, "*")
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return "/*"
+	case isPrefix:
+		path += "*"
+	}
+	return path
 }
 
 // wider returns "*.NAME" for each NAME that a host is below, the longest first.
@@ -191,8 +223,8 @@ func (s *Site) CDNs() []*CDN { return s.cdns }
 // CDN returns the CDN of a key, or nil.
 func (s *Site) CDN(key kind.Key) *CDN { return s.keys[key] }
 
-// claimants returns the CDNs that may claim a host, by name.
-func (s *Site) claimants(host string) (cdns []*CDN) {
+// Claimants returns the CDNs that may claim a host, by name.
+func (s *Site) Claimants(host string) (cdns []*CDN) {
 	cdns = slices.Clone(s.hosts[host])
 	if s.hasWild {
 		for _, pattern := range wider(host) {
@@ -212,7 +244,7 @@ func (s *Site) Shares(key kind.Key) bool {
 		return false
 	}
 	for _, host := range c.Claims {
-		if strings.HasPrefix(host, "*") || len(s.claimants(host)) > 1 {
+		if strings.HasPrefix(host, "*") || len(s.Claimants(host)) > 1 {
 			return true
 		}
 	}
@@ -235,7 +267,7 @@ func owners(host string, claimants []*CDN, without Assumption) (cdns []*CDN) {
 
 // Owner returns the CDN that answers a host, or nil. Several are an error.
 func (s *Site) Owner(host string) (*CDN, error) {
-	found := owners(host, s.claimants(host), Nothing)
+	found := owners(host, s.Claimants(host), Nothing)
 	switch len(found) {
 	case 0:
 		return nil, nil

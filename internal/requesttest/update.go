@@ -1,4 +1,4 @@
-package reqtest
+package requesttest
 
 import (
 	"bytes"
@@ -8,8 +8,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/route"
-	"trueup/internal/served"
+	"trueup/internal/routing"
 )
 
 // Expectations returns what failed tests would have to expect, by file. It leaves out tests whose requests can't be
@@ -48,14 +47,10 @@ func chunks[T any](list []T, alike func(a, b T) bool) func(func([]T) bool) {
 // agreed returns the one expectation that all requests of a test meet, or nil.
 func agreed(cases []Case) (value map[string]any) {
 	for _, c := range cases {
-		if c.unclear || c.cdn == nil {
+		if c.unclear || c.selected.CDN == nil {
 			return nil
 		}
-		won := c.won
-		if len(won) == 0 {
-			won = []*route.Location{nil}
-		}
-		for _, l := range won {
+		for _, l := range c.selected.Locations {
 			is := observed(c.test.expect, l)
 			if value != nil && !bytes.Equal(canon.Bytes(value), canon.Bytes(is)) {
 				return nil
@@ -68,13 +63,18 @@ func agreed(cases []Case) (value map[string]any) {
 
 // Expect returns a first expectation of a request, which a CDN with this spec meets if one location matches.
 func Expect(spec map[string]any, url string) map[string]any {
-	u, _ := served.ParseURL(url)
-	matching, _ := route.Read(spec).Matching(u.Request)
-	return observed(nil, route.Select(matching)[0])
+	u, _ := routing.ParseURL(url)
+	cdn := routing.ConfigCDN(kind.Key{}, routing.Read(spec))
+	side := routing.Side{Name: routing.Git, Site: routing.NewSite(cdn)}
+	selected, err := routing.NewSelector([]routing.Side{side}, routing.PrecedencesOf("")).Select(0, u.Request)
+	if err != nil || selected.CDN == nil {
+		return observed(nil, nil)
+	}
+	return observed(nil, selected.Locations[0])
 }
 
 // observed returns an expectation with the fields of expect that a location meets; nil is no location.
-func observed(expect map[string]any, l *route.Location) map[string]any {
+func observed(expect map[string]any, l *routing.Location) map[string]any {
 	if l == nil {
 		return map[string]any{"served": false}
 	}
@@ -91,13 +91,13 @@ func observed(expect map[string]any, l *route.Location) map[string]any {
 }
 
 // isFirst reports whether the first expectation of a request has the field: one that expects nothing yet, or no location.
-func (f field) isFirst(expect map[string]any, l *route.Location) bool {
-	isSet := l.Behaviour[f.facet] != route.Value{}
+func (f field) isFirst(expect map[string]any, l *routing.Location) bool {
+	isSet := l.Behaviour[f.facet] != routing.Value{}
 	return (len(expect) == 0 || expect["served"] == false) && (f.usual || isSet && f.holds == nil)
 }
 
 // observed returns the value of a field that a location meets. A time of an unknown unit can't be expected.
-func (f field) observed(want any, l *route.Location) any {
+func (f field) observed(want any, l *routing.Location) any {
 	v := l.Behaviour[f.facet]
 	servers := l.Servers()
 	switch {
@@ -105,25 +105,25 @@ func (f field) observed(want any, l *route.Location) any {
 		return project(want, v.Tree())
 	case want != nil && f.holds(want, l, f.facet):
 		return want
-	case f.facet == route.Origin && len(servers) > 1:
+	case f.facet == routing.Origin && len(servers) > 1:
 		list := make([]any, len(servers))
 		for i, s := range servers {
 			list[i] = s
 		}
 		return list
-	case f.facet == route.Origin && len(servers) == 1:
+	case f.facet == routing.Origin && len(servers) == 1:
 		return servers[0]
-	case f.facet == route.EdgeTTL || f.facet == route.BrowserTTL:
+	case f.facet == routing.EdgeTTL || f.facet == routing.BrowserTTL:
 		return timeText(v, want)
-	case v == route.Value{}:
+	case v == routing.Value{}:
 		return nil
 	}
 	return v.Text
 }
 
-func timeText(v route.Value, want any) any {
+func timeText(v routing.Value, want any) any {
 	switch {
-	case v == route.Value{} || v.Known && v.Time == 0:
+	case v == routing.Value{} || v.Known && v.Time == 0:
 		return none
 	case v.Known:
 		return strings.NewReplacer(" ", "", "min", "m").Replace(kind.DurationText(v.Time))

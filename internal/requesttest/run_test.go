@@ -1,4 +1,4 @@
-package reqtest
+package requesttest
 
 import (
 	"context"
@@ -12,8 +12,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
-	"trueup/internal/route"
-	"trueup/internal/served"
+	"trueup/internal/routing"
 )
 
 // load reads CDNs and tests.
@@ -31,11 +30,15 @@ func load(t testing.TB, texts ...string) *manifest.Set {
 }
 
 func git(set *manifest.Set) Options {
-	var cdns []*served.CDN
+	return Options{Sides: []routing.Side{side(routing.Git, set)}, Precedences: routing.PrecedencesOf("")}
+}
+
+func side(name string, set *manifest.Set) routing.Side {
+	var cdns []*routing.CDN
 	for _, o := range set.Objects {
-		cdns = append(cdns, served.FromManifest(o))
+		cdns = append(cdns, o.CDN())
 	}
-	return Options{Git: served.NewCatalog(cdns...), Readings: route.Readings()}
+	return routing.Side{Name: name, Site: routing.NewSite(cdns...)}
 }
 
 // shop has a location of each kind.
@@ -114,7 +117,7 @@ func TestUnclearLive(t *testing.T) {
 	const test = "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{url: \"https://shop.example.com/a/x\", same-as: live}]}}"
 	set, live := load(t, shop, test), load(t, strings.Replace(shop, "/o*d/x", "/a*x", 1))
 	opts := git(set)
-	opts.Live = git(live).Git
+	opts.Sides = append(opts.Sides, side(routing.Live, live))
 	found := Run(set.Tests, opts).Findings(diag.Error)
 	if len(found) != 1 || !strings.Contains(found[0].Message, `live: "/a*x" may match: its pattern is not documented`) {
 		t.Error(found)
@@ -138,7 +141,7 @@ func TestSameAsLive(t *testing.T) {
 		set := load(t, shop, "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{"+test+"}]}}")
 		opts := git(set)
 		offline := Run(set.Tests, opts)
-		opts.Live = opts.Git
+		opts.Sides = append(opts.Sides, opts.Sides[0])
 		r := Run(set.Tests, opts)
 		if got := fmt.Sprint(offline.Cases[0].Result, " ", r.Cases[0].Result, " ", len(offline.Expectations()["1.yaml"])); got != want {
 			t.Errorf("%s: %s, want %s: %v", test, got, want, r.Findings(diag.Error))

@@ -1,4 +1,4 @@
-package reqtest
+package requesttest
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 // none is the value of cached for an answer without a time to live.
@@ -15,24 +15,24 @@ const none = "none"
 // field is a field of expect about a facet of the location.
 type field struct {
 	name  string
-	facet route.Facet
+	facet routing.Facet
 	// usual is true if a first expectation has the field.
 	usual bool
 	// holds compares the facet; nil compares each field that is expected of it.
-	holds func(want any, l *route.Location, f route.Facet) bool
+	holds func(want any, l *routing.Location, f routing.Facet) bool
 }
 
 // fields are those of expect but served, in the order of the schema.
 func fields() []field {
 	return []field{
-		{"origin", route.Origin, true, hasServers},
-		{"action", route.Action, false, hasText},
-		{"level", route.CacheLevel, false, hasText},
-		{"cached", route.EdgeTTL, true, hasTime},
-		{"browserCached", route.BrowserTTL, false, hasTime},
-		{"cors", route.CORS, false, nil},
-		{"headers", route.Headers, false, nil},
-		{"rewrite", route.Rewrite, false, nil},
+		{"origin", routing.Origin, true, hasServers},
+		{"action", routing.Action, false, hasText},
+		{"level", routing.CacheLevel, false, hasText},
+		{"cached", routing.EdgeTTL, true, hasTime},
+		{"browserCached", routing.BrowserTTL, false, hasTime},
+		{"cors", routing.CORS, false, nil},
+		{"headers", routing.Headers, false, nil},
+		{"rewrite", routing.Rewrite, false, nil},
 	}
 }
 
@@ -42,8 +42,8 @@ type expectation struct {
 	name string // for messages
 	want string
 	// holds compares a location, which is not nil, and got has its value in words.
-	holds func(*route.Location) bool
-	got   func(*route.Location) string
+	holds func(*routing.Location) bool
+	got   func(*routing.Location) string
 }
 
 // expectations returns what expect says of the location: a value for each field, and for each field of an object.
@@ -53,12 +53,12 @@ func expectations(expect map[string]any) (all []expectation) {
 		switch {
 		case !has:
 		case f.holds == nil:
-			all = append(all, leaves("expect."+f.name, f.name, want, func(l *route.Location) any { return l.Behaviour[f.facet].Tree() })...)
+			all = append(all, leaves("expect."+f.name, f.name, want, func(l *routing.Location) any { return l.Behaviour[f.facet].Tree() })...)
 		default:
 			all = append(all, expectation{
 				path: "expect." + f.name, name: f.name, want: words(want),
-				holds: func(l *route.Location) bool { return f.holds(want, l, f.facet) },
-				got:   func(l *route.Location) string { return l.Describe(f.facet) },
+				holds: func(l *routing.Location) bool { return f.holds(want, l, f.facet) },
+				got:   func(l *routing.Location) string { return l.Describe(f.facet) },
 			})
 		}
 	}
@@ -66,20 +66,20 @@ func expectations(expect map[string]any) (all []expectation) {
 }
 
 // leaves returns the values in want, each compared with the value of a location at the same path.
-func leaves(path, name string, want any, of func(*route.Location) any) (all []expectation) {
+func leaves(path, name string, want any, of func(*routing.Location) any) (all []expectation) {
 	if object, ok := want.(map[string]any); ok && len(object) > 0 {
 		for _, key := range canon.SortedKeys(object) {
-			all = append(all, leaves(path+"."+key, name+"."+key, object[key], func(l *route.Location) any {
+			all = append(all, leaves(path+"."+key, name+"."+key, object[key], func(l *routing.Location) any {
 				return valueOf(of(l), key)
 			})...)
 		}
 		return all
 	}
-	want = route.Tidy(want)
+	want = routing.Tidy(want)
 	return []expectation{{
 		path: path, name: name, want: words(want),
-		holds: func(l *route.Location) bool { return slices.Equal(canon.Bytes(want), canon.Bytes(of(l))) },
-		got:   func(l *route.Location) string { return words(of(l)) },
+		holds: func(l *routing.Location) bool { return slices.Equal(canon.Bytes(want), canon.Bytes(of(l))) },
+		got:   func(l *routing.Location) string { return words(of(l)) },
 	}}
 }
 
@@ -98,26 +98,26 @@ func valueOf(object any, name string) any {
 	return nil
 }
 
-func hasText(want any, l *route.Location, f route.Facet) bool {
+func hasText(want any, l *routing.Location, f routing.Facet) bool {
 	text, _ := want.(string)
 	return l.Behaviour[f].Text == text
 }
 
-func hasTime(want any, l *route.Location, f route.Facet) bool {
+func hasTime(want any, l *routing.Location, f routing.Facet) bool {
 	v := l.Behaviour[f]
 	text, _ := want.(string)
 	if want == nil || text == none {
-		return v == route.Value{} || v.Known && v.Time == 0
+		return v == routing.Value{} || v.Known && v.Time == 0
 	}
 	d, ok := kind.ParseDuration(text)
 	return ok && v.Known && v.Time == d
 }
 
 // hasServers reports whether the upstream has the wanted servers and no others. A server without a port has any.
-func hasServers(want any, l *route.Location, f route.Facet) bool {
+func hasServers(want any, l *routing.Location, f routing.Facet) bool {
 	servers := l.Servers()
 	if want == nil {
-		return l.Behaviour[f] == route.Value{}
+		return l.Behaviour[f] == routing.Value{}
 	}
 	var wanted []string
 	switch want := want.(type) {

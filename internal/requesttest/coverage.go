@@ -1,9 +1,10 @@
-package reqtest
+package requesttest
 
 import (
 	"fmt"
 
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
 
@@ -43,19 +44,22 @@ func (s Share) Percent() int {
 // Cover returns the coverage of cases among the locations and upstreams of manifests. A case reaches a location that
 // serves its request under some reading.
 func Cover(cases []Case, objects []*manifest.Object) *Coverage {
-	reached := map[*manifest.Object]map[int]bool{}
+	reached := map[kind.Key]map[int]bool{}
 	for _, c := range cases {
-		for _, l := range c.won {
-			if reached[c.cdn.Manifest] == nil {
-				reached[c.cdn.Manifest] = map[int]bool{}
+		for _, l := range c.selected.Locations {
+			if l == nil {
+				continue
 			}
-			reached[c.cdn.Manifest][l.Index] = true
+			if reached[c.selected.CDN.Key] == nil {
+				reached[c.selected.CDN.Key] = map[int]bool{}
+			}
+			reached[c.selected.CDN.Key][l.Index] = true
 		}
 	}
 	all := &Coverage{Missing: []Missing{}}
 	for _, o := range objects {
 		if !o.Kind.SentOnce() {
-			all.add(o, reached[o])
+			all.add(o, reached[o.Key()])
 		}
 	}
 	return all

@@ -12,9 +12,8 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/report"
-	"trueup/internal/reqtest"
-	"trueup/internal/route"
-	"trueup/internal/served"
+	"trueup/internal/requesttest"
+	"trueup/internal/routing"
 )
 
 type testOptions struct{ live, update, coverage bool }
@@ -57,7 +56,7 @@ func (a *app) test(ctx context.Context, opts testOptions, paths []string) (doc r
 		return doc, err
 	}
 	if opts.coverage {
-		c := reqtest.Cover(doc.Tests.Cases, l.Set.Objects)
+		c := requesttest.Cover(doc.Tests.Cases, l.Set.Objects)
 		doc.Tests.Coverage = c
 		say(&doc, "Tests reach %s.", c)
 		for _, m := range c.Missing {
@@ -81,12 +80,9 @@ func (a *app) loadTests(ctx context.Context, paths []string) (project.Loaded, er
 }
 
 // runTests runs the request tests on the CDNs of git, and adds failures to the findings.
-func runTests(doc *report.Document, l project.Loaded, sides []served.Side, severity diag.Severity) {
-	opts := reqtest.Options{Git: sides[0].Catalog, Readings: route.ReadingsOf(l.Project.Platform.Precedence)}
-	if len(sides) > 1 {
-		opts.Live = sides[1].Catalog
-	}
-	doc.Tests = reqtest.Run(l.Set.Tests, opts)
+func runTests(doc *report.Document, l project.Loaded, sides []routing.Side, severity diag.Severity) {
+	opts := requesttest.Options{Sides: sides, Precedences: routing.PrecedencesOf(l.Project.Platform.Precedence)}
+	doc.Tests = requesttest.Run(l.Set.Tests, opts)
 	doc.Findings = append(doc.Findings, doc.Tests.Findings(severity)...)
 	if doc.Findings.HasErrors() {
 		doc.ExitCode = exit.Invalid
@@ -94,7 +90,7 @@ func runTests(doc *report.Document, l project.Loaded, sides []served.Side, sever
 }
 
 // addTests runs the request tests of a plan, if there are any. What fails stops nothing, unless warnings are errors.
-func addTests(doc *report.Document, l project.Loaded, sides []served.Side, strict bool) {
+func addTests(doc *report.Document, l project.Loaded, sides []routing.Side, strict bool) {
 	severity := diag.Warning
 	if strict {
 		severity = diag.Error

@@ -1,6 +1,6 @@
-// Package reqtest compares what manifests do with requests to what tests expect of them. It sends no request, and
+// Package requesttest compares what manifests do with requests to what tests expect of them. It sends no request, and
 // reads no file.
-package reqtest
+package requesttest
 
 import (
 	"fmt"
@@ -9,8 +9,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
-	"trueup/internal/route"
-	"trueup/internal/served"
+	"trueup/internal/routing"
 )
 
 // Rule is the rule of a failed test in findings.
@@ -40,11 +39,10 @@ type Case struct {
 	Failures []Failure `json:"failures,omitempty"`
 
 	test *test
-	cdn  *served.CDN
+	// selected answers the request; its CDN is nil for none.
+	selected routing.Selected
 	// unclear is true if it is not known which locations match.
 	unclear bool
-	// won are the locations that serve the request under some reading.
-	won []*route.Location
 }
 
 // Failure is an expectation that does not hold under every reading.
@@ -73,11 +71,10 @@ type Answer struct {
 
 // Options say what tests are run with.
 type Options struct {
-	Git *served.Catalog
-	// Live is nil if it was not read: what must be the same as live is then skipped.
-	Live *served.Catalog
-	// Readings are the rules by which the platform may select a location.
-	Readings []route.Reading
+	// Sides are git and live. Without live, what must be the same as live is skipped.
+	Sides []routing.Side
+	// Precedences are the rules by which the platform may select a location.
+	Precedences []routing.Precedence
 }
 
 // Result is the result of all tests.
@@ -93,7 +90,7 @@ type Result struct {
 // Run runs the tests of documents of kind.RequestTest.
 func Run(documents []*manifest.Object, opts Options) *Result {
 	result := &Result{Cases: []Case{}}
-	r := runner{opts, served.NewUnknown(served.Side{Name: served.Git, Catalog: opts.Git})}
+	r := runner{opts, routing.NewSelector(opts.Sides, opts.Precedences), routing.NewUnknown(manifest.DidYouMean, opts.Sides[0])}
 	for _, o := range documents {
 		result.Cases = append(result.Cases, r.document(o)...)
 	}
@@ -177,7 +174,8 @@ type test struct {
 
 type runner struct {
 	Options
-	unknown *served.Unknown
+	selector *routing.Selector
+	unknown  *routing.Unknown
 }
 
 // document runs the tests of a document.
@@ -248,7 +246,7 @@ func (r runner) run(c *Case) {
 	switch {
 	case len(c.Failures) > 0:
 		c.Result = Failed
-	case c.test.sameAs && r.Live == nil:
+	case c.test.sameAs && len(r.Sides) < 2:
 		c.Result, c.Why = Skipped, "it compares with live, which was not read"
 	default:
 		c.Result = Passed
@@ -256,34 +254,33 @@ func (r runner) run(c *Case) {
 }
 
 func (r runner) check(c *Case) {
-	u, err := served.ParseURL(c.URL)
+	u, err := routing.ParseURL(c.URL)
 	if err == nil {
-		c.cdn, err = r.Git.Find(u.Host)
+		c.selected, err = r.selector.Select(0, u.Request)
 	}
 	switch t := c.test; {
 	case err != nil:
 		c.problem(err.Error())
 		return
-	case c.cdn == nil:
+	case c.selected.CDN == nil:
 		c.problem(r.unknown.Host(u.Host).Error())
 		return
 	case !t.expects && !t.sameAs:
 		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []Answer{{Value: "none"}}})
 	}
-	winners := r.find(c, u)
-	if c.unclear {
+	if c.mayMatch("", c.selected.Unclear) {
 		return
 	}
 	if c.test.expects {
-		r.expect(c, u, winners)
+		c.expect(u)
 	}
-	if c.test.sameAs && r.Live != nil {
-		r.compareLive(c, u, winners)
+	if c.test.sameAs && len(r.Sides) > 1 {
+		r.compareLive(c, u)
 	}
 }
 
 // mayMatch adds a failure if it is not known which locations of a side match.
-func (c *Case) mayMatch(side string, unclear []*route.Location) bool {
+func (c *Case) mayMatch(side string, unclear []*routing.Location) bool {
 	if len(unclear) > 0 {
 		c.unclear = true
 		c.problem(fmt.Sprintf("%s%q may match: its pattern is not documented", side, unclear[0].Path))
@@ -291,26 +288,13 @@ func (c *Case) mayMatch(side string, unclear []*route.Location) bool {
 	return c.unclear
 }
 
-// find returns the locations that serve a request. If it is not known which match, that is a failure.
-func (r runner) find(c *Case, u served.URL) route.Winners {
-	matching, unclear := c.cdn.Site().Matching(u.Request)
-	winners := route.Select(matching)
-	for _, reading := range r.Readings {
-		if l := winners[reading]; l != nil && !slices.Contains(c.won, l) {
-			c.won = append(c.won, l)
-		}
-	}
-	c.mayMatch("", unclear)
-	return winners
-}
-
-// expect compares a request that the locations serve with the expectations.
-func (r runner) expect(c *Case, u served.URL, winners route.Winners) {
-	expect := c.test.expect
-	served := winners[0] != nil
+// expect compares the answer with the expectations.
+func (c *Case) expect(u routing.URL) {
+	expect, all := c.test.expect, c.selected.Locations
+	isNone := func(l *routing.Location) bool { return l == nil }
 	wanted, says := expect["served"].(bool)
-	values := expectations(expect)
-	if served != (wanted || !says) || !served && len(values) > 0 {
+	isWanted, values := wanted || !says, expectations(expect)
+	if slices.ContainsFunc(all, func(l *routing.Location) bool { return isNone(l) == isWanted }) || !isWanted && len(values) > 0 {
 		expected, field := "a location", c.test.at+".expect.served"
 		switch {
 		case !says:
@@ -318,77 +302,59 @@ func (r runner) expect(c *Case, u served.URL, winners route.Winners) {
 		case !wanted:
 			expected = "no location"
 		}
-		c.Failures = append(c.Failures, Failure{Field: field, What: "served", Expected: expected, Got: r.answers(c, winners, func(reading route.Reading) string {
-			if winners[reading] == nil {
+		c.Failures = append(c.Failures, Failure{Field: field, What: "served", Expected: expected, Got: c.answers(func(reading int) string {
+			if all[reading] == nil {
 				return "no location matches " + u.Path
 			}
 			return ""
 		})})
 		return
 	}
+	if !isWanted {
+		return
+	}
 	for _, e := range values {
-		if slices.ContainsFunc(r.Readings, func(reading route.Reading) bool { return !e.holds(winners[reading]) }) {
+		if slices.ContainsFunc(all, func(l *routing.Location) bool { return !e.holds(l) }) {
 			c.Failures = append(c.Failures, Failure{
-				Field: c.test.at + "." + e.path, What: e.name, Expected: e.want, Got: r.answers(c, winners, func(reading route.Reading) string { return e.got(winners[reading]) }),
+				Field: c.test.at + "." + e.path, What: e.name, Expected: e.want, Got: c.answers(func(reading int) string { return e.got(all[reading]) }),
 			})
 		}
 	}
 }
 
 // answers returns what a request gets, with the readings under which it does.
-func (r runner) answers(c *Case, winners route.Winners, value func(route.Reading) string) (all []Answer) {
-	for _, reading := range r.Readings {
-		a := Answer{Value: value(reading)}
-		if l := winners[reading]; l != nil {
-			a.Location, a.File, a.Line = l.Path, c.cdn.Manifest.Path, c.cdn.Line(l)
+func (c *Case) answers(value func(reading int) string) (all []Answer) {
+	for i, name := range c.selected.Readings {
+		a := Answer{Value: value(i)}
+		if l := c.selected.Locations[i]; l != nil {
+			a.Location, a.File, a.Line = l.Path, c.selected.CDN.Path, c.selected.CDN.Lines()[l.Index]
 		}
 		at := slices.IndexFunc(all, func(b Answer) bool { return a.Value == b.Value && a.Line == b.Line })
 		if at < 0 {
 			at, all = len(all), append(all, a)
 		}
-		all[at].Readings = append(all[at].Readings, reading.String())
+		all[at].Readings = append(all[at].Readings, name)
 	}
 	return all
 }
 
 // compareLive adds what differs between live and git.
-func (r runner) compareLive(c *Case, u served.URL, winners route.Winners) {
-	live, err := r.Live.Find(u.Host)
+func (r runner) compareLive(c *Case, u routing.URL) {
+	live, err := r.selector.Select(1, u.Request)
 	switch {
 	case err != nil:
 		c.problem("live: " + err.Error())
-	case live == nil:
+	case live.CDN == nil:
 		c.problem("live has no CDN of the host " + u.Host)
 	}
-	if live == nil {
+	if live.CDN == nil || c.mayMatch("live: ", live.Unclear) {
 		return
 	}
-	matching, unclear := live.Site().Matching(u.Request)
-	if c.mayMatch("live: ", unclear) {
-		return
+	differ := func(reading int) string { return c.selected.Change(1, reading) }
+	for i := range c.selected.Readings {
+		if differ(i) != "" {
+			c.Failures = append(c.Failures, Failure{Field: c.test.at + ".same-as", What: sameAsLive, Expected: "no change", Got: c.answers(differ)})
+			return
+		}
 	}
-	before := route.Select(matching)
-	site := live.Site().Differences(c.cdn.Site())
-	differ := func(reading route.Reading) string { return change(before[reading], winners[reading], site) }
-	if slices.ContainsFunc(r.Readings, func(reading route.Reading) bool { return differ(reading) != "" }) {
-		c.Failures = append(c.Failures, Failure{
-			Field: c.test.at + ".same-as", What: sameAsLive, Expected: "no change", Got: r.answers(c, winners, differ),
-		})
-	}
-}
-
-// change returns what differs in how two locations of sites that differ serve a request, or "".
-func change(before, after *route.Location, site []route.Difference) string {
-	var parts []string
-	switch {
-	case before == nil && after == nil:
-	case before == nil:
-		parts = append(parts, "served for the first time")
-	case after == nil:
-		parts = append(parts, "served by nothing any more")
-	}
-	for _, d := range append(route.Differences(before, after), site...) {
-		parts = append(parts, d.String())
-	}
-	return strings.Join(parts, ", ")
 }
