@@ -65,7 +65,9 @@ func Drift(p *Plan) *Plan {
 	if d.Requests = nil; p.outside != nil {
 		result, items := p.outside(d.Items), map[kind.Key]*Item{}
 		for i := range d.Items {
-			items[d.Items[i].Key] = &d.Items[i]
+			if it := &d.Items[i]; it.Unserved == "" {
+				items[it.Key] = it
+			}
 		}
 		d.Requests = result.Lines
 		addStops(items, result.Stops)

@@ -49,9 +49,14 @@ func requestsOf(pl *plan.Plan, opts Options) requestSection {
 			s.Lines = append(s.Lines, safetext.F("and %d more; -v lists them", len(merged)-i))
 			break
 		}
-		s.Lines = append(s.Lines, requestLineOf(l, names, len(pl.Items) > 1))
+		s.Lines = append(s.Lines, requestLineOf(l, names, areSeveral(pl.Requests)))
 	}
 	return s
+}
+
+// areSeveral reports whether lines have several objects.
+func areSeveral(lines []routing.Line) bool {
+	return slices.ContainsFunc(lines, func(l routing.Line) bool { return len(l.Objects) != 1 || l.Objects[0] != lines[0].Objects[0] })
 }
 
 // changesAnswers reports whether an item changes an object that answers requests.

@@ -67,12 +67,10 @@ func (h *hostTable) changes(host string) (groups []*group, classes []Class) {
 			add(alternatives[0].effect.String(), alternatives, whole)
 		case len(parts) == 0:
 			add(alternatives[0].String(), alternatives, nil)
-		default:
-			for _, d := range parts {
-				a := alternatives[0]
-				a.Differences, a.effect = []Difference{d}, d.effect
-				add(d.String(), []Alternative{a}, nil)
-			}
+		}
+		for _, d := range parts {
+			a := Alternative{Before: alternatives[0].Before, After: alternatives[0].After, Differences: []Difference{d}, effect: d.effect}
+			add(d.String(), []Alternative{a}, nil)
 		}
 	}
 	groups = joined(groups)
@@ -118,8 +116,8 @@ func (h *hostTable) loses() *CDN {
 	return nil
 }
 
-// outcomes returns what happens to the requests of a node: nil if nothing changes under any reading, and parts if all
-// readings agree on differences.
+// outcomes returns what happens to the requests of a node: nil if nothing changes under any reading. It returns apart the
+// differences that all readings agree on.
 func (h *hostTable) outcomes(at int, known map[outcomeID]*outcome) (out []Alternative, parts []Difference) {
 	var found []*outcome
 	var readings [][]Reading
@@ -145,17 +143,41 @@ func (h *hostTable) outcomes(at int, known map[outcomeID]*outcome) (out []Altern
 	for precedences < len(h.readings) && h.readings[precedences].Without == Nothing {
 		precedences++
 	}
+	parts = commonParts(found)
 	for i, o := range found {
 		a := o.Alternative
 		if len(found) > 1 {
+			a = o.without(parts)
 			a.When = conditions(readings[i], precedences)
 		}
 		out = append(out, a)
 	}
-	if len(found) == 1 {
-		parts = found[0].parts
-	}
 	return out, parts
+}
+
+// commonParts returns the differences that all outcomes have.
+func commonParts(all []*outcome) (common []Difference) {
+	for _, d := range all[0].parts {
+		if !slices.ContainsFunc(all, func(o *outcome) bool { return !slices.Contains(o.parts, d) }) {
+			common = append(common, d)
+		}
+	}
+	return common
+}
+
+// without returns the outcome without some differences.
+func (o *outcome) without(parts []Difference) Alternative {
+	a := o.Alternative
+	if len(parts) == 0 {
+		return a
+	}
+	a.Differences, a.effect, a.Else = nil, Same, true
+	for _, d := range o.parts {
+		if !slices.Contains(parts, d) {
+			a.Differences, a.effect = append(a.Differences, d), min(a.effect, d.effect)
+		}
+	}
+	return a
 }
 
 func newOutcome(before, after Answer, reading Reading) *outcome {
@@ -238,15 +260,16 @@ func (h *hostTable) stops(g *group, host Host) (stops []Stop) {
 	}
 	for n, i := range g.nodes {
 		was := h.answer(i, 0, 0)
-		name := Line{Hosts: []Host{host}, Paths: g.paths[g.parts[n] : g.parts[n]+1]}.Who(All)
-		found := []Stop{{Name: name, Host: was.Host, Path: was.Path}}
-		if was.CDN.Config().Hostname == host.Name {
-			found = append(found, Stop{Name: name})
+		name := host.Name
+		if g.whole == nil {
+			name = Line{Hosts: []Host{host}, Paths: g.paths[g.parts[n] : g.parts[n]+1]}.Who(All)
 		}
-		for _, stop := range found {
-			if !slices.ContainsFunc(stops, func(s Stop) bool { return s.Name == stop.Name && s.Host == stop.Host && s.Path == stop.Path }) {
-				stops = append(stops, stop)
-			}
+		stop := Stop{Name: name, Host: was.Host, Path: was.Path}
+		if g.whole != nil && was.CDN.Config().Hostname == host.Name {
+			stop.Host, stop.Path = "", ""
+		}
+		if !slices.ContainsFunc(stops, func(s Stop) bool { return s.Name == stop.Name && s.Host == stop.Host && s.Path == stop.Path }) {
+			stops = append(stops, stop)
 		}
 	}
 	return stops

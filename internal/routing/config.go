@@ -237,6 +237,9 @@ func normalServers(list []any) []any {
 		if err != nil || n < 0 {
 			n = 1
 		}
+		if len(list) == 1 && n > 0 {
+			delete(m, "weight") // it has all requests
+		}
 		for n > 0 {
 			divisor, n = n, divisor%n
 		}

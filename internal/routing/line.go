@@ -109,7 +109,9 @@ type Alternative struct {
 	Before      string       `json:"before"`
 	After       string       `json:"after"`
 	Differences []Difference `json:"differences,omitempty"`
-	effect      Effect
+	// Else says that there are other differences under each condition, which are lines of their own.
+	Else   bool `json:"else,omitempty"`
+	effect Effect
 }
 
 // by returns an alternative whose answers are those of a CDN.
@@ -134,6 +136,10 @@ func (a Alternative) words(isDrift bool) string {
 			texts[i] = d.String()
 		}
 		return strings.Join(texts, "; ")
+	case a.Else && isDrift:
+		return "nothing else differs"
+	case a.Else:
+		return "nothing else changes"
 	case a.After == a.Before && isDrift:
 		return "nothing differs"
 	case a.After == a.Before:
@@ -158,7 +164,7 @@ func answersText(answers []Alternative, isDrift bool) string {
 	texts := make([]string, len(answers))
 	for i, a := range answers {
 		if texts[i] = a.words(isDrift); len(a.When) > 0 {
-			texts[i] = "if " + strings.Join(a.When, " or ") + ", " + texts[i]
+			texts[i] = "if " + strings.Join(a.When, " or if ") + ", " + texts[i]
 		}
 	}
 	return "depends on the platform: " + strings.Join(texts, "; ")
@@ -221,6 +227,9 @@ func (p Paths) text(most int) string {
 
 // pathsText names paths. Those with exceptions stand apart.
 func pathsText(paths []Paths, most int) string {
+	if isEvery(paths) {
+		return "every path"
+	}
 	var whole []string
 	parts := []string{""}
 	for _, p := range paths {
@@ -317,6 +326,9 @@ func (s *lineSet) add(l Line) {
 	}
 	for _, key := range l.Objects {
 		s.told[key.String()+" "+l.What(All)] = true
+		for _, d := range l.certain() {
+			s.told[key.String()+" "+d.String()] = true
+		}
 	}
 	id := fmt.Sprint(l.Effect, l.Paths, l.What(All), l.As, l.Objects, len(l.Hosts))
 	if same := s.known[id]; same != nil && l.As == "" {
@@ -326,8 +338,23 @@ func (s *lineSet) add(l Line) {
 	s.lines, s.known[id] = append(s.lines, &l), &l
 }
 
-// says reports whether a line says the same of other requests for the object.
-func (s *lineSet) says(l Line) bool { return s.told[l.Objects[0].String()+" "+l.What(All)] }
+// certain returns the differences of a line that depend on nothing.
+func (l Line) certain() (all []Difference) {
+	if len(l.Answers) == 1 {
+		all = l.Answers[0].Differences
+	}
+	for _, x := range l.Exceptions {
+		all = append(slices.Clip(all), Line{Answers: x.Answers}.certain()...)
+	}
+	return all
+}
+
+// says reports whether lines say the same of other requests for the object.
+func (s *lineSet) says(l Line) bool {
+	object, differences := l.Objects[0].String()+" ", l.certain()
+	isNew := func(d Difference) bool { return !s.told[object+d.String()] }
+	return s.told[object+l.What(All)] || len(differences) > 0 && !slices.ContainsFunc(differences, isNew)
+}
 
 // sorted returns the lines, the worst first.
 func (s *lineSet) sorted() []Line {

@@ -283,13 +283,15 @@ func under(says string, r reading) []string {
 		if i > 0 {
 			conditions, text, _ := strings.Cut(alternative, ", ")
 			alternative, when = text, -1
-			for _, c := range strings.Split(conditions, " or ") {
-				switch c {
-				case "the " + r.wins + " wins and " + r.broken:
+			for _, c := range strings.Split(conditions, " or if ") {
+				rules, and, hasBoth := strings.Cut(c, " wins and ")
+				wins := slices.Contains(strings.Split(strings.TrimSuffix(rules, " wins"), " or "), "the "+r.wins)
+				switch {
+				case hasBoth && wins && and == r.broken:
 					when = max(when, 3)
-				case r.broken:
+				case c == r.broken:
 					when = max(when, 2)
-				case "the " + r.wins + " wins":
+				case !hasBoth && wins:
 					when = max(when, 1)
 				}
 			}
@@ -305,7 +307,7 @@ func under(says string, r reading) []string {
 
 func parts(says string) []string {
 	switch {
-	case says == "nothing changes":
+	case says == "nothing changes" || says == "nothing else changes":
 		return nil
 	case strings.HasPrefix(says, "no longer answered"):
 		return []string{says}

@@ -65,14 +65,6 @@ type Reading struct {
 	Without    Assumption
 }
 
-// String returns the reading in words, as what wins or is so.
-func (r Reading) String() string {
-	if r.Without == Nothing {
-		return "the " + r.Precedence.String() + " wins"
-	}
-	return "the " + r.Precedence.String() + " wins and " + r.Without.Broken()
-}
-
 // conditions returns in words when each reading of a group is so. It leaves out a reading whose precedence is in the group
 // too, and is empty if all precedences are: the group then has what is so unless another one has an exception.
 func conditions(group []Reading, precedences int) (words []string) {
@@ -83,18 +75,26 @@ func conditions(group []Reading, precedences int) (words []string) {
 	if count[Nothing] == precedences {
 		return nil
 	}
+	names := map[Assumption][]string{}
+	var broken []Assumption
 	for _, r := range group {
-		word := r.String()
-		switch {
-		case r.Without == Nothing:
-		case slices.Contains(group, Reading{Precedence: r.Precedence}):
+		if r.Without != Nothing && slices.Contains(group, Reading{Precedence: r.Precedence}) {
 			continue
-		case count[r.Without] == precedences:
-			word = r.Without.Broken()
 		}
-		if !slices.Contains(words, word) {
-			words = append(words, word)
+		if names[r.Without] == nil {
+			broken = append(broken, r.Without)
 		}
+		names[r.Without] = append(names[r.Without], "the "+r.Precedence.String())
+	}
+	for _, a := range broken {
+		word := strings.Join(names[a], " or ") + " wins"
+		switch {
+		case len(names[a]) == precedences:
+			word = a.Broken()
+		case a != Nothing:
+			word += " and " + a.Broken()
+		}
+		words = append(words, word)
 	}
 	return words
 }
