@@ -550,5 +550,51 @@ func compare(was, is site) (probes int, problem string) {
 			}
 		}
 	}
-	return probes, ""
+	return probes, agrees(was, is)
+}
+
+// agrees compares what request and test say of some requests with the oracle.
+func agrees(was, is site) string {
+	before, after := routing.Side{Name: routing.Live, Site: was.engine()}, routing.Side{Name: routing.Git, Site: is.engine()}
+	all := routing.PrecedencesOf("")
+	selector := routing.NewSelector([]routing.Side{before, after}, all)
+	for i, host := range probedHosts {
+		path := probedPaths[(i*7+len(was))%len(probedPaths)]
+		url, err := routing.ParseURL("https://" + host + path)
+		if err != nil {
+			return err.Error()
+		}
+		found, err := selector.Select(1, url.Request)
+		if err != nil || found.CDN == nil {
+			continue // several, or none
+		}
+		differs := false
+		for n, name := range found.Readings {
+			r := reading{wins: name}
+			if wins, broken, has := strings.Cut(name, ", and "); has {
+				r = reading{wins, broken}
+			}
+			was, is := was.ask(host, path, r), is.ask(host, path, r)
+			if l := found.Locations[n]; (l != nil) != is.isAnswer() || l != nil && l.Upstream != is.origin {
+				return fmt.Sprintf("%s%s, %v: test has %v, and not %v", host, path, r, l, is)
+			}
+			changed := len(changes(was, is)) > 0
+			if differs = differs || changed; changed != (found.Change(0, n) != "") {
+				return fmt.Sprintf("%s%s, %v: test has the change %q, and the answers are %v and %v", host, path, r, found.Change(0, n), was, is)
+			}
+		}
+		result, err := routing.Ask([]routing.Side{after, before}, []routing.URL{url}, all, routing.NewUnknown(func(string, []string) string { return "" }, after, before))
+		if err == nil && result.Requests[0].Differs != differs {
+			return fmt.Sprintf("%s%s: request says that it differs: %v", host, path, !differs)
+		}
+	}
+	return ""
+}
+
+func (s site) engine() *routing.Site {
+	var all []*routing.CDN
+	for _, c := range s {
+		all = append(all, c.engine())
+	}
+	return routing.NewSite(all...)
 }
