@@ -15,8 +15,7 @@ func (o *Object) CDN() *routing.CDN {
 	}
 	c := routing.NewCDN(o.Key(), o.Spec)
 	c.Path, c.Line = o.Path, o.Line
-	written := c.Config
-	c.Lines = sync.OnceValue(func() []int { return o.linesOf(c.Config().Locations, written().Locations) })
+	c.Lines = sync.OnceValue(func() []int { return o.linesOf(c.Config().Locations, routing.ReadSpec(o.Spec).Locations) })
 	return c
 }
 

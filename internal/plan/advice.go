@@ -94,7 +94,7 @@ func configOf(spec []byte) *routing.Config {
 	if spec == nil {
 		return &routing.Config{}
 	}
-	return readConfig(spec)
+	return routing.ReadSpec(spec)
 }
 
 // advice is a finding at a place of a manifest.

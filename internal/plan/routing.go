@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/effect"
 	"trueup/internal/kind"
@@ -36,52 +35,52 @@ func (p *Planner) newRequests() *requests {
 
 // newSite returns the CDNs of git and of live, with the hosts that they claim in one of them. Each answers as live does.
 func (p *Planner) newSite() *routing.Site {
-	objects := make([]kind.Object, 0, len(p.in.Set.Objects))
-	for key, o := range p.in.Live.Objects {
-		if o.Kind.CanPatch() && o.Kind.HostField != "" && !o.Terminating {
-			o.Name = key.Name // by which git knows it
-			objects = append(objects, o)
+	live := func(yield func(kind.Key, kind.Object) bool) {
+		for key, o := range p.in.Live.Objects { // by which git knows it
+			if answers(o.Kind) && !o.Terminating && !yield(key, o) {
+				return
+			}
+		}
+		for _, o := range p.in.Live.Unmanaged {
+			if answers(o.Kind) && !o.Terminating && !yield(o.Key(), o) {
+				return
+			}
+		}
+		for _, o := range p.in.Set.Objects {
+			if _, isLive := p.in.Live.Objects[o.Key()]; !isLive && answers(o.Kind) && !yield(o.Key(), kind.Object{Host: o.Host}) {
+				return
+			}
 		}
 	}
-	for _, o := range p.in.Live.Unmanaged {
-		if o.Kind.CanPatch() && o.Kind.HostField != "" && !o.Terminating {
-			objects = append(objects, o)
-		}
+	n := len(p.in.Live.Unmanaged) + len(p.in.Set.Objects)
+	objects, cdns, hosts := make([]kind.Object, 0, n), make([]routing.CDN, 0, n), make([]string, 0, n)
+	for key, o := range live {
+		objects, cdns, hosts = append(objects, o), append(cdns, routing.CDN{Key: key, Read: p.liveConfig}), append(hosts, kind.HostKey(o.Host))
 	}
-	for _, o := range p.in.Set.Objects {
-		if _, isLive := p.in.Live.Objects[o.Key()]; !isLive && o.Kind.CanPatch() && o.Kind.HostField != "" {
-			objects = append(objects, kind.Object{Kind: o.Kind, Name: o.Name})
+	all := make([]*routing.CDN, len(cdns))
+	parallel.Each(len(cdns), func(i int) {
+		all[i] = &cdns[i]
+		all[i].Claims = routing.LocationHosts(hosts[i:i+1:i+1], objects[i].Spec)
+		if m := p.in.Set.Find(all[i].Key); m != nil && m.Digest != objects[i].Digest {
+			all[i].Claims = append(all[i].Claims, routing.ClaimsOf(m.Spec)...)
 		}
-	}
-	cdns := make([]*routing.CDN, len(objects))
-	parallel.Each(len(objects), func(i int) {
-		o := objects[i]
-		key := o.Key()
-		c := &routing.CDN{Key: key, Claims: append([]string{kind.HostKey(o.Host)}, routing.ClaimsOf(o.Spec)...)}
-		c.Config = sync.OnceValue(func() *routing.Config { return p.liveConfig(key, o.Host) })
-		if m := p.in.Set.Find(key); m != nil && m.Digest != o.Digest {
-			c.Claims = append(c.Claims, routing.ClaimsOf(m.Spec)...)
-		}
-		cdns[i] = c
 	})
-	return routing.NewSite(cdns...)
+	return routing.NewSite(all...)
 }
 
+// answers reports whether objects of the kind answer requests.
+func answers(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
+
 // liveConfig returns the config of a live object, which study releases only if nobody else may claim its hosts.
-func (p *Planner) liveConfig(key kind.Key, host string) *routing.Config {
+func (p *Planner) liveConfig(key kind.Key) *routing.Config {
 	o := p.in.Live.Objects[key]
 	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key }); o.Kind == nil && i >= 0 {
 		o = p.in.Live.Unmanaged[i]
 	}
 	if o.Spec == nil {
-		return routing.Read(map[string]any{"hostname": host})
+		return routing.Read(map[string]any{"hostname": o.Host})
 	}
-	return readConfig(o.Spec)
-}
-
-func readConfig(spec []byte) *routing.Config {
-	tree, _ := canon.MustDecode(spec).(map[string]any)
-	return routing.Read(tree)
+	return routing.ReadSpec(o.Spec)
 }
 
 // routingChange returns what a decision does to a CDN; ok is false if it changes none.
@@ -147,7 +146,7 @@ func (p *Planner) outsideLines(r *requests, items []Item) routing.Result {
 		}
 		o := p.in.Set.Find(it.Key)
 		if it.Deleted && o != nil && o.Kind.CanPatch() && o.Kind.HostField != "" {
-			changes = append(changes, routing.Change{Before: routing.ConfigCDN(it.Key, readConfig(o.Spec))})
+			changes = append(changes, routing.Change{Before: routing.ConfigCDN(it.Key, routing.ReadSpec(o.Spec))})
 		}
 	}
 	result := routing.Compare(changes, r.site, r.precedences)

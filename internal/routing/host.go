@@ -90,7 +90,6 @@ func (h *hostTable) assumeOwners(claimants [][]*CDN, has func(Assumption, bool))
 // nodesOf returns a node for each location of a CDN that may be for the host.
 func (h *hostTable) nodesOf(side int, c *CDN, has func(Assumption, bool)) (nodes []node) {
 	config := c.Config()
-	config.indexed.Do(config.index)
 	for i, pattern := range append([]string{"", h.names[side]}, wider(h.names[side])...) {
 		if i > 0 && pattern == "" {
 			continue

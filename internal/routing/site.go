@@ -3,6 +3,7 @@ package routing
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,16 +15,28 @@ import (
 // CDN is an object that answers requests.
 type CDN struct {
 	kind.Key
-	// Config returns how the CDN answers requests.
-	Config func() *Config
 	// Claims are a kind.HostKey each: all hosts that the CDN may answer, and perhaps others.
 	Claims []string
+	// Read returns how the CDN of the key answers requests. It is called once.
+	Read func(kind.Key) *Config
 	// Path and Line are the place of the manifest, and Lines returns the line of each location; without a manifest they are
 	// empty. Note says what else is to know.
 	Path  string
 	Line  int
 	Lines func() []int
 	Note  string
+
+	once   sync.Once
+	config *Config
+}
+
+// Config returns how the CDN answers requests.
+func (c *CDN) Config() *Config {
+	c.once.Do(func() {
+		c.config = c.Read(c.Key)
+		c.config.indexed.Do(c.config.index)
+	})
+	return c.config
 }
 
 // NewCDN returns the CDN of a spec, which is canonical JSON. It reads the spec when it is needed.
@@ -33,12 +46,15 @@ func NewCDN(key kind.Key, spec []byte) *CDN {
 	return c
 }
 
-// Reread gives the CDN another spec.
+// Reread gives the CDN another spec, before it is asked for its config.
 func (c *CDN) Reread(spec []byte) {
-	c.Claims, c.Config = ClaimsOf(spec), sync.OnceValue(func() *Config {
-		tree, _ := canon.MustDecode(spec).(map[string]any)
-		return Read(tree)
-	})
+	c.Claims, c.Read = ClaimsOf(spec), func(kind.Key) *Config { return ReadSpec(spec) }
+}
+
+// ReadSpec returns the config of a spec, which is canonical JSON.
+func ReadSpec(spec []byte) *Config {
+	tree, _ := canon.MustDecode(spec).(map[string]any)
+	return Read(tree)
 }
 
 // SetNote says of each CDN what else is to know.
@@ -49,36 +65,41 @@ func (s *Site) SetNote(text string) {
 }
 
 // ConfigCDN returns the CDN of a config.
-func ConfigCDN(key kind.Key, c *Config) *CDN {
-	c.indexed.Do(c.index)
-	claims := []string{c.Hostname}
-	for host := range c.hosts {
-		if host != "" && host != c.Hostname {
-			claims = append(claims, host)
+func ConfigCDN(key kind.Key, config *Config) *CDN {
+	c := &CDN{Key: key, Read: func(kind.Key) *Config { return config }}
+	c.Claims = []string{c.Config().Hostname}
+	for _, host := range slices.Sorted(maps.Keys(config.hosts)) {
+		if host != "" && host != config.Hostname {
+			c.Claims = append(c.Claims, host)
 		}
 	}
-	slices.Sort(claims[1:])
-	return &CDN{Key: key, Config: func() *Config { return c }, Claims: claims}
+	return c
 }
 
 // ClaimsOf returns the hosts in a spec, which is canonical JSON, without reading the rest of it: that of the CDN, those of
 // locations, and perhaps some of other fields.
-func ClaimsOf(spec []byte) (claims []string) {
-	for _, name := range [][]byte{[]byte(`"hostname":"`), []byte(`"host":"`)} {
-		rest := spec
-		if end := bytes.LastIndex(spec, []byte(`"upstreams":[`)); end >= 0 {
-			rest = spec[:end] // its servers have hosts, too
-		}
-		for {
-			_, after, found := bytes.Cut(rest, name)
-			end := bytes.IndexByte(after, '"')
-			if !found || end < 0 {
-				break
-			}
-			claims, rest = append(claims, kind.HostKey(string(after[:end]))), after[end:]
-		}
+func ClaimsOf(spec []byte) []string {
+	return LocationHosts(textsOf(nil, spec, `"hostname":"`), spec)
+}
+
+// LocationHosts appends the hosts of locations in a spec, and perhaps some of other fields.
+func LocationHosts(claims []string, spec []byte) []string {
+	upstreams := []byte(`"upstreams":[`) // their servers have hosts, too
+	if end := bytes.Index(spec, upstreams); end >= 0 && !bytes.Contains(spec[end+1:], upstreams) {
+		spec = spec[:end]
 	}
-	return claims
+	return textsOf(claims, spec, `"host":"`)
+}
+
+func textsOf(texts []string, spec []byte, name string) []string {
+	for {
+		_, after, found := bytes.Cut(spec, []byte(name))
+		end := bytes.IndexByte(after, '"')
+		if !found || end < 0 {
+			return texts
+		}
+		texts, spec = append(texts, kind.HostKey(string(after[:end]))), after[end:]
+	}
 }
 
 // line returns the line of a location in the manifest, or 0 without one.
@@ -115,9 +136,8 @@ func (l *Location) isClear() bool {
 	return !strings.Contains(stem+domain, "*") && (l.Path == "*" || Normal(stem) == stem)
 }
 
-// Names reports whether a location has the host.
+// Names reports whether a location of the config of a CDN has the host.
 func (c *Config) Names(host string) bool {
-	c.indexed.Do(c.index)
 	return c.hosts[host] != nil
 }
 
@@ -163,7 +183,6 @@ const (
 // strength returns how strongly the CDN claims a host, or 0.
 func (c *CDN) strength(host string, without Assumption) (most int) {
 	config := c.Config()
-	config.indexed.Do(config.index)
 	isWild := strings.HasPrefix(host, "*") && without != Wildcards
 	if config.Hostname == host && host != "" {
 		most = hostnameClaim
@@ -193,25 +212,38 @@ func (c *CDN) strength(host string, without Assumption) (most int) {
 // Site has the CDNs of git, of live or of a base, by the hosts that they claim.
 type Site struct {
 	cdns  []*CDN
-	keys  map[kind.Key]*CDN
 	hosts map[string][]*CDN
+	// shared are the CDNs that claim a host which another one may claim, too.
+	shared map[kind.Key]bool
 	// hasWild says that some claim is a wildcard.
 	hasWild bool
 }
 
 // NewSite returns the site of CDNs. It skips nil.
 func NewSite(cdns ...*CDN) *Site {
-	s := &Site{keys: make(map[kind.Key]*CDN, len(cdns)), hosts: make(map[string][]*CDN, len(cdns))}
-	for _, c := range cdns {
-		if c == nil {
-			continue
-		}
-		s.cdns, s.keys[c.Key] = append(s.cdns, c), c
+	cdns = slices.DeleteFunc(cdns, func(c *CDN) bool { return c == nil })
+	s := &Site{cdns: cdns, hosts: make(map[string][]*CDN, len(cdns)), shared: map[kind.Key]bool{}}
+	for i, c := range cdns {
 		for _, host := range c.Claims {
-			if at := s.hosts[host]; len(at) == 0 || at[len(at)-1] != c {
+			at := s.hosts[host]
+			switch isWild := strings.HasPrefix(host, "*"); {
+			case isWild:
+				s.hasWild, s.shared[c.Key] = true, true
+			case len(at) > 0 && at[len(at)-1] != c:
+				s.shared[c.Key], s.shared[at[0].Key] = true, true
+			}
+			if len(at) == 0 {
+				s.hosts[host] = cdns[i : i+1 : i+1] // few have several
+			} else if at[len(at)-1] != c {
 				s.hosts[host] = append(at, c)
 			}
-			s.hasWild = s.hasWild || strings.HasPrefix(host, "*")
+		}
+	}
+	for host, cdns := range s.hosts {
+		if s.hasWild && len(s.Claimants(host)) > len(cdns) {
+			for _, c := range cdns {
+				s.shared[c.Key] = true
+			}
 		}
 	}
 	return s
@@ -219,9 +251,6 @@ func NewSite(cdns ...*CDN) *Site {
 
 // CDNs returns all CDNs.
 func (s *Site) CDNs() []*CDN { return s.cdns }
-
-// CDN returns the CDN of a key, or nil.
-func (s *Site) CDN(key kind.Key) *CDN { return s.keys[key] }
 
 // Claimants returns the CDNs that may claim a host, by name.
 func (s *Site) Claimants(host string) (cdns []*CDN) {
@@ -235,21 +264,11 @@ func (s *Site) Claimants(host string) (cdns []*CDN) {
 	return slices.Compact(cdns)
 }
 
-func compareKeys(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
+// Shares reports whether another CDN may claim a host of the CDN of a key, or a host that a wildcard of one of them
+// matches.
+func (s *Site) Shares(key kind.Key) bool { return s.shared[key] }
 
-// Shares reports whether another CDN may claim a host of the CDN, or a host that a wildcard of one of them matches.
-func (s *Site) Shares(key kind.Key) bool {
-	c := s.keys[key]
-	if c == nil {
-		return false
-	}
-	for _, host := range c.Claims {
-		if strings.HasPrefix(host, "*") || len(s.Claimants(host)) > 1 {
-			return true
-		}
-	}
-	return false
-}
+func compareKeys(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
 
 // owners returns the CDNs that answer a host: one, none, or several that claim it alike.
 func owners(host string, claimants []*CDN, without Assumption) (cdns []*CDN) {
