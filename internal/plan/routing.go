@@ -17,7 +17,7 @@ import (
 
 // requests is what a plan does to requests. Objects whose hosts no other one may claim are compared alone.
 type requests struct {
-	site        *routing.Site
+	site        func() *routing.Site
 	precedences []routing.Precedence
 	mutex       sync.Mutex
 	results     map[kind.Key]routing.Result
@@ -28,42 +28,33 @@ type requests struct {
 
 func (p *Planner) newRequests() *requests {
 	return &requests{
-		site: p.newSite(), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence), outside: map[kind.Key]routing.Change{},
+		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence), outside: map[kind.Key]routing.Change{},
 		results: map[kind.Key]routing.Result{},
 	}
 }
 
 // newSite returns the CDNs of git and of live, with the hosts that they claim in one of them. Each answers as live does.
 func (p *Planner) newSite() *routing.Site {
-	live := func(yield func(kind.Key, kind.Object) bool) {
-		for key, o := range p.in.Live.Objects { // by which git knows it
-			if answers(o.Kind) && !o.Terminating && !yield(key, o) {
-				return
-			}
-		}
-		for _, o := range p.in.Live.Unmanaged {
-			if answers(o.Kind) && !o.Terminating && !yield(o.Key(), o) {
-				return
-			}
-		}
-		for _, o := range p.in.Set.Objects {
-			if _, isLive := p.in.Live.Objects[o.Key()]; !isLive && answers(o.Kind) && !yield(o.Key(), kind.Object{Host: o.Host}) {
-				return
-			}
-		}
-	}
-	n := len(p.in.Live.Unmanaged) + len(p.in.Set.Objects)
-	objects, cdns, hosts := make([]kind.Object, 0, n), make([]routing.CDN, 0, n), make([]string, 0, n)
-	for key, o := range live {
-		objects, cdns, hosts = append(objects, o), append(cdns, routing.CDN{Key: key, Read: p.liveConfig}), append(hosts, kind.HostKey(o.Host))
-	}
-	all := make([]*routing.CDN, len(cdns))
+	set := slices.DeleteFunc(slices.Clone(p.in.Set.Objects), func(o *manifest.Object) bool { return !answers(o.Kind) })
+	others := slices.DeleteFunc(slices.Clone(p.in.Live.Unmanaged), func(o kind.Object) bool { return !answers(o.Kind) || o.Terminating })
+	cdns := make([]routing.CDN, len(set)+len(others))
+	hosts, all := make([]string, len(cdns)), make([]*routing.CDN, len(cdns))
 	parallel.Each(len(cdns), func(i int) {
-		all[i] = &cdns[i]
-		all[i].Claims = routing.LocationHosts(hosts[i:i+1:i+1], objects[i].Spec)
-		if m := p.in.Set.Find(all[i].Key); m != nil && m.Digest != objects[i].Digest {
-			all[i].Claims = append(all[i].Claims, routing.ClaimsOf(m.Spec)...)
+		c := &cdns[i]
+		var o kind.Object
+		if i < len(set) {
+			c.Key = set[i].Key() // by which git knows it
+			o = p.liveCDN(c.Key)
+		} else {
+			o = others[i-len(set)]
+			c.Key = o.Key()
 		}
+		hosts[i] = kind.HostKey(o.Host)
+		c.Read, c.Claims = p.liveConfig, routing.LocationHosts(hosts[i:i+1:i+1], o.Spec)
+		if i < len(set) && set[i].Digest != o.Digest {
+			c.Claims = append(c.Claims, routing.ClaimsOf(set[i].Spec)...)
+		}
+		all[i] = c
 	})
 	return routing.NewSite(all...)
 }
@@ -71,9 +62,17 @@ func (p *Planner) newSite() *routing.Site {
 // answers reports whether objects of the kind answer requests.
 func answers(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
 
+// liveCDN returns the live object of a manifest, or none if it is being deleted.
+func (p *Planner) liveCDN(key kind.Key) kind.Object {
+	if o := p.in.Live.Objects[key]; !o.Terminating {
+		return o
+	}
+	return kind.Object{}
+}
+
 // liveConfig returns the config of a live object, which study releases only if nobody else may claim its hosts.
 func (p *Planner) liveConfig(key kind.Key) *routing.Config {
-	o := p.in.Live.Objects[key]
+	o := p.liveCDN(key)
 	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key }); o.Kind == nil && i >= 0 {
 		o = p.in.Live.Unmanaged[i]
 	}
@@ -106,7 +105,7 @@ func (d *decision) routingChange() (c routing.Change, ok bool) {
 
 // add compares a change, now or together with others. It is safe for concurrent use.
 func (r *requests) add(it *Item, c routing.Change) {
-	alone := !r.site.Shares(it.Key)
+	alone := !r.site().Shares(it.Key)
 	var result routing.Result
 	if alone {
 		result = routing.Compare([]routing.Change{c}, nil, r.precedences)
@@ -127,13 +126,21 @@ func (r *requests) add(it *Item, c routing.Change) {
 func (r *requests) lines() routing.Result {
 	byKey := func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
 	slices.SortFunc(r.shared, func(a, b routing.Change) int { return byKey(a.Key(), b.Key()) })
-	all := routing.Compare(r.shared, r.site, r.precedences)
+	all := routing.Compare(r.shared, r.siteOf(r.shared), r.precedences)
 	for _, key := range slices.SortedFunc(maps.Keys(r.results), byKey) {
 		result := r.results[key]
 		all.Lines, all.Classes, all.Stops = append(all.Lines, result.Lines...), append(all.Classes, result.Classes...), append(all.Stops, result.Stops...)
 	}
 	routing.Sort(all.Lines)
 	return all
+}
+
+// siteOf returns the site, or nil for no changes.
+func (r *requests) siteOf(changes []routing.Change) *routing.Site {
+	if len(changes) == 0 {
+		return nil
+	}
+	return r.site()
 }
 
 // outsideLines returns how live answers requests otherwise than git because of objects that were changed outside git alone,
@@ -149,7 +156,7 @@ func (p *Planner) outsideLines(r *requests, items []Item) routing.Result {
 			changes = append(changes, routing.Change{Before: routing.ConfigCDN(it.Key, routing.ReadSpec(o.Spec))})
 		}
 	}
-	result := routing.Compare(changes, r.site, r.precedences)
+	result := routing.Compare(changes, r.siteOf(changes), r.precedences)
 	for i := range result.Lines {
 		result.Lines[i].Drift = true
 	}
@@ -205,7 +212,7 @@ func addStops(items map[kind.Key]*Item, stops []routing.Stop) {
 // hostShared advises on a hostname that a location of another CDN has: one of both answers its requests.
 func (p *Planner) hostShared(o *manifest.Object, r *requests) (found diag.List) {
 	host := kind.HostKey(o.Host)
-	for _, c := range r.site.Claimants(host) {
+	for _, c := range r.site().Claimants(host) {
 		if c.Key == o.Key() || c.Config().Hostname == host || !c.Config().Names(host) {
 			continue
 		}

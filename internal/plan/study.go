@@ -67,7 +67,7 @@ func (p *Planner) study(decide func(*decision)) *study {
 func (p *Planner) release(s *study, indices []int, purged map[kind.Key]bool) {
 	for _, i := range indices {
 		key := s.items[i].Key
-		if o, live := p.in.Live.Objects[key]; p.in.Release && live && !purged[key] && !s.requests.site.Shares(key) {
+		if o, live := p.in.Live.Objects[key]; p.in.Release && live && !purged[key] && !s.requests.site().Shares(key) {
 			o.Spec = nil
 			p.in.Live.Objects[key] = o
 		}
