@@ -186,7 +186,7 @@ func TestItemsWithoutSpecAreReadByName(t *testing.T) {
 	if string(s.Objects[shop.Key()].Spec) != string(shop.Spec) || s.Hosts["other.example.com"] != other.Key() {
 		t.Errorf("state is %+v", s)
 	}
-	if len(s.Unmanaged) != 2 || s.Unmanaged[0].Spec != nil || s.Unmanaged[1].Name != "foreign" {
+	if len(s.Unmanaged) != 2 || s.Unmanaged[0].Spec == nil || s.Unmanaged[1].Name != "foreign" {
 		t.Errorf("unmanaged objects are %+v", s.Unmanaged)
 	}
 	if !s.Lists["CDN"].Complete || s.Absent[gone.Key()] {

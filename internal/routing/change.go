@@ -40,17 +40,19 @@ type outcomeID struct {
 
 // changes returns the groups of nodes whose requests are answered in another way, and their classes for a host.
 func (h *hostTable) changes(host string) (groups []*group, classes []Class) {
-	known, index := map[outcomeID]*outcome{}, map[string]*group{}
+	index := map[string]*group{}
 	changed := make([]bool, len(h.tree))
 	for i := range h.tree {
-		alternatives, parts := h.outcomes(i, known)
+		alternatives, parts := h.outcomes(i)
 		if alternatives == nil || h.tree.isEmpty(i) {
 			continue
 		}
 		changed[i] = true
 		unless := h.unless(i)
 		add := func(id string, answers []Alternative, whole *CDN) {
-			id += fmt.Sprint("\n", unless)
+			if unless != nil {
+				id += fmt.Sprint("\n", unless)
+			}
 			g := index[id]
 			if g == nil {
 				g = &group{answers: answers, unless: unless, whole: whole}
@@ -118,16 +120,16 @@ func (h *hostTable) loses() *CDN {
 
 // outcomes returns what happens to the requests of a node: nil if nothing changes under any reading. It returns apart the
 // differences that all readings agree on.
-func (h *hostTable) outcomes(at int, known map[outcomeID]*outcome) (out []Alternative, parts []Difference) {
+func (h *hostTable) outcomes(at int) (out []Alternative, parts []Difference) {
 	var found []*outcome
 	var readings [][]Reading
 	same := true
 	for r, reading := range h.readings {
 		id := outcomeID{h.answer(at, 0, r), h.answer(at, 1, r), reading.Without == Units}
-		o := known[id]
+		o := h.known[id]
 		if o == nil {
 			o = newOutcome(id.before, id.after, reading)
-			known[id] = o
+			h.known[id] = o
 		}
 		same = same && o.effect == Same
 		i := slices.IndexFunc(found, func(f *outcome) bool { return f == o || f.Alternative.String() == o.Alternative.String() })
@@ -139,10 +141,7 @@ func (h *hostTable) outcomes(at int, known map[outcomeID]*outcome) (out []Altern
 	if same {
 		return nil, nil
 	}
-	precedences := 0
-	for precedences < len(h.readings) && h.readings[precedences].Without == Nothing {
-		precedences++
-	}
+	precedences := h.precedences()
 	parts = commonParts(found)
 	for i, o := range found {
 		a := o.Alternative
@@ -153,6 +152,14 @@ func (h *hostTable) outcomes(at int, known map[outcomeID]*outcome) (out []Altern
 		out = append(out, a)
 	}
 	return out, parts
+}
+
+// precedences counts the readings in which all assumptions hold; they come first.
+func (h *hostTable) precedences() (n int) {
+	for n < len(h.readings) && h.readings[n].Without == Nothing {
+		n++
+	}
+	return n
 }
 
 // commonParts returns the differences that all outcomes have.
@@ -217,8 +224,14 @@ func (h *hostTable) emptyNodes(groups []*group) map[int]bool {
 	if len(groups) == 0 {
 		return empty
 	}
+	in := map[int]bool{}
+	for _, g := range groups {
+		for _, i := range g.nodes {
+			in[i] = true
+		}
+	}
 	for i := 1; i < len(h.tree); i++ {
-		if h.tree.isEmpty(i) {
+		if parent := h.tree[i].parent; !in[i] && (in[parent] || empty[parent]) && h.tree.isEmpty(i) {
 			empty[i] = true
 		}
 	}
@@ -281,13 +294,12 @@ func (h *hostTable) classes(host string, changed []bool) (out []Class) {
 	for i := range h.tree {
 		if changed[i] {
 			at[i] = len(out)
-			c := Class{Host: host, Pattern: h.tree[i].shown()}
-			for r, reading := range h.readings {
-				if reading.Without != Nothing {
-					break
-				}
-				c.Before, c.After = append(c.Before, h.answer(i, 0, r)), append(c.After, h.answer(i, 1, r))
+			c, n := Class{Host: host, Pattern: h.tree[i].shown()}, h.precedences()
+			answers := make([]Answer, 2*n)
+			for r := range n {
+				answers[r], answers[n+r] = h.answer(i, 0, r), h.answer(i, 1, r)
 			}
+			c.Before, c.After = answers[:n], answers[n:]
 			out = append(out, c)
 		}
 		if i > 0 {

@@ -56,12 +56,13 @@ type comparison struct {
 	others *Site
 	Result
 	lines lineSet
+	known map[outcomeID]*outcome
 }
 
 // Compare returns what changes do to the requests of a site, of which others may have all CDNs. It reads only those that
 // claim a host which a changed one claims.
 func Compare(changes []Change, others *Site, precedences []Precedence) Result {
-	c := &comparison{precedences: precedences, changed: map[kind.Key]Change{}, others: others}
+	c := &comparison{precedences: precedences, changed: map[kind.Key]Change{}, others: others, known: map[outcomeID]*outcome{}}
 	var lists [2][]*CDN
 	for _, change := range changes {
 		c.changed[change.Key()] = change
@@ -146,6 +147,7 @@ func (c *comparison) claimants(side int, host string) []*CDN {
 func (c *comparison) host(name string) {
 	names, claimants := []string{name, name}, [][]*CDN{c.claimants(0, name), c.claimants(1, name)}
 	h := newHostTable(names, c.precedences, claimants)
+	h.known = c.known
 	host := Host{Name: name}
 	if strings.HasPrefix(name, "*") {
 		host.Except = c.below(name)

@@ -21,6 +21,8 @@ type hostTable struct {
 	// owners has the CDN of each side and reading, and won the location of each node, side and reading; nil is none.
 	owners []*CDN
 	won    []*Location
+	// known has outcomes that are needed more than once.
+	known map[outcomeID]*outcome
 	// hasCapitals says that a path has one, and isFolded that all paths are in lower case.
 	hasCapitals, isFolded bool
 }
@@ -33,7 +35,7 @@ func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN) 
 			assumptions = append(assumptions, a)
 		}
 	}
-	h := &hostTable{names: names, sides: len(claimants)}
+	h := &hostTable{names: names, sides: len(claimants), known: map[outcomeID]*outcome{}}
 	h.fill(claimants, has)
 	for _, a := range assumptions {
 		for _, p := range precedences {
@@ -48,7 +50,7 @@ func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN) 
 
 // newFoldedTable returns a table of the readings in which the case of paths plays no part.
 func newFoldedTable(names []string, precedences []Precedence, claimants [][]*CDN) *hostTable {
-	h := &hostTable{names: names, sides: len(claimants), isFolded: true}
+	h := &hostTable{names: names, sides: len(claimants), isFolded: true, known: map[outcomeID]*outcome{}}
 	h.fill(claimants, func(Assumption, bool) {})
 	for _, p := range precedences {
 		h.readings = append(h.readings, Reading{Precedence: p})

@@ -44,11 +44,17 @@ func newNode(pattern string, own ...party) node {
 
 // newTree returns the tree of nodes in any order.
 func newTree(nodes []node) tree {
-	slices.SortStableFunc(nodes, func(a, b node) int {
-		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern))
+	order := make([]int, len(nodes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := &nodes[i], &nodes[j]
+		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern), i-j)
 	})
 	out := append(make(tree, 0, len(nodes)+1), node{prefix: true, parent: -1})
-	for _, n := range nodes {
+	for _, at := range order {
+		n := nodes[at]
 		if last := &out[len(out)-1]; len(out) > 1 && last.pattern == n.pattern {
 			last.own = append(last.own, n.own...)
 			continue
