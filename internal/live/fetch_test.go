@@ -139,7 +139,7 @@ func TestWhatTheListShowsNeedsNoGet(t *testing.T) {
 	if len(s.Unmanaged) != 1 {
 		t.Fatalf("unmanaged objects are %+v", s.Unmanaged)
 	}
-	if u := s.Unmanaged[0]; u.Name != "other" || u.UID == "" || u.Spec != nil || u.Status != nil {
+	if u := s.Unmanaged[0]; u.Name != "other" || u.UID == "" || u.Spec == nil || u.Status != nil {
 		t.Errorf("unmanaged object is %+v", u)
 	}
 	if s.Hosts["shop.example.com"] != shop.Key() || s.Hosts["other.example.com"] != other.Key() {
