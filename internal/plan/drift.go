@@ -62,22 +62,28 @@ func Drift(p *Plan) *Plan {
 		it.Request = nil
 		d.Items = append(d.Items, it)
 	}
-	if d.Requests = nil; p.outside != nil {
-		result, items := p.outside(d.Items), map[kind.Key]*Item{}
-		for i := range d.Items {
-			if it := &d.Items[i]; it.Unserved == "" {
-				items[it.Key] = it
-			}
-		}
-		d.Requests = result.Lines
-		addStops(items, result.Stops)
-	}
+	d.sayRequestsOutside()
 	if !d.isExplained() {
 		d.Blame = nil
 	}
 	d.Summary = d.Counts()
 	d.Summary.Unchanged = unchangedOutside(p)
 	return &d
+}
+
+// sayRequestsOutside says which requests live answers otherwise than git.
+func (p *Plan) sayRequestsOutside() {
+	if p.Requests = nil; p.outside == nil {
+		return
+	}
+	result, items := p.outside(p.Items), map[kind.Key]*Item{}
+	for i := range p.Items {
+		if it := &p.Items[i]; it.Unserved == "" {
+			items[it.Key] = it
+		}
+	}
+	p.Requests = result.Lines
+	addStops(items, result.Stops)
 }
 
 // missing reports whether live lacks the object, and no record shows whether it ever had it.

@@ -88,19 +88,18 @@ func (d *decision) routingChange() (c routing.Change, ok bool) {
 		return c, false
 	}
 	key := d.item.Key
-	switch d.item.Op {
-	case Create:
+	switch op := d.item.Op; {
+	case op == Create:
 		return routing.Change{After: routing.ConfigCDN(key, routing.Read(d.tree()))}, true
-	case Patch:
+	case op == Patch:
 		was, _ := d.was.(map[string]any)
 		is := d.tree()
 		if d.item.Request != nil {
 			is, _ = effect.Apply(d.patch, was).(map[string]any)
 		}
 		return routing.Change{Before: routing.ConfigCDN(key, routing.Read(was)), After: routing.ConfigCDN(key, routing.Read(is))}, true
-	default:
-		return c, false
 	}
+	return c, false
 }
 
 // add compares a change, now or together with others. It is safe for concurrent use.

@@ -167,11 +167,7 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 		item.After = keysIn(at, item.After)
 		m.plan.Items = append(m.plan.Items, item)
 	}
-	for _, l := range pl.Requests {
-		l.Objects = keysIn(at, l.Objects)
-		m.plan.Requests = append(m.plan.Requests, l)
-	}
-	m.plan.HidesRequests = m.plan.HidesRequests || pl.HidesRequests
+	m.addRequests(pl, at)
 	m.plan.Unmanaged = append(m.plan.Unmanaged, keysIn(at, pl.Unmanaged)...)
 	for _, n := range pl.Notes {
 		m.notes.add(n, at)
@@ -179,6 +175,14 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 	m.plan.Advice = append(m.plan.Advice, findingsIn(at, pl.Advice)...)
 	m.plan.Silenced = append(m.plan.Silenced, findingsIn(at, pl.Silenced)...)
 	m.plan.Summary.Add(pl.Summary)
+}
+
+func (m *Merger) addRequests(pl *plan.Plan, at string) {
+	for _, l := range pl.Requests {
+		l.Objects = keysIn(at, l.Objects)
+		m.plan.Requests = append(m.plan.Requests, l)
+	}
+	m.plan.HidesRequests = m.plan.HidesRequests || pl.HidesRequests
 }
 
 func (m *Merger) addApply(r *apply.Result, at string) {

@@ -40,18 +40,26 @@ func requestsOf(pl *plan.Plan, opts Options) requestSection {
 	if len(merged) > 0 && merged[0].Effect == routing.Dark {
 		s.rank = rankStops
 	}
-	names := routing.All
+	s.Lines = append(s.Lines, requestLines(merged, areSeveral(pl.Requests), opts)...)
+	return s
+}
+
+// requestLines returns lines, or the first ones of a brief plan.
+func requestLines(lines []routing.Line, objects bool, opts Options) (texts []safe) {
+	names, more := routing.All, 0
 	if opts.Brief {
 		names = maxRequestNames
-	}
-	for i, l := range merged {
-		if opts.Brief && i == maxRequestLines && len(merged) > maxRequestLines+1 {
-			s.Lines = append(s.Lines, safetext.F("and %d more; -v lists them", len(merged)-i))
-			break
+		if len(lines) > maxRequestLines+1 {
+			lines, more = lines[:maxRequestLines], len(lines)-maxRequestLines
 		}
-		s.Lines = append(s.Lines, requestLineOf(l, names, areSeveral(pl.Requests)))
 	}
-	return s
+	for _, l := range lines {
+		texts = append(texts, requestLineOf(l, names, objects))
+	}
+	if more > 0 {
+		texts = append(texts, safetext.F("and %d more; -v lists them", more))
+	}
+	return texts
 }
 
 // areSeveral reports whether lines have several objects.

@@ -274,16 +274,15 @@ func (s *Selector) Select(side int, r Request) (Selected, error) {
 func (s Selected) Change(other, reading int) string {
 	before, after := s.table.answer(s.node, other, reading), s.table.answer(s.node, s.side, reading)
 	o := newOutcome(before, after, s.table.readings[reading])
-	switch o.effect {
-	case Same:
+	switch {
+	case o.effect == Same:
 		return ""
-	case Dark:
+	case o.effect == Dark:
 		return "no longer answered"
-	case First:
+	case o.effect == First:
 		return "answered for the first time"
-	default:
-		return o.String()
 	}
+	return o.String()
 }
 
 // Unless returns what an answer depends on if some locations are unclear, or "".

@@ -38,44 +38,24 @@ type outcomeID struct {
 	units         bool
 }
 
+// grouping collects the groups of a host.
+type grouping struct {
+	*hostTable
+	groups []*group
+	index  map[string]*group
+}
+
 // changes returns the groups of nodes whose requests are answered in another way, and their classes for a host.
 func (h *hostTable) changes(host string) (groups []*group, classes []Class) {
-	index := map[string]*group{}
+	all := &grouping{hostTable: h, index: map[string]*group{}}
 	changed := make([]bool, len(h.tree))
 	for i := range h.tree {
 		alternatives, parts := h.outcomes(i)
-		if alternatives == nil || h.tree.isEmpty(i) {
-			continue
-		}
-		changed[i] = true
-		unless := h.unless(i)
-		add := func(id string, answers []Alternative, whole *CDN) {
-			if unless != nil {
-				id += fmt.Sprint("\n", unless)
-			}
-			g := index[id]
-			if g == nil {
-				g = &group{answers: answers, unless: unless, whole: whole}
-				index[id], groups = g, append(groups, g)
-			}
-			if g.nodes = append(g.nodes, i); g.whole != nil && (g.answers[0].Before != answers[0].Before || g.answers[0].After != answers[0].After) {
-				g.answers = []Alternative{g.answers[0].by(g.whole)}
-			}
-		}
-		switch whole := h.loses(); {
-		case len(alternatives) > 1:
-			add(answersText(alternatives, false), alternatives, nil)
-		case len(parts) == 0 && whole != nil:
-			add(alternatives[0].effect.String(), alternatives, whole)
-		case len(parts) == 0:
-			add(alternatives[0].String(), alternatives, nil)
-		}
-		for _, d := range parts {
-			a := Alternative{Before: alternatives[0].Before, After: alternatives[0].After, Differences: []Difference{d}, effect: d.effect}
-			add(d.String(), []Alternative{a}, nil)
+		if changed[i] = alternatives != nil && !h.tree.isEmpty(i); changed[i] {
+			all.addNode(i, alternatives, parts)
 		}
 	}
-	groups = joined(groups)
+	groups = joined(all.groups)
 	empty := h.emptyNodes(groups)
 	for _, g := range groups {
 		g.paths, g.parts = h.tree.pathsOf(g.nodes, empty)
@@ -84,6 +64,37 @@ func (h *hostTable) changes(host string) (groups []*group, classes []Class) {
 		classes = h.classes(host, changed)
 	}
 	return groups, classes
+}
+
+// addNode adds what happens to the requests of a node; parts are so under every reading.
+func (s *grouping) addNode(at int, alternatives []Alternative, parts []Difference) {
+	unless := s.unless(at)
+	add := func(id string, answers []Alternative, whole *CDN) {
+		if unless != nil {
+			id += fmt.Sprint("\n", unless)
+		}
+		g := s.index[id]
+		if g == nil {
+			g = &group{answers: answers, unless: unless, whole: whole}
+			s.index[id], s.groups = g, append(s.groups, g)
+		}
+		if g.nodes = append(g.nodes, at); g.whole != nil && (g.answers[0].Before != answers[0].Before || g.answers[0].After != answers[0].After) {
+			g.answers = []Alternative{g.answers[0].by(g.whole)}
+		}
+	}
+	first := alternatives[0]
+	switch whole := s.loses(); {
+	case len(alternatives) > 1:
+		add(answersText(alternatives, false), alternatives, nil)
+	case len(parts) == 0 && whole != nil:
+		add(first.effect.String(), alternatives, whole)
+	case len(parts) == 0:
+		add(first.String(), alternatives, nil)
+	}
+	for _, d := range parts {
+		a := Alternative{Before: first.Before, After: first.After, Differences: []Difference{d}, effect: d.effect}
+		add(d.String(), []Alternative{a}, nil)
+	}
 }
 
 // joined makes one of groups with the same nodes, whose differences are for all of them.
@@ -132,7 +143,7 @@ func (h *hostTable) outcomes(at int) (out []Alternative, parts []Difference) {
 			h.known[id] = o
 		}
 		same = same && o.effect == Same
-		i := slices.IndexFunc(found, func(f *outcome) bool { return f == o || f.Alternative.String() == o.Alternative.String() })
+		i := slices.IndexFunc(found, func(f *outcome) bool { return f == o || f.String() == o.String() })
 		if i < 0 {
 			i, found, readings = len(found), append(found, o), append(readings, nil)
 		}

@@ -204,26 +204,13 @@ func (c *comparison) ignoringCase(h *hostTable, claimants [][]*CDN) (instead []E
 // causes returns the changed CDNs because of which a host is answered in another way: of two that answer it before and
 // after, one that claims it less than before, or more.
 func (c *comparison) causes(h *hostTable, host string) (keys []kind.Key) {
-	add := func(cdn *CDN, sure bool) {
-		change, changed := c.changed[cdn.Key]
-		was, is := 0, 0
-		if changed && change.Before != nil {
-			was = change.Before.strength(host, Nothing)
-		}
-		if changed && change.After != nil {
-			is = change.After.strength(host, Nothing)
-		}
-		if changed && (sure || was != is) && !slices.Contains(keys, cdn.Key) {
-			keys = append(keys, cdn.Key)
-		}
-	}
-	for pass := range 2 { // if the claims explain nothing, all count
+	for _, all := range []bool{false, true} { // if the claims explain nothing, all count
 		for r := range h.readings {
 			before, after := h.owner(0, r), h.owner(1, r)
 			same := before != nil && after != nil && before.Key == after.Key
 			for _, cdn := range []*CDN{before, after} {
-				if cdn != nil {
-					add(cdn, same || pass > 0)
+				if cdn != nil && !slices.Contains(keys, cdn.Key) && c.causesChange(cdn.Key, host, same || all) {
+					keys = append(keys, cdn.Key)
 				}
 			}
 		}
@@ -233,6 +220,21 @@ func (c *comparison) causes(h *hostTable, host string) (keys []kind.Key) {
 	}
 	slices.SortFunc(keys, compareKeys)
 	return keys
+}
+
+// causesChange reports whether a CDN changed, and claims a host otherwise than before if that must be so.
+func (c *comparison) causesChange(key kind.Key, host string, anyway bool) bool {
+	change, changed := c.changed[key]
+	if !changed || anyway {
+		return changed
+	}
+	strength := func(cdn *CDN) int {
+		if cdn == nil {
+			return 0
+		}
+		return cdn.strength(host, Nothing)
+	}
+	return strength(change.Before) != strength(change.After)
 }
 
 // rename adds the line of a hostname that nothing answered before and that is now answered by a CDN which had another one.

@@ -31,9 +31,7 @@ func (c *Config) Hidden() (all []Hidden) {
 		var by *Location
 		for _, host := range append([]string{"", l.Host}, wider(l.Host)...) {
 			if t := trees[host]; t != nil {
-				if first := firsts[host][t.over(&n)]; by == nil || first != nil && first.Index < by.Index {
-					by = first
-				}
+				by = earlier(by, firsts[host][t.over(&n)])
 			}
 		}
 		if by != nil && by.Index < i && (by.Path != l.Path || by.Host != l.Host) {
@@ -61,10 +59,16 @@ func (c *Config) firstOf(host string) (tree, []*Location) {
 	for i := 1; i < len(t); i++ {
 		first[i] = first[t[i].parent]
 		for _, p := range t[i].own {
-			if first[i] == nil || p.Index < first[i].Index {
-				first[i] = p.Location
-			}
+			first[i] = earlier(first[i], p.Location)
 		}
 	}
 	return t, first
+}
+
+// earlier returns the one of two locations that stands first in the list; either may be nil.
+func earlier(a, b *Location) *Location {
+	if a == nil || b != nil && b.Index < a.Index {
+		return b
+	}
+	return a
 }

@@ -158,16 +158,8 @@ func (h *hostTable) win() {
 
 // allows reports whether a location that may be for a host is so under the reading.
 func (r Reading) allows(l *Location, host string) bool {
-	switch r.Without {
-	case Wildcards:
-		return l.Host == "" || l.Host == host
-	case AnyHost:
-		return !l.isStar
-	case AnyPath:
-		return l.Path != "*"
-	default:
-		return true
-	}
+	isWild := l.Host != "" && l.Host != host
+	return (r.Without != Wildcards || !isWild) && (r.Without != AnyHost || !l.isStar) && (r.Without != AnyPath || l.Path != "*")
 }
 
 // answer returns what answers the requests of a node on a side, under a reading.

@@ -23,26 +23,9 @@ const (
 	Same
 )
 
-// tableOfEffects has the name of each effect, and its title for a plan and for drift.
-var tableOfEffects = [...][3]string{
-	{"dark", "No longer answered", "Not answered live"},
-	{"origin", "Another origin", "Another origin live"},
-	{"rules", "Other rules or security", "Other rules or security live"},
-	{"caching", "Other caching", "Other caching live"},
-	{"first", "Answered for the first time", "Answered only live"},
-	{"unclear", "Unclear", "Unclear"},
-	{"same", "As before", "As in git"},
-}
-
 // String returns the name of the effect.
-func (e Effect) String() string { return tableOfEffects[e][0] }
-
-// Title returns the effect in words.
-func (e Effect) Title(isDrift bool) string {
-	if isDrift {
-		return tableOfEffects[e][2]
-	}
-	return tableOfEffects[e][1]
+func (e Effect) String() string {
+	return [...]string{"dark", "origin", "rules", "caching", "first", "unclear", "same"}[e]
 }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -50,9 +33,9 @@ func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (e *Effect) UnmarshalText(text []byte) error {
-	for i, names := range tableOfEffects {
-		if names[0] == string(text) {
-			*e = Effect(i)
+	for is := range Same + 1 {
+		if is.String() == string(text) {
+			*e = is
 			return nil
 		}
 	}
@@ -129,29 +112,25 @@ const nothing = "nothing"
 
 // words says what happens to requests.
 func (a Alternative) words(isDrift bool) string {
+	texts := [...]string{"changes", "no longer answered; before, ", "answered for the first time: "}
+	if isDrift {
+		texts = [...]string{"differs", "not answered live; in git, ", "answered only live: "}
+	}
 	switch {
 	case len(a.Differences) > 0:
-		texts := make([]string, len(a.Differences))
+		parts := make([]string, len(a.Differences))
 		for i, d := range a.Differences {
-			texts[i] = d.String()
+			parts[i] = d.String()
 		}
-		return strings.Join(texts, "; ")
-	case a.Else && isDrift:
-		return "nothing else differs"
+		return strings.Join(parts, "; ")
 	case a.Else:
-		return "nothing else changes"
-	case a.After == a.Before && isDrift:
-		return "nothing differs"
+		return "nothing else " + texts[0]
 	case a.After == a.Before:
-		return "nothing changes"
-	case a.After == nothing && isDrift:
-		return "not answered live; in git, " + a.Before
+		return "nothing " + texts[0]
 	case a.After == nothing:
-		return "no longer answered; before, " + a.Before
-	case isDrift:
-		return "answered only live: " + a.After
+		return texts[1] + a.Before
 	}
-	return "answered for the first time: " + a.After
+	return texts[2] + a.After
 }
 
 // String says what happens to requests.

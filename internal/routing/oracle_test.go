@@ -343,7 +343,6 @@ func said(lines []saying, was, is site, host, path string, r reading) (all []str
 		}
 		as, rest, isRename := strings.Cut(strings.TrimPrefix(s.says, "answered as "), " was")
 		if old, ok := strings.CutPrefix(s.says, "not answered: no location matches; it replaces "); ok {
-			as, rest, isRename = old, "", true
 			if after.isAnswer() {
 				all = append(all, "is answered")
 			}

@@ -184,29 +184,34 @@ const (
 func (c *CDN) strength(host string, without Assumption) (most int) {
 	config := c.Config()
 	isWild := strings.HasPrefix(host, "*") && without != Wildcards
-	if config.Hostname == host && host != "" {
-		most = hostnameClaim
-	}
-	if config.hosts[host] != nil && host != "" && !isWild {
-		exact := exactClaim
-		if without == HostnameFirst {
-			exact = exceptionalClaim
-		}
-		most = max(most, exact)
+	switch {
+	case host == "":
+		return 0
+	case config.hosts[host] != nil && !isWild && without == HostnameFirst:
+		return exceptionalClaim
+	case config.Hostname == host:
+		return hostnameClaim
+	case config.hosts[host] != nil && !isWild:
+		most = exactClaim
 	}
 	if without == Wildcards || without != ExactHostFirst && most > 0 {
 		return most
 	}
+	wild := config.wildcard(host)
+	if without == ExactHostFirst && wild > 0 {
+		wild += exactClaim
+	}
+	return max(most, wild)
+}
+
+// wildcard returns the length of the longest wildcard of a location that matches a host, or is the host; 0 for none.
+func (c *Config) wildcard(host string) int {
 	for _, pattern := range append([]string{host}, wider(host)...) {
-		if strings.HasPrefix(pattern, "*") && config.hosts[pattern] != nil {
-			wild := len(pattern)
-			if without == ExactHostFirst {
-				wild += exactClaim
-			}
-			return max(most, wild)
+		if strings.HasPrefix(pattern, "*") && c.hosts[pattern] != nil {
+			return len(pattern)
 		}
 	}
-	return most
+	return 0
 }
 
 // Site has the CDNs of git, of live or of a base, by the hosts that they claim.

@@ -3,7 +3,6 @@ package routing
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -65,13 +64,6 @@ func newTree(nodes []node) tree {
 		out = append(out, n)
 	}
 	return out
-}
-
-// below returns the nodes whose stems begin with a stem.
-func (t tree) below(stem string) tree {
-	from := 1 + sort.Search(len(t)-1, func(i int) bool { return t[i+1].stem >= stem })
-	to := from + sort.Search(len(t)-from, func(i int) bool { return !strings.HasPrefix(t[from+i].stem, stem) })
-	return t[from:to]
 }
 
 // over returns the longest node that matches all that a node of another tree does.

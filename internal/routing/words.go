@@ -21,14 +21,13 @@ func (f Facet) String() string {
 
 // effect returns what a difference of the facet does to requests.
 func (f Facet) effect() Effect {
-	switch f {
-	case Origin:
+	switch {
+	case f == Origin:
 		return OtherOrigin
-	case CacheLevel, EdgeTTL, BrowserTTL, Cache:
+	case slices.Contains([]Facet{CacheLevel, EdgeTTL, BrowserTTL, Cache}, f):
 		return OtherCaching
-	default:
-		return OtherRules
 	}
+	return OtherRules
 }
 
 // String returns the name of the facet.
@@ -196,26 +195,9 @@ func differences(before, after Answer, reading Reading) (out []Difference) {
 		if before.Location == nil {
 			break
 		}
-		from := len(out)
-		a, b := before.Behaviour[f], after.Behaviour[f]
-		isTime := f == EdgeTTL || f == BrowserTTL
-		switch {
-		case a == b && isTime && a.Known && reading.Without == Units && before.units != after.units:
-			was, is := before.written(f), after.written(f)
-			if was != is {
-				out = append(out, Difference{What: f.String(), Before: was, After: is})
-			}
-		case a == b:
-		case f == Origin:
-			was, is := originsText(a, b)
-			out = append(out, differ(f.String(), a.Tree(), b.Tree(), was, is))
-		case a.Known || b.Known:
-			out = append(out, differ(f.String(), a.Tree(), b.Tree(), before.Describe(f), after.Describe(f)))
-		default:
-			out = append(out, leaves(f.String(), a.Tree(), b.Tree())...)
-		}
-		for i := from; i < len(out); i++ {
-			out[i].effect = f.effect()
+		for _, d := range before.differences(after.Location, f, reading) {
+			d.effect = f.effect()
+			out = append(out, d)
 		}
 	}
 	if before.CDN == after.CDN {
@@ -231,6 +213,23 @@ func differences(before, after Answer, reading Reading) (out []Difference) {
 		out[i].effect = cmp.Or(out[i].effect, OtherRules)
 	}
 	return out
+}
+
+// differences returns what differs in a facet of two locations under a reading.
+func (l *Location) differences(after *Location, f Facet, reading Reading) []Difference {
+	a, b := l.Behaviour[f], after.Behaviour[f]
+	switch {
+	case a == b && a.Known && reading.Without == Units && l.units != after.units && l.written(f) != after.written(f):
+		return []Difference{{What: f.String(), Before: l.written(f), After: after.written(f)}}
+	case a == b:
+		return nil
+	case f == Origin:
+		was, is := originsText(a, b)
+		return []Difference{differ(f.String(), a.Tree(), b.Tree(), was, is)}
+	case a.Known || b.Known:
+		return []Difference{differ(f.String(), a.Tree(), b.Tree(), l.Describe(f), after.Describe(f))}
+	}
+	return leaves(f.String(), a.Tree(), b.Tree())
 }
 
 // written returns a time to live as in the manifest.
@@ -269,8 +268,8 @@ func json(v any) string { return string(canon.Bytes(v)) }
 func leaves(what string, a, b any) (out []Difference) {
 	before, isObject := a.(map[string]any)
 	after, ok := b.(map[string]any)
-	if was, is := named(a), named(b); len(was)+len(is) > 0 && (was != nil || a == nil) && (is != nil || b == nil) {
-		return namedLeaves(what, was, is)
+	if areNamed(a, b) {
+		return namedLeaves(what, named(a), named(b))
 	}
 	if !isObject && a != nil || !ok && b != nil {
 		return []Difference{differ(what, a, b, words(a), words(b))}
@@ -288,6 +287,12 @@ func leaves(what string, a, b any) (out []Difference) {
 		}
 	}
 	return out
+}
+
+// areNamed reports whether one of two values is a list of named objects, and the other one too, or nothing.
+func areNamed(a, b any) bool {
+	was, is := named(a), named(b)
+	return len(was)+len(is) > 0 && (was != nil || a == nil) && (is != nil || b == nil)
 }
 
 // named returns the objects of a list, or none unless each has a name of its own.
