@@ -208,11 +208,16 @@ func addStops(items map[kind.Key]*Item, stops []routing.Stop) {
 	}
 }
 
-// hostShared advises on a hostname that a location of another CDN has: one of both answers its requests.
-func (p *Planner) hostShared(o *manifest.Object, r *requests) (found diag.List) {
-	host := kind.HostKey(o.Host)
+// hostShared advises on a new hostname that a location of another CDN has: one of both answers its requests.
+func (d *decision) hostShared(r *requests) (found diag.List) {
+	o, host := d.manifest, kind.HostKey(d.manifest.Host)
+	if d.exists && kind.HostKey(d.live.Host) == host {
+		return nil
+	}
 	for _, c := range r.site().Claimants(host) {
-		if c.Key == o.Key() || c.Config().Hostname == host || !c.Config().Names(host) {
+		m := d.in.Set.Find(c.Key)
+		leaves := m != nil && !slices.Contains(routing.ClaimsOf(m.Spec), host)
+		if c.Key == o.Key() || leaves || !c.Config().Names(host) {
 			continue
 		}
 		found = append(found, advice(o, manifest.RuleHostnameTaken, "spec."+o.Kind.HostField,
