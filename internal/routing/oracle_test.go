@@ -597,3 +597,43 @@ func (s site) engine() *routing.Site {
 	}
 	return routing.NewSite(all...)
 }
+
+// TestHidden: exactly those locations are hidden of which an earlier one takes all requests.
+func TestHidden(t *testing.T) {
+	covers := func(a, b location) bool {
+		hosts := a.host == "" || a.host == "*" || a.host == b.host || isBelow(b.host, a.host)
+		stem, prefix := strings.CutSuffix(a.path, "*")
+		return hosts && (a.path == b.path || prefix && strings.HasPrefix(b.path, stem)) && (b.host != "" && b.host != "*" || a.host == "" || a.host == "*")
+	}
+	d := draw{rand.New(rand.NewPCG(rand.Uint64(), 1))}
+	for range 2000 {
+		c := cdn{name: "a", hostname: "a.ex"}
+		for range d.IntN(7) {
+			l := d.location()
+			if l.path == "*" { // it is the same as /*
+				l.path = "/*"
+			}
+			c.locations = append(c.locations, l)
+		}
+		want, got := map[int]int{}, map[int]int{}
+		for i, l := range c.locations {
+			first := slices.IndexFunc(c.locations[:i], func(other location) bool { return covers(other, l) })
+			if first < 0 {
+				continue
+			}
+			by := c.locations[first]
+			same := by.path == l.path && strings.Trim(by.host, "*") == strings.Trim(l.host, "*")
+			if !same {
+				want[i] = first
+			}
+		}
+		for _, h := range c.engine().Config().Hidden() {
+			for _, l := range h.Locations {
+				got[l.Index] = h.By.Index
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%v, want %v: %+v", got, want, c.locations)
+		}
+	}
+}
