@@ -88,18 +88,18 @@ func (d *decision) routingChange() (c routing.Change, ok bool) {
 		return c, false
 	}
 	key := d.item.Key
-	switch op := d.item.Op; {
-	case op == Create:
+	if d.item.Op == Create {
 		return routing.Change{After: routing.ConfigCDN(key, routing.Read(d.tree()))}, true
-	case op == Patch:
-		was, _ := d.was.(map[string]any)
-		is := d.tree()
-		if d.item.Request != nil {
-			is, _ = effect.Apply(d.patch, was).(map[string]any)
-		}
-		return routing.Change{Before: routing.ConfigCDN(key, routing.Read(was)), After: routing.ConfigCDN(key, routing.Read(is))}, true
 	}
-	return c, false
+	if d.item.Op != Patch {
+		return c, false
+	}
+	was, _ := d.was.(map[string]any)
+	is := d.tree()
+	if d.item.Request != nil {
+		is, _ = effect.Apply(d.patch, was).(map[string]any)
+	}
+	return routing.Change{Before: routing.ConfigCDN(key, routing.Read(was)), After: routing.ConfigCDN(key, routing.Read(is))}, true
 }
 
 // add compares a change, now or together with others. It is safe for concurrent use.

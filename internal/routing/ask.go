@@ -274,15 +274,11 @@ func (s *Selector) Select(side int, r Request) (Selected, error) {
 func (s Selected) Change(other, reading int) string {
 	before, after := s.table.answer(s.node, other, reading), s.table.answer(s.node, s.side, reading)
 	o := newOutcome(before, after, s.table.readings[reading])
-	switch {
-	case o.effect == Same:
+	if o.effect == Same {
 		return ""
-	case o.effect == Dark:
-		return "no longer answered"
-	case o.effect == First:
-		return "answered for the first time"
 	}
-	return o.String()
+	text, _, _ := strings.Cut(o.String(), "; before, ")
+	return text
 }
 
 // Unless returns what an answer depends on if some locations are unclear, or "".

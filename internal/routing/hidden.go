@@ -34,7 +34,7 @@ func (c *Config) Hidden() (all []Hidden) {
 				by = earlier(by, firsts[host][t.over(&n)])
 			}
 		}
-		if by != nil && by.Index < i && (by.Path != l.Path || by.Host != l.Host) {
+		if by != nil && by.hides(l) {
 			hidden[by.Index] = append(hidden[by.Index], l)
 		}
 	}
@@ -63,6 +63,11 @@ func (c *Config) firstOf(host string) (tree, []*Location) {
 		}
 	}
 	return t, first
+}
+
+// hides reports whether the location stands before another one, which has another path or host.
+func (l *Location) hides(other *Location) bool {
+	return l.Index < other.Index && (l.Path != other.Path || l.Host != other.Host)
 }
 
 // earlier returns the one of two locations that stands first in the list; either may be nil.

@@ -183,15 +183,15 @@ const (
 // strength returns how strongly the CDN claims a host, or 0.
 func (c *CDN) strength(host string, without Assumption) (most int) {
 	config := c.Config()
-	isWild := strings.HasPrefix(host, "*") && without != Wildcards
+	isExact := config.hosts[host] != nil && (without == Wildcards || !strings.HasPrefix(host, "*"))
 	switch {
 	case host == "":
 		return 0
-	case config.hosts[host] != nil && !isWild && without == HostnameFirst:
+	case isExact && without == HostnameFirst:
 		return exceptionalClaim
 	case config.Hostname == host:
 		return hostnameClaim
-	case config.hosts[host] != nil && !isWild:
+	case isExact:
 		most = exactClaim
 	}
 	if without == Wildcards || without != ExactHostFirst && most > 0 {
