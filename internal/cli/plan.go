@@ -29,8 +29,6 @@ type planOptions struct {
 	// more are manifests that are not in git.
 	more   []manifest.Source
 	strict bool
-	// logs weigh the requests that a plan changes.
-	logs []string
 }
 
 func (o *planOptions) register(f *pflag.FlagSet) {
@@ -66,7 +64,7 @@ func (a *app) withPlan(
 	if err != nil {
 		return doc, err
 	}
-	opts.Whole = len(l.Set.Tests)+len(opts.logs) > 0 // they ask for any hostname
+	opts.Whole = len(l.Set.Tests) > 0 // they ask for any hostname
 	s, err := reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, opts.Options)
 	if err != nil {
 		return doc, err
@@ -132,16 +130,11 @@ func newPlan(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs, is to be sent, or is blocked")
-	registerLogs(f, &opts.logs)
 	f.BoolVar(&offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger")
 	return cmd
 }
 
 func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (report.Document, error) {
-	logs, err := a.logs(opts.logs)
-	if err != nil {
-		return report.Document{}, err
-	}
 	return a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 		if s.HidesLedger() {
 			doc.ExitCode = exit.NeedsPerson
@@ -149,12 +142,10 @@ func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (r
 		if doubt := s.DoubtWorkspace(); doubt != "" {
 			doc.ExitCode, doc.Errors = exit.NeedsPerson, append(doc.Errors, doubt)
 		}
-		if len(s.Loaded.Set.Tests)+len(logs) == 0 {
-			return nil
+		if len(s.Loaded.Set.Tests) > 0 {
+			addTests(doc, s.Loaded, s.Sides(), opts.strict)
 		}
-		sides := s.Sides()
-		addTests(doc, s.Loaded, sides, opts.strict)
-		return a.weigh(doc.Plan, sides, logs, s.Loaded.Project.Platform.Precedence)
+		return nil
 	})
 }
 
@@ -167,10 +158,6 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 		if cmd.Flags().Changed(name) {
 			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
-	}
-	logs, err := a.logs(opts.logs)
-	if err != nil {
-		return report.Document{}, err
 	}
 	l, err := a.loadFor(ctx, opts, paths)
 	if err == nil && a.global.dir != "" && !l.Project.Exists() {
@@ -191,9 +178,6 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 	doc.Plan = plan.Shown(p)
 	sides, err := reconcile.Sides(ctx, a.reconcileEnv(l, paths), l, "")
 	addTests(&doc, l, sides, opts.strict)
-	if err == nil && len(logs) > 0 {
-		err = a.weigh(doc.Plan, reconcile.OfflineSides(ctx, a.reconcileEnv(l, paths), l, opts.BaseRef), logs, l.Project.Platform.Precedence)
-	}
 	return doc, err
 }
 

@@ -14,14 +14,11 @@ import (
 	"trueup/internal/project"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
-	"trueup/internal/route"
-	"trueup/internal/served"
-	"trueup/internal/traffic"
+	"trueup/internal/routing"
 )
 
 type requestOptions struct {
 	file, base string
-	logs       []string
 	live       bool
 }
 
@@ -39,22 +36,11 @@ func newRequest(a *app) *cobra.Command {
 	f.StringVar(&opts.file, "file", "", "also read URLs from `FILE`, one a line")
 	f.BoolVar(&opts.live, "live", false, "also show what live CDNs do, and mark what differs")
 	f.StringVar(&opts.base, "base-ref", "", "also show what the manifests of `REF` do, and mark what differs")
-	registerLogs(f, &opts.logs)
-	cmd.MarkFlagsMutuallyExclusive("log", "file")
 	return cmd
 }
 
 func (a *app) request(ctx context.Context, opts requestOptions, args []string) (doc report.Document, err error) {
-	logs, err := a.logs(opts.logs)
-	if err != nil {
-		return doc, err
-	}
-	var urls []served.URL
-	if len(logs) == 0 {
-		urls, err = a.urls(opts.file, args)
-	} else if len(args) > 0 {
-		err = errors.New("--log takes the URLs from the log: remove the others")
-	}
+	urls, err := a.urls(opts.file, args)
 	if err != nil {
 		return doc, err
 	}
@@ -67,15 +53,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 	if err != nil {
 		return doc, err
 	}
-	var result served.Result
-	rules := route.ReadingsOf(l.Project.Platform.Precedence)
-	if len(logs) > 0 {
-		_, end := a.beginPhase("reading logs")
-		result, err = traffic.Ask(sides, logs, rules)
-		end()
-	} else {
-		result, err = served.Ask(sides, urls, rules)
-	}
+	result, err := routing.Ask(sides, urls, routing.PrecedencesOf(l.Project.Platform.Precedence), routing.NewUnknown(manifest.DidYouMean, sides...))
 	if err != nil {
 		return doc, err
 	}
@@ -84,7 +62,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 }
 
 // sides reads the CDNs that URLs are looked up in.
-func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) ([]served.Side, error) {
+func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) ([]routing.Side, error) {
 	env := a.reconcileEnv(l, nil)
 	sides, err := reconcile.Sides(ctx, env, l, opts.base)
 	if err != nil || !opts.live {
@@ -103,24 +81,24 @@ func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) 
 }
 
 // urls reads the URLs of arguments, of standard input and of a file.
-func (a *app) urls(file string, args []string) (urls []served.URL, err error) {
+func (a *app) urls(file string, args []string) (urls []routing.URL, err error) {
 	var wrong []error
 	for _, arg := range args {
-		var list []served.URL
+		var list []routing.URL
 		if arg == onStdout {
-			list, err = served.ReadURLs("standard input", a.stdin("URLs"))
+			list, err = routing.ReadURLs("standard input", a.stdin("URLs"))
 		} else {
-			list = make([]served.URL, 1)
-			list[0], err = served.ParseURL(arg)
+			list = make([]routing.URL, 1)
+			list[0], err = routing.ParseURL(arg)
 		}
 		urls, wrong = append(urls, list...), append(wrong, err)
 	}
 	if file != "" {
-		text, _, err := files.Read(a.full(file), served.MaxList)
+		text, _, err := files.Read(a.full(file), routing.MaxList)
 		if err != nil {
 			return nil, fmt.Errorf("--file %s: %w", file, err)
 		}
-		list, err := served.ReadURLs(file, bytes.NewReader(text))
+		list, err := routing.ReadURLs(file, bytes.NewReader(text))
 		urls, wrong = append(urls, list...), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil || len(urls) > 0 {

@@ -28,8 +28,8 @@ type Reader interface {
 type State struct {
 	Objects map[kind.Key]kind.Object // the live objects of manifests, by the manifest's key
 	Absent  map[kind.Key]bool        // the keys for which a GET returned 404
-	// Unmanaged are listed objects that no manifest names, without status. Unless Options.Whole, only
-	// those of create-only kinds have a spec: an unknown request may have created one of them.
+	// Unmanaged are listed objects that no manifest names, without status. Unless Options.Whole, only those have a spec that
+	// answer requests, or are of create-only kinds: an unknown request may have created one of them.
 	Unmanaged []kind.Object
 	// Hosts maps the kind.HostKey of each hostname to the key of the object that serves it.
 	Hosts map[string]kind.Key
@@ -222,7 +222,8 @@ func (f *fetch) place(key kind.Key, o kind.Object) {
 		}
 		f.state.Objects[key] = o
 	} else {
-		if o.Status = nil; !o.Kind.CreateOnly() && !f.opts.Whole {
+		answers := o.Kind.CanPatch() && o.Kind.HostField != "" // requests for a host that git may be about, too
+		if o.Status = nil; !answers && !o.Kind.CreateOnly() && !f.opts.Whole {
 			o.Spec = nil
 		}
 		f.state.Unmanaged = append(f.state.Unmanaged, o)

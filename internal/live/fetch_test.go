@@ -139,7 +139,7 @@ func TestWhatTheListShowsNeedsNoGet(t *testing.T) {
 	if len(s.Unmanaged) != 1 {
 		t.Fatalf("unmanaged objects are %+v", s.Unmanaged)
 	}
-	if u := s.Unmanaged[0]; u.Name != "other" || u.UID == "" || u.Spec != nil || u.Status != nil {
+	if u := s.Unmanaged[0]; u.Name != "other" || u.UID == "" || u.Spec == nil || u.Status != nil {
 		t.Errorf("unmanaged object is %+v", u)
 	}
 	if s.Hosts["shop.example.com"] != shop.Key() || s.Hosts["other.example.com"] != other.Key() {
@@ -186,7 +186,7 @@ func TestItemsWithoutSpecAreReadByName(t *testing.T) {
 	if string(s.Objects[shop.Key()].Spec) != string(shop.Spec) || s.Hosts["other.example.com"] != other.Key() {
 		t.Errorf("state is %+v", s)
 	}
-	if len(s.Unmanaged) != 2 || s.Unmanaged[0].Spec != nil || s.Unmanaged[1].Name != "foreign" {
+	if len(s.Unmanaged) != 2 || s.Unmanaged[0].Spec == nil || s.Unmanaged[1].Name != "foreign" {
 		t.Errorf("unmanaged objects are %+v", s.Unmanaged)
 	}
 	if !s.Lists["CDN"].Complete || s.Absent[gone.Key()] {

@@ -10,18 +10,18 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 const shownNames = 5 // in a message
 
 // checkLocationUnreachable reports each location that hides others once.
 func checkLocationUnreachable(s *subject) {
-	readings := route.ReadingsOf(s.Options.Precedence)
-	if !slices.Contains(readings, route.FirstInList) {
+	precedences := routing.PrecedencesOf(s.Options.Precedence)
+	if !slices.Contains(precedences, routing.FirstInList) {
 		return
 	}
-	for _, h := range route.Read(s.Tree).Hidden() {
+	for _, h := range routing.Read(s.Tree).Hidden() {
 		hidden := make([]string, len(h.Locations))
 		for i, l := range h.Locations {
 			hidden[i] = l.Host + l.Path
@@ -29,7 +29,7 @@ func checkLocationUnreachable(s *subject) {
 		name, list := h.By.Host+h.By.Path, diag.First(hidden, shownNames)
 		message := fmt.Sprintf("%s takes all requests of %s below it", name, list)
 		fix := fmt.Sprintf("move %s below them", name)
-		if len(readings) > 1 {
+		if len(precedences) > 1 {
 			message += " if the first match wins; the platform does not document which match wins"
 			fix += ": this order works whichever match wins"
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"trueup/internal/kind"
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 // checkRequestTest reports URLs that are no request, and expectations that nothing can meet.
@@ -36,7 +36,7 @@ func checkRequestTest(s *subject) {
 }
 
 func (s *subject) checkURL(at, url string) {
-	if _, err := route.ParseRequest(url); err != nil {
+	if _, err := routing.ParseRequest(url); err != nil {
 		message, fix, _ := strings.Cut(err.Error(), ": ")
 		s.report(at, message, fix)
 	}

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 // maxAdvice is how many findings of one rule are shown of one object, maxPlaced
@@ -29,16 +28,20 @@ type adviser struct {
 	reached map[string]reach
 }
 
-// advise collects advice on what the plan creates, changes and posts.
-func (p *Planner) advise(out *Plan, all *study) {
+// advise collects advice on what the plan creates, changes and posts. It has the classes of requests that objects change.
+func (p *Planner) advise(out *Plan, all *study, classes map[kind.Key][]routing.Class) {
 	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]reach{}}
 	for i := range out.Items {
 		it := &out.Items[i]
 		if !it.Op.sends() && it.Op != Deferred {
 			continue
 		}
-		found := all.advice[it.Key]
-		if o := p.in.Set.Find(it.Key); o != nil && o.Kind.RequestOnly() {
+		found, o := all.advice[it.Key], p.in.Set.Find(it.Key)
+		if it.Op == Patch && o != nil {
+			specs := each(all.waiting[kind.HostKey(o.Host)], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) })
+			found.add(o.Sift(it.unpurged(o, specs, classes[it.Key])))
+		}
+		if o != nil && o.Kind.RequestOnly() {
 			found = newAdvised(manifest.Advise(o, o.Tree(), manifest.Options{Precedence: p.in.Project.Platform.Precedence}))
 			found.add(o.Sift(a.ofRequest(o)))
 		}
@@ -58,8 +61,8 @@ func (a *adviser) ofRequest(o *manifest.Object) diag.List {
 
 // served is the object that serves a hostname, before and after apply.
 type served struct {
-	key kind.Key
-	sites
+	key           kind.Key
+	before, after *routing.Config
 }
 
 // serves returns the object that serves a kind.HostKey, once git is applied.
@@ -75,10 +78,10 @@ func (a *adviser) servesPaths(hostname string) served {
 	key := a.serves(kind.HostKey(hostname))
 	s, seen := a.routes[key]
 	if !seen {
-		was := siteOf(a.in.Live.Objects[key].Spec)
-		s = served{key, sites{was, was}}
+		was := configOf(a.in.Live.Objects[key].Spec)
+		s = served{key, was, was}
 		if o := a.in.Set.Find(key); o != nil {
-			if s.after = siteOf(o.Spec); s.after.Locations == nil {
+			if s.after = configOf(o.Spec); s.after.Locations == nil {
 				s.after.Locations = was.Locations
 			}
 		}
@@ -87,12 +90,11 @@ func (a *adviser) servesPaths(hostname string) served {
 	return s
 }
 
-func siteOf(spec []byte) *route.Site {
+func configOf(spec []byte) *routing.Config {
 	if spec == nil {
-		return &route.Site{}
+		return &routing.Config{}
 	}
-	tree, _ := canon.MustDecode(spec).(map[string]any)
-	return route.Read(tree)
+	return routing.ReadSpec(spec)
 }
 
 // advice is a finding at a place of a manifest.
@@ -157,7 +159,7 @@ func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string
 }
 
 // locationsOf returns the locations of a site that are for some of the hosts.
-func locationsOf(s *route.Site, hosts map[string]bool) (list []*route.Location) {
+func locationsOf(s *routing.Config, hosts map[string]bool) (list []*routing.Location) {
 	for i := range s.Locations {
 		for host := range hosts {
 			if l := &s.Locations[i]; l.MayServe(host) {
@@ -170,7 +172,7 @@ func locationsOf(s *route.Site, hosts map[string]bool) (list []*route.Location) 
 }
 
 // widest returns the path that covers the first location, or -1 unless the paths cover all.
-func widest(paths []string, locations []*route.Location) int {
+func widest(paths []string, locations []*routing.Location) int {
 	cover, at := purge.NewCover(paths), -1
 	for _, l := range locations {
 		_, by, ok := cover.By(l.Purged(), nil)
@@ -209,7 +211,7 @@ type reach struct {
 	stems []string
 }
 
-func newReach(locations []*route.Location) (r reach) {
+func newReach(locations []*routing.Location) (r reach) {
 	var paths []string
 	for _, l := range locations {
 		path := l.Purged()

@@ -14,22 +14,21 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 // unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
-func (d *decision) unpurged(waiting []purge.Spec, change route.Change) (found diag.List) {
-	o := d.manifest
+func (it *Item) unpurged(o *manifest.Object, waiting []purge.Spec, classes []routing.Class) (found diag.List) {
 	covered := purged(waiting, o.Host)
-	places := sync.OnceValue(func() places { return newPlaces(d.tree(), &d.item) }) // few plans need it
+	places := sync.OnceValue(func() places { return newPlaces(o.Tree(), it) }) // few plans need it
 	var all []outdated
 	index := map[string]int{}
-	for _, c := range change.Classes {
+	for _, c := range classes {
 		out, ok := outdatedBy(c)
-		if !ok || c.Elsewhere || covered(c) {
+		if !ok || covered(c) {
 			continue
 		}
-		out.field = places().of(c.After[out.reading], out.facets)
+		out.field = places().of(c.After[out.precedence].Location, out.facets)
 		id := fmt.Sprintf("%s %v %t", out.field, out.facets, out.sure)
 		i, known := index[id]
 		if !known && len(all) == maxPlaced {
@@ -49,29 +48,29 @@ func (d *decision) unpurged(waiting []purge.Spec, change route.Change) (found di
 
 // outdated are classes of requests whose cached copies are stale in the same way.
 type outdated struct {
-	classes []route.Class
-	// reading is the first under which copies are stale. sure means that they are under all.
-	reading route.Reading
-	sure    bool
-	facets  []route.Facet
+	classes []routing.Class
+	// precedence is the index of the first under which copies are stale. sure means that they are under all.
+	precedence int
+	sure       bool
+	facets     []routing.Facet
 	// stay is how long copies stay at most.
 	stay  time.Duration
 	field string
 }
 
 // outdatedBy returns what a class has; ok is false if no cached copy is stale.
-func outdatedBy(c route.Class) (out outdated, ok bool) {
+func outdatedBy(c routing.Class) (out outdated, ok bool) {
 	out.sure = true
 	for r := range c.Before {
-		facets := route.Stale(c.Before[r], c.After[r])
+		facets := routing.Stale(c.Before[r].Location, c.After[r].Location)
 		if len(facets) == 0 {
 			out.sure = false
 			continue
 		}
 		if !ok {
-			out.reading, out.facets, ok = route.Reading(r), facets, true
+			out.precedence, out.facets, ok = r, facets, true
 		}
-		if ttl := c.Before[r].Behaviour[route.EdgeTTL]; !ttl.Known {
+		if ttl := c.Before[r].Behaviour[routing.EdgeTTL]; !ttl.Known {
 			out.stay = math.MaxInt64
 		} else {
 			out.stay = max(out.stay, ttl.Time)
@@ -82,7 +81,7 @@ func outdatedBy(c route.Class) (out outdated, ok bool) {
 
 func (out outdated) message(hostname string) string {
 	const format = "%s of %s changes: copies cached now stay %s, and this plan does not purge them"
-	classes := each(out.classes, func(c route.Class) string {
+	classes := each(out.classes, func(c routing.Class) string {
 		name := c.Host + c.Pattern
 		if c.Host == hostname {
 			name = c.Pattern
@@ -96,7 +95,7 @@ func (out outdated) message(hostname string) string {
 	if out.stay < math.MaxInt64 {
 		stay = "up to " + kind.DurationText(out.stay)
 	}
-	text := fmt.Sprintf(format, strings.Join(each(out.facets, route.Facet.String), ", "), diag.First(classes, maxNamed), stay)
+	text := fmt.Sprintf(format, strings.Join(each(out.facets, routing.Facet.String), ", "), diag.First(classes, maxNamed), stay)
 	if !out.sure {
 		text = "depending on the location that the platform selects, " + text
 	}
@@ -130,7 +129,7 @@ func (out outdated) fix(hostname string) string {
 }
 
 // purgeOf returns the path of a purge that covers a class.
-func purgeOf(c route.Class) string {
+func purgeOf(c routing.Class) string {
 	if c.Pattern == "*" {
 		return allPaths
 	}
@@ -140,46 +139,46 @@ func purgeOf(c route.Class) string {
 // places finds the fields of a manifest that change how requests are served.
 type places struct {
 	item      *Item
-	locations map[[2]string]manifest.Location
+	locations map[[2]string]routing.Location
 	upstreams map[string]string
 }
 
 func newPlaces(tree map[string]any, it *Item) places {
-	p := places{it, map[[2]string]manifest.Location{}, map[string]string{}}
-	routes := manifest.RoutesOf(tree)
+	p := places{it, map[[2]string]routing.Location{}, map[string]string{}}
+	routes := routing.Read(tree)
 	for _, l := range slices.Backward(routes.Locations) {
-		p.locations[[2]string{l.HostKey(), l.Path}] = l
+		p.locations[[2]string{l.Host, l.Path}] = l
 	}
-	for _, u := range routes.Upstreams {
-		p.upstreams[u.Name] = u.Field
+	for i, u := range routes.Upstreams {
+		p.upstreams[u.Name] = fmt.Sprintf("spec.upstreams[%d]", i)
 	}
 	return p
 }
 
 // tableOfFields are the fields of a location.
-var tableOfFields = map[route.Facet]string{
-	route.Origin: "upstream", route.Action: "action", route.EdgeTTL: "cache.edgeTTL", route.CORS: "cors", route.Images: "imgsvc",
-	route.Rewrite: "rewrite", route.Headers: "headers",
+var tableOfFields = map[routing.Facet]string{
+	routing.Origin: "upstream", routing.Action: "action", routing.EdgeTTL: "cache.edgeTTL", routing.CORS: "cors", routing.Images: "imgsvc",
+	routing.Rewrite: "rewrite", routing.Headers: "headers",
 }
 
 // of returns the field of a location that differs, that of its upstream, or the list of locations.
-func (p places) of(l *route.Location, facets []route.Facet) string {
+func (p places) of(l *routing.Location, facets []routing.Facet) string {
 	in, known := p.locations[[2]string{l.Host, l.Path}]
 	upstream := p.upstreams[in.Upstream]
 	switch {
-	case upstream != "" && slices.Equal(facets, []route.Facet{route.Origin}) && p.item.Touches(upstream):
+	case upstream != "" && slices.Equal(facets, []routing.Facet{routing.Origin}) && p.item.Touches(upstream):
 		return upstream + ".servers"
-	case !known || !p.item.Touches(in.Field):
+	case !known || !p.item.Touches(in.Field()):
 		return "spec." + locations
 	case len(facets) == 1:
-		return in.Field + "." + tableOfFields[facets[0]]
+		return in.Field() + "." + tableOfFields[facets[0]]
 	}
-	return in.Field
+	return in.Field()
 }
 
 // purged returns a function that reports whether a request for the hostname invalidates a class; if none can name
 // the host of the class, any request counts.
-func purged(requests []purge.Spec, hostname string) func(route.Class) bool {
+func purged(requests []purge.Spec, hostname string) func(routing.Class) bool {
 	hosts, lists, files := make([]map[string]bool, len(requests)), make([][]string, len(requests)), map[string][]int{}
 	for i, spec := range requests {
 		hosts[i], lists[i] = hostsOf(spec.Hostname, spec.Subdomains), spec.Paths
@@ -190,7 +189,7 @@ func purged(requests []purge.Spec, hostname string) func(route.Class) bool {
 		}
 	}
 	cover := purge.NewCover(lists...)
-	return func(c route.Class) bool {
+	return func(c routing.Class) bool {
 		path, unnamed := purgeOf(c), !canName(c.Host, hostname) || strings.Contains(c.Host, "*")
 		fits := func(i int, _ string) bool { return unnamed || hosts[i][c.Host] }
 		_, _, ok := cover.By(path, fits)

@@ -15,6 +15,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/manifest"
 	"trueup/internal/parallel"
+	"trueup/internal/routing"
 )
 
 // MaxFile bounds the file of a plan, in bytes.
@@ -23,13 +24,14 @@ const MaxFile = 64 << 20
 // planFile is the content of a plan's file.
 type planFile struct {
 	Plan
-	Checksum string `json:"checksum"`
+	Requests []routing.Line `json:"requests"`
+	Checksum string         `json:"checksum"`
 }
 
 // Encode writes the file of a plan, which must be one of Shown: canonical JSON with a checksum over all of it, and a
 // newline. It makes the text twice, first for the checksum, because it holds only a few objects of it in memory.
 func Encode(w io.Writer, p *Plan, at time.Time) error {
-	file := planFile{*p, canon.Sum{}.String()}
+	file := planFile{*p, []routing.Line{}, canon.Sum{}.String()}
 	file.CreatedAt = at.UTC().Truncate(time.Second)
 	file.Items = []Item{}
 	text, err := canon.Canonical([]byte(mustEncode(file)))
@@ -42,7 +44,14 @@ func Encode(w io.Writer, p *Plan, at time.Time) error {
 		head, tail, _ := bytes.Cut(behind, []byte(`"items":[]`)) // quotes in texts are escaped
 		_, err := w.Write(slices.Concat(before, checksum, head, []byte(`"items":[`)))
 		if err == nil {
-			err = writeItems(w, p.Items)
+			err = writeElements(w, p.Items)
+		}
+		between, tail, _ := bytes.Cut(tail, []byte(`"requests":[]`))
+		if err == nil {
+			_, err = w.Write(slices.Concat([]byte("]"), between, []byte(`"requests":[`)))
+		}
+		if err == nil {
+			err = writeElements(w, p.Requests)
 		}
 		if err == nil {
 			_, err = w.Write(append([]byte("]"), tail...))
@@ -69,11 +78,11 @@ type writerFunc func(b []byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// writeItems writes the elements of a list.
-func writeItems(w io.Writer, items []Item) error {
+// writeElements writes the elements of a list.
+func writeElements[T any](w io.Writer, list []T) error {
 	separator := ""
-	return parallel.InOrder(len(items), func(b *bytes.Buffer, i int) error {
-		text, err := canon.Canonical([]byte(mustEncode(&items[i])))
+	return parallel.InOrder(len(list), func(b *bytes.Buffer, i int) error {
+		text, err := canon.Canonical([]byte(mustEncode(&list[i])))
 		_, _ = b.Write(text)
 		return err
 	}, func(text []byte) (more bool, err error) {
@@ -131,6 +140,7 @@ func Decode(text []byte) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is not a plan: %w", err)
 	}
+	file.Plan.Requests = file.Requests
 	file.Weigh() // the file does not decide that
 	return &file.Plan, file.check()
 }

@@ -6,7 +6,6 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
-	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -206,7 +205,6 @@ func (d *decision) judge(res merge.Result) {
 			d.item.hint("the platform does not document that a hostname can be changed: try it with a test CDN, and point DNS to the CDN first")
 		}
 	}
-	d.noteOldHost(res.Patch)
 	if len(res.Mixed) > 0 {
 		d.item.block(fmt.Sprintf("git and another client both changed %s: --drift report keeps the other change, but trueup sends lists in full", res.Mixed[0]), d.item.undoOrKeep())
 	}
@@ -219,24 +217,6 @@ func (d *decision) judge(res merge.Result) {
 		d.item.FirstContact = res.FirstContact
 		d.item.block(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", counted(n, "live list element")),
 			fmt.Sprintf("add them to the manifest, or drop them with apply --take-over %s", d.item.Key))
-	}
-}
-
-// noteOldHost adds a hint about the locations whose host is the old hostname once the patch is sent.
-func (d *decision) noteOldHost(patch map[string]any) {
-	host, sent := patch[d.manifest.Kind.HostField].(string)
-	old := kind.HostKey(d.live.Host)
-	if !sent || old == "" || kind.HostKey(host) == old {
-		return
-	}
-	var paths []string
-	for _, l := range manifest.RoutesOf(effect.Apply(patch, canon.MustDecode(d.live.Spec))).Locations {
-		if kind.HostKey(l.Host) == old {
-			paths = append(paths, l.Path)
-		}
-	}
-	if len(paths) > 0 {
-		d.item.hint(fmt.Sprintf("the host of %s is still %s, so no request for %s matches there", diag.First(paths, 5), d.live.Host, host))
 	}
 }
 

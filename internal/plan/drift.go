@@ -47,7 +47,7 @@ func Drift(p *Plan) *Plan {
 		if it.Happened = len(drift) > 0 || it.missing(); !it.Happened {
 			continue
 		}
-		it.Answers = it.answersOutside()
+		it.Stops = nil
 		switch {
 		case it.Failed:
 		case it.Deleted:
@@ -59,11 +59,12 @@ func Drift(p *Plan) *Plan {
 			it.Changes = drift
 		}
 		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintKept && h != hintReplaced })
-		it.Traffic, it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil, nil
+		it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil
 		it.weigh()
 		it.Request = nil
 		d.Items = append(d.Items, it)
 	}
+	d.sayRequestsOutside()
 	if !d.isExplained() {
 		d.Blame = nil
 	}
@@ -85,6 +86,21 @@ func Doubt(in Inputs, now time.Time) func(kind.Key, kind.Object) bool {
 	}
 }
 
+// sayRequestsOutside says which requests live answers otherwise than git.
+func (p *Plan) sayRequestsOutside() {
+	if p.Requests = nil; p.outside == nil {
+		return
+	}
+	result, items := p.outside(p.Items), map[kind.Key]*Item{}
+	for i := range p.Items {
+		if it := &p.Items[i]; it.Unserved == "" {
+			items[it.Key] = it
+		}
+	}
+	p.Requests = result.Lines
+	addStops(items, result.Stops)
+}
+
 // missing reports whether live lacks the object, and no record shows whether it ever had it.
 func (it Item) missing() bool {
 	k, ok := kind.Named(it.Kind)
@@ -93,18 +109,6 @@ func (it Item) missing() bool {
 
 // Missing reports whether a report of drift says so.
 func (it Item) Missing() bool { return it.Happened && it.missing() }
-
-// answersOutside returns how live answers requests otherwise than git; nil if that is not due to drift alone.
-func (it Item) answersOutside() *Answers {
-	other := func(c Change) bool {
-		of := tableOfClasses[c.Class]
-		return !of.unsent && (!of.drift || c.Left)
-	}
-	if it.Answers == nil || it.Op != Patch || len(it.Collateral) > 0 || slices.ContainsFunc(it.Changes, other) {
-		return nil
-	}
-	return it.Answers.reversed()
-}
 
 // unchangedOutside counts the objects that are in git, and live or done, and were not changed outside git.
 func unchangedOutside(p *Plan) (n int) {

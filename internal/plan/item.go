@@ -8,6 +8,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/routing"
 )
 
 // sends reports whether apply sends the request of such an item.
@@ -21,7 +22,7 @@ func (it *Item) block(reason, fix string) {
 
 // hold blocks an item for a reason that may end without a person's decision.
 func (it *Item) hold(reason, fix string) {
-	it.Op, it.Request, it.Answers, it.Reason, it.Fix, it.NeedsPerson = Blocked, nil, nil, reason, fix, false
+	it.Op, it.Request, it.Reason, it.Fix, it.NeedsPerson = Blocked, nil, reason, fix, false
 }
 
 func (it *Item) hint(text string) { it.Hints = append(it.Hints, text) }
@@ -134,6 +135,9 @@ func (p *Plan) Only(key kind.Key) *Plan {
 func (p *Plan) with(items []Item) *Plan {
 	out := *p
 	out.Items, out.Unmanaged, out.Digest = items, nil, ""
+	out.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.Line) bool {
+		return !slices.ContainsFunc(items, func(it Item) bool { return slices.Contains(l.Objects, it.Key) })
+	})
 	out.Summary = out.Counts()
 	return &out
 }

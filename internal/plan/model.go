@@ -13,6 +13,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
 	"trueup/internal/purge"
+	"trueup/internal/routing"
 )
 
 // Format is the version of the plan's JSON form.
@@ -61,8 +62,10 @@ type Plan struct {
 	Manifests *canon.Sum     `json:"manifests,omitempty"`
 	Options   map[string]any `json:"options,omitempty"`
 	Items     []Item         `json:"items"`
-	// Traffic is nil without access logs.
-	Traffic *Traffic `json:"traffic,omitempty"`
+	// Requests is what the plan does to requests, the worst first.
+	Requests []routing.Line `json:"requests,omitempty"`
+	// HidesRequests says that Requests is left out, because it may have sensitive values.
+	HidesRequests bool `json:"hidesRequests,omitempty"`
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
@@ -73,6 +76,9 @@ type Plan struct {
 	// Blame is nil where nothing was compared with git's past.
 	Blame   *Blame  `json:"blame,omitempty"`
 	Summary Summary `json:"summary"`
+
+	// outside returns how live answers requests otherwise than git because of items.
+	outside func([]Item) routing.Result
 }
 
 // Target is where the plan's requests would go.
@@ -109,10 +115,8 @@ type Item struct {
 	Preserved  []merge.Value    `json:"preserved,omitempty"`
 	Collateral []merge.Value    `json:"collateral,omitempty"`
 	Lists      []merge.SentList `json:"lists,omitempty"`
-	// Answers is what a patch does to the requests of the hostname.
-	Answers *Answers `json:"answers,omitempty"`
-	// Traffic has the requests of access logs for the object, before or after; nil without logs.
-	Traffic *Weight `json:"traffic,omitempty"`
+	// Stops is what the object no longer answers, and no other one does.
+	Stops []routing.Stop `json:"stops,omitempty"`
 	// FirstContact are live list elements that only a take-over may drop.
 	FirstContact []merge.Value `json:"firstContact,omitempty"`
 	// Purge is what a request invalidates, Disk the source of a snapshot.

@@ -30,6 +30,7 @@ func Shown(p *Plan) *Plan {
 		})
 		return s
 	})
+	out.Requests, out.outside, out.HidesRequests = nil, nil, true // they have values of any field
 	out.Items = slices.Clone(p.Items)
 	for i := range out.Items {
 		if it := &out.Items[i]; secret[it.Kind] {
@@ -77,7 +78,6 @@ func concealerOf(ws kind.Workspace, key kind.Key) concealer {
 }
 
 func (c concealer) item(it *Item) {
-	it.Answers = nil // they have values of any field
 	it.Changes, it.Notes = slices.Clone(it.Changes), slices.Clone(it.Notes)
 	for ch := range it.all() {
 		ch.Base, ch.Live, ch.Desired = c.at(ch.Path, ch.Base), c.at(ch.Path, ch.Live), c.at(ch.Path, ch.Desired)

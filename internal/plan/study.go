@@ -5,19 +5,13 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
-	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/parallel"
-	"trueup/internal/purge"
-	"trueup/internal/route"
 )
 
 // batch is how many objects are planned before the results of all are collected.
 const batch = 512
-
-// maxContext is how many live objects a plan may change before it only counts the requests that are answered as before.
-const maxContext = 1000
 
 // study is what follows from each manifest, its live object and its record, before the plan as a whole is known.
 type study struct {
@@ -28,9 +22,8 @@ type study struct {
 	// advice is for the objects that have any. It counts if the plan sends something for them.
 	advice map[kind.Key]advised
 	// waiting are the requests that are still to be sent, by the kind.HostKey of their hostname.
-	waiting map[string][]*manifest.Object
-	// changed counts the live objects that the plan changes.
-	changed int
+	waiting  map[string][]*manifest.Object
+	requests *requests
 }
 
 // advised is the advice on one object, and what comments silence of it.
@@ -41,7 +34,7 @@ func (p *Planner) study(decide func(*decision)) *study {
 	objects := p.in.Set.Objects
 	s := &study{
 		items: make([]Item, len(objects)), ops: make(map[kind.Key]Op, len(objects)),
-		advice: map[kind.Key]advised{}, waiting: map[string][]*manifest.Object{},
+		advice: map[kind.Key]advised{}, waiting: map[string][]*manifest.Object{}, requests: p.newRequests(),
 	}
 	var requests, others []int
 	for i, o := range objects {
@@ -64,21 +57,17 @@ func (p *Planner) study(decide func(*decision)) *study {
 	}
 	for i := range slices.Chunk(others, batch) {
 		p.studyBatch(s, i, decide)
-		p.release(s.items, i, purged)
-	}
-	for i := range s.items {
-		if a := s.items[i].Answers; s.changed > maxContext && a != nil {
-			a.Unchanged = nil
-		}
+		p.release(s, i, purged)
 	}
 	return s
 }
 
-// release drops the specs of live objects that were planned. The advice on requests needs those that they purge.
-func (p *Planner) release(items []Item, indices []int, purged map[kind.Key]bool) {
+// release drops the specs of live objects that were planned. The advice on requests needs those that they purge, and
+// other objects may claim the hosts of some.
+func (p *Planner) release(s *study, indices []int, purged map[kind.Key]bool) {
 	for _, i := range indices {
-		key := items[i].Key
-		if o, live := p.in.Live.Objects[key]; p.in.Release && live && !purged[key] {
+		key := s.items[i].Key
+		if o, live := p.in.Live.Objects[key]; p.in.Release && live && !purged[key] && !s.requests.site().Shares(key) {
 			o.Spec = nil
 			p.in.Live.Objects[key] = o
 		}
@@ -92,34 +81,26 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 		d := p.decisionOf(o)
 		decide(d)
 		if d.item.Op.sends() && !o.Kind.RequestOnly() && p.targeted(o.Key()) {
-			advice[n] = d.advise(s)
+			advice[n] = d.advise(s.requests)
 		}
 		s.items[indices[n]], findings[n] = d.item, d.findings
 	})
 	for n, i := range indices {
 		key := s.items[i].Key
 		s.ops[key], s.findings = s.items[i].Op, append(s.findings, findings[n]...)
-		if s.ops[key] == Patch && p.targeted(key) {
-			s.changed++
-		}
 		if len(advice[n].shown)+len(advice[n].silenced) > 0 {
 			s.advice[key] = advice[n]
 		}
 	}
 }
 
-// advise collects the advice on what is created or changed, and says what that does to requests.
-func (d *decision) advise(s *study) advised {
-	o, precedence := d.manifest, d.in.Project.Platform.Precedence
-	a := newAdvised(manifest.Advise(o, d.tree(), manifest.Options{Precedence: precedence}))
-	if served, ok := d.sites(); ok {
-		change := route.Compare(served.before, served.after, route.ReadingsOf(precedence)...)
-		if s.changed > maxContext {
-			change.Same = nil
-		}
-		d.item.Answers = d.item.answers(served, change)
-		specs := each(s.waiting[kind.HostKey(o.Host)], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) })
-		a.add(o.Sift(d.unpurged(specs, change)))
+// advise collects the advice on what is created or changed, and compares what that does to requests.
+func (d *decision) advise(r *requests) advised {
+	o := d.manifest
+	a := newAdvised(manifest.Advise(o, d.tree(), manifest.Options{Precedence: d.in.Project.Platform.Precedence}))
+	if c, ok := d.routingChange(); ok {
+		r.add(&d.item, c)
+		a.add(o.Sift(d.hostShared(r)))
 	}
 	return a
 }
@@ -137,25 +118,4 @@ func (d *decision) tree() map[string]any {
 	}
 	tree, _ := d.git.(map[string]any)
 	return tree
-}
-
-// sites are an object before and after a request.
-type sites struct{ before, after *route.Site }
-
-// sites returns what serves requests before and after a patch or a creation; ok is false for other items.
-func (d *decision) sites() (s sites, ok bool) {
-	switch {
-	case d.manifest.Kind.HostField == "":
-		return sites{}, false
-	case d.item.Op == Create:
-		return sites{route.Read(nil), route.Read(d.tree())}, true
-	case d.item.Op != Patch:
-		return sites{}, false
-	}
-	was, _ := d.was.(map[string]any)
-	is := d.tree()
-	if d.item.Request != nil {
-		is, _ = effect.Apply(d.patch, was).(map[string]any)
-	}
-	return sites{route.Read(was), route.Read(is)}, true
 }

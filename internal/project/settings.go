@@ -16,7 +16,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 const usualWait = time.Minute
@@ -45,7 +45,7 @@ func (p Project) Duplicate() api.Duplicate {
 }
 
 func checkPrecedence(name string) error {
-	if known := route.Precedences(); name != "" && !slices.Contains(known, name) {
+	if known := routing.PrecedenceNames(); name != "" && !slices.Contains(known, name) {
 		return fmt.Errorf("platform.precedence is %.60q: write %s", name, strings.Join(known, ", or "))
 	}
 	return nil

@@ -8,15 +8,16 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/effect"
+	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
-	"trueup/internal/served"
+	"trueup/internal/routing"
 )
 
 // Sides returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
-func Sides(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]served.Side, error) {
-	sides := []served.Side{git(l)}
+func Sides(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]routing.Side, error) {
+	sides := []routing.Side{git(l)}
 	if baseRef == "" {
 		return sides, nil
 	}
@@ -30,55 +31,50 @@ func Sides(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]se
 	return append(sides, base(past, l)), nil
 }
 
-// OfflineSides returns the CDNs of the manifests, and those of the base of Offline.
-func OfflineSides(ctx context.Context, env Env, l project.Loaded, baseRef string) []served.Side {
-	return []served.Side{git(l), base(env.History.Past(ctx, baseRef, true), l)}
-}
+func git(l project.Loaded) routing.Side { return side(routing.Git, l.Set.Objects) }
 
-func git(l project.Loaded) served.Side { return side(served.Git, l.Set.Objects) }
-
-func side(name string, objects []*manifest.Object) served.Side {
-	cdns := make([]*served.CDN, len(objects))
+func side(name string, objects []*manifest.Object) routing.Side {
+	cdns := make([]*routing.CDN, len(objects))
 	for i, o := range objects {
-		cdns[i] = served.FromManifest(o)
+		cdns[i] = o.CDN()
 	}
-	return served.Side{Name: name, Catalog: served.NewCatalog(cdns...)}
+	return routing.Side{Name: name, Site: routing.NewSite(cdns...)}
 }
 
 // base returns the CDNs that git had before.
-func base(past plan.Past, l project.Loaded) served.Side {
+func base(past plan.Past, l project.Loaded) routing.Side {
 	then := slices.Clone(past.Set.Objects)
 	for _, o := range l.Set.Objects {
 		if past.Same[o.Path] && past.Set.Find(o.Key()) == nil {
 			then = append(then, o)
 		}
 	}
-	return side(served.Base, then)
+	return side(routing.Base, then)
 }
 
 // Sides returns the CDNs as they are live, and as apply makes them true to git: with the live fields that git does
 // not mention. Without a plan it returns nil.
-func (s *Session) Sides() []served.Side {
+func (s *Session) Sides() []routing.Side {
 	if s.Plan == nil {
 		return nil
 	}
-	items := map[string]*plan.Item{}
+	items := map[kind.Key]*plan.Item{}
 	for i := range s.Plan.Items {
-		items[s.Plan.Items[i].String()] = &s.Plan.Items[i]
+		items[s.Plan.Items[i].Key] = &s.Plan.Items[i]
 	}
-	var git, live []*served.CDN
+	var git, live []*routing.CDN
 	for _, o := range s.Loaded.Set.Objects {
-		cdn := served.FromManifest(o)
+		cdn := o.CDN()
 		if cdn == nil {
 			continue
 		}
 		now, isLive := s.inputs.Live.Objects[o.Key()]
-		switch it := items[cdn.String()]; {
+		switch it := items[o.Key()]; {
 		case it == nil || !isLive:
 		case it.Op == plan.None:
-			cdn.Site = served.Reader(now.Spec)
+			cdn.Reread(now.Spec)
 		case it.Op == plan.Patch:
-			cdn.Site = served.Reader(canon.Bytes(effect.Apply(it.BodySpec(), canon.MustDecode(now.Spec))))
+			cdn.Reread(canon.Bytes(effect.Apply(it.BodySpec(), canon.MustDecode(now.Spec))))
 		default:
 			cdn.Note = "by its manifest alone, because apply changes nothing (" + string(it.Op) + ")"
 		}
@@ -86,10 +82,18 @@ func (s *Session) Sides() []served.Side {
 	}
 	for key, o := range s.inputs.Live.Objects {
 		o.Name = key.Name // by which git knows it
-		live = append(live, served.FromLive(o))
+		live = append(live, liveCDN(o))
 	}
 	for _, o := range s.inputs.Live.Unmanaged {
-		live = append(live, served.FromLive(o))
+		live = append(live, liveCDN(o))
 	}
-	return []served.Side{{Name: served.Git, Catalog: served.NewCatalog(git...)}, {Name: served.Live, Catalog: served.NewCatalog(live...)}}
+	return []routing.Side{{Name: routing.Git, Site: routing.NewSite(git...)}, {Name: routing.Live, Site: routing.NewSite(live...)}}
+}
+
+// liveCDN returns what answers requests, or nil if the object serves nothing.
+func liveCDN(o kind.Object) *routing.CDN {
+	if o.Kind.SentOnce() || o.Host == "" || o.Terminating {
+		return nil
+	}
+	return routing.NewCDN(o.Key(), o.Spec)
 }

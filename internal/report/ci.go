@@ -6,7 +6,6 @@ import (
 	"path"
 	"strings"
 
-	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
 
@@ -168,7 +167,7 @@ func outputs(doc Document) [][2]string {
 		{"security", s.Security},
 		{"deferred", s.Deferred},
 		{"in-flight", s.InFlight},
-		{"classes-changed", classesChanged(doc.Plan)},
+		{"requests-changed", len(doc.Plan.Requests)},
 	} {
 		list = append(list, [2]string{c.key, safetext.Number(c.n).String()})
 	}
@@ -180,20 +179,6 @@ func isWhole(doc Document) bool {
 	doc.score = scoreOf(doc)
 	markdown(doc, Options{}, maxMarkdown)
 	return doc.score.Count() == 0
-}
-
-// classesChanged counts the classes of requests that live CDNs answer in another way: all, if something differs for all.
-func classesChanged(pl *plan.Plan) (n int) {
-	for _, item := range pl.Items {
-		switch a := item.Answers; {
-		case a == nil || item.Op == plan.Create:
-		case len(a.Site) > 0:
-			n += a.Classes
-		default:
-			n += a.Changed
-		}
-	}
-	return n
 }
 
 // word returns s, or "" if it is long or has more than letters, digits and -:_.

@@ -16,7 +16,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/exit"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
 )
 
 // MaxResult limits the file of a result, in bytes.
@@ -35,7 +35,7 @@ func ReadResult(r io.Reader) (Document, error) {
 	if in.Plan != nil && in.Plan.Format != plan.Format {
 		return Document{}, fmt.Errorf("the format of its plan is %.60q, not %s: use the version of trueup that made it", in.Plan.Format, plan.Format)
 	}
-	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c reqtest.Case) bool { return c.Result == reqtest.Failed && len(c.Failures) == 0 }) {
+	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }) {
 		return Document{}, errors.New("it is not a result: a test failed without a failure")
 	}
 	if in.Plan != nil {

@@ -7,7 +7,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
 
@@ -215,7 +215,7 @@ func outcomeParts(r *apply.Result) []count {
 }
 
 // testCounts returns the sentence that counts the results of request tests.
-func testCounts(t *reqtest.Result) safe {
+func testCounts(t *requesttest.Result) safe {
 	return counted("no request tests", []count{
 		{n: t.Failed, words: nouns(t.Failed, "request") + " failed"},
 		{n: t.Passed, words: "passed"},

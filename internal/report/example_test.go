@@ -5,14 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
-	"trueup/internal/route"
+	"trueup/internal/requesttest"
+	"trueup/internal/routing"
 )
 
 // examplePlan has every operation and every class.
@@ -26,10 +25,34 @@ func examplePlan() *plan.Plan {
 		},
 		Ledger:    "7c0e0000-0000-4000-8000-000000000000",
 		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), deferredItem(), flightItem(), resentItem(), foundItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem(), deletedItem()},
+		Requests:  exampleRequests(),
 		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
 		Notes:     []string{"the ledger has no record of CDN/legacy: trueup can't detect its removals"},
 		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 2, Delete: 1, Deferred: 1, InFlight: 1, Removed: 4, Blocked: 2, Kept: 1, Unchanged: 3, Drifted: 5, Unmanaged: 3},
 	})
+}
+
+// exampleRequests has a line of each form.
+func exampleRequests() []routing.Line {
+	shop, all := []kind.Key{key("CDN", "shop")}, []routing.Host{{Name: "shop.example.com"}}
+	changed := func(what, before, after string) routing.Alternative {
+		return routing.Alternative{Differences: []routing.Difference{{What: what, Before: before, After: after}}}
+	}
+	return []routing.Line{
+		{Effect: routing.Dark, Hosts: all, Paths: []routing.Paths{{Pattern: "/old/*"}}, Objects: shop, Answers: []routing.Alternative{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}},
+		{
+			Effect: routing.OtherOrigin, Hosts: []routing.Host{{Name: "new.example.com"}}, As: "old.example.com", Still: true, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
+			Exceptions: []routing.Exception{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.Alternative{changed("origin", "o2.net:443", "o1.net:443")}}},
+		},
+		{Effect: routing.OtherRules, Hosts: all, Objects: shop, Answers: []routing.Alternative{changed("TLS forced", "false", "true")}},
+		{
+			Effect: routing.OtherCaching, Hosts: []routing.Host{{Name: "*.shop.example.com", Except: []string{"img.shop.example.com"}}, {Name: "b.example.com"}}, Objects: shop,
+			Paths:   []routing.Paths{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}},
+			Answers: []routing.Alternative{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}},
+		},
+		{Effect: routing.First, Hosts: all, Paths: []routing.Paths{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Objects: shop, Answers: []routing.Alternative{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}},
+		{Effect: routing.Unclear, Hosts: all, Paths: []routing.Paths{{Pattern: "/a*b"}}, Objects: shop},
+	}
 }
 
 // weighed is the plan with what is at stake, as one that is made or read has it.
@@ -86,35 +109,7 @@ func changedItem() plan.Item {
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
 		Request: &plan.Request{Method: "PATCH", Path: "/cdns/shop", ContentType: "application/merge-patch+json", Body: json.RawMessage(
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
-		Traffic: &plan.Weight{Requests: 12_400_000, Unserved: 24_000, Changed: 5_076_000, MayChange: 1},
-		Answers: &plan.Answers{
-			Hostname: "shop.example.com", Classes: 9, Changed: 8, Site: []route.Difference{{What: "TLS forced", Before: "false", After: "true"}}, Unclear: []string{"/a*b"}, More: 2,
-			Groups: []plan.RequestGroup{
-				{
-					Pattern: "/old/*", Example: "/old/", Effect: plan.Unserved, Answers: []plan.Answer{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}},
-					Traffic: &accesslog.Class{Requests: 24_000, Slack: 7, Addresses: []accesslog.Address{{Address: "shop.example.com/old/a", Requests: 12_345}, {Address: "shop.example.com/old/", Requests: 1}}},
-				},
-				{
-					Hosts: []string{"img.shop.example.com"}, Pattern: "/new/*", Except: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e"}, Example: "/new/",
-					Effect: plan.ServedFirst, Answers: []plan.Answer{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}},
-				},
-				{
-					Hosts: []string{"a.shop.example.com", "b.shop.example.com"}, Pattern: "/static/*", Example: "/static/", Effect: plan.Answered,
-					Answers: []plan.Answer{
-						{Readings: []string{"first in the list"}, Before: "a:443 over https", After: "a:443 over https"},
-						{
-							Readings: []string{"longest path", "longest host"}, Before: "a:443 over https, edge TTL 1 min", After: "a:443 over https, edge TTL 1 h",
-							Differences: []route.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}},
-						},
-					},
-				},
-				{Pattern: "/", Example: "/", Effect: plan.Answered, Answers: []plan.Answer{{Differences: []route.Difference{{What: "CORS", Before: "on", After: "off"}}}}},
-			},
-			Unchanged: []plan.RequestGroup{{
-				Example: "/", Effect: plan.AsBefore, Except: []string{"/old/*"}, Answers: []plan.Answer{{Before: "nothing", After: "nothing"}},
-				Traffic: &accesslog.Class{Requests: 3_100_000},
-			}},
-		},
+		Stops: []routing.Stop{{Name: "shop.example.com/old/*", Path: "/old/*"}},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},
 		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),
 	}
@@ -311,25 +306,25 @@ func exampleResult() *apply.Result {
 }
 
 // exampleTests has each result.
-func exampleTests() *reqtest.Result {
-	first := reqtest.Answer{Readings: []string{"first in the list"}, Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
-	longest := reqtest.Answer{Readings: []string{"longest path", "longest host"}, Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
-	return &reqtest.Result{Passed: 1, Failed: 2, Skipped: 1, Cases: []reqtest.Case{
-		{Name: "home", URL: "https://shop.example.com/", File: "manifests/shop.test.yaml", Line: 5, Column: 12, Result: reqtest.Passed},
+func exampleTests() *requesttest.Result {
+	first := requesttest.Answer{Readings: []string{"first in the list"}, Value: "1 h", Location: "/*", File: "manifests/shop.yaml", Line: 8}
+	longest := requesttest.Answer{Readings: []string{"longest path", "longest host"}, Value: "5 min", Location: "/static/*", File: "manifests/shop.yaml", Line: 12}
+	return &requesttest.Result{Passed: 1, Failed: 2, Skipped: 1, Cases: []requesttest.Case{
+		{Name: "home", URL: "https://shop.example.com/", File: "manifests/shop.test.yaml", Line: 5, Column: 12, Result: requesttest.Passed},
 		{
-			Name: "static files", URL: "https://shop.example.com/static/a", File: "manifests/shop.test.yaml", Line: 8, Column: 12, Result: reqtest.Failed,
-			Failures: []reqtest.Failure{
-				{Field: "spec.tests[1].expect.cached", Line: 10, Column: 17, What: "cached", Expected: "1h", Got: []reqtest.Answer{first, longest}},
-				{Field: "spec.tests[1].expect.level", Line: 11, Column: 16, What: "level", Expected: "standard", Got: []reqtest.Answer{{Readings: []string{"first in the list", "longest path", "longest host"}, Value: "not set", Location: "/*", File: "manifests/shop.yaml", Line: 8}}},
+			Name: "static files", URL: "https://shop.example.com/static/a", File: "manifests/shop.test.yaml", Line: 8, Column: 12, Result: requesttest.Failed,
+			Failures: []requesttest.Failure{
+				{Field: "spec.tests[1].expect.cached", Line: 10, Column: 17, What: "cached", Expected: "1h", Got: []requesttest.Answer{first, longest}},
+				{Field: "spec.tests[1].expect.level", Line: 11, Column: 16, What: "level", Expected: "standard", Got: []requesttest.Answer{{Readings: []string{"first in the list", "longest path", "longest host"}, Value: "not set", Location: "/*", File: "manifests/shop.yaml", Line: 8}}},
 			},
 		},
 		{
-			Name: "https://shp.example.com/", URL: "https://shp.example.com/", File: "manifests/shop.test.yaml", Line: 12, Column: 12, Result: reqtest.Failed,
-			Failures: []reqtest.Failure{{Field: "spec.tests[2]", Line: 12, Column: 12, Problem: "no CDN in git has the host shp.example.com: did you mean shop.example.com?"}},
+			Name: "https://shp.example.com/", URL: "https://shp.example.com/", File: "manifests/shop.test.yaml", Line: 12, Column: 12, Result: requesttest.Failed,
+			Failures: []requesttest.Failure{{Field: "spec.tests[2]", Line: 12, Column: 12, Problem: "no CDN in git has the host shp.example.com: did you mean shop.example.com?"}},
 		},
-		{Name: "checkout", URL: "https://shop.example.com/checkout", File: "manifests/shop.test.yaml", Line: 14, Column: 12, Result: reqtest.Skipped, Why: "it compares with live, which was not read"},
-	}, Coverage: &reqtest.Coverage{
-		Locations: reqtest.Share{Reached: 2, Of: 3}, Upstreams: reqtest.Share{Reached: 1, Of: 1},
-		Missing: []reqtest.Missing{{Object: "CDN/shop", What: "location", Name: "/img/*", File: "manifests/shop.yaml", Line: 20}},
+		{Name: "checkout", URL: "https://shop.example.com/checkout", File: "manifests/shop.test.yaml", Line: 14, Column: 12, Result: requesttest.Skipped, Why: "it compares with live, which was not read"},
+	}, Coverage: &requesttest.Coverage{
+		Locations: requesttest.Share{Reached: 2, Of: 3}, Upstreams: requesttest.Share{Reached: 1, Of: 1},
+		Missing: []requesttest.Missing{{Object: "CDN/shop", What: "location", Name: "/img/*", File: "manifests/shop.yaml", Line: 20}},
 	}}
 }

@@ -8,7 +8,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
 
@@ -129,7 +129,7 @@ func untouchedBy(pl *plan.Plan) func(diag.Finding) bool {
 	items := itemsByFile(pl)
 	return func(f diag.Finding) bool {
 		item := itemAt(items[f.Path], f.Line)
-		return f.Severity == diag.Warning && f.Line > 0 && f.Rule != reqtest.Rule && (item == nil || !item.Touches(f.Field))
+		return f.Severity == diag.Warning && f.Line > 0 && f.Rule != requesttest.Rule && (item == nil || !item.Touches(f.Field))
 	}
 }
 

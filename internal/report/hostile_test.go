@@ -10,7 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -18,8 +17,8 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
-	"trueup/internal/route"
+	"trueup/internal/requesttest"
+	"trueup/internal/routing"
 )
 
 // hostile fills every text of a Document with s and every value with v.
@@ -36,28 +35,16 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	advice.Severity = diag.Advice
 	finding.Severity = diag.Error
 	sum := canon.Digest([]byte(s))
-	differences := []route.Difference{{What: s, Before: s, After: s}}
+	hosts, paths := []routing.Host{{Name: s, Except: []string{s}}}, []routing.Paths{{Pattern: s, Outside: []string{s}}}
+	answers := []routing.Alternative{{When: []string{s}, Before: s, After: s, Differences: []routing.Difference{{What: s, Before: s, After: s}}}}
 	item := plan.Item{
 		Key: k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)}, Spec: body(s),
 		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
-		Purge:   &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
-		Traffic: &plan.Weight{Requests: int64(n)},
-		Answers: &plan.Answers{
-			Hostname: s, Classes: n, Changed: n, More: n % 2, Site: differences, Unclear: []string{s},
-			Groups: []plan.RequestGroup{{
-				Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}},
-				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Unless: []string{s}, Example: s, Effect: plan.AnswerEffect(s),
-				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
-			}},
-			Unchanged: []plan.RequestGroup{{
-				Traffic: &accesslog.Class{Requests: 1, Addresses: []accesslog.Address{{Address: s, Requests: 1}}},
-				Hosts:   []string{s}, Pattern: s, Except: []string{s}, Unless: []string{s}, Example: s, Effect: plan.AsBefore,
-				Answers: []plan.Answer{{Readings: []string{s}, Before: s, After: s, Differences: differences}},
-			}},
-		},
-		Disk: s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
+		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
+		Stops: []routing.Stop{{Name: s, Host: s, Path: s, Objects: []kind.Key{k}}},
+		Disk:  s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
 		Recorded: &plan.Recorded{Seq: n, State: ledger.State(s)},
 		Deleted:  n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,
@@ -68,21 +55,24 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Project:  &Origin{Path: s, Workspace: s, Commit: s, Tool: s, Shard: n, Shards: n},
 		Projects: []MergedProject{{Origin: Origin{Path: s, Workspace: s, Commit: s, Tool: s}, Result: s, ExitCode: n, Digest: s}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
-		Tests: &reqtest.Result{Passed: n, Failed: 1, Cases: []reqtest.Case{{
-			Name: s, URL: s, File: s, Result: reqtest.Failed, Why: s, Failures: []reqtest.Failure{{
-				Field: s, Problem: s, What: s, Expected: s, Got: []reqtest.Answer{{Readings: []string{s}, Value: s, Location: s, File: s}},
+		Tests: &requesttest.Result{Passed: n, Failed: 1, Cases: []requesttest.Case{{
+			Name: s, URL: s, File: s, Result: requesttest.Failed, Why: s, Failures: []requesttest.Failure{{
+				Field: s, Problem: s, What: s, Expected: s, Got: []requesttest.Answer{{Readings: []string{s}, Value: s, Location: s, File: s}},
 			}},
-		}}, Coverage: &reqtest.Coverage{Missing: []reqtest.Missing{{Object: s, What: s, Name: s, File: s}}}},
+		}}, Coverage: &requesttest.Coverage{Missing: []requesttest.Missing{{Object: s, What: s, Name: s, File: s}}}},
 		Plan: &plan.Plan{
 			Manifests: &sum, Options: map[string]any{
 				"drift": s, "targets": []string{s}, "takeOver": []string{s}, "allowRecreate": []string{s}, "window": s,
 				"overrides": []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
 			},
+			Requests: []routing.Line{
+				{Hosts: hosts, Paths: paths, Answers: answers, Unless: []string{s}, As: s, Exceptions: []routing.Exception{{Paths: paths, Answers: answers, Unless: []string{s}}}, Still: true, Objects: []kind.Key{k}},
+				{Hosts: hosts, Paths: paths, Answers: answers, Unless: []string{s}, Objects: []kind.Key{k, k}},
+			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice}, Silenced: diag.List{advice},
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, LedgerProblem: s,
 			Settings: []plan.Setting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.Hidden{{Key: k, Path: s, Git: v, Live: v}}}},
 			Target:   plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
-			Traffic:  &plan.Traffic{Logs: []accesslog.Log{{Name: s}}, Weight: plan.Weight{Requests: int64(n)}},
 		},
 		Apply: &apply.Result{Summary: map[string]int{s: n}, Outcomes: []apply.Outcome{{
 			Key: k, Did: apply.Effect(s), Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,

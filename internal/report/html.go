@@ -138,8 +138,10 @@ type htmlPage struct {
 	Notes   []safe
 	ItemsOf safe
 	Items   []htmlItem
-	Filters []htmlFilter
-	Lists   []htmlList
+	// Requests has no lines if it says nothing.
+	Requests requestSection
+	Filters  []htmlFilter
+	Lists    []htmlList
 	// Named are the last Items, which have a line each, and Ask is the command that shows one in full.
 	Named []htmlItem
 	Ask   string
@@ -207,6 +209,7 @@ func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 		p.Base = safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))
 	}
 	p.items(pl, opts)
+	p.Requests = requestsOf(pl, Options{})
 	files := itemsByFile(pl)
 	p.Advice = alikeFindings(pl.Advice)
 	for i, a := range p.Advice {
@@ -311,7 +314,6 @@ type htmlView struct {
 	// Leads are rows about the object as a whole.
 	Leads []row
 	Diff  *htmlDiff
-	Map   *htmlMap
 	Notes []note
 }
 
@@ -357,9 +359,6 @@ func (i htmlItem) View() htmlView {
 	if mentioned(item) {
 		v.Leads = []row{{Why: causeSaid(item), reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
 		return v
-	}
-	if v.Map = mapOf(item, class); v.Map != nil { // it replaces their notes
-		item.Answers, item.Traffic = nil, nil
 	}
 	g := group{item: item, keys: i.keys}
 	if v.Notes = g.notes(i.opts); g.many() {

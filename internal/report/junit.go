@@ -14,7 +14,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
 
@@ -51,7 +51,7 @@ func writeJUnit(w io.Writer, doc Document, _ Options) error {
 		if doc.Apply != nil {
 			s.Cases = append(s.Cases, applyCases(doc)...)
 		} else {
-			s.Cases = append(s.Cases, planCases(doc)...)
+			s.Cases = append(append(s.Cases, planCases(doc)...), requestCases(doc.Plan)...)
 		}
 		all = append(all, s)
 	}
@@ -138,7 +138,7 @@ func manifestSuite(doc Document) testSuite {
 	}
 	class := safetext.F("trueup.%s", s.Name)
 	for _, f := range slices.Concat(doc.Findings, doc.Annotations, advice) {
-		if f.Rule == reqtest.Rule { // requestSuite has its case
+		if f.Rule == requesttest.Rule { // requestSuite has its case
 			continue
 		}
 		r := findingRemark(f, doc.Place)
@@ -177,7 +177,7 @@ func projectSuite(projects []MergedProject) testSuite {
 }
 
 // requestSuite has a case for each request that is tested.
-func requestSuite(t *reqtest.Result) testSuite {
+func requestSuite(t *requesttest.Result) testSuite {
 	s := testSuite{Name: clean("requests")}
 	for _, c := range t.Cases {
 		out := testCase{Class: clean(c.File).Cut(maxPath), Name: clean(c.Name).Cut(maxPath)}
@@ -185,9 +185,9 @@ func requestSuite(t *reqtest.Result) testSuite {
 			out.Lines = append(out.Lines, safetext.F("%s:%d:%d: %s", clean(c.File).Cut(maxPath), f.Line, f.Column, message(f.String())))
 		}
 		switch c.Result {
-		case reqtest.Failed:
-			out.End, out.Message, out.Type = "failure", message(c.Failures[0].String()), reqtest.Rule
-		case reqtest.Skipped:
+		case requesttest.Failed:
+			out.End, out.Message, out.Type = "failure", message(c.Failures[0].String()), requesttest.Rule
+		case requesttest.Skipped:
 			out.End, out.Message = "skipped", message(c.Why)
 		}
 		s.Cases = append(s.Cases, out)

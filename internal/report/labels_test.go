@@ -12,13 +12,13 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
 )
 
 // TestExplainKnowsEveryLabel: what a plan, drift, status or a test says of an object, a line or a request is a topic
 // of trueup explain.
 func TestExplainKnowsEveryLabel(t *testing.T) {
-	labels := append(statesOfObjects(t), reqtest.Passed, reqtest.Failed, reqtest.Skipped)
+	labels := append(statesOfObjects(t), requesttest.Passed, requesttest.Failed, requesttest.Skipped)
 	for _, c := range tableOfCauses {
 		labels = append(labels, c.name)
 	}

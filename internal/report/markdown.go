@@ -157,6 +157,9 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 		{rank: rankNotes, pieces: pieced(notes)},
 		{rank: rankAdvice, summary: safetext.Constant(advices(len(pl.Advice))), pieces: findingPieces(alikeFindings(pl.Advice))},
 	}
+	if requests := requestsOf(pl, opts); len(requests.Lines) > 0 {
+		blocks = append(blocks, section{rank: requests.rank, summary: safetext.Constant(requests.Title), pieces: pieced(requests.Lines)})
+	}
 	for _, g := range groups(pl, opts) {
 		name := g.title()
 		summary := safetext.M("%s %s", safetext.Code(name), safetext.Constant(headline(g.item, g.rows)))

@@ -13,7 +13,8 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
+	"trueup/internal/routing"
 	"trueup/internal/safetext"
 )
 
@@ -166,6 +167,7 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 		item.After = keysIn(at, item.After)
 		m.plan.Items = append(m.plan.Items, item)
 	}
+	m.addRequests(pl, at)
 	m.plan.Unmanaged = append(m.plan.Unmanaged, keysIn(at, pl.Unmanaged)...)
 	for _, n := range pl.Notes {
 		m.notes.add(n, at)
@@ -173,6 +175,14 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 	m.plan.Advice = append(m.plan.Advice, findingsIn(at, pl.Advice)...)
 	m.plan.Silenced = append(m.plan.Silenced, findingsIn(at, pl.Silenced)...)
 	m.plan.Summary.Add(pl.Summary)
+}
+
+func (m *Merger) addRequests(pl *plan.Plan, at string) {
+	for _, l := range pl.Requests {
+		l.Objects = keysIn(at, l.Objects)
+		m.plan.Requests = append(m.plan.Requests, l)
+	}
+	m.plan.HidesRequests = m.plan.HidesRequests || pl.HidesRequests
 }
 
 func (m *Merger) addApply(r *apply.Result, at string) {
@@ -224,9 +234,9 @@ func (m *Merger) addSetting(s plan.Setting, at string) {
 	m.plan.Settings, m.also = append(m.plan.Settings, s), append(m.also, []string{at})
 }
 
-func (m *Merger) addTests(t *reqtest.Result, at string) {
+func (m *Merger) addTests(t *requesttest.Result, at string) {
 	if m.doc.Tests == nil {
-		m.doc.Tests = &reqtest.Result{Cases: []reqtest.Case{}}
+		m.doc.Tests = &requesttest.Result{Cases: []requesttest.Case{}}
 	}
 	all := m.doc.Tests
 	all.Passed, all.Failed, all.Skipped = all.Passed+t.Passed, all.Failed+t.Failed, all.Skipped+t.Skipped
@@ -238,7 +248,7 @@ func (m *Merger) addTests(t *reqtest.Result, at string) {
 		return
 	}
 	if all.Coverage == nil {
-		all.Coverage = &reqtest.Coverage{Missing: []reqtest.Missing{}}
+		all.Coverage = &requesttest.Coverage{Missing: []requesttest.Missing{}}
 	}
 	all.Coverage.Locations.Add(t.Coverage.Locations)
 	all.Coverage.Upstreams.Add(t.Coverage.Upstreams)
@@ -256,6 +266,7 @@ func (m *Merger) Document() Document {
 	if m.plans == 0 {
 		return doc
 	}
+	routing.Sort(pl.Requests)
 	pl.Notes, pl.Settings = m.notes.lines(len(m.doc.Projects)), slices.Clone(pl.Settings)
 	for i, projects := range m.also {
 		if s := &pl.Settings[i]; len(projects) > 1 {

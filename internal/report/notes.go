@@ -41,7 +41,7 @@ func itemNotes(item plan.Item, opts Options) []note {
 		text := safetext.F("not sent: %s = %s (%s)", view.CountSpaces(clean(v.Path)), lost, effect)
 		notes = append(notes, note{Text: text, risk: risk, facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}}})
 	}
-	notes = slices.Concat(notes, answerNotes(item, opts), purgeNotes(item, opts))
+	notes = append(notes, purgeNotes(item, opts)...)
 	if item.Request != nil {
 		notes = append(notes, note{Text: requestLine(item)})
 	}

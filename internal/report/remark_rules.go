@@ -7,7 +7,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
 	"trueup/internal/view"
 )
 
@@ -51,7 +51,7 @@ var remarkRules = []remarkRule{
 	{"apply/not-kept", errorLevel, "The server did not keep what was sent, or changed something else."},
 	{"apply/blocked", errorLevel, "trueup sent nothing for an object, because a person must decide first."},
 	{"plan/blocked", errorLevel, "trueup sends nothing for this object until you decide."},
-	{reqtest.Rule, errorLevel, "A request test failed; in a plan it is a warning."},
+	{requesttest.Rule, errorLevel, "A request test failed; in a plan it is a warning."},
 	{NotPosted, warningLevel, "The code host did not accept a comment."},
 	{"apply/altered", warningLevel, "The object changed in a place that was not sent."},
 	{"plan/setting", warningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},

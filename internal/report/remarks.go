@@ -195,35 +195,9 @@ func planRemarks(doc Document) []remark {
 	for _, item := range doc.Plan.Items {
 		found = append(found, opRemarks(item, doc.Place)...)
 		found = append(found, changeRemarks(item, doc.Place)...)
-		found = append(found, requestRemarks(item, doc.Place)...)
+		found = append(found, requestRemarks(item, doc.Plan, doc.Place)...)
 	}
 	return found
-}
-
-// requestRemarks returns a remark about the requests that a changed object answers in another way, the worst
-// classes first, at the first location that differs.
-func requestRemarks(item plan.Item, at Place) []remark {
-	a := item.Answers
-	if a == nil || item.Op == plan.Create || len(a.Groups)+len(a.Site) == 0 {
-		return nil
-	}
-	rule := "plan/requests"
-	if len(a.Groups) > 0 && a.Groups[0].Effect == plan.Unserved {
-		rule = "plan/unserved"
-	}
-	notes := answerNotes(item, Options{})
-	r := itemRemark(item, rule, at, notes[0].Text)
-	for _, n := range notes[1:min(len(notes), maxParts)] {
-		r.more = append(r.more, n.Text)
-	}
-	if rest := len(notes) - maxParts; rest > 0 {
-		r.more = append(r.more, safetext.F("and %s", safetext.Count(rest, "more line")))
-	}
-	i := slices.IndexFunc(item.Changes, func(c plan.Change) bool { return c.Line > 0 && strings.HasPrefix(c.Path, "locations[") })
-	if i >= 0 && r.file != "" {
-		r.Line, r.Column = item.Changes[i].Line, max(item.Changes[i].Column, 0)
-	}
-	return []remark{r}
 }
 
 func noteRemarks(pl *plan.Plan) []remark {

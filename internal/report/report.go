@@ -11,7 +11,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
 	"trueup/internal/view"
 )
 
@@ -32,7 +32,7 @@ type Document struct {
 	Plan     *plan.Plan    `json:"plan,omitempty"`
 	Apply    *apply.Result `json:"apply,omitempty"`
 	// Tests are the results of request tests.
-	Tests *reqtest.Result `json:"tests,omitempty"`
+	Tests *requesttest.Result `json:"tests,omitempty"`
 	// Messages are lines of a command without a plan.
 	Messages []string `json:"messages,omitempty"`
 	// Errors stopped the run.

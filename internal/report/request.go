@@ -6,27 +6,25 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/accesslog"
 	"trueup/internal/diag"
-	"trueup/internal/served"
+	"trueup/internal/routing"
 	"trueup/internal/view"
 )
 
 // Requests returns the document of trueup request.
-func Requests(r served.Result) Document {
+func Requests(r routing.RequestResult) Document {
 	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out Lines, opts Options) { writeRequests(out, r, opts) }}
 }
 
 // writeRequests writes a table of several requests, and everything about a single one.
-func writeRequests(out Lines, r served.Result, opts Options) {
+func writeRequests(out Lines, r routing.RequestResult, opts Options) {
 	if r.Sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
 	if len(r.Requests) > 1 && !opts.Verbose {
 		var rows [][]string
-		shares := sharesOf(r)
-		for i, q := range r.Requests {
-			rows = append(rows, requestTable(q, shares[i])...)
+		for _, q := range r.Requests {
+			rows = append(rows, requestTable(q)...)
 		}
 		_ = out.Marked(rows, opts)
 		writeTotals(out, r)
@@ -37,43 +35,13 @@ func writeRequests(out Lines, r served.Result, opts Options) {
 			_ = out.Printf("\n")
 		}
 		_ = out.Printf("%s\n", q.URL)
-		if q.Traffic != nil {
-			_ = out.Printf("  %s of %s the same locations: %s\n", accesslog.Share(q.Traffic.Requests, r.Counted()), accesslog.Count(r.Counted(), "request matches", "requests match"), addressesOf(*q.Traffic))
-		}
 		_ = out.Marked(requestRows(q, opts), opts)
 		writeMatching(out, q, len(r.Rules), opts)
 	}
-	if len(r.Logs) > 0 {
-		writeTotals(out, r)
-	}
 }
 
-// addressesOf names the most requested addresses of a class.
-func addressesOf(c accesslog.Class) string {
-	least := ""
-	if c.Slack > 0 {
-		least = "at least "
-	}
-	texts := make([]string, len(c.Addresses))
-	for i, a := range c.Addresses {
-		texts[i] = fmt.Sprintf("%s (%s%s)", a.Address, least, accesslog.Amount(a.Requests))
-	}
-	return strings.Join(texts, ", ")
-}
-
-// sharesOf returns the share of each request in those of the logs.
-func sharesOf(r served.Result) []string {
-	parts := make([]int64, len(r.Requests))
-	for i, q := range r.Requests {
-		if q.Traffic != nil {
-			parts[i] = q.Traffic.Requests
-		}
-	}
-	return accesslog.Shares(parts...)
-}
-
-// requestTable returns a row for each answer to a request that a side gives. Requests of a log have their share.
-func requestTable(q served.Request, share string) (rows [][]string) {
+// requestTable returns a row for each answer to a request that a side gives.
+func requestTable(q routing.RequestAnswer) (rows [][]string) {
 	url := q.URL
 	for _, a := range q.Answers {
 		under := ""
@@ -85,50 +53,28 @@ func requestTable(q served.Request, share string) (rows [][]string) {
 			url = ""
 		}
 	}
-	if q.Traffic == nil {
-		return rows
-	}
-	for i, row := range rows {
-		rows[i] = slices.Insert(row, 1, "")
-	}
-	rows[0][1] = share
 	return rows
 }
 
 func tilde(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
-func writeTotals(out Lines, r served.Result) {
-	differ, text := totalOf(r, func(q served.Request) bool { return q.Differs }), diag.Plural(len(r.Requests), "request", "requests")+"."
-	if len(r.Logs) > 0 {
-		text = fmt.Sprintf("%s of %s.", accesslog.Count(r.Counted(), "request", "requests"), diag.Plural(len(r.Requests), "class", "classes"))
-	}
+func writeTotals(out Lines, r routing.RequestResult) {
+	differ, text := totalOf(r, func(q routing.RequestAnswer) bool { return q.Differs }), diag.Plural(len(r.Requests), "request", "requests")+"."
 	if len(r.Sides) > 1 {
-		text += fmt.Sprintf(" Different in %s: %s.", strings.Join(r.Sides, " and "), differ)
+		text += fmt.Sprintf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
 	}
-	if depend := totalOf(r, func(q served.Request) bool { return len(q.Answers) > 1 }); depend != "0" {
-		text += fmt.Sprintf(" Dependent on which location the platform selects: %s.", depend)
+	if depend := totalOf(r, func(q routing.RequestAnswer) bool { return len(q.Answers) > 1 }); depend != 0 {
+		text += fmt.Sprintf(" Dependent on which location the platform selects: %d.", depend)
 	}
 	_ = out.Printf("\n%s\n", text)
-	for _, note := range accesslog.Notes(r.Logs, r.Counted(), r.Several) {
-		_ = out.Printf("%s\n", note)
-	}
 }
 
-// totalOf counts requests, and says their share of those of a log.
-func totalOf(r served.Result, of func(served.Request) bool) string {
-	count, requests := 0, int64(0)
+// totalOf counts requests.
+func totalOf(r routing.RequestResult, of func(routing.RequestAnswer) bool) (count int) {
 	for _, q := range r.Requests {
-		if of(q) {
-			count++
-			if q.Traffic != nil {
-				requests += q.Traffic.Requests
-			}
-		}
+		count += oneIf(of(q))
 	}
-	if len(r.Logs) == 0 || count == 0 {
-		return fmt.Sprint(count)
-	}
-	return fmt.Sprintf("%s of them, in %s", accesslog.Share(requests, r.Counted()), diag.Plural(count, "class", "classes"))
+	return count
 }
 
 // sideText is what some sides have in common.
@@ -136,7 +82,7 @@ type sideText struct{ sides, text string }
 
 // bySide returns what the sides say of a request, together where they say the same. It leaves out those that say
 // nothing, and the names of sides if all say the same.
-func bySide(q served.Request, of func(side string) string) (out []sideText) {
+func bySide(q routing.RequestAnswer, of func(side string) string) (out []sideText) {
 	for _, f := range q.Sides {
 		text := of(f.Side)
 		same := slices.IndexFunc(out, func(s sideText) bool { return s.text == text })
@@ -155,7 +101,7 @@ func bySide(q served.Request, of func(side string) string) (out []sideText) {
 }
 
 // requestRows returns a row for each property of an answer.
-func requestRows(q served.Request, opts Options) (rows [][]string) {
+func requestRows(q routing.RequestAnswer, opts Options) (rows [][]string) {
 	if q.Rewritten {
 		rows = append(rows, []string{"", "path", q.Path})
 	}
@@ -169,7 +115,7 @@ func requestRows(q served.Request, opts Options) (rows [][]string) {
 	return rows
 }
 
-func lineRows(q served.Request, lines []served.Line, opts Options) (rows [][]string) {
+func lineRows(q routing.RequestAnswer, lines []routing.Property, opts Options) (rows [][]string) {
 	for _, l := range lines {
 		what, differs, place := l.What, tilde(l.Differs), ""
 		if l.Place != "" {
@@ -199,7 +145,7 @@ func lineRows(q served.Request, lines []served.Line, opts Options) (rows [][]str
 }
 
 // writeMatching says which location wins against which others. Sides that agree share a table.
-func writeMatching(out Lines, q served.Request, rules int, opts Options) {
+func writeMatching(out Lines, q routing.RequestAnswer, rules int, opts Options) {
 	sides := map[string][]string{}
 	for _, f := range q.Sides {
 		key := fmt.Sprint(matchRows(f, rules, false))
@@ -219,7 +165,7 @@ func writeMatching(out Lines, q served.Request, rules int, opts Options) {
 	}
 }
 
-func matchRows(f served.Found, rules int, places bool) (rows [][]string) {
+func matchRows(f routing.Found, rules int, places bool) (rows [][]string) {
 	for _, m := range f.Listed {
 		says := "wins under: " + strings.Join(m.Rules, ", ") + f.Unless()
 		switch {

@@ -118,6 +118,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		textNotes(p, s.Notes)
 	}
 	textItems(p, doc.Plan, opts)
+	textRequests(p, doc.Plan, opts)
 	for _, a := range alikeFindings(doc.Plan.Advice) {
 		p.gap()
 		textFinding(p, a)
@@ -247,7 +248,7 @@ func mention(item plan.Item, opts Options) safe {
 	if item.Op == plan.None {
 		return clean("unchanged")
 	}
-	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason), weightOf(item.Traffic)), "; ")
+	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason)), "; ")
 	if item.Fix != "" {
 		why = safetext.F("%s (%s)", why, message(item.Fix))
 	}

@@ -17,7 +17,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
-	"trueup/internal/reqtest"
+	"trueup/internal/requesttest"
 )
 
 // The states of an Edit, beside those of package files.
@@ -249,7 +249,7 @@ func (s *Setup) addExamples() error {
 // addTest adds a test of what the home page of a CDN gets.
 func (s *Setup) addTest(name string, spec map[string]any) error {
 	k, home := kind.RequestTest(), "https://"+exampleHost+"/"
-	test := map[string]any{"name": "the home page", "url": home, "expect": reqtest.Expect(spec, home)}
+	test := map[string]any{"name": "the home page", "url": home, "expect": requesttest.Expect(spec, home)}
 	text, err := manifest.Snippet(map[string]any{
 		"apiVersion": k.APIVersion, "kind": k.Name, "spec": map[string]any{"tests": []any{test}},
 	}, k.Root())

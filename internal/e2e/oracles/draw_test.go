@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 // set are the locations of a CDN, and requests that a server is asked for. The hosts of both are below the
@@ -36,12 +37,12 @@ func under(host string, n int) string {
 }
 
 // site is what trueup reads from the manifest of the set.
-func (s set) site(n int) *route.Site {
+func (s set) site(n int) *routing.Site {
 	var list []any
 	for _, l := range s.locations {
 		list = append(list, map[string]any{"path": l.path, "host": under(l.host, n)})
 	}
-	return route.Read(map[string]any{"locations": list})
+	return routing.NewSite(routing.ConfigCDN(kind.Key{Kind: "CDN", Name: "s"}, routing.Read(map[string]any{"locations": list})))
 }
 
 // pieces collide, so that patterns overlap. Some look like the end of a path, an escape or a dot segment, or
@@ -62,13 +63,13 @@ func drawPath() string {
 // drawPattern returns an exact path or a prefix. trueup does not say what others serve.
 func drawPattern() string {
 	path := "/" + drawPath()
-	switch stem := strings.TrimSuffix(route.Normal(path+"x"), "x"); {
+	switch stem := strings.TrimSuffix(routing.Normal(path+"x"), "x"); {
 	case rand.IntN(12) == 0:
 		return "*"
 	case rand.IntN(3) > 0 && !strings.Contains(stem, "*"):
 		return stem + "*"
 	}
-	return strings.ReplaceAll(route.Normal(path), "*", "")
+	return strings.ReplaceAll(routing.Normal(path), "*", "")
 }
 
 // drawSet draws locations, half of the sets with hosts.
@@ -105,7 +106,7 @@ func (s *set) drawRequests(hosts ...string) {
 		case 6:
 			path += drawPath()
 		}
-		s.requests = append(s.requests, request{hosts[rand.IntN(len(hosts))], route.Normal(path)})
+		s.requests = append(s.requests, request{hosts[rand.IntN(len(hosts))], routing.Normal(path)})
 	}
 }
 
@@ -123,7 +124,7 @@ func corpus(t *testing.T) (sets []set) {
 	}
 	for _, o := range loaded.Objects {
 		s, hosts := set{name: o.Name}, []string{"z"}
-		for _, l := range route.Read(o.Tree()).Locations {
+		for _, l := range routing.Read(o.Tree()).Locations {
 			if strings.Contains(strings.TrimSuffix(l.Path, "*"), "*") {
 				continue
 			}

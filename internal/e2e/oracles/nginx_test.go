@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 // TestNginxByPath: within a server, nginx takes the longest path.
@@ -22,7 +22,7 @@ func TestNginxByPath(t *testing.T) {
 		}
 		sets[i].forNginx()
 	}
-	compare(t, nginx(t, sets), sets, route.LongestPath, route.FirstInList)
+	compare(t, nginx(t, sets), sets, routing.LongestPath, routing.FirstInList)
 }
 
 // TestNginxByHost: nginx takes the server with the longest name, and then one of its locations only. So each
@@ -36,7 +36,7 @@ func TestNginxByHost(t *testing.T) {
 		}
 		s.forNginx()
 	}
-	compare(t, nginx(t, sets), sets, route.LongestHost, route.LongestPath)
+	compare(t, nginx(t, sets), sets, routing.LongestHost, routing.LongestPath)
 }
 
 // forNginx leaves out what nginx has no word for: it refuses two equal locations, and has none shorter than

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 // setsVar is how many sets are drawn. If it is set, as .ci/oracles does, the servers must be there.
@@ -130,19 +130,21 @@ func ask(t *testing.T, socket string, n int, requests []request) (answers []int)
 
 // compare requests every address of every set. Another reading must be wrong about some of them: else the
 // sets would be no evidence.
-func compare(t *testing.T, socket string, sets []set, reading, other route.Reading) {
+func compare(t *testing.T, socket string, sets []set, reading, other routing.Precedence) {
 	asked, mismatches, otherwise := 0, 0, 0
 	for n, s := range sets {
-		site := s.site(n)
-		m := route.NewMap(site, site)
+		selectors := map[routing.Precedence]*routing.Selector{}
+		for _, p := range []routing.Precedence{reading, other} {
+			selectors[p] = routing.NewSelector([]routing.Side{{Name: routing.Git, Site: s.site(n)}}, []routing.Precedence{p})
+		}
 		for i, answer := range ask(t, socket, n, s.requests) {
 			q := s.requests[i]
-			winners := m.Find(under(q.host, n), q.path).Before
-			index := func(r route.Reading) int {
-				if winners[r] == nil {
+			index := func(p routing.Precedence) int {
+				selected, err := selectors[p].Select(0, routing.Request{Host: under(q.host, n), Path: q.path})
+				if err != nil || selected.CDN == nil || selected.Locations[0] == nil {
 					return -1
 				}
-				return winners[r].Index
+				return selected.Locations[0].Index
 			}
 			asked++
 			if index(other) != answer {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/route"
+	"trueup/internal/routing"
 )
 
 // chunk is how many sets a request is compared with, after as many chunks.
@@ -27,7 +27,7 @@ func TestVarnish(t *testing.T) {
 	// tcc compiles in a tenth of the time of gcc.
 	socket := start(t, dir, "varnishd", "-F", "-j", "none", "-n", filepath.Join(dir, "n"), "-a", filepath.Join(dir, "socket"), "-T", "none",
 		"-p", "cc_command=exec tcc -w -shared -o %o %s", "-p", "vcc_allow_inline_c=off", "-s", "malloc,1m", "-f", config)
-	compare(t, socket, sets, route.FirstInList, route.LongestPath)
+	compare(t, socket, sets, routing.FirstInList, routing.LongestPath)
 }
 
 func vcl(sets []set) string {

@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"trueup/internal/diag"
+	"trueup/internal/effect"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/parallel"
+	"trueup/internal/routing"
+)
+
+// requests is what a plan does to requests. Objects whose hosts no other one may claim are compared alone.
+type requests struct {
+	site        func() *routing.Site
+	precedences []routing.Precedence
+	mutex       sync.Mutex
+	results     map[kind.Key]routing.Result
+	// shared are the changes that are compared together, outside those of objects that were changed outside git alone.
+	shared  []routing.Change
+	outside map[kind.Key]routing.Change
+}
+
+func (p *Planner) newRequests() *requests {
+	return &requests{
+		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence), outside: map[kind.Key]routing.Change{},
+		results: map[kind.Key]routing.Result{},
+	}
+}
+
+// newSite returns the CDNs of git and of live, with the hosts that they claim in one of them. Each answers as live does.
+func (p *Planner) newSite() *routing.Site {
+	set := slices.DeleteFunc(slices.Clone(p.in.Set.Objects), func(o *manifest.Object) bool { return !answers(o.Kind) })
+	others := slices.DeleteFunc(slices.Clone(p.in.Live.Unmanaged), func(o kind.Object) bool { return !answers(o.Kind) || o.Terminating })
+	cdns := make([]routing.CDN, len(set)+len(others))
+	hosts, all := make([]string, len(cdns)), make([]*routing.CDN, len(cdns))
+	parallel.Each(len(cdns), func(i int) {
+		c := &cdns[i]
+		var o kind.Object
+		if i < len(set) {
+			c.Key = set[i].Key() // by which git knows it
+			o = p.liveCDN(c.Key)
+		} else {
+			o = others[i-len(set)]
+			c.Key = o.Key()
+		}
+		hosts[i] = kind.HostKey(o.Host)
+		c.Read, c.Claims = p.liveConfig, routing.LocationHosts(hosts[i:i+1:i+1], o.Spec)
+		if i < len(set) && set[i].Digest != o.Digest {
+			c.Claims = append(c.Claims, routing.ClaimsOf(set[i].Spec)...)
+		}
+		all[i] = c
+	})
+	return routing.NewSite(all...)
+}
+
+// answers reports whether objects of the kind answer requests.
+func answers(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
+
+// liveCDN returns the live object of a manifest, or none if it is being deleted.
+func (p *Planner) liveCDN(key kind.Key) kind.Object {
+	if o := p.in.Live.Objects[key]; !o.Terminating {
+		return o
+	}
+	return kind.Object{}
+}
+
+// liveConfig returns the config of a live object, which study releases only if nobody else may claim its hosts.
+func (p *Planner) liveConfig(key kind.Key) *routing.Config {
+	o := p.liveCDN(key)
+	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key }); o.Kind == nil && i >= 0 {
+		o = p.in.Live.Unmanaged[i]
+	}
+	if o.Spec == nil {
+		return routing.Read(map[string]any{"hostname": o.Host})
+	}
+	return routing.ReadSpec(o.Spec)
+}
+
+// routingChange returns what a decision does to a CDN; ok is false if it changes none.
+func (d *decision) routingChange() (c routing.Change, ok bool) {
+	if d.manifest.Kind.HostField == "" || d.manifest.Kind.SentOnce() {
+		return c, false
+	}
+	key := d.item.Key
+	if d.item.Op == Create {
+		return routing.Change{After: routing.ConfigCDN(key, routing.Read(d.tree()))}, true
+	}
+	if d.item.Op != Patch {
+		return c, false
+	}
+	was, _ := d.was.(map[string]any)
+	is := d.tree()
+	if d.item.Request != nil {
+		is, _ = effect.Apply(d.patch, was).(map[string]any)
+	}
+	return routing.Change{Before: routing.ConfigCDN(key, routing.Read(was)), After: routing.ConfigCDN(key, routing.Read(is))}, true
+}
+
+// add compares a change, now or together with others. It is safe for concurrent use.
+func (r *requests) add(it *Item, c routing.Change) {
+	alone := !r.site().Shares(it.Key)
+	var result routing.Result
+	if alone {
+		result = routing.Compare([]routing.Change{c}, nil, r.precedences)
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if alone {
+		r.results[it.Key] = result
+	} else {
+		r.shared = append(r.shared, c)
+	}
+	if it.isDriftAlone() {
+		r.outside[it.Key] = c
+	}
+}
+
+// lines compares the rest, and returns what the plan does to requests.
+func (r *requests) lines() routing.Result {
+	byKey := func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
+	slices.SortFunc(r.shared, func(a, b routing.Change) int { return byKey(a.Key(), b.Key()) })
+	all := routing.Compare(r.shared, r.siteOf(r.shared), r.precedences)
+	for _, key := range slices.SortedFunc(maps.Keys(r.results), byKey) {
+		result := r.results[key]
+		all.Lines, all.Classes, all.Stops = append(all.Lines, result.Lines...), append(all.Classes, result.Classes...), append(all.Stops, result.Stops...)
+	}
+	routing.Sort(all.Lines)
+	return all
+}
+
+// siteOf returns the site, or nil for no changes.
+func (r *requests) siteOf(changes []routing.Change) *routing.Site {
+	if len(changes) == 0 {
+		return nil
+	}
+	return r.site()
+}
+
+// outsideLines returns how live answers requests otherwise than git because of objects that were changed outside git alone,
+// or deleted there.
+func (p *Planner) outsideLines(r *requests, items []Item) routing.Result {
+	var changes []routing.Change
+	for _, it := range items {
+		if c, ok := r.outside[it.Key]; ok && it.Op == Patch {
+			changes = append(changes, routing.Change{Before: c.After, After: c.Before})
+		}
+		o := p.in.Set.Find(it.Key)
+		if it.Deleted && o != nil && o.Kind.CanPatch() && o.Kind.HostField != "" {
+			changes = append(changes, routing.Change{Before: routing.ConfigCDN(it.Key, routing.ReadSpec(o.Spec))})
+		}
+	}
+	result := routing.Compare(changes, r.siteOf(changes), r.precedences)
+	for i := range result.Lines {
+		result.Lines[i].Drift = true
+	}
+	return result
+}
+
+// isDriftAlone reports whether all that the item would undo was changed outside git.
+func (it *Item) isDriftAlone() bool {
+	other := func(c Change) bool {
+		of := tableOfClasses[c.Class]
+		return !of.unsent && (!of.drift || c.Left)
+	}
+	return it.Op == Patch && len(it.Collateral) == 0 && !slices.ContainsFunc(it.Changes, other)
+}
+
+// sayRequests adds to a plan what it does to requests, and to its items what they stop serving. It returns the classes
+// that change, by object.
+func (p *Planner) sayRequests(out *Plan, r *requests) map[kind.Key][]routing.Class {
+	result := r.lines()
+	sent := map[kind.Key]*Item{}
+	for i := range out.Items {
+		if it := &out.Items[i]; it.Op == Create || it.Op == Patch {
+			sent[it.Key] = it
+		}
+	}
+	isSent := func(key kind.Key) bool { return sent[key] != nil }
+	for _, l := range result.Lines {
+		if slices.ContainsFunc(l.Objects, isSent) {
+			out.Requests = append(out.Requests, l)
+		}
+	}
+	classes := map[kind.Key][]routing.Class{}
+	for _, c := range result.Classes {
+		for _, key := range c.Objects {
+			classes[key] = append(classes[key], c)
+		}
+	}
+	addStops(sent, result.Stops)
+	out.outside = func(items []Item) routing.Result { return p.outsideLines(r, items) }
+	return classes
+}
+
+func addStops(items map[kind.Key]*Item, stops []routing.Stop) {
+	for _, stop := range stops {
+		for _, key := range stop.Objects {
+			if it := items[key]; it != nil {
+				it.Stops = append(it.Stops, stop)
+			}
+		}
+	}
+}
+
+// hostShared advises on a new hostname that a location of another CDN has: one of both answers its requests.
+func (d *decision) hostShared(r *requests) (found diag.List) {
+	o, host := d.manifest, kind.HostKey(d.manifest.Host)
+	if d.exists && kind.HostKey(d.live.Host) == host {
+		return nil
+	}
+	for _, c := range r.site().Claimants(host) {
+		m := d.in.Set.Find(c.Key)
+		leaves := m != nil && !slices.Contains(routing.ClaimsOf(m.Spec), host)
+		if c.Key == o.Key() || leaves || !c.Config().Names(host) {
+			continue
+		}
+		found = append(found, advice(o, manifest.RuleHostnameTaken, "spec."+o.Kind.HostField,
+			fmt.Sprintf("a location of %s has the host %s, and no document says which of the two CDNs answers it", c.Key, o.Host),
+			fmt.Sprintf("remove the locations of this host from %s, or use another hostname", c.Key)))
+	}
+	return found
+}

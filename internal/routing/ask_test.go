@@ -1,0 +1,178 @@
+package routing_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/routing"
+)
+
+func cdnOf(t *testing.T, name, host, spec string) *routing.CDN {
+	t.Helper()
+	text, err := canon.Canonical([]byte(strings.Replace(spec, "{", `{"hostname":"`+host+`",`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return routing.NewCDN(kind.Key{Kind: "CDN", Name: name}, text)
+}
+
+func askAll(sides []routing.Side, urls []routing.URL) (routing.RequestResult, error) {
+	return routing.Ask(sides, urls, routing.PrecedencesOf(""), routing.NewUnknown(manifest.DidYouMean, sides...))
+}
+
+// TestDiffers: a property differs where its values do, and values that differ never look equal.
+func TestDiffers(t *testing.T) {
+	a := cdnOf(t, "a", "a.example", `{"locations":[{"path":"/*","headers":{"X":"1"},"imgsvc":"on"},{"path":"/same"}]}`)
+	b := cdnOf(t, "a", "a.example", `{"locations":[{"path":"/*","headers":{"X":"2"},"imgsvc":{"enabled":true}},{"path":"/same"}],"tls":{"enabled":"true"}}`)
+	sides := []routing.Side{{routing.Git, routing.NewSite(a, nil)}, {routing.Live, routing.NewSite(b)}, {routing.Base, routing.NewSite()}}
+	u, err := routing.ParseURL("https://a.example/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := askAll(sides, []routing.URL{u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	q := r.Requests[0]
+	for _, l := range append(q.Site, q.Answers[0].Lines...) {
+		got = append(got, fmt.Sprint(l.What, l.Values, l.Differs))
+	}
+	want := `served bymap[base:no CDN git:CDN/a live:CDN/a] true
+TLSmap[git:not set live:on] true
+locationmap[git:/* live:/*] false
+image servicemap[git:on live:{"enabled":"true"}] true
+headersmap[git:X: 1 live:X: 2] true`
+	if is := strings.Join(got, "\n"); is != want {
+		t.Errorf("%s\nwant\n%s", is, want)
+	}
+	if len(q.Answers) != 1 || !q.Differs {
+		t.Errorf("%d answers, differs: %v", len(q.Answers), q.Differs)
+	}
+}
+
+// TestListsOfURLs: every wrong line is named, up to ten.
+func TestListsOfURLs(t *testing.T) {
+	urls, err := routing.ReadURLs("list", strings.NewReader("# a\n\nhttps://a.example/%61?b\nhttp://a.example\n"))
+	if err != nil || len(urls) != 2 || urls[0].Path != "/a" || !urls[0].Rewritten || urls[0].From != "list:3" || !urls[1].Plain || urls[1].Rewritten {
+		t.Errorf("%+v, %v", urls, err)
+	}
+	_, err = routing.ReadURLs("list", strings.NewReader(strings.Repeat("/relative\n", 13)))
+	if text := fmt.Sprint(err); !strings.HasPrefix(text, "list:1: ") || !strings.HasSuffix(text, "\nand 3 more") {
+		t.Error(text)
+	}
+}
+
+// TestEqualAnswersAreOne: rules that select locations which serve a request alike have one answer, which names both.
+func TestEqualAnswersAreOne(t *testing.T) {
+	c := cdnOf(t, "a", "a.example", `{"locations":[{"path":"/*","action":"x"},{"path":"/a*","action":"x"}]}`)
+	u, _ := routing.ParseURL("https://a.example/ab")
+	r, err := askAll([]routing.Side{{routing.Git, routing.NewSite(c)}}, []routing.URL{u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := r.Requests[0].Answers
+	if len(answers) != 1 || len(answers[0].Rules) != 3 || answers[0].Lines[0].Values[routing.Git] != "/* or /a*" {
+		t.Errorf("%+v", answers)
+	}
+}
+
+// TestPlaces: the line of a location is that of its path and host, whatever apply makes of the list, and only git has
+// places.
+func TestPlaces(t *testing.T) {
+	text := `apiVersion: delivery/v2.1
+kind: CDN
+metadata: {name: a}
+spec:
+  hostname: a.example
+  locations:
+    - {path: /a}
+    - {path: /b}
+`
+	set, _, err := manifest.Load(t.Context(), []manifest.Source{{Data: []byte(text), Display: "a.yaml"}}, manifest.Options{})
+	if err != nil || len(set.Objects) != 1 {
+		t.Fatal(set, err)
+	}
+	reread := func(locations string) []routing.Side {
+		c := set.Objects[0].CDN()
+		c.Reread([]byte(`{"hostname":"a.example",` + locations + `}`))
+		return []routing.Side{{Name: routing.Git, Site: routing.NewSite(c)}, {Name: routing.Base, Site: routing.NewSite(set.Objects[0].CDN())}}
+	}
+	for path, want := range map[string]int{"/a": 7, "/b": 8, "/c": 6} {
+		u, _ := routing.ParseURL("https://a.example" + path)
+		r, err := askAll(reread(`"locations":[{"path":"/b"},{"path":"/a"},{"path":"/c"}]`), []routing.URL{u})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Requests[0].Sides[0].Matching[0].Line; got != want {
+			t.Errorf("%s is at line %d, want %d", path, got, want)
+		}
+	}
+	u, _ := routing.ParseURL("https://a.example/a")
+	r, err := askAll(reread(`"locations":[]`), []routing.URL{u})
+	if err != nil || r.Requests[0].Answers[0].Lines[0].Place != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestUnknownHosts: the nearest hostname is searched for the first unknown hosts alone, and once for each.
+func TestUnknownHosts(t *testing.T) {
+	site := routing.NewSite(cdnOf(t, "shop", "shop.example.com", `{"locations":[]}`))
+	searches := 0
+	unknown := routing.NewUnknown(func(word string, known []string) string {
+		searches++
+		return manifest.DidYouMean(word, known)
+	}, routing.Side{Name: routing.Git, Site: site})
+	for range 2 {
+		for i := range 200 {
+			if text := unknown.Host(fmt.Sprintf("shpo%d.example.com", i)).Error(); !strings.HasPrefix(text, "no CDN in git has the host shpo") {
+				t.Error(text)
+			}
+		}
+	}
+	if text := unknown.Host("shpo0.example.com").Error(); searches != 100 || !strings.Contains(text, "did you mean shop.example.com") {
+		t.Errorf("%d searches, and %s", searches, text)
+	}
+}
+
+// TestUnfinishedSpecs: no spec that decodes is too odd to compare.
+func TestUnfinishedSpecs(t *testing.T) {
+	words := []any{nil, "", "*", "/*", "/a", "/A*", "/a*b", "*.x", "x", true, json.Number("5"), []any{}, []any{nil}, map[string]any{}}
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		leaf := rapid.SampledFrom(words)
+		if depth == 0 {
+			return leaf
+		}
+		object := rapid.MapOfN(rapid.SampledFrom([]string{
+			"hostname", "locations", "upstreams", "tls", "path", "host", "upstream", "cache", "edgeTTL", "ttlTimeUnit", "name", "servers", "port", "weight", "firewall", "rules", "enabled",
+		}), value(depth-1), 0, 5)
+		return rapid.OneOf(leaf, rapid.Map(object, func(m map[string]any) any { return m }),
+			rapid.Map(rapid.SliceOfN(value(depth-1), 0, 3), func(l []any) any { return l }))
+	}
+	key := kind.Key{Kind: "CDN", Name: "a"}
+	rapid.Check(t, func(t *rapid.T) {
+		spec := func(name string) *routing.CDN {
+			fields, _ := value(4).Draw(t, name).(map[string]any)
+			return routing.NewCDN(key, canon.Bytes(fields))
+		}
+		was, is := spec("before"), spec("after")
+		r := routing.Compare([]routing.Change{{Before: was, After: is}}, routing.NewSite(spec("other")), routing.PrecedencesOf(""))
+		for _, l := range r.Lines {
+			if l.String() == "" || strings.Contains(l.String(), "%!") {
+				t.Errorf("%+v", l)
+			}
+		}
+		is.Config().Hidden()
+		if same := routing.Compare([]routing.Change{{Before: was, After: was}}, nil, routing.PrecedencesOf("")); len(same.Lines) > 0 {
+			t.Errorf("nothing changes, and lines say %s", same.Lines[0])
+		}
+	})
+}

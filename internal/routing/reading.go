@@ -1,0 +1,129 @@
+package routing
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Precedence is a rule by which the platform may select one of several locations that match a request: it documents
+// none. Of locations that are equal under a rule, the first in the list answers.
+type Precedence uint8
+
+// The precedences. LongestPath prefers the longest path, and then the longest host; LongestHost the other way round.
+const (
+	FirstInList Precedence = iota
+	LongestPath
+	LongestHost
+)
+
+// PrecedenceNames returns the names of the precedences in trueup.yaml.
+func PrecedenceNames() []string { return []string{"first-in-list", "longest-path", "longest-host"} }
+
+// PrecedencesOf returns the precedence of a name, or all.
+func PrecedencesOf(name string) []Precedence {
+	if at := slices.Index(PrecedenceNames(), name); at >= 0 {
+		return []Precedence{Precedence(at)}
+	}
+	return []Precedence{FirstInList, LongestPath, LongestHost}
+}
+
+// String returns the rule in words.
+func (p Precedence) String() string {
+	return [...]string{"first in the list", "longest path", "longest host"}[p]
+}
+
+// Assumption is something that trueup takes for granted and that the platform does not document (docs/platform.md 11).
+type Assumption uint8
+
+// The assumptions; Nothing is none of them.
+const (
+	Nothing        Assumption = iota
+	HostnameFirst             // a CDN's hostname goes before a host that a location of another CDN has
+	ExactHostFirst            // a host that a location has goes before "*.NAME" of another CDN
+	FirstClaimant             // of CDNs that have a host alike, the first by name answers
+	Wildcards                 // the host *.NAME is for all hosts below NAME
+	AnyHost                   // the host * is for all hosts
+	AnyPath                   // the path * is for all paths
+	Units                     // minute, hour and day are units of time
+	ExactPathFirst            // of two paths of one length, the one without a star is longer
+	CaseMatters               // the case of a path matters
+)
+
+// Broken says in words that the assumption does not hold.
+func (a Assumption) Broken() string {
+	return [...]string{
+		"", "a location's host goes before a hostname", "*.NAME goes before a location's host", "another CDN with the same host answers",
+		"*.NAME is no wildcard", "the host * is no wildcard", "the path * is no wildcard", "second is the only unit",
+		"an exact path goes after one with a star", "paths ignore case",
+	}[a]
+}
+
+// Reading is one way to read what the platform does not document: a precedence, and an assumption that does not hold.
+type Reading struct {
+	Precedence Precedence
+	Without    Assumption
+}
+
+// conditions returns in words when each reading of a group is so. It leaves out a reading whose precedence is in the group
+// too, and is empty if all precedences are: the group then has what is so unless another one has an exception.
+func conditions(group []Reading, precedences int) (words []string) {
+	count := map[Assumption]int{}
+	for _, r := range group {
+		count[r.Without]++
+	}
+	if count[Nothing] == precedences {
+		return nil
+	}
+	names := map[Assumption][]string{}
+	var broken []Assumption
+	for _, r := range group {
+		if r.Without != Nothing && slices.Contains(group, Reading{Precedence: r.Precedence}) {
+			continue
+		}
+		if names[r.Without] == nil {
+			broken = append(broken, r.Without)
+		}
+		names[r.Without] = append(names[r.Without], "the "+r.Precedence.String())
+	}
+	for _, a := range broken {
+		word := strings.Join(names[a], " or ") + " wins"
+		switch {
+		case len(names[a]) == precedences:
+			word = a.Broken()
+		case a != Nothing:
+			word += " and " + a.Broken()
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// order compares two locations that match a request; the lesser one answers it.
+func (r Reading) order(a, b *Location) int {
+	path, host := r.rank(b.Path)-r.rank(a.Path), rank(b.Host)-rank(a.Host)
+	switch r.Precedence {
+	case FirstInList:
+		path, host = 0, 0
+	case LongestHost:
+		path, host = host, path
+	case LongestPath:
+	}
+	return cmp.Or(path, host, a.Index-b.Index)
+}
+
+// rank returns a greater number for a longer pattern, and an exact one of the same length. A star has no length.
+func rank(pattern string) int {
+	if strings.IndexByte(pattern, '*') >= 0 {
+		return 2 * (len(pattern) - 1)
+	}
+	return 2*len(pattern) + 1
+}
+
+func (r Reading) rank(path string) int {
+	n := rank(path)
+	if r.Without == ExactPathFirst {
+		n /= 2
+	}
+	return n
+}

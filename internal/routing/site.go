@@ -1,0 +1,308 @@
+package routing
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// CDN is an object that answers requests.
+type CDN struct {
+	kind.Key
+	// Claims are a kind.HostKey each: all hosts that the CDN may answer, and perhaps others.
+	Claims []string
+	// Read returns how the CDN of the key answers requests. It is called once.
+	Read func(kind.Key) *Config
+	// Path and Line are the place of the manifest, and Lines returns the line of each location; without a manifest they are
+	// empty. Note says what else is to know.
+	Path  string
+	Line  int
+	Lines func() []int
+	Note  string
+
+	once   sync.Once
+	config *Config
+}
+
+// Config returns how the CDN answers requests.
+func (c *CDN) Config() *Config {
+	c.once.Do(func() {
+		c.config = c.Read(c.Key)
+		c.config.indexed.Do(c.config.index)
+	})
+	return c.config
+}
+
+// NewCDN returns the CDN of a spec, which is canonical JSON. It reads the spec when it is needed.
+func NewCDN(key kind.Key, spec []byte) *CDN {
+	c := &CDN{Key: key}
+	c.Reread(spec)
+	return c
+}
+
+// Reread gives the CDN another spec, before it is asked for its config.
+func (c *CDN) Reread(spec []byte) {
+	c.Claims, c.Read = ClaimsOf(spec), func(kind.Key) *Config { return ReadSpec(spec) }
+}
+
+// ReadSpec returns the config of a spec, which is canonical JSON.
+func ReadSpec(spec []byte) *Config {
+	tree, _ := canon.MustDecode(spec).(map[string]any)
+	return Read(tree)
+}
+
+// SetNote says of each CDN what else is to know.
+func (s *Site) SetNote(text string) {
+	for _, c := range s.cdns {
+		c.Note = text
+	}
+}
+
+// ConfigCDN returns the CDN of a config.
+func ConfigCDN(key kind.Key, config *Config) *CDN {
+	c := &CDN{Key: key, Read: func(kind.Key) *Config { return config }}
+	c.Claims = []string{c.Config().Hostname}
+	for _, host := range slices.Sorted(maps.Keys(config.hosts)) {
+		if host != "" && host != config.Hostname {
+			c.Claims = append(c.Claims, host)
+		}
+	}
+	return c
+}
+
+// ClaimsOf returns the hosts in a spec, which is canonical JSON, without reading the rest of it: that of the CDN, those of
+// locations, and perhaps some of other fields.
+func ClaimsOf(spec []byte) []string {
+	return LocationHosts(textsOf(nil, spec, `"hostname":"`), spec)
+}
+
+// LocationHosts appends the hosts of locations in a spec, and perhaps some of other fields.
+func LocationHosts(claims []string, spec []byte) []string {
+	upstreams := []byte(`"upstreams":[`) // their servers have hosts, too
+	if end := bytes.Index(spec, upstreams); end >= 0 && !bytes.Contains(spec[end+1:], upstreams) {
+		spec = spec[:end]
+	}
+	return textsOf(claims, spec, `"host":"`)
+}
+
+func textsOf(texts []string, spec []byte, name string) []string {
+	for {
+		_, after, found := bytes.Cut(spec, []byte(name))
+		end := bytes.IndexByte(after, '"')
+		if !found || end < 0 {
+			return texts
+		}
+		texts, spec = append(texts, kind.HostKey(string(after[:end]))), after[end:]
+	}
+}
+
+// line returns the line of a location in the manifest, or 0 without one.
+func (c *CDN) line(l *Location) int {
+	if c.Lines == nil {
+		return 0
+	}
+	return c.Lines()[l.Index]
+}
+
+// index sorts the locations by host.
+func (c *Config) index() {
+	c.hosts = map[string][]*Location{}
+	for i := range c.Locations {
+		l := &c.Locations[i]
+		if !l.isClear() {
+			c.unclear = append(c.unclear, l)
+		}
+		if strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
+			continue
+		}
+		c.hosts[l.Host] = append(c.hosts[l.Host], l)
+	}
+}
+
+// isClear reports whether it is known which requests a location matches: its path is a Normal path, or the beginning of
+// one and a star, and its host is a name, or a star and a domain.
+func (l *Location) isClear() bool {
+	stem, prefix := strings.CutSuffix(l.Path, "*")
+	if prefix {
+		stem += "x"
+	}
+	domain := strings.TrimPrefix(l.Host, "*.")
+	return !strings.Contains(stem+domain, "*") && (l.Path == "*" || Normal(stem) == stem)
+}
+
+// Names reports whether a location of the config of a CDN has the host.
+func (c *Config) Names(host string) bool {
+	return c.hosts[host] != nil
+}
+
+// MayServe reports whether the location is for requests of a host, or whether that is not documented.
+func (l *Location) MayServe(host string) bool {
+	domain, below := strings.CutPrefix(l.Host, "*")
+	return l.Host == "" || l.Host == host || below && strings.HasSuffix(host, domain) || strings.Contains(domain, "*")
+}
+
+// Purged returns the path of a purge that covers everything that the location answers.
+func (l *Location) Purged() string {
+	path, _, isPrefix := strings.Cut(l.Path, "*")
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return "/*"
+	case isPrefix:
+		path += "*"
+	}
+	return path
+}
+
+// wider returns "*.NAME" for each NAME that a host is below, the longest first.
+func wider(host string) (patterns []string) {
+	name := strings.TrimPrefix(host, "*.")
+	for i := range len(name) {
+		if name[i] == '.' && len(host) <= maxHost {
+			patterns = append(patterns, "*"+name[i:])
+		}
+	}
+	return patterns
+}
+
+// maxHost is the greatest length of a host that requests can have, and of "*." above it.
+const maxHost = 255
+
+// The strengths of a claim on a host; those of a wildcard are below exactClaim.
+const (
+	exactClaim = 1 << 10 << iota
+	hostnameClaim
+	exceptionalClaim
+)
+
+// strength returns how strongly the CDN claims a host, or 0.
+func (c *CDN) strength(host string, without Assumption) (most int) {
+	config := c.Config()
+	isExact := config.hosts[host] != nil && (without == Wildcards || !strings.HasPrefix(host, "*"))
+	switch {
+	case host == "":
+		return 0
+	case isExact && without == HostnameFirst:
+		return exceptionalClaim
+	case config.Hostname == host:
+		return hostnameClaim
+	case isExact:
+		most = exactClaim
+	}
+	if without == Wildcards || without != ExactHostFirst && most > 0 {
+		return most
+	}
+	wild := config.wildcard(host)
+	if without == ExactHostFirst && wild > 0 {
+		wild += exactClaim
+	}
+	return max(most, wild)
+}
+
+// wildcard returns the length of the longest wildcard of a location that matches a host, or is the host; 0 for none.
+func (c *Config) wildcard(host string) int {
+	for _, pattern := range append([]string{host}, wider(host)...) {
+		if strings.HasPrefix(pattern, "*") && c.hosts[pattern] != nil {
+			return len(pattern)
+		}
+	}
+	return 0
+}
+
+// Site has the CDNs of git, of live or of a base, by the hosts that they claim.
+type Site struct {
+	cdns  []*CDN
+	hosts map[string][]*CDN
+	// shared are the CDNs that claim a host which another one may claim, too.
+	shared map[kind.Key]bool
+	// hasWild says that some claim is a wildcard.
+	hasWild bool
+}
+
+// NewSite returns the site of CDNs. It skips nil.
+func NewSite(cdns ...*CDN) *Site {
+	cdns = slices.DeleteFunc(cdns, func(c *CDN) bool { return c == nil })
+	s := &Site{cdns: cdns, hosts: make(map[string][]*CDN, len(cdns)), shared: map[kind.Key]bool{}}
+	for i, c := range cdns {
+		for _, host := range c.Claims {
+			at := s.hosts[host]
+			switch isWild := strings.HasPrefix(host, "*"); {
+			case isWild:
+				s.hasWild, s.shared[c.Key] = true, true
+			case len(at) > 0 && at[len(at)-1] != c:
+				s.shared[c.Key], s.shared[at[0].Key] = true, true
+			}
+			if len(at) == 0 {
+				s.hosts[host] = cdns[i : i+1 : i+1] // few have several
+			} else if at[len(at)-1] != c {
+				s.hosts[host] = append(at, c)
+			}
+		}
+	}
+	for host, cdns := range s.hosts {
+		if s.hasWild && len(s.Claimants(host)) > len(cdns) {
+			for _, c := range cdns {
+				s.shared[c.Key] = true
+			}
+		}
+	}
+	return s
+}
+
+// CDNs returns all CDNs.
+func (s *Site) CDNs() []*CDN { return s.cdns }
+
+// Claimants returns the CDNs that may claim a host, by name.
+func (s *Site) Claimants(host string) (cdns []*CDN) {
+	cdns = slices.Clone(s.hosts[host])
+	if s.hasWild {
+		for _, pattern := range wider(host) {
+			cdns = append(cdns, s.hosts[pattern]...)
+		}
+	}
+	slices.SortFunc(cdns, func(a, b *CDN) int { return compareKeys(a.Key, b.Key) })
+	return slices.Compact(cdns)
+}
+
+// Shares reports whether another CDN may claim a host of the CDN of a key, or a host that a wildcard of one of them
+// matches.
+func (s *Site) Shares(key kind.Key) bool { return s.shared[key] }
+
+func compareKeys(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
+
+// owners returns the CDNs that answer a host: one, none, or several that claim it alike.
+func owners(host string, claimants []*CDN, without Assumption) (cdns []*CDN) {
+	most := 1
+	for _, c := range claimants {
+		switch is := c.strength(host, without); {
+		case is > most:
+			cdns, most = []*CDN{c}, is
+		case is == most:
+			cdns = append(cdns, c)
+		}
+	}
+	return cdns
+}
+
+// Owner returns the CDN that answers a host, or nil. Several are an error.
+func (s *Site) Owner(host string) (*CDN, error) {
+	found := owners(host, s.Claimants(host), Nothing)
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	names := make([]string, len(found))
+	for i, c := range found {
+		if names[i] = c.String(); c.Path != "" {
+			names[i] += fmt.Sprintf(" (%s:%d)", c.Path, c.Line)
+		}
+	}
+	return nil, fmt.Errorf("%d CDNs have the host %s: %s", len(found), host, strings.Join(names, ", "))
+}
