@@ -68,7 +68,9 @@ func scoreOf(doc Document) *view.Score {
 
 // factsOf returns what the plan changes of an object, from the plan itself and not from the lines about it.
 func factsOf(item plan.Item) (facts []view.Fact) {
-	add := func(path string, risk kind.Risk) { facts = append(facts, view.Fact{Object: item.Key, Path: path, Risk: risk}) }
+	add := func(path string, risk kind.Risk) {
+		facts = append(facts, view.Fact{Object: item.Key, Path: path, Risk: risk})
+	}
 	lost := lossesOf(item)
 	for _, l := range item.Lines() {
 		if isLine(l, lost, Options{}) {
@@ -82,6 +84,11 @@ func factsOf(item plan.Item) (facts []view.Fact) {
 		add(v.Path, riskAt(item.Kind, v.Path, v.Value))
 	}
 	return slices.Concat(facts, factsOfPurge(item), factsOfAll(item))
+}
+
+// mustShow reports whether one of the facts must be shown.
+func mustShow(facts []view.Fact) bool {
+	return slices.ContainsFunc(facts, func(f view.Fact) bool { return view.MustShow(f.Risk) })
 }
 
 // factsOfLine returns a fact for each element that a line is about.
