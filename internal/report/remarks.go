@@ -309,17 +309,15 @@ func changeRemarks(item plan.Item, at Place) (found []remark) {
 			add(remark{rule: ruleOf(n.facts[0].Risk), text: n.Text, facts: n.facts}, "")
 		}
 	}
-	if !view.MustShow(item.Risk) {
-		for i := range found {
-			found[i].cutMore()
-		}
+	for i := range found {
+		found[i].cutMore()
 	}
 	return found
 }
 
-// cutMore counts the last of many lines.
+// cutMore counts the last of many lines, unless one of them must be shown.
 func (r *remark) cutMore() {
-	if rest := len(r.more) - maxParts; rest > 0 {
+	if rest := len(r.more) - maxParts; rest > 0 && !r.isNamed() {
 		r.more = append(r.more[:maxParts:maxParts], safetext.F("and %s", safetext.Count(rest, "more field")))
 	}
 }
