@@ -65,8 +65,8 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 	for _, l := range []level{errorLevel, warningLevel, noteLevel} {
 		found := byLevel[l]
 		if rest := len(found) - maxAnnotations + 1; rest > 1 {
-			last := command{remark{Level: l}, title}
-			last.remark.text = safetext.F("and %d more of this kind, which this report does not show: %s", rest, elsewhere(doc))
+			text := safetext.F("and %d more of this kind, which this report does not show: %s", rest, elsewhere(doc))
+			last := command{remark{Level: l, text: text}, title}
 			for _, c := range found[maxAnnotations-1:] {
 				if c.isNamed() {
 					last.more, last.facts = append(append(last.more, c.text), c.more...), append(last.facts, c.facts...)

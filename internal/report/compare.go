@@ -82,6 +82,7 @@ func diffLines(x, y []safe, leftOut int) (out []safe) {
 	if max(len(x), len(y)) <= maxCompared {
 		runs = view.Compare(x, y)
 	}
+	var hunks []hunk
 	h := hunk{before: leftOut + start, after: leftOut + start}
 	for i, r := range runs {
 		switch r.Op {
@@ -93,6 +94,7 @@ func diffLines(x, y []safe, leftOut int) (out []safe) {
 			h.add("+", y[:r.N])
 			y = y[r.N:]
 			continue
+		case diffmatchpatch.DiffEqual:
 		}
 		same := x[:r.N]
 		x, y = x[r.N:], y[r.N:]
@@ -103,19 +105,21 @@ func diffLines(x, y []safe, leftOut int) (out []safe) {
 		if i == len(runs)-1 {
 			before = 0
 		}
-		if before+after > r.N || before+after == r.N && (before == 0 || after == 0) {
+		if before+after > r.N {
 			h.add(" ", same)
 			continue
 		}
 		h.add(" ", same[:after])
-		out = append(out, h.text()...)
+		hunks = append(hunks, h)
 		h = hunk{before: h.before + h.n + r.N - after - before, after: h.after + h.m + r.N - after - before}
 		h.add(" ", same[r.N-before:])
 	}
-	if len(h.lines) > 0 && !slices.ContainsFunc(h.lines, func(l safe) bool { return styleOf(l) != plain }) {
-		return out
+	for _, h := range append(hunks, h) {
+		if slices.ContainsFunc(h.lines, func(l safe) bool { return styleOf(l) != plain }) {
+			out = append(out, h.text()...)
+		}
 	}
-	return append(out, h.text()...)
+	return out
 }
 
 // hunk is a difference with context. before and after count the lines in front of it, n and m those in it.
@@ -137,11 +141,8 @@ func (h *hunk) add(sign string, lines []safe) {
 	}
 }
 
-// text returns the lines of a hunk with its range in both texts: the number is the line in front of an empty range.
+// text returns the lines of a hunk with its range in both texts. The number is the line in front of an empty range.
 func (h *hunk) text() []safe {
-	if len(h.lines) == 0 {
-		return nil
-	}
 	head := safetext.F("@@ -%d,%d +%d,%d @@", h.before+min(h.n, 1), h.n, h.after+min(h.m, 1), h.m)
 	return append([]safe{head}, h.lines...)
 }
@@ -163,7 +164,6 @@ func differing(before, after safe) (a, b []part, ok bool) {
 		return nil, nil, false
 	}
 	head, tail := view.SharedEnds(x, y)
-	inWord := func(text []rune, i int) bool { return i > 0 && i < len(text) && isWord(text[i-1]) && isWord(text[i]) }
 	for inWord(x, head) || inWord(y, head) {
 		head--
 	}
@@ -179,6 +179,11 @@ func differing(before, after safe) (a, b []part, ok bool) {
 		return parts
 	}
 	return split(before, len(x)), split(after, len(y)), 3*(head+tail) >= max(len(x), len(y))
+}
+
+// inWord reports whether a place in a text is between two characters of a word.
+func inWord(text []rune, i int) bool {
+	return i > 0 && i < len(text) && isWord(text[i-1]) && isWord(text[i])
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }

@@ -86,6 +86,11 @@ func factsOf(item plan.Item) (facts []view.Fact) {
 	return slices.Concat(facts, factsOfPurge(item), factsOfAll(item))
 }
 
+// mustShow reports whether one of the facts must be shown.
+func mustShow(facts []view.Fact) bool {
+	return slices.ContainsFunc(facts, func(f view.Fact) bool { return view.MustShow(f.Risk) })
+}
+
 // factsOfLine returns a fact for each element that a line is about.
 func factsOfLine(item plan.Item, l plan.Line) []view.Fact {
 	if len(l.Elements) == 0 {

@@ -347,12 +347,7 @@ func (i htmlItem) View() htmlView {
 	case i.offline:
 		class = "offline"
 	}
-	for n := range rows {
-		i.score.Show(i.factsOf(rows[n].facts)...)
-		if i.keys != nil {
-			rows[n].line = 0 // each object has its own
-		}
-	}
+	i.show(rows)
 	if rows = rows[len(leads):]; len(rows) > 0 {
 		v.Diff = &htmlDiff{class, safetext.F("What differs in %s", titled(item.Key)), rows, item.Op == plan.Create && !item.Happened}
 	}
@@ -360,17 +355,34 @@ func (i htmlItem) View() htmlView {
 		v.Leads = []row{{Why: causeSaid(item), reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
 		return v
 	}
-	g := group{item: item, keys: i.keys}
-	if v.Notes = g.notes(i.opts); g.many() {
-		v.Notes = append(v.Notes, g.members())
-	}
-	for _, n := range v.Notes {
-		i.score.Show(n.facts...)
-	}
+	v.Notes = i.notes(item)
 	if i.brief && i.keys == nil && item.Request != nil {
 		v.Notes = append(v.Notes, note{Text: safetext.F("body of the request: %s; -o json has it", safetext.Count(len(item.Request.Body), "byte"))})
 	}
 	return v
+}
+
+// show notes that the page shows the rows. Each of several objects has lines of its own.
+func (i htmlItem) show(rows []row) {
+	for n := range rows {
+		i.score.Show(i.factsOf(rows[n].facts)...)
+		if i.keys != nil {
+			rows[n].line = 0
+		}
+	}
+}
+
+// notes returns the notes about an object or several, and notes that the page shows them.
+func (i htmlItem) notes(item plan.Item) []note {
+	g := group{item: item, keys: i.keys}
+	notes := g.notes(i.opts)
+	for _, n := range notes {
+		i.score.Show(n.facts...)
+	}
+	if g.many() {
+		notes = append(notes, g.members())
+	}
+	return notes
 }
 
 func (p *htmlPage) filters(pl *plan.Plan, opts Options) {

@@ -67,22 +67,13 @@ func choose(blocks []section, room int) (fits func(block, piece int) bool) {
 	type choice struct{ weight, turn, block, piece int }
 	var all []choice
 	for i, b := range blocks {
-		var turn [weightOfRun]int
-		for _, p := range b.pieces {
-			turn[0] += oneIf(p.alarm && !p.hasFacts()) // what is no alarm comes behind them
+		order := make([]int, len(b.pieces))
+		for j := range order {
+			order[j] = j
 		}
-		alarms := 0
-		for j, p := range b.pieces {
-			switch w := oneIf(p.hasFacts()); {
-			case b.rank <= rankOutcomes:
-				all = append(all, choice{weightOfRun + int(rankOutcomes-b.rank), j, i, j})
-			case w == 0 && p.alarm:
-				all = append(all, choice{0, alarms, i, j})
-				alarms++
-			default:
-				all = append(all, choice{w, turn[w], i, j})
-				turn[w]++
-			}
+		slices.SortStableFunc(order, func(x, y int) int { return b.pieces[y].urgency() - b.pieces[x].urgency() })
+		for turn, j := range order {
+			all = append(all, choice{b.weight(b.pieces[j]), turn, i, j})
 		}
 	}
 	slices.SortFunc(all, func(a, b choice) int {
@@ -114,9 +105,23 @@ func (p piece) size() int {
 // The weights of pieces that show what must be shown, and of those of blocks about the run.
 const weightOfFacts, weightOfRun = 1, 2
 
-// hasFacts reports whether a piece shows what must be shown.
-func (p piece) hasFacts() bool {
-	return slices.ContainsFunc(p.facts, func(f view.Fact) bool { return view.MustShow(f.Risk) })
+// weight orders the pieces of all blocks.
+func (s section) weight(p piece) int {
+	if s.rank <= rankOutcomes {
+		return weightOfRun + int(rankOutcomes-s.rank)
+	}
+	return oneIf(p.urgency() == maxUrgency)
+}
+
+// maxUrgency is that of a piece that shows what must be shown.
+const maxUrgency = 2
+
+// urgency orders the pieces of a block.
+func (p piece) urgency() int {
+	if mustShow(p.facts) {
+		return maxUrgency
+	}
+	return oneIf(p.alarm)
 }
 
 func (s section) text(lines []safe) markup {

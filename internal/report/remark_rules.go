@@ -125,7 +125,7 @@ func opRule(item plan.Item) string {
 		return "plan/resent"
 	case item.Deleted || item.Recreate:
 		return "plan/gone"
-	case item.Op == plan.Create && item.Risk.Grave():
+	case item.Op == plan.Create && (item.Risk.Grave() || mustShow(factsOf(item))):
 		return ruleOf(item.Risk)
 	}
 	return rule

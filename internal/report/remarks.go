@@ -236,9 +236,7 @@ func opRemarks(item plan.Item, at Place) []remark {
 		text = mention(item, Options{})
 	}
 	r := itemRemark(item, rule, at, text)
-	for _, of := range rows {
-		r.facts = append(r.facts, of.facts...)
-	}
+	r.facts = factsOfAll(item)
 	if rule == "plan/blocked" && !item.NeedsPerson {
 		r.Level = warningLevel
 	}
@@ -280,17 +278,21 @@ func changeRemarks(item plan.Item, at Place) (found []remark) {
 		}
 	}
 	for _, n := range itemNotes(item, Options{}) {
-		if view.MustShow(n.risk) && item.Purge == nil {
-			add(remark{rule: ruleOf(n.risk), text: n.Text, facts: n.facts}, "")
+		if len(n.facts) > 0 && (view.MustShow(n.risk) || opRule(item) == "") {
+			add(remark{rule: ruleOf(n.facts[0].Risk), text: n.Text, facts: n.facts}, "")
 		}
 	}
 	for i := range found {
-		if r := &found[i]; len(r.more) > maxParts && !view.MustShow(item.Risk) {
-			rest := safetext.Count(len(r.more)-maxParts, "more field")
-			r.more = append(r.more[:maxParts:maxParts], safetext.F("and %s", rest))
-		}
+		found[i].cutMore()
 	}
 	return found
+}
+
+// cutMore counts the last of many lines, unless one of them must be shown.
+func (r *remark) cutMore() {
+	if rest := len(r.more) - maxParts; rest > 0 && !r.isNamed() {
+		r.more = append(r.more[:maxParts:maxParts], safetext.F("and %s", safetext.Count(rest, "more field")))
+	}
 }
 
 // wholeSentence returns a row as a sentence, with what is below it if that must be shown.
@@ -303,7 +305,7 @@ func wholeSentence(r row) safe {
 
 // isNamed reports whether no report may omit a remark.
 func (r remark) isNamed() bool {
-	return r.named || slices.ContainsFunc(r.facts, func(f view.Fact) bool { return view.MustShow(f.Risk) })
+	return r.named || mustShow(r.facts)
 }
 
 func sentence(r row) safe {

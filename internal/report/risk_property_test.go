@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
 
 	"pgregory.net/rapid"
 
@@ -134,40 +133,6 @@ func riskyPlan(t *rapid.T) *plan.Plan {
 	return weighed(pl)
 }
 
-// grave is a line of the first two risks: the object's name, the path, and the texts
-// in its values.
-type grave struct {
-	name, path string
-	texts      []string
-	// made says that it is of an object that is made: JSON has the request's body.
-	made bool
-}
-
-func gravesOf(pl *plan.Plan) []grave {
-	var found []grave
-	for _, s := range pl.Settings {
-		found = append(found, grave{"settings", s.Field, append(textsIn(s.Now), s.Hides[0].Path, s.Hides[0].Git.(string)), false})
-	}
-	for _, item := range pl.Items {
-		for _, c := range append(item.Added(item.BodySpec()), item.Changes...) {
-			if !c.Risk.Grave() {
-				continue
-			}
-			g := grave{item.Name, c.Path, nil, item.Op == plan.Create}
-			if !c.Moved {
-				g.texts = append(textsIn(c.Live), textsIn(c.Desired)...)
-			}
-			found = append(found, g)
-		}
-		for _, v := range item.Collateral {
-			if riskAt(item.Kind, v.Path, v.Value).Grave() {
-				found = append(found, grave{item.Name, v.Path, textsIn(v.Value), false})
-			}
-		}
-	}
-	return found
-}
-
 func textsIn(v any) (texts []string) {
 	switch v := v.(type) {
 	case string:
@@ -182,18 +147,6 @@ func textsIn(v any) (texts []string) {
 		}
 	}
 	return texts
-}
-
-// bareText is a text without what a format adds to it: space where lines are broken,
-// backslashes of escapes, and what keeps a runner from obeying it.
-func bareText(s string) string {
-	s = strings.NewReplacer(`#\x23[`, "##[").Replace(s)
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == '\\' {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)

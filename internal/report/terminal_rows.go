@@ -106,13 +106,10 @@ func (l layout) row(p *printer, r row, values []span) {
 		most, breaks = p.seen(), p.within
 	}
 	beside := end+cause.text.Width() <= most && flat(head).Width() <= p.seen()
-	switch {
-	case beside:
+	if beside {
 		p.line(append(head, span{safetext.Spaces(end - at), plain}, cause)...)
-	case len(r.facts) == 0:
-		p.wrapped(hang, head...)
-	default:
-		p.within(hang, head...)
+	} else {
+		p.head(r, head)
 	}
 	lead := span{safetext.Spaces(indent + 2), plain}
 	if tall {
@@ -122,6 +119,15 @@ func (l layout) row(p *printer, r row, values []span) {
 		breaks(hang, lead, cause)
 	}
 	textDetails(p, r)
+}
+
+// head writes the first line of a row.
+func (p *printer) head(r row, spans []span) {
+	if len(r.facts) == 0 {
+		p.wrapped(hang, spans...)
+	} else {
+		p.within(hang, spans...)
+	}
 }
 
 func textDetails(p *printer, r row) {

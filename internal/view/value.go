@@ -167,6 +167,7 @@ func pairParts(old, current any) (a, b safetext.Text) {
 			}
 			j += run.N
 			continue
+		case diffmatchpatch.DiffEqual:
 		}
 		for ; i < k; i++ {
 			left = append(left, x[i].flow())

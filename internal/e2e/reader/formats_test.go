@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -138,7 +139,7 @@ func readSARIF(t testing.TB, out []byte) (all []section) {
 func readJUnit(t testing.TB, out []byte) (all []section) {
 	for d := xml.NewDecoder(bytes.NewReader(out)); ; {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all
 		}
 		if err != nil {

@@ -15,7 +15,7 @@ var mistakes = []struct{ name, file, code, mistake string }{
 	{"objects are one whose changes are as many, not equal", "report/group.go", "item.Cause, item.Changes, item.Notes", "item.Cause, len(item.Changes), item.Notes"},
 	{"a group names its first members alone", "report/group.go", "safetext.Join(g.names(), \", \")", "safetext.Join(g.names()[:2], \", \")"},
 	{"the end of a long text is cut", "view/value.go", "append(windows, [2]int{n - atEnds, n})", "windows"},
-	{"a comment breaks no wide line", "report/markdown.go", "if text.Width()+len(sign) <= columns {", "if true {"},
+	{"a comment breaks no wide line", "report/diff.go", "if text.Width()+len(sign) <= columns {", "if true {"},
 	{"a purge shows its first paths", "report/notes.go", "sent != nil {", "sent == nil {"},
 	{"/* says nothing of everything", "report/notes.go", "p.Everything || ", ""},
 	{"long elements are cut after four lines", "view/flow.go", "len(lines) == maxFlow && !whole", "len(lines) == maxFlow"},

@@ -301,8 +301,7 @@ func factsOf(pl *plan.Plan) (facts []fact) {
 			add(item.Name, v.Path, riskIn(item.Kind, v.Path, v.Value), endsOf(v.Value), nil)
 		}
 		spec := item.BodySpec()
-		switch item.Op {
-		case plan.Post:
+		if item.Op == plan.Post {
 			paths, _ := spec["paths"].([]any)
 			for _, p := range paths {
 				if text, _ := p.(string); strings.HasSuffix(text, "*") {
@@ -312,7 +311,8 @@ func factsOf(pl *plan.Plan) (facts []fact) {
 			if item.Purge.Everything {
 				facts = append(facts, fact{item.Name, item.Name, kind.RiskAvailability, []string{"everything"}, nil, nil})
 			}
-		case plan.Create:
+		}
+		if item.Op == plan.Create {
 			for name, v := range spec {
 				for _, part := range partsOf(v) {
 					if risk := riskIn("CDN", name, part); isGrave(risk) {

@@ -85,6 +85,10 @@ func checkSeen(t rapid.TB, tb testing.TB, format string, pl *plan.Plan, opts rep
 			t.Fatalf("the comment leaves out %d, and no %q in the outputs:\n%s", said, want, outputs)
 		}
 	}
+	room := map[string]int{"markdown": 65_000, "summary": opts.Room}[format]
+	if said > 0 && len(write(t, "summary", pl, report.Options{})) < room-1000 {
+		t.Fatalf("%s: %d facts are not seen, although there is room", format, said)
+	}
 	if len(lost) > said {
 		unit := slices.Sorted(maps.Keys(lost))[0]
 		t.Fatalf("%s at %d columns: %d facts are not seen, and %d are counted. One is %s", format, opts.Width, len(lost), said, lost[unit])
