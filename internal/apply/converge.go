@@ -177,11 +177,8 @@ func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 func (w *work) tryPatch(ctx context.Context) *Outcome {
 	obj, now, end := w.lookAndPlan(ctx)
 	switch {
-	case end != nil && w.maybeWrote != nil && obj.Spec != nil:
-		end.Message = "a try that got no answer may have been executed, and live is not what the plan showed; this try left it unchanged"
-		return w.withMismatches(end, w.check(*w.maybeWrote, obj))
 	case end != nil:
-		return end
+		return w.afterLostTry(end, obj)
 	case now.Request == nil:
 		return w.alreadyInSync(now, obj)
 	}
@@ -207,6 +204,15 @@ func (w *work) tryPatch(ctx context.Context) *Outcome {
 	}
 	wrote := write{now: now, before: before, request: now.BodySpec(), did: Changed, done: changed(*w.item)}
 	return w.afterPatch(ctx, wrote, err)
+}
+
+// afterLostTry adds to the outcome what an earlier try without an answer may have made of the object.
+func (w *work) afterLostTry(end *Outcome, obj kind.Object) *Outcome {
+	if w.maybeWrote == nil || obj.Spec == nil {
+		return end
+	}
+	end.Message = "a try that got no answer may have been executed, and live is not what the plan showed; this try left it unchanged"
+	return w.withMismatches(end, w.check(*w.maybeWrote, obj))
 }
 
 // lookAndPlan reads the object right before a write, and plans it again: the new plan may do no more

@@ -136,7 +136,7 @@ func (p place) element(live, after int) place {
 // walk compares a place of live and after, down to what lines show.
 func (c *check) walk(at place, live, after any) {
 	isShown := slices.ContainsFunc(at.live.at(), func(line *Line) bool { return !line.Moved && slices.Contains(at.after.at(), line) })
-	if isShown || isEmpty(live) && isEmpty(after) || at.live == nil && at.after == nil && equal(live, after) {
+	if isShown || areEmpty(live, after) || at.live == nil && at.after == nil && equal(live, after) {
 		return
 	}
 	switch was := live.(type) {
@@ -283,6 +283,8 @@ func equal(a, b any) bool {
 	y, yOK := text(b)
 	return a == nil && b == nil || xOK && yOK && x == y
 }
+
+func areEmpty(a, b any) bool { return isEmpty(a) && isEmpty(b) }
 
 // isEmpty reports whether a value says nothing: servers answer an empty object, an empty list, null or nothing for each
 // other. A line may show more.

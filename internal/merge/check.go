@@ -51,7 +51,7 @@ type Mismatch struct {
 func (w Write) Check() (found []Mismatch, filled []Value) {
 	c := checker{lost: w.Lost}
 	after := effect.Apply(w.Request, w.Before)
-	c.place(node{rules: w.Rules, want: after, have: w.Now}, w.Before, w.Request, true)
+	c.place(node{rules: w.Rules, want: after, have: w.Now}, w.Before, sendingOf(w.Request, w.Before))
 	return c.found, c.filled
 }
 
@@ -63,46 +63,64 @@ type checker struct {
 	filled []Value
 }
 
-// place checks a place. isSent says that the request has a value for it, patch.
-func (c *checker) place(n node, was, patch any, isSent bool) {
+// sending is what a request has for a place: the whole value, some fields of an object, or nothing.
+type sending struct {
+	isWhole bool
+	fields  map[string]any
+}
+
+// sendingOf returns what a merge patch with a value for a place sends there; was is the value before.
+func sendingOf(patch, was any) sending {
 	fields, isObject := patch.(map[string]any)
-	_, wasObject := was.(map[string]any)
-	merges := isSent && isObject && wasObject
-	asked := isSent && !merges
+	if _, wasObject := was.(map[string]any); isObject && wasObject {
+		return sending{fields: fields}
+	}
+	return sending{isWhole: true}
+}
+
+func (s sending) field(name string, was any) sending {
+	if patch, isSent := s.fields[name]; isSent {
+		return sendingOf(patch, was)
+	}
+	return sending{isWhole: s.isWhole}
+}
+
+// place checks a place; was is the value before.
+func (c *checker) place(n node, was any, sent sending) {
 	switch {
 	case n.rules.excluded() || n.rules.areEmpty(n.want, n.have):
-		return
 	case n.want == nil && n.rules.isEmpty(was):
 		c.fill(n)
-		return
-	case n.want == nil && asked:
+	case n.want == nil && sent.isWhole:
 		c.removed(n, was)
-		return
+	default:
+		c.kept(n, was, sent)
 	}
+}
+
+// kept checks a place that has a value after the request.
+func (c *checker) kept(n node, was any, sent sending) {
 	have := n.have
-	if n.rules.isEmpty(have) && merges {
+	if n.rules.isEmpty(have) && sent.fields != nil {
 		have = map[string]any{} // the request asked for some of its fields only
 	}
 	switch want := n.want.(type) {
 	case map[string]any:
 		if have, ok := have.(map[string]any); ok {
 			for _, k := range unionOfKeys(want, have) {
-				value, sent := fields[k]
-				if asked {
-					value, sent = nil, true
-				}
-				c.place(n.field(k), fieldOf(was, k), value, sent)
+				was := fieldOf(was, k)
+				c.place(n.field(k), was, sent.field(k, was))
 			}
 			return
 		}
 	case []any:
 		if have, ok := have.([]any); ok {
-			c.list(n.paired(elements(want), elements(have)), elements(was), asked)
+			c.list(n.paired(elements(want), elements(have)), elements(was), sent)
 			return
 		}
 	}
 	if !Covers(n.rules, n.want, n.have) && !n.rules.areEmpty(Managed(n.rules, n.want), Managed(n.rules, n.have)) {
-		c.report(n, asked)
+		c.report(n, sent.isWhole)
 	}
 }
 
@@ -113,42 +131,51 @@ func unionOfKeys(a, b map[string]any) []string {
 }
 
 // list checks the elements of a list, and their order.
-func (c *checker) list(l list, was []any, asked bool) {
-	item := l.rules.item()
-	if len(l.rules.key()) == 0 && len(l.git) == len(l.live) {
-		anywhere := matchValues(item, l.git, l.live, func(i, j int) bool { return Covers(item, l.git[i], l.live[j]) })
-		if !slices.Contains(anywhere, -1) {
-			l.of, l.back = anywhere, inverse(anywhere, len(l.live))
-		}
-	}
+func (c *checker) list(l list, was []any, sent sending) {
+	l.pairMoved()
 	if !l.rules.set() && len(displaced(l.of)) > 0 {
-		c.report(l.node, asked)
+		c.report(l.node, sent.isWhole)
 	}
 	before := pair(l.rules, l.git, was).of
 	for i, j := range l.of {
 		e := l.ofGit(i, i)
 		switch b := before[i]; {
 		case j < 0:
-			c.report(e, asked)
+			c.report(e, sent.isWhole)
 		case b < 0:
-			c.place(e, nil, nil, asked)
+			c.place(e, nil, sent)
 		default:
-			c.place(e, was[b], nil, asked)
+			c.place(e, was[b], sent)
 		}
 	}
 	for j, i := range l.back {
-		if i >= 0 {
-			continue
+		if i < 0 {
+			c.unpaired(l.ofLive(j, base{}), was, l.rules, sent.isWhole)
 		}
-		e := l.ofLive(j, base{})
-		switch isOld := hasElement(l.rules, was, e.have); {
-		case isOld && asked:
-			c.keptRemoval(e)
-		case isOld || asked || len(was) > 0:
-			c.report(e, asked)
-		default:
-			c.fill(e)
-		}
+	}
+}
+
+// pairMoved pairs the elements of a list without keys by their values, if each of them is somewhere.
+func (l *list) pairMoved() {
+	item := l.rules.item()
+	if len(l.rules.key()) > 0 || len(l.git) != len(l.live) {
+		return
+	}
+	anywhere := matchValues(item, l.git, l.live, func(i, j int) bool { return Covers(item, l.git[i], l.live[j]) })
+	if !slices.Contains(anywhere, -1) {
+		l.of, l.back = anywhere, inverse(anywhere, len(l.live))
+	}
+}
+
+// unpaired checks an element that the list should not have; was is the list before.
+func (c *checker) unpaired(e node, was []any, rules *Rules, isSent bool) {
+	switch isOld := hasElement(rules, was, e.have); {
+	case isOld && isSent:
+		c.keptRemoval(e)
+	case isOld || isSent || len(was) > 0:
+		c.report(e, isSent)
+	default:
+		c.fill(e)
 	}
 }
 

@@ -136,7 +136,7 @@ func disturbed(d dice, w Write, now any, at []any) (after any, what string, wher
 			return now, "keeping", at
 		}
 	}
-	now, what = changedAt(d, w, now, at)
+	now, what = changedAt(d, now, at)
 	return now, what, at
 }
 
@@ -169,7 +169,7 @@ func withOld(w Write, now any, old []any) (any, []any) {
 	return replaced(now, at, clone(was)), at
 }
 
-func changedAt(d dice, w Write, now any, at []any) (any, string) {
+func changedAt(d dice, now any, at []any) (any, string) {
 	parent, last := valueAt(now, at[:len(at)-1]), at[len(at)-1]
 	v := valueAt(now, at)
 	put := func(v any) any { return replaced(now, at, v) }
@@ -193,11 +193,11 @@ func changedAt(d dice, w Write, now any, at []any) (any, string) {
 			return put(map[string]any{}), "emptying"
 		}
 	}
-	switch v.(type) {
+	switch v := v.(type) {
 	case map[string]any, []any:
 		return now, "leaving"
 	case bool:
-		return put(!v.(bool)), "altering"
+		return put(!v), "altering"
 	case json.Number:
 		return put(json.Number("77")), "altering"
 	}

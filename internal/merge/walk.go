@@ -73,10 +73,8 @@ func (w *walker) member(n node) (any, bool) {
 		return Sendable(n.rules, n.want), false
 	case n.want != nil:
 		return w.value(n)
-	case n.have != nil:
-		return w.differs(n)
 	}
-	return nil, false
+	return w.differs(n)
 }
 
 // liveOnly returns what to send for a field that only live has; stale is a discriminator's old one.

@@ -29,14 +29,22 @@ func (d *decision) converge() {
 	case d.live.Digest != d.manifest.Digest:
 		d.compare()
 	}
-	if d.item.Op == None && len(d.rec.Altered) > 0 && d.appliedNow() && !d.replaced() {
+	if d.item.Op == None {
+		d.finishInSync()
+	}
+}
+
+// finishInSync ends an object that needs no request: the ledger may have to record that, or a person to decide about what
+// the last write changed besides.
+func (d *decision) finishInSync() {
+	isApplied := d.appliedNow() && !d.replaced()
+	if isApplied && len(d.rec.Altered) > 0 {
 		d.item.block(fmt.Sprintf("the last write of the object also changed %s, which was not sent, and git does not say what must be there", diag.First(d.rec.Altered, 5)),
 			fmt.Sprintf("write in git what must be there; or, if live is right, run trueup ledger adopt %s --reason TEXT", d.item.Key))
+		return
 	}
-	if d.item.Op == None {
-		inSync := d.appliedNow() && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.Refused()) && !d.replaced()
-		d.item.Record = d.in.Ledger.Problem == "" && !inSync
-	}
+	inSync := isApplied && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.Refused())
+	d.item.Record = d.in.Ledger.Problem == "" && !inSync
 }
 
 // markDeleted says that live lacks an object that the ledger knows, and which hostname nothing serves since.
@@ -190,7 +198,7 @@ func (d *decision) notRemoved(in merge.Input) {
 
 // The hints that say what happened. All others are about what apply does.
 const (
-	hintRefused  = "the server did not keep this when trueup last sent it: if it never does, take its value into git (trueup pull --replace) or ask the platform why"
+	hintRefused  = "the server did not keep this when trueup last sent it: take its value into git (trueup pull --replace), or ask the platform why"
 	hintKept     = "the server kept this when trueup last removed it: if it is the server's default, write in git the value that you want"
 	hintReplaced = "another client deleted and created it again after the last apply, so trueup ignores what git had before"
 )

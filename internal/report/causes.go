@@ -30,16 +30,21 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
-		if c.KeptAt != nil {
-			return safetext.F("removed in git; the server kept it on %s", c.KeptAt.UTC().Format(time.DateOnly))
-		}
-		return clean("the server did not keep it, or it changed since")
+		return refusal(c)
 	case plan.FromUnknown:
 	}
 	return safetext.F("%s%s", unknownOrigin, touches(c.By))
 }
 
 const unknownOrigin = "origin unknown (no usable record)"
+
+// refusal is the cause of what the server did not do.
+func refusal(c plan.Change) safe {
+	if c.KeptAt == nil {
+		return clean("the server did not keep it, or it changed since")
+	}
+	return safetext.F("removed in git; the server kept it on %s", c.KeptAt.UTC().Format(time.DateOnly))
+}
 
 // pending is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
 func pending(c *plan.Commit, opts Options) safe {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -71,8 +70,6 @@ func (r row) Cells() (c struct{ Before, After htmlCell }) {
 	return c
 }
 
-var faultWords = map[merge.Fault]safe{merge.NotRemoved: clean("not removed"), merge.Altered: clean("not sent")}
-
 func wholePart(text safe) []part {
 	if text.Empty() {
 		return nil
@@ -83,6 +80,18 @@ func wholePart(text safe) []part {
 // Names returns the list elements that a change is about, if they are many.
 func (r row) Names() string { return safetext.Join(r.names, " ").String() }
 
+// faultWords says what a server did with a value, in a few words.
+func faultWords(m apply.Mismatch) safe {
+	switch m.Fault {
+	case merge.NotRemoved:
+		return clean("not removed")
+	case merge.Altered:
+		return clean("not sent")
+	case merge.NotKept:
+	}
+	return message(m.Hint)
+}
+
 // mismatchView compares what apply sent with what the server returned; nil if they are equal.
 func mismatchView(o apply.Outcome) *htmlDiff {
 	if len(o.Mismatches) == 0 {
@@ -90,7 +99,7 @@ func mismatchView(o apply.Outcome) *htmlDiff {
 	}
 	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", named(o.Key))}
 	for _, m := range o.Mismatches {
-		r := row{reason: reason{Mark: markChange, Cause: cmp.Or(faultWords[m.Fault], message(m.Hint))}, Path: clean(m.Path).Cut(maxPath)}
+		r := row{reason: reason{Mark: markChange, Cause: faultWords(m)}, Path: clean(m.Path).Cut(maxPath)}
 		r.Before, r.After = sentAndReturned(m)
 		d.Rows = append(d.Rows, r)
 	}

@@ -183,7 +183,7 @@ const (
 // strength returns how strongly the CDN claims a host, or 0.
 func (c *CDN) strength(host string, without Assumption) (most int) {
 	config := c.Config()
-	isExact := config.hosts[host] != nil && (without == Wildcards || !strings.HasPrefix(host, "*"))
+	isExact := config.namesHost(host, without)
 	switch {
 	case host == "":
 		return 0
@@ -202,6 +202,11 @@ func (c *CDN) strength(host string, without Assumption) (most int) {
 		wild += exactClaim
 	}
 	return max(most, wild)
+}
+
+// namesHost reports whether a location has the very host. A wildcard is none, unless wildcards are taken literally.
+func (c *Config) namesHost(host string, without Assumption) bool {
+	return c.hosts[host] != nil && (without == Wildcards || !strings.HasPrefix(host, "*"))
 }
 
 // wildcard returns the length of the longest wildcard of a location that matches a host, or is the host; 0 for none.
