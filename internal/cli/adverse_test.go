@@ -30,7 +30,7 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"error-text": {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
 	// The corpus has only documented fields; what is dropped is tested below.
 	"drop-unknown-fields":   {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
-	"wrong-namespace-empty": {verdict{exit.Partial, "not found", false}, verdict{exit.NeedsPerson, "is this the right workspace?", true}},
+	"wrong-namespace-empty": {verdict{exit.NeedsPerson, "not found", false}, verdict{exit.NeedsPerson, "is this the right workspace?", true}},
 	"list-incomplete":       {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
 	"list-expired":          {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},
 	"terminating":           {verdict{exit.Partial, "is being deleted", false}, verdict{exit.NeedsPerson, "is being deleted", true}},
@@ -46,6 +46,7 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"forgets-writes":               {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.NotConverged, "did not keep", false}},
 	"keeps-removed":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.OK, "16 changed, 1 purge posted", false}},    // it removes nothing
 	"replaces-spec":                {verdict{exit.OK, "18 created, 1 purge posted", false}, verdict{exit.Partial, "422 Unprocessable Entity", false}}, // the upstreams of locations are gone
+	"renames":                      {verdict{exit.NeedsPerson, "the platform answered that it made", false}, verdict{exit.NeedsPerson, "the platform answered that it made", false}},
 	"redirect":                     {verdict{exit.Error, "is not followed", true}, verdict{exit.Error, "is not followed", true}},
 	"half-body":                    {verdict{exit.Error, "unreadable list", true}, verdict{exit.Error, "unreadable list", true}},
 	"captive-portal":               {verdict{exit.Error, "an HTML page instead of JSON", true}, verdict{exit.Error, "an HTML page instead of JSON", true}},

@@ -36,13 +36,14 @@ func under(host string, n int) string {
 	return fmt.Sprintf("%s.s%d.test", host, n)
 }
 
-// site is what trueup reads from the manifest of the set.
-func (s set) site(n int) *routing.Site {
+// site is what trueup reads from the manifest of the set, if its CDN has the hostname: trueup says of no other host that
+// its requests reach the CDN.
+func (s set) site(n int, hostname string) *routing.Site {
 	var list []any
 	for _, l := range s.locations {
 		list = append(list, map[string]any{"path": l.path, "host": under(l.host, n)})
 	}
-	return routing.NewSite(routing.ConfigCDN(kind.Key{Kind: "CDN", Name: "s"}, routing.Read(map[string]any{"locations": list})))
+	return routing.NewSite(routing.ConfigCDN(kind.Key{Kind: "CDN", Name: "s"}, routing.Read(map[string]any{"hostname": hostname, "locations": list})))
 }
 
 // pieces collide, so that patterns overlap. Some look like the end of a path, an escape or a dot segment, or

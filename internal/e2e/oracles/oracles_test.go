@@ -133,14 +133,16 @@ func ask(t *testing.T, socket string, n int, requests []request) (answers []int)
 func compare(t *testing.T, socket string, sets []set, reading, other routing.Precedence) {
 	asked, mismatches, otherwise := 0, 0, 0
 	for n, s := range sets {
-		selectors := map[routing.Precedence]*routing.Selector{}
-		for _, p := range []routing.Precedence{reading, other} {
-			selectors[p] = routing.NewSelector([]routing.Side{{Name: routing.Git, Site: s.site(n)}}, []routing.Precedence{p})
-		}
+		selectors := map[string]*routing.Selector{}
 		for i, answer := range ask(t, socket, n, s.requests) {
 			q := s.requests[i]
 			index := func(p routing.Precedence) int {
-				selected, err := selectors[p].Select(0, routing.Request{Host: under(q.host, n), Path: q.path})
+				host := under(q.host, n)
+				id := string(p) + " " + host
+				if selectors[id] == nil {
+					selectors[id] = routing.NewSelector([]routing.Side{{Name: routing.Git, Site: s.site(n, host)}}, []routing.Precedence{p})
+				}
+				selected, err := selectors[id].Select(0, routing.Request{Host: host, Path: q.path})
 				if err != nil || selected.CDN == nil || selected.Locations[0] == nil {
 					return -1
 				}
