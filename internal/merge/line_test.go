@@ -119,7 +119,10 @@ func TestAMissingLineIsFound(t *testing.T) {
 			return
 		}
 		d := dice{t}
-		if shown := slices.DeleteFunc(slices.Clone(res.Changes), func(c Change) bool { return c.Left }); len(shown) > 0 {
+		// What is left is not sent, and an empty value in place of another one changes nothing.
+		if shown := slices.DeleteFunc(slices.Clone(res.Changes), func(c Change) bool {
+			return c.Left || !c.Moved && oracleEmpty(&Rules{}, c.Live) && oracleEmpty(&Rules{}, c.Desired)
+		}); len(shown) > 0 {
 			without := res
 			without.Changes = slices.Delete(shown, 0, 1)
 			if n := d.roll(len(shown)); n > 0 {
