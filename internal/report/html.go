@@ -218,6 +218,9 @@ func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 		}
 	}
 	p.Advice, p.MoreAdvice = firstFindings(p.Advice)
+	if len(p.Requests.Lines) > 0 {
+		p.Below = append(p.Below, htmlLink{"requests", p.Requests.Title})
+	}
 	p.FoundBelow = len(p.Found) > 0 && !p.Findings.HasErrors()
 	if p.FoundBelow {
 		p.Below = append(p.Below, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")})
