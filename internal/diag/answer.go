@@ -138,10 +138,14 @@ func hasPart(text string) bool {
 var (
 	jsonEscape    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(?:[uU][[:xdigit:]]{4}|[xX][[:xdigit:]]{2}|.)`) })
 	percentEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[[:xdigit:]]{2}`) })
-	base64Text    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9+/_-]{8,}`) })
+	urlAlphabet   = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("-", "+", "_", "/") })
+	lineBreaks    = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("\r", "", "\n", "", "\t", "") })
 )
 
 func undoJSON(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
 	return jsonEscape().ReplaceAllStringFunc(text, func(escape string) string {
 		if code, err := strconv.ParseUint(escape[2:], 16, 32); err == nil && strings.ContainsAny(escape[1:2], "uUxX") {
 			return string(rune(code))
@@ -151,6 +155,9 @@ func undoJSON(text string) string {
 }
 
 func undoPercent(text string) string {
+	if !strings.Contains(text, "%") {
+		return text
+	}
 	return percentEscape().ReplaceAllStringFunc(text, func(escape string) string {
 		plain, _ := url.PathUnescape(escape) // the pattern matches valid escapes only
 		return plain
@@ -160,8 +167,11 @@ func undoPercent(text string) string {
 // undoBase64 returns what each text of base64 in a text can be decoded to, whichever character it starts with.
 func undoBase64(text string) string {
 	var b strings.Builder
-	for _, found := range base64Text().FindAllString(text, -1) {
-		found = strings.NewReplacer("-", "+", "_", "/").Replace(found)
+	for found := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isBase64(r) }) {
+		if len(found) < secretPart {
+			continue
+		}
+		found = urlAlphabet().Replace(found)
 		b.Grow(3 * len(found))
 		plain := make([]byte, len(found))
 		for skipped := range 4 {
@@ -177,7 +187,11 @@ func undoBase64(text string) string {
 	return b.String()
 }
 
+func isBase64(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("+/-_", r)
+}
+
 // undoBreaks removes the line breaks that a server may put into long texts.
 func undoBreaks(text string) string {
-	return strings.NewReplacer("\r", "", "\n", "", "\t", "").Replace(text)
+	return lineBreaks().Replace(text)
 }
