@@ -138,10 +138,10 @@ var mayEnd = map[string]map[string][]int{
 		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial}, redirected: {exit.OK, exit.Partial},
 		bare: {exit.OK, exit.Partial, exit.NotConverged}, noSense: {exit.OK, exit.Partial}, broken: {exit.OK, exit.Partial},
 	},
-	// A purge can not be read: it is sent again only where duplicates are refused. So is a 4xx that no document has.
+	// A purge can't be read: it is sent again only where duplicates are refused. So is a 4xx that no document has.
 	"write purge": {
 		forEver: {exit.Partial, exit.NeedsPerson}, overdue: {exit.NeedsPerson},
-		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial, exit.NeedsPerson}, redirected: {exit.Partial, exit.NeedsPerson},
+		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.Partial, exit.NeedsPerson}, redirected: {exit.Partial, exit.NeedsPerson},
 		noSense: {exit.OK, exit.NeedsPerson}, noAnswer: {exit.NeedsPerson}, broken: {exit.NeedsPerson}, wrongTime: {exit.OK, exit.NeedsPerson},
 	},
 	"write purge, proven": {
