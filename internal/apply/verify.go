@@ -1,0 +1,201 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"trueup/internal/canon"
+	"trueup/internal/effect"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// write is a request that changes an object, with the message of its success.
+type write struct {
+	now             plan.Item // the plan that the write carries out
+	before, request any       // the spec right before the write, nil for a creation, and that of the request
+	did             Effect
+	done            string
+}
+
+func (w *work) created() write {
+	return write{now: *w.item, request: w.item.BodySpec(), did: Created}
+}
+
+// checked is what reading back shows of a write.
+type checked struct {
+	now        any // the spec
+	mismatches []Mismatch
+	filled     []merge.Value // what the server filled in
+}
+
+// check compares an object with what a write makes of it.
+func (w *work) check(wrote write, obj kind.Object) (c checked) {
+	c.now = canon.MustDecode(obj.Spec)
+	c.mismatches, c.filled = merge.Write{
+		Rules: w.Rules(w.kind), Before: wrote.before, Request: wrote.request, Now: c.now, Lost: wrote.now.Collateral,
+	}.Check()
+	return c
+}
+
+// has reports whether the server failed the write in this way.
+func (c checked) has(f merge.Fault) bool {
+	return slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault == f })
+}
+
+// isKept reports whether the server has what was sent, and nothing grave is different besides.
+func (w *work) isKept(c checked) bool { return !slices.ContainsFunc(c.mismatches, w.isGrave) }
+
+// isGrave reports whether a mismatch means that the write has not converged: trueup asked for it, or the documented field
+// decides what is served, or to whom.
+func (w *work) isGrave(m Mismatch) bool {
+	if m.Fault != merge.Altered {
+		return true
+	}
+	field := fieldAt(w.kind.Spec(), m.At)
+	return field != nil && field.RiskOf(m.Sent, m.Returned, nil).Grave()
+}
+
+// fieldAt returns the documented field at a place of a spec, or nil.
+func fieldAt(field *kind.Field, at []merge.Step) *kind.Field {
+	for _, step := range at {
+		switch {
+		case field == nil:
+			return nil
+		case step.Element:
+			field = field.Item
+		default:
+			field = cmp.Or(field.Fields[step.Field], field.Any)
+		}
+	}
+	return field
+}
+
+// settle reads back what was written, and returns the outcome; err is the error of the write.
+func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
+	if err != nil && !uncertain(err) {
+		fix := ""
+		if len(wrote.now.Preserved) > 0 {
+			fix = "if the server rejects a field that the request repeats from live, omit it in trueup.yaml: overrides: [{kind: " + w.kind.Name + ", path: spec.FIELD, omit: true}]"
+		}
+		return fault(err, "", fix)
+	}
+	w.report("verify", "")
+	got := w.readBack(ctx, w.item.Name, wrote)
+	switch {
+	case got.kept:
+	case err != nil && got.obj != nil:
+		return w.withMismatches(unknown(err, "live differs from what was sent: "), got.checked)
+	case err != nil:
+		return unknown(err, "")
+	case got.interrupted: // the spec stays pending until a run has seen the result
+		return unverified(ctx, "it was written")
+	case got.obj == nil:
+		return unreadable(got.err)
+	}
+	return w.applied(wrote, *got.obj, got.checked)
+}
+
+// applied records the spec as last-applied, and what the server did not remove as owed (docs/design.md 0.17 and B8).
+func (w *work) applied(wrote write, got kind.Object, c checked) *Outcome {
+	end := w.outcomeOf(wrote, got, c)
+	now := ledger.AppliedSpec{
+		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
+		Converged: !c.has(merge.NotKept) && !got.Terminating && !wrote.now.Refused() && (wrote.now.Leaves() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
+	}
+	if c.has(merge.NotRemoved) {
+		after := effect.Apply(wrote.request, wrote.before)
+		now.Owed = canon.Bytes(merge.WithNotRemoved(w.Rules(w.kind), canon.MustDecode(w.spec), after, c.mismatches))
+	}
+	for _, m := range c.mismatches {
+		if m.Fault == merge.Altered && w.isGrave(m) {
+			now.Altered = append(now.Altered, m.Path)
+		}
+	}
+	if w.Journal != nil {
+		w.withoutSlot(func() { end.unrecordedLive("it was written", w.Journal.Applied(w.ledgerCtx, w.item.Key, now)) })
+	}
+	return end
+}
+
+// outcomeOf returns the outcome of a write that was read back.
+func (w *work) outcomeOf(wrote write, got kind.Object, c checked) *Outcome {
+	end := done(wrote.done)
+	switch {
+	case !w.isKept(c):
+		end = w.notConverged(c)
+	case got.Terminating:
+		end = failed(Partial, "it was written, but is being deleted", "")
+	case len(c.mismatches) > 0:
+		end.Message = cmp.Or(end.Message, "written") + ", but what was not sent is different now: the server or another client changed it"
+	}
+	if end.Status == Done {
+		end.Did = wrote.did
+	}
+	return w.withMismatches(end, c)
+}
+
+// withMismatches returns an outcome that names what is different.
+func (w *work) withMismatches(end *Outcome, c checked) *Outcome {
+	end.Filled, end.Mismatches = slices.Clone(c.filled), slices.Clone(c.mismatches)
+	for i := range end.Filled {
+		v := &end.Filled[i]
+		v.Value = w.conceal(v.Path, v.Value)
+	}
+	for i := range end.Mismatches {
+		m := &end.Mismatches[i]
+		m.Hint = w.overrideFor(*m)
+		m.Sent, m.Returned = w.conceal(m.Path, m.Sent), w.conceal(m.Path, m.Returned)
+	}
+	return end
+}
+
+// conceal returns a value as it may be printed.
+func (w *work) conceal(path string, value any) any {
+	return plan.Conceal(w.target.Workspace, w.item.Key, path, value)
+}
+
+// notConverged says what the server did not do, and what a person can do.
+func (w *work) notConverged(c checked) *Outcome {
+	switch {
+	case c.has(merge.NotKept):
+		return failed(NotConverged, "the server did not keep what was sent", fmt.Sprintf(
+			"take its value into git with trueup pull %s --replace, write the value that you want and apply again, or ask the platform why", w.item.Key))
+	case c.has(merge.NotRemoved):
+		return failed(NotConverged, "the server did not remove what git removed",
+			"run apply again, or ask the platform why. If the value is the server's default, write in git the value that you want")
+	}
+	return failed(NotConverged, "what was not sent is different now: the server or another client changed it",
+		"write in git what it must be: no later run shows a change of what git does not mention")
+}
+
+// overrideFor returns the override for a server that is right about a value; empty if it would hide a field that decides
+// what is served or to whom, a hostname, a key or a whole list.
+func (w *work) overrideFor(m Mismatch) string {
+	_, sentList := m.Sent.([]any)
+	_, gotList := m.Returned.([]any)
+	field := fieldAt(w.kind.Spec(), m.At)
+	hides := sentList || gotList || w.isKey(m.At) || field != nil && field.Gravest() > kind.NoRisk
+	if m.Fault != merge.NotKept || hides && !m.SameNumber {
+		return ""
+	}
+	rule := "ignore: true"
+	if m.SameNumber {
+		rule = "type: number"
+	}
+	return fmt.Sprintf("{kind: %s, path: spec.%s, %s}", w.kind.Name, merge.FieldPath(m.At), rule)
+}
+
+// isKey reports whether a place is part of the key of its list element, or the hostname.
+func (w *work) isKey(at []merge.Step) bool {
+	if len(at) < 2 {
+		return len(at) == 0 || at[0].Field == w.kind.HostField
+	}
+	last := at[len(at)-1]
+	list := fieldAt(w.kind.Spec(), at[:len(at)-2])
+	return at[len(at)-2].Element && list != nil && list.List != nil && slices.Contains(list.List.Key, last.Field)
+}
