@@ -125,6 +125,9 @@ func Number(n json.Number) json.Number {
 		return n
 	}
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		if strings.Trim(s[:i], "-0.") == "" {
+			return "0"
+		}
 		if exp, err := strconv.Atoi(s[i+1:]); err != nil || exp > maxExponent || exp < -maxExponent {
 			return n
 		}

@@ -10,7 +10,17 @@ import (
 	"testing"
 )
 
+// TestChanges reads changes as a shell does, and with what editors set for calls of git in their hooks.
 func TestChanges(t *testing.T) {
+	t.Run("shell", checkChanges)
+	t.Run("hook of an editor", func(t *testing.T) {
+		t.Setenv("GIT_LITERAL_PATHSPECS", "1")
+		t.Setenv("GIT_EXTERNAL_DIFF", "false")
+		checkChanges(t)
+	})
+}
+
+func checkChanges(t *testing.T) {
 	dir := repository(t)
 	r, ctx := at(t, dir), t.Context()
 	write := func(name, text string) {

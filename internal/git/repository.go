@@ -412,13 +412,16 @@ var (
 		return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
 			`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
 	})
-	// tokens matches variables with the platform's tokens: git and its helpers must not see them.
-	tokens   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`) })
+	// unwanted matches variables that no call of git may see: the platform's tokens, and what editors and their hooks
+	// set for calls of their own, such as GIT_LITERAL_PATHSPECS, and what git prints for people.
+	unwanted = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(TRUEUP_[A-Z_]*TOKEN|GIT_((LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS|EXTERNAL_DIFF|DIFF_OPTS|TRACE[A-Z0-9_]*)=)`)
+	})
 	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
 )
 
 func (c call) hides(variable string) bool {
-	return tokens().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
+	return unwanted().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
 }
 
 func clean(said string) string {

@@ -239,9 +239,16 @@ func (c *converter) collect(n *yaml.Node) {
 			c.pairs = append(c.pairs, pair{name, key, n.Content[i+1], n})
 		}
 	}
+	var first *yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if isMerge(n.Content[i]) {
-			c.merge(n.Content[i], n.Content[i+1])
+		key := n.Content[i]
+		switch {
+		case !isMerge(key):
+		case first != nil:
+			c.fail(key, ruleDuplicateKey, fmt.Sprintf("the mapping has the key << twice, first in line %d", first.Line), "write one list: <<: [*ONE, *OTHER]")
+		default:
+			first = key
+			c.merge(key, n.Content[i+1])
 		}
 	}
 }
@@ -321,6 +328,10 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		return "", false
 	}
 	name := target.Value
+	if at := c.file.lines.at(n); at > 0 && c.file.lines.data[at-1] == '?' {
+		c.fail(n, ruleKey, "YAML parsers disagree whether a key starts with the question mark before "+quoteName(name), "write "+quoteText("?"+name)+": or "+quoteText(name)+":")
+		return "", false
+	}
 	switch {
 	case target.Style&yaml.TaggedStyle != 0 && target.Tag != "!!str":
 		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -18,10 +19,16 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
 		return c.tagged(n, at, f)
+	case c.file.tagged && bytes.HasPrefix(c.file.lines.data[c.file.lines.at(n):], []byte("!")):
+		c.fail(n, ruleTag, "YAML parsers disagree about the meaning of the tag !", "remove the tag, and write a text in quotes")
+		return c.emit(n, nil)
 	case !isPlain(n):
 		return c.text(n, f)
 	case n.Value == "-":
 		c.fail(n, ruleSyntax, "a lone - is neither text nor a list element", `write "-" for the text`)
+		return c.emit(n, nil)
+	case strings.HasSuffix(n.Value, ":"):
+		c.fail(n, ruleSyntax, "YAML parsers disagree whether a colon at the end of a value makes it a key", "write "+quoteText(n.Value)+" for the text")
 		return c.emit(n, nil)
 	}
 	switch what := resolve(n.Value); what {
@@ -96,7 +103,7 @@ func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case n.Tag == "!!str":
 		return c.text(n, f)
-	case (n.Tag == "!!int" || n.Tag == "!!float") && what == plainNumber:
+	case n.Tag == "!!float" && what == plainNumber, n.Tag == "!!int" && what == plainNumber && !strings.ContainsAny(n.Value, ".eE"):
 		return c.number(n, n.Value)
 	case n.Tag == "!!bool" && what == plainBool:
 		return c.emit(n, n.Value == "true")

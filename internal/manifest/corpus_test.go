@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -182,41 +183,42 @@ func suiteCase(t *testing.T, id, dir string) {
 	case mustFail && !findings.HasErrors():
 		t.Errorf("accepted %q", data)
 	case !findings.HasErrors():
-		if want := countDocuments(t, dir, data); documents != want {
-			t.Errorf("%d documents of %d", documents, want)
+		if want := suiteValues(t, dir, data); !reflect.DeepEqual(documents, want) {
+			t.Errorf("%q is read as %v, not as %v", data, documents, want)
 		}
 	}
 }
 
-// yamlLayer reads a stream without looking at what the documents mean.
-func yamlLayer(data []byte) (documents int, findings diag.List) {
+// yamlLayer reads the values of a stream without looking at what they mean.
+func yamlLayer(data []byte) (documents []any, findings diag.List) {
 	f := &file{path: "in.yaml", lines: lines{data: data}, maxValues: 1 << 20}
 	var c converter
 	f.documents(func(n *yaml.Node) {
-		documents++
 		c.reset(f)
 		c.value(n.Content[0], n.Content[0], nil)
+		var v any
+		if json.Unmarshal(c.out.json, &v) == nil {
+			documents = append(documents, v)
+		}
 	})
 	return documents, f.findings
 }
 
-// countDocuments counts by the suite's JSON, or else by the bare parser.
-func countDocuments(t *testing.T, dir string, data []byte) int {
+// suiteValues returns the values of the suite's JSON, or else those of the bare parser.
+func suiteValues(t *testing.T, dir string, data []byte) (documents []any) {
 	t.Helper()
+	decode := yaml.NewDecoder(bytes.NewReader(data)).Decode
 	if text, err := os.ReadFile(filepath.Join(dir, "in.json")); err == nil {
-		return count(t, json.NewDecoder(bytes.NewReader(text)).Decode, new(any))
+		decode = json.NewDecoder(bytes.NewReader(text)).Decode
 	}
-	return count(t, yaml.NewDecoder(bytes.NewReader(data)).Decode, new(yaml.Node))
-}
-
-func count[V any](t *testing.T, decode func(any) error, v V) int {
-	t.Helper()
-	for n := 0; ; n++ {
-		if err := decode(v); errors.Is(err, io.EOF) {
-			return n
+	for {
+		var v any
+		if err := decode(&v); errors.Is(err, io.EOF) {
+			return documents
 		} else if err != nil {
 			t.Fatal(err)
 		}
+		documents = append(documents, v)
 	}
 }
 

@@ -9,21 +9,24 @@ import (
 	"sync"
 )
 
-// jsonText matches a string of valid JSON, and jsonEscape an escape in it; a surrogate pair is one.
+// jsonText matches a string of valid JSON and, if that is in a later line, the colon behind it. jsonEscape matches an
+// escape in a string; a surrogate pair is one.
 var (
-	jsonText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
+	jsonText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`("(?:[^"\\]|\\.)*")([ \t\r]*\n\s*:)?`) })
 	jsonEscape = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\.`)
 	})
 )
 
-// asYAML rewrites the two escapes of JSON that the YAML parser rejects: \/ and surrogate pairs. Spaces
-// after a string keep the columns of what follows. A text that is not JSON stays as it is.
+// asYAML rewrites what the YAML parser rejects in JSON: the escapes \/ and surrogate pairs, and a line break before a
+// colon. Spaces keep the places of what follows. A text that is not JSON stays as it is.
 func asYAML(data []byte) []byte {
-	if bytes.IndexByte(data, '\\') < 0 || !json.Valid(data) {
+	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) == 0 || !bytes.ContainsAny(start[:1], `{["`) || !json.Valid(data) {
 		return data
 	}
-	return jsonText().ReplaceAllFunc(data, func(text []byte) []byte {
+	return jsonText().ReplaceAllFunc(data, func(match []byte) []byte {
+		end := bytes.LastIndexByte(match, '"') + 1
+		text, gap := match[:end], match[end:]
 		out := jsonEscape().ReplaceAllFunc(text, func(escape []byte) []byte {
 			switch {
 			case string(escape) == `\/`:
@@ -35,6 +38,10 @@ func asYAML(data []byte) []byte {
 			_ = json.Unmarshal(slices.Concat([]byte{'"'}, escape, []byte{'"'}), &character) // jsonEscape matches valid pairs only
 			return fmt.Appendf(nil, `\U%08x`, []rune(character)[0])
 		})
+		if len(gap) > 0 {
+			out, gap = append(bytes.Clone(out), ':'), append(bytes.Clone(gap[:len(gap)-1]), ' ')
+			return append(out, gap...)
+		}
 		return append(out, bytes.Repeat([]byte(" "), len(text)-len(out))...)
 	})
 }

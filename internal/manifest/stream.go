@@ -56,6 +56,7 @@ type file struct {
 	maxFindings int
 	maxValues   int  // of a document
 	comments    bool // the nodes of documents have their comments
+	tagged      bool // the text has an exclamation mark, with which tags start
 	pool        *plainyaml.Pool
 	// marks are the offsets of possible trueup: comments that no document has taken yet.
 	marks [][]int
@@ -181,8 +182,25 @@ func decodeFully(text []byte, each func(*yaml.Node)) error {
 		case err != nil:
 			return err
 		}
+		if alias := aliasOfEarlier(&doc, doc.Line); alias != nil {
+			return fmt.Errorf("yaml: line %d: unknown anchor '%s' referenced", alias.Line, alias.Value)
+		}
 		each(&doc)
 	}
+}
+
+// aliasOfEarlier returns an alias below n whose anchor is above the line at which the document starts: YAML gives each
+// document anchors of its own.
+func aliasOfEarlier(n *yaml.Node, start int) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias.Line < start {
+		return n
+	}
+	for _, below := range n.Content {
+		if alias := aliasOfEarlier(below, start); alias != nil {
+			return alias
+		}
+	}
+	return nil
 }
 
 // moveDown adds lines to the places of a node and of all nodes below.
@@ -229,7 +247,7 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 	}
 	m, found := diag.FindMisread(data)
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	f.lines, f.marks = lines{data: data}, findMarks(data)
+	f.lines, f.marks, f.tagged = lines{data: data}, findMarks(data), bytes.IndexByte(data, '!') >= 0
 	if len(f.marks) == maxMarks {
 		f.add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
 	}
@@ -238,6 +256,9 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 	}
 	if line := f.tooManyValues(data); line > 0 {
 		return fail(line, 1, ruleSize, fmt.Sprintf("a document has more than %d values", f.maxValues), "split it into several documents")
+	}
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		data = append(bytes.Clone(data), '\n') // parsers disagree whether the last line of a block text ends without one
 	}
 	return f.dropDirectives(data), true
 }

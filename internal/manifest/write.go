@@ -153,10 +153,11 @@ func (d drafting) comment(at, n *yaml.Node, rule string) {
 	}
 }
 
-// textNode is a text, in quotes if some YAML parser would read it as something else.
+// textNode is a text, in quotes if some YAML parser would read it as something else, or not at all: a block must not
+// start with a tab.
 func textNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if resolve(s) != plainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") {
+	if resolve(s) != plainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") || strings.HasPrefix(strings.TrimLeft(s, " \n"), "\t") {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
