@@ -121,7 +121,6 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(newMan(a))
 	a.helpOrVersion(root)
 	root.SetIn(a.env.Stdin)
 	root.SetOut(report.Help(a.stdout))
