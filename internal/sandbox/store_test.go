@@ -14,8 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"trueup/internal/sandbox/fault"
 	"trueup/internal/e2e/sample"
+	"trueup/internal/sandbox/fault"
 )
 
 func TestStateSurvivesReopening(t *testing.T) {
