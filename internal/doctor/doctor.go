@@ -175,7 +175,7 @@ func (e *examiner) add(group, check string, f Check) {
 func (e *examiner) checkProject() Check {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
-		return fail(exit.Error, e.ProjectErr.Error(), "correct the file; trueup schema project describes it")
+		return fail(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
 	case exists && e.platform != nil && config.CheckPin(e.platform.Pin, e.platform.Workspace) != nil:
 		return fail(exit.Error, config.CheckPin(e.platform.Pin, e.platform.Workspace).Error(), "")
 	case exists:
