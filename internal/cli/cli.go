@@ -164,7 +164,7 @@ type group struct {
 // groups returns the commands as help lists them.
 func (a *app) groups() []group {
 	return []group{
-		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newForget(a), newShow(a), newComment(a)}},
+		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newShow(a), newComment(a)}},
 		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newPurge(a), newSnapshot(a), newConvert(a), newFmt(a), newValidate(a), newTest(a)}},
 		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a)}},
 		{"Many projects", []*cobra.Command{newProjects(a), newEach(a), newMergeResults(a)}},
