@@ -62,7 +62,7 @@ type app struct {
 	env    Env
 	global globalOptions
 	root   *cobra.Command
-	// running is the command, such as purge new, and code the exit code if it has no error.
+	// running is the command, such as new purge, and code the exit code if it has no error.
 	running string
 	code    int
 	helpAll helpAll
@@ -121,7 +121,6 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(newMan(a))
 	a.helpOrVersion(root)
 	root.SetIn(a.env.Stdin)
 	root.SetOut(report.Help(a.stdout))
@@ -165,9 +164,9 @@ type group struct {
 // groups returns the commands as help lists them.
 func (a *app) groups() []group {
 	return []group{
-		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newForget(a), newShow(a), newComment(a)}},
-		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newPurge(a), newSnapshot(a), newConvert(a), newFmt(a), newValidate(a), newTest(a)}},
-		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a), newSchema(a)}},
+		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newShow(a), newComment(a)}},
+		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newNew(a), newConvert(a), newFmt(a), newValidate(a), newTest(a)}},
+		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a)}},
 		{"Many projects", []*cobra.Command{newProjects(a), newEach(a), newMergeResults(a)}},
 		{aroundGroup, []*cobra.Command{newLedger(a), newDoctor(a), newSandbox(a), newVersion(a)}},
 	}

@@ -8,8 +8,6 @@ import (
 
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
-	"trueup/internal/fleet"
-	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/reconcile"
@@ -44,21 +42,8 @@ func (a *app) doctor(ctx context.Context) report.Document {
 		var l project.Loaded
 		l, in.SetErr = a.load(ctx, nil, false)
 		in.Set, in.Findings = l.Set, l.Findings
-		in.Stores = gitLedgers(ctx, p)
 	}
 	return report.Doctor(doctor.Run(ctx, in))
-}
-
-// gitLedgers returns the ledgers of all projects of the repository, if that of the project is in git.
-func gitLedgers(ctx context.Context, p project.Project) (stores []string) {
-	if ledger.RemoteOf(p.Ledger.Store) == "" {
-		return nil
-	}
-	all, _ := fleet.OfRepository(ctx, p.Dir) // another check says if there is no repository
-	for _, other := range all {
-		stores = append(stores, other.Settings.Ledger.Store)
-	}
-	return stores
 }
 
 // terminal describes standard output.

@@ -17,9 +17,14 @@ import (
 )
 
 func newExplain(a *app) *cobra.Command {
-	var live bool
+	var live, asSchema bool
 	cmd := a.command("explain [TOPIC]", func(ctx context.Context, args []string) (report.Document, error) {
-		if len(args) == 0 {
+		switch {
+		case asSchema && len(args) == 0:
+			return listSchemas(), nil
+		case asSchema:
+			return printSchema(args[0])
+		case len(args) == 0:
 			return subjects(), nil
 		}
 		object, _, _ := strings.Cut(args[0], ".")
@@ -41,7 +46,14 @@ func newExplain(a *app) *cobra.Command {
 		return a.explainField(ctx, args[0], live)
 	})
 	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: also show what is live")
-	cmd.ValidArgsFunction = a.completeTopics
+	cmd.Flags().BoolVar(&asSchema, "schema", false, "print the JSON Schema of TOPIC: a kind, a file or an output; without TOPIC, list them")
+	cmd.MarkFlagsMutuallyExclusive("live", "schema")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if asSchema && len(args) == 0 {
+			return offers(allSchemas(), func(s schema) (string, string) { return s.Name, s.Title }), noFiles
+		}
+		return a.completeTopics(cmd, args, toComplete)
+	}
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 	"trueup/internal/report"
 )
 
-func newForget(a *app) *cobra.Command {
+func newLedgerForget(a *app) *cobra.Command {
 	var reason string
 	var yes bool
 	cmd := a.command("forget KIND/NAME...", func(ctx context.Context, args []string) (doc report.Document, err error) {

@@ -37,13 +37,11 @@ func newInit(a *app) *cobra.Command {
 	f.StringVar(&o.Ledger, "ledger", "", "`STORE` of the ledger: git:REF, file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX, postgres:NAME or none")
 	f.StringVar(&o.Adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB` (see ledger init --help)")
 	f.StringVar(&o.Manifests, "manifests", "", "`WHAT` the manifests describe: pull (what is live), examples or none")
-	f.StringVar(&o.Editor, "editor", scaffold.VSCode, "write settings for this `EDITOR`: vscode or none; other editors find the schema from the first line of a manifest")
 	f.StringVar(&o.CI, "ci", "", "the CI `SERVICE`: github, gitlab or none")
 	f.StringVar(&o.Source, "trueup", "", "the repository and commit that CI builds trueup from: `OWNER/NAME@COMMIT`, on the host of --ci")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.yes, "yes", false, "do not ask before writing")
 	oneOfFlag(f, "manifests", manifestChoices()...)
-	oneOfFlag(f, "editor", scaffold.VSCode, scaffold.None)
 	oneOfFlag(f, "ci", ciChoices()...)
 	_ = cmd.RegisterFlagCompletionFunc("ledger", completeWords(scaffold.GitLedger, scaffold.FileLedger, scaffold.None)) // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("adopt", completeWords("all", "none"))                                           // the flag exists

@@ -118,14 +118,14 @@ func TestInitWritesNothingWithoutAYes(t *testing.T) {
 // TestInitLeavesWhatCameMeanwhile: what is written between the look and the
 // answer is nobody's to overwrite.
 func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
-	for _, name := range []string{"trueup.yaml", ".gitignore", ".vscode/settings.json"} {
+	for _, name := range []string{"trueup.yaml", ".gitignore"} {
 		for _, before := range []string{"", "mine\n"} {
 			dir := t.TempDir()
 			if before != "" && name != "trueup.yaml" {
 				write(t, dir, name, "{}\n")
 			}
 			a := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
-			opts := scaffold.Options{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none", Editor: "vscode"}
+			opts := scaffold.Options{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
 			s, err := a.chooseSetup(t.Context(), initOptions{Options: opts, yes: true})
 			if err != nil {
 				t.Fatal(err)

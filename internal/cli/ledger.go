@@ -30,7 +30,7 @@ import (
 func newLedger(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "ledger"}
 	cmd.AddCommand(newLedgerInit(a), newLedgerList(a), a.ledgerCommand("show KIND/NAME", showRecord), newLedgerResolve(a),
-		newLedgerAdopt(a), newLedgerSettle(a), a.ledgerCommand("export [FILE]", a.exportLedger), newLedgerImport(a),
+		newLedgerAdopt(a), newLedgerForget(a), newLedgerSettle(a), a.ledgerCommand("export [FILE]", a.exportLedger), newLedgerImport(a),
 		a.ledgerCommand("verify", verifyLedger))
 	return cmd
 }

@@ -15,7 +15,7 @@ func TestSlipsAreExplained(t *testing.T) {
 	for line, want := range map[string]string{
 		"plna":                            `unknown command "plna" for "trueup": did you mean plan?`,
 		"ledger resolv":                   `unknown command "resolv" for "trueup ledger": did you mean resolve?`,
-		"sandbox quriks":                  "did you mean quirks?",
+		"sandbox requsts":                 "did you mean requests?",
 		"sandbox serve":                   `unknown command "serve" for "trueup sandbox": trueup sandbox alone does that`,
 		"frobnicate-all":                  `unknown command "frobnicate-all" for "trueup": trueup --help lists them`,
 		"plan --taget cdn/shop":           "unknown flag: --taget of trueup plan: did you mean --target?",

@@ -21,7 +21,7 @@ func TestWhereThereIsNothing(t *testing.T) {
 		"drift --sandbox":  {exit.OK, "Drift: nothing that git manages changed outside git", bare},
 		"plan --offline":   {exit.Error, "", bare},
 		"plan":             {exit.Error, "", "run trueup init, or try --sandbox"},
-		"purge ls":         {exit.OK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
+		"status purge":         {exit.OK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
 		"convert":          {exit.Error, "", "add --to api or --to command-line, or --urls for a list of addresses"},
 		"convert --to=apy": {exit.Error, "", `--to is "apy" (did you mean api?): write api or command-line`},
 	} {

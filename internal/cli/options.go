@@ -113,7 +113,7 @@ func hint(cmd *cobra.Command, dashes, word string, known []string) string {
 func explainArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	switch {
-	case cmd.HasSubCommands():
+	case cmd.HasSubCommands() && cmd.Use == cmd.Name(): // it has no arguments of its own
 		cmd.Args = onlyCommands
 	case check != nil:
 		cmd.Args = func(cmd *cobra.Command, args []string) error {

@@ -19,15 +19,15 @@ import (
 	"trueup/internal/report"
 )
 
-func newPurge(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "purge"}
-	cmd.AddCommand(newPurgeNew(a), newPurgeList(a))
+func newNew(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "new"}
+	cmd.AddCommand(newNewPurge(a), newNewSnapshot(a))
 	return cmd
 }
 
-func newPurgeNew(a *app) *cobra.Command {
+func newNewPurge(a *app) *cobra.Command {
 	var opts compose.Options
-	cmd := a.command("new [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
+	cmd := a.command("purge [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
 		env, err := a.beginCompose(ctx, opts)
 		if err != nil {
 			return doc, err
@@ -105,10 +105,10 @@ func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options
 	return report.Document{Data: result, Messages: result.Lines()}, nil
 }
 
-func newPurgeList(a *app) *cobra.Command {
+func newStatusPurge(a *app) *cobra.Command {
 	var all bool
 	var only []string
-	cmd := a.command("ls [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+	cmd := a.command("purge [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		l, err := a.loadValid(ctx, paths, "nothing is listed")
 		if err != nil {
 			return doc, err

@@ -22,12 +22,12 @@ func aPurge(name, paths string) string {
 	return fmt.Sprintf("apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: %s}\nspec: {hostname: shop.example.com, paths: [%s]}\n", name, paths)
 }
 
-// listed runs purge ls as JSON, which the published schema allows, and returns
+// listed runs status purge as JSON, which the published schema allows, and returns
 // "NAME STATUS" of each purge, with a star where it is active.
 func (s *stage) listed(args ...string) (string, map[string]any) {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(exit.OK, append([]string{"purge", "ls", "-o", "json"}, args...)...))
-	if err := publishedSchema(s.t, "purge-ls.schema.json").Validate(doc); err != nil {
+	doc := decoded(s.t, s.must(exit.OK, append([]string{"status", "purge", "-o", "json"}, args...)...))
+	if err := publishedSchema(s.t, "status-purge.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
 	var rows []string
@@ -83,7 +83,7 @@ func TestPurgeList(t *testing.T) {
 	if a := doc["purges"].([]any)[1].(map[string]any); a["edited"] != true || a["paths"] != float64(1) || a["prefixes"] != float64(1) {
 		t.Errorf("edited: %v", a)
 	}
-	text := s.must(exit.OK, "purge", "ls")
+	text := s.must(exit.OK, "status", "purge")
 	if !strings.Contains(text, "(edited since)") {
 		t.Errorf("it is not said that it was edited: %s", text)
 	}
@@ -96,17 +96,17 @@ func TestPurgeList(t *testing.T) {
 	if doc["ledgerProblem"] == "" || doc["ledgerFix"] == "" || len(doc["hostnames"].([]any)) != 0 {
 		t.Errorf("without a ledger: %v", doc)
 	}
-	if code, _, errs := s.run("purge", "ls", "--only", "acitve"); code != exit.Error || !strings.Contains(errs, "did you mean active?") {
+	if code, _, errs := s.run("status", "purge", "--only", "acitve"); code != exit.Error || !strings.Contains(errs, "did you mean active?") {
 		t.Errorf("a slip: %d, %s", code, errs)
 	}
-	if code, out, _ := s.run("purge", "ls", "-o", "markdown"); code != exit.OK || !strings.HasPrefix(out, "## Purge ls: ok\n") {
+	if code, out, _ := s.run("status", "purge", "-o", "markdown"); code != exit.OK || !strings.HasPrefix(out, "## Status purge: ok\n") {
 		t.Errorf("another format: %d, %s", code, out)
 	}
 	s.write("manifests/broken.yaml", "kind: [")
-	if code, _, errs := s.run("purge", "ls"); code != exit.Invalid || !strings.Contains(errs, "manifests/broken.yaml") {
+	if code, _, errs := s.run("status", "purge"); code != exit.Invalid || !strings.Contains(errs, "manifests/broken.yaml") {
 		t.Errorf("broken manifests: %d, %s", code, errs)
 	}
-	if doc := decoded(t, s.must(exit.Invalid, "purge", "new", "/a", "-o", "json")); doc["result"] != "invalid" || len(doc["errors"].([]any)) != 1 {
+	if doc := decoded(t, s.must(exit.Invalid, "new", "purge", "/a", "-o", "json")); doc["result"] != "invalid" || len(doc["errors"].([]any)) != 1 {
 		t.Errorf("a failure as JSON: %v", doc)
 	}
 }
@@ -125,28 +125,28 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 	if got != "a unknown*" || !strings.Contains(fmt.Sprint(p["fix"]), "ledger resolve") {
 		t.Errorf("listed %s: %v", got, p)
 	}
-	if text := s.must(exit.OK, "purge", "ls"); !strings.Contains(text, "\n  fix: check whether it happened") {
+	if text := s.must(exit.OK, "status", "purge"); !strings.Contains(text, "\n  fix: check whether it happened") {
 		t.Errorf("no fix: %s", text)
 	}
 
 	// Only of what is not in the whole project is said that it left git.
 	const left = "its manifest is not in git now, so trueup won't send it again"
-	if text := s.must(exit.OK, "purge", "ls", "manifests/shop.yaml"); !strings.Contains(text, "(not in the manifests that were read)") || strings.Contains(text, left) {
+	if text := s.must(exit.OK, "status", "purge", "manifests/shop.yaml"); !strings.Contains(text, "(not in the manifests that were read)") || strings.Contains(text, left) {
 		t.Errorf("of a part: %s", text)
 	}
 	if err := os.Remove(filepath.Join(s.dir, "manifests", "a.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if text := s.must(exit.OK, "purge", "ls"); !strings.Contains(text, "(not in git)") || !strings.Contains(text, left) {
+	if text := s.must(exit.OK, "status", "purge"); !strings.Contains(text, "(not in git)") || !strings.Contains(text, left) {
 		t.Errorf("of what left git: %s", text)
 	}
 }
 
-// written runs purge new as JSON, which the published schema allows.
+// written runs new purge as JSON, which the published schema allows.
 func (s *stage) written(args ...string) []map[string]any {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(exit.OK, append([]string{"purge", "new", "-o", "json"}, args...)...))
-	if err := publishedSchema(s.t, "purge-new.schema.json").Validate(doc); err != nil {
+	doc := decoded(s.t, s.must(exit.OK, append([]string{"new", "purge", "-o", "json"}, args...)...))
+	if err := publishedSchema(s.t, "new-purge.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
 	var all []map[string]any
@@ -234,7 +234,7 @@ func TestPurgeNewAgain(t *testing.T) {
 		t.Errorf("after another commit: %v", again)
 	}
 	commit("public/b")
-	code, _, errs := s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "rel")
+	code, _, errs := s.run("new", "purge", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "rel")
 	if want := fmt.Sprintf("manifests/purges/%s.yaml:3: Purge/%[1]s is not sent yet, and Purge/rel-", first["name"]); code != exit.OK || !strings.Contains(errs, want) {
 		t.Errorf("%d: %s, want %s", code, errs, want)
 	}
@@ -261,7 +261,7 @@ func TestPurgeNewAgain(t *testing.T) {
 	}
 	t.Setenv("GIT_COMMITTER_DATE", time.Now().Add(time.Hour).Format(time.RFC3339))
 	commit("public/a")
-	code, _, errs = s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "next")
+	code, _, errs = s.run("new", "purge", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "next")
 	if code != exit.Error || !strings.Contains(errs, "it purged older content. Choose a name for this release: --name") {
 		t.Errorf("of an older commit: %d: %s", code, errs)
 	}
@@ -286,20 +286,20 @@ func TestPurgeNewWithoutALedger(t *testing.T) {
 	}
 	git("add", ".")
 	git("commit", "-q", "-m", "a purge")
-	code, _, errs := s.run("purge", "new", "/a", "--name", "x")
+	code, _, errs := s.run("new", "purge", "/a", "--name", "x")
 	if code != exit.OK || !strings.Contains(errs, "is in git since commit ") {
 		t.Errorf("of one that is there: %d: %s", code, errs)
 	}
 	git("rm", "-q", name)
 	git("commit", "-q", "-m", "it is gone")
-	code, _, errs = s.run("purge", "new", "/a", "--name", "x")
+	code, _, errs = s.run("new", "purge", "/a", "--name", "x")
 	if code != exit.OK || !strings.Contains(errs, "was in git before, until commit ") || !strings.Contains(errs, "names against the ledger") {
 		t.Errorf("%d: %s", code, errs)
 	}
-	if text := s.must(exit.OK, "purge", "ls", "--only", "posted"); !strings.Contains(text, "no such purges in git\n\nledger: ") {
+	if text := s.must(exit.OK, "status", "purge", "--only", "posted"); !strings.Contains(text, "no such purges in git\n\nledger: ") {
 		t.Errorf("listed without a ledger: %s", text)
 	}
-	if code, _, errs := s.run("purge", "new", "/b", "--name", "x"); code != exit.OK || strings.Contains(errs, "was in git before") {
+	if code, _, errs := s.run("new", "purge", "/b", "--name", "x"); code != exit.OK || strings.Contains(errs, "was in git before") {
 		t.Errorf("another one: %d: %s", code, errs)
 	}
 }
@@ -312,7 +312,7 @@ func TestPurgeNewStaysInItsFolder(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(s.dir, "manifests", "purges")); err != nil {
 		t.Skip(err)
 	}
-	code, _, errs := s.run("purge", "new", "/a")
+	code, _, errs := s.run("new", "purge", "/a")
 	left, err := os.ReadDir(elsewhere)
 	if code == exit.OK || err != nil || len(left) > 0 {
 		t.Errorf("%d, %s: %v %v", code, errs, left, err)
@@ -335,7 +335,7 @@ func TestPurgeNewOfHostileNames(t *testing.T) {
 	}
 	inGit(t, s.dir, "add", "in", "out")
 	inGit(t, s.dir, "commit", "-q", "-m", "names")
-	args := []string{"purge", "new", "--from-git", "HEAD^..HEAD", "--map", "in/ -> /", "--dir", "-"}
+	args := []string{"new", "purge", "--from-git", "HEAD^..HEAD", "--map", "in/ -> /", "--dir", "-"}
 	code, _, errs := s.run(args...)
 	if code != exit.Error || !strings.Contains(errs, "can't be purged as named") {
 		t.Errorf("%d: %s", code, errs)

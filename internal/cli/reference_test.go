@@ -31,7 +31,7 @@ func referenceFolder() string { return filepath.Join("..", "..", "docs", "refere
 func TestReference(t *testing.T) {
 	root := newRoot(newApp(Env{}))
 	want := map[string]string{
-		"README.md": referenceIndex(root), "commands.md": commandsPage(root), "environment.md": environmentPage(),
+		"README.md": referenceIndex(root), "commands.md": commandsPage(root), "environment.md": environmentPage(t),
 		"risks.md": risksPage(),
 	}
 	for _, k := range kind.All() {
@@ -134,6 +134,31 @@ func blocks(text string) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
+// shownCommands returns the commands that help lists.
+func shownCommands(root *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(everyCommand(root), func(c *cobra.Command) bool {
+		return c != root && !c.IsAvailableCommand() && c.Name() != "help"
+	})
+}
+
+// longOf returns what help says about a command, without tabs.
+func longOf(cmd *cobra.Command) string {
+	if cmd.Long == "" {
+		return cmd.Short + "."
+	}
+	return strings.ReplaceAll(cmd.Long, "\t", "    ")
+}
+
+// flagForm returns how a flag is written.
+func flagForm(f *pflag.Flag) string {
+	form := "--" + f.Name
+	if f.Shorthand != "" {
+		form = "-" + f.Shorthand + ", " + form
+	}
+	placeholder, _ := pflag.UnquoteUsage(f)
+	return strings.TrimSuffix(form+" "+placeholder, " ")
+}
+
 func commandsPage(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" + generated + "\nEvery command and flag, as `--help-all` shows them. [Exit codes](../exit-codes.md) are the same everywhere.\n\n")
@@ -145,7 +170,7 @@ func commandsPage(root *cobra.Command) string {
 		cmd.InitDefaultHelpFlag()
 		fmt.Fprintf(&b, "\n## %s\n\n```text\n%s\n```\n\n%s", cmd.CommandPath(), cmd.UseLine(), blocks(longOf(cmd)))
 		if cmd.Example != "" {
-			b.WriteString("\n" + "```text\n" + cmd.Example + "\n```\n")
+			b.WriteString("\nExamples:\n\n```text\n" + cmd.Example + "\n```\n")
 		}
 		if cmd.HasParent() {
 			own := cmd.LocalNonPersistentFlags()
@@ -177,11 +202,28 @@ func flagsTable(b *strings.Builder, flags *pflag.FlagSet) {
 	}
 }
 
-func environmentPage() string {
+// variable is a line of environment.txt: variables that mean something together.
+type variable struct{ names, meaning string }
+
+func variables(t *testing.T) (all []variable) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "environment.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		names, meaning, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		all = append(all, variable{names, meaning})
+	}
+	return all
+}
+
+func environmentPage(t *testing.T) string {
+	t.Helper()
 	var b strings.Builder
 	b.WriteString("# Environment\n\n" + generated + "\nWhat the program reads of the environment. [Configuration](../configuration.md#environment) says more of the first of them.\n\n| variable | meaning |\n|---|---|\n")
-	for _, v := range variables() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(v.Word, ", ", "`, `"), prose(v.Meaning))
+	for _, v := range variables(t) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(v.names, ", ", "`, `"), prose(v.meaning))
 	}
 	return b.String()
 }

@@ -38,13 +38,13 @@ func newSandbox(a *app) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
-	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (sandbox quirks lists them)")
+	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (see sandbox fault --help)")
 	f.StringArrayVar(&opts.faults, "fault", nil, "make requests fail as `RULE` says; repeatable (see sandbox fault --help)")
 	completeQuirks := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return offers(fault.Quirks(), func(q fault.Quirk) (string, string) { return q.Name, q.Summary }), noFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("quirk", completeQuirks) // the flag exists
-	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a), newSandboxFault(a), newSandboxSeed(a), newSandboxFill(a))
+	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxFault(a), newSandboxSeed(a))
 	return cmd
 }
 
@@ -151,18 +151,6 @@ func newSandboxRequests(a *app) *cobra.Command {
 	return cmd
 }
 
-func newSandboxQuirks(a *app) *cobra.Command {
-	return a.command("quirks", func(context.Context, []string) (report.Document, error) {
-		var rows [][]string
-		for _, q := range fault.Quirks() {
-			rows = append(rows, []string{q.Name, q.Group, q.Summary})
-		}
-		doc := table("trueup.quirks/v1", "quirks", fault.Quirks(), nil)
-		doc.Text = func(out report.Lines, opts report.Options) { out.Marked(rows, report.Options{Width: opts.Width}) }
-		return doc, nil
-	})
-}
-
 func newSandboxFault(a *app) *cobra.Command {
 	var forget bool
 	cmd := a.command("fault [RULE...]", func(ctx context.Context, rules []string) (doc report.Document, err error) {
@@ -201,13 +189,17 @@ func newSandboxFault(a *app) *cobra.Command {
 	return cmd
 }
 
-// faultHelp returns the grammar of faults and the table of their effects.
+// faultHelp returns the grammar of faults, and the tables of their effects and of quirks.
 func faultHelp() string {
 	var b strings.Builder
 	grammar, example, _ := strings.Cut(fault.Grammar, ", such as ")
 	fmt.Fprintf(&b, "  %s\n  such as '%s'\n\nEffects:\n", grammar, example)
 	for _, e := range fault.Effects() {
 		fmt.Fprintf(&b, "  %-40s %s\n", e.Form, e.Summary)
+	}
+	b.WriteString("\nQuirks, for sandbox --quirk:\n")
+	for _, q := range fault.Quirks() {
+		fmt.Fprintf(&b, "  %-40s %s\n", q.Name, q.Summary)
 	}
 	return b.String()
 }

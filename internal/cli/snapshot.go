@@ -10,15 +10,9 @@ import (
 	"trueup/internal/report"
 )
 
-func newSnapshot(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "snapshot"}
-	cmd.AddCommand(newSnapshotNew(a))
-	return cmd
-}
-
-func newSnapshotNew(a *app) *cobra.Command {
+func newNewSnapshot(a *app) *cobra.Command {
 	var opts compose.Options
-	cmd := a.command("new DISK", func(ctx context.Context, args []string) (doc report.Document, err error) {
+	cmd := a.command("snapshot DISK", func(ctx context.Context, args []string) (doc report.Document, err error) {
 		env, err := a.beginCompose(ctx, opts)
 		if err != nil {
 			return doc, err

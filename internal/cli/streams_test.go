@@ -111,7 +111,6 @@ func TestLostOutputIsNoSuccess(t *testing.T) {
 			{"ledger", "verify"},
 			{"ledger", "settle"},
 			{"doctor"},
-			{"sandbox", "quirks"},
 		} {
 			var errs bytes.Buffer
 			code := Main(t.Context(), args, s.env(out, &errs))

@@ -15,8 +15,8 @@ import (
 	"trueup/internal/purge"
 )
 
-// resultFormat is the version of the JSON form of a Result (schemas/purge-new.schema.json).
-const resultFormat = "trueup.purge-new/v1"
+// resultFormat is the version of the JSON form of a Result (schemas/new-purge.schema.json).
+const resultFormat = "trueup.new-purge/v1"
 
 // Clock is how people are shown a time, in UTC.
 const Clock = "2006-01-02 15:04Z"
@@ -226,8 +226,8 @@ func (m *maker) warnOfNeedless(requests []plan.RequestStatus) {
 	}
 }
 
-// listingFormat is the version of the JSON form of a Listing (schemas/purge-ls.schema.json).
-const listingFormat = "trueup.purge-ls/v1"
+// listingFormat is the version of the JSON form of a Listing (schemas/status-purge.schema.json).
+const listingFormat = "trueup.status-purge/v1"
 
 // Listing has the purges that git and the ledger have.
 type Listing struct {

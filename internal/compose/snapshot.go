@@ -16,7 +16,7 @@ import (
 )
 
 // snapshotFormat is the version of the JSON form of a Snapshot.
-const snapshotFormat = "trueup.snapshot-new/v1"
+const snapshotFormat = "trueup.new-snapshot/v1"
 
 // Snapshot is a manifest of a snapshot that WriteSnapshot wrote.
 type Snapshot struct {

@@ -26,7 +26,6 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/sandbox"
-	"trueup/internal/sandbox/sample"
 )
 
 // sandboxOrigin is the address of the sandbox in its ledger, whatever port a run has, so that no
@@ -135,7 +134,7 @@ func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Req
 	if err != nil || !isNew || all[0].Name != sandbox.WorkspaceName {
 		return server, err
 	}
-	if err := server.LoadSeed(sample.Live()); err != nil {
+	if err := server.LoadSeed(sandbox.LiveExamples()); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
 	return server, nil
@@ -157,7 +156,7 @@ func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (le
 	if w.Workspace.UUID != sandbox.WorkspaceUUID || w.Workspace.Name != sandbox.WorkspaceName {
 		return cfg, nil
 	}
-	seed, _, err := manifest.Load(ctx, []manifest.Source{{Data: sample.Applied()}}, manifest.Options{})
+	seed, _, err := manifest.Load(ctx, []manifest.Source{{Data: sandbox.AppliedExamples()}}, manifest.Options{})
 	if err != nil {
 		return cfg, fmt.Errorf("seed of the sandbox's ledger: %w", err)
 	}

@@ -303,7 +303,7 @@ func (o Options) profile() (p Profile, from string, err error) {
 	p, ok := cfg.Profiles[name]
 	switch names := slices.Sorted(maps.Keys(cfg.Profiles)); {
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%s is %s, but the file %s does not exist: create it; trueup schema config describes it", from, name, file)
+		err = fmt.Errorf("%s is %s, but the file %s does not exist: create it; trueup explain --schema config describes it", from, name, file)
 	case err != nil:
 		err = fmt.Errorf("%s: %w", file, err)
 	case !ok:

@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +15,6 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
-	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -35,9 +32,7 @@ type Input struct {
 	Findings   diag.List
 	SetErr     error
 	Flags      []Setting // settings that only flags change
-	// Stores are those of the ledgers of all projects of the repository, if that of the project is in git.
-	Stores   []string
-	Terminal string // says what standard output is
+	Terminal   string    // says what standard output is
 }
 
 // Setting is an effective setting, without any secret.
@@ -157,7 +152,6 @@ func Run(ctx context.Context, in Input) Report {
 func (e *examiner) checkAll(ctx context.Context) {
 	e.add("project", project.File, e.checkProject())
 	e.add("project", "manifests", e.checkManifests())
-	e.add("project", "editor", e.checkEditor())
 	e.add("project", "configuration", e.checkSettings())
 	if e.sandboxErr == nil {
 		for _, area := range kind.Areas() {
@@ -165,9 +159,6 @@ func (e *examiner) checkAll(ctx context.Context) {
 		}
 		e.add("ledger", "store", e.checkLedger(ctx))
 		e.add("ledger", "history", e.checkHistory())
-		if says := e.tooManyPushes(); says != "" {
-			e.add("ledger", "pushes", warn(says, "move the ledgers to a bucket or PostgreSQL: export each, name its new store in trueup.yaml, and import it"))
-		}
 		for _, area := range kind.Areas() {
 			e.add("ledger", "duplicates, "+string(area), e.checkProof(area))
 		}
@@ -184,7 +175,7 @@ func (e *examiner) add(group, check string, f Check) {
 func (e *examiner) checkProject() Check {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
-		return fail(exit.Error, e.ProjectErr.Error(), "correct the file; trueup schema project describes it")
+		return fail(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
 	case exists && e.platform != nil && config.CheckPin(e.platform.Pin, e.platform.Workspace) != nil:
 		return fail(exit.Error, config.CheckPin(e.platform.Pin, e.platform.Workspace).Error(), "")
 	case exists:
@@ -205,27 +196,6 @@ func (e *examiner) checkManifests() Check {
 		return fail(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
 	}
 	return ok(diag.Plural(len(e.Set.Objects), "object", "objects"))
-}
-
-// checkEditor warns of a schema for editors that another version wrote.
-func (e *examiner) checkEditor() Check {
-	const name, most = kind.EditorSchemaFile, 1 << 20
-	if !e.Project.Exists() {
-		return follow("no trueup.yaml")
-	}
-	text, _, err := files.Read(filepath.Join(e.Project.Dir, name), most)
-	unedited, current := kind.CheckEditorSchema(text)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return skip("no schema for editors; trueup init writes one")
-	case err != nil:
-		return warn(name+": "+files.WithoutPath(err).Error(), "remove it, and run trueup init")
-	case current:
-		return ok(name)
-	case unedited:
-		return warn(name+" was written by another version of trueup", "run trueup init, and commit it")
-	}
-	return skip(name + " was edited by hand")
 }
 
 func (e *examiner) checkSettings() Check {
@@ -287,27 +257,6 @@ func (e *examiner) checkHistory() Check {
 		return ok("seen on this machine before, so trueup would notice a rollback")
 	}
 	return skip("never seen on this machine, so trueup would not notice a rollback")
-}
-
-// How often an apply of a change pushes at least, and how many pushes a minute to a repository GitHub recommends at most.
-const (
-	pushesOfApply = 2
-	pushesAMinute = 6
-)
-
-// tooManyPushes says if applies in all projects of the repository push more often than code hosts recommend, or returns "".
-func (e *examiner) tooManyPushes() string {
-	remote, n := ledger.RemoteOf(e.platform.Ledger.Store), 0
-	for _, store := range e.Stores {
-		if ledger.RemoteOf(store) == remote {
-			n++
-		}
-	}
-	if remote == "" || n*pushesOfApply <= pushesAMinute {
-		return ""
-	}
-	return fmt.Sprintf("%d projects have ledgers on the remote %s. An apply of a change pushes at least %d times; code hosts recommend few pushes, such as %d a minute",
-		n, remote, pushesOfApply, pushesAMinute)
 }
 
 // checkProof says what is known of second requests with the same name.

@@ -63,20 +63,6 @@ func read(root, dir string) Project {
 	return p
 }
 
-// OfRepository returns the projects of the repository that has a folder.
-func OfRepository(ctx context.Context, dir string) ([]Project, error) {
-	repository, err := git.At(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	top, _, err := repository.Top(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := Find(ctx, top)
-	return slices.DeleteFunc(all, func(p Project) bool { return p.nested() != "" }), err
-}
-
 // nested returns the path of the repository that has the project and is itself below the folder of the search, or "".
 func (p Project) nested() string {
 	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {

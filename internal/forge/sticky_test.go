@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
-	"trueup/internal/forge/forgetest"
+	"trueup/internal/e2e/forgetest"
 )
 
 const (

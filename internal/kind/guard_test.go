@@ -79,7 +79,7 @@ func TestKindsAreNamedInFewPlaces(t *testing.T) {
 func mayNameKinds(file string) bool {
 	dir, name := path.Split(file)
 	switch room(path.Join(module, dir)) {
-	case "kind", "sandbox":
+	case "kind", "sandbox", "e2e":
 		return true
 	case "manifest":
 		return strings.HasPrefix(name, "rule_")

@@ -123,7 +123,7 @@ const (
 	Operator           How = "operator"  // a person's answer
 	AdoptedByOperator  How = "adopted"   // a person recorded the request as done
 	Removed            How = "deleted"   // trueup deleted the object
-	Forgotten          How = "forgotten" // trueup forget: a person removed the object from the ledger's care
+	Forgotten          How = "forgotten" // trueup ledger forget: a person removed the object from the ledger's care
 )
 
 // Outcome says how a request ended.

@@ -115,7 +115,7 @@ func (out outdated) fix(hostname string) string {
 		}
 		hosts[host], paths[purgeOf(c)] = true, true
 	}
-	command := "trueup purge new"
+	command := "trueup new purge"
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		command += " --hostname " + ledger.ShellWord(host)
 	}

@@ -69,7 +69,7 @@ func TestPurgeMissing(t *testing.T) {
 		purges         []string
 		want           []string
 	}{
-		{"another TTL", `edgeTTL: "60"`, `edgeTTL: "30"`, nil, []string{"spec.locations[0].cache.edgeTTL: trueup purge new --hostname shop.example.com '/static/*' writes"}},
+		{"another TTL", `edgeTTL: "60"`, `edgeTTL: "30"`, nil, []string{"spec.locations[0].cache.edgeTTL: trueup new purge --hostname shop.example.com '/static/*' writes"}},
 		{"a longer TTL", `edgeTTL: "60"`, `edgeTTL: "61"`, nil, nil},
 		{"a longer unit", "second", "hour", nil, nil},
 		{"the same in another unit", `"60", ttlTimeUnit: second`, `"1", ttlTimeUnit: minute`, nil, nil},
@@ -139,7 +139,7 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 			t.Errorf("%s: %v", host, p.Advice)
 		}
 		for _, f := range p.Advice {
-			if f.Rule == manifest.RulePurgeMissing && !strings.HasPrefix(f.Fix, "trueup purge new --hostname "+host+" '/a/*' writes") {
+			if f.Rule == manifest.RulePurgeMissing && !strings.HasPrefix(f.Fix, "trueup new purge --hostname "+host+" '/a/*' writes") {
 				t.Errorf("%s: %s", host, f.Fix)
 			}
 		}
@@ -164,7 +164,7 @@ func TestPurgeMissingOfOtherHosts(t *testing.T) {
 func TestPurgeMissingNamesACommand(t *testing.T) {
 	spec := `{hostname: shop.example.com, locations: [{path: "/it's;rm$HOME/*", host: "*.shop.example.com", cache: {edgeTTL: "%d"}}]}`
 	p := git(t, cdn("shop", fmt.Sprintf(spec, 30))).has(shop, fmt.Sprintf(spec, 60)).applied(shop, fmt.Sprintf(spec, 60)).make()
-	want := `trueup purge new --hostname shop.example.com '/it'\''s;rm$HOME/*' writes a purge, which apply sends after the change; or wait for the cache to expire`
+	want := `trueup new purge --hostname shop.example.com '/it'\''s;rm$HOME/*' writes a purge, which apply sends after the change; or wait for the cache to expire`
 	if !slices.ContainsFunc(p.Advice, func(f diag.Finding) bool { return f.Fix == want }) {
 		t.Errorf("%v", p.Advice)
 	}

@@ -265,7 +265,7 @@ const maxWords = 1000
 func inWords(err error) string {
 	text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
 		"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
-	text = wrongType().ReplaceAllString(text, "$2 can't be a $1; trueup schema project describes it")
+	text = wrongType().ReplaceAllString(text, "$2 can't be a $1; trueup explain --schema project describes it")
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "..."
 	}

@@ -83,7 +83,7 @@ func explainedPlan() *plan.Plan {
 		Advice: diag.List{
 			{
 				Path: "manifests/blog.yaml", Line: 9, Column: 7, Rule: "purge-advice", Severity: diag.Advice,
-				Message: "the edge TTL of /a changes, and no purge of this change covers it", Fix: "trueup purge new --hostname blog.example.com '/a'", Source: "      edgeTTL: \"1\"",
+				Message: "the edge TTL of /a changes, and no purge of this change covers it", Fix: "trueup new purge --hostname blog.example.com '/a'", Source: "      edgeTTL: \"1\"",
 			},
 			{Path: "manifests/purges/rel-42.yaml", Line: 1, Rule: "purge-everything", Severity: diag.Advice, Message: "this purges everything"},
 		},

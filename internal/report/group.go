@@ -73,7 +73,7 @@ func foldedLine(pl *plan.Plan, opts Options) safe {
 			parts = append(parts, safetext.F("The platform documents no deletion of a %s: delete it in the web console.", k.Name))
 		}
 	}
-	return sentences(append(parts, clean("trueup forget KIND/NAME hides an object."))...)
+	return sentences(append(parts, clean("trueup ledger forget KIND/NAME hides an object."))...)
 }
 
 // together merges objects with equal changes.

@@ -79,7 +79,7 @@ func TestBriefPlanLeavesOutWhatNeedsNoDecision(t *testing.T) {
 			t.Errorf("%q belongs to the full plan alone:\n%s", want, brief)
 		}
 	}
-	for _, want := range []string{"still live: CDN a, CDN b. The platform documents no deletion of a CDN: delete it in the web console. trueup forget", "Warnings: 1 about", "another note"} {
+	for _, want := range []string{"still live: CDN a, CDN b. The platform documents no deletion of a CDN: delete it in the web console. trueup ledger forget", "Warnings: 1 about", "another note"} {
 		if strings.Count(brief, want) != 1 {
 			t.Errorf("the brief plan does not say %q once:\n%s", want, brief)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/sandbox/sample"
+	"trueup/internal/e2e/sample"
 )
 
 // benchWorld is a server that holds n CDNs; ask sends a request without a wire.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"trueup/internal/sandbox/fault"
-	"trueup/internal/sandbox/sample"
 )
 
 // Whatever is sent, the platform answers, and an answer is never its own fault.
@@ -22,7 +21,7 @@ func FuzzBody(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = s.Close() })
-	if err := s.LoadSeed(sample.Live()); err != nil {
+	if err := s.LoadSeed(LiveExamples()); err != nil {
 		f.Fatal(err)
 	}
 	calls := []struct{ method, path, media string }{

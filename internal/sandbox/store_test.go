@@ -14,8 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"trueup/internal/e2e/sample"
 	"trueup/internal/sandbox/fault"
-	"trueup/internal/sandbox/sample"
 )
 
 func TestStateSurvivesReopening(t *testing.T) {
@@ -24,7 +24,7 @@ func TestStateSurvivesReopening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.LoadSeed(sample.Live()); err != nil {
+	if err := s.LoadSeed(LiveExamples()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Advance(25 * time.Hour); err != nil {
@@ -112,7 +112,7 @@ func TestLogHoldsNoToken(t *testing.T) {
 // The first world: a change, a drift, a creation and objects git does not know.
 func TestSeed(t *testing.T) {
 	w := newWorld(t)
-	if err := w.s.LoadSeed(sample.Live()); err != nil {
+	if err := w.s.LoadSeed(LiveExamples()); err != nil {
 		t.Fatal(err)
 	}
 	w.get(cdns).want(t, 200).wantAt(t, "items.0.metadata.name", "legacy-blog").wantAt(t, "items.1.metadata.name", "shop").
@@ -127,7 +127,7 @@ func TestSeed(t *testing.T) {
 	if err := yaml.Unmarshal(manifest, &git); err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(sample.Applied(), &applied); err != nil {
+	if err := yaml.Unmarshal(AppliedExamples(), &applied); err != nil {
 		t.Fatal(err)
 	}
 	dig(git, "spec.tls").(map[string]any)["forced"] = "false"

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"trueup/internal/canon"
@@ -64,10 +65,6 @@ func (s *Setup) plan(ctx context.Context, o Options) error {
 		}
 	} else if s.lacksManifests() && o.Manifests != FromLive {
 		s.add(s.Root, placeholder, whole([]byte{}))
-	}
-	if o.Editor == VSCode {
-		s.add(s.Top, settingsFile, editSettings(s.folder, s.patterns()))
-		s.add(s.Top, extensionsFile, editExtensions)
 	}
 	if err := s.addCI(ctx, o); err != nil {
 		return err
@@ -190,6 +187,28 @@ func (e *Edit) Wanted() []byte {
 func (s *Setup) NeedsID() bool {
 	state := s.Edits[0].State
 	return s.ID != "" && state != files.Written && state != Added
+}
+
+// editSchema updates the schema, unless somebody edited it.
+func editSchema(was []byte) ([]byte, error) {
+	switch unedited, current := kind.CheckEditorSchema(was); {
+	case current:
+		return was, nil
+	case was != nil && !unedited:
+		return nil, errors.New("it was edited by hand")
+	}
+	return kind.EditorSchema(), nil
+}
+
+// editorSetting says how VS Code uses a schema that was just written.
+func (s *Setup) editorSetting() string {
+	isNew := func(e *Edit) bool { return e.name == kind.EditorSchemaFile && e.State == files.Written }
+	if !slices.ContainsFunc(s.Edits, isNew) {
+		return ""
+	}
+	list := strings.ReplaceAll(jsonText(s.patterns()), `","`, `", "`)
+	return fmt.Sprintf("VS Code: install the extension redhat.vscode-yaml, and add this to .vscode/settings.json:\n  \"yaml.schemas\": {%s: %s}\n",
+		jsonText("./"+path.Join(s.folder, kind.EditorSchemaFile)), list)
 }
 
 // patterns returns the files of the project as patterns for an editor, from the top of the repository. It

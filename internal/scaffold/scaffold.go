@@ -1,5 +1,5 @@
 // Package scaffold creates the files that a repository needs to use trueup: the project file, example
-// manifests, editor settings and a CI workflow. It changes no file that it does not understand.
+// manifests, a schema for editors and a CI workflow. It changes no file that it does not understand.
 package scaffold
 
 import (
@@ -24,7 +24,6 @@ const (
 	None         = "none"
 	FromLive     = "pull"
 	FromExamples = "examples"
-	VSCode       = "vscode"
 	GitLedger    = "git:refs/trueup/ledger"
 	FileLedger   = "file:.trueup/ledger"
 )
@@ -35,7 +34,6 @@ type Options struct {
 	Ledger          string // the store of a ledger to create, or None
 	Manifests       string // FromLive, FromExamples or None
 	Adopt           string // which requests were sent before, for the new ledger
-	Editor          string // VSCode or None
 	// CI is the name of one of Services, or None. Source is the repository to build trueup from. Branch is
 	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
 	CI, Source, Branch string
@@ -242,15 +240,19 @@ func (s *Setup) Write(id string) error {
 
 // Next returns the next steps of the user, to show after Write.
 func (s *Setup) Next() string {
+	return s.nextCommand() + s.editorSetting() + s.next
+}
+
+func (s *Setup) nextCommand() string {
 	switch {
 	case !s.IsNew && s.ID != "" && !s.FromLive:
-		return "Next: git commit trueup.yaml, and run trueup pull: it records in the new ledger that git owns what is live.\n" + s.next
+		return "Next: git commit trueup.yaml, and run trueup pull: it records in the new ledger that git owns what is live.\n"
 	case !s.IsNew:
-		return s.next
+		return ""
 	case s.cfg.Sandbox:
-		return "Next: run trueup plan --sandbox, and git add the new files.\n" + s.next
+		return "Next: run trueup plan --sandbox, and git add the new files.\n"
 	case s.knowsAddress():
-		return "Next: run trueup plan, and git add the new files.\n" + s.next
+		return "Next: run trueup plan, and git add the new files.\n"
 	}
-	return "Next: git add the new files. Set the addresses and tokens of your platform (trueup help lists the variables), and test them with trueup doctor. Then run trueup plan.\n" + s.next
+	return "Next: git add the new files. Set the addresses and tokens of your platform (trueup help lists the variables), and test them with trueup doctor. Then run trueup plan.\n"
 }

@@ -22,7 +22,7 @@ var edits = []struct {
 	{"2-rename-host", "plan", func(w *world) { w.change("shop-07", "shop-07.example.com", "brot.example.com") }},
 	{"3-rename-rule", "plan", func(w *world) { w.change("shop-07", "name: limit-bots", "name: limit-known-bots") }},
 	{"4-purge", "plan", func(w *world) {
-		w.trueup(0, "purge", "new", "--hostname", "shop-07.example.com", "/prices.html", "--name", "prices", "-q", "--sandbox")
+		w.trueup(0, "new", "purge", "--hostname", "shop-07.example.com", "/prices.html", "--name", "prices", "-q", "--sandbox")
 	}},
 	{"5-hotfix", "plan", hotfix},
 	{"5-hotfix-drift", "drift", hotfix},

@@ -14,10 +14,12 @@ const program = process.env.TRUEUP;
 assert.ok(program, 'TRUEUP names the program, as .ci/editor does');
 
 let folder;
+let settings; // what init prints for VS Code
 
 before(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'trueup-editor-'));
-  execFileSync(program, ['init', '--sandbox', '--yes', '--manifests', 'examples'], { cwd: folder });
+  const printed = execFileSync(program, ['init', '--sandbox', '--yes', '--manifests', 'examples'], { cwd: folder, encoding: 'utf8' });
+  settings = JSON.parse(`{${printed.match(/^ *"yaml\.schemas": .*$/m)[0]}}`);
 });
 
 after(() => fs.rmSync(folder, { recursive: true, force: true }));
@@ -43,19 +45,18 @@ spec:
 // Each way in which a file comes to its schema: VS Code's settings, and the first
 // line of a manifest, by which every other editor finds it.
 const ways = {
-  'by the settings of VS Code': { settings: true, first: () => '' },
+  'by the settings of VS Code': { isSet: true, first: () => '' },
   'by the first line of the file': {
-    settings: false, first: (name) => `# yaml-language-server: $schema=${'../'.repeat(name.split('/').length - 1)}.trueup.schema.json\n`,
+    isSet: false, first: (name) => `# yaml-language-server: $schema=${'../'.repeat(name.split('/').length - 1)}.trueup.schema.json\n`,
   },
 };
 
 describe('an editor finds the schema', { concurrency: true }, () => {
-  for (const [way, { settings, first }] of Object.entries(ways)) describe(way, () => {
+  for (const [way, { isSet, first }] of Object.entries(ways)) describe(way, () => {
     let server;
 
     before(async () => {
-      const written = JSON.parse(fs.readFileSync(path.join(folder, '.vscode/settings.json'), 'utf8'));
-      server = await start(folder, settings ? written : {});
+      server = await start(folder, isSet ? settings : {});
     });
 
     after(() => server.stop());
@@ -155,7 +156,7 @@ describe('an editor finds the schema', { concurrency: true }, () => {
       assert.deepEqual(await marks(project + 'workspaces: {}\n', 'trueup.yaml'), ['3: workspaces: Property workspaces is not allowed.']);
     });
 
-    if (settings) {
+    if (isSet) {
       it('knows each document of a file by itself', async () => {
         const got = await marks(cdn + '---\n' + purge + '---\n' + snapshot.replace('1\nkind', '2\nkind') + '  {}\n');
         assert.deepEqual(got.map((mark) => mark.split(':')[0]).map(Number).sort((a, b) => a - b), [10, 13, 16, 16]);

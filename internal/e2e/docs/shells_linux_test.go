@@ -44,7 +44,7 @@ func completionCases() []shellCase {
 		{"trueup --profile prod", "trueup --profile production"},
 		{"trueup explain upstream-unk", "trueup explain upstream-unknown"},
 		{"trueup explain cdn.spec.tls.for", "trueup explain cdn.spec.tls.forced"},
-		{"trueup schema vol", "trueup schema volumesnapshot"},
+		{"trueup explain --schema vol", "trueup explain --schema volumesnapshot"},
 		{"trueup sandbox --quirk typed", "trueup sandbox --quirk typed-scalars"},
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/forge/forgetest"
+	"trueup/internal/e2e/forgetest"
 )
 
 // CodeHostKey finds the code host of a script among its values.

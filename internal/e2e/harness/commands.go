@@ -46,6 +46,7 @@ type Script struct {
 //	paused                    wait until it is held up
 //	resume                    let it arrive
 //	clock +25h                move everybody's clock
+//	fill FLAG…                write the manifests of a made-up project (sample.Fill)
 //	fault [METHOD PATH: EFFECT…]   let coming requests fail (docs/sandbox.md), or forget such
 //	quirk NAME…               replace the quirks that are on
 //	put FILE…                 make or replace live objects, as another client would
@@ -68,7 +69,7 @@ func commands(more map[string]Command) map[string]func(*testscript.TestScript, b
 	table := map[string]Command{
 		"sandbox": cmdSandbox, "token": cmdToken, "project": cmdProject, "fleet": cmdFleet, "exits": cmdExits,
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
-		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
+		"fault": cmdFault, "fill": cmdFill, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
 		"shown": cmdShown, "causes": cmdCauses, "live": cmdLive, "masked": cmdMasked, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
 		"codehost": cmdCodeHost, "hostile": cmdHostile, "pause": cmdPause, "paused": cmdPaused, "resume": cmdResume, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/sample"
 	"trueup/internal/sandbox"
 )
 
@@ -254,12 +255,10 @@ func cmdFault(s *Script, args []string) error {
 		s.server.ClearFaults()
 		return nil
 	}
-	if len(args) == 0 {
-		s.server.ClearFaults()
-		return nil
-	}
 	return s.server.Fault(strings.Join(args, " "))
 }
+
+func cmdFill(s *Script, args []string) error { return sample.Fill(s.MkAbs("."), args) }
 
 // count is the number that may follow n arguments, 1 without it.
 func count(args []string, n int) (int, error) {

@@ -39,7 +39,7 @@ func newFleet(tb testing.TB, program *exec.Cmd, n int) fleetYard {
 			tb.Fatal(err)
 		}
 		model := &yard{dir: models[i], program: y.program}
-		model.must(tb, "sandbox", "fill", "--dir", "cdns", "--cdns", strconv.Itoa(perProject), "--seed", strconv.Itoa(i+1))
+		model.seed(tb, "--dir", ".", "--cdns", strconv.Itoa(perProject), "--seed", strconv.Itoa(i+1))
 		lists[i] = listOf(tb, models[i])
 	}
 	for i := range n {

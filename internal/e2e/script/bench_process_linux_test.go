@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"trueup/internal/e2e/sample"
 )
 
 // benchEnv switches on the benchmarks of whole runs. It names a folder with the
@@ -226,7 +228,7 @@ func (y *yard) change(tb testing.TB, percent int) {
 	if y = cmp.Or(y.platform, y); percent == y.changed {
 		return
 	}
-	y.must(tb, "sandbox", "fill", "--cdns", strconv.Itoa(y.n), "--dir", "filled", "--changed", strconv.Itoa(percent))
+	y.seed(tb, "--cdns", strconv.Itoa(y.n), "--changed", strconv.Itoa(percent))
 	y.changed = percent
 }
 
@@ -242,12 +244,21 @@ func (y *yard) slow(tb testing.TB, latency time.Duration) {
 	y.slowed = latency
 }
 
+// seed puts the live objects of a made-up project on the sandbox of its folder.
+func (y *yard) seed(tb testing.TB, args ...string) {
+	tb.Helper()
+	if err := sample.Fill(y.dir, append(args, "--live", "live")); err != nil {
+		tb.Fatal(err)
+	}
+	y.must(tb, "sandbox", "seed", "live")
+}
+
 // fill makes the project of n CDNs, which the sandbox of its folder knows. As people do, it writes comments
 // and lines --- into their manifests.
 func (y *yard) fill(tb testing.TB) {
 	tb.Helper()
 	y.configure(tb, "")
-	y.must(tb, "sandbox", "fill", "--cdns", strconv.Itoa(y.n), "--dir", "filled")
+	y.seed(tb, "--cdns", strconv.Itoa(y.n), "--dir", "filled")
 	names, err := filepath.Glob(filepath.Join(y.dir, "filled", "cdns", "*.yaml"))
 	if err == nil {
 		err = os.Mkdir(filepath.Join(y.dir, "cdns"), 0o755)

@@ -3,6 +3,7 @@ package fault
 import (
 	"cmp"
 	_ "embed" // for the tables
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -47,47 +48,41 @@ type effect struct {
 // replaces reports whether the effect replaces the platform's answer.
 func (e effect) replaces() bool { return e.Either && e.delay == 0 && e.Name != "delay" }
 
-// findEffect returns the effect whose name the text begins with.
-func findEffect(text string) (Effect, bool) {
-	name, _, hasValue := strings.Cut(text, "=")
-	if len(text) == 3 && strings.Trim(text, "0123456789") == "" {
-		name = "status"
+// findEffect returns the effect that the words of a rule begin with, its argument and the words after it.
+func findEffect(words []string) (e Effect, arg string, rest []string, err error) {
+	all, forms := Effects(), ""
+	word := strings.Join(words[:min(1, len(words))], "")
+	name, value, hasValue := strings.Cut(word, "=")
+	if len(word) == 3 && strings.Trim(word, "0123456789") == "" {
+		name, value = "status", word
 	}
-	all := Effects()
-	i := slices.IndexFunc(all, func(e Effect) bool { return e.Name == name })
-	if i < 0 || text == "status" || hasValue != (name == "date") {
-		return Effect{}, false
+	for _, row := range all {
+		forms += ", " + row.Form
+		if row.Name == name && word != "status" && hasValue == (name == "date") {
+			e = row
+		}
 	}
-	return all[i], true
+	switch {
+	case e.Name == "":
+		return e, "", nil, fmt.Errorf("%q: an effect is one of %s", word, forms[2:])
+	case value != "" || e.Expects == "" || len(words) < 2:
+		return e, value, words[1:], nil
+	}
+	return e, words[1], words[2:], nil
 }
 
-// effect parses the effect and its arguments.
-func (w *reader) effect() (effect, error) {
-	name := w.take()
-	row, ok := findEffect(name.text)
-	if !ok {
-		var forms []string
-		for _, e := range Effects() {
-			forms = append(forms, e.Form)
-		}
-		return effect{}, w.wrong(name, "an effect is one of %s", strings.Join(forms, ", "))
+// hasOption reports whether the form of the effect has the name in brackets.
+func (e Effect) hasOption(name string) bool {
+	return slices.Contains(strings.FieldsFunc(e.Form, func(c rune) bool { return strings.ContainsRune(" []|=", c) })[1:], name)
+}
+
+// prepare returns the effect with its argument and its options.
+func (e Effect) prepare(arg string, options map[string]string) (effect, error) {
+	out := effect{Effect: e, answer: simpleEffects()[e.Name]}
+	if read := argumentParsers()[e.Name]; read != nil && !read(&out, arg, options) {
+		return out, fmt.Errorf("%q: %s", arg, e.Expects)
 	}
-	e := effect{Effect: row, answer: simpleEffects()[row.Name]}
-	read := argumentParsers()[row.Name]
-	if read == nil {
-		return e, nil
-	}
-	arg := name
-	if row.Name != "status" && row.Name != "date" {
-		arg = w.take()
-	}
-	if !read(&e, w, arg.text) {
-		if row.Name == "redirect" {
-			arg = name
-		}
-		return e, w.wrong(arg, "%s", row.Expects)
-	}
-	return e, nil
+	return out, nil
 }
 
 // simpleEffects returns the effects that take no argument.
@@ -129,19 +124,19 @@ func simpleEffects() map[string]func(*Answer, time.Time) {
 }
 
 // argumentParsers returns a parser for each effect that takes an argument. It gets the
-// next word, may take more, and returns false if the argument is invalid.
-func argumentParsers() map[string]func(e *effect, w *reader, arg string) bool {
-	return map[string]func(e *effect, w *reader, arg string) bool{
+// options, too, and returns false if the argument is invalid.
+func argumentParsers() map[string]func(e *effect, arg string, options map[string]string) bool {
+	return map[string]func(e *effect, arg string, options map[string]string) bool{
 		"status": readStatus, "partial-list": readPartial, "gzip-bomb": readPadding, "huge": readPadding,
-		"redirect": func(e *effect, _ *reader, to string) bool {
+		"redirect": func(e *effect, to string, _ map[string]string) bool {
 			e.answer = func(a *Answer, _ time.Time) { *a = *redirect(to) }
 			return to != ""
 		},
-		"delay": func(e *effect, _ *reader, arg string) (ok bool) {
+		"delay": func(e *effect, arg string, _ map[string]string) (ok bool) {
 			e.delay, ok = parseTime(arg)
 			return ok
 		},
-		"drip": func(e *effect, _ *reader, arg string) bool {
+		"drip": func(e *effect, arg string, _ map[string]string) bool {
 			size, every, _ := strings.Cut(arg, "/")
 			n, ok := parseSize(size)
 			pause, ok2 := parseTime(every)
@@ -150,9 +145,9 @@ func argumentParsers() map[string]func(e *effect, w *reader, arg string) bool {
 			}
 			return ok && ok2 && n > 0
 		},
-		"truncate": func(e *effect, w *reader, arg string) bool {
+		"truncate": func(e *effect, arg string, options map[string]string) bool {
 			n, ok := parseSize(arg)
-			hidden := w.option("close-delimited") != ""
+			_, hidden := options["close-delimited"]
 			e.answer = func(a *Answer, _ time.Time) {
 				size := int(min(n, math.MaxInt32))
 				if arg == "half" {
@@ -162,22 +157,20 @@ func argumentParsers() map[string]func(e *effect, w *reader, arg string) bool {
 			}
 			return ok || arg == "half"
 		},
-		"clock": func(e *effect, _ *reader, arg string) bool {
+		"clock": func(e *effect, arg string, _ map[string]string) bool {
 			d, err := time.ParseDuration(arg)
 			e.clock = d
 			return err == nil && strings.ContainsAny(arg[:1], "+-")
 		},
-		"date": func(e *effect, _ *reader, arg string) bool {
-			value := strings.TrimPrefix(arg, "date=")
-			e.answer = func(a *Answer, _ time.Time) { a.Header.Set("Date", value) }
+		"date": func(e *effect, arg string, _ map[string]string) bool {
+			e.answer = func(a *Answer, _ time.Time) { a.Header.Set("Date", arg) }
 			return true
 		},
 	}
 }
 
-func readStatus(e *effect, w *reader, arg string) bool {
+func readStatus(e *effect, arg string, given map[string]string) bool {
 	status, err := strconv.Atoi(arg)
-	given := w.details("retry-after", "reason", "message", "field")
 	title := http.StatusText(status)
 	f := Failure{
 		Code: status, Reason: cmp.Or(given["reason"], strings.ReplaceAll(title, " ", "")),
@@ -186,7 +179,7 @@ func readStatus(e *effect, w *reader, arg string) bool {
 	if field := given["field"]; field != "" {
 		f.Details.Causes = []Cause{{Reason: "FieldValueInvalid", Message: f.Message, Field: field}}
 	}
-	if w.option("plain") != "" {
+	if _, isPlain := given["plain"]; isPlain {
 		f.Instead = f.Message + "\n"
 	}
 	e.answer = func(a *Answer, now time.Time) {
@@ -205,20 +198,6 @@ func readStatus(e *effect, w *reader, arg string) bool {
 	return err == nil && status >= 200 && status <= 599
 }
 
-// details takes the words NAME=VALUE that follow, for these names only.
-func (w *reader) details(names ...string) map[string]string {
-	given := map[string]string{}
-	for len(w.left) > 0 {
-		name, value, ok := strings.Cut(w.left[0].text, "=")
-		if !ok || !slices.Contains(names, name) {
-			break
-		}
-		given[name] = value
-		w.take()
-	}
-	return given
-}
-
 // retryDate returns the value of Retry-After: a signed time becomes a date.
 func retryDate(text string, now time.Time) string {
 	d, err := time.ParseDuration(text)
@@ -228,7 +207,7 @@ func retryDate(text string, now time.Time) string {
 	return now.Add(d).Format(http.TimeFormat)
 }
 
-func readPadding(e *effect, _ *reader, arg string) bool {
+func readPadding(e *effect, arg string, _ map[string]string) bool {
 	n, ok := parseSize(arg)
 	packed := e.Name == "gzip-bomb"
 	e.answer = func(a *Answer, _ time.Time) {
@@ -237,18 +216,19 @@ func readPadding(e *effect, _ *reader, arg string) bool {
 	return ok
 }
 
-func readPartial(e *effect, w *reader, arg string) bool {
+func readPartial(e *effect, arg string, options map[string]string) bool {
 	n, err := positive(arg)
 	e.limit = n
-	sign := w.option("remaining", "continue")
+	_, keepsCount := options["remaining"]
+	_, keepsToken := options["continue"]
 	e.answer = func(a *Answer, _ time.Time) {
 		body := Map(Decode(a.Body))
 		meta := Map(body["metadata"])
-		if body["items"] == nil || Text(meta["continue"]) == "" || sign == "continue" {
+		if body["items"] == nil || Text(meta["continue"]) == "" || keepsToken {
 			return
 		}
 		meta["continue"] = ""
-		if sign == "" {
+		if !keepsCount {
 			delete(meta, "remainingItemCount")
 		}
 		a.Body = []byte(Encode(body) + "\n")

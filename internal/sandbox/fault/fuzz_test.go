@@ -19,7 +19,7 @@ func FuzzFault(f *testing.F) {
 		f.Add(rule, strings.Repeat("a", 100))
 	}
 	f.Fuzz(func(t *testing.T, rule, path string) {
-		got, err := parse(rule)
+		got, err := parseRule(rule)
 		if err != nil {
 			text := err.Error()
 			if !strings.Contains(text, Grammar) || strings.ContainsFunc(text, unicode.IsControl) {
@@ -31,7 +31,7 @@ func FuzzFault(f *testing.F) {
 		if got.percent <= 0 || got.percent > 100 || got.times == 0 || got.from < 1 {
 			t.Fatalf("%q is %+v", rule, got)
 		}
-		again, err := parse(got.text)
+		again, err := parseRule(got.text)
 		if err != nil || again.text != got.text || again.method != got.method || again.path != got.path || again.times != got.times || again.percent != got.percent ||
 			again.from != got.from || again.seed != got.seed || again.after != got.after {
 			t.Fatalf("%q is %+v, and then %+v, %v", rule, got, again, err)

@@ -78,7 +78,7 @@ type Pending struct {
 func (in *Injector) Fault(rules ...string) error {
 	var added []*rule
 	for _, text := range rules {
-		r, err := parse(text)
+		r, err := parseRule(text)
 		if err != nil {
 			return err
 		}

@@ -1,18 +1,15 @@
 package fault
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 // Grammar is the syntax of a rule, with an example.
@@ -69,89 +66,24 @@ func (r *rule) due() bool {
 
 func (r *rule) spent() bool { return r.times != forever && r.done >= r.times }
 
-// token is a word of a rule, with the position of its first character, from 1.
-type token struct {
-	text string
-	at   int
-}
-
-// reader splits a rule into words.
-type reader struct {
-	rule string
-	left []token
-}
-
-// wrong returns an error with the position in the rule and the grammar.
-func (w *reader) wrong(at token, format string, args ...any) error {
-	where := "at its end"
-	if at.text != "" {
-		where = fmt.Sprintf("at %q (character %d)", at.text, at.at)
+// splitWords splits text at spaces outside of quotes, and removes the quotes.
+func splitWords(text string) []string {
+	isQuoted := false
+	words := strings.FieldsFunc(text, func(c rune) bool {
+		isQuoted = isQuoted != (c == '"')
+		return !isQuoted && (c == ' ' || c == '\t')
+	})
+	for i, word := range words {
+		words[i] = strings.ReplaceAll(word, `"`, "")
 	}
-	return fmt.Errorf("fault %q: %s: %s; a fault is %s", w.rule, where, fmt.Sprintf(format, args...), Grammar)
+	return words
 }
 
-// take returns the next word, or an empty one at the end.
-func (w *reader) take() token {
-	if len(w.left) == 0 {
-		return token{}
-	}
-	first := w.left[0]
-	w.left = w.left[1:]
-	return first
-}
-
-// option takes the next word if it is one of names, else it returns "".
-func (w *reader) option(names ...string) string {
-	if len(w.left) > 0 && slices.Contains(names, w.left[0].text) {
-		return w.take().text
-	}
-	return ""
-}
-
-// wordForm matches a word, which may contain quoted text.
-var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([^ \t"]|"[^"]*")+`) })
-
-// split returns the words between two byte offsets of the rule.
-func (w *reader) split(from, to int) (out []token, err error) {
-	part := w.rule[from:to]
-	if strings.Count(part, `"`)%2 != 0 {
-		return nil, w.wrong(token{}, "the quote of character %d is not closed", w.character(from+strings.LastIndexByte(part, '"')))
-	}
-	for _, at := range wordForm().FindAllStringIndex(part, -1) {
-		out = append(out, token{strings.ReplaceAll(part[at[0]:at[1]], `"`, ""), w.character(from + at[0])})
-	}
-	return out, nil
-}
-
-// character converts a byte offset to a character's number, from 1.
-func (w *reader) character(at int) int { return utf8.RuneCountInString(w.rule[:at]) + 1 }
-
-func parse(text string) (*rule, error) {
+func parseRule(text string) (*rule, error) {
 	text = strings.TrimSpace(text)
-	w := &reader{rule: text}
-	colon := strings.IndexByte(text, ':')
-	if colon < 0 {
-		return nil, w.wrong(token{}, "the colon after the path is missing")
-	}
-	before, err := w.split(0, colon)
-	if err == nil {
-		w.left, err = w.split(colon+1, len(text))
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case len(before) != 2:
-		return nil, w.wrong(token{text[:colon], 1}, "write a method (or *) and a path before the colon")
-	case before[0].text != "*" && strings.Trim(before[0].text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "":
-		return nil, w.wrong(before[0], "write the method in capital letters, or * for any")
-	}
-	r := &rule{text: text, method: before[0].text, path: before[1].text, times: 1, from: 1, percent: 100, seed: 1}
-	if r.effect, err = w.effect(); err != nil {
-		return nil, err
-	}
-	r.after = !r.effect.Either
-	if err := r.modify(w); err != nil {
-		return nil, err
+	r := &rule{text: text, from: 1, percent: 100, seed: 1}
+	if err := r.parse(); err != nil {
+		return nil, fmt.Errorf("fault %q: %w; a fault is %s", text, err, Grammar)
 	}
 	// The text is part of the seed, so that rules don't all apply to the same requests.
 	h := fnv.New64a()
@@ -160,54 +92,61 @@ func parse(text string) (*rule, error) {
 	return r, nil
 }
 
-// modify parses the modifiers after the effect.
-func (r *rule) modify(w *reader) error {
-	given := map[string]bool{}
-	for len(w.left) > 0 {
-		at := w.take()
-		what, err := r.modifier(at.text)
-		if err == nil && given[what] {
-			err = fmt.Errorf("this rule has %s already", what)
-		}
-		if err != nil {
-			return w.wrong(at, "%v", err)
-		}
-		given[what] = true
+func (r *rule) parse() (err error) {
+	request, rest, _ := strings.Cut(r.text, ":")
+	target := splitWords(request)
+	switch {
+	case len(target) != 2:
+		return errors.New("write a method (or *) and a path before a colon")
+	case target[0] != "*" && strings.Trim(target[0], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "":
+		return fmt.Errorf("%q: write the method in capital letters, or * for any", target[0])
 	}
-	if r.percent < 100 && !given["xN or x*"] {
+	r.method, r.path = target[0], target[1]
+	e, arg, words, err := findEffect(splitWords(rest))
+	if err != nil {
+		return err
+	}
+	r.after = !e.Either
+	options := map[string]string{}
+	for _, word := range words {
+		if name, value, _ := strings.Cut(word, "="); e.hasOption(name) {
+			options[name] = value
+		} else if err := r.setModifier(word, e.Either); err != nil {
+			return fmt.Errorf("%q: %w", word, err)
+		}
+	}
+	if r.times == 0 && r.percent < 100 {
 		r.times = forever
 	}
-	return nil
+	r.times = cmp.Or(r.times, 1)
+	r.effect, err = e.prepare(arg, options)
+	return err
 }
 
-// modifier parses one modifier and returns its form.
-func (r *rule) modifier(text string) (form string, err error) {
+// setModifier sets what one of the words after the effect says.
+func (r *rule) setModifier(word string, either bool) (err error) {
 	switch {
-	case text == "before-commit" || text == "after-commit":
-		if !r.effect.Either {
-			return "", errors.New("this effect always comes after the commit, because it changes the platform's answer: remove this word")
+	case word == "before-commit" || word == "after-commit":
+		if !either {
+			return errors.New("this effect always comes after the commit, because it changes the platform's answer: remove this word")
 		}
-		r.after = text == "after-commit"
-		return "before-commit or after-commit", nil
-	case text == "x*":
+		r.after = word == "after-commit"
+	case word == "x*":
 		r.times = forever
-		return "xN or x*", nil
-	case strings.HasPrefix(text, "x"):
-		r.times, err = positive(text[1:])
-		return "xN or x*", err
-	case strings.HasPrefix(text, "@"):
-		r.from, err = positive(text[1:])
-		return "@N", err
-	case strings.HasSuffix(text, "%"):
-		r.percent, err = parsePercent(strings.TrimSuffix(text, "%"))
-		return "N%", err
-	case strings.HasPrefix(text, "seed="):
-		if r.seed, err = strconv.ParseUint(strings.TrimPrefix(text, "seed="), 10, 64); err != nil {
+	case strings.HasPrefix(word, "x"):
+		r.times, err = positive(word[1:])
+	case strings.HasPrefix(word, "@"):
+		r.from, err = positive(word[1:])
+	case strings.HasSuffix(word, "%"):
+		r.percent, err = parsePercent(strings.TrimSuffix(word, "%"))
+	case strings.HasPrefix(word, "seed="):
+		if r.seed, err = strconv.ParseUint(strings.TrimPrefix(word, "seed="), 10, 64); err != nil {
 			err = errors.New("a seed is a number without a sign")
 		}
-		return "seed=N", err
+	default:
+		err = errors.New("only before-commit or after-commit, xN, x*, N%, @N and seed=N may follow the effect")
 	}
-	return "", errors.New("only before-commit or after-commit, xN, x*, N%, @N and seed=N may follow the effect")
+	return err
 }
 
 func positive(text string) (int, error) {

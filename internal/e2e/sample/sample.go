@@ -1,4 +1,4 @@
-// Package sample makes sample objects for a sandbox. It sends nothing.
+// Package sample makes projects of any size for tests, with objects to seed a sandbox with. It sends nothing.
 package sample
 
 import (
@@ -12,22 +12,10 @@ import (
 	"text/template"
 )
 
-//go:embed live.yaml
-var live []byte
-
-//go:embed applied.yaml
-var applied []byte
-
 //go:embed cdn.json.tmpl
 var cdnText string
 
 var cdnTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("cdn").Parse(cdnText)) })
-
-// Live returns the objects of the default sample, as YAML documents.
-func Live() []byte { return bytes.Clone(live) }
-
-// Applied returns what the ledger has as last-applied for Live, as YAML documents.
-func Applied() []byte { return bytes.Clone(applied) }
 
 // World is a sample of any size. Equal parameters make equal objects, and a larger
 // World contains the objects of a smaller one.
