@@ -42,6 +42,8 @@ type Journal interface {
 	Leave(ctx context.Context, key kind.Key, message string) error
 	GiveUp(ctx context.Context, key kind.Key, now ledger.Instant) error
 	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
+	// Current returns an error if another apply was recorded since this one, as Pending, Claim and Deleting do.
+	Current(ctx context.Context) error
 
 	// For the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
 	// Applied for objects that are in sync; its errors are in their order.

@@ -73,7 +73,7 @@ func (w *work) tryCreate(ctx context.Context) *Outcome {
 	case end != nil:
 		return end
 	}
-	if end := cmp.Or(w.storePending(), late(ctx)); end != nil {
+	if end := cmp.Or(w.storePending(), w.overtaken(), late(ctx)); end != nil {
 		return end
 	}
 	return w.afterPost(ctx, w.send(func() error {
@@ -188,7 +188,7 @@ func (w *work) tryPatch(ctx context.Context) *Outcome {
 	if why := now.Unshown(patch, before); why != "" {
 		return failed(NeedsPerson, "nothing was sent: "+why, plan.UnshownFix)
 	}
-	if end := late(ctx); end != nil {
+	if end := cmp.Or(w.overtaken(), late(ctx)); end != nil {
 		return end
 	}
 	err := w.send(func() error {

@@ -86,6 +86,9 @@ func (d *deletion) recordIntent() *Outcome {
 	case errors.Is(err, ledger.ErrConflict):
 		return stale("another run changed its record after the plan was made")
 	}
+	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
+		return superseded(newer)
+	}
 	return failed(NeedsPerson, "nothing was sent: "+err.Error(), "run plan again and review the deletion")
 }
 
@@ -93,7 +96,7 @@ func (d *deletion) recordIntent() *Outcome {
 func (d *deletion) try(ctx context.Context) *Outcome {
 	end := d.waitTurn(ctx)
 	if end == nil {
-		end = cmp.Or(d.check(ctx), late(ctx))
+		end = cmp.Or(d.check(ctx), d.overtaken(), late(ctx))
 	}
 	if end != nil {
 		return end

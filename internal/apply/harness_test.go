@@ -446,6 +446,8 @@ func (s *stage) GiveUp(ctx context.Context, k kind.Key, _ ledger.Instant) error 
 	return s.move(ctx, "give up", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State = ledger.Unknown })
 }
 
+func (s *stage) Current(context.Context) error { return nil }
+
 // Look is not logged: it changes nothing.
 func (s *stage) Look(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error) {
 	s.mu.Lock()

@@ -5,6 +5,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -186,9 +187,19 @@ func unverified(ctx context.Context, done string) *Outcome {
 	return failed(verdict, done+"; "+why+" before live showed it", "run plan to see whether anything is left")
 }
 
+// superseded is the outcome of an item whose run must send nothing more.
+func superseded(err *ledger.SupersededError) *Outcome {
+	end := skipped(Stale, err.Error()+"; trueup left it unchanged")
+	end.Fix = "run plan again on the newest commit"
+	return end
+}
+
 // unclaimed is the outcome of a ledger error before anything was sent. A person is needed
 // only if the ledger needs repair.
 func unclaimed(err error) *Outcome {
+	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
+		return superseded(newer)
+	}
 	end := failed(Partial, "nothing was sent, because the ledger could not be written: "+err.Error(),
 		"run apply again when the ledger can be written")
 	if p := ledger.Problem(err); p != nil {

@@ -134,6 +134,9 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 	if err := s.Writer.Turn(ctx, s.kind); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
+	if err := s.Journal.Current(s.ledgerCtx); err != nil {
+		return ledger.Instant{}, unsent, err
+	}
 	now, err := s.Clock(ctx, s.kind)
 	if err != nil {
 		return now, unsent, fmt.Errorf("the platform's time: %w", err)

@@ -181,6 +181,17 @@ func (w *work) waitTurn(ctx context.Context) *Outcome {
 	return nil
 }
 
+// overtaken returns an outcome if another apply was recorded since this one. Ask right before a write.
+func (w *work) overtaken() *Outcome {
+	if w.Journal == nil {
+		return nil
+	}
+	if err := w.Journal.Current(w.ledgerCtx); err != nil {
+		return unclaimed(err)
+	}
+	return nil
+}
+
 // send makes a request, and sets w.sent unless it was not sent. If request panics, it counts as sent.
 func (w *work) send(request func() error) error {
 	before := w.sent

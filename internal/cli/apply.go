@@ -30,7 +30,12 @@ func newApply(a *app) *cobra.Command {
 			return report.Document{}, err
 		}
 		return a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
-			if doc.Errors = expected.Against(doc.Plan); len(doc.Errors) > 0 {
+			if older := s.Older(); older != "" {
+				doc.Errors = []string{older}
+			} else {
+				doc.Errors = expected.Against(doc.Plan)
+			}
+			if len(doc.Errors) > 0 {
 				doc.ExitCode = exit.Stale
 				return nil
 			}
@@ -43,9 +48,10 @@ func newApply(a *app) *cobra.Command {
 					return err
 				}
 			}
+			s.Begin(ctx)
 			a.send(ctx, s, opts.ApplyOptions, doc)
-			if doc.ExitCode == exit.OK {
-				s.Finish(ctx)
+			if doc.ExitCode, err = s.Finish(ctx, *doc.Apply, doc.ExitCode); err != nil {
+				doc.Errors = append(doc.Errors, err.Error())
 			}
 			if asked && a.global.output == "text" {
 				doc.Plan, doc.Findings = nil, nil // the question showed them
@@ -62,6 +68,7 @@ func newApply(a *app) *cobra.Command {
 	f.BoolVar(&opts.Wait, "wait", false, "wait until created objects are ready")
 	f.DurationVar(&opts.WaitTimeout, "wait-timeout", 10*time.Minute, "how long --wait waits for each object")
 	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
+	f.BoolVar(&opts.OlderCommit, "older-commit", false, "apply a commit that is older than the one that was applied last")
 	return cmd
 }
 

@@ -109,7 +109,11 @@ func (o Options) Claim() ledger.Claim {
 	host, _ := os.Hostname() // "" if it is unknown
 	runURL := env("CI_JOB_URL")
 	if env("GITHUB_RUN_ID") != "" {
-		runURL = env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY") + "/actions/runs/" + env("GITHUB_RUN_ID")
+		run := env("GITHUB_RUN_ID")
+		if env("FORGEJO_ACTIONS") == "true" {
+			run = env("GITHUB_RUN_NUMBER") // its pages have that number
+		}
+		runURL = env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY") + "/actions/runs/" + run
 	}
 	return ledger.Claim{
 		RunID:  cmp.Or(env("GITHUB_RUN_ID"), env("CI_JOB_ID")),

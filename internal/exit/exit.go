@@ -36,7 +36,7 @@ func Codes() []Code {
 		{OK, "ok", "done, or nothing to do"},
 		{Error, "error", "wrong usage, or trueup could not run: an unreadable file, an unreachable address"},
 		{Changes, "changes", "changes are pending (plan --detailed-exitcode), or something drifted"},
-		{Stale, "stale", "not the expected plan, or live changed since; nothing was sent"},
+		{Stale, "stale", "not the expected plan, an older commit, or live changed since; nothing was sent"},
 		{Invalid, "invalid", "manifests are invalid; nothing was sent"},
 		{Partial, "partial", "done in part; the rest failed, was not reached, is in flight elsewhere or is deferred"},
 		{NeedsPerson, "needs-person", "a person must decide"},

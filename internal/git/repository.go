@@ -254,6 +254,31 @@ func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	return c, nil
 }
 
+// Mainline returns HEAD and the newest commits before it that were the head of its branch, at most so many.
+func (r Repository) Mainline(ctx context.Context, most int) ([]string, error) {
+	out, err := r.git(ctx, "rev-list", "--first-parent", "--max-count="+strconv.Itoa(most), "HEAD")
+	return strings.Fields(out), err
+}
+
+// Unsaved returns the names below some paths that differ from HEAD in the work tree or the index, and those that are
+// neither in HEAD nor ignored. Names start from the repository's top, paths from the repository's folder.
+func (r Repository) Unsaved(ctx context.Context, paths []string) (changed, added []string, err error) {
+	args := []string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"}
+	for _, name := range paths {
+		args = append(args, ":(literal)"+name)
+	}
+	out, err := r.git(ctx, args...)
+	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		// Like " M shop.yaml".
+		if name, isNew := strings.CutPrefix(entry, "?? "); isNew {
+			added = append(added, name)
+		} else if len(entry) > 3 {
+			changed = append(changed, entry[3:])
+		}
+	}
+	return changed, added, err
+}
+
 // Change is a name that differs between two commits. A renamed file is two changes.
 type Change struct {
 	Name    string // Name starts from the repository's top; it may not be UTF-8

@@ -32,7 +32,7 @@ func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past
 	}
 	b := baseFinder{Repository: p.repository, ci: r.cfg.CI, inCI: r.cfg.InCI, names: p.names}
 	blame := b.find(ctx, ref)
-	blame.Head = b.head
+	blame.Head, p.head = b.head, b.head
 	if blame.Base == "" {
 		return plan.Past{Blame: blame}
 	}

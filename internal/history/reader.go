@@ -49,6 +49,7 @@ type Reader struct {
 	// copy and problem are the result of opened; copy is nil before.
 	copy    *Reader
 	problem plan.Blame
+	head    string // the commit that is checked out, or empty before it was asked for
 }
 
 // New returns the reader of a run.

@@ -30,8 +30,13 @@ type change struct {
 	expectSeq int
 	rec       Record
 	genesis   *Genesis
-	text      []byte
-	done      chan error
+	// head, unless it is nil, is the head that the ledger must have. If addHead is set and the ledger has one of the state
+	// from, the entry of the change replaces it.
+	head    *Head
+	from    string
+	addHead bool
+	text    []byte
+	done    chan error
 }
 
 // note returns one line for people, such as the message of a git commit.
@@ -194,6 +199,7 @@ func (s *logStore) write(ctx context.Context, batch []*change) error {
 	if s.state.genesis == nil {
 		return s.noGenesis()
 	}
+	finish(slices.DeleteFunc(slices.Clone(batch), func(c *change) bool { return c.fits(s.state.genesis.Head) }), errOtherHead)
 	return ErrConflict
 }
 
@@ -212,7 +218,7 @@ func (s *logStore) applicable(batch []*change) (fit []*change) {
 		} else if c.genesis != nil && there {
 			have = s.state.genesis.Seq
 		}
-		if have == c.expectSeq && !taken[key] && (there || c.genesis != nil) {
+		if have == c.expectSeq && !taken[key] && (there && c.fits(s.state.genesis.Head) || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
@@ -230,15 +236,25 @@ func (s *logStore) append(ctx context.Context, changes []*change) error {
 	if len(changes) > 1 {
 		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
 	}
+	var head *Head
 	for _, c := range changes {
 		note.WriteString(c.note() + "\n")
 		if c.genesis != nil {
 			p.Genesis, p.GenesisAt = c.genesis, at
 			continue
 		}
+		if c.addHead {
+			head = c.head
+		}
 		l := c.rec.line(at)
 		l.keep(c.text, s.held(c.rec.Key))
 		p.lines = append(p.lines, l)
+	}
+	if head != nil {
+		g := *cmp.Or(p.Genesis, s.state.genesis)
+		g.Head, g.Seq = head, g.Seq+1
+		p.Genesis, p.GenesisAt = &g, at
+		note.WriteString("apply of commit " + head.String() + "\n")
 	}
 	content, err := p.encode(s.packed)
 	if err != nil {

@@ -61,11 +61,17 @@ func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, erro
 		if err != nil {
 			rec, err = Record{}, fmt.Errorf("record %s: %w", key, err)
 		} else if rec.Seq > old.Seq {
-			err = l.store.Put(ctx, old.Seq, rec)
+			err = putAll(ctx, l.store, []change{l.ordered(m.event, change{expectSeq: old.Seq, rec: rec})})[0]
 		}
 		if err == nil {
 			l.written(old, rec)
 			return rec, nil
+		}
+		if errors.Is(err, errOtherHead) && try < writeTries {
+			if err := l.followStored(ctx); err != nil {
+				return Record{}, err
+			}
+			continue
 		}
 		if m.requires == asSeen || m.requires == holder || !errors.Is(err, ErrConflict) || try == writeTries {
 			return rec, err
@@ -168,6 +174,9 @@ func (l *Ledger) written(old, rec Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.own[rec.Key] = left
+	if n := len(rec.History); l.order != nil && n > 0 && event(rec.History[n-1].Event).precedes() {
+		l.order.recorded, l.order.provenAt = true, l.cfg.Now().Round(0)
+	}
 }
 
 // lastWrite returns the record that this run wrote last.

@@ -73,6 +73,8 @@ type Ledger struct {
 	// own has the records that this run wrote last, seen the seqs that View returned, 0 for no record.
 	own  map[kind.Key]mark
 	seen map[kind.Key]int
+	// order is nil unless the run is an apply.
+	order *order
 }
 
 // mark is a record as this run wrote it, and the pending specs that it had before.
@@ -253,7 +255,7 @@ func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err erro
 	keys = slices.Concat(keys, recent)
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
-		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished,
+		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head,
 		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.Remembers(),
 		NotKept: l.seenCache().unwritable(),
 	}
@@ -339,11 +341,12 @@ func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
 // Prove records how the platform rejected a duplicate name. From then on, trueup retries requests without an outcome
 // within their window (docs/design.md 0.7). An empty proof ends that, because the platform accepted a duplicate.
 func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
-	err := l.rewrite(ctx, func(g *Genesis) {
+	err := l.rewrite(ctx, func(g *Genesis) error {
 		proofs := map[kind.Area]Proof{}
 		maps.Copy(proofs, g.Proofs)
 		proofs[area], g.Proofs = p, proofs
 		maps.DeleteFunc(proofs, func(_ kind.Area, p Proof) bool { return p.At.IsZero() })
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("record a proof: %w", err)
@@ -351,33 +354,16 @@ func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	return nil
 }
 
-// Finish records which requests git had when an apply of the whole project left nothing to do. It writes only if they
-// differ from those of the view.
-func (l *Ledger) Finish(ctx context.Context, v View, keys []kind.Key) error {
-	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: []string{}}
-	for _, key := range keys {
-		if sentOnce(key) {
-			now.Requests = append(now.Requests, key.String())
-		}
-	}
-	slices.Sort(now.Requests)
-	if slices.Equal(cmp.Or(v.Finished, &Finished{}).Requests, now.Requests) {
-		return nil
-	}
-	if err := l.rewrite(ctx, func(g *Genesis) { g.Finished = &now }); err != nil {
-		return fmt.Errorf("record that the apply finished: %w", err)
-	}
-	return nil
-}
-
-func (l *Ledger) rewrite(ctx context.Context, to func(*Genesis)) error {
+func (l *Ledger) rewrite(ctx context.Context, to func(*Genesis) error) error {
 	for try := 1; ; try++ {
 		l.refresh()
 		g, err := l.usable(ctx)
 		if err != nil {
 			return err
 		}
-		to(&g)
+		if err := to(&g); err != nil {
+			return err
+		}
 		g.Seq++
 		err = l.store.WriteGenesis(ctx, g.Seq-1, g)
 		if !errors.Is(err, ErrConflict) || try == writeTries {

@@ -250,7 +250,13 @@ func irregular(err error) error {
 }
 
 func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
-	err = s.withGenesis(ctx, func() error { g = *s.state.genesis; return nil })
+	err = s.withGenesis(ctx, func() error {
+		if g = *s.state.genesis; g.Head != nil && s.state.last > s.state.genesisAt {
+			head := *g.Head
+			head.Tree, g.Head = nil, &head // something was recorded since
+		}
+		return nil
+	})
 	return g, err
 }
 

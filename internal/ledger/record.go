@@ -149,6 +149,7 @@ type Genesis struct {
 	WorkspaceName string              `json:"workspaceName,omitempty"`
 	Proofs        map[kind.Area]Proof `json:"proofs,omitempty"`
 	Finished      *Finished           `json:"finished,omitempty"` // the last that changed the set of requests
+	Head          *Head               `json:"head,omitempty"`
 }
 
 // Finished is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the
@@ -205,6 +206,7 @@ type View struct {
 	// Terms say, by area, whether open requests may be sent again.
 	Terms    map[kind.Area]Terms
 	Finished *Finished
+	Head     *Head
 	Unseen   bool  // this machine never saw a request of the ledger, so it can't detect a rollback
 	NotKept  error // why this machine can't store what it sees of the ledger, or nil
 }

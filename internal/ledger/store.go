@@ -49,7 +49,9 @@ func putAll(ctx context.Context, s Store, changes []change) []error {
 	}
 	errs := make([]error, len(changes))
 	for i, c := range changes {
-		errs[i] = s.Put(ctx, c.expectSeq, c.rec)
+		if errs[i] = c.putHead(ctx, s); errs[i] == nil {
+			errs[i] = s.Put(ctx, c.expectSeq, c.rec)
+		}
 	}
 	return errs
 }

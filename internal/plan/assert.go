@@ -145,6 +145,21 @@ func setDigest(set *manifest.Set) *canon.Sum {
 	return new(canon.Digest(append(list, ']')))
 }
 
+// TreeDigest is the digest of everything that the requests of a plan depend on, except live objects and records.
+func TreeDigest(in Inputs, project []byte) canon.Sum {
+	return canon.Digest(canon.Bytes(map[string]any{
+		"tool": in.Tool, "sandbox": in.Sandbox, "target": encodedTree(in.Target), "ledger": in.Ledger.ID, "project": string(project),
+		"manifests": setDigest(in.Set).String(), "options": encodedTree(choices(in)),
+	}))
+}
+
+// Completes reports whether nothing is left to do for git once the requests of the plan are sent.
+func (p *Plan) Completes() bool {
+	return !slices.ContainsFunc(p.Items, func(it Item) bool {
+		return it.Leaves() || !slices.Contains([]Op{None, Create, Patch, Post}, it.Op)
+	})
+}
+
 // overwritten is the part of a live spec that a merge patch replaces, with all below it.
 func overwritten(patch, live any) any {
 	fields, isObject := patch.(map[string]any)

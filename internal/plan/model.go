@@ -48,8 +48,10 @@ type Plan struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	Sandbox   bool      `json:"sandbox"`
 	// Offline says that git was compared with git, and live was not looked at.
-	Offline bool   `json:"offline,omitempty"`
-	Target  Target `json:"target"`
+	Offline bool `json:"offline,omitempty"`
+	// Commit is the one that was checked out, or empty.
+	Commit string `json:"commit,omitempty"`
+	Target Target `json:"target"`
 	// Ledger is the id of the ledger, or empty, and LedgerStore where it is kept;
 	// LedgerProblem says why it could not be used.
 	Ledger        string `json:"ledger,omitempty"`

@@ -51,7 +51,7 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, i
 			}
 			return item, nil
 		},
-		Spec:     func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
+		Spec:     s.managed,
 		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
 		Report:   s.env.Report,
 		Progress: progress,
@@ -81,18 +81,6 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, i
 		code = exit.Partial // it is still open, and the next run sees it
 	}
 	return result, exit.OrInterrupted(ctx, code)
-}
-
-// Finish records the keys of all requests in git, after the whole project was applied. If one of them has no
-// record later, the ledger lost it.
-func (s *Session) Finish(ctx context.Context) {
-	options := s.inputs.Options
-	if options.Targets != nil || options.PartOfTree || s.Plan.LedgerProblem != "" {
-		return
-	}
-	if err := s.Ledger.Finish(ctx, s.inputs.Ledger, kind.KeysOf(s.inputs.Set.Objects)); err != nil {
-		s.env.Log(slog.LevelWarn, err.Error())
-	}
 }
 
 // maxSkew is how far the platform's clock and this machine's may differ without a warning (docs/design.md A6).

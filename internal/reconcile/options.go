@@ -27,6 +27,7 @@ type Options struct {
 	TakeOver      []string
 	AllowRecreate []string
 	BaseRef       string
+	OlderCommit   bool // let a commit that is older than the applied one be applied
 }
 
 // Check returns an error for a value that no manifest could match.

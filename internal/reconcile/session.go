@@ -46,6 +46,7 @@ type Session struct {
 	options      Options
 	inputs       plan.Inputs
 	planner      *plan.Planner
+	order        history.Order
 	warnedOfSkew sync.Once // limits the warning that clocks differ
 }
 
@@ -163,6 +164,10 @@ func (s *Session) make(ctx context.Context) {
 	s.planner.Explain(made, past)
 	if keys := made.Unnamed(); len(keys) > 0 {
 		s.planner.Name(made, s.env.History.Trails(ctx, keys))
+	}
+	s.order = s.compareCommit(ctx)
+	if s.Plan.Commit = s.order.Commit; s.orderNote() != "" {
+		s.Plan.Notes = append(s.Plan.Notes, s.orderNote())
 	}
 }
 

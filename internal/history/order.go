@@ -1,0 +1,124 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/git"
+	"trueup/internal/manifest"
+	"trueup/internal/project"
+)
+
+// Order compares the files of a run with a commit that was applied.
+type Order struct {
+	Commit string // the one that is checked out, or empty
+	// Dirty means that the project's files are not those of Commit. It is only known if that was asked for.
+	Dirty bool
+	// Ancestor means that the applied commit contains Commit and more. Unclear says why it may do so or not.
+	Ancestor bool
+	Unclear  string
+}
+
+// Older reports whether the files of the run are certainly older than those of the commit that was applied.
+func (o Order) Older() bool { return o.Ancestor && !o.Dirty }
+
+// Applied is a commit that was applied, which may be empty, and abbreviated ancestors of it: a clone may lack the commit.
+type Applied struct {
+	Commit    string
+	Ancestors []string
+}
+
+// Order compares the commit that is checked out with the one that was applied. It never fails a run.
+func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Order {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	p, problem := r.opened(ctx)
+	if problem.Problem != "" {
+		return Order{Unclear: problem.Problem}
+	}
+	if p.head == "" {
+		p.head, _ = p.repository.Commit(ctx, "HEAD")
+	}
+	o := Order{Commit: p.head}
+	switch {
+	case o.Commit == "":
+		return Order{Unclear: "the repository has no commit yet"}
+	case applied.Commit == "" || applied.Commit == o.Commit:
+	case slices.Contains(applied.Ancestors, Abbreviated(o.Commit)):
+		o.Ancestor = true
+	default:
+		o.Ancestor, o.Unclear = p.compare(ctx, applied.Commit)
+	}
+	if withDirty || o.Ancestor {
+		var err error
+		if o.Dirty, err = p.dirty(ctx); err != nil {
+			o.Dirty, o.Unclear = true, unreadable(err).Problem
+		}
+	}
+	if o.Dirty && o.Unclear == "" {
+		o.Unclear = "the files differ from those of this commit"
+	}
+	return o
+}
+
+// maxAncestors is how many merges may follow a commit whose run is late, until only a clone with both commits shows it.
+const maxAncestors = 100
+
+// Ancestors returns the abbreviated ids of the newest ancestors of the commit that is checked out: those that were the
+// head of its branch.
+func (r *Reader) Ancestors(ctx context.Context) (ids []string) {
+	p, problem := r.opened(ctx)
+	if problem.Problem != "" {
+		return nil
+	}
+	line, err := p.repository.Mainline(ctx, maxAncestors+1)
+	if err != nil || len(line) == 0 {
+		return nil
+	}
+	for _, id := range line[1:] {
+		ids = append(ids, Abbreviated(id))
+	}
+	return ids
+}
+
+// Abbreviated returns the beginning of a commit's id that no other commit has.
+func Abbreviated(id string) string { return id[:min(len(id), 12)] }
+
+func (r *Reader) compare(ctx context.Context, applied string) (isAncestor bool, unclear string) {
+	bases, err := r.repository.MergeBases(ctx, r.head, applied)
+	switch {
+	case err == nil && bases[0] == r.head:
+		return true, ""
+	case err == nil && bases[0] == applied:
+		return false, ""
+	case err != nil && !errors.Is(err, git.ErrUnrelated):
+		return false, "this clone does not have that commit"
+	case r.repository.Shallow:
+		return false, "this shallow clone lacks the commits between them"
+	}
+	return false, "neither contains the other"
+}
+
+// dirty reports whether a file that the project reads is not as in the commit.
+func (r *Reader) dirty(ctx context.Context) (bool, error) {
+	paths, read := slices.Clone(r.names), map[string]bool{}
+	if name, err := filepath.Rel(r.dir, filepath.Join(r.cfg.Project.Dir, project.File)); err == nil && r.cfg.Project.Dir != "" {
+		paths, read[path.Clean(filepath.ToSlash(name))] = append(paths, filepath.ToSlash(name)), true
+	}
+	for _, o := range r.cfg.Set.Objects {
+		read[r.file(o.Path)] = true
+	}
+	changed, added, err := r.repository.Unsaved(ctx, paths)
+	return slices.ContainsFunc(changed, manifest.IsFile) || slices.ContainsFunc(added, func(name string) bool {
+		for end := name; end != ""; _, end, _ = strings.Cut(end, "/") {
+			if read[end] {
+				return true
+			}
+		}
+		return false
+	}), err
+}

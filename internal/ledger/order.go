@@ -1,0 +1,268 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// Head is the newest apply of a project. The ledger has it before the first request of that apply is sent, so that an
+// older commit can't undo it.
+type Head struct {
+	At time.Time `json:"at"`
+	// Claim says whose apply it is. Its Commit was checked out; it is empty where no commit is known.
+	Claim
+	// Dirty means that the project's files were not those of Commit.
+	Dirty bool `json:"dirty,omitempty"`
+	// Ancestors are abbreviated ids of commits before Newest, for runs whose clone lacks that one.
+	Ancestors []string `json:"ancestors,omitempty"`
+	// After is the commit that was recorded before. A head has it if its own files were those of no commit.
+	After string `json:"after,omitempty"`
+	// OlderCommit means that a person allowed a commit that is older than the one before.
+	OlderCommit bool `json:"olderCommit,omitempty"`
+	// Tree is the digest of everything that the apply depended on. A head has it if the apply left nothing to do, until
+	// anything else is recorded.
+	Tree *canon.Sum `json:"tree,omitempty"`
+}
+
+// Newest returns the commit to compare others with, or "".
+func (h *Head) Newest() string {
+	if h == nil {
+		return ""
+	}
+	return cmp.Or(h.After, h.Commit)
+}
+
+// String says which commit was applied, by whom and when.
+func (h *Head) String() string {
+	by := h.Actor
+	switch {
+	case h.RunURL != "":
+		by = fmt.Sprintf("%s (%s)", cmp.Or(h.Actor, "a run"), h.RunURL)
+	case h.Host != "":
+		by = cmp.Or(h.Actor, "somebody") + "@" + h.Host
+	}
+	return fmt.Sprintf("%.12s, which %s applied at %s", h.Newest(), cmp.Or(by, "somebody"), h.At.UTC().Format(time.RFC3339))
+}
+
+// state identifies what was applied: applies of the same files may run at once.
+func (h *Head) state() string {
+	if h == nil || h.Commit+h.After == "" {
+		return ""
+	}
+	return fmt.Sprint(h.Commit, h.Dirty, h.After)
+}
+
+// SupersededError means that another apply was recorded since this one began, and this one must send nothing more.
+type SupersededError struct{ By *Head }
+
+func (e *SupersededError) Error() string {
+	return fmt.Sprintf("another apply began meanwhile, of commit %s", e.By)
+}
+
+// order is the place of a run among the applies of its project.
+type order struct {
+	head   Head
+	mayAdd func(context.Context, *Head) bool
+	from   string // the state of the head that this run may replace
+	// recorded means that the ledger has head. moved means that it had another one when the run saw it last.
+	recorded, moved bool
+	provenAt        time.Time // when the ledger had head last
+}
+
+var errOtherHead = errors.New("the ledger has another head")
+
+// Begin lets every record that precedes a request first record the head of this run. If the ledger has another head by
+// then, mayAdd says whether this one may follow it.
+func (l *Ledger) Begin(seen *Head, own Head, mayAdd func(ctx context.Context, recorded *Head) bool) {
+	own.At = l.cfg.Now().UTC()
+	l.cfg.Claim = own.Claim
+	l.order = &order{head: own, mayAdd: mayAdd, from: seen.state(), moved: seen.state() != own.state()}
+}
+
+// precedes reports whether a request follows the event.
+func (e event) precedes() bool {
+	return slices.Contains([]event{evBegin, evClaim, evReclaim, evTakeOver, evDelete}, e)
+}
+
+// ordered returns the change with what it needs of the head, if a request follows it.
+func (l *Ledger) ordered(e event, c change) change {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if o := l.order; o != nil && e.precedes() {
+		c.head, c.from, c.addHead = &o.head, o.from, !o.recorded
+	}
+	return c
+}
+
+// fits reports whether a change may follow the head.
+func (c *change) fits(h *Head) bool {
+	return c.head == nil || h.state() == c.head.state() || c.addHead && h.state() == c.from
+}
+
+// follow returns nil if this run may replace the head that the ledger has.
+func (l *Ledger) follow(ctx context.Context, h *Head) error {
+	l.mu.Lock()
+	o := *l.order
+	l.mu.Unlock()
+	switch {
+	case h.state() == o.head.state(), h.state() == o.from && !o.recorded:
+		return nil
+	case o.recorded, !o.mayAdd(ctx, h):
+		return &SupersededError{h}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.order.from, l.order.moved = h.state(), true
+	return nil
+}
+
+// followStored is follow for the head that the ledger has now.
+func (l *Ledger) followStored(ctx context.Context) error {
+	g, err := l.usable(ctx)
+	if err != nil {
+		return err
+	}
+	return l.follow(ctx, g.Head)
+}
+
+// putHead records the head in a store that has no log, if the change is the first that needs it.
+func (c *change) putHead(ctx context.Context, s Store) error {
+	if c.head == nil {
+		return nil
+	}
+	g, err := s.ReadGenesis(ctx)
+	switch {
+	case err == nil && !c.fits(g.Head):
+		err = errOtherHead
+	case err == nil && c.addHead:
+		g.Head, g.Seq = c.head, g.Seq+1
+		err = s.WriteGenesis(ctx, g.Seq-1, g)
+	}
+	return err
+}
+
+// proofAge is how long a run may rely on its head. Each record before a request proves it anew.
+const proofAge = 2 * time.Second
+
+// Current returns an error if another apply was recorded since this run recorded its own. Ask right before a request.
+func (l *Ledger) Current(ctx context.Context) error {
+	l.mu.Lock()
+	now := l.cfg.Now().Round(0) // a machine that slept must not rely on its monotonic clock
+	proven := l.order == nil || l.order.recorded && now.Sub(l.order.provenAt).Abs() < proofAge
+	l.mu.Unlock()
+	if proven {
+		return nil
+	}
+	l.refresh()
+	err := l.followStored(ctx)
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.order.provenAt = now
+	}
+	return err
+}
+
+// End is how an apply ended.
+type End struct {
+	// Keys are the objects in git, and Spec returns what git says of one. Whole means that all of them were applied and
+	// none failed or waits.
+	Keys  []kind.Key
+	Spec  func(kind.Key) []byte
+	Whole bool
+	// Tree is the digest of everything that the apply depended on, or nil if it left anything else.
+	Tree *canon.Sum
+}
+
+// Finish records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
+// which requests git had. It writes nothing that the ledger had at the view. It returns the objects that a run of
+// another commit wrote meanwhile.
+func (l *Ledger) Finish(ctx context.Context, v View, e End) (disturbed []kind.Key, err error) {
+	had := cmp.Or(v.Finished, &Finished{}).Requests
+	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
+	own, recorded := l.order.head, l.order.recorded
+	if own.Tree = e.Tree; e.Whole {
+		now.Requests = requestsOf(e.Keys)
+	}
+	sameRequests := slices.Equal(now.Requests, had)
+	if same := own.state() == v.Head.state() && own.tree() == v.Head.tree(); sameRequests && (recorded && e.Tree == nil || !recorded && same) {
+		return nil, nil
+	}
+	err = l.rewrite(ctx, func(g *Genesis) error {
+		if err := l.follow(ctx, g.Head); err != nil {
+			return err
+		}
+		var whole bool
+		if whole, disturbed, err = l.settled(ctx, v, e); !whole {
+			own.Tree = nil
+		}
+		if g.Head = &own; !sameRequests && len(disturbed) == 0 {
+			g.Finished = &now
+		}
+		return err
+	})
+	return disturbed, err
+}
+
+func (h *Head) tree() canon.Sum {
+	if h == nil || h.Tree == nil {
+		return canon.Sum{}
+	}
+	return *h.Tree
+}
+
+// requestsOf returns the names of requests that are sent once, sorted.
+func requestsOf(keys []kind.Key) []string {
+	names := []string{}
+	for _, key := range keys {
+		if sentOnce(key) {
+			names = append(names, key.String())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// settled reports whether the records say that all objects are as git says. It returns the others whose record another
+// run changed since this run saw or wrote it, if the ledger had another head then.
+func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, disturbed []kind.Key, err error) {
+	found, err := l.store.Read(ctx, e.Keys)
+	if err != nil {
+		return false, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	whole = true
+	for _, key := range e.Keys {
+		rec, known := found[key], l.seen[key]
+		if own, ours := l.own[key]; ours {
+			known = own.rec.Seq
+		}
+		if seen := v.Records[key]; seen.Pending != nil && seen.WrittenLately(l.cfg.Now()) {
+			whole = false // the request of a run that is gone may still arrive
+		}
+		if rec.complete(e.Spec(key)) {
+			continue
+		}
+		if whole = false; rec.Seq != known && l.order.moved {
+			disturbed = append(disturbed, key)
+		}
+	}
+	return whole, disturbed, nil
+}
+
+// complete reports whether the record says that an object is as git says, and nothing of it is open or owed.
+func (r Record) complete(spec []byte) bool {
+	if sentOnce(r.Key) {
+		return r.State == Posted || r.State == Adopted || r.State == Abandoned
+	}
+	return bytes.Equal(r.Applied, spec) && r.Pending == nil && r.Owed == nil && !r.NotConverged && len(r.Altered) == 0
+}

@@ -1,0 +1,109 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"trueup/internal/apply"
+	"trueup/internal/exit"
+	"trueup/internal/history"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
+)
+
+// compareCommit compares what is checked out with what the ledger says was applied. It asks no remote and no platform.
+func (s *Session) compareCommit(ctx context.Context) history.Order {
+	return s.env.History.Order(ctx, appliedBy(s.inputs.Ledger.Head), !s.options.ReadOnly)
+}
+
+func appliedBy(h *ledger.Head) history.Applied {
+	if h == nil {
+		return history.Applied{}
+	}
+	return history.Applied{Commit: h.Newest(), Ancestors: h.Ancestors}
+}
+
+// orderNote says that the commit is older than the one that was applied, or that nothing shows whether it is. It is
+// empty if the commit is newer, or the same.
+func (s *Session) orderNote() string {
+	applied := s.inputs.Ledger.Head
+	switch {
+	case applied.Newest() == "" || !s.order.Older() && s.order.Unclear == "":
+		return ""
+	case s.order.Older() && s.options.OlderCommit:
+		return fmt.Sprintf("this commit, %.12s, is older than commit %s", s.order.Commit, applied)
+	case s.order.Older() && s.options.ReadOnly:
+		return s.Older()
+	case s.order.Older():
+		return "" // it is the error of apply
+	}
+	return fmt.Sprintf("trueup can't tell whether this is older than commit %s: %s", applied, s.order.Unclear)
+}
+
+// Older returns why apply sends nothing of a commit that is older than the one that was applied, or "".
+func (s *Session) Older() string {
+	if !s.order.Older() || s.options.OlderCommit {
+		return ""
+	}
+	return fmt.Sprintf("this commit, %.12s, is older than commit %s, so apply sends nothing. "+
+		"To go back, revert the newer commits in git; or run apply --older-commit, which the ledger records", s.order.Commit, s.inputs.Ledger.Head)
+}
+
+// Begin lets the ledger record the commit before the first request. From then on, no run of an older commit sends any.
+func (s *Session) Begin(ctx context.Context) {
+	if s.Plan.LedgerProblem != "" {
+		return
+	}
+	applied := appliedBy(s.inputs.Ledger.Head)
+	head := ledger.Head{Claim: s.env.Claim(), Dirty: s.order.Dirty, OlderCommit: s.order.Older()}
+	switch head.Commit = s.order.Commit; {
+	case head.Commit == "", s.order.Ancestor && s.order.Dirty:
+		head.After, head.Ancestors = applied.Commit, applied.Ancestors // what is older stays older
+	case head.Commit == applied.Commit:
+		head.Ancestors = applied.Ancestors
+	default:
+		head.Ancestors = s.env.History.Ancestors(ctx)
+	}
+	var one sync.Mutex
+	s.Ledger.Begin(s.inputs.Ledger.Head, head, func(ctx context.Context, recorded *ledger.Head) bool {
+		one.Lock()
+		defer one.Unlock()
+		return s.options.OlderCommit || !s.env.History.Order(ctx, appliedBy(recorded), true).Older()
+	})
+}
+
+// Finish records the commit if no request did, and what an apply of the whole project left: the keys of all requests
+// in git, so that one that has no record later was lost, and the tree if nothing is left to do. It returns the exit code
+// of the apply, and an error if another run wrote meanwhile.
+func (s *Session) Finish(ctx context.Context, result apply.Result, code int) (int, error) {
+	options := s.inputs.Options
+	if s.Plan.LedgerProblem != "" || code == exit.Interrupted {
+		return code, nil
+	}
+	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managed, Whole: code == exit.OK && options.Targets == nil && !options.PartOfTree}
+	if e.Whole && s.Plan.Completes() {
+		e.Tree = new(plan.TreeDigest(s.inputs, s.Loaded.Project.Text))
+	}
+	disturbed, err := s.Ledger.Finish(ctx, s.inputs.Ledger, e)
+	if _, superseded := errors.AsType[*ledger.SupersededError](err); len(disturbed) > 0 || superseded {
+		if err == nil {
+			err = fmt.Errorf("a run of another commit wrote %s meanwhile: run apply again", disturbed[0])
+		}
+		return exit.Worst(code, ExitCode(resultOf(apply.Stale, result))), err
+	}
+	if err != nil {
+		s.env.Log(slog.LevelWarn, "record the apply: "+err.Error())
+	}
+	return code, nil
+}
+
+func (s *Session) managed(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) }
+
+// resultOf adds an outcome to those of a result.
+func resultOf(v apply.Verdict, r apply.Result) apply.Result {
+	return apply.Result{Outcomes: append(r.Outcomes[:len(r.Outcomes):len(r.Outcomes)], apply.Outcome{Verdict: v})}
+}
