@@ -118,8 +118,11 @@ func (s *Session) DoubtWorkspace() string {
 	if !config.InCI(s.env.Getenv) || s.Platform.Pin.Workspace != "" || !s.planner.WorkspaceUnproven() {
 		return ""
 	}
-	return fmt.Sprintf("nothing shows that workspace %s exists: set %s to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE or the input workspace)",
-		s.Platform.Workspace.UUID, config.WorkspacePin)
+	fix := "set " + config.WorkspacePin + " to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE or the input workspace)"
+	if s.Platform.Pin.Origin == config.ProjectsPin {
+		fix = "confirm its UUID in the file that " + config.ProjectsPin + " names"
+	}
+	return fmt.Sprintf("nothing shows that workspace %s exists: %s", s.Platform.Workspace.UUID, fix)
 }
 
 // large is how many manifests are planned without the specs of live objects that are no longer needed.

@@ -41,6 +41,10 @@ type ProjectResult struct {
 // it rejected.
 func ProjectResultOf(path string, doc Document, refused string) ProjectResult {
 	r := ProjectResult{Path: path, Result: cmp.Or(doc.Result, exit.Name(doc.ExitCode)), ExitCode: doc.ExitCode, refused: refused}
+	if r.Result == NotStarted {
+		r.Errors = []string{}
+		return r // why is the same for all of them, and said once
+	}
 	r.Errors, r.Warnings = reasons(path, doc)
 	if doc.Plan != nil || doc.Apply != nil || len(doc.Errors) == 0 {
 		r.Summary = countsOf(doc).String()

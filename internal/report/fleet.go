@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -114,6 +113,13 @@ func (f *Fleet) headline() safe {
 		return safe{}
 	}
 	var parts []safe
+	for _, text := range f.Missing[:min(len(f.Missing), mostMissing)] {
+		what, _, _ := strings.Cut(text, ":")
+		parts = append(parts, clean(what).Cut(maxPath))
+	}
+	if more := len(f.Missing) - mostMissing; more > 0 {
+		parts = append(parts, safetext.F("and %d more", more))
+	}
 	for _, p := range []struct {
 		n    int
 		what string
@@ -122,17 +128,17 @@ func (f *Fleet) headline() safe {
 		{len(f.Removed), "removed"}, {len(f.Moved), "moved"}, {len(f.Added), "added"}, {f.Unselected, "not looked at"},
 	} {
 		if p.n > 0 {
-			parts = append(parts, safetext.F("%d %s", p.n, clean(p.what)))
+			parts = append(parts, safetext.F("%s %s", safetext.Count(p.n, "project"), clean(p.what)))
 		}
 	}
-	switch {
-	case len(f.Missing) > 0:
-		parts = slices.Insert(parts, 0, clean("results are missing"))
-	case len(parts) == 0:
+	if len(parts) == 0 {
 		return safe{}
 	}
-	return safetext.F("Projects: %s.", safetext.Join(parts, ", "))
+	return safetext.F("%s.", safetext.Join(parts, ", "))
 }
+
+// mostMissing limits the missing results that a headline names.
+const mostMissing = 3
 
 // lines returns the facts as sentences. command is the one that ran.
 func (f *Fleet) lines(command string) (lines []string) {
