@@ -153,8 +153,9 @@ func (t past) below() (list []git.Change) {
 func (c *changed) readPast(ctx context.Context, all []Project, then past) error {
 	gone, isNew := then.gone(all), map[string]bool{}
 	for _, change := range then.below() {
-		if path.Base(change.Name) == project.File && change.Was == git.Absent {
-			isNew[path.Dir(change.Name)] = true
+		if at, name := path.Split(change.Name); name == project.File {
+			_, twice := isNew[path.Clean(at)] // git has two changes for a file that it no longer tracks
+			isNew[path.Clean(at)] = change.Was == git.Absent && !twice
 		}
 	}
 	if len(gone) > 0 {

@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"trueup/internal/project"
@@ -150,14 +149,12 @@ type Shard struct {
 }
 
 // ParseShard reads I/N.
-func ParseShard(text string) (Shard, error) {
-	index, of, _ := strings.Cut(text, "/")
-	i, wrongIndex := strconv.Atoi(index)
-	n, wrongOf := strconv.Atoi(of)
-	if wrongIndex != nil || wrongOf != nil || n < 1 || i < 1 || i > n {
+func ParseShard(text string) (s Shard, err error) {
+	_, err = fmt.Sscanf(text, "%d/%d", &s.Index, &s.Of)
+	if err != nil || s.String() != text || s.Index < 1 || s.Index > s.Of {
 		return Shard{}, fmt.Errorf("%q is no shard: write I/N with I from 1 to N, such as 1/20", text)
 	}
-	return Shard{i, n}, nil
+	return s, nil
 }
 
 // String returns I/N, or "" for all.
