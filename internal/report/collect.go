@@ -195,6 +195,7 @@ func (c *collection) missShards() {
 		at := slices.IndexFunc(c.tries, func(t try) bool { return t.Shard == i })
 		switch {
 		case at < 0:
+			c.fleet.lostShards = append(c.fleet.lostShards, i)
 			c.miss("shard %d of %d is missing: run it, or copy its results into this folder", i, c.first.Shards)
 		case c.tries[at].Error != "":
 			c.reject(c.tries[at].name, errors.New("no project could be selected: "+c.tries[at].Error))

@@ -99,26 +99,27 @@ func (s ShardFile) ResultName(project string) string {
 
 // Fleet is what a merged result says beside the results of the projects.
 type Fleet struct {
-	fleet.Facts
+	fleet.Facts `json:"facts"`
 	// Missing says which results are not there, or can't be used. They are of NotReached, as what did not start.
 	Missing    []string `json:"missing,omitempty"`
 	NotReached []string `json:"notReached,omitempty"`
 	// NotPlanned are projects whose run ended before its plan.
 	NotPlanned []string `json:"notPlanned,omitempty"`
+	lostShards []int
 }
 
-// headline counts what a reader must know before the counts of the plan; empty if all is as expected.
+// headline counts what a reader must know before the counts of the plan; empty if all is as expected. It has no text from
+// outside, which a heading of Markdown could not take.
 func (f *Fleet) headline() safe {
 	if f == nil {
 		return safe{}
 	}
 	var parts []safe
-	for _, text := range f.Missing[:min(len(f.Missing), mostMissing)] {
-		what, _, _ := strings.Cut(text, ":")
-		parts = append(parts, clean(what).Cut(maxPath))
+	for _, n := range f.lostShards {
+		parts = append(parts, safetext.F("shard %d is missing", n))
 	}
-	if more := len(f.Missing) - mostMissing; more > 0 {
-		parts = append(parts, safetext.F("and %d more", more))
+	if n := len(f.Missing) - len(f.lostShards); n > 0 {
+		parts = append(parts, safetext.F("%s missing", safetext.Count(n, "result")))
 	}
 	for _, p := range []struct {
 		n    int
@@ -136,9 +137,6 @@ func (f *Fleet) headline() safe {
 	}
 	return safetext.F("%s.", safetext.Join(parts, ", "))
 }
-
-// mostMissing limits the missing results that a headline names.
-const mostMissing = 3
 
 // lines returns the facts as sentences. command is the one that ran.
 func (f *Fleet) lines(command string) (lines []string) {
