@@ -82,7 +82,7 @@ func (o *eachOptions) check(changed func(flag string) bool, command string) erro
 		refuse(o.Pause < 0, "--pause %s: write a time above 0, such as 10m", o.Pause),
 		refuse(!hasWaves && (changed("pause") || changed("max-failures")), "--pause and --max-failures are about waves: add --waves, or remove them"),
 		refuse(o.selected.ChangedSince != "" && command != "" && !isPartial,
-			"--changed-since with %s: that git is unchanged does not say that live is as git, for an earlier apply may have failed or live have drifted. Remove it: %[1]s takes every project", command),
+			"--changed-since is not for %s: where git did not change, live may still differ from it, after a failed apply or drift. Remove the flag: %[1]s takes every project", command),
 	)
 }
 
