@@ -106,20 +106,19 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	defer working.end()
 	o.Sleep = a.env.Sleep
 	var ended atomic.Int64
-	keep := func(i int, doc report.Document, refused string) {
+	keep := func(i int, doc report.Document) {
 		p := found.Projects[i]
 		if err := out.write(p, doc, false); err != nil {
 			a.log(slog.LevelError, p.Path+": "+err.Error())
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 			doc.Result = exit.Name(doc.ExitCode)
 		}
-		results[i] = report.ProjectResultOf(p.Path, doc, refused)
+		results[i] = report.ProjectResultOf(p.Path, doc)
 	}
 	started := o.Run(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
 		sends := func(doc report.Document) error { return out.write(p, doc, true) }
-		doc, refused := a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line)
-		keep(i, doc, refused)
+		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line))
 		working.reached(int(ended.Add(1)), len(results))
 		return results[i].Failed()
 	})
@@ -131,7 +130,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 		keep(started+i, report.Document{
 			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
 			Errors: []string{"trueup each did not start this project: " + why},
-		}, "")
+		})
 	}
 	doc = report.Each(shard, results)
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)

@@ -87,12 +87,12 @@ func newMemberRoot(a *app) *cobra.Command {
 	return root
 }
 
-// runMember runs the command line in a project, as in a process of its own with that folder. It returns its result, and
-// what the platform said of a token that it refused. Nobody can answer a question there.
-func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line memberLine) (doc report.Document, refused string) {
+// runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
+// Nobody can answer a question there.
+func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line memberLine) report.Document {
 	if p.Err != nil {
 		code := exit.Of(p.Err)
-		return report.Document{Command: line.command, ExitCode: code, Result: exit.Name(code), Errors: []string{p.Err.Error()}}, ""
+		return report.Document{Command: line.command, ExitCode: code, Result: exit.Name(code), Errors: []string{p.Err.Error()}}
 	}
 	run := newApp(Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
@@ -100,14 +100,17 @@ func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line me
 	})
 	run.member, run.pins, run.tokenWarnings = m, a.pins, a.tokenWarnings
 	code, err := run.main(ctx, newMemberRoot(run), line.words)
-	doc = report.Document{Command: line.command}
+	doc := report.Document{Command: line.command}
 	if m.result != nil {
 		doc = *m.result
 	} else if err != nil { // it ended before the command
 		doc.Errors = []string{err.Error()}
 	}
+	if refusal := api.Refusal(err); refusal != "" {
+		doc.Errors = []string{refusal} // the same in all projects that use the token
+	}
 	doc.ExitCode, doc.Result = code, exit.Name(code)
-	return doc, api.Refusal(err)
+	return doc
 }
 
 // memberLine is the command line of each project.

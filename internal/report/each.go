@@ -33,14 +33,11 @@ type ProjectResult struct {
 	Warnings []string `json:"warnings,omitempty"` // about its manifests
 	// calm is set if nothing is to be done or was done, and nothing waits for somebody.
 	calm bool
-	// refused is what the platform said of the token, "" if it took it.
-	refused string
 }
 
-// ProjectResultOf keeps what the table of projects shows of a result. refused is what the platform said of a token that
-// it rejected.
-func ProjectResultOf(path string, doc Document, refused string) ProjectResult {
-	r := ProjectResult{Path: path, Result: cmp.Or(doc.Result, exit.Name(doc.ExitCode)), ExitCode: doc.ExitCode, refused: refused}
+// ProjectResultOf keeps what the table of projects shows of a result.
+func ProjectResultOf(path string, doc Document) ProjectResult {
+	r := ProjectResult{Path: path, Result: cmp.Or(doc.Result, exit.Name(doc.ExitCode)), ExitCode: doc.ExitCode}
 	if r.Result == NotStarted {
 		r.Errors = []string{}
 		return r // why is the same for all of them, and said once
@@ -172,15 +169,15 @@ func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
 		if counts[r.Result]++; counts[r.Result] == 1 {
 			results = append(results, r.Result)
 		}
-		if r.refused != "" {
-			refused[r.refused]++
+		if r.ExitCode == exit.Auth {
+			refused[r.text()]++
 		}
 	}
 	for _, r := range all {
-		switch n := refused[r.refused]; {
-		case n > 1 && r.ExitCode == exit.Auth:
-			rows = append(rows, []string{"FAIL", diag.Plural(n, "project", "projects"), r.Result + ": " + r.refused})
-			refused[r.refused] = -1
+		switch n := refused[r.text()]; {
+		case n > 1:
+			rows = append(rows, []string{"FAIL", diag.Plural(n, "project", "projects"), r.text()})
+			refused[r.text()] = -1
 		case n < 0:
 		case r.calm && !opts.Verbose:
 			calm++
