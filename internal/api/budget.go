@@ -7,21 +7,19 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-
-	"trueup/internal/kind"
 )
 
 // usualWrites is how many writes a second a run sends without a setting (docs/design.md 0.15).
 const usualWrites = 5
 
-// Budget is what the clients of many runs share: the rate of writes, the number of reads at once, and the pauses that
-// the platform asks for.
+// Budget is what the clients of many runs share: the rate of writes, the number of reads at once, and the tokens that
+// the platform refused. Each run has its own workspace, so the pauses that the platform asks for are its own.
 type Budget struct {
 	writes *rate.Limiter
 	// everywhere is set if the rate is also that of a platform on loopback.
 	everywhere bool
 	reads      chan struct{}
-	pauses     map[kind.Area]*pauses
+	refused    sync.Map // has the answer to each token that was refused
 }
 
 // NewBudget returns a budget of one of several processes, which together send perSecond writes a second; 0 means 5, and
@@ -29,23 +27,29 @@ type Budget struct {
 // more than perSecond, and one for each process. A process reads at most so many answers at once for its plans.
 func NewBudget(perSecond float64, processes, reads int) *Budget {
 	share := rate.Limit(cmp.Or(perSecond, usualWrites) / float64(max(processes, 1)))
-	b := &Budget{
-		writes: rate.NewLimiter(share, 1), everywhere: perSecond > 0,
-		reads: make(chan struct{}, max(reads, 1)), pauses: map[kind.Area]*pauses{},
-	}
-	for _, area := range kind.Areas() {
-		b.pauses[area] = newPauses()
-	}
-	return b
+	return &Budget{writes: rate.NewLimiter(share, 1), everywhere: perSecond > 0, reads: make(chan struct{}, max(reads, 1))}
 }
 
-// pausesOf returns the pauses of an area; without a budget, they are the client's own.
-func (b *Budget) pausesOf(area kind.Area) *pauses {
-	if b == nil {
-		return newPauses()
+// refuse notes that the platform refused a token.
+func (b *Budget) refuse(c *call, answer *Error) {
+	if b != nil {
+		b.refused.LoadOrStore(c.tokenKey(), answer)
 	}
-	return b.pauses[area]
 }
+
+// admits returns an error if the platform refused the token in another run.
+func (b *Budget) admits(c *call) error {
+	if b == nil {
+		return nil
+	}
+	if answer, refused := b.refused.Load(c.tokenKey()); refused {
+		return c.refusedBefore(answer.(*Error))
+	}
+	return nil
+}
+
+// tokenKey tells a token from others, and from itself at another address.
+func (c *call) tokenKey() string { return c.endpoint.Base.String() + " " + c.endpoint.Token.Reveal() }
 
 // limiter returns the limit of a client's writes.
 func (c Config) limiter() *rate.Limiter {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/kind"
 )
 
 // onBudget returns the configuration of a client of one of the runs that share a budget.
@@ -107,50 +108,70 @@ func TestBudgetLimitsReads(t *testing.T) {
 	}
 }
 
-// TestBudgetSharesPauses: if the platform asks one run for a pause, the others wait too. A refused token is the affair of
-// its run, and ends no pause of others.
-func TestBudgetSharesPauses(t *testing.T) {
+// TestBudgetSharesNoPause: if the platform asks one run for a pause, the others, which have other workspaces, go on.
+func TestBudgetSharesNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begun, asked := time.Now(), false
-		var mu sync.Mutex
-		through := roundTrip(func(r *http.Request) (*http.Response, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if !asked {
-				asked = true
-				return respond(r, 429, map[string]string{"Retry-After": "30"}, `{"message":"slow down"}`), nil
+		budget, begun, k := api.NewBudget(0, 1, 4), time.Now(), named(t, "CDN")
+		asked := false
+		paused := api.NewReader(onBudget(t, budget, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if asked {
+				return found(r), nil
 			}
-			if time.Since(begun) < 30*time.Second {
-				t.Errorf("%s %s after %s", r.Method, r.URL, time.Since(begun))
-			}
-			return found(r), nil
-		})
-		budget := api.NewBudget(0, 1, 4)
-		refusing := api.NewReader(onBudget(t, budget, roundTrip(func(r *http.Request) (*http.Response, error) {
-			return respond(r, 401, nil, `{"message":"who are you"}`), nil
+			asked = true
+			return respond(r, 429, map[string]string{"Retry-After": "30"}, `{"message":"slow down"}`), nil
 		})))
-		if _, err := refusing.Get(t.Context(), named(t, "CDN"), "shop"); asError(t, err).Class != api.Denied {
-			t.Errorf("%v", err)
-		}
 		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() {
-				if _, err := api.NewReader(onBudget(t, budget, through)).Get(t.Context(), named(t, "CDN"), "shop"); err != nil {
-					t.Error(err)
-				}
-			})
-			time.Sleep(time.Second) // the first asks alone
-		}
 		all.Go(func() {
-			if err := api.NewClient(onBudget(t, budget, through)).Turn(t.Context(), named(t, "CDN")); err != nil {
-				t.Error(err)
-			}
-			if time.Since(begun) < 30*time.Second {
-				t.Errorf("a write had its turn after %s", time.Since(begun))
+			if _, err := paused.Get(t.Context(), k, "shop"); err != nil || time.Since(begun) < 30*time.Second {
+				t.Errorf("%v after %s", err, time.Since(begun))
 			}
 		})
+		time.Sleep(time.Second)
+		through := roundTrip(func(r *http.Request) (*http.Response, error) { return found(r), nil })
+		_, err := api.NewReader(onBudget(t, budget, through)).Get(t.Context(), k, "shop")
+		if turn := api.NewClient(onBudget(t, budget, through)).Turn(t.Context(), k); err != nil || turn != nil || time.Since(begun) > 2*time.Second {
+			t.Errorf("%v and %v after %s", err, turn, time.Since(begun))
+		}
 		all.Wait()
 	})
+}
+
+// TestBudgetSharesARefusal: a token that the platform refused is not sent again by other runs. Another token is, and so is
+// the same one to another address.
+func TestBudgetSharesARefusal(t *testing.T) {
+	sent, k := 0, named(t, "CDN")
+	through := roundTrip(func(r *http.Request) (*http.Response, error) {
+		sent++
+		if r.Header.Get("Authorization") == "Bearer other" || r.URL.Host == "other.example" {
+			return found(r), nil
+		}
+		return respond(r, 401, nil, `{"message":"who are you"}`), nil
+	})
+	budget := api.NewBudget(0, 1, 4)
+	var said []string
+	for range 3 {
+		_, err := api.NewReader(onBudget(t, budget, through)).Get(t.Context(), k, "shop")
+		if asError(t, err).Class != api.Denied {
+			t.Errorf("%v", err)
+		}
+		said = append(said, api.Refusal(err))
+	}
+	if sent != 1 || said[0] != "the platform refused the token, 401 Unauthorized: who are you: check TRUEUP_DELIVERY_TOKEN" || said[1] != said[0] || said[2] != said[0] {
+		t.Errorf("%d requests: %q", sent, said)
+	}
+	other, elsewhere := onBudget(t, budget, through), config(t, "https://other.example/")
+	elsewhere.Budget, elsewhere.Transport = budget, through
+	e := other.Endpoints[kind.Delivery]
+	var err error
+	if e.Token, err = api.NewToken("other"); err != nil {
+		t.Fatal(err)
+	}
+	other.Endpoints = map[kind.Area]api.Endpoint{kind.Delivery: e}
+	for _, cfg := range []api.Config{other, elsewhere} {
+		if _, err := api.NewReader(cfg).Get(t.Context(), k, "shop"); err != nil || api.Refusal(err) != "" {
+			t.Error(err)
+		}
+	}
 }
 
 // TestBudgetOnLoopback: only a rate that was asked for limits writes to this machine.

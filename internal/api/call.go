@@ -167,7 +167,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 		return err
 	}
 	defer leave()
-	if err := c.authorise(ctx); err != nil {
+	if err := cmp.Or(c.authorise(ctx), r.cfg.Budget.admits(c)); err != nil {
 		return err
 	}
 	limit := r.cfg.RequestTimeout

@@ -124,6 +124,21 @@ func Answer(err error) *Error {
 	return new(Error)
 }
 
+// Refusal returns what the platform said of a token that it refused, "" if that is not why a request failed. It is the
+// same for all requests with the token.
+func Refusal(err error) string {
+	for {
+		e, ok := errors.AsType[*Error](err)
+		switch {
+		case !ok:
+			return ""
+		case e.Status == http.StatusUnauthorized:
+			return joinSentences(joinSentences("the platform refused the token, 401 Unauthorized", e.Said.String()), e.Message)
+		}
+		err = e.err
+	}
+}
+
 // worded is an error whose text can be shown to users.
 type worded struct {
 	text        string

@@ -74,6 +74,9 @@ func (g *gate) note(c *call, e *Error) {
 func (r *Reader) applyAnswer(c *call, e *Error) {
 	g := r.gates[c.kind.Area]
 	g.note(c, e)
+	if e.Status == http.StatusUnauthorized {
+		r.cfg.Budget.refuse(c, e)
+	}
 	asked, waited := e.RetryAfter, e.RetryAfter <= r.cfg.Retry.MaxRetryAfter
 	switch {
 	case e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable:
@@ -97,7 +100,11 @@ func (r *Reader) look(c *call) (gateState, error) {
 	if s.refused == nil {
 		return s, nil
 	}
-	return s, c.errorf(Denied, "not sent, because the token of the %s area was refused before: %w", c.kind.Area, s.refused)
+	return s, c.refusedBefore(s.refused)
+}
+
+func (c *call) refusedBefore(answer *Error) *Error {
+	return c.errorf(Denied, "not sent, because the token of the %s area was refused before: %w", c.kind.Area, answer)
 }
 
 // admit returns nil when an attempt may be sent. A read waits for the platform's pause. A write never waits here:

@@ -20,7 +20,7 @@ import (
 
 const (
 	azureForm = "azblob://CONTAINER/PREFIX"
-	azureNeed = "set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET. Instead of the secret, trueup takes AZURE_FEDERATED_TOKEN_FILE for a store that TRUEUP_LEDGER or TRUEUP_LEDGERS names"
+	azureNeed = "set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET. Instead of the secret, trueup takes AZURE_FEDERATED_TOKEN_FILE for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"
 )
 
 var (

@@ -124,7 +124,7 @@ func (s *gcsServer) send(ctx context.Context, r gcsRequest) ([]byte, error) {
 	if s.token != nil {
 		token, err := s.token()
 		if err != nil {
-			return nil, &credentialsError{err, "set GOOGLE_APPLICATION_CREDENTIALS to the file of a workload identity or a service account, or log in with gcloud. trueup uses the identity of the machine only for a store that TRUEUP_LEDGER or TRUEUP_LEDGERS names"}
+			return nil, &credentialsError{err, "set GOOGLE_APPLICATION_CREDENTIALS to the file of a workload identity or a service account, or log in with gcloud. trueup uses the identity of the machine only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
 		}
 		token.SetAuthHeader(req)
 	}

@@ -136,7 +136,7 @@ func (s *s3Server) send(ctx context.Context, r s3Request) (etag string, content 
 func (s *s3Server) signed(ctx context.Context, r s3Request) (*http.Request, error) {
 	credentials, err := s.credentials.Retrieve(ctx)
 	if err != nil {
-		return nil, &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_LEDGERS names"}
+		return nil, &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
 	}
 	diag.KnowSecret(credentials.SecretAccessKey)
 	diag.KnowSecret(credentials.SessionToken)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/report"
@@ -79,8 +80,10 @@ type app struct {
 	tellAt  time.Time
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
-	// member is set if this run is one of many projects.
-	member *member
+	// member is set if this run is one of many projects. They share the pins, and the warnings about tokens.
+	member        *member
+	pins          *config.Pins
+	tokenWarnings *sync.Map
 }
 
 func newApp(env Env) *app {
@@ -89,7 +92,7 @@ func newApp(env Env) *app {
 	if env.Width == 0 {
 		out = out.Piped()
 	}
-	return &app{env: env, cancel: func() {}, stdout: stdout, out: out}
+	return &app{env: env, cancel: func() {}, stdout: stdout, out: out, pins: &config.Pins{}, tokenWarnings: &sync.Map{}}
 }
 
 // dir returns the folder that relative names start from.

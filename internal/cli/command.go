@@ -128,7 +128,7 @@ func (a *app) start(cmd *cobra.Command) error {
 	var wrong []error
 	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, a.checkUse(cmd, f)) })
 	wrong = append(wrong, refuse(len(a.global.sandboxFaults) > 0 && !a.global.sandbox, "--sandbox-fault needs --sandbox"))
-	if err := cmp.Or(errors.Join(wrong...), a.checkFormats()); err != nil {
+	if err := cmp.Or(errors.Join(wrong...), a.checkFormats(cmd)); err != nil {
 		return err
 	}
 	if a.global.timeout > 0 {
@@ -173,13 +173,20 @@ func (a *app) checkFlag(f *pflag.Flag) error {
 }
 
 // checkFormats refuses a report that can't be written.
-func (a *app) checkFormats() error {
+func (a *app) checkFormats(cmd *cobra.Command) error {
+	known := report.Formats()
+	if isList := cmd.Name() == "each" || cmd.Name() == "projects"; isList {
+		known = []string{"text", "json"} // merge-results has all others
+		if err := oneOf("-o", a.global.output, known); err != nil {
+			return fmt.Errorf("%w; merge-results writes the others", err)
+		}
+	}
 	for _, r := range a.global.reports {
 		format, file, ok := strings.Cut(r, "=")
 		if !ok || file == "" {
-			return fmt.Errorf("--report is %q: write FORMAT=FILE with a format of %s", r, strings.Join(report.Formats(), ", "))
+			return fmt.Errorf("--report is %q: write FORMAT=FILE with a format of %s", r, strings.Join(known, ", "))
 		}
-		if err := oneOf("--report "+r+": the format", format, report.Formats()); err != nil {
+		if err := oneOf("--report "+r+": the format", format, known); err != nil {
 			return err
 		}
 		if manifest.IsYAML(file) {

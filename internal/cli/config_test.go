@@ -20,14 +20,16 @@ const configHead = "apiVersion: trueup/v1\nkind: Config\n"
 
 func publishedSchema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	text, err := schemas.FS.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
-	if err := c.AddResource("mem:///"+name, bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{name, "result.schema.json", "plan.schema.json"} { // which it may refer to
+		text, err := schemas.FS.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AddResource("mem:///"+name, bytes.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return c.MustCompile("mem:///" + name)
 }

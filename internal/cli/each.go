@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,9 +14,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/fleet"
+	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -36,14 +39,14 @@ func newEach(a *app) *cobra.Command {
 		}
 		line, err := a.memberLine(cmd, words)
 		if errors.Is(err, pflag.ErrHelp) {
-			helped, _, _ := a.root.Find(words[:1])
+			helped, _, _ := a.root.Find(words)
 			return report.Document{}, helped.Help()
 		}
-		if err = errors.Join(o.check(cmd.Flags().Changed), err); err != nil {
+		if err = errors.Join(o.check(cmd.Flags().Changed, line.command), err); err != nil {
 			return report.Document{}, err
 		}
-		if len(o.Waves) > 0 && !cmd.Flags().Changed("max-failures") {
-			o.MaxFailures = 0
+		if len(o.Waves) == 0 {
+			o.MaxFailures = -1
 		}
 		return a.each(ctx, o, line)
 	})
@@ -65,61 +68,67 @@ func newEach(a *app) *cobra.Command {
 	f.IntVar(&o.Jobs, "jobs", 4, "run in `N` projects at once")
 	f.Var(&o.Waves, "waves", "start no more than 1, then 10%, then 100% of the projects, for example: `1,10%,100%`")
 	f.DurationVar(&o.Pause, "pause", 0, "time between two waves")
-	f.IntVar(&o.MaxFailures, "max-failures", -1, "start nothing further after more than `N` failed projects; the default is no bound, and 0 with --waves")
+	f.IntVar(&o.MaxFailures, "max-failures", 0, "with --waves, start nothing further after more than `N` failed projects")
 	return cmd
 }
 
+// check rejects values that have no meaning. changed reports whether a flag was set.
+func (o *eachOptions) check(changed func(flag string) bool, command string) error {
+	hasWaves, isPartial := len(o.Waves) > 0, slices.Contains([]string{"plan", "validate", "test"}, command)
+	return errors.Join(
+		refuse(changed("rps") && !(o.rps > 0 && o.rps <= math.MaxInt32), "--rps %v: write a number above 0", o.rps), // NaN, too
+		refuse(o.Jobs < 1, "--jobs %d: write 1 or more", o.Jobs),
+		refuse(o.MaxFailures < 0, "--max-failures %d: write 0 or more", o.MaxFailures),
+		refuse(o.Pause < 0, "--pause %s: write a time above 0, such as 10m", o.Pause),
+		refuse(!hasWaves && (changed("pause") || changed("max-failures")), "--pause and --max-failures are about waves: add --waves, or remove them"),
+		refuse(o.selected.ChangedSince != "" && command != "" && !isPartial,
+			"--changed-since is not for %s: where git did not change, live may still differ from it, after a failed apply or drift. Remove the flag: %[1]s takes every project", command),
+	)
+}
+
 // each runs the command line in every selected project.
-func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc report.Document, err error) {
-	found, err := a.fleetFor(ctx, o, line[0])
+func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc report.Document, err error) {
+	found, err := a.fleetFor(ctx, o, line)
+	shard := a.newShard(ctx, o, found, line)
 	if err != nil {
-		return doc, err
+		return doc, errors.Join(err, a.keepError(ctx, o.results, shard, err))
 	}
-	shard := report.ShardFile{
-		Format: report.ShardFormat, Shard: max(o.selected.Shard.Index, 1), Shards: max(o.selected.Shard.Of, 1),
-		Command: line[0], Commit: fleet.Commit(ctx, found.Root), Tool: toolName(), Started: a.env.Now().UTC(), Projects: []string{},
-	}
-	for _, p := range found.Projects {
-		shard.Projects = append(shard.Projects, p.Path)
-	}
-	if err := checkResults(o.results, found, shard); err != nil {
-		return doc, err
-	}
-	out, err := a.openResults(o.results, shard)
+	out, err := a.openResults(o.results, found, shard)
 	if err != nil {
 		return doc, err
 	}
 	defer out.close()
+	a.pins.Root = found.Root
 	results := make([]report.ProjectResult, len(found.Projects))
 	budget := api.NewBudget(o.rps, shard.Shards, a.global.parallelism)
-	working := a.begin(line[0])
+	working := a.begin(line.command)
 	working.reached(0, len(results))
 	defer working.end()
 	o.Sleep = a.env.Sleep
 	var ended atomic.Int64
-	written := func(p fleet.Project, doc report.Document) report.Document {
+	keep := func(i int, doc report.Document) {
+		p := found.Projects[i]
 		if err := out.write(p, doc, false); err != nil {
 			a.log(slog.LevelError, p.Path+": "+err.Error())
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
+			doc.Result = exit.Name(doc.ExitCode)
 		}
-		return doc
+		results[i] = report.ProjectResultOf(p.Path, doc)
 	}
 	started := o.Run(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
 		sends := func(doc report.Document) error { return out.write(p, doc, true) }
-		doc := written(p, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line))
-		results[i] = report.ProjectResultOf(p.Path, doc)
+		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line))
 		working.reached(int(ended.Add(1)), len(results))
 		return results[i].Failed()
 	})
-	why, code := whyNotStarted(ctx, o.MaxFailures), exit.OrInterrupted(ctx, exit.Partial)
+	why := whyNotStarted(ctx, o.MaxFailures)
 	if rest := len(results) - started; rest > 0 {
 		a.log(slog.LevelError, diag.Plural(rest, "project was", "projects were")+" not started: "+why)
 	}
-	for i, p := range found.Projects[started:] {
-		results[started+i] = report.ProjectNotStarted(p.Path)
-		written(p, report.Document{
-			Command: line[0], Result: report.NotStarted, ExitCode: code,
+	for i := range results[started:] {
+		keep(started+i, report.Document{
+			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
 			Errors: []string{"trueup each did not start this project: " + why},
 		})
 	}
@@ -129,4 +138,60 @@ func (a *app) each(ctx context.Context, o eachOptions, line []string) (doc repor
 		return doc, exit.With(exit.Worst(doc.ExitCode, exit.Error), fmt.Errorf("--results: %w", err))
 	}
 	return doc, nil
+}
+
+// fleetFor returns the projects that the command runs in, and what is known of all.
+func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (found fleet.Fleet, err error) {
+	dir, err := a.folder(nil)
+	if err != nil {
+		return found, err
+	}
+	base := ""
+	if line.base != nil {
+		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base
+	}
+	found, err = o.selected.In(ctx, dir, base)
+	local := line.command == "validate" || line.command == "test" || a.global.sandbox
+	if n := len(found.Projects); err == nil && n > 1 && !local && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
+		err = fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names (docs/configuration.md)",
+			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
+	}
+	if err == nil && (line.base != nil || line.command == "validate") {
+		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
+	}
+	for _, p := range found.All {
+		if p.Clashes {
+			found.Clashing = append(found.Clashing, p.Path)
+		}
+	}
+	return found, err
+}
+
+// newShard says what this process runs.
+func (a *app) newShard(ctx context.Context, o eachOptions, found fleet.Fleet, line memberLine) report.ShardFile {
+	part := o.selected.Shard
+	shard := report.ShardFile{
+		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: a.env.Now().UTC(), Projects: []string{}, Facts: found.Facts,
+		Run: report.Run{
+			Command: line.command, Flags: line.flags, Selection: o.selected.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
+		},
+	}
+	if found.Root != "" {
+		shard.Commit, shard.Dirty = found.Digest(ctx)
+	}
+	for _, p := range found.Projects {
+		shard.Projects = append(shard.Projects, p.Path)
+	}
+	return shard
+}
+
+// whyNotStarted says why some projects did not run.
+func whyNotStarted(ctx context.Context, bound int) string {
+	switch err := ctx.Err(); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.Cause(ctx).Error()
+	case err != nil:
+		return "the run was interrupted"
+	}
+	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
 }

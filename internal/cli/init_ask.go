@@ -88,9 +88,11 @@ func (a *app) knownAnswers(s *scaffold.Setup, o *initOptions) (name string, err 
 	if s.StoreFromEnv {
 		o.Ledger = cmp.Or(o.Ledger, s.UsualLedger())
 	}
-	if pinned := config.Listed(a.env.Getenv(config.WorkspacePin)); len(pinned) == 1 {
-		o.UUID = cmp.Or(o.UUID, pinned[0])
+	pin, err := a.config().Pin(s.Project)
+	if err != nil {
+		return "", err
 	}
+	o.UUID = cmp.Or(o.UUID, pin.Workspace)
 	return "", s.CheckStore(s.UsualLedger()) // the environment's is not shown unless it is a store
 }
 

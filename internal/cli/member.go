@@ -16,6 +16,7 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/exit"
 	"trueup/internal/fleet"
+	"trueup/internal/plan"
 	"trueup/internal/report"
 )
 
@@ -49,12 +50,19 @@ func (m *member) line(a *app, l logged) {
 
 // memberCommands returns the commands that trueup each runs.
 func memberCommands(a *app) []*cobra.Command {
-	return []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newValidate(a), newTest(a)}
+	ledger := &cobra.Command{Use: "ledger"}
+	ledger.AddCommand(newLedgerSettle(a), newLedgerInit(a))
+	return []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newValidate(a), newTest(a), ledger}
 }
 
 func memberNames() (names []string) {
 	for _, cmd := range memberCommands(&app{}) {
-		names = append(names, cmd.Name())
+		if !cmd.HasSubCommands() {
+			names = append(names, cmd.Name())
+		}
+		for _, below := range cmd.Commands() {
+			names = append(names, cmd.Name()+" "+below.Name())
+		}
 	}
 	return names
 }
@@ -81,58 +89,94 @@ func newMemberRoot(a *app) *cobra.Command {
 
 // runMember runs the command line in a project, as in a process of its own with that folder, and returns its result.
 // Nobody can answer a question there.
-func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line []string) report.Document {
+func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line memberLine) report.Document {
 	if p.Err != nil {
-		return report.Document{Command: line[0], ExitCode: exit.Of(p.Err), Result: exit.Name(exit.Of(p.Err)), Errors: []string{p.Err.Error()}}
+		code := exit.Of(p.Err)
+		return report.Document{Command: line.command, ExitCode: code, Result: exit.Name(code), Errors: []string{p.Err.Error()}}
 	}
 	run := newApp(Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: a.env.Getenv, Now: a.env.Now, Sleep: a.env.Sleep, Hurry: a.env.Hurry, Retry: a.env.Retry, Dir: p.Dir,
 	})
-	run.member = m
-	code, err := run.main(ctx, newMemberRoot(run), line)
-	doc := report.Document{Command: line[0]}
+	run.member, run.pins, run.tokenWarnings = m, a.pins, a.tokenWarnings
+	code, err := run.main(ctx, newMemberRoot(run), line.words)
+	doc := report.Document{Command: line.command}
 	if m.result != nil {
 		doc = *m.result
 	} else if err != nil { // it ended before the command
 		doc.Errors = []string{err.Error()}
 	}
+	if refusal := api.Refusal(err); refusal != "" {
+		doc.Errors = []string{refusal} // the same in all projects that use the token
+	}
 	doc.ExitCode, doc.Result = code, exit.Name(code)
 	return doc
 }
 
+// memberLine is the command line of each project.
+type memberLine struct {
+	command string // such as plan or ledger settle
+	words   []string
+	flags   string  // those that results must have in common
+	base    *string // of a plan: the commit that --base-ref names
+}
+
 // memberLine returns the command line of each project: what stands after --, and the global flags before it that mean
 // the same there. It rejects what makes no sense in many projects.
-func (a *app) memberLine(own *cobra.Command, words []string) ([]string, error) {
+func (a *app) memberLine(own *cobra.Command, words []string) (line memberLine, err error) {
 	names := memberNames()
 	if len(words) == 0 {
-		return nil, fmt.Errorf("name the command to run in each project after --: %s", strings.Join(names, ", "))
+		return line, fmt.Errorf("name the command to run in each project after --: %s", strings.Join(names, ", "))
 	}
-	if err := oneOf("the command after --", words[0], names); err != nil {
-		return nil, err
+	n := 1
+	if words[0] == "ledger" && len(words) > 1 {
+		n = 2
 	}
-	line := words[:1:1]
+	line.command = strings.Join(words[:n], " ")
+	if err := oneOf("the command after --", line.command, names); err != nil {
+		return memberLine{}, err
+	}
+	line.words = words[:n:n]
 	own.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !slices.Contains([]string{"chdir", "output", "report", "color", "quiet", "timeout", "log-format"}, f.Name) {
-			line = append(line, flagWords(f)...)
+			line.words = append(line.words, flagWords(f)...)
 		}
 	})
-	line = append(line, words[1:]...)
+	line.words = append(line.words, words[n:]...)
 	probe := newApp(Env{Getenv: a.env.Getenv})
-	cmd, rest, err := newMemberRoot(probe).Find(line)
+	cmd, rest, err := newMemberRoot(probe).Find(line.words)
 	if err == nil {
 		err = cmd.ParseFlags(rest)
 	}
 	if err != nil {
-		return nil, suggestFlag(cmd, err)
+		return line, suggestFlag(cmd, err)
 	}
 	var wrong []error
-	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, probe.checkUse(cmd, f), checkMemberFlag(f)) })
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		wrong = append(wrong, probe.checkUse(cmd, f), checkMemberFlag(f))
+		if !slices.Contains([]string{"verbose", "parallelism", "request-timeout", "ca-file", "out", "report"}, f.Name) {
+			line.flags = strings.TrimSpace(line.flags + " " + strings.Join(flagWords(f), " "))
+		}
+	})
+	line.flags = strings.TrimSpace(line.flags + " " + strings.Join(cmd.Flags().Args(), " "))
+	if base := cmd.Flags().Lookup("base-ref"); base != nil {
+		line.base = new(base.Value.String())
+	}
+	line.addDrift(cmd)
 	approved := cmd.Flags().Lookup("auto-approve")
 	wrong = append(wrong,
 		refuse(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
 		refuse(approved != nil && approved.Value.String() != "true", "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
 	return line, errors.Join(wrong...)
+}
+
+// addDrift leaves drift as it is unless a flag says what to do about it: nobody reviews a console change in the projects of
+// others, which apply would undo.
+func (l *memberLine) addDrift(cmd *cobra.Command) {
+	offline := cmd.Flags().Lookup("offline")
+	if f := cmd.Flags().Lookup("drift"); f != nil && !f.Changed && (offline == nil || offline.Value.String() != "true") {
+		l.words = slices.Insert(slices.Clone(l.words), 1, "--drift="+string(plan.ReportDrift))
+	}
 }
 
 // flagWords writes a flag again as it was set.

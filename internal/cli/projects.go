@@ -27,16 +27,16 @@ func newProjects(a *app) *cobra.Command {
 		if err != nil {
 			return report.Document{}, err
 		}
-		found, err := selected.In(ctx, dir)
-		if err != nil {
-			return report.Document{}, err
-		}
-		contents, err := a.contents(ctx, found)
+		found, err := selected.In(ctx, dir, "")
 		switch {
 		case err != nil:
 			return report.Document{}, err
 		case matrix != "":
 			return a.matrix(found, matrix), nil
+		}
+		contents, err := a.contents(ctx, &found)
+		if err != nil {
+			return report.Document{}, err
 		}
 		return a.projects(found, contents), nil
 	})
@@ -50,11 +50,11 @@ func newProjects(a *app) *cobra.Command {
 	return cmd
 }
 
-// contents reads the manifests of all projects. Two projects with the same hostname are an error.
-func (a *app) contents(ctx context.Context, found fleet.Fleet) ([]fleet.Contents, error) {
+// contents reads the manifests of all projects. Projects with the same hostname get an error.
+func (a *app) contents(ctx context.Context, found *fleet.Fleet) ([]fleet.Contents, error) {
 	reading := a.begin("reading manifests")
 	defer reading.end()
-	return found.Contents(ctx, a.global.parallelism)
+	return found.Read(ctx, a.global.parallelism)
 }
 
 // folder returns the folder that DIR names, or else that of -C or the current one.
@@ -91,7 +91,7 @@ func (a *app) projects(found fleet.Fleet, contents []fleet.Contents) (doc report
 			row.Workspace = &p.Settings.Workspace
 		}
 		objects := "?"
-		if err := contents[i].Err; err != nil {
+		if err := cmp.Or(contents[i].Err, p.Err); err != nil {
 			row.Error, doc.ExitCode = err.Error(), exit.Invalid
 			a.log(slog.LevelError, row.Error)
 		} else {
@@ -101,7 +101,7 @@ func (a *app) projects(found fleet.Fleet, contents []fleet.Contents) (doc report
 		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})
 	}
 	a.warnOfRemoved(found)
-	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "removed": append([]string{}, found.Removed...)}
+	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.Facts}
 	doc.Text = func(out report.Lines, _ report.Options) {
 		if len(list) == 0 {
 			out.Printf("No project is selected.\n")

@@ -12,11 +12,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"trueup/internal/api"
 	"trueup/internal/exit"
@@ -40,6 +38,10 @@ type Options struct {
 	Clean      func(string) string // makes control characters of a text visible
 	// Profile and CAFile are flags.
 	Profile, CAFile string
+	Pins            *Pins     // those of all projects, which are read once
+	Writes          bool      // the command sends requests that change something
+	Said            *sync.Map // the warnings about tokens that were logged; shared by all projects
+	PinnedProfile   string    // the profile that the pin of the project names
 	Sandbox         bool
 	SandboxFaults   []string
 	EphemeralOK     bool       // accepts a ledger on the disk of a CI runner
@@ -49,12 +51,6 @@ type Options struct {
 	Open  func(context.Context, project.Project, *manifest.Set) (*Platform, error)
 	Begin func(doing string) (progress func(done, of int), end func())
 }
-
-// WorkspacePin is the variable that names the only workspaces that runs may use.
-const WorkspacePin = "TRUEUP_WORKSPACE"
-
-// LedgerPin is the variable that names the store of the ledger, whatever trueup.yaml says.
-const LedgerPin = "TRUEUP_LEDGER"
 
 // Variable returns the name of a variable of an area.
 func Variable(area kind.Area, part string) string {
@@ -66,14 +62,16 @@ func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv
 
 // LedgerConfig returns which ledger a project uses, and who uses it.
 func (o Options) LedgerConfig(p project.Project) ledger.Config {
+	pin, _ := o.Pin(p) // Platform returns the error
+	store, below := pin.limits()
 	cfg := ledger.Config{
-		Store:        cmp.Or(o.Getenv(LedgerPin), p.Ledger.Store),
-		StoreFromEnv: o.Getenv(LedgerPin) != "",
-		Allowed:      Listed(o.Getenv("TRUEUP_LEDGERS")),
+		Store:        cmp.Or(store, p.Ledger.Store),
+		StoreFromEnv: store != "",
+		Allowed:      below,
 		ID:           p.Ledger.ID,
 		Workspace:    p.Workspace,
 		// Another workspace is refused before the ledger is asked for anything.
-		WorkspaceFromEnv: o.Getenv(WorkspacePin) != "",
+		WorkspaceFromEnv: pin.Workspace != "",
 		Dir:              cmp.Or(p.Dir, o.Dir),
 		InCI:             InCI(o.Getenv),
 		EphemeralOK:      o.EphemeralOK,
@@ -131,8 +129,8 @@ type Platform struct {
 	Origins   map[kind.Area]string
 	API       api.Config
 	Ledger    ledger.Config
-	// Pin has the UUIDs of the only workspaces that the environment allows, empty for any.
-	Pin        string
+	// Pin is what the environment allows.
+	Pin        Pin
 	WaitOthers time.Duration // how long apply waits for requests that other runs have claimed
 
 	opening sync.Mutex
@@ -163,6 +161,11 @@ func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Obj
 
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
+	pin, err := o.Pin(p)
+	if err = cmp.Or(err, o.checkWrite(pin)); err != nil {
+		return nil, err
+	}
+	o.PinnedProfile = pin.Profile
 	s, err := o.Settings()
 	if err != nil {
 		return nil, err
@@ -175,7 +178,7 @@ func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
 		return nil, err
 	}
 	w, wrong := o.Platform(s, p)
-	if err := cmp.Or(CheckPin(w.Pin, w.Workspace), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
+	if err := cmp.Or(w.Pin.Check(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
 		return nil, err
 	}
 	w.API.RootCAs = roots
@@ -184,13 +187,18 @@ func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
 
 // Platform returns the real platform, and which addresses are wrong.
 func (o Options) Platform(s Settings, p project.Project) (w *Platform, wrong map[kind.Area]error) {
+	pin, err := o.Pin(p)
 	w = &Platform{
 		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
-		Pin: o.Getenv(WorkspacePin), WaitOthers: p.Wait(),
+		Pin: pin, WaitOthers: p.Wait(),
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.Duplicate()
 	wrong = map[kind.Area]error{}
 	for _, area := range kind.Areas() {
+		if err != nil {
+			wrong[area] = err
+			continue
+		}
 		url := s.URLs[area]
 		e := api.Endpoint{BaseFrom: url.Origin, TokenFrom: s.Tokens[area].setting}
 		e.Ask = o.asker(s, area, func(ctx context.Context) error { return w.Admit(ctx, area) })
@@ -215,28 +223,9 @@ func (o Options) apiConfig(ws kind.Workspace) api.Config {
 	return cfg
 }
 
-// Listed returns what the value of a variable lists, separated by commas or spaces.
-func Listed(value string) []string {
-	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-}
-
-// CheckPin refuses a workspace whose UUID the pin does not have; an empty pin allows any.
-func CheckPin(pin string, ws kind.Workspace) error {
-	allowed := Listed(pin)
-	if pin == "" || slices.Contains(allowed, ws.UUID) {
-		return nil
-	}
-	only := pin
-	if len(allowed) > 1 {
-		only = fmt.Sprintf("%d others", len(allowed))
-	}
-	return exit.With(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
-		project.File, cmp.Or(ws.UUID, "none"), WorkspacePin, only))
-}
-
 // Admit refuses to send tokens elsewhere than the environment allows and the ledger was made for.
 func (w *Platform) Admit(ctx context.Context, areas ...kind.Area) error {
-	if err := CheckPin(w.Pin, w.Workspace); err != nil {
+	if err := w.Pin.Check(w.Workspace); err != nil {
 		return err
 	}
 	l, err := w.OpenLedger(ctx)

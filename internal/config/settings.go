@@ -291,7 +291,7 @@ func (o Options) Profiles() []string {
 // profile returns the profile that --profile or TRUEUP_PROFILE names, and which of the two it was. Without one the
 // profile is empty.
 func (o Options) profile() (p Profile, from string, err error) {
-	chosen, file := first(Setting{o.Profile, "--profile"}, Setting{o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"}), o.file()
+	chosen, file := first(Setting{o.Profile, "--profile"}, Setting{o.PinnedProfile, ProjectsPin}, Setting{o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"}), o.file()
 	name, from := chosen.Value, chosen.Origin
 	if name == "" {
 		return p, from, nil

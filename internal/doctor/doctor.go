@@ -176,8 +176,8 @@ func (e *examiner) checkProject() Check {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
 		return fail(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
-	case exists && e.platform != nil && config.CheckPin(e.platform.Pin, e.platform.Workspace) != nil:
-		return fail(exit.Error, config.CheckPin(e.platform.Pin, e.platform.Workspace).Error(), "")
+	case exists && e.platform != nil && e.platform.Pin.Check(e.platform.Workspace) != nil:
+		return fail(exit.Error, e.platform.Pin.Check(e.platform.Workspace).Error(), "")
 	case exists:
 		return ok(filepath.Join(e.Project.Dir, project.File))
 	case e.Sandbox:

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
-	"trueup/internal/config"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
@@ -22,7 +20,10 @@ func (e *examiner) open(ctx context.Context) {
 			return
 		}
 	} else {
+		pin, err := e.Pin(e.Project)
+		e.PinnedProfile = pin.Profile
 		e.settings, e.settingsErr = e.Settings()
+		e.settingsErr = errors.Join(err, e.settingsErr)
 		roots, err := e.settings.RootCAs()
 		e.settingsErr = errors.Join(e.settingsErr, err)
 		e.platform, e.addressErrs = e.Platform(e.settings, e.Project)
@@ -53,7 +54,7 @@ func (e *examiner) shownSettings() (list []Setting) {
 		ws = fmt.Sprintf("%s (%s)", e.Project.Workspace.Name, e.Project.Workspace.UUID)
 	}
 	add("workspace", ws, project.File)
-	add("workspace.pin", strings.Join(config.Listed(w.Pin), ", "), config.WorkspacePin).Optional = true
+	add("workspace.pin", w.Pin.Workspace, w.Pin.Origin).Optional = true
 	for _, area := range kind.Areas() {
 		url, token, source := s.URLs[area], s.Tokens[area], ""
 		if e.addressErrs[area] != nil {

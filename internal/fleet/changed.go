@@ -1,11 +1,13 @@
 package fleet
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,14 +22,14 @@ import (
 
 // changed is what differs between a commit and the work tree.
 type changed struct {
-	all      bool            // a file that all projects share differs
+	Facts
 	projects map[string]bool // by path, those that read a file that differs
 	names    map[string]bool // from the folder of the search; one may be a folder of git's
-	removed  []string        // the paths of projects that are gone
+	read     []git.Change    // of files that a project reads
 }
 
 func (c changed) has(p Project) bool {
-	if c.all || c.projects[p.Path] {
+	if c.projects[p.Path] {
 		return true
 	}
 	for above := p.Path; above != "."; above = path.Dir(above) {
@@ -62,7 +64,8 @@ func since(ctx context.Context, ref string, f Fleet) (c changed, err error) {
 		return c, err
 	}
 	c.projects, c.names = map[string]bool{}, map[string]bool{}
-	then := past{repository.In(top), commit, top, folder, list}
+	then := past{repository.In(top), commit, folder, list}
+	c.Since = commit
 	c.compare(f.All, then.below())
 	err = c.readPast(ctx, f.All, then)
 	return c, err
@@ -76,11 +79,15 @@ func (c *changed) compare(all []Project, list []git.Change) {
 	}
 	for _, change := range list {
 		c.names[change.Name] = true
+		isRead := false
 		for above := change.Name; above != "."; {
 			above = path.Dir(above)
-			if p, ok := at[above]; ok && !c.projects[above] && p.reads(change) {
-				c.projects[above] = true
+			if p, ok := at[above]; ok && p.reads(change) {
+				c.projects[above], isRead = true, true
 			}
+		}
+		if isRead {
+			c.read = append(c.read, change)
 		}
 	}
 }
@@ -120,10 +127,10 @@ func (p Project) hasLinks() bool {
 
 // past is a commit, and what differs from it.
 type past struct {
-	repository  git.Repository // seen from its top
-	commit      string
-	top, folder string // the folder of the search starts from the top
-	changes     []git.Change
+	repository git.Repository // seen from its top
+	commit     string
+	folder     string // that of the search, from the top
+	changes    []git.Change
 }
 
 // below returns the changes below the folder of the search, with names that start from it.
@@ -141,32 +148,34 @@ func (t past) below() (list []git.Change) {
 	return list
 }
 
-// readPast reads those files of the commit that may concern more than one project: the settings of projects that are
-// gone, and what all projects share.
+// readPast finds which projects are new, gone or in another folder. It reads the settings that the commit had of those
+// that are gone.
 func (c *changed) readPast(ctx context.Context, all []Project, then past) error {
-	gone, shared := then.gone(all), map[string]bool{}
-	for _, change := range then.changes {
-		if isShared(change.Name) {
-			shared[change.Name] = true
+	gone, isNew := then.gone(all), map[string]bool{}
+	for _, change := range then.below() {
+		if at, name := path.Split(change.Name); name == project.File {
+			_, twice := isNew[path.Clean(at)] // git has two changes for a file that it no longer tracks
+			isNew[path.Clean(at)] = change.Was == git.Absent && !twice
 		}
 	}
-	if len(gone)+len(shared) == 0 {
-		return nil
-	}
-	tree, err := then.repository.Tree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" || shared[name] })
-	if err != nil {
-		return err
-	}
-	for name, at := range gone {
-		if !moved(tree, name, all) {
-			c.removed = append(c.removed, at)
+	if len(gone) > 0 {
+		tree, err := then.repository.Tree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" })
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(gone)) {
+			if to := movedTo(tree, name, all); to == "" {
+				c.Removed = append(c.Removed, gone[name])
+			} else {
+				c.Moved = append(c.Moved, Move{gone[name], to})
+				delete(isNew, to)
+			}
 		}
 	}
-	slices.Sort(c.removed)
-	for name := range shared {
-		was, _ := fs.ReadFile(tree, name)                                                     // it may be new
-		now, _, _ := files.Read(filepath.Join(then.top, filepath.FromSlash(name)), maxShared) // it may be gone
-		c.all = c.all || bytes.Contains(append(was, now...), []byte("trueup"))
+	for _, p := range all {
+		if isNew[p.Path] {
+			c.Added = append(c.Added, p.Path)
+		}
 	}
 	return nil
 }
@@ -187,22 +196,46 @@ func (t past) gone(all []Project) map[string]string {
 	return gone
 }
 
-// moved reports whether the project of a file that is gone is in another folder now.
-func moved(tree fs.FS, name string, all []Project) bool {
+// movedTo returns where the project of a file that is gone is now, or "".
+func movedTo(tree fs.FS, name string, all []Project) string {
 	text, err := fs.ReadFile(tree, name)
 	if err != nil {
-		return false // a link
+		return "" // a link
 	}
 	was, err := project.Parse(text)
-	return err == nil && slices.ContainsFunc(all, func(p Project) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
+	i := slices.IndexFunc(all, func(p Project) bool { return p.Settings.Workspace.UUID == was.Workspace.UUID })
+	if err != nil || i < 0 {
+		return ""
+	}
+	return all[i].Path
 }
 
-// maxShared limits a file that all projects may share, in bytes.
-const maxShared = 1 << 20
-
-// isShared reports whether a file, from the top of the repository, defines jobs of CI. Projects read nothing outside
-// their folders, so they share only the version, flags and variables that jobs give to trueup.
-func isShared(name string) bool {
-	return name == ".gitlab-ci.yml" || strings.HasPrefix(name, ".gitlab/") ||
-		strings.HasPrefix(name, ".github/workflows/") || strings.HasPrefix(name, ".github/actions/")
+// Digest returns the commit that is checked out, "" outside git, and a digest of the files that projects read and that
+// differ from it, "" without any.
+func (f Fleet) Digest(ctx context.Context) (commit, dirty string) {
+	repository, err := git.At(ctx, f.Root)
+	if err != nil {
+		return "", ""
+	}
+	if commit, err = repository.Commit(ctx, "HEAD"); err != nil {
+		return "", "" // a new repository has none
+	}
+	_, folder, err := repository.Top(ctx)
+	list, failed := repository.ChangesSince(ctx, commit)
+	if err = cmp.Or(err, failed); err != nil {
+		return commit, "unknown: " + err.Error()
+	}
+	c, digest := changed{projects: map[string]bool{}, names: map[string]bool{}}, sha256.New()
+	c.compare(f.All, past{folder: folder, changes: list}.below())
+	if len(c.read) == 0 {
+		return commit, ""
+	}
+	for _, change := range c.read {
+		text, _, _ := files.Read(filepath.Join(f.Root, filepath.FromSlash(change.Name)), maxDirty) // it may be gone
+		_, _ = fmt.Fprintf(digest, "%q %q %d\n", change.Name, text, change.Is)
+	}
+	return commit, fmt.Sprintf("sha256:%x", digest.Sum(nil))
 }
+
+// maxDirty limits a file that counts in a digest, in bytes.
+const maxDirty = 64 << 20

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -20,8 +19,8 @@ import (
 	"trueup/internal/project"
 )
 
-// TestChangedSinceEqualsBruteForce makes random histories with renames, moves, merges and files that all projects
-// share, and compares the selection with what each project reads at both commits. TRUEUP_HISTORIES sets how many.
+// TestChangedSinceEqualsBruteForce makes random histories with renames, moves and merges,
+// and compares the selection with what each project reads at both commits. TRUEUP_HISTORIES sets how many.
 func TestChangedSinceEqualsBruteForce(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -38,7 +37,7 @@ func TestChangedSinceEqualsBruteForce(t *testing.T) {
 		s.check(sum)
 	}
 	t.Logf("%d histories: %v", n, sum)
-	for _, what := range []string{"selected", "left out", "removed", "moved", "shared", "not committed", "merges", "same but for comments", "behind links"} {
+	for _, what := range []string{"selected", "left out", "added", "removed", "moved", "not committed", "merges", "same but for comments", "behind links"} {
 		if sum[what] == 0 && n >= 100 {
 			t.Errorf("no history has: %s", what)
 		}
@@ -390,7 +389,7 @@ func (s *story) compare(then, ref string, sum tally) {
 	if len(is) == 0 {
 		return
 	}
-	f, err := Selection{ChangedSince: ref}.In(t.Context(), s.at(s.root))
+	f, err := Selection{ChangedSince: ref}.In(t.Context(), s.at(s.root), "")
 	if err != nil {
 		t.Fatalf("seed %d: %v", s.seed, err)
 	}
@@ -398,7 +397,6 @@ func (s *story) compare(then, ref string, sum tally) {
 	for _, p := range f.Projects {
 		selected[p.Path] = true
 	}
-	all := sharedText(then) != sharedText(s.dir)
 	for place, now := range is {
 		before, existed := was[place]
 		differs := !existed || before.files != now.files
@@ -409,26 +407,34 @@ func (s *story) compare(then, ref string, sum tally) {
 			sum["behind links"]++ // any file may be one that it reads
 		case before.names != now.names && selected[place]: // a folder without files is gone
 		case selected[place] && s.git("ls-files", "--others", path.Join(s.root, place)) != "": // git counts these as new
-		case selected[place] != (all || differs):
-			t.Errorf("%s is selected: %t, want %t:\n%s\n--- is now\n%s", place, selected[place], all || differs, before.files, now.files)
+		case selected[place] != differs:
+			t.Errorf("%s is selected: %t, want %t:\n%s\n--- is now\n%s", place, selected[place], differs, before.files, now.files)
 		case selected[place] && existed && before.loaded == now.loaded:
 			sum["same but for comments"]++
 		}
 		sum[map[bool]string{true: "selected", false: "left out"}[selected[place]]]++
 	}
-	sum["shared"] += map[bool]int{true: 1}[all]
-	s.compareRemoved(f, was, is, sum)
+	s.compareFacts(f, was, is, sum)
 }
 
-func (s *story) compareRemoved(f Fleet, was, is map[string]state, sum tally) {
-	var removed []string
+func (s *story) compareFacts(f Fleet, was, is map[string]state, sum tally) {
+	var removed, added []string
+	target := map[string]bool{}
 	for place, before := range was {
 		_, exists := is[place]
-		moved := before.id != "" && slices.ContainsFunc(slices.Collect(maps.Values(is)), func(now state) bool { return now.id == before.id })
+		to := ""
+		for at, now := range is {
+			if before.id != "" && now.id == before.id && !before.aside { // settings behind a link are not read
+				to = at
+			}
+		}
 		switch {
 		case exists:
-		case moved && !before.aside: // settings behind a link are not read
+		case to != "":
 			sum["moved"]++
+			if target[to] = true; !slices.Contains(f.Moved, Move{place, to}) {
+				s.t.Errorf("%s moved to %s, and not %v", place, to, f.Moved)
+			}
 		default:
 			removed = append(removed, place)
 		}
@@ -437,15 +443,15 @@ func (s *story) compareRemoved(f Fleet, was, is map[string]state, sum tally) {
 	if !slices.Equal(removed, f.Removed) {
 		s.t.Errorf("removed are %v, want %v", f.Removed, removed)
 	}
-	sum["removed"] += len(removed)
-}
-
-// sharedText is what all projects share.
-func sharedText(top string) (all string) {
-	for _, name := range []string{".github/workflows/plan.yml", ".gitlab-ci.yml", ".gitlab/plan.yml"} {
-		if text, _ := os.ReadFile(filepath.Join(top, name)); strings.Contains(string(text), "trueup") {
-			all += name + "\n" + string(text)
+	for place := range is {
+		if _, existed := was[place]; !existed && !target[place] {
+			added = append(added, place)
 		}
 	}
-	return all
+	slices.Sort(added)
+	if !slices.Equal(added, f.Added) {
+		s.t.Errorf("added are %v, want %v", f.Added, added)
+	}
+	sum["removed"] += len(removed)
+	sum["added"] += len(added)
 }

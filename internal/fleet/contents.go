@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -24,9 +23,9 @@ type Contents struct {
 // claim is a hostname of an object, in the form of kind.HostKey.
 type claim struct{ host, place string }
 
-// Contents reads the manifests of all projects, a few projects at once, and keeps only their hostnames. It returns the
-// contents of the selected projects, in their order. A hostname in two projects is an error.
-func (f Fleet) Contents(ctx context.Context, parallelism int) ([]Contents, error) {
+// Read reads the manifests of all projects, a few projects at once, and keeps only their hostnames. Projects with the
+// same hostname get an error. It returns the contents of the selected projects, in their order.
+func (f *Fleet) Read(ctx context.Context, parallelism int) ([]Contents, error) {
 	all := make([]Contents, len(f.All))
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -41,13 +40,15 @@ func (f Fleet) Contents(ctx context.Context, parallelism int) ([]Contents, error
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
+	f.compareHosts(all)
 	selected := make([]Contents, 0, len(f.Projects))
 	for i, p := range f.All {
-		if len(selected) < len(f.Projects) && f.Projects[len(selected)].Path == p.Path {
+		if n := len(selected); n < len(f.Projects) && f.Projects[n].Path == p.Path {
+			f.Projects[n] = p
 			selected = append(selected, all[i])
 		}
 	}
-	return selected, claimedTwice(all)
+	return selected, nil
 }
 
 func (p Project) contents(ctx context.Context) (c Contents) {
@@ -78,37 +79,22 @@ func (p Project) inside(err error) error {
 	return exit.With(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
 }
 
-// claimedTwice returns an error for each hostname that two projects have.
-func claimedTwice(all []Contents) error {
+// compareHosts gives an error to projects that have the same hostname.
+func (f *Fleet) compareHosts(all []Contents) {
 	type owner struct {
 		project int
 		place   string
 	}
+	const same = "%s has the hostname %s, too: keep it in one project, or leave one out with --exclude"
 	first := map[string]owner{}
-	var wrong []error
 	for i, c := range all {
 		for _, claim := range c.claims {
 			if by, taken := first[claim.host]; !taken {
 				first[claim.host] = owner{i, claim.place}
 			} else if by.project != i {
-				wrong = append(wrong, fmt.Errorf("%s: %s has the hostname %s, too: keep it in one project, or leave one out with --exclude",
-					claim.place, by.place, claim.host))
+				f.All[i].clash(claim.place, fmt.Sprintf(same, by.place, claim.host))
+				f.All[by.project].clash(by.place, fmt.Sprintf(same, claim.place, claim.host))
 			}
 		}
 	}
-	return refuse(wrong)
-}
-
-// mostShown limits the contradictions in an error: copied projects have thousands.
-const mostShown = 10
-
-// refuse returns an error with the first of the contradictions, nil without any.
-func refuse(wrong []error) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	if rest := len(wrong) - mostShown; rest > 0 {
-		wrong = append(wrong[:mostShown:mostShown], fmt.Errorf("and %d more like these: fix these first", rest))
-	}
-	return exit.With(exit.Invalid, errors.Join(wrong...))
 }

@@ -15,7 +15,6 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/files"
-	"trueup/internal/git"
 	"trueup/internal/project"
 )
 
@@ -24,7 +23,8 @@ type Project struct {
 	Path     string // from the folder of the search, with slashes; "." is that folder itself
 	Dir      string // absolute
 	Settings project.Project
-	Err      error // why trueup can't read its settings: it fails alone
+	Err      error // why trueup can't run there: it fails alone
+	Clashes  bool  // the error is that it contradicts another project
 }
 
 // File returns the path of its trueup.yaml from the folder of the search.
@@ -86,38 +86,49 @@ func (p Project) sharedLedger() string {
 	return strings.TrimRight(plain, "/")
 }
 
-// conflicts returns an error for each project within another, and for each workspace or ledger of two projects: they would
+// addConflicts gives an error to each project within another, and to those with one workspace or ledger: they would
 // undo each other's changes, and a ledger belongs to one workspace. The projects are sorted by path.
-func conflicts(projects []Project) error {
-	at, byWorkspace, byLedger := map[string]bool{}, map[string]Project{}, map[string]Project{}
-	for _, p := range projects {
-		at[p.Path] = true
+func addConflicts(all []Project) {
+	at, byWorkspace, byLedger := map[string]*Project{}, map[string]*Project{}, map[string]*Project{}
+	for i := range all {
+		at[all[i].Path] = &all[i]
 	}
-	var all []error
-	for _, p := range projects {
+	for i := range all {
+		p := &all[i]
 		for above := p.Path; above != "."; {
-			if above = path.Dir(above); at[above] {
-				all = append(all, fmt.Errorf("%s: the project is within that of %s: move it beside that, or leave one out with --exclude",
-					p.File(), path.Join(above, project.File)))
+			if above = path.Dir(above); at[above] != nil {
+				const fix = "move it beside that, or leave one out with --exclude"
+				p.clash(p.File(), "the project is within that of "+at[above].File()+": "+fix)
+				at[above].clash(at[above].File(), "the project of "+p.File()+" is within it: "+fix)
 			}
+		}
+		if p.Err != nil {
+			continue // only what all others have in order counts
 		}
 		id, store, key := p.Settings.Workspace.UUID, p.Settings.Ledger.Store, p.sharedLedger()
 		workspace := strings.ToLower(id)
-		other, isTaken := byWorkspace[workspace]
-		holder, isHeld := byLedger[key]
-		switch {
-		case id == "": // it can't be read
-		case isTaken:
-			all = append(all, fmt.Errorf("%s: %s has the same workspace: make them one project whose manifests: names both folders, or leave one out with --exclude",
-				p.place("uuid", id), other.place("uuid", other.Settings.Workspace.UUID)))
-		case key != "" && isHeld:
-			all = append(all, fmt.Errorf("%s: %s has the same ledger, and a ledger belongs to one workspace: name another one, or leave one out with --exclude",
-				p.place("store", store), holder.place("store", holder.Settings.Ledger.Store)))
+		switch other, holder := byWorkspace[workspace], byLedger[key]; {
+		case other != nil:
+			const same = " has the same workspace: make them one project whose manifests: names both folders, or leave one out with --exclude"
+			here, there := p.place("uuid", id), other.place("uuid", other.Settings.Workspace.UUID)
+			p.clash(here, there+same)
+			other.clash(there, here+same)
+		case key != "" && holder != nil:
+			const same = " has the same ledger, and a ledger belongs to one workspace: name another one, or leave one out with --exclude"
+			here, there := p.place("store", store), holder.place("store", holder.Settings.Ledger.Store)
+			p.clash(here, there+same)
+			holder.clash(there, here+same)
 		default:
 			byWorkspace[workspace], byLedger[key] = p, p
 		}
 	}
-	return refuse(all)
+}
+
+// clash gives a project its first contradiction with another.
+func (p *Project) clash(place, why string) {
+	if p.Err == nil {
+		p.Err, p.Clashes = exit.With(exit.Invalid, fmt.Errorf("%s: %s", place, why)), true
+	}
 }
 
 // place returns where the project's settings have a value, as file:line.
@@ -128,14 +139,4 @@ func (p Project) place(field, value string) string {
 		}
 	}
 	return p.File()
-}
-
-// Commit returns the commit that is checked out in a folder, "" outside git.
-func Commit(ctx context.Context, dir string) string {
-	repository, err := git.At(ctx, dir)
-	if err != nil {
-		return ""
-	}
-	id, _ := repository.Commit(ctx, "HEAD") // a new repository has none
-	return id
 }

@@ -1,13 +1,13 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"trueup/internal/project"
@@ -26,15 +26,36 @@ type Selection struct {
 type Fleet struct {
 	Root     string
 	Projects []Project // sorted by path
-	// Removed are the paths of projects that ChangedSince had. Their objects are still live.
-	Removed []string
-	// All is every project that is not excluded. Contents compares their hostnames.
+	// All is every project that is not excluded. Read compares their hostnames.
 	All []Project
+	Facts
+}
+
+// Facts are what a run says of the projects of a repository, beside their results.
+type Facts struct {
+	// Since is the commit that the facts compare with; empty without one.
+	Since string `json:"since,omitempty"`
+	// Added are new projects, Removed those that are gone, and Moved those that are in another folder. The objects of a
+	// removed one are still live.
+	Added   []string `json:"added,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	Moved   []Move   `json:"moved,omitempty"`
+	// Clashing are projects that contradict each other.
+	Clashing []string `json:"clashing,omitempty"`
+	// Unselected counts the projects that the selection leaves out.
+	Unselected int `json:"unselected,omitempty"`
+}
+
+// Move is a project that is in another folder now.
+type Move struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // In finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
-// not contradict each other, whether they are selected or not.
-func (s Selection) In(ctx context.Context, root string) (Fleet, error) {
+// not contradict each other, whether they are selected or not. base is the commit to compare with unless ChangedSince
+// names one; empty compares with none.
+func (s Selection) In(ctx context.Context, root, base string) (Fleet, error) {
 	f := Fleet{Root: root}
 	err := s.check()
 	if err == nil {
@@ -44,16 +65,24 @@ func (s Selection) In(ctx context.Context, root string) (Fleet, error) {
 		return f, err
 	}
 	isChanged := func(Project) bool { return true }
-	if s.ChangedSince != "" {
-		c, err := since(ctx, s.ChangedSince, f)
-		if err != nil {
+	if ref := cmp.Or(s.ChangedSince, base); ref != "" {
+		c, err := since(ctx, ref, f)
+		switch {
+		case err == nil:
+			f.Facts = c.Facts
+		case s.ChangedSince != "":
 			return f, fmt.Errorf("--changed-since %s: %w", s.ChangedSince, err)
 		}
-		isChanged = c.has
-		f.Removed = slices.DeleteFunc(c.removed, func(path string) bool { return matchesAny(s.Exclude, path) || !s.has(path) })
+		if s.ChangedSince != "" {
+			isChanged = c.has
+		}
+		f.Removed = slices.DeleteFunc(f.Removed, func(path string) bool { return matchesAny(s.Exclude, path) })
 	}
 	for _, p := range f.All {
-		if s.has(p.Path) && isChanged(p) {
+		switch {
+		case !s.matches(p.Path) || !isChanged(p):
+			f.Unselected++
+		case s.Shard.Has(p.Path):
 			f.Projects = append(f.Projects, p)
 		}
 	}
@@ -74,11 +103,12 @@ func (s Selection) candidates(ctx context.Context, root string) ([]Project, erro
 		return nil, errors.New("--exclude leaves no project: exclude less")
 	}
 	for _, glob := range s.Select {
-		if !slices.ContainsFunc(all, func(p Project) bool { return matches(glob, p.Path) }) {
+		if !slices.ContainsFunc(all, func(p Project) bool { return project.MatchesPath(glob, p.Path) }) {
 			return nil, fmt.Errorf("--select %s matches no project: trueup projects lists them", glob)
 		}
 	}
-	return all, conflicts(all)
+	addConflicts(all)
+	return all, nil
 }
 
 func (s Selection) check() error {
@@ -90,25 +120,27 @@ func (s Selection) check() error {
 	return nil
 }
 
-func (s Selection) has(path string) bool {
-	return (len(s.Select) == 0 || matchesAny(s.Select, path)) && s.Shard.Has(path)
+func (s Selection) matches(path string) bool {
+	return len(s.Select) == 0 || matchesAny(s.Select, path)
+}
+
+// Describe returns the flags of a selection without its shard, with the commit that it compared with.
+func (s Selection) Describe(since string) string {
+	var words []string
+	if s.ChangedSince != "" {
+		words = append(words, "--changed-since "+since)
+	}
+	for _, glob := range s.Select {
+		words = append(words, "--select "+glob)
+	}
+	for _, glob := range s.Exclude {
+		words = append(words, "--exclude "+glob)
+	}
+	return strings.Join(words, " ")
 }
 
 func matchesAny(globs []string, path string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool { return matches(glob, path) })
-}
-
-// matches reports whether the pattern matches the path or a folder above it.
-func matches(glob, name string) bool {
-	glob = path.Clean(glob)
-	for ; ; name = path.Dir(name) {
-		if ok, _ := path.Match(glob, name); ok { // check refuses a wrong pattern
-			return true
-		}
-		if name == "." {
-			return false
-		}
-	}
+	return slices.ContainsFunc(globs, func(glob string) bool { return project.MatchesPath(glob, path) })
 }
 
 // Shard is one of several parts of the projects. The zero value is all of them.
@@ -116,19 +148,13 @@ type Shard struct {
 	Index, Of int // from 1
 }
 
-// ParseShard reads I/N, or I+1/N for runners that count from 0.
-func ParseShard(text string) (Shard, error) {
-	index, of, _ := strings.Cut(text, "/")
-	index, fromZero := strings.CutSuffix(index, "+1")
-	i, wrongIndex := strconv.Atoi(index)
-	n, wrongOf := strconv.Atoi(of)
-	if fromZero {
-		i++
-	}
-	if wrongIndex != nil || wrongOf != nil || n < 1 || i < 1 || i > n {
+// ParseShard reads I/N.
+func ParseShard(text string) (s Shard, err error) {
+	_, err = fmt.Sscanf(text, "%d/%d", &s.Index, &s.Of)
+	if err != nil || s.String() != text || s.Index < 1 || s.Index > s.Of {
 		return Shard{}, fmt.Errorf("%q is no shard: write I/N with I from 1 to N, such as 1/20", text)
 	}
-	return Shard{i, n}, nil
+	return s, nil
 }
 
 // String returns I/N, or "" for all.

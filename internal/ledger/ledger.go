@@ -156,12 +156,12 @@ func (cfg Config) trusted() (bool, error) {
 	for _, name := range cfg.Allowed {
 		switch within, err := blob.Within(cfg.Store, name); {
 		case err != nil:
-			return false, fmt.Errorf("TRUEUP_LEDGERS has %.200q: %w", shownStore(name), err)
+			return false, fmt.Errorf("TRUEUP_PROJECTS has %.200q: %w", shownStore(name), err)
 		case within:
 			return true, nil
 		}
 	}
-	return false, fmt.Errorf("trueup.yaml names %.200s, and TRUEUP_LEDGERS allows only stores below %s, with the same parameters. Nothing was read or sent: correct ledger.store or the variable",
+	return false, fmt.Errorf("trueup.yaml names %.200s, and TRUEUP_PROJECTS allows only stores below %s, with the same parameters. Nothing was read or sent: correct ledger.store or the variable",
 		cmp.Or(shownStore(cfg.Store), "no ledger"), shownStore(strings.Join(cfg.Allowed, " or ")))
 }
 

@@ -341,15 +341,15 @@ func TestAllowedStores(t *testing.T) {
 		{"s3://acme/shop?" + endpoint, "", "may not choose the server"},
 		{"gs://acme/shop?" + endpoint, "", "may not choose the server"},
 		{"azblob://acme/shop?" + endpoint, "", "may not choose the server"},
-		{"s3://acme/shop?" + endpoint, "s3://acme", "TRUEUP_LEDGERS allows only stores below s3://acme,"},
+		{"s3://acme/shop?" + endpoint, "s3://acme", "TRUEUP_PROJECTS allows only stores below s3://acme,"},
 		{"s3://acme/shop?" + endpoint, "s3://acme?" + endpoint, ""},
 		{"gs://acme/shop?" + endpoint, "gs://acme/shop?" + endpoint, ""},
 		{"azblob://acme/shop?" + endpoint, "azblob://acme/?" + endpoint, ""},
-		{"s3://acme-2/shop?" + endpoint, "s3://acme?" + endpoint, "TRUEUP_LEDGERS allows only"},
-		{"file:../ledger", "file:ledger", "TRUEUP_LEDGERS allows only"},
-		{"file:../ledger", "file:..", "TRUEUP_LEDGERS allows only"},
-		{"file:/srv/ledger", "file:/srv", "TRUEUP_LEDGERS allows only"},
-		{"", "s3://acme", "trueup.yaml names no ledger, and TRUEUP_LEDGERS allows only"},
+		{"s3://acme-2/shop?" + endpoint, "s3://acme?" + endpoint, "TRUEUP_PROJECTS allows only"},
+		{"file:../ledger", "file:ledger", "TRUEUP_PROJECTS allows only"},
+		{"file:../ledger", "file:..", "TRUEUP_PROJECTS allows only"},
+		{"file:/srv/ledger", "file:/srv", "TRUEUP_PROJECTS allows only"},
+		{"", "s3://acme", "trueup.yaml names no ledger, and TRUEUP_PROJECTS allows only"},
 	} {
 		cfg := Config{Store: c.store, Dir: t.TempDir(), Now: time.Now, Getenv: getenv}
 		if c.allowed != "" {

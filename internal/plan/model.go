@@ -124,8 +124,9 @@ type Item struct {
 	// Purge is what a request invalidates, Disk the source of a snapshot.
 	Purge *PurgeInfo `json:"purge,omitempty"`
 	Disk  string     `json:"disk,omitempty"`
-	// Made is the creation time of an object that left git, as the server writes it.
-	Made string `json:"made,omitempty"`
+	// Made is the creation time of an object that left git, as the server writes it, and Hostname what it still serves.
+	Made     string `json:"made,omitempty"`
+	Hostname string `json:"hostname,omitempty"`
 	// Reason says why an item is blocked, in flight elsewhere, deferred or kept,
 	// and Fix what a person can do.
 	Reason string `json:"reason,omitempty"`
@@ -148,6 +149,8 @@ type Item struct {
 	// Found says that the object of a request without an outcome is live: apply
 	// records that it was executed.
 	Found bool `json:"found,omitempty"`
+	// Elsewhere says, in the merged plan of many projects, that this change changes nothing in the project.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// RemoteName is the server's name of the object, if it differs.
 	RemoteName string `json:"remoteName,omitempty"`
 	// Record says that the ledger is to learn that live is in sync.

@@ -46,7 +46,7 @@ type departed struct {
 
 // decide deletes an object that trueup provably created and that has left git, else keeps it.
 func (d *departed) decide() Item {
-	item := Item{Key: d.key, Cause: FromRemoval, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp}
+	item := Item{Key: d.key, Cause: FromRemoval, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp, Hostname: d.live.Host}
 	if d.live.Name != d.key.Name {
 		item.RemoteName = d.live.Name
 	}

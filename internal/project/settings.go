@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -171,4 +172,18 @@ func (p Project) undocumented() map[string]map[string][]string {
 		all[k.Name][o.Path] = append(all[k.Name][o.Path], o.Undocumented...)
 	}
 	return all
+}
+
+// MatchesPath reports whether a pattern of path.Match, which must be valid, matches the path of a project or a folder
+// above it.
+func MatchesPath(pattern, name string) bool {
+	pattern = path.Clean(pattern)
+	for ; ; name = path.Dir(name) {
+		if ok, _ := path.Match(pattern, name); ok {
+			return true
+		}
+		if name == "." {
+			return false
+		}
+	}
 }

@@ -116,11 +116,14 @@ func (s *Session) HidesLedger() bool {
 
 // DoubtWorkspace returns what to do before a plan in CI may be green whose workspace may not exist, "" if it is confirmed.
 func (s *Session) DoubtWorkspace() string {
-	if !config.InCI(s.env.Getenv) || s.Platform.Pin != "" || !s.planner.WorkspaceUnproven() {
+	if !config.InCI(s.env.Getenv) || s.Platform.Pin.Workspace != "" || !s.planner.WorkspaceUnproven() {
 		return ""
 	}
-	return fmt.Sprintf("nothing shows that workspace %s exists: set %s to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE or the input workspace)",
-		s.Platform.Workspace.UUID, config.WorkspacePin)
+	fix := "set " + config.WorkspacePin + " to confirm its UUID (for the shipped workflows, TRUEUP_READ_WORKSPACE or the input workspace)"
+	if s.Platform.Pin.Origin == config.ProjectsPin {
+		fix = "confirm its UUID in the file that " + config.ProjectsPin + " names"
+	}
+	return fmt.Sprintf("nothing shows that workspace %s exists: %s", s.Platform.Workspace.UUID, fix)
 }
 
 // large is how many manifests are planned without the specs of live objects that are no longer needed.
@@ -203,7 +206,7 @@ func (s *Session) admit(ctx context.Context) error {
 		return err
 	}
 	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.StoreFromEnv && !s.options.ReadOnly {
-		return fmt.Errorf("trueup sends nothing without the ledger that TRUEUP_LEDGER names: %s: %s", view.Problem, view.Fix)
+		return fmt.Errorf("trueup sends nothing without the ledger that the environment names: %s: %s", view.Problem, view.Fix)
 	}
 	return nil
 }

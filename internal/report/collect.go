@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -97,17 +98,12 @@ func readJSON(r io.Reader, to any) error {
 
 // collection is a folder of results and shard files.
 type collection struct {
-	fsys fs.FS
-	// tool is the program that must have made them.
-	tool string
-	// first is the shard file that the others must agree with, and at its name.
-	first ShardFile
-	at    string
-	// tries are the shard files, and triesOf those that list a project, the first try first.
-	tries   []try
-	triesOf map[string][]try
-	// results are where the results of a project are, that of the last try last.
-	results map[string][]string
+	fsys  fs.FS
+	tool  string // the program that must have made them
+	first try    // the one that started last: all others must be of its run
+	tries []try  // the shard files of its run, the first try first
+	fleet Fleet
+	wrong []string // what can't be merged, with the file
 }
 
 // try is the shard file of one try, and its name.
@@ -117,69 +113,153 @@ type try struct {
 }
 
 // result returns where the result of a project is.
-func (t try) result(project string) string {
-	return path.Join(path.Dir(t.name), project, t.ResultName())
-}
+func (t try) result(project string) string { return path.Join(path.Dir(t.name), t.ResultName(project)) }
 
-// Collect reads the results of many projects below a folder, with all their shard files, and merges them. It rejects
-// results that are missing, or that do not belong together.
+// Collect reads the results of many projects below a folder, with all their shard files, and merges them. The result
+// names what is missing, and what does not belong to the run that started last.
 func Collect(fsys fs.FS, tool string) (Document, error) {
-	c := &collection{fsys: fsys, tool: tool, triesOf: map[string][]try{}, results: map[string][]string{}}
-	names, err := jsonFiles(fsys)
-	if err != nil {
+	c := &collection{fsys: fsys, tool: tool}
+	if err := c.readShards(); err != nil {
 		return Document{}, err
 	}
-	var wrong []error
-	for _, name := range names {
-		if isShard, _ := path.Match(ShardNames, path.Base(name)); isShard {
-			wrong = append(wrong, about(name, c.addShard(name)))
+	m := &Merger{doc: Document{Command: c.first.Command, Projects: []MergedProject{}}, fleet: &c.fleet}
+	for project, tries := range c.byProject() {
+		if doc, ok := c.ofProject(project, tries); ok {
+			m.Add(doc)
 		}
 	}
-	slices.SortStableFunc(c.tries, func(a, b try) int { return a.Started.Compare(b.Started) })
-	for _, t := range c.tries {
-		wrong = append(wrong, about(t.name, c.addProjects(t)))
-	}
-	if err := errors.Join(wrong...); err != nil {
-		return Document{}, err
-	}
-	if err := c.complete(names); err != nil {
-		return Document{}, err
-	}
-	m := &Merger{doc: Document{Command: c.first.Command, Projects: []MergedProject{}}}
-	for _, project := range slices.Sorted(maps.Keys(c.results)) {
-		doc, err := c.ofProject(project)
-		if err != nil {
-			wrong = append(wrong, err)
-			continue
-		}
-		m.Add(doc)
-	}
-	if err := errors.Join(wrong...); err != nil {
-		return Document{}, err
-	}
-	return m.Document(), nil
+	slices.Sort(c.fleet.NotReached)
+	return m.finish(c.wrong), nil
 }
 
-// about puts the name of a file before an error.
-func about(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", name, err)
+func (c *collection) reject(name string, err error) {
+	c.wrong = append(c.wrong, fmt.Sprintf("%s: %v", name, err))
 }
 
-func jsonFiles(fsys fs.FS) (names []string, err error) {
-	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path.Ext(name) != ".json" {
+func (c *collection) miss(format string, args ...any) {
+	c.fleet.Missing = append(c.fleet.Missing, fmt.Sprintf(format, args...))
+}
+
+// readShards finds the shard files of the run that started last.
+func (c *collection) readShards() error {
+	var all []try
+	err := fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if isShard, _ := path.Match(ShardNames, path.Base(name)); err != nil || d.IsDir() || !isShard {
 			return err
 		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s: it is not a regular file", name)
+		s, err := ReadShard(c.fsys, name)
+		switch {
+		case err != nil:
+			c.reject(name, err)
+		case s.Tool != c.tool:
+			c.reject(name, madeBy(s.Tool, c.tool))
+		case s.Shard < 1 || s.Shard > s.Shards:
+			c.reject(name, fmt.Errorf("it is for shard %d of %d, which does not exist", s.Shard, s.Shards))
+		default:
+			all = append(all, try{s, name})
 		}
-		names = append(names, name)
 		return nil
 	})
-	return names, err
+	switch {
+	case err != nil:
+		return err
+	case len(all) == 0 && len(c.wrong) > 0:
+		return errors.New(strings.Join(c.wrong, "; "))
+	case len(all) == 0:
+		return errors.New("there is no shard-I-of-N.json in it, so no job left results: read why in the log of the job that selects projects, or name the folder of trueup each --results")
+	}
+	slices.SortStableFunc(all, func(a, b try) int { return a.Started.Compare(b.Started) })
+	c.first = all[len(all)-1]
+	c.fleet.Facts = c.first.Facts
+	for _, t := range slices.Backward(all) {
+		// Only an apply keeps what earlier tries sent.
+		same := slices.IndexFunc(c.tries, func(o try) bool {
+			return t.Shard == o.Shard && (t.Command != "apply" || t.Started.Equal(o.Started))
+		})
+		switch other := t.differs(c.first.Run, c.first.name); {
+		case other != "":
+			c.reject(t.name, errors.New(other))
+		case same >= 0:
+			c.reject(t.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them with its results", t.Shard, c.tries[same].name))
+		default:
+			c.tries = append(c.tries, t)
+		}
+	}
+	slices.Reverse(c.tries)
+	c.missShards()
+	return nil
+}
+
+func (c *collection) missShards() {
+	for i := 1; i <= c.first.Shards; i++ {
+		at := slices.IndexFunc(c.tries, func(t try) bool { return t.Shard == i })
+		switch {
+		case at < 0:
+			c.fleet.lostShards = append(c.fleet.lostShards, i)
+			c.miss("shard %d of %d is missing: run it, or copy its results into this folder", i, c.first.Shards)
+		case c.tries[at].Error != "":
+			c.reject(c.tries[at].name, errors.New("no project could be selected: "+c.tries[at].Error))
+		}
+	}
+}
+
+// byProject returns the tries of each project, in the order of their paths.
+func (c *collection) byProject() iter.Seq2[string, []try] {
+	tries := map[string][]try{}
+	for _, t := range c.tries {
+		for _, p := range t.Projects {
+			switch others := tries[p]; {
+			case !fs.ValidPath(p):
+				c.reject(t.name, fmt.Errorf("the project %.300q is not a path inside the folder of the search", p))
+			case len(others) > 0 && others[0].Shard != t.Shard:
+				c.reject(t.name, fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", p, others[0].name))
+			default:
+				tries[p] = append(others, t)
+			}
+		}
+	}
+	return func(yield func(string, []try) bool) {
+		for _, p := range slices.Sorted(maps.Keys(tries)) {
+			if !yield(p, tries[p]) {
+				return
+			}
+		}
+	}
+}
+
+// ofProject returns the result of a project after all of its tries. It may have none, which is noted.
+func (c *collection) ofProject(project string, tries []try) (doc Document, ok bool) {
+	for i, t := range slices.Backward(tries) {
+		last := i == len(tries)-1
+		one, err := c.read(t, project)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !last && !t.Ended:
+			continue // it ended before it sent anything for the project
+		case errors.Is(err, fs.ErrNotExist):
+			fix := map[bool]string{true: "copy it into this folder", false: "its run did not end, so run the shard again"}[t.Ended]
+			c.miss("%s is missing, the result of the project %s in shard %d: %s", t.result(project), project, t.Shard, fix)
+		case err != nil:
+			c.reject(t.result(project), err)
+		case last && one.Project.Running:
+			c.miss("the run of the project %s in shard %d did not end: run the shard again", project, t.Shard)
+			doc, ok = withEarlier(one, Document{Command: one.Command, Project: one.Project, ExitCode: exit.Partial, Errors: one.Errors}), true
+			continue
+		case !ok:
+			doc, ok = one, true
+			continue
+		default:
+			doc = withEarlier(one, doc)
+			continue
+		}
+		if last {
+			c.fleet.NotReached = append(c.fleet.NotReached, project)
+		}
+	}
+	return doc, ok
+}
+
+func madeBy(other, tool string) error {
+	return fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", other, tool)
 }
 
 // ReadShard reads a shard file.
@@ -188,163 +268,24 @@ func ReadShard(fsys fs.FS, name string) (s ShardFile, err error) {
 	return s, cmp.Or(err, formatIs("shard", s.Format, ShardFormat))
 }
 
-// addShard reads a shard file, which must agree with the first one.
-func (c *collection) addShard(name string) error {
-	s, err := ReadShard(c.fsys, name)
-	if err != nil {
-		return err
-	}
-	if s.Tool != c.tool {
-		return madeBy(s.Tool, c.tool)
-	}
-	if c.at == "" {
-		c.first, c.at = s, name
-	}
-	if err := c.agree(s); err != nil {
-		return err
-	}
-	c.tries = append(c.tries, try{s, name})
-	return nil
-}
-
-func (c *collection) addProjects(t try) error {
-	for _, p := range t.Projects {
-		if !fs.ValidPath(p) {
-			return fmt.Errorf("the project %.300q is not a path inside the folder of the search", p)
-		}
-		if others := c.triesOf[p]; len(others) > 0 && others[0].Shard != t.Shard {
-			return fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", p, others[0].name)
-		}
-		c.triesOf[p] = append(c.triesOf[p], t)
-	}
-	return nil
-}
-
-// agree reports why a shard file is not one of the same run as the others.
-func (c *collection) agree(s ShardFile) error {
-	// Only an apply keeps what earlier tries sent.
-	same := slices.IndexFunc(c.tries, func(t try) bool {
-		return t.Shard == s.Shard && (s.Command != "apply" || t.Started.Equal(s.Started))
-	})
-	switch {
-	case s.Shards < 1 || s.Shard < 1 || s.Shard > s.Shards:
-		return fmt.Errorf("it is for shard %d of %d, which does not exist", s.Shard, s.Shards)
-	case s.Shards != c.first.Shards:
-		return fmt.Errorf("it is for one of %d shards, but %s is for one of %d: merge the results of one run", s.Shards, c.at, c.first.Shards)
-	case s.Commit != c.first.Commit:
-		return fmt.Errorf("it is for the commit %.60q, but %s is for %.60q: merge the results of one commit", s.Commit, c.at, c.first.Commit)
-	case s.Command != c.first.Command:
-		return fmt.Errorf("it is for %.60q, but %s is for %.60q: merge the results of one command", s.Command, c.at, c.first.Command)
-	case same >= 0:
-		return fmt.Errorf("shard %d is there twice, also in %s: remove one of them with its results", s.Shard, c.tries[same].name)
-	}
-	return nil
-}
-
-func madeBy(other, tool string) error {
-	return fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", other, tool)
-}
-
-// complete reports the shards and results that are missing, and files that belong to none.
-func (c *collection) complete(names []string) error {
-	if c.at == "" {
-		return errors.New("there is no shard-I-of-N.json in it: name the folder that trueup each --results wrote, or one with the folders of all shards")
-	}
-	var wrong []error
-	if missing := c.missingShards(); missing != nil {
-		wrong = append(wrong, fmt.Errorf("shard %s of %d is missing: run it, or copy its results into this folder", strings.Join(missing, ", "), c.first.Shards))
-	}
-	known, there := map[string]bool{}, map[string]bool{}
-	for _, t := range c.tries {
-		known[t.name] = true
-	}
-	for _, name := range names {
-		there[name] = true
-	}
-	for _, p := range slices.Sorted(maps.Keys(c.triesOf)) {
-		for i, t := range c.triesOf[p] {
-			name := t.result(p)
-			if known[name] = true; there[name] {
-				c.results[p] = append(c.results[p], name)
-			} else if fix := c.lost(p, i); fix != "" {
-				wrong = append(wrong, fmt.Errorf("%s is missing, the result of the project %s in shard %d: %s", name, p, t.Shard, fix))
-			}
-		}
-	}
-	for _, name := range names {
-		if !known[name] {
-			wrong = append(wrong, fmt.Errorf("%s: no shard file beside it lists it: remove it, or add its shard file", name))
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-func (c *collection) missingShards() (missing []string) {
-	for i := 1; i <= c.first.Shards; i++ {
-		if !slices.ContainsFunc(c.tries, func(t try) bool { return t.Shard == i }) {
-			missing = append(missing, fmt.Sprintf("%d", i))
-		}
-	}
-	return missing
-}
-
-// lost says what to do about the missing result of a try; nothing if it ended before it sent anything for the project.
-func (c *collection) lost(project string, try int) (fix string) {
-	switch tries := c.triesOf[project]; {
-	case tries[try].Ended:
-		return "copy it into this folder"
-	case try == len(tries)-1:
-		return "its run did not end, so run the shard again"
-	}
-	return ""
-}
-
-// ofProject returns the result of a project after all of its tries.
-func (c *collection) ofProject(project string) (doc Document, err error) {
-	names, shard := c.results[project], c.triesOf[project][0].Shard
-	for i, name := range slices.Backward(names) {
-		one, err := c.read(name, project)
-		switch last := i == len(names)-1; {
-		case err != nil:
-		case last && one.Project.Running:
-			err = fmt.Errorf("the run of the project %s in shard %d did not end: run the shard again", project, shard)
-		case last:
-			doc = one
-		default:
-			doc = withEarlier(one, doc)
-		}
-		if err != nil {
-			return doc, about(name, err)
-		}
-	}
-	return doc, nil
-}
-
 // read returns a result of a project, which must agree with its shard file.
-func (c *collection) read(name, project string) (doc Document, err error) {
-	err = open(c.fsys, name, func(r io.Reader) error {
+func (c *collection) read(t try, project string) (doc Document, err error) {
+	err = open(c.fsys, t.result(project), func(r io.Reader) error {
 		doc, err = ReadResult(r)
 		return err
 	})
 	if err != nil {
 		return doc, err
 	}
-	of, shard := doc.Project, c.triesOf[project][0].Shard
-	switch {
+	switch of := doc.Project; {
 	case of == nil:
 		return doc, errors.New("it does not say its project: it is not a result of trueup each")
-	case of.Tool != c.tool:
-		return doc, madeBy(of.Tool, c.tool)
-	case of.Path != project:
-		return doc, fmt.Errorf("it is the result of the project %.300q", of.Path)
-	case of.Shard != shard || of.Shards != c.first.Shards:
-		return doc, fmt.Errorf("it is of shard %d of %d, and not %d of %d: run the shard again", of.Shard, of.Shards, shard, c.first.Shards)
-	case of.Commit != c.first.Commit:
-		return doc, fmt.Errorf("it is of the commit %.60q, and not %.60q: run the shard again", of.Commit, c.first.Commit)
+	case of.Path != project || of.Shard != t.Shard:
+		return doc, fmt.Errorf("it is the result of the project %.300q in shard %d", of.Path, of.Shard)
+	case of.differs(t.Run, t.name) != "":
+		return doc, errors.New(of.differs(t.Run, t.name))
 	case exit.Name(doc.ExitCode) == "":
 		return doc, fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", doc.ExitCode)
-	case cmp.Or(doc.Command, c.first.Command) != c.first.Command:
-		return doc, fmt.Errorf("it is a result of %.60q, and not of %.60q", doc.Command, c.first.Command)
 	}
 	return doc, nil
 }

@@ -10,6 +10,8 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
+	"trueup/internal/fleet"
+	"trueup/internal/plan"
 )
 
 // eachFormat is the version of the JSON form of trueup each (schemas/each.schema.json).
@@ -29,17 +31,25 @@ type ProjectResult struct {
 	// Errors say why the project failed.
 	Errors   []string `json:"errors"`
 	Warnings []string `json:"warnings,omitempty"` // about its manifests
-	// calm is set if nothing is to be done or was done.
+	// calm is set if nothing is to be done or was done, and nothing waits for somebody.
 	calm bool
 }
 
 // ProjectResultOf keeps what the table of projects shows of a result.
 func ProjectResultOf(path string, doc Document) ProjectResult {
-	r := ProjectResult{Path: path, Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode}
+	r := ProjectResult{Path: path, Result: cmp.Or(doc.Result, exit.Name(doc.ExitCode)), ExitCode: doc.ExitCode}
+	if r.Result == NotStarted {
+		r.Errors = []string{}
+		return r // why is the same for all of them, and said once
+	}
 	r.Errors, r.Warnings = reasons(path, doc)
 	if doc.Plan != nil || doc.Apply != nil || len(doc.Errors) == 0 {
 		r.Summary = countsOf(doc).String()
 	}
+	if doc = WithoutData(doc); r.Summary == "" || len(doc.Messages) > 0 && doc.Plan == nil && doc.Apply == nil && doc.Tests == nil {
+		r.Summary = strings.Join(slices.DeleteFunc(slices.Clone(doc.Messages), func(m string) bool { return m == "" }), " ")
+	}
+	r.calm = doc.ExitCode == exit.OK && len(doc.Findings)+len(doc.Errors)+len(doc.Messages) == 0
 	var parts []count
 	switch {
 	case doc.Apply != nil:
@@ -47,11 +57,20 @@ func ProjectResultOf(path string, doc Document) ProjectResult {
 	case doc.Plan != nil:
 		parts = planParts(doc.Plan)
 	}
-	r.calm = doc.ExitCode == exit.OK && len(doc.Findings)+len(doc.Errors) == 0
 	for _, p := range parts {
-		r.calm = r.calm && (p.calm || p.n == 0)
+		r.calm = r.calm && (p.n == 0 || p.calm && p.words != string(plan.Kept))
 	}
 	return r
+}
+
+// WithoutData returns the document of a command that has a form of its own, such as status, with a message that counts
+// what it has.
+func WithoutData(doc Document) Document {
+	if s, ok := doc.Data.(status); ok {
+		doc.Messages = append(doc.Messages, s.counts)
+	}
+	doc.Data, doc.Text = nil, nil
+	return doc
 }
 
 // mostReasons limits the errors and the warnings of a project: thousands of projects may have thousands of mistakes.
@@ -88,61 +107,35 @@ func atMost(list []string) []string {
 	return list
 }
 
-// ProjectNotStarted is the result of a project that was not reached.
-func ProjectNotStarted(path string) ProjectResult {
-	return ProjectResult{Path: path, Result: NotStarted, ExitCode: exit.Partial, Errors: []string{}}
-}
-
 // Failed reports whether the project counts as a failure; Changes is what a run found, and no failure.
 func (r ProjectResult) Failed() bool { return r.ExitCode != exit.OK && r.ExitCode != exit.Changes }
 
 // each is the JSON form of the results of many projects.
 type each struct {
-	Format   string          `json:"format"`
-	Command  string          `json:"command"`
-	Shard    int             `json:"shard"`
-	Shards   int             `json:"shards"`
-	Commit   string          `json:"commit,omitempty"`
-	Tool     string          `json:"tool"`
+	Format string `json:"format"`
+	Shard  int    `json:"shard"`
+	Run
 	Result   string          `json:"result"`
 	ExitCode int             `json:"exitCode"`
+	Facts    fleet.Facts     `json:"facts"`
 	Projects []ProjectResult `json:"projects"`
 }
 
 // Each returns the document of many projects, the worst first. The exit code is the worst of theirs.
 func Each(shard ShardFile, results []ProjectResult) Document {
-	all := slices.Clone(results)
+	all := append([]ProjectResult{}, results...)
 	code := exit.OK
 	for _, r := range all {
 		code = exit.Worst(code, r.ExitCode)
 	}
-	rank := func(r ProjectResult) int {
-		return 2*exit.Rank(r.ExitCode) + oneIf(r.calm)
-	}
+	rank := func(r ProjectResult) int { return 2*exit.Rank(r.ExitCode) + oneIf(r.calm) }
 	slices.SortStableFunc(all, func(a, b ProjectResult) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Path, b.Path))
 	})
 	return Document{
-		ExitCode: code, Annotations: failedProjects(all),
-		Data: each{
-			eachFormat, shard.Command, shard.Shard, shard.Shards, shard.Commit, shard.Tool, exit.Name(code), code,
-			append([]ProjectResult{}, all...),
-		},
-		Text: func(out Lines, opts Options) { textEach(out, opts, shard.Command, all) },
+		ExitCode: code, Data: each{eachFormat, shard.Shard, shard.Run, exit.Name(code), code, shard.Facts, all},
+		Text: func(out Lines, opts Options) { textEach(out, opts, shard, all) },
 	}
-}
-
-// failedProjects returns a finding for each project that failed.
-func failedProjects(all []ProjectResult) (list diag.List) {
-	for _, r := range all {
-		if r.Failed() {
-			list = append(list, diag.Finding{
-				Path: path.Join(r.Path, "trueup.yaml"), Line: 1, Column: 1, Rule: projectRule, Severity: diag.Error,
-				Message: fmt.Sprintf("project %s: %s", r.Path, r.text()),
-			})
-		}
-	}
-	return list
 }
 
 // text returns what the table says of the project.
@@ -154,39 +147,57 @@ func (r ProjectResult) text() string {
 	return text
 }
 
-// textEach writes the table of projects. Those without changes are one line, unless the run is verbose.
-func textEach(out Lines, opts Options, command string, all []ProjectResult) {
+// row returns the line of a project in the table.
+func (r ProjectResult) row() []string {
+	mark := "ok"
+	switch {
+	case r.Result == NotStarted:
+		mark = "skipped"
+	case r.Failed():
+		mark = "FAIL"
+	}
+	return []string{mark, r.Path, r.text()}
+}
+
+// textEach writes the table of projects. Those that need no look are one line unless the run is verbose, and so are
+// those whose token was refused.
+func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
 	var rows [][]string
-	calm := 0
-	counts := map[string]int{}
+	var results []string
+	calm, counts, refused := 0, map[string]int{}, map[string]int{}
 	for _, r := range all {
-		counts[r.Result]++
-		if r.calm && !opts.Verbose {
+		if counts[r.Result]++; counts[r.Result] == 1 {
+			results = append(results, r.Result)
+		}
+		if r.ExitCode == exit.Auth {
+			refused[r.text()]++
+		}
+	}
+	for _, r := range all {
+		switch n := refused[r.text()]; {
+		case n > 1:
+			rows = append(rows, []string{"FAIL", diag.Plural(n, "project", "projects"), r.text()})
+			refused[r.text()] = -1
+		case n < 0:
+		case r.calm && !opts.Verbose:
 			calm++
-			continue
+		default:
+			rows = append(rows, r.row())
 		}
-		mark := "ok"
-		switch {
-		case r.Result == NotStarted:
-			mark = "skipped"
-		case r.Failed():
-			mark = "FAIL"
-		}
-		rows = append(rows, []string{mark, r.Path, r.text()})
 	}
 	_ = out.Marked(rows, opts)
 	if calm > 0 {
-		_ = out.Printf("%s without changes\n", diag.Plural(calm, "project", "projects"))
-	}
-	var parts []string
-	for _, r := range all {
-		if n := counts[r.Result]; n > 0 {
-			parts = append(parts, diag.Plural(n, r.Result, r.Result))
-			counts[r.Result] = 0
-		}
+		word := map[string]string{"validate": "valid", "test": "passed"}[shard.Command]
+		_ = out.Printf("%s %s\n", diag.Plural(calm, "project", "projects"), cmp.Or(word, "without changes"))
 	}
 	if len(rows)+calm > 0 {
 		_ = out.Printf("\n")
 	}
-	_ = out.Printf("%s in %s: %s.\n", command, diag.Plural(len(all), "project", "projects"), cmp.Or(strings.Join(parts, ", "), "nothing selected"))
+	for _, line := range (&Fleet{Facts: shard.Facts}).lines(shard.Command) {
+		_ = out.Printf("%s\n", line)
+	}
+	for i, result := range results {
+		results[i] = diag.Plural(counts[result], result, result)
+	}
+	_ = out.Printf("%s in %s: %s.\n", shard.Command, diag.Plural(len(all), "project", "projects"), cmp.Or(strings.Join(results, ", "), "nothing selected"))
 }

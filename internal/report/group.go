@@ -36,6 +36,9 @@ func groups(pl *plan.Plan, opts Options) []group {
 	parallel.Each(len(shown), func(i int) {
 		rows := itemRows(shown[i], opts)
 		all[i] = group{item: shown[i], rows: rows, rank: priority(shown[i], rows)}
+		if shown[i].Elsewhere {
+			all[i].rank = rankElsewhere
+		}
 		if shown[i].Op == plan.Patch {
 			all[i].content = contentOf(shown[i])
 		}
@@ -227,6 +230,7 @@ const (
 	rankDrift
 	rankChange
 	rankPurge
+	rankElsewhere
 	rankNotes
 	rankAdvice
 	rankRest
@@ -237,7 +241,7 @@ func tableOfRanks() [rankRest + 1]string {
 	return [...]string{
 		"with settings", "with errors", "with next steps", "with outcomes", "that stop serving something", "that " + kind.RiskServes.Meaning(),
 		"that " + kind.RiskSecurity.Meaning(), "to create", "blocked", "with removals",
-		"with drift or conflicts", "with changes", "with purges", "with notes", "with advice", "unchanged",
+		"with drift or conflicts", "with changes", "with purges", "in projects that this change does not change", "with notes", "with advice", "unchanged",
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/fleet"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
@@ -44,7 +45,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
 		Stops: []routing.Stop{{Name: s, Host: s, Path: s, Objects: []kind.Key{k}}},
-		Disk:  s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
+		Disk:  s, Made: s, Hostname: s, Elsewhere: n%9 == 1, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
 		Recorded: &plan.Recorded{Seq: n, State: ledger.State(s)},
 		Deleted:  n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,
@@ -52,8 +53,11 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
-		Project:  &Origin{Path: s, Workspace: s, Commit: s, Tool: s, Shard: n, Shards: n},
-		Projects: []MergedProject{{Origin: Origin{Path: s, Workspace: s, Commit: s, Tool: s}, Result: s, ExitCode: n, Digest: s}},
+		Project:  &Origin{Path: s, Workspace: s, Run: Run{Command: s, Flags: s, Selection: s, Commit: s, Dirty: s, Tool: s, Shards: n}, Shard: n, Fact: s},
+		Projects: []MergedProject{{Origin: Origin{Path: s, Workspace: s, Run: Run{Command: s, Flags: s, Selection: s, Commit: s, Dirty: s, Tool: s}, Fact: s}, Result: s, ExitCode: n, Digest: s}},
+		Fleet: &Fleet{Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: fleet.Facts{
+			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []fleet.Move{{From: s, To: s}}, Clashing: []string{s}, Unselected: n,
+		}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &requesttest.Result{Passed: n, Failed: 1, Cases: []requesttest.Case{{
 			Name: s, URL: s, File: s, Result: requesttest.Failed, Why: s, Failures: []requesttest.Failure{{

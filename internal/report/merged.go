@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -72,6 +73,9 @@ type Merger struct {
 	also     [][]string
 	// notes and errors are sentences, and the projects that have them.
 	notes, errors shared
+	fleet         *Fleet
+	// touched are the projects that this change changes.
+	touched map[string]bool
 }
 
 // shared has sentences in the order in which they came, and the projects of each.
@@ -104,24 +108,25 @@ func (s *shared) lines(all int) (lines []string) {
 
 // inProjects counts several projects, of so many in all, and names them.
 func inProjects(projects []string, all int) string {
-	const most = 100
 	if len(projects) == all {
 		return "in all " + diag.Plural(all, "project", "projects")
 	}
-	text := "in " + diag.Plural(len(projects), "project", "projects") + ": "
-	if more := len(projects) - most; more > 0 {
-		return text + strings.Join(projects[:most], ", ") + " and " + safetext.Number(more).String() + " more, which -o json names"
-	}
-	return text + strings.Join(projects, ", ")
+	return "in " + diag.Plural(len(projects), "project", "projects") + ": " + nameProjects(projects)
 }
 
 // Add adds the result of a project, which has its Project.
 func (m *Merger) Add(doc Document) {
 	at := doc.Project.Path
 	entry := MergedProject{Origin: *doc.Project, Result: doc.Result, ExitCode: doc.ExitCode}
-	if doc.Plan != nil {
+	switch {
+	case doc.Plan != nil:
 		entry.Digest = doc.Plan.Digest
 		m.addPlan(doc.Plan, at)
+	case m.fleet == nil:
+	case doc.Result == NotStarted:
+		m.fleet.NotReached = append(m.fleet.NotReached, at)
+	case slices.Contains([]string{"plan", "apply", "drift"}, doc.Command) && doc.ExitCode != exit.OK:
+		m.fleet.NotPlanned = append(m.fleet.NotPlanned, at)
 	}
 	m.doc.Projects = append(m.doc.Projects, entry)
 	m.doc.Command, m.doc.ExitCode = doc.Command, exit.Worst(m.doc.ExitCode, doc.ExitCode)
@@ -146,6 +151,7 @@ func (m *Merger) Add(doc Document) {
 // addPlan adds the items of a plan, except those that need no action.
 func (m *Merger) addPlan(pl *plan.Plan, at string) {
 	if m.plans++; m.plans == 1 {
+		m.touched = map[string]bool{}
 		m.plan = plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Target{Origins: pl.Target.Origins}}
 	}
 	m.plan.Sandbox, m.plan.Offline = m.plan.Sandbox || pl.Sandbox, m.plan.Offline || pl.Offline
@@ -160,6 +166,9 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 		m.addSetting(s, at)
 	}
 	for _, item := range pl.Items {
+		if isTouched(item) {
+			m.touched[at] = true
+		}
 		if hidden(item, Options{}) {
 			continue
 		}
@@ -258,23 +267,104 @@ func (m *Merger) addTests(t *requesttest.Result, at string) {
 	}
 }
 
-// Document returns the joined results. Its exit code is the worst of theirs.
-func (m *Merger) Document() Document {
+// finish returns the joined results, with what can't be merged. Its exit code is the worst of all.
+func (m *Merger) finish(wrong []string) Document {
 	doc, pl := m.doc, m.plan
-	doc.Result, doc.Errors = exit.Name(doc.ExitCode), m.errors.lines(len(m.doc.Projects))
-	doc.Apply = m.apply
+	f := cmp.Or(m.fleet, &Fleet{})
+	doc.Errors = slices.Concat(f.Missing, wrong, m.errors.lines(len(m.doc.Projects)))
+	if len(f.Missing) > 0 {
+		doc.ExitCode = exit.Worst(doc.ExitCode, exit.Partial)
+	}
+	if len(wrong) > 0 {
+		doc.ExitCode = exit.Worst(doc.ExitCode, exit.Error)
+	}
+	doc.Result, doc.Apply, doc.Fleet = exit.Name(doc.ExitCode), m.apply, f
+	doc.Findings = append(doc.Findings, f.warnings()...)
+	facts := f.lines(doc.Command)
 	if m.plans == 0 {
+		doc.Messages = append(facts, doc.Messages...)
 		return doc
 	}
 	routing.Sort(pl.Requests)
-	pl.Notes, pl.Settings = m.notes.lines(len(m.doc.Projects)), slices.Clone(pl.Settings)
+	pl.Settings = slices.Clone(pl.Settings)
 	for i, projects := range m.also {
 		if s := &pl.Settings[i]; len(projects) > 1 {
 			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects, len(m.doc.Projects)), "; ")
 		}
 	}
+	if waiting := m.orderByChange(&pl); len(waiting) > 0 {
+		facts = append(facts, "waits in projects that this change does not change: "+strings.Join(waiting, "; "))
+	}
+	doc.Findings = append(doc.Findings, movedObjects(pl.Items)...)
+	pl.Notes = append(facts, m.notes.lines(len(m.doc.Projects))...)
 	doc.Plan = &pl
 	return doc
+}
+
+// orderByChange puts the projects that this change changes before all others, if it is known which. It counts what waits in
+// each of the others.
+func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
+	if pl.Blame == nil || pl.Blame.Base == "" {
+		return nil
+	}
+	of := map[string]*plan.Plan{}
+	var order []string
+	for i := range pl.Items {
+		item := &pl.Items[i]
+		if item.Elsewhere = !m.touched[item.Project]; !item.Elsewhere {
+			continue
+		}
+		if of[item.Project] == nil {
+			of[item.Project], order = &plan.Plan{}, append(order, item.Project)
+		}
+		of[item.Project].Items = append(of[item.Project].Items, *item)
+	}
+	for _, project := range order {
+		one := of[project]
+		one.Summary = one.Counts()
+		counts := counted("", planParts(one))
+		if one.Summary.Drifted > 0 {
+			counts = sentences(counts, counted("", driftParts(one)))
+		}
+		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
+	}
+	return waiting
+}
+
+// isTouched reports whether this change has a part in an item.
+func isTouched(item plan.Item) bool {
+	return item.By == plan.ByThisChange || slices.ContainsFunc(item.Lines(), func(l plan.Line) bool { return l.By == plan.ByThisChange })
+}
+
+// movedObjects returns a warning for each object that is created in one project and stays live in another: both have one
+// hostname.
+func movedObjects(items []plan.Item) (list diag.List) {
+	kept := map[string]kind.Key{}
+	for _, item := range items {
+		if item.Hostname != "" {
+			kept[kind.HostKey(item.Hostname)] = item.Key
+		}
+	}
+	for _, item := range items {
+		if item.Op != plan.Create || len(kept) == 0 || item.Request == nil {
+			continue
+		}
+		var body struct{ Spec map[string]any }
+		k, _ := kind.Named(item.Kind)
+		if err := json.Unmarshal(item.Request.Body, &body); err != nil {
+			continue // it is sensitive, and not shown
+		}
+		host, _ := body.Spec[k.HostField].(string)
+		if other, ok := kept[kind.HostKey(host)]; ok && host != "" && other.Project != item.Project {
+			list = append(list, diag.Finding{
+				Path: item.Path, Line: item.Line, Column: 1, Rule: projectRule, Severity: diag.Warning,
+				Message: fmt.Sprintf("%s moves from %s to %s, where it is created, and the one in %s stays live: both have the hostname %s",
+					item.Key.String(), other.Project, item.Project, other.Project, host),
+				Fix: "delete the one in " + other.Project + " when the new one serves",
+			})
+		}
+	}
+	return list
 }
 
 // fileIn returns the path of a project's file from where the search of projects began.

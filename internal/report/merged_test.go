@@ -27,11 +27,11 @@ func merged(docs map[string]Document) Document {
 	m := &Merger{}
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
-		doc.Project = &Origin{Path: at, Tool: testTool, Commit: "8a6c09fc", Shard: 1, Shards: 1}
+		doc.Project = &Origin{Path: at, Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}, Shard: 1}
 		doc.Result = exit.Name(doc.ExitCode)
 		m.Add(doc)
 	}
-	return m.Document()
+	return m.finish(nil)
 }
 
 // cachedLonger is a plan of one equal change and of unchanged objects.
@@ -156,7 +156,7 @@ func FuzzReadResult(f *testing.F) {
 		m.Add(withEarlier(doc, doc))
 		for _, format := range Formats() {
 			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
-			write(t, format, m.Document(), Options{})
+			write(t, format, m.finish(nil), Options{})
 		}
 	})
 }
@@ -258,7 +258,7 @@ func TestMergedOutcomes(t *testing.T) {
 // folderOf returns the folder that two shards write.
 func folderOf(t *testing.T) fstest.MapFS {
 	t.Helper()
-	fsys := fstest.MapFS{}
+	fsys, run := fstest.MapFS{}, Run{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 2}
 	for i, projects := range [][]string{{"a", "b/c"}, {"d"}} {
 		dir := fmt.Sprintf("runner-%d", i+1)
 		put := func(name string, v any) {
@@ -269,11 +269,11 @@ func folderOf(t *testing.T) fstest.MapFS {
 			fsys[path.Join(dir, name)] = &fstest.MapFile{Data: text}
 		}
 		put(fmt.Sprintf("shard-%d-of-2.json", i+1), ShardFile{
-			Format: ShardFormat, Shard: i + 1, Shards: 2, Command: "plan", Commit: "8a6c09fc", Tool: testTool, Projects: projects,
+			Format: ShardFormat, Shard: i + 1, Run: run, Projects: projects,
 		})
 		for _, p := range projects {
-			put(path.Join(p, "result.json"), resultIn(Document{Command: "plan", Plan: cachedLonger(1), Project: &Origin{
-				Path: p, Commit: "8a6c09fc", Tool: testTool, Shard: i + 1, Shards: 2,
+			put(fmt.Sprintf("shard-%d-of-2/%s/result.json", i+1, p), resultIn(Document{Command: "plan", Plan: cachedLonger(1), Project: &Origin{
+				Path: p, Run: run, Shard: i + 1,
 			}}))
 		}
 	}
@@ -290,9 +290,9 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestCollectRejects: an error names the file and what is wrong with it.
+// TestCollectRejects: an error names the file and what is wrong with it, and all other results are there.
 func TestCollectRejects(t *testing.T) {
-	const one, result = "runner-1/shard-1-of-2.json", "runner-1/b/c/result.json"
+	const one, result = "runner-1/shard-1-of-2.json", "runner-1/shard-1-of-2/b/c/result.json"
 	edit := func(name, from, to string) func(fstest.MapFS) {
 		return func(fsys fstest.MapFS) {
 			text := string(fsys[name].Data)
@@ -307,28 +307,31 @@ func TestCollectRejects(t *testing.T) {
 		names  []string
 	}{
 		"nothing":           {func(f fstest.MapFS) { clear(f) }, []string{"shard-I-of-N.json"}},
-		"a missing shard":   {func(f fstest.MapFS) { delete(f, one); delete(f, result); delete(f, "runner-1/a/result.json") }, []string{"shard 1 of 2 is missing"}},
-		"no shard file":     {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2", result, "runner-1/a/result.json"}},
+		"a missing shard":   {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2 is missing"}},
 		"a missing result":  {func(f fstest.MapFS) { delete(f, result) }, []string{result, "b/c in shard 1", "did not end"}},
 		"a lost result":     {func(f fstest.MapFS) { edit(one, `"projects"`, `"ended":true,"projects"`)(f); delete(f, result) }, []string{result, "b/c in shard 1", "copy it"}},
-		"a running project": {edit(result, `"path":"b/c"`, `"running":true,"path":"b/c"`), []string{result, "b/c in shard 1 did not end"}},
+		"a running project": {edit(result, `"path":"b/c"`, `"running":true,"path":"b/c"`), []string{"b/c in shard 1 did not end"}},
 		"a shard twice":     {func(f fstest.MapFS) { f["again/shard-1-of-2.json"] = f[one] }, []string{"again/shard-1-of-2.json", one}},
 		"a plan again": {func(f fstest.MapFS) {
 			f["again/shard-1-of-2.json"] = f[one]
 			edit(one, `"started":"0001`, `"started":"2026`)(f)
 		}, []string{"again/shard-1-of-2.json", one}},
 		"a project twice":    {edit("runner-2/shard-2-of-2.json", `"d"`, `"a"`), []string{"runner-2/shard-2-of-2.json", one, "project a"}},
-		"another number":     {edit(one, `"shards":2`, `"shards":3`), []string{"2 shards", "one of 3"}},
+		"another number":     {edit(one, `"shards":2`, `"shards":3`), []string{one, "number of shards", "runner-2/shard-2-of-2.json"}},
 		"shard 0":            {edit(one, `"shard":1`, `"shard":0`), []string{one, "shard 0 of 2"}},
+		"another selection":  {edit(one, `"command":"plan"`, `"command":"plan","selection":"--select a"`), []string{one, "selection", "runner-2/shard-2-of-2.json"}},
+		"other flags":        {edit(one, `"command":"plan"`, `"command":"plan","flags":"--offline=true"`), []string{one, "flags", "--offline"}},
+		"a dirty tree":       {edit(one, `"command":"plan"`, `"command":"plan","dirty":"sha256:5f"`), []string{one, "uncommitted files", "sha256:5f"}},
+		"no selection":       {edit(one, `"projects"`, `"error":"no such commit","projects"`), []string{one, "no project could be selected: no such commit"}},
 		"another version":    {edit(one, testTool, "trueup 9"), []string{one, "trueup 9", testTool}},
 		"a newer format":     {edit(one, "trueup.shard/v1", "trueup.shard/v9"), []string{one, "v9"}},
-		"another commit":     {edit("runner-2/shard-2-of-2.json", "8a6c09fc", "12345678"), []string{"runner-2/shard-2-of-2.json", "12345678", one}},
+		"another commit":     {edit(one, "8a6c09fc", "12345678"), []string{"runner-2/shard-2-of-2.json", "12345678", one}},
 		"another command":    {edit(one, `"command":"plan"`, `"command":"apply"`), []string{one, "apply"}},
 		"a path outside":     {edit(one, `"b/c"`, `"../c"`), []string{one, "../c"}},
 		"no shard in it":     {edit(one, ShardFormat, "x"), []string{one, "not a shard"}},
 		"a result of v2":     {edit(result, ResultFormat, "trueup.result/v2"), []string{result, "v2"}},
 		"no result":          {edit(result, ResultFormat, "x"), []string{result, "not a result"}},
-		"a result's version": {edit(result, `"tool":"`+testTool+`","shard"`, `"tool":"trueup 9","shard"`), []string{result, "trueup 9"}},
+		"a result's version": {edit(result, `"tool":"`+testTool+`","shards"`, `"tool":"trueup 9","shards"`), []string{result, "trueup 9"}},
 		"a result's commit":  {edit(result, "8a6c09fc", "12345678"), []string{result, "12345678"}},
 		"a result's shard":   {edit(result, `"shard":1`, `"shard":2`), []string{result, "shard 2"}},
 		"a result's command": {edit(result, `"command":"plan"`, `"command":"apply"`), []string{result, "apply"}},
@@ -338,21 +341,21 @@ func TestCollectRejects(t *testing.T) {
 		"truncated":          {func(f fstest.MapFS) { f[result].Data = f[result].Data[:len(f[result].Data)/2] }, []string{result, "cut off"}},
 		"empty":              {func(f fstest.MapFS) { f[result].Data = nil }, []string{result, "cut off"}},
 		"more":               {func(f fstest.MapFS) { f[result].Data = append(f[result].Data, "{}"...) }, []string{result, "more after"}},
-		"another file":       {func(f fstest.MapFS) { f["notes.json"] = &fstest.MapFile{} }, []string{"notes.json"}},
 		"too large":          {func(f fstest.MapFS) { f[result].Data = make([]byte, MaxResult+1) }, []string{result, "64 MiB"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			fsys := folderOf(t)
 			c.damage(fsys)
-			_, err := Collect(fsys, testTool)
-			if err == nil {
-				t.Fatal("no error")
-			}
+			doc, err := Collect(fsys, testTool)
+			text := fmt.Sprint(err, doc.Errors)
 			for _, want := range c.names {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("no %q in %v", want, err)
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in %s", want, text)
 				}
+			}
+			if err == nil && (doc.ExitCode == exit.OK || doc.Plan == nil) || err != nil && len(fsys) > 0 {
+				t.Errorf("exit code %d, %d projects, %v", doc.ExitCode, len(doc.Projects), err)
 			}
 		})
 	}

@@ -19,11 +19,11 @@ import (
 
 // compiled is the published schema; closed refuses what it does not name, which
 // finds fields that were added and not documented.
-func compiled(t *testing.T, closed bool) *jsonschema.Schema {
+func compiled(t *testing.T, closed bool, more ...string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
-	for _, name := range []string{"plan.schema.json", "result.schema.json"} {
+	for _, name := range append([]string{"plan.schema.json", "result.schema.json"}, more...) {
 		text, err := schemas.FS.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func compiled(t *testing.T, closed bool) *jsonschema.Schema {
 			t.Fatal(err)
 		}
 	}
-	s, err := c.Compile("mem:///result.schema.json")
+	s, err := c.Compile("mem:///" + append([]string{"result.schema.json"}, more...)[len(more)])
 	if err != nil {
 		t.Fatal(err)
 	}

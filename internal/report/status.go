@@ -19,6 +19,7 @@ type status struct {
 	Unread  map[kind.Area]string `json:"unread,omitempty"`
 	Objects []plan.ObjectState   `json:"objects"`
 	Notes   []string             `json:"notes,omitempty"`
+	counts  string
 }
 
 // Status turns the document of a plan into that of trueup status: a line for each object. The plan is of the areas
@@ -34,7 +35,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 	_, _, drift := summaryOf(doc)
 	parts := append(planParts(&pl), count{n: len(unread), words: nouns(len(unread), "area") + " not read"})
 	counts := sentences(counted("nothing to do", parts), drift)
-	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes}
+	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes, counts: counts.String()}
 	doc.Text = func(out Lines, opts Options) {
 		if pl.Sandbox {
 			_ = out.Printf("%s\n\n", Banner)

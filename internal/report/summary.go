@@ -45,7 +45,10 @@ func sentences(texts ...safe) safe { return safetext.Join(safetext.Filled(texts.
 // many projects.
 func summaryOf(doc Document) (title string, lede, sub safe) {
 	lede, sub = countsAndDrift(doc)
-	return titleOf(doc), lede, sentences(sub, projectResults(doc.Projects))
+	if doc.Projects != nil && len(doc.Projects) == 0 && !doc.Fleet.headline().Empty() {
+		lede = safe{} // nothing is selected, which does not say what a reader must know
+	}
+	return titleOf(doc), sentences(doc.Fleet.headline(), lede), sentences(sub, projectResults(doc.Projects))
 }
 
 func countsAndDrift(doc Document) (lede, sub safe) {

@@ -83,7 +83,7 @@ func TestTriesShowWhatWasSent(t *testing.T) {
 		tries := rapid.IntRange(1, 4).Draw(rt, "tries")
 		for n := range tries {
 			shard := ShardFile{
-				Format: ShardFormat, Shard: 1, Shards: 1, Command: "apply", Tool: testTool,
+				Format: ShardFormat, Shard: 1, Run: Run{Command: "apply", Tool: testTool, Shards: 1},
 				Started: time.Unix(int64(n), 0).UTC(), Projects: []string{"p"},
 			}
 			dir := rapid.SampledFrom([]string{"runner-1", "runner-2"}).Draw(rt, "folder")
@@ -100,8 +100,8 @@ func TestTriesShowWhatWasSent(t *testing.T) {
 			if doc == nil {
 				continue
 			}
-			doc.Project = &Origin{Path: "p", Tool: testTool, Shard: 1, Shards: 1, Running: doc.Project != nil}
-			put(path.Join("p", shard.ResultName()), write(rt, "json", *doc, Options{}))
+			doc.Project = &Origin{Path: "p", Run: shard.Run, Shard: 1, Running: doc.Project != nil}
+			put(shard.ResultName("p"), write(rt, "json", *doc, Options{}))
 		}
 		doc, err := Collect(fsys, testTool)
 		if err != nil {

@@ -185,7 +185,8 @@ func (s *Setup) newProject(o Options) error {
 	}
 	err := p.Check()
 	if err == nil && !s.cfg.Sandbox {
-		err = config.CheckPin(s.cfg.Getenv(config.WorkspacePin), p.Workspace)
+		pin, wrong := s.cfg.Pin(*p)
+		err = cmp.Or(wrong, pin.Check(p.Workspace))
 	}
 	return err
 }

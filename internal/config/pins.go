@@ -1,0 +1,127 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/kind"
+	"trueup/internal/project"
+)
+
+// The variables that hold what a trueup.yaml must not change: the workspace and the store of the ledger of one project,
+// or a file that has both for many.
+const (
+	WorkspacePin = "TRUEUP_WORKSPACE"
+	LedgerPin    = "TRUEUP_LEDGER"
+	ProjectsPin  = "TRUEUP_PROJECTS"
+)
+
+// Pin is what the environment holds for a project, whatever its trueup.yaml says.
+type Pin struct {
+	Path      string `json:"path"`      // a folder or a pattern, from the top of the repository
+	Workspace string `json:"workspace"` // the UUID
+	Ledger    string `json:"ledger"`    // a store, or with a final slash what stores are below
+	Profile   string `json:"profile"`
+	Origin    string `json:"-"` // the variable
+}
+
+// Pins are those of all projects of a run, which reads their file once.
+type Pins struct {
+	Root string // the folder in which trueup each searches; empty for a single project
+	once sync.Once
+	list []Pin
+	err  error
+}
+
+// Pin returns what the environment holds for a project.
+func (o Options) Pin(p project.Project) (Pin, error) {
+	one, file := Pin{Workspace: o.Getenv(WorkspacePin), Ledger: o.Getenv(LedgerPin), Origin: WorkspacePin}, o.Getenv(ProjectsPin)
+	switch {
+	case file == "" || o.Sandbox:
+		return one, nil
+	case one.Workspace != "" || one.Ledger != "":
+		return one, fmt.Errorf("%s has the pins of all projects: unset %s and %s", ProjectsPin, WorkspacePin, LedgerPin)
+	}
+	pins := cmp.Or(o.Pins, &Pins{})
+	dir := resolve(cmp.Or(p.Dir, o.Dir))
+	top := resolve(cmp.Or(pins.Root, o.Cwd))
+	entry, inGit := files.Above(dir, ".git")
+	if inGit {
+		top = filepath.Dir(entry)
+	}
+	pins.once.Do(func() { pins.list, pins.err = readPins(file) })
+	if pins.err == nil && inGit && filepath.IsLocal(files.Shown(top, resolve(file))) {
+		pins.err = errors.New("it is inside the repository, where a pull request can change it: move it outside")
+	}
+	if pins.err != nil {
+		return one, fmt.Errorf("%s is %s: %w", ProjectsPin, file, pins.err)
+	}
+	pin, at := Pin{Origin: ProjectsPin}, filepath.ToSlash(files.Shown(top, dir))
+	for _, entry := range pins.list {
+		if project.MatchesPath(entry.Path, at) {
+			pin.Workspace = cmp.Or(pin.Workspace, entry.Workspace)
+			pin.Ledger, pin.Profile = cmp.Or(pin.Ledger, entry.Ledger), cmp.Or(pin.Profile, entry.Profile)
+		}
+	}
+	return pin, nil
+}
+
+// resolve returns a path without links; one that does not exist stays.
+func resolve(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	return name
+}
+
+// readPins reads the file of pins strictly (schemas/pins.schema.json).
+func readPins(file string) (list []Pin, err error) {
+	if !filepath.IsAbs(file) {
+		return nil, errors.New("write the whole path: each project has a folder of its own")
+	}
+	data, _, err := files.Read(file, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := project.UnmarshalStrict(data, "pins", &list); err != nil {
+		return nil, err
+	}
+	for i, pin := range list {
+		if _, err := filepath.Match(pin.Path, ""); err != nil || pin.Path == "" {
+			return nil, fmt.Errorf("entry %d has the path %q: write a folder or a pattern from the top of the repository, such as shops/*", i+1, pin.Path)
+		}
+	}
+	return list, nil
+}
+
+// Check refuses a workspace that is not the pinned one; without a pin, any is allowed.
+func (p Pin) Check(ws kind.Workspace) error {
+	if p.Workspace == "" || p.Workspace == ws.UUID {
+		return nil
+	}
+	return exit.With(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
+		project.File, cmp.Or(ws.UUID, "none"), p.Origin, p.Workspace))
+}
+
+// checkWrite refuses to write in CI to one of many projects that has no pin.
+func (o Options) checkWrite(pin Pin) error {
+	isMany := o.Getenv(ProjectsPin) != "" || o.Pins != nil && o.Pins.Root != ""
+	if pin.Workspace != "" || !o.Writes || !isMany || !InCI(o.Getenv) {
+		return nil
+	}
+	return exit.With(exit.Invalid, fmt.Errorf("the file that %s names has no workspace for this project, so nothing was read or sent: set the variable, and add the folder (docs/configuration.md)", ProjectsPin))
+}
+
+// limits returns the store of the ledger, or what it must be below.
+func (p Pin) limits() (store string, below []string) {
+	if strings.HasSuffix(p.Ledger, "/") {
+		return "", []string{p.Ledger}
+	}
+	return p.Ledger, nil
+}
