@@ -135,13 +135,14 @@ func (j engineJob) args(index int, projects, results string) []string {
 	return args
 }
 
-func readEngineJob(t *testing.T) (j engineJob) {
+func readEngineJob(t *testing.T) engineJob {
 	t.Helper()
-	text, err := os.ReadFile("deploy/kubernetes/apply.yaml")
-	if err = errors.Join(err, yaml.Unmarshal(text, &j)); err != nil {
+	var list struct{ Items []engineJob }
+	text, err := os.ReadFile("deploy/kubernetes/jobs.yaml")
+	if err = errors.Join(err, yaml.Unmarshal(text, &list)); err != nil || len(list.Items) == 0 {
 		t.Fatal(err)
 	}
-	return j
+	return list.Items[0]
 }
 
 // count counts, and notes why.
