@@ -142,7 +142,11 @@ func (p *pipeline) prepare() error {
 	}
 	var inputs []string
 	for name, value := range p.inputs {
-		inputs = append(inputs, fmt.Sprintf("%s: %q", name, value))
+		text := strconv.Quote(value)
+		if value == "true" {
+			text = value
+		}
+		inputs = append(inputs, name+": "+text)
 	}
 	// It looks for the host in the address of the remote, so only the jobs have the settings of that.
 	maps.Copy(p.vars, p.gitSettings())
