@@ -128,9 +128,9 @@ func (j engineJob) fails(code int) bool {
 
 // args are the arguments of a pod.
 func (j engineJob) args(index int, projects, results string) []string {
-	args := slices.Clone(j.Spec.Template.Spec.Containers[0].Args)
-	for i := range args {
-		args[i] = strings.NewReplacer("$(JOB_COMPLETION_INDEX)", fmt.Sprint(index), "/work/projects", projects, "/results", results).Replace(args[i])
+	args := []string{"each", "--shard", fmt.Sprintf("%d/%d", index+1, j.Spec.Completions)}
+	for _, a := range j.Spec.Template.Spec.Containers[0].Args {
+		args = append(args, strings.NewReplacer("/work/projects", projects, "/results", results).Replace(a))
 	}
 	return args
 }
