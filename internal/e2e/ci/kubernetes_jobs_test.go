@@ -86,7 +86,8 @@ exit "$end"
 `)
 	c.edit(kustomization, realImage, codesImage)
 	// Another name, because others take the one of the branch meanwhile.
-	c.command("bash", "-euo", "pipefail", "-c", "kubectl kustomize deploy/kubernetes | sed 's/^  name: trueup-apply$/  name: codes/' | kubectl apply -f -")
+	commit := c.commit("pods that end in each way")
+	c.command("bash", "-euo", "pipefail", "-c", "kubectl kustomize deploy/kubernetes | sed 's/^  name: trueup-apply$/  name: codes/; s/COMMIT/"+commit+"/' | kubectl apply -f -")
 	c.schedule("* * * * *", false)
 	drift := c.startedByCronJob()
 	c.schedule("17 */6 * * *", true)
