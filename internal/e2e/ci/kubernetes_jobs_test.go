@@ -207,7 +207,7 @@ type blow struct {
 
 // victims are projects of different shards, but not those of other tests.
 func (c *cluster) victims() (projects []string) {
-	taken := []int{c.shard[invalid], c.shard[missing]}
+	taken := []int{c.shard[invalid], c.shard[missing], c.shard[unpinned]}
 	for _, p := range slices.Sorted(maps.Keys(c.shard)) {
 		if i := c.shard[p]; !slices.Contains(taken, i) {
 			taken, projects = append(taken, i), append(projects, p)
@@ -277,19 +277,62 @@ func (c *cluster) merged(folder string, code int, words ...string) {
 	c.t.Logf("merge-results %s: exit %d: %s", folder, got, lines[len(lines)-1])
 }
 
-// testInvalid applies a commit with an invalid manifest and a new purge.
+// testInvalid applies a commit with an invalid manifest, a project that names another workspace and no ledger, and a new
+// purge.
 func (c *cluster) testInvalid() {
 	c.edit(invalid+"/manifests/cdn.yaml", "kind: CDN", "kind: CND")
+	c.write(unpinned+"/trueup.yaml", fmt.Sprintf("apiVersion: trueup/v1\nkind: Project\nworkspace: {name: other, uuid: %s}\nmanifests: [manifests]\n", workspace(fleetSize)))
 	c.edit(missing+"/manifests/purges.yaml", "rel-0", "rel-new")
 	commit := c.commit("one project is invalid")
 	c.apply(commit, 4)
 	j, pods := c.waitForJob("trueup-apply")
-	bad := c.shard[invalid]
-	if !slices.Equal(c.indexes(j.Status.FailedIndexes), []int{bad}) || len(c.indexes(j.Status.CompletedIndexes)) != shards-1 || len(pods[bad]) != 1 {
-		c.t.Errorf("completed %q, failed %q; %d pods had the invalid project", j.Status.CompletedIndexes, j.Status.FailedIndexes, len(pods[bad]))
-	}
+	c.failedOnce(j, pods, invalid, unpinned)
 	c.sentOnce(fleetSize*perProject + 1)
-	c.merged(commit, 4, invalid+"/manifests/cdn.yaml", "1 purge posted")
+	c.merged(commit, 4, invalid+"/manifests/cdn.yaml", "TRUEUP_PROJECTS allows only", "1 purge posted")
+}
+
+// failedOnce demands that the indexes of these projects failed at the first try, and no others.
+func (c *cluster) failedOnce(j job, pods map[int][]pod, projects ...string) {
+	c.t.Helper()
+	var want []int
+	for _, p := range projects {
+		want = append(want, c.shard[p])
+	}
+	slices.Sort(want)
+	if want = slices.Compact(want); !slices.Equal(c.indexes(j.Status.FailedIndexes), want) {
+		c.t.Errorf("%s: indexes %q failed, %v should", j.Metadata.Name, j.Status.FailedIndexes, want)
+	}
+	for _, i := range want {
+		if len(pods[i]) != 1 {
+			c.t.Errorf("%s: index %d was tried %d times", j.Metadata.Name, i, len(pods[i]))
+		}
+	}
+}
+
+// testOlder applies a commit after a newer one.
+func (c *cluster) testOlder() {
+	if err := c.platform.ResetRequests(); err != nil {
+		c.t.Fatal(err)
+	}
+	older := strings.TrimSpace(c.command("git", "rev-parse", "HEAD~1"))
+	c.apply(older, 3)
+	c.merged(older, 3, "is older than commit")
+	requests, err := c.platform.Requests()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, r := range requests {
+		if r.Method != http.MethodGet {
+			c.t.Errorf("an older commit sends %s %s", r.Method, r.Path)
+		}
+	}
+}
+
+// testSettle has the CronJob's Job settle what nobody left open.
+func (c *cluster) testSettle() {
+	c.command("kubectl", "-n", "trueup", "create", "job", "--from=cronjob/trueup-settle", "settle-now")
+	j, pods := c.waitForJob("settle-now")
+	c.failedOnce(j, pods, unpinned)
 }
 
 // testPrune has the CronJob's Job remove results of two weeks ago, and no others.
@@ -327,15 +370,6 @@ func (c *cluster) testDrift() {
 	}
 	c.command("kubectl", "-n", "trueup", "create", "job", "--from=cronjob/trueup-drift", "drift-now")
 	j, pods := c.waitForJob("drift-now")
-	want := []int{c.shard[invalid], c.shard[missing]}
-	slices.Sort(want)
-	if !slices.Equal(c.indexes(j.Status.FailedIndexes), slices.Compact(want)) {
-		c.t.Errorf("indexes %q failed, %v should", j.Status.FailedIndexes, want)
-	}
-	for _, i := range want {
-		if len(pods[i]) != 1 {
-			c.t.Errorf("index %d was tried %d times", i, len(pods[i]))
-		}
-	}
+	c.failedOnce(j, pods, invalid, missing, unpinned)
 	c.merged("drift-now", 4, missing)
 }

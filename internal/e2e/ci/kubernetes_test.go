@@ -25,8 +25,8 @@ import (
 
 const (
 	shards, fleetSize, perProject = 20, 60, 3
-	// invalid and missing are projects that get an invalid manifest, and lose their CDN.
-	invalid, missing = "p07", "p08"
+	// invalid, missing and unpinned are projects that get an invalid manifest, lose their CDN, and name another workspace.
+	invalid, missing, unpinned = "p07", "p08", "p09"
 
 	kustomization = "deploy/kubernetes/kustomization.yaml"
 	// realImage is the image in kustomization.yaml. The pods of codesImage end in each way.
@@ -54,6 +54,8 @@ func TestKubernetes(t *testing.T) {
 	jobs := c.startCodes()
 	c.testApply()
 	c.testInvalid()
+	c.testOlder()
+	c.testSettle()
 	c.testPrune()
 	// A CronJob keeps one failed Job, so the next one comes after this.
 	c.testCodes(jobs)
