@@ -19,11 +19,19 @@ import (
 const (
 	deploy  = "../../deploy/kubernetes"
 	version = "v1.34.4"
+	// oldest is of the oldest minor version that docs/fleets.md says.
+	oldest = "v1.29.15"
 )
 
 func TestManifests(t *testing.T) {
+	for _, version := range []string{oldest, version} {
+		t.Run(version, func(t *testing.T) { checkManifests(t, version) })
+	}
+}
+
+func checkManifests(t *testing.T, version string) {
 	schemas := t.TempDir()
-	kinds := writeSchemas(t, schemas)
+	kinds := writeSchemas(t, schemas, version)
 	v, err := validator.New([]string{filepath.Join(schemas, "{{ .ResourceKind }}.json")}, validator.Opts{Strict: true})
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +76,7 @@ func build(t *testing.T) []byte {
 
 // writeSchemas writes one JSON Schema a kind, from the OpenAPI document in the module of Kubernetes, and returns
 // their number. Like kubectl's strict validation, they refuse unknown fields.
-func writeSchemas(t *testing.T, dir string) (kinds int) {
+func writeSchemas(t *testing.T, dir, version string) (kinds int) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "k8s.io/kubernetes@"+version).Output()
 	if err != nil {

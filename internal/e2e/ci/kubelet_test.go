@@ -102,12 +102,15 @@ func (k *kubelet) kill(r *runningPod, signal syscall.Signal) {
 	}
 }
 
-// evict asks the API for the end of a pod, as kubectl drain does.
-func (k *kubelet) evict(p pod) error {
-	_, err := k.call(http.MethodPost, p.path()+"/eviction", object{
-		"apiVersion": "policy/v1", "kind": "Eviction", "metadata": object{"name": p.Metadata.Name},
-	}, nil)
-	return err
+// drain has kubectl drain the node of a pod. It returns when the pod is told to end.
+func (k *kubelet) drain(r *runningPod) error {
+	k.pods.Go(func() {
+		if out, err := exec.Command("kubectl", "drain", r.node(), "--delete-emptydir-data").CombinedOutput(); err != nil {
+			k.t.Errorf("kubectl drain: %v\n%s", err, out)
+		}
+	})
+	<-r.deleted
+	return nil
 }
 
 // lose kills a pod without a word, and deletes its node.
@@ -281,7 +284,7 @@ func (k *kubelet) printed(p pod, container string) string {
 
 // isolation returns the arguments of bubblewrap, but for the command.
 func (k *kubelet) isolation(p pod, c container) ([]string, error) {
-	image, _, _ := strings.Cut(c.Image, ":")
+	image, _, _ := strings.Cut(c.Image, "@")
 	programs, ok := k.images[image]
 	if !ok {
 		return nil, fmt.Errorf("there is no image %s", c.Image)
@@ -318,12 +321,12 @@ func (k *kubelet) folder(p pod, name string) (string, error) {
 			folder = k.claim(v.PersistentVolumeClaim.ClaimName)
 		}
 		err := os.MkdirAll(folder, 0o755)
-		if v.Secret.SecretName != "" && err == nil {
-			var secret struct{ Data map[string][]byte }
-			_, err = k.call(http.MethodGet, "/api/v1/namespaces/"+p.Metadata.Namespace+"/secrets/"+v.Secret.SecretName, nil, &secret)
-			for key, value := range secret.Data {
-				err = errors.Join(err, os.WriteFile(filepath.Join(folder, key), value, 0o600))
-			}
+		from, env := envFrom{ConfigMapRef: reference{Name: v.ConfigMap.Name}, SecretRef: reference{Name: v.Secret.SecretName}}, map[string]string{}
+		if from != (envFrom{}) {
+			err = errors.Join(err, k.variables(p, from, env))
+		}
+		for key, value := range env {
+			err = errors.Join(err, os.WriteFile(filepath.Join(folder, key), []byte(value), 0o600))
 		}
 		return folder, err
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // indexes are those of a list such as 1,3-5.
@@ -84,12 +85,14 @@ end=$(sed -n "$((JOB_COMPLETION_INDEX + 1))p" "/usr/local/bin/$ends")
 exit "$end"
 `)
 	c.edit(kustomization, realImage, codesImage)
-	commit := c.deploy("pods that end in each way")
+	// Another name, because others take the one of the branch meanwhile.
+	commit := c.commit("pods that end in each way")
+	c.command("bash", "-euo", "pipefail", "-c", "kubectl kustomize deploy/kubernetes | sed 's/^  name: trueup-apply$/  name: codes/; s/COMMIT/"+commit+"/' | kubectl apply -f -")
 	c.schedule("* * * * *", false)
 	drift := c.startedByCronJob()
 	c.schedule("17 */6 * * *", true)
 	c.edit(kustomization, codesImage, realImage)
-	return map[string]string{"apply": "trueup-apply-" + commit, "drift": drift}
+	return map[string]string{"apply": "codes", "drift": drift}
 }
 
 // programs writes the image whose pods end as the page's table says.
@@ -144,8 +147,8 @@ func (c *cluster) testCodes(jobs map[string]string) {
 	}
 }
 
-// testApply applies the purges of the whole fleet. While each of three pods sends one, it is killed, it is evicted, or its
-// node goes away.
+// testApply applies the purges of the whole fleet. While each of three pods sends one, it is killed, its node is drained,
+// or its node goes away. Then the same commit is applied again.
 func (c *cluster) testApply() {
 	victims := c.victims()
 	blows := []*blow{
@@ -157,16 +160,13 @@ func (c *cluster) testApply() {
 			})
 			return nil
 		}},
-		{project: victims[1], do: func(r *runningPod) error {
-			err := c.evict(r.pod)
-			<-r.deleted
-			return err
-		}},
+		{project: victims[1], do: c.drain},
 		{project: victims[2], do: c.lose},
 	}
 	c.strike(blows)
-	commit := c.deploy("the fleet")
-	j, pods := c.waitForJob("trueup-apply-" + commit)
+	commit := c.commit("the fleet")
+	c.apply(commit, 0)
+	j, pods := c.waitForJob("trueup-apply")
 	c.platform.OnRequest(nil)
 	if j.Status.CompletedIndexes != fmt.Sprintf("0-%d", shards-1) || j.Status.FailedIndexes != "" {
 		c.t.Errorf("completed %q, failed %q", j.Status.CompletedIndexes, j.Status.FailedIndexes)
@@ -192,6 +192,8 @@ func (c *cluster) testApply() {
 	}
 	c.sentOnce(fleetSize * perProject)
 	c.merged(commit, 0, fmt.Sprintf("Apply of %d projects: %d purges posted, %[1]d unchanged.", fleetSize, fleetSize*perProject))
+	c.apply(commit, 0)
+	c.sentOnce(fleetSize * perProject)
 }
 
 // blow is what befalls a pod while a purge of a project is sent for the first time.
@@ -205,7 +207,7 @@ type blow struct {
 
 // victims are projects of different shards, but not those of other tests.
 func (c *cluster) victims() (projects []string) {
-	taken := []int{c.shard[invalid], c.shard[missing]}
+	taken := []int{c.shard[invalid], c.shard[missing], c.shard[unpinned]}
 	for _, p := range slices.Sorted(maps.Keys(c.shard)) {
 		if i := c.shard[p]; !slices.Contains(taken, i) {
 			taken, projects = append(taken, i), append(projects, p)
@@ -275,18 +277,90 @@ func (c *cluster) merged(folder string, code int, words ...string) {
 	c.t.Logf("merge-results %s: exit %d: %s", folder, got, lines[len(lines)-1])
 }
 
-// testInvalid applies a commit with an invalid manifest and a new purge.
+// testInvalid applies a commit with an invalid manifest, a project that names another workspace and no ledger, and a new
+// purge.
 func (c *cluster) testInvalid() {
 	c.edit(invalid+"/manifests/cdn.yaml", "kind: CDN", "kind: CND")
+	c.write(unpinned+"/trueup.yaml", fmt.Sprintf("apiVersion: trueup/v1\nkind: Project\nworkspace: {name: other, uuid: %s}\nmanifests: [manifests]\n", workspace(fleetSize)))
 	c.edit(missing+"/manifests/purges.yaml", "rel-0", "rel-new")
-	commit := c.deploy("one project is invalid")
-	j, pods := c.waitForJob("trueup-apply-" + commit)
-	bad := c.shard[invalid]
-	if !slices.Equal(c.indexes(j.Status.FailedIndexes), []int{bad}) || len(c.indexes(j.Status.CompletedIndexes)) != shards-1 || len(pods[bad]) != 1 {
-		c.t.Errorf("completed %q, failed %q; %d pods had the invalid project", j.Status.CompletedIndexes, j.Status.FailedIndexes, len(pods[bad]))
-	}
+	commit := c.commit("one project is invalid")
+	c.apply(commit, 4)
+	j, pods := c.waitForJob("trueup-apply")
+	c.failedOnce(j, pods, invalid, unpinned)
 	c.sentOnce(fleetSize*perProject + 1)
-	c.merged(commit, 4, invalid+"/manifests/cdn.yaml", "1 purge posted")
+	c.merged(commit, 4, invalid+"/manifests/cdn.yaml", "TRUEUP_PROJECTS allows only", "1 purge posted")
+}
+
+// failedOnce demands that the indexes of these projects failed at the first try, and no others.
+func (c *cluster) failedOnce(j job, pods map[int][]pod, projects ...string) {
+	c.t.Helper()
+	var want []int
+	for _, p := range projects {
+		want = append(want, c.shard[p])
+	}
+	slices.Sort(want)
+	if want = slices.Compact(want); !slices.Equal(c.indexes(j.Status.FailedIndexes), want) {
+		c.t.Errorf("%s: indexes %q failed, %v should", j.Metadata.Name, j.Status.FailedIndexes, want)
+	}
+	for _, i := range want {
+		if len(pods[i]) != 1 {
+			c.t.Errorf("%s: index %d was tried %d times", j.Metadata.Name, i, len(pods[i]))
+		}
+	}
+}
+
+// testOlder applies a commit after a newer one.
+func (c *cluster) testOlder() {
+	if err := c.platform.ResetRequests(); err != nil {
+		c.t.Fatal(err)
+	}
+	older := strings.TrimSpace(c.command("git", "rev-parse", "HEAD~1"))
+	c.apply(older, 3)
+	c.merged(older, 3, "is older than commit")
+	requests, err := c.platform.Requests()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, r := range requests {
+		if r.Method != http.MethodGet {
+			c.t.Errorf("an older commit sends %s %s", r.Method, r.Path)
+		}
+	}
+}
+
+// testSettle has the CronJob's Job settle what nobody left open.
+func (c *cluster) testSettle() {
+	c.command("kubectl", "-n", "trueup", "create", "job", "--from=cronjob/trueup-settle", "settle-now")
+	j, pods := c.waitForJob("settle-now")
+	c.failedOnce(j, pods, unpinned)
+}
+
+// testPrune has the CronJob's Job remove results of two weeks ago, and no others.
+func (c *cluster) testPrune() {
+	at := time.Now().AddDate(0, 0, -15)
+	old := filepath.Join(c.claim("trueup-results"), "old")
+	if err := errors.Join(os.MkdirAll(filepath.Join(old, "p01"), 0o700), os.Chtimes(old, at, at)); err != nil {
+		c.t.Fatal(err)
+	}
+	before := c.kept()
+	c.command("kubectl", "-n", "trueup", "create", "job", "--from=cronjob/trueup-prune", "prune-now")
+	c.waitForJob("prune-now")
+	if left := c.kept(); !slices.Equal(left, slices.DeleteFunc(before, func(name string) bool { return name == "old" })) || len(left) == 0 {
+		c.t.Errorf("left are the results %q", left)
+	}
+}
+
+// kept are the names of the folders with results.
+func (c *cluster) kept() (names []string) {
+	c.t.Helper()
+	folders, err := os.ReadDir(c.claim("trueup-results"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, f := range folders {
+		names = append(names, f.Name())
+	}
+	return names
 }
 
 // testDrift has the CronJob's Job find that a CDN is gone.
@@ -296,15 +370,6 @@ func (c *cluster) testDrift() {
 	}
 	c.command("kubectl", "-n", "trueup", "create", "job", "--from=cronjob/trueup-drift", "drift-now")
 	j, pods := c.waitForJob("drift-now")
-	want := []int{c.shard[invalid], c.shard[missing]}
-	slices.Sort(want)
-	if !slices.Equal(c.indexes(j.Status.FailedIndexes), slices.Compact(want)) {
-		c.t.Errorf("indexes %q failed, %v should", j.Status.FailedIndexes, want)
-	}
-	for _, i := range want {
-		if len(pods[i]) != 1 {
-			c.t.Errorf("index %d was tried %d times", i, len(pods[i]))
-		}
-	}
+	c.failedOnce(j, pods, invalid, missing, unpinned)
 	c.merged("drift-now", 4, missing)
 }

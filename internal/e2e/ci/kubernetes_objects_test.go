@@ -50,17 +50,18 @@ type container struct {
 }
 
 // envFrom names a ConfigMap or a Secret.
-type envFrom struct {
-	ConfigMapRef, SecretRef struct {
-		Name     string
-		Optional bool
-	}
+type envFrom struct{ ConfigMapRef, SecretRef reference }
+
+type reference struct {
+	Name     string
+	Optional bool
 }
 
 // volume is an emptyDir, unless it is one of the others.
 type volume struct {
 	Name                  string
 	PersistentVolumeClaim struct{ ClaimName string }
+	ConfigMap             struct{ Name string }
 	Secret                struct{ SecretName string }
 }
 

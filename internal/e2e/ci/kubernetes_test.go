@@ -25,8 +25,8 @@ import (
 
 const (
 	shards, fleetSize, perProject = 20, 60, 3
-	// invalid and missing are projects that get an invalid manifest, and lose their CDN.
-	invalid, missing = "p07", "p08"
+	// invalid, missing and unpinned are projects that get an invalid manifest, lose their CDN, and name another workspace.
+	invalid, missing, unpinned = "p07", "p08", "p09"
 
 	kustomization = "deploy/kubernetes/kustomization.yaml"
 	// realImage is the image in kustomization.yaml. The pods of codesImage end in each way.
@@ -54,6 +54,9 @@ func TestKubernetes(t *testing.T) {
 	jobs := c.startCodes()
 	c.testApply()
 	c.testInvalid()
+	c.testOlder()
+	c.testSettle()
+	c.testPrune()
 	// A CronJob keeps one failed Job, so the next one comes after this.
 	c.testCodes(jobs)
 	c.testDrift()
@@ -197,6 +200,11 @@ func (c *cluster) write(name, text string) {
 // writeObjects makes the objects that are the user's to make.
 func (c *cluster) writeObjects() {
 	c.command("kubectl", "create", "namespace", "trueup")
+	var projects strings.Builder
+	for i := range fleetSize {
+		fmt.Fprintf(&projects, "- {path: %s, workspace: %s, ledger: \"s3://ledgers/%[1]s?path-style=true\"}\n", project(i), workspace(i))
+	}
+	c.command("kubectl", "-n", "trueup", "create", "configmap", "trueup-projects", "--from-literal=projects.yaml="+projects.String())
 	var ledger []string
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_ENDPOINT_URL_S3"} {
 		ledger = append(ledger, name+"="+os.Getenv(name))
@@ -242,17 +250,30 @@ func (c *cluster) exits(line ...string) (out string, code int) {
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
-// deploy commits the repository, and has the command of the page apply the commit, which it returns.
-func (c *cluster) deploy(subject string) (commit string) {
+// commit commits the repository.
+func (c *cluster) commit(subject string) (commit string) {
 	c.t.Helper()
-	command := regexp.MustCompile("```sh\n +(kubectl kustomize .*)\n").FindStringSubmatch(c.page)
+	c.command("git", "add", ".")
+	c.command("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", subject)
+	return strings.TrimSpace(c.command("git", "rev-parse", "HEAD"))
+}
+
+// apply has the command of the page apply a commit, and demands an exit code and the page of the result.
+func (c *cluster) apply(commit string, code int) {
+	c.t.Helper()
+	command := regexp.MustCompile(`(?m)^ +(deploy/kubernetes/apply\.sh) COMMIT$`).FindStringSubmatch(c.page)
 	if command == nil {
 		c.t.Fatal("docs/fleets.md has no command that applies a commit")
 	}
-	c.command("git", "add", ".")
-	c.command("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", subject)
-	c.command("bash", "-euo", "pipefail", "-c", command[1])
-	return strings.TrimSpace(c.command("git", "rev-parse", "HEAD"))
+	start := time.Now()
+	out, got := c.exits(command[1], commit)
+	c.t.Logf("%s: exit %d, %s", command[1], got, time.Since(start).Round(time.Second))
+	if got != code {
+		c.t.Errorf("%s: exit %d, should be %d\n%s", command[1], got, code, out)
+	}
+	if _, err := os.Stat(filepath.Join(c.claim("trueup-results"), commit, "result.html")); err != nil {
+		c.t.Error(err)
+	}
 }
 
 // waitForJob returns a Job when it has ended, and its pods that are still there, by index.

@@ -48,7 +48,7 @@ type pipeline struct {
 // as docs/fleets.md includes it. That of CI_COMMIT_SHA may be any name of a commit. The branch change is to be
 // merged into main, and the remote is remote.git. The variables of the script are
 // those of the environment trueup, and protected; what is named READ is of every job,
-// and has the value of its namesake.
+// and has the value of its namesake. TRUEUP_PROJECTS is a file in the script, and of the type File.
 func cmdPipeline(s *harness.Script, args []string) error {
 	if len(args) == 0 {
 		return harness.ErrUsage
@@ -142,21 +142,30 @@ func (p *pipeline) prepare() error {
 	}
 	var inputs []string
 	for name, value := range p.inputs {
-		inputs = append(inputs, fmt.Sprintf("%s: %q", name, value))
+		text := strconv.Quote(value)
+		if value == "true" {
+			text = value
+		}
+		inputs = append(inputs, name+": "+text)
 	}
 	// It looks for the host in the address of the remote, so only the jobs have the settings of that.
 	maps.Copy(p.vars, p.gitSettings())
-	scoped := map[string]map[string]map[string]string{}
+	scoped := map[string]map[string]any{}
 	for _, of := range []struct {
 		scope string
 		vars  map[string]string
 	}{{"*", p.vars}, {"trueup", p.scoped}} {
 		for name, value := range of.vars {
 			if scoped[name] == nil {
-				scoped[name] = map[string]map[string]string{"values": {}}
+				scoped[name] = map[string]any{"values": map[string]string{}}
 			}
-			scoped[name]["values"][of.scope] = value
+			scoped[name]["values"].(map[string]string)[of.scope] = value
 		}
+	}
+	if file := p.s.Getenv("TRUEUP_PROJECTS"); file != "" {
+		pins := p.s.ReadFile(file)
+		scoped["TRUEUP_PROJECTS"] = map[string]any{"type": "file", "values": map[string]string{"trueup": pins}}
+		scoped["TRUEUP_READ_PROJECTS"] = map[string]any{"type": "file", "values": map[string]string{"*": pins}}
 	}
 	variables, err := yaml.Marshal(scoped)
 	return errors.Join(err, os.WriteFile(p.dir+".variables.yml", variables, 0o600), os.WriteFile(filepath.Join(p.dir, ".gitlab-ci.yml"),

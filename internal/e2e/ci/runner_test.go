@@ -57,7 +57,7 @@ type runner struct {
 // what they keep.
 //
 // The variables of the script are those of the host, for plans with READ in their names,
-// and the secrets. If there are some with repository_ before their name, it is only
+// and the secrets. TRUEUP_PROJECTS has what the file of that name in the script says. If there are some with repository_ before their name, it is only
 // those: without environments in act, the input environment is passed only then.
 func cmdWorkflow(s *harness.Script, args []string) error {
 	if len(args) < 2 {
@@ -205,8 +205,10 @@ func (r *runner) inputs(with map[string]any) map[string]any {
 			with[name] = value
 		}
 	}
-	if r.given["disk-is-kept"] != "" {
-		with["disk-is-kept"] = r.given["disk-is-kept"] == "true"
+	for _, name := range []string{"disk-is-kept", "only-changed"} {
+		if r.given[name] != "" {
+			with[name] = r.given[name] == "true"
+		}
 	}
 	if r.given["environment"] == "" || len(r.ofRepository()) == 0 {
 		delete(with, "environment")
@@ -248,6 +250,9 @@ func (r *runner) arguments() []string {
 		}
 	}
 	vars["TRUEUP_DOWNLOAD"] = r.s.Getenv("TRUEUP_DOWNLOAD")
+	if file := r.s.Getenv("TRUEUP_PROJECTS"); file != "" {
+		vars["TRUEUP_"+read+"PROJECTS"] = r.s.ReadFile(file)
+	}
 	for name, value := range vars {
 		args = append(args, "--var", name+"="+value)
 	}

@@ -408,10 +408,10 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 			used++
 			pin := "TRUEUP_LEDGER"
 			if strings.Contains(s.Run, "trueup each ") {
-				pin = "TRUEUP_LEDGERS"
+				pin = "TRUEUP_PROJECTS"
 			}
 			if !strings.Contains(s.Env[pin], "vars."+pin) {
-				t.Errorf("%s: step %q takes no pin of ledgers from vars.%s", where, s.Name, pin)
+				t.Errorf("%s: step %q takes no pin from vars.%s", where, s.Name, pin)
 			}
 		case strings.Contains(s.Run, "trueup comment "), strings.Contains(s.Run, "trueup merge-results "):
 			told = 1

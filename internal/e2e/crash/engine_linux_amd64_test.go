@@ -128,20 +128,21 @@ func (j engineJob) fails(code int) bool {
 
 // args are the arguments of a pod.
 func (j engineJob) args(index int, projects, results string) []string {
-	args := slices.Clone(j.Spec.Template.Spec.Containers[0].Args)
-	for i := range args {
-		args[i] = strings.NewReplacer("$(JOB_COMPLETION_INDEX)", fmt.Sprint(index), "/work/projects", projects, "/results", results).Replace(args[i])
+	args := []string{"each", "--shard", fmt.Sprintf("%d/%d", index+1, j.Spec.Completions)}
+	for _, a := range j.Spec.Template.Spec.Containers[0].Args {
+		args = append(args, strings.NewReplacer("/work/projects", projects, "/results", results).Replace(a))
 	}
 	return args
 }
 
-func readEngineJob(t *testing.T) (j engineJob) {
+func readEngineJob(t *testing.T) engineJob {
 	t.Helper()
-	text, err := os.ReadFile("deploy/kubernetes/apply.yaml")
-	if err = errors.Join(err, yaml.Unmarshal(text, &j)); err != nil {
+	var list struct{ Items []engineJob }
+	text, err := os.ReadFile("deploy/kubernetes/jobs.yaml")
+	if err = errors.Join(err, yaml.Unmarshal(text, &list)); err != nil || len(list.Items) == 0 {
 		t.Fatal(err)
 	}
-	return j
+	return list.Items[0]
 }
 
 // count counts, and notes why.

@@ -61,8 +61,14 @@ func newEngineWorld(t *testing.T, program, store string, shards int) *engineWorl
 		e.repository()
 		e.env = append(e.env, "CI=true")
 	default:
-		e.env = append(append(e.env, "CI=true", "TRUEUP_LEDGERS="+store), servers.Environ()...)
+		e.env = append(append(e.env, "CI=true"), servers.Environ()...)
 	}
+	var pins strings.Builder
+	for _, name := range slices.Concat(e.projects...) {
+		fmt.Fprintf(&pins, "- {path: %s, workspace: %s, ledger: %q}\n", name, workspaceOf(name), servers.Below(store, name))
+	}
+	e.write("pins.yaml", pins.String())
+	e.env = append(e.env, "TRUEUP_PROJECTS="+e.path("pins.yaml"))
 	var making sync.WaitGroup
 	for _, projects := range e.projects {
 		making.Go(func() {

@@ -257,7 +257,7 @@ func TestDocumentation(t *testing.T) {
 	for _, page := range pages(t) {
 		text := harness.ReadText(t, page)
 		steps := stepsOf(text)
-		if page == tutorial || page == fleets || !slices.ContainsFunc(steps, func(s pageStep) bool { return s.action == runCommand }) {
+		if page == tutorial || page == hundred || !slices.ContainsFunc(steps, func(s pageStep) bool { return s.action == runCommand }) {
 			continue
 		}
 		played++
@@ -303,25 +303,22 @@ func TestFirstHour(t *testing.T) {
 	t.Logf("the first hour took %d commands of ours and %.1f seconds", len(ours), time.Since(begin).Seconds())
 }
 
-// fleets is played by a test of its own.
-var fleets = filepath.Join("docs", "fleets.md")
+// hundred is played by a test of its own.
+var hundred = filepath.Join("docs", "howto", "a-hundred-projects.md")
 
-// TestAHundredProjects plays the page about many projects. To read its first part, at 200 words a minute, and to do
+// TestAHundredProjects plays the page about the way to many projects. To read it, at 200 words a minute, and to do
 // what it says takes ten minutes at most.
 func TestAHundredProjects(t *testing.T) {
 	t.Parallel()
-	page := harness.ReadText(t, fleets)
-	first, _, found := strings.Cut(page, "\n## What projects may not share")
-	steps, s := stepsOf(first), startShell(t)
-	begin := time.Now()
-	play(t, s, fleets, steps)
+	page := harness.ReadText(t, hundred)
+	steps, begin := stepsOf(page), time.Now()
+	play(t, startShell(t), hundred, steps)
 	took := time.Since(begin)
-	reading := time.Duration(len(strings.Fields(first))) * time.Minute / 200
+	reading := time.Duration(len(strings.Fields(page))) * time.Minute / 200
 	t.Logf("from one project to a hundred: %s to read, and %.1f seconds of commands", reading.Round(time.Second), took.Seconds())
-	if last := steps[len(steps)-1].prints; !found || took+reading > 10*time.Minute || last[len(last)-1] != "plan in 100 projects: 100 ok." {
+	if last := steps[len(steps)-1].prints; took+reading > 10*time.Minute || last[len(last)-1] != "plan in 100 projects: 100 ok." {
 		t.Errorf("it takes %s, and ends with %q", took+reading, last)
 	}
-	play(t, s, fleets, stepsOf(page)[len(steps):])
 }
 
 // TestFirstPlan does what the README says, on a served sandbox in place of a

@@ -312,8 +312,12 @@ func cmdLive(s *Script, args []string) error {
 	if len(args) != 1 && len(args) != 3 && (!s.neg || len(args) != 2) {
 		return ErrUsage
 	}
-	kind, name, _ := strings.Cut(args[0], "/")
-	obj, err := s.server.Object(kind, sandbox.WorkspaceName, name)
+	words := strings.Split(args[0], "/")
+	workspace := sandbox.WorkspaceName
+	if len(words) == 3 {
+		workspace = words[1]
+	}
+	obj, err := s.server.Object(words[0], workspace, words[len(words)-1])
 	if err != nil {
 		return err
 	}
