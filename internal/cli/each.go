@@ -164,6 +164,11 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 			found.Clashing = append(found.Clashing, p.Path)
 		}
 	}
+	if err == nil && !local {
+		var gone []string
+		gone, err = a.config().Unmanaged(dir, found.Manages)
+		o.selected.AddRemoved(&found, gone)
+	}
 	return found, err
 }
 

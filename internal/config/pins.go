@@ -48,9 +48,42 @@ func (o Options) Pin(p project.Project) (Pin, error) {
 	case one.Workspace != "" || one.Ledger != "":
 		return one, fmt.Errorf("%s has the pins of all projects: unset %s and %s", ProjectsPin, WorkspacePin, LedgerPin)
 	}
-	pins := cmp.Or(o.Pins, &Pins{})
 	dir := resolve(cmp.Or(p.Dir, o.Dir))
-	top := resolve(cmp.Or(pins.Root, o.Cwd))
+	top, list, err := o.pinsOf(dir)
+	if err != nil {
+		return one, err
+	}
+	pin, at := Pin{Origin: ProjectsPin}, filepath.ToSlash(files.Shown(top, dir))
+	for _, entry := range list {
+		if project.MatchesPath(entry.Path, at) {
+			pin.Workspace = cmp.Or(pin.Workspace, entry.Workspace)
+			pin.Ledger, pin.Profile = cmp.Or(pin.Ledger, entry.Ledger), cmp.Or(pin.Profile, entry.Profile)
+		}
+	}
+	return pin, nil
+}
+
+// Unmanaged returns the pinned folders below root, without patterns, that have no project, and whose workspace no other
+// project has: what is live there is managed no more. The paths start from root.
+func (o Options) Unmanaged(root string, isManaged func(path, workspace string) bool) (paths []string, err error) {
+	if o.Getenv(ProjectsPin) == "" || o.Sandbox {
+		return nil, nil
+	}
+	root = resolve(root)
+	top, list, err := o.pinsOf(root)
+	for _, pin := range list {
+		at := filepath.ToSlash(files.Shown(root, filepath.Join(top, filepath.FromSlash(pin.Path))))
+		if pin.Workspace != "" && !strings.ContainsAny(pin.Path, `*?[\`) && filepath.IsLocal(at) && !isManaged(at, pin.Workspace) {
+			paths = append(paths, at)
+		}
+	}
+	return paths, err
+}
+
+// pinsOf returns all pins, and the folder that their paths start from: the top of the repository that has dir.
+func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
+	pins, file := cmp.Or(o.Pins, &Pins{}), o.Getenv(ProjectsPin)
+	top = resolve(cmp.Or(pins.Root, o.Cwd))
 	entry, inGit := files.Above(dir, ".git")
 	if inGit {
 		top = filepath.Dir(entry)
@@ -60,16 +93,9 @@ func (o Options) Pin(p project.Project) (Pin, error) {
 		pins.err = errors.New("it is inside the repository, where a pull request can change it: move it outside")
 	}
 	if pins.err != nil {
-		return one, fmt.Errorf("%s is %s: %w", ProjectsPin, file, pins.err)
+		return top, nil, fmt.Errorf("%s is %s: %w", ProjectsPin, file, pins.err)
 	}
-	pin, at := Pin{Origin: ProjectsPin}, filepath.ToSlash(files.Shown(top, dir))
-	for _, entry := range pins.list {
-		if project.MatchesPath(entry.Path, at) {
-			pin.Workspace = cmp.Or(pin.Workspace, entry.Workspace)
-			pin.Ledger, pin.Profile = cmp.Or(pin.Ledger, entry.Ledger), cmp.Or(pin.Profile, entry.Profile)
-		}
-	}
-	return pin, nil
+	return top, pins.list, nil
 }
 
 // resolve returns a path without links; one that does not exist stays.

@@ -89,6 +89,21 @@ func (s Selection) In(ctx context.Context, root, base string) (Fleet, error) {
 	return f, nil
 }
 
+// AddRemoved adds the folders of projects that are gone, unless the selection leaves them out.
+func (s Selection) AddRemoved(f *Fleet, paths []string) {
+	for _, at := range paths {
+		if s.matches(at) && !matchesAny(s.Exclude, at) && !slices.Contains(f.Removed, at) {
+			f.Removed = append(f.Removed, at)
+		}
+	}
+	slices.Sort(f.Removed)
+}
+
+// Manages reports whether a project is in the folder, or has the workspace with this UUID.
+func (f Fleet) Manages(path, uuid string) bool {
+	return slices.ContainsFunc(f.All, func(p Project) bool { return p.Path == path || p.Settings.Workspace.UUID == uuid })
+}
+
 // candidates returns all projects that are not excluded.
 func (s Selection) candidates(ctx context.Context, root string) ([]Project, error) {
 	all, err := Find(ctx, root)
