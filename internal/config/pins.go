@@ -115,7 +115,7 @@ func (o Options) checkWrite(pin Pin) error {
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}
-	return exit.With(exit.Invalid, fmt.Errorf("the file that %s names has no workspace for this project, so nothing was read or sent: set the variable, and add the folder (docs/configuration.md)", ProjectsPin))
+	return exit.With(exit.Invalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
 }
 
 // limits returns the store of the ledger, or what it must be below.
