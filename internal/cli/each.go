@@ -153,7 +153,7 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	found, err = o.selected.In(ctx, dir, base)
 	local := line.command == "validate" || line.command == "test" || a.global.sandbox
 	if n := len(found.Projects); err == nil && n > 1 && !local && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
-		err = fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names (docs/configuration.md)",
+		err = fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
 	}
 	if err == nil && (line.base != nil || line.command == "validate") {

@@ -135,13 +135,13 @@ func (p Pin) Check(ws kind.Workspace) error {
 		project.File, cmp.Or(ws.UUID, "none"), p.Origin, p.Workspace))
 }
 
-// checkWrite refuses to write in CI to one of many projects that has no pin.
+// checkWrite refuses to write to a project that the file of pins lacks, and in CI to one of many without a pin.
 func (o Options) checkWrite(pin Pin) error {
-	isMany := o.Getenv(ProjectsPin) != "" || o.Pins != nil && o.Pins.Root != ""
-	if pin.Workspace != "" || !o.Writes || !isMany || !InCI(o.Getenv) {
+	isMany := o.Pins != nil && o.Pins.Root != "" && InCI(o.Getenv)
+	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}
-	return exit.With(exit.Invalid, fmt.Errorf("the file that %s names has no workspace for this project, so nothing was read or sent: set the variable, and add the folder (docs/configuration.md)", ProjectsPin))
+	return exit.With(exit.Invalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
 }
 
 // limits returns the store of the ledger, or what it must be below.

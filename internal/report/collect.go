@@ -166,7 +166,7 @@ func (c *collection) readShards() error {
 	case len(all) == 0 && len(c.wrong) > 0:
 		return errors.New(strings.Join(c.wrong, "; "))
 	case len(all) == 0:
-		return errors.New("there is no shard-I-of-N.json in it, so no job left results: read why in the log of the job that selects projects, or name the folder of trueup each --results")
+		return errors.New("there is no shard-I-of-N.json in it, so no job left results: read the log of the job that selects projects, or name another folder")
 	}
 	slices.SortStableFunc(all, func(a, b try) int { return a.Started.Compare(b.Started) })
 	c.first = all[len(all)-1]
