@@ -3,6 +3,7 @@
 package ci
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -297,7 +298,7 @@ func (c *cluster) waitForJob(name string) (j job, pods map[int][]pod) {
 	slices.SortFunc(list.Items, func(a, b pod) int { return strings.Compare(a.Metadata.CreationTimestamp, b.Metadata.CreationTimestamp) })
 	pods = map[int][]pod{}
 	for _, p := range list.Items {
-		i, err := strconv.Atoi(p.index())
+		i, err := strconv.Atoi(cmp.Or(p.index(), "0"))
 		if err != nil {
 			c.t.Fatal(err)
 		}
