@@ -168,7 +168,7 @@ type group struct {
 func (a *app) groups() []group {
 	return []group{
 		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newShow(a), newComment(a)}},
-		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newNew(a), newConvert(a), newFmt(a), newValidate(a), newTest(a)}},
+		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newNew(a), newFmt(a), newValidate(a), newTest(a)}},
 		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a)}},
 		{"Many projects", []*cobra.Command{newProjects(a), newEach(a), newMergeResults(a)}},
 		{aroundGroup, []*cobra.Command{newLedger(a), newDoctor(a), newSandbox(a), newVersion(a)}},

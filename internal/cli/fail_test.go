@@ -101,7 +101,7 @@ func TestACommandSaysWhichArgumentsItTakes(t *testing.T) {
 		{[]string{"explain", "a", "b"}, "write trueup explain [TOPIC]"},
 		{[]string{"show"}, "write trueup show FILE"},
 		{[]string{"version", "x"}, "write trueup version"},
-		{[]string{"purge", "nwe"}, "did you mean new?"},
+		{[]string{"new", "purg"}, "did you mean purge?"},
 	} {
 		code, _, stderr := s.run(c.args...)
 		if code != exit.Error || !strings.Contains(stderr, c.want) {

@@ -110,7 +110,7 @@ func TestStandardInputIsBounded(t *testing.T) {
 		{[]string{"validate", "-", "-"}, "- is given twice"},
 		{[]string{"fmt", "-"}, "read"},
 		{[]string{"fmt", "--fix", "-"}, "read"},
-		{[]string{"convert", "--to", "api", "-"}, "nothing was converted"},
+		{[]string{"fmt", "--envelope", "acme", "-"}, "read"},
 	} {
 		var out bytes.Buffer
 		env := s.env(&out, &out)

@@ -18,7 +18,10 @@ import (
 	"trueup/internal/report"
 )
 
-type fmtOptions struct{ check, fix, diff bool }
+type fmtOptions struct {
+	check, fix, diff bool
+	envelope         string
+}
 
 func newFmt(a *app) *cobra.Command {
 	var opts fmtOptions
@@ -56,7 +59,8 @@ func newFmt(a *app) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.BoolVar(&opts.check, "check", false, "change nothing, and exit with 2 if a file would change")
-	f.BoolVar(&opts.fix, "fix", false, "also apply fixes that are certain")
+	f.BoolVar(&opts.fix, "fix", false, "also apply fixes that are certain, and write the envelope of the API")
+	f.StringVar(&opts.envelope, "envelope", "", "write purges for the command-line route of `VENDOR`, with the workspace as metadata.namespace")
 	f.BoolVar(&opts.diff, "diff", false, "show the changes")
 	return cmd
 }
@@ -94,6 +98,13 @@ func (f fmtFile) unformatted() string {
 // tidy reads files, and decides on their new content.
 func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtFile, diag.List, error) {
 	p, err := a.findProject()
+	how := manifest.Tidying{Fix: opts.fix}
+	if opts.fix || opts.envelope != "" {
+		how.Route = &manifest.Route{Vendor: opts.envelope, Workspace: p.Workspace.Name}
+	}
+	if opts.envelope != "" {
+		err = cmp.Or(err, manifest.CheckVendor(opts.envelope))
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,7 +116,7 @@ func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtF
 	defer formatting.end()
 	reading := p.ManifestOptions(false, a.global.parallelism)
 	reading.Progress = formatting.reached
-	tidied, findings, err := manifest.Tidy(ctx, texts, opts.fix, reading)
+	tidied, findings, err := manifest.Tidy(ctx, texts, how, reading)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -25,9 +26,22 @@ func newNew(a *app) *cobra.Command {
 	return cmd
 }
 
+// listOptions say what to make of lists of addresses.
+type listOptions struct {
+	files, cdns []string
+	query       string
+}
+
 func newNewPurge(a *app) *cobra.Command {
 	var opts compose.Options
+	var lists listOptions
 	cmd := a.command("purge [ADDRESS...]", func(ctx context.Context, args []string) (doc report.Document, err error) {
+		if err := lists.check(opts, args); err != nil {
+			return doc, err
+		}
+		if len(lists.files) > 0 {
+			return a.composeLists(ctx, opts, lists)
+		}
 		env, err := a.beginCompose(ctx, opts)
 		if err != nil {
 			return doc, err
@@ -45,6 +59,10 @@ func newNewPurge(a *app) *cobra.Command {
 	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
 	f.BoolVar(&opts.NoIndex, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
 	f.StringArrayVar(&opts.Sitemaps, "sitemap", nil, "purge the pages of a sitemap in `FILE`; repeatable")
+	f.StringArrayVar(&lists.files, "from-list", nil, "purge the addresses of a list in `FILE`: one a line, JSON, or requests to the older service; repeatable")
+	f.StringArrayVar(&lists.cdns, "cdn", nil, "with --from-list, the `HOSTNAME` of a CDN that no manifest has; repeatable")
+	f.StringVar(&lists.query, "query", "", "with --from-list, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
+	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
 	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
 	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the date, and with --from-git the commit)")
@@ -56,6 +74,43 @@ func newNewPurge(a *app) *cobra.Command {
 	}
 	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
 	return cmd
+}
+
+// check refuses what lists can't be combined with.
+func (o listOptions) check(opts compose.Options, args []string) error {
+	others := len(args)+len(opts.Subdomains)+len(opts.Maps)+len(opts.Sitemaps) > 0 || opts.FromGit != "" || opts.NoIndex || opts.SkipUnplaced
+	return cmp.Or(
+		refuse(len(o.files) == 0 && (len(o.cdns) > 0 || o.query != ""), "--cdn and --query need a list of addresses: add --from-list"),
+		refuse(len(o.files) > 0 && others, "--from-list reads lists alone: of the other flags, only --hostname, --collapse, --name and --dir apply"),
+		refuse(len(o.files) > 0 && len(opts.Hostnames) > 1, "--hostname is the one host of the paths in a list: name one"),
+	)
+}
+
+// composeLists writes manifests of purges from lists of addresses.
+func (a *app) composeLists(ctx context.Context, opts compose.Options, lists listOptions) (doc report.Document, err error) {
+	if err := a.checkCompose(opts); err != nil {
+		return doc, err
+	}
+	l, err := a.load(ctx, nil, false)
+	if err != nil {
+		return doc, err
+	}
+	texts, findings, err := a.texts(l.Project, lists.files)
+	for _, f := range findings {
+		a.log(levelOf(f), f.String())
+	}
+	if err = errors.Join(err, findings.Refuse("nothing was written")); err != nil {
+		return doc, err
+	}
+	env := a.composeEnv(ctx, l)
+	src, err := compose.FromLists(env, lists.cdns, purge.Legacy{Host: strings.Join(opts.Hostnames, ""), Query: lists.query}, texts)
+	if err != nil {
+		return doc, err
+	}
+	if doc, err = a.compose(ctx, env, opts, src); err != nil {
+		return doc, err
+	}
+	return doc, src.CheckPlaces(env)
 }
 
 // beginCompose checks the options, and reads the manifests beside which a command writes a new one.

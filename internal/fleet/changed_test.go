@@ -20,13 +20,16 @@ import (
 )
 
 // TestChangedSinceEqualsBruteForce makes random histories with renames, moves and merges,
-// and compares the selection with what each project reads at both commits. TRUEUP_HISTORIES sets how many.
+// and compares the selection with what each project reads at both commits. TRUEUP_HISTORIES sets how many, or TRUEUP_LONG more.
 func TestChangedSinceEqualsBruteForce(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	n := 15
+	n := 5
+	if os.Getenv("TRUEUP_LONG") != "" {
+		n = 15
+	}
 	if text := os.Getenv("TRUEUP_HISTORIES"); text != "" {
 		n, _ = strconv.Atoi(text)
 	}

@@ -28,14 +28,17 @@ import (
 )
 
 // TestCausesAreTrue makes random histories of edits, commits, branches, merges, reverts, applies and
-// hotfixes, and checks each cause of each plan against what was done. TRUEUP_HISTORIES sets how many. Seeds that
+// hotfixes, and checks each cause of each plan against what was done. TRUEUP_HISTORIES sets how many, or TRUEUP_LONG more. Seeds that
 // found a mistake always run.
 func TestCausesAreTrue(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	n, first := 100, uint64(1)
+	n, first := 25, uint64(1)
+	if os.Getenv("TRUEUP_LONG") != "" {
+		n = 100
+	}
 	if text := os.Getenv("TRUEUP_HISTORIES"); text != "" {
 		n, _ = strconv.Atoi(text)
 		first = 1_000_000

@@ -95,13 +95,13 @@ func TestFilesLoadAsBefore(t *testing.T) {
 	}
 }
 
-// TestGeneratedLoadAsBefore: 10,000 made-up manifests load as by package yaml alone, or as many as
-// TRUEUP_MANIFESTS says.
+// TestGeneratedLoadAsBefore: 1000 made-up manifests load as by package yaml alone, with TRUEUP_LONG 10,000, or
+// as many as TRUEUP_MANIFESTS says.
 func TestGeneratedLoadAsBefore(t *testing.T) {
 	t.Parallel()
-	n, seed := 10_000, rand.Uint64()
-	if testing.Short() {
-		n = 1000
+	n, seed := 1000, rand.Uint64()
+	if os.Getenv("TRUEUP_LONG") != "" {
+		n = 10_000
 	}
 	if text := os.Getenv("TRUEUP_MANIFESTS"); text != "" {
 		var err error

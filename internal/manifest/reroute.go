@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,33 +22,26 @@ type Route struct {
 	Workspace string
 }
 
-// Rerouted is a document that Convert read.
+// Rerouted is a document that Convert changed.
 type Rerouted struct {
-	Key  kind.Key
-	Line int
-	// From and To are values of apiVersion. They are equal if the envelope was right; To is empty if
-	// the kind has only one envelope.
-	From, To string
+	Key      kind.Key
+	Line     int
+	From, To string // values of apiVersion
 	// Namespace is what Convert did with metadata.namespace: added, removed, or kept, because the API does
 	// not need it, but nothing else names the workspace, or Convert can't remove it alone.
 	Namespace string
 }
 
-// NewRoute returns the route of a vendor, or of the API without one. Namespace is the wanted workspace, and workspace that
-// of the project; both may be empty. A vendor is valid if a kind has an envelope with its name.
-func NewRoute(vendor, namespace, workspace string) (Route, error) {
-	r := Route{Vendor: vendor, Workspace: cmp.Or(namespace, workspace)}
+// CheckVendor returns an error unless a kind has an envelope with the vendor's name.
+func CheckVendor(vendor string) error {
 	isVendor := func(k *kind.Kind) bool {
 		_, ok := k.AliasVersion(vendor)
 		return ok
 	}
-	switch {
-	case workspace != "" && r.Workspace != workspace:
-		return r, fmt.Errorf("--namespace is %s, and the workspace of trueup.yaml is %s: convert manifests in the project of their workspace", namespace, workspace)
-	case vendor != "" && !slices.ContainsFunc(kind.All(), isVendor):
-		return r, fmt.Errorf("--vendor is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", vendor)
+	if !slices.ContainsFunc(kind.All(), isVendor) {
+		return fmt.Errorf("--envelope is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", vendor)
 	}
-	return r, nil
+	return nil
 }
 
 // String says what was done to the document.
@@ -58,17 +50,7 @@ func (d Rerouted) String() string {
 	if d.Namespace != "" {
 		namespace = ", metadata.namespace " + d.Namespace
 	}
-	_, known := kind.ForEnvelope(d.From, d.Key.Kind)
-	text := d.From + " became " + d.To + namespace
-	switch {
-	case !known:
-		text = fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)
-	case d.To == "":
-		text = "unchanged: it has only one envelope"
-	case d.From == d.To:
-		text = "unchanged: it says " + d.To + " already" + namespace
-	}
-	return d.Key.String() + ": " + text
+	return d.Key.String() + ": " + d.From + " became " + d.To + namespace
 }
 
 // Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
@@ -115,19 +97,19 @@ func (e *rerouter) document(root *yaml.Node) {
 	metadata := peek(root, "metadata")
 	done := Rerouted{Key: kind.Key{Kind: name, Name: peekText(peek(metadata, "name"))}, Line: root.Line, From: from}
 	k, ok := kind.ForEnvelope(from, name)
-	if ok && k.Alias != nil {
-		if done.To = k.APIVersion; e.route.Vendor != "" {
-			done.To, _ = k.AliasVersion(e.route.Vendor)
-		}
-		if problem := envelopeProblem(root, metadata); problem != "" {
-			e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
-			return
-		}
-		if !e.ofWorkspace(metadata) || !e.reroute(root, metadata, &done) {
-			return
-		}
+	if !ok || k.Alias == nil {
+		return
 	}
-	e.done = append(e.done, done)
+	if done.To = k.APIVersion; e.route.Vendor != "" {
+		done.To, _ = k.AliasVersion(e.route.Vendor)
+	}
+	if problem := envelopeProblem(root, metadata); problem != "" {
+		e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
+		return
+	}
+	if e.ofWorkspace(metadata) && e.reroute(root, metadata, &done) && (done.From != done.To || done.Namespace != "") {
+		e.done = append(e.done, done)
+	}
 }
 
 // envelopeProblem says why the envelope of a document can't be edited, or "".
@@ -201,7 +183,7 @@ func requote(old, text string) string {
 func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	if e.route.Workspace == "" {
 		return e.fail(metadata, namespaceRule, "metadata.namespace", "the command-line route needs the workspace",
-			"name it: --namespace, or the workspace of trueup.yaml")
+			"name it as workspace: in trueup.yaml")
 	}
 	key, value := pairOf(metadata, "name")
 	from, keyEnd, isKey := e.token(key)

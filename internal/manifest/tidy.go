@@ -24,21 +24,65 @@ type Tidied struct {
 	// Objects counts its manifests, also those with a misspelt kind. unread says why it can't be read.
 	Objects int
 	unread  diag.List
+	// was is the content before its envelopes were changed, as rerouted says.
+	was      []byte
+	rerouted diag.List
+}
+
+// Tidying says what to do with files beside their layout.
+type Tidying struct {
+	Fix   bool   // resolve findings whose fix is certain
+	Route *Route // the route of the envelopes; nil leaves them
 }
 
 // Changes reports whether the new content differs.
 func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 
-// Tidy formats files with manifests; with fix, it first resolves findings whose fix is certain. It returns
-// findings about files that it can't format or, with fix, all findings about the new content.
-func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tidied, findings diag.List, err error) {
-	all := make([]Tidied, len(texts))
+// Tidy formats files with manifests, after it has changed their envelopes and fixed them. It returns findings
+// about files that it can't format or, if it fixes, all findings about the new content.
+func Tidy(ctx context.Context, texts []Text, how Tidying, opts Options) (list []Tidied, findings diag.List, err error) {
+	all, refused := make([]Tidied, len(texts)), make([]diag.List, len(texts))
 	eachFile(ctx, opts, len(texts), func(pool *plainyaml.Pool, i int) (more bool) {
-		f := fileOf(texts[i].Path, texts[i].Data)
+		text := texts[i]
+		var rerouted diag.List
+		text.Data, rerouted, refused[i] = how.reroute(text)
+		f := fileOf(text.Path, text.Data)
 		f.pool = pool
-		all[i] = tidied(texts[i], f, fix)
+		all[i] = tidied(text, f, how.Fix)
+		if all[i].unread != nil { // and says the same
+			refused[i] = nil
+		}
+		all[i].was, all[i].rerouted = texts[i].Data, rerouted
 		return true
 	})
+	list, findings, err = tidyAll(ctx, all, how.Fix, opts)
+	for i := range list {
+		t := &list[i]
+		t.Data, t.Fixed = t.was, slices.Concat(t.rerouted, t.Fixed)
+	}
+	return list, slices.Concat(slices.Concat(refused...), findings), err
+}
+
+// reroute changes the envelopes of a file. It refuses those that it can't change if a vendor's were asked for;
+// other findings say what is wrong with the rest.
+func (how Tidying) reroute(t Text) (data []byte, done, refused diag.List) {
+	if how.Route == nil {
+		return t.Data, nil, nil
+	}
+	to, changed, wrong := how.Route.Convert(t)
+	if wrong.HasErrors() && how.Route.Vendor != "" {
+		return t.Data, nil, wrong
+	}
+	if to == nil {
+		return t.Data, nil, nil
+	}
+	for _, d := range changed {
+		done = append(done, diag.Finding{Rule: "fmt/envelope", Path: t.Path, Line: d.Line, Column: 1, Message: "the envelope is of the other route", Fix: d.String()})
+	}
+	return to, done, nil
+}
+
+func tidyAll(ctx context.Context, all []Tidied, fix bool, opts Options) (list []Tidied, findings diag.List, err error) {
 	for _, t := range all {
 		if t.Objects > 0 || t.unread != nil || t.FS == nil {
 			list = append(list, t)

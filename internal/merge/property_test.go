@@ -2,6 +2,7 @@ package merge
 
 import (
 	"flag"
+	"os"
 	"strconv"
 	"testing"
 
@@ -10,16 +11,16 @@ import (
 	"trueup/internal/effect"
 )
 
-// checks raises rapid's number of cases, unless the command line says one; of
-// tests that have to be short rapid itself leaves a fifth.
+// checks sets rapid's number of cases, unless the command line says one: n with TRUEUP_LONG, else a fifth. Of tests that
+// have to be short rapid itself leaves a fifth.
 func checks(t *testing.T, n int) {
 	t.Helper()
 	f := flag.Lookup("rapid.checks")
 	if f.Value.String() != f.DefValue {
 		return
 	}
-	if testing.Short() {
-		n /= 10
+	if os.Getenv("TRUEUP_LONG") == "" {
+		n /= 5
 	}
 	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
 		t.Fatal(err)

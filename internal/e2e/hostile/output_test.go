@@ -47,7 +47,7 @@ func everyOutput(p *place) {
 	for _, args := range [][]string{{"fmt", "--check", "--diff"}, {"fmt", "--check", "--fix", "-o", "json"}} {
 		p.run(append(args, "--log-format", "json")...)
 	}
-	for _, args := range [][]string{{"convert", "--urls", "list.txt"}, {"convert", "--urls", "--cdn", "x.example", "list.txt"}, {"convert", "--to", "command-line", "--vendor", "acme", "--dir", "converted"}} {
+	for _, args := range [][]string{{"new", "purge", "--from-list", "list.txt", "--dir", "-"}, {"new", "purge", "--from-list", "list.txt", "--cdn", "x.example", "--dir", "-"}, {"fmt", "--envelope", "acme", "--check"}} {
 		p.run(args...)
 		p.run(append(args, "--log-format", "json")...)
 	}
