@@ -10,16 +10,17 @@ import (
 )
 
 // diffPieces returns the lines of an object in a diff, each of at most that many columns.
-func diffPieces(g group, opts Options, columns int) []piece {
+func diffPieces(g group, columns int) []piece {
 	if mentioned(g.item) {
 		return pieced([]safe{safetext.F("  %s", mention(g.item, Options{}))})
 	}
-	var out []piece
-	for _, r := range g.rows {
-		out = append(out, piece{diffRow(r, columns), r.facts, r.Alarm || r.Mark == markRemove})
-	}
-	for _, n := range g.notes(opts) {
-		out = append(out, piece{noteLines(n, columns), n.facts, n.Fix})
+	return rowPieces(g.rows, columns)
+}
+
+func rowPieces(rows []row, columns int) []piece {
+	out := make([]piece, len(rows))
+	for i, r := range rows {
+		out[i] = piece{diffRow(r, columns), r.facts, r.Alarm || r.Fix || r.Mark == markRemove}
 	}
 	return out
 }
@@ -27,6 +28,9 @@ func diffPieces(g group, opts Options, columns int) []piece {
 // diffRow returns the lines of a row in a diff: those of each value, its cause, and what is below it, each of at most that many
 // columns.
 func diffRow(r row, columns int) []safe {
+	if !r.Text.Empty() {
+		return sentenceLines(r, columns)
+	}
 	sign := string(r.Mark)
 	lines := commented(sign, safetext.Join(safetext.Filled(r.Path, r.After), ": "), r, columns)
 	switch before, after := safetext.F("%s: %s", r.Path, r.Before), safetext.F("%s: %s", r.Path, r.After); {
@@ -79,10 +83,10 @@ func commented(sign string, text safe, r row, columns int) []safe {
 	return append(lines, signed(sign+"     # ", r.Cause, columns)...)
 }
 
-// noteLines wraps a note; a fix stays on one line, so that you can copy it.
-func noteLines(n note, columns int) []safe {
-	line := safetext.F("  %s", n.Text)
-	if n.Fix {
+// sentenceLines wraps a sentence; a fix stays on one line, so that you can copy it.
+func sentenceLines(r row, columns int) []safe {
+	line := safetext.F("  %s", r.Text)
+	if r.Fix {
 		return []safe{line}
 	}
 	var out []safe
@@ -93,13 +97,13 @@ func noteLines(n note, columns int) []safe {
 }
 
 // textDiff writes the rows and notes of an object as a unified diff.
-func textDiff(p *printer, pl *plan.Plan, g group, opts Options) {
+func textDiff(p *printer, pl *plan.Plan, g group) {
 	before, after := sidesOf(pl)
 	if g.item.Happened {
 		before, after = after, before
 	}
 	h := hunk{}
-	for _, piece := range diffPieces(g, opts, p.seen()-1) {
+	for _, piece := range diffPieces(g, p.seen()-1) {
 		for _, line := range piece.lines {
 			sign, text := " ", line
 			if s := styleOf(line); s != plain {

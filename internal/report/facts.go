@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"trueup/internal/kind"
 	"trueup/internal/plan"
@@ -22,27 +23,21 @@ func (f format) document(w io.Writer, doc Document, opts Options) error {
 	case len(left) == 0:
 		return nil
 	case f.rest == nil:
-		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), left[0].Path, left[0].Object)
+		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), kind.JoinSteps(left[0].Path), left[0].Object)
 	}
-	isLeft := func(f view.Fact) bool { return slices.Contains(left, f) }
 	var lines []safe
-	say := func(before safe, rows []row, notes []note) {
+	say := func(before safe, rows []row) {
 		for _, r := range rows {
-			if slices.ContainsFunc(r.facts, isLeft) {
+			if doc.score.IsLeft(r.facts) {
 				lines = append(lines, safetext.F("%s%s", before, wholeSentence(r)))
-			}
-		}
-		for _, n := range notes {
-			if slices.ContainsFunc(n.facts, isLeft) {
-				lines = append(lines, safetext.F("%s%s", before, n.Text))
 			}
 		}
 	}
 	for _, s := range settingsOf(doc.Plan) {
-		say(safe{}, []row{s.Row}, s.Notes)
+		say(safe{}, s.Rows)
 	}
 	for _, item := range doc.Plan.Items {
-		say(safetext.F("%s: ", named(item.Key)), itemRows(item, Options{}), itemNotes(item, Options{}))
+		say(safetext.F("%s: ", named(item.Key)), itemRows(item, Options{}))
 	}
 	return f.rest(w, lines)
 }
@@ -51,10 +46,7 @@ func (f format) document(w io.Writer, doc Document, opts Options) error {
 func scoreOf(doc Document) *view.Score {
 	var facts []view.Fact
 	for _, s := range settingsOf(doc.Plan) {
-		facts = append(facts, s.Row.facts...)
-		for _, n := range s.Notes {
-			facts = append(facts, n.facts...)
-		}
+		facts = append(facts, factsIn(s.Rows)...)
 	}
 	if doc.Plan != nil && doc.Apply == nil {
 		for _, item := range doc.Plan.Items {
@@ -66,24 +58,22 @@ func scoreOf(doc Document) *view.Score {
 	return view.NewScore(facts)
 }
 
-// factsOf returns what the plan changes of an object, from the plan itself and not from the lines about it.
+// factsOf returns what the plan changes of an object, from the plan itself and not from the rows about it.
 func factsOf(item plan.Item) (facts []view.Fact) {
-	add := func(path string, risk kind.Risk) {
-		facts = append(facts, view.Fact{Object: item.Key, Path: path, Risk: risk})
-	}
-	lost := lossesOf(item)
-	for _, l := range item.Lines() {
-		if isLine(l, lost, Options{}) {
+	for _, l := range item.AllLines() {
+		if visible(l.Class, Options{}) && l.Class != plan.Stays {
 			facts = append(facts, factsOfLine(item, l)...)
 		}
 	}
-	for _, c := range item.Added(item.BodySpec()) {
-		add(c.Path, c.Risk)
-	}
-	for _, v := range slices.Concat(item.FirstContact, item.Collateral) {
-		add(v.Path, riskAt(item.Kind, v.Path, v.Value))
-	}
 	return slices.Concat(facts, factsOfPurge(item), factsOfAll(item))
+}
+
+// factsIn returns what rows show.
+func factsIn(rows []row) (facts []view.Fact) {
+	for _, r := range rows {
+		facts = append(facts, r.facts...)
+	}
+	return facts
 }
 
 // mustShow reports whether one of the facts must be shown.
@@ -94,11 +84,11 @@ func mustShow(facts []view.Fact) bool {
 // factsOfLine returns a fact for each element that a line is about.
 func factsOfLine(item plan.Item, l plan.Line) []view.Fact {
 	if len(l.Elements) == 0 {
-		return []view.Fact{{Object: item.Key, Path: l.Path, Risk: l.Risk}}
+		return []view.Fact{{Object: item.Key, Path: kind.Steps(l.Path), Risk: l.Risk}}
 	}
-	facts := make([]view.Fact, len(l.Elements))
+	facts, list, field := make([]view.Fact, len(l.Elements)), kind.Steps(l.List), kind.Steps(strings.TrimPrefix(l.Path, l.List+"."))
 	for i, e := range l.Elements {
-		facts[i] = view.Fact{Object: item.Key, Path: l.Path + " " + e, Risk: l.Risk}
+		facts[i] = view.Fact{Object: item.Key, Path: slices.Concat(list, []string{"[" + e + "]"}, field), Risk: l.Risk}
 	}
 	return facts
 }
@@ -110,7 +100,7 @@ func factsOfPurge(item plan.Item) (facts []view.Fact) {
 	}
 	prefixes, _ := pathsOf(item)
 	for _, path := range prefixes {
-		facts = append(facts, view.Fact{Object: item.Key, Path: path, Risk: kind.RiskAvailability})
+		facts = append(facts, view.Fact{Object: item.Key, Path: []string{"paths", path}, Risk: kind.RiskAvailability})
 	}
 	return facts
 }
@@ -120,5 +110,5 @@ func factsOfAll(item plan.Item) []view.Fact {
 	if item.Op != plan.Post || item.Purge == nil || !item.Purge.Everything {
 		return nil
 	}
-	return []view.Fact{{Object: item.Key, Path: "everything", Risk: kind.RiskAvailability}}
+	return []view.Fact{{Object: item.Key, Path: []string{"everything"}, Risk: kind.RiskAvailability}}
 }

@@ -29,23 +29,26 @@ type group struct {
 	content [sha256.Size]byte
 }
 
-// groups returns the objects that a report shows, those with grave changes first.
-func groups(pl *plan.Plan, opts Options) []group {
+// groups returns the objects that a report shows, those with grave changes first. Equal changes of several are one if joins
+// is set.
+func groups(pl *plan.Plan, opts Options, joins bool) []group {
 	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return hidden(item, opts) || folded(pl, item, opts) })
 	all := make([]group, len(shown))
 	parallel.Each(len(shown), func(i int) {
-		rows := itemRows(shown[i], opts)
-		all[i] = group{item: shown[i], rows: rows, rank: priority(shown[i], rows)}
-		if shown[i].Elsewhere {
-			all[i].rank = rankElsewhere
-		}
-		if shown[i].Op == plan.Patch {
+		all[i] = groupOf(shown[i], opts)
+		if joins && shown[i].Op == plan.Patch {
 			all[i].content = contentOf(shown[i])
 		}
 	})
-	all = together(all)
+	all = together(all, opts)
 	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.rank, b.rank) })
 	return all
+}
+
+// groupOf returns the group of one object.
+func groupOf(item plan.Item, opts Options) group {
+	rows := itemRows(item, opts)
+	return group{item: item, rows: rows, rank: priority(item, rows)}
 }
 
 // folded reports whether the foot of a plan names an object instead of a line of its own: it was removed
@@ -80,31 +83,22 @@ func foldedLine(pl *plan.Plan, opts Options) safe {
 }
 
 // together merges objects with equal changes.
-func together(all []group) []group {
-	same := map[[sha256.Size]byte][]int{}
-	for i, g := range all {
-		if g.item.Op == plan.Patch {
-			same[g.content] = append(same[g.content], i)
-		}
+func together(all []group, opts Options) (out []group) {
+	members := map[[sha256.Size]byte][]kind.Key{}
+	for _, g := range all {
+		members[g.content] = append(members[g.content], g.item.Key)
 	}
-	joined := make([]bool, len(all))
-	for _, of := range same {
-		if len(of) < minGroup {
-			continue
-		}
-		first := &all[of[0]]
-		for _, i := range of {
-			first.keys, joined[i] = append(first.keys, all[i].item.Key), i != of[0]
-		}
-		first.item = forMany(first.item)
-		for i := range first.rows {
-			first.rows[i].facts = first.factsOf(first.rows[i].facts)
-		}
-	}
-	out := all[:0]
-	for i, g := range all {
-		if !joined[i] {
+	for _, g := range all {
+		switch keys := members[g.content]; {
+		case g.content == [sha256.Size]byte{} || len(keys) > 0 && len(keys) < minGroup:
 			out = append(out, g)
+		case len(keys) > 0:
+			first := groupOf(forMany(g.item), opts)
+			first.keys, members[g.content] = keys, nil
+			for i := range first.rows {
+				first.rows[i].facts, first.rows[i].line = first.factsOf(first.rows[i].facts), 0
+			}
+			out = append(out, first)
 		}
 	}
 	return out
@@ -121,16 +115,11 @@ func forMany(item plan.Item) plan.Item {
 // contentOf returns a digest of all that a report shows of an item except its name, with full values.
 func contentOf(item plan.Item) (sum [sha256.Size]byte) {
 	item = forMany(item)
-	h := sha256.New()
-	for _, changes := range []*[]plan.Change{&item.Changes, &item.Notes} {
-		*changes = slices.Clone(*changes)
-		for i := range *changes {
-			c := &(*changes)[i]
-			c.Line, c.Column = 0, 0
-		}
+	h, lines := sha256.New(), item.AllLines()
+	for i := range lines {
+		lines[i].Line, lines[i].Column = 0, 0
 	}
-	all := []any{item.Kind, item.Cause, item.Changes, item.Notes, item.Preserved, item.Collateral, item.FirstContact}
-	_ = json.NewEncoder(h).Encode(all) // it is decoded JSON
+	_ = json.NewEncoder(h).Encode([]any{item.Kind, item.Cause, lines}) // it is decoded JSON
 	for _, n := range itemNotes(item, Options{}) {
 		_, _ = io.WriteString(h, n.Text.String()+"\n")
 	}
@@ -173,36 +162,24 @@ func (g group) names() []safe {
 	return names
 }
 
-func (g group) notes(opts Options) []note {
-	notes := itemNotes(g.item, opts)
-	for i := range notes {
-		notes[i].facts = g.factsOf(notes[i].facts)
-	}
-	return notes
-}
-
-// members names several objects; it is empty for one.
-func (g group) members() (n note) {
-	if g.many() {
-		n.Text = safetext.F("in %s: %s", g.where(), safetext.Join(g.names(), ", "))
-	}
-	return n
-}
-
-// nameLines returns the lines that name several objects.
-func (g group) nameLines(columns int) []safe {
+// members names several objects; there are none for one.
+func (g group) members() []row {
 	if !g.many() {
 		return nil
 	}
-	return noteLines(g.members(), columns)
+	return []row{{Text: safetext.F("in %s: %s", g.where(), safetext.Join(g.names(), ", "))}}
 }
 
-// factsOf returns facts about the first object, or the same about each of several.
-func (g group) factsOf(facts []view.Fact) []view.Fact {
-	if !g.many() {
-		return facts
+// memberLines returns the lines that name several objects.
+func (g group) memberLines(columns int) (lines []safe) {
+	for _, r := range g.members() {
+		lines = append(lines, sentenceLines(r, columns)...)
 	}
-	var all []view.Fact
+	return lines
+}
+
+// factsOf returns the same facts about each of several objects.
+func (g group) factsOf(facts []view.Fact) (all []view.Fact) {
 	for _, k := range g.keys {
 		for _, f := range facts {
 			all = append(all, f.Of(k))
@@ -254,6 +231,8 @@ var tableOfOpRanks = map[plan.Op]rank{
 func priority(item plan.Item, rows []row) rank {
 	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
 	switch {
+	case item.Elsewhere:
+		return rankElsewhere
 	case item.Op == plan.Create && !item.Happened:
 		return rankCreate
 	case has(func(r row) bool { return r.stops }):

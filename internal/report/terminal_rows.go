@@ -7,26 +7,41 @@ import (
 	"trueup/internal/view"
 )
 
-// textRows writes rows, with values and causes aligned if they fit.
+// textRows writes rows, with values and causes aligned if they fit, and sentences below.
 func textRows(p *printer, rows []row) {
-	values := make([][]span, len(rows))
+	changes := slices.Clone(changesIn(rows))
+	values := make([][]span, len(changes))
 	l := layout{path: min(minPath, p.seen()*2/5), value: minValue}
-	rows = slices.Clone(rows)
-	for i, r := range rows {
+	for i := range changes {
+		r := &changes[i]
 		for _, text := range []*safe{&r.Path, &r.Before, &r.After, &r.Cause} {
 			*text = text.Guarded() // now, because escapes make a line wider
 		}
-		rows[i], values[i] = r, valueSpans(r)
+		values[i] = valueSpans(*r)
 		l.path = grow(l.path, r.Path.Width(), min(maxAlign, p.seen()*2/5))
 	}
 	most := min(mostValue, max(maxValue, p.seen()-indent-l.path-4-maxCause))
-	for i := range rows {
+	for i := range changes {
 		l.value = grow(l.value, flat(values[i]).Width(), most)
 	}
-	for i, r := range rows {
+	for i, r := range changes {
 		l.row(p, r, values[i])
-		p.score.Show(r.facts...)
 	}
+	for _, r := range rows[len(changes):] {
+		textSentence(p, r)
+	}
+	p.score.Show(factsIn(rows)...)
+}
+
+func textSentence(p *printer, r row) {
+	s, breaks := faint, p.wrapped
+	if r.Fix {
+		s = plain
+	}
+	if len(r.facts) > 0 {
+		breaks = p.within
+	}
+	breaks(hang, span{safetext.F("    %s", r.Text), s})
 }
 
 // layout has the widths of an object's paths and values.
@@ -101,7 +116,10 @@ func (l layout) row(p *printer, r row, values []span) {
 		head = append(append(head, span{safetext.Spaces(start - at), plain}), values...)
 		at = start + wide
 	}
-	most, breaks := p.width, p.wrapped
+	most, breaks, first := p.width, p.wrapped, p.within
+	if len(r.facts) == 0 {
+		first = p.wrapped
+	}
 	if len(r.facts) > 1 { // the cause names them
 		most, breaks = p.seen(), p.within
 	}
@@ -109,7 +127,7 @@ func (l layout) row(p *printer, r row, values []span) {
 	if beside {
 		p.line(append(head, span{safetext.Spaces(end - at), plain}, cause)...)
 	} else {
-		p.head(r, head)
+		first(hang, head...)
 	}
 	lead := span{safetext.Spaces(indent + 2), plain}
 	if tall {
@@ -119,15 +137,6 @@ func (l layout) row(p *printer, r row, values []span) {
 		breaks(hang, lead, cause)
 	}
 	textDetails(p, r)
-}
-
-// head writes the first line of a row.
-func (p *printer) head(r row, spans []span) {
-	if len(r.facts) == 0 {
-		p.wrapped(hang, spans...)
-	} else {
-		p.within(hang, spans...)
-	}
 }
 
 func textDetails(p *printer, r row) {
