@@ -92,9 +92,9 @@ type section struct {
 // piece has lines that are shown together or not at all.
 type piece struct {
 	lines []safe
-	// facts are what the lines show, and alarm makes them come first if not all fit.
-	facts []view.Fact
-	alarm bool
+	// facts are what the lines show, and alarm makes them come first if not all fit. left is set if the lines don't fit.
+	facts       []view.Fact
+	alarm, left bool
 }
 
 func pieced(lines []safe) []piece {
