@@ -219,13 +219,11 @@ func (r row) Cells() (c struct{ Before, After htmlCell }) {
 		x, y = wholePart(r.Before), wholePart(r.After)
 	}
 	c.Before, c.After = htmlCell{Parts: x}, htmlCell{Parts: y, New: true}
-	if len(r.details) > 0 {
-		side := &c.After
-		if r.After.Empty() {
-			side = &c.Before
-		}
-		side.Lines = view.Wrap(r.details, markdownColumns, r.whole)
+	side := &c.After
+	if r.After.Empty() {
+		side = &c.Before
 	}
+	side.Lines = view.Wrap(r.details, markdownColumns, r.whole)
 	return c
 }
 
@@ -237,7 +235,7 @@ func wholePart(text safe) []part {
 }
 
 // Names returns the list elements that a change is about, if they are many.
-func (r row) Names() string { return safetext.Join(r.names, " ").String() }
+func (r row) Names() string { return safetext.Join(r.names, ", ").String() }
 
 // faultWords says what a server did with a value, in a few words.
 func faultWords(m apply.Mismatch) safe {

@@ -292,7 +292,7 @@ func wholeSentence(r row) safe {
 		return r.Text
 	}
 	if r.whole {
-		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause, safetext.Join(r.names, " ")), "; ")
+		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause, safetext.Join(r.names, ", ")), "; ")
 	}
 	return sentence(r)
 }

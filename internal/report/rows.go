@@ -137,9 +137,6 @@ func (r *row) elements(l plan.Line) safe {
 	if n <= maxParts {
 		return safetext.F("%s: %s", words, safetext.Join(names, ", "))
 	}
-	for i := range names[:n-1] {
-		names[i] = safetext.F("%s,", names[i])
-	}
 	r.names = names
 	return words
 }

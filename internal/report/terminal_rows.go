@@ -142,22 +142,22 @@ func (l layout) row(p *printer, r row, values []span) {
 	textDetails(p, r)
 }
 
+// below returns the lines below a row: the rest of its values, and the names of list elements.
+func (r row) below(columns int) (details, names []safe) {
+	return view.Wrap(r.details, columns, r.whole), view.Columns(r.names, columns, r.whole)
+}
+
 func textDetails(p *printer, r row) {
 	s := added
 	if !r.Before.Empty() {
 		s = removed
 	}
-	textTokens(p, r.details, s, r.whole)
-	textTokens(p, r.names, plain, r.whole)
-}
-
-// textTokens sets values or names below a row.
-func textTokens(p *printer, tokens []safe, s style, whole bool) {
-	if len(tokens) == 0 {
-		return
-	}
-	for _, line := range view.Wrap(tokens, p.seen()-hang, whole) {
+	details, names := r.below(p.seen() - hang)
+	for _, line := range details {
 		p.line(span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
+	}
+	for _, line := range names {
+		p.line(span{safetext.F("%s%s", safetext.Spaces(hang), line), plain})
 	}
 }
 
@@ -205,13 +205,9 @@ func diffRow(r row, columns int) []safe {
 	case !r.After.Empty() && r.Mark == markAdd:
 		lines = commented("+", after, r, columns)
 	}
-	for _, tokens := range [][]safe{r.details, r.names} {
-		if len(tokens) == 0 {
-			continue
-		}
-		for _, line := range view.Wrap(tokens, min(markdownColumns, columns-4), r.whole) {
-			lines = append(lines, safetext.F("%s   %s", sign, line))
-		}
+	details, names := r.below(min(markdownColumns, columns-4))
+	for _, line := range slices.Concat(details, names) {
+		lines = append(lines, safetext.F("%s   %s", sign, line))
 	}
 	return lines
 }

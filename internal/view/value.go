@@ -361,6 +361,9 @@ func IsPlain(s string) bool {
 
 // Wrap sets tokens in lines of at most that many columns. It counts those after a few lines unless whole is set.
 func Wrap(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
+	if len(tokens) == 0 {
+		return nil
+	}
 	var lines []safetext.Text
 	var line safetext.Text
 	for i, token := range tokens {
@@ -380,6 +383,40 @@ func Wrap(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
 		}
 	}
 	return append(lines, line)
+}
+
+// Columns sets names in columns of equal width, with long ones on lines of their own. It counts those after a few lines unless
+// whole is set.
+func Columns(names []safetext.Text, columns int, whole bool) (lines []safetext.Text) {
+	const gap, share = 2, 3 // a name that is wider than a third of a line has lines of its own
+	cell := gap
+	for _, name := range names {
+		if width := name.Guarded().Width(); width <= columns/share {
+			cell = max(cell, width+gap)
+		}
+	}
+	var line safetext.Text
+	flush := func() {
+		if line = line.TrimRight(); !line.Empty() {
+			lines = append(lines, line)
+		}
+		line = safetext.Text{}
+	}
+	for i, name := range names {
+		if name = name.Guarded(); line.Width()+cell > columns || name.Width() > cell-gap {
+			flush()
+		}
+		if !whole && len(lines) >= maxFlow {
+			return append(lines[:maxFlow], safetext.F("… and %s", safetext.Count(len(names)-i, "more value")))
+		}
+		if name.Width() > cell-gap {
+			lines = append(lines, pieces(name, columns)...)
+		} else {
+			line = safetext.F("%s%s", line, name.Pad(cell))
+		}
+	}
+	flush()
+	return lines
 }
 
 // pieces breaks a token that is wider than a line, at spaces where it has them.
