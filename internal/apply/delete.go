@@ -187,7 +187,7 @@ func (d *deletion) verify(ctx context.Context, err error) *Outcome {
 func (d *deletion) record(end *Outcome) *Outcome {
 	switch {
 	case d.state >= deletePending:
-		return d.rescue(d.Journal.End(d.ledgerCtx, d.item.Key, ledger.Outcome{How: ledger.Removed, Message: cmp.Or(end.Message, "deleted")}), end)
+		return d.rescue(d.Journal.End(d.ledgerCtx, d.item.Key, ledger.Outcome{How: ledger.Removed, Message: ledger.Quoted(cmp.Or(end.Message, "deleted"))}), end)
 	case d.state == deleteUnknown:
 	case d.maybeDone != nil:
 		end.Message += "; it may already be deleted: " + d.maybeDone.Error()

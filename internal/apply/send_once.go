@@ -247,7 +247,7 @@ func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *Outcome, reco
 
 func (s *onceSend) ended(how ledger.How, message string) (record func() error) {
 	return func() error {
-		return s.Journal.End(s.ledgerCtx, s.item.Key, ledger.Outcome{How: how, Message: message})
+		return s.Journal.End(s.ledgerCtx, s.item.Key, ledger.Outcome{How: how, Message: ledger.Quoted(message)})
 	}
 }
 
@@ -266,7 +266,7 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 		end.Fix = "run apply again"
 		return end, s.ended(ledger.Released, message)
 	case a.result == refused && s.certain:
-		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.Answer(a.err).Status, Message: message}
+		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.Answer(a.err).Status, Message: ledger.Quoted(message)}
 		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.End(s.ledgerCtx, key, o) }
 	case api.Answer(a.err).OtherName.String() != "":
 		end = renamed(key, api.Answer(a.err).OtherName.String())

@@ -128,7 +128,7 @@ func (s *azureServer) put(ctx context.Context, key string, content []byte) (conf
 
 func (s *azureServer) get(ctx context.Context, key string) ([]byte, error) {
 	_, content, err := s.send(ctx, azureRequest{method: http.MethodGet, key: key})
-	if answered(err).Code == "BlobNotFound" {
+	if answered(err).Code.String() == "BlobNotFound" {
 		return nil, ErrAbsent
 	}
 	return content, err
@@ -164,7 +164,7 @@ func (s *azureServer) page(ctx context.Context, prefix, token string, most int) 
 
 func (s *azureServer) remove(ctx context.Context, key string) error {
 	_, _, err := s.send(ctx, azureRequest{method: http.MethodDelete, key: key})
-	if answered(err).Code == "BlobNotFound" {
+	if answered(err).Code.String() == "BlobNotFound" {
 		return nil
 	}
 	return err
@@ -172,7 +172,7 @@ func (s *azureServer) remove(ctx context.Context, key string) error {
 
 // verdict: 409 and 412 both say that another came first.
 func (s *azureServer) verdict(err error) verdict {
-	if answered(err).Code == "BlobAlreadyExists" {
+	if answered(err).Code.String() == "BlobAlreadyExists" {
 		return exists
 	}
 	return httpVerdict(err)
@@ -180,7 +180,7 @@ func (s *azureServer) verdict(err error) verdict {
 
 func (s *azureServer) hint(err error, _ string) string {
 	answer := answered(err)
-	switch answer.Code {
+	switch answer.Code.String() {
 	case "ContainerNotFound":
 		return ": create the container, or correct ledger: in trueup.yaml"
 	case "AuthenticationFailed", "InvalidAuthenticationInfo":

@@ -24,7 +24,7 @@ func TestAzure(t *testing.T) {
 	}
 	// The server is empty at first.
 	_, _, err := open().server.(*azureServer).send(t.Context(), azureRequest{method: http.MethodPut, query: url.Values{"restype": {"container"}}})
-	if err != nil && answered(err).Code != "ContainerAlreadyExists" {
+	if err != nil && answered(err).Code.String() != "ContainerAlreadyExists" {
 		t.Fatal(err)
 	}
 	contract(t, func() Store { return open() })

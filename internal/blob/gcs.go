@@ -21,6 +21,7 @@ import (
 	"golang.org/x/oauth2/google"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 )
 
 const (
@@ -134,8 +135,8 @@ func (s *gcsServer) send(ctx context.Context, r gcsRequest) ([]byte, error) {
 	_, content, err := exchange(&s.http, req, func(body io.Reader, e *httpError) error {
 		var answer struct {
 			Error struct {
-				Message string
-				Errors  []struct{ Reason string }
+				Message diag.Answer
+				Errors  []struct{ Reason diag.Answer }
 			}
 		}
 		err := json.NewDecoder(body).Decode(&answer)

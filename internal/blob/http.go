@@ -23,16 +23,16 @@ const (
 
 // httpError is an answer other than 2xx, with the code and message of its body.
 type httpError struct {
-	Status  int    `json:"-" xml:"-"`
-	Code    string `json:"-" xml:"Code"`
-	Message string `json:"message" xml:"Message"`
+	Status  int         `json:"-" xml:"-"`
+	Code    diag.Answer `json:"-" xml:"Code"`
+	Message diag.Answer `json:"message" xml:"Message"`
 }
 
 func (e *httpError) Error() string {
-	if e.Code == "" {
+	if e.Code == (diag.Answer{}) {
 		return fmt.Sprintf("the server answered HTTP %d %s", e.Status, http.StatusText(e.Status))
 	}
-	return strings.TrimRight(e.Code+": "+e.Message, ":. ")
+	return strings.TrimRight(e.Code.String()+": "+e.Message.String(), ":. ")
 }
 
 // credentialsError says that there are no credentials, and what to set.
@@ -109,7 +109,6 @@ func exchange(client *http.Client, req *http.Request, decode func(io.Reader, *ht
 		if decode(io.LimitReader(answer.Body, maxErrorText), failed) != nil {
 			failed = &httpError{}
 		}
-		failed.Code, failed.Message = diag.QuoteAnswer(failed.Code, maxErrorText).String(), diag.QuoteAnswer(failed.Message, maxErrorText).String()
 		failed.Status = answer.StatusCode
 		return answer.Header, nil, failed
 	}

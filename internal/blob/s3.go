@@ -67,7 +67,7 @@ func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirm
 
 func (s *s3Server) get(ctx context.Context, key string) ([]byte, error) {
 	_, content, err := s.send(ctx, s3Request{method: http.MethodGet, key: key})
-	if answered(err).Code == "NoSuchKey" {
+	if answered(err).Code.String() == "NoSuchKey" {
 		return nil, ErrAbsent
 	}
 	return content, err
@@ -165,7 +165,7 @@ func (s *s3Server) signed(ctx context.Context, r s3Request) (*http.Request, erro
 }
 
 func (s *s3Server) verdict(err error) verdict {
-	switch answered(err).Code {
+	switch answered(err).Code.String() {
 	case "RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException":
 		return temporary
 	}
@@ -173,7 +173,7 @@ func (s *s3Server) verdict(err error) verdict {
 }
 
 func (s *s3Server) hint(err error, prefix string) string {
-	switch answered(err).Code {
+	switch answered(err).Code.String() {
 	case "NoSuchBucket":
 		return ": create the bucket, or correct ledger: in trueup.yaml"
 	case "AccessDenied", "AllAccessDisabled":

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Answer is what a server or another program said, on one line. Only QuoteAnswer and HideAnswer make one, so it has no part of a
+// Answer is what a server or another program said, on one line. Only QuoteAnswer, HideAnswer and UnmarshalText make one, so it has no part of a
 // secret that this process knows.
 type Answer struct{ text string }
 
@@ -22,6 +22,15 @@ func (a Answer) String() string { return a.text }
 
 // MarshalText returns the words for encoders.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.text), nil }
+
+// maxRead is the most bytes of an answer that is decoded from a text.
+const maxRead = 4096
+
+// UnmarshalText quotes a text.
+func (a *Answer) UnmarshalText(text []byte) error {
+	*a = QuoteAnswer(string(text), maxRead)
+	return nil
+}
 
 // QuoteAnswer returns the words of a server on one line, in at most limit bytes, without control characters and those
 // that change the direction of text. Words that have a part of a secret are replaced by their length.

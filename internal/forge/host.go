@@ -243,16 +243,17 @@ func parseAPI(address string) (*url.URL, error) {
 }
 
 type refusal struct {
-	op, text string
-	status   int
-	limited  bool          // the host limits the rate of requests
-	wait     time.Duration // how long it asks to wait
+	op      string
+	text    diag.Answer
+	status  int
+	limited bool          // the host limits the rate of requests
+	wait    time.Duration // how long it asks to wait
 }
 
 func (r *refusal) Error() string {
 	text := fmt.Sprintf("%s: status %d", r.op, r.status)
-	if r.text != "" {
-		text += ": " + r.text
+	if r.text != (diag.Answer{}) {
+		text += ": " + r.text.String()
 	}
 	return text
 }
@@ -260,15 +261,15 @@ func (r *refusal) Error() string {
 func (c *Client) refused(op string, resp *http.Response) *refusal {
 	out := &refusal{op: op, status: resp.StatusCode}
 	if resp.StatusCode/100 == 3 {
-		out.text = "it redirects, and trueup does not send a token there: was the repository renamed or moved?"
+		out.text = diag.QuoteAnswer("it redirects, and trueup does not send a token there: was the repository renamed or moved?", maxComplaint)
 		return out
 	}
 	if body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err == nil {
-		out.text = diag.QuoteAnswer(complaint(body), maxComplaint).String()
+		out.text = diag.QuoteAnswer(complaint(body), maxComplaint)
 	}
 	h := resp.Header
 	out.limited = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden &&
-		(h.Get("Retry-After") != "" || h.Get("X-RateLimit-Remaining") == "0" || strings.Contains(out.text, "rate limit"))
+		(h.Get("Retry-After") != "" || h.Get("X-RateLimit-Remaining") == "0" || strings.Contains(out.text.String(), "rate limit"))
 	if out.limited || resp.StatusCode == http.StatusServiceUnavailable {
 		out.wait = requestedWait(h, c.Now())
 	}

@@ -67,12 +67,7 @@ type Field struct {
 	Unit string `json:"x-trueup-unit"`
 	// Discriminator is the field of this object whose value names the only sibling that may be present, or "".
 	Discriminator string `json:"x-trueup-discriminator"`
-	// Summary is a short text for an object of this field, with paths of its fields in braces, such as
-	// "{host}:{port}[ weight {weight}]", or "". A path through a list means that field of all elements, and a
-	// path to a list means their summaries. Two paths in a pair of braces are a number and its unit of time.
-	// Text in brackets is left out if one of its fields is absent; | separates choices. {enabled=true} requires
-	// the value and prints nothing. {upstream@upstreams.name.servers} means the servers of the upstream that
-	// the field upstream names.
+	// Summary names the words that describe an object of this field in reports, or is "".
 	Summary string `json:"x-trueup-summary"`
 	// Open reports that unknown fields of this object need no warning, and Closed that they are errors.
 	Open   bool              `json:"x-trueup-open"`

@@ -58,6 +58,25 @@ func SplitPath(path string) (steps []string, ok bool) {
 	return steps, true
 }
 
+// Steps returns the steps of a path, or the whole of one that SplitPath can't read.
+func Steps(path string) []string {
+	if steps, ok := SplitPath(path); ok && steps != nil {
+		return steps
+	}
+	return []string{path}
+}
+
+// JoinSteps returns the path of steps.
+func JoinSteps(steps []string) (path string) {
+	for _, step := range steps {
+		if path != "" && !strings.HasPrefix(step, "[") {
+			path += "."
+		}
+		path += step
+	}
+	return path
+}
+
 // bracketEnd returns the length of the brackets that a path starts with, or -1.
 func bracketEnd(path string) int {
 	end := strings.IndexAny(path[1:], `[]"`) + 1
@@ -85,13 +104,9 @@ func StepName(step string) (name string, inBrackets bool) {
 
 // PathParts splits a path at its dots, but not at those in brackets: locations[/a.b/*].cache has two parts.
 func PathParts(path string) []string {
-	steps, ok := SplitPath(path)
-	if !ok || steps == nil {
-		return []string{path}
-	}
 	var parts []string
-	for _, step := range steps {
-		if step[0] == '[' && parts != nil {
+	for _, step := range Steps(path) {
+		if parts != nil && strings.HasPrefix(step, "[") {
 			parts[len(parts)-1] += step
 		} else {
 			parts = append(parts, step)

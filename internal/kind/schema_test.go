@@ -235,7 +235,7 @@ func TestKeywords(t *testing.T) {
 			t.Errorf("%s has no discriminator", path)
 		}
 	}
-	if got := at(t, "CDN", "spec.upstreams.servers[]").Summary; got != "{host}:{port}[ weight {weight}]" {
+	if got := at(t, "CDN", "spec.upstreams.servers[]").Summary; got != "server" {
 		t.Errorf("the summary of a server is %q", got)
 	}
 	for _, path := range []string{"spec.locations.headers", "spec.locations.rewrite"} {

@@ -31,7 +31,7 @@ func TestLifeOfADeletion(t *testing.T) {
 		t.Errorf("left alone: %+v", rec)
 	}
 	must(t, l.Deleting(t.Context(), diskKey, "u", "c"))
-	must(t, l.End(t.Context(), diskKey, Outcome{How: Removed, Message: "gone"}))
+	must(t, l.End(t.Context(), diskKey, Outcome{How: Removed, Message: Quoted("gone")}))
 	rec = view(t, l, diskKey)
 	message, fix := Explain(rec)
 	if rec.Ours() || !rec.Gone() || rec.State != Posted || fix != "" || !strings.Contains(message, "; trueup deleted it (run run-1 at 2026") {
@@ -104,8 +104,8 @@ func TestOneRunDeletes(t *testing.T) {
 	view(t, two, diskKey)
 	must(t, one.Deleting(t.Context(), diskKey, "u", "c"))
 	wantErr(t, two.Deleting(t.Context(), diskKey, "u", "c"), ErrConflict)
-	wantErr(t, two.End(t.Context(), diskKey, Outcome{How: Removed, Message: ""}), ErrConflict)
-	must(t, one.End(t.Context(), diskKey, Outcome{How: Removed, Message: ""}))
+	wantErr(t, two.End(t.Context(), diskKey, Outcome{How: Removed}), ErrConflict)
+	must(t, one.End(t.Context(), diskKey, Outcome{How: Removed}))
 }
 
 // TestForget: git no longer manages what a person forgets, unless the record changed since it was looked at, is open,

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -90,7 +91,7 @@ func Ask(rec Record) []string {
 
 // gaveUp reports whether a later run made the request unknown, because the run with the claim recorded nothing: that
 // run may never have sent it.
-func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message == noOutcome }
+func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message.String() == noOutcome }
 
 // ExplainLeft is Explain for an open request whose manifest was removed from git.
 func ExplainLeft(rec Record) (message, fix string) {
@@ -145,10 +146,10 @@ func at(t *time.Time) string {
 // said returns the platform's or the network's answer in brackets.
 func said(o *Outcome) string {
 	switch {
-	case o == nil || o.HTTP == 0 && o.Message == "":
+	case o == nil || o.HTTP == 0 && o.Message == (diag.Answer{}):
 		return ""
 	case o.HTTP == 0:
-		return " (" + o.Message + ")"
+		return " (" + o.Message.String() + ")"
 	}
 	return " (" + strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", o.HTTP, o.Message), ": ") + ")"
 }

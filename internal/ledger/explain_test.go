@@ -19,7 +19,7 @@ func TestExplain(t *testing.T) {
 	}
 	accepted := inState(Posted)
 	accepted.AcceptedAt = accepted.ClaimedAt
-	left := outcome(Claimed, &Outcome{How: OutcomeUnknown, Message: "no answer"})
+	left := outcome(Claimed, &Outcome{How: OutcomeUnknown, Message: Quoted("no answer")})
 	left.Left = true
 	plain := func(r Record) Record {
 		r.Key = testRecord("shop", 1).Key
@@ -40,12 +40,12 @@ func TestExplain(t *testing.T) {
 		{by(Claimed, &Claim{Host: "laptop", Actor: "mina"}), "sent by mina on laptop at", resolve},
 		{by(Claimed, &Claim{RunID: "7", RunURL: "https://ci.example/7"}), "sent by run https://ci.example/7 at", resolve},
 		{
-			outcome(Unknown, &Outcome{How: OutcomeUnknown, HTTP: 502, Message: "bad gateway"}),
+			outcome(Unknown, &Outcome{How: OutcomeUnknown, HTTP: 502, Message: Quoted("bad gateway")}),
 			"its outcome is unknown (HTTP 502: bad gateway): it may have been executed", resolve,
 		},
 		{outcome(Unknown, &Outcome{How: OutcomeUnknown}), "its outcome is unknown: it may", resolve},
 		{
-			outcome(Unknown, &Outcome{How: NotOurs, Message: "the name exists already"}),
+			outcome(Unknown, &Outcome{How: NotOurs, Message: Quoted("the name exists already")}),
 			"Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z, but the name exists already",
 			"run trueup ledger adopt Purge/a. Otherwise give the manifest another name, and run trueup ledger resolve Purge/a --abandon",
 		},
@@ -55,7 +55,7 @@ func TestExplain(t *testing.T) {
 		{outcome(Rejected, &Outcome{How: RejectedByPlatform, HTTP: 422}), "was rejected at 2026-11-21T09:00:00Z (HTTP 422); nothing was executed", ""},
 		{outcome(Adopted, &Outcome{How: AdoptedByOperator}), "recorded as done", ""},
 		{outcome(Abandoned, &Outcome{How: Operator, By: "mina", Reason: "old"}), "was abandoned, according to mina: old; trueup never sends it", "another name"},
-		{outcome("", &Outcome{How: Released, Message: "no route"}), "Purge/a was not sent (no route)", ""},
+		{outcome("", &Outcome{How: Released, Message: Quoted("no route")}), "Purge/a was not sent (no route)", ""},
 		{outcome("", &Outcome{How: Operator, By: "mina"}), "trueup will send Purge/a again, according to mina", ""},
 		{plain(Record{}), "Purge/shop was not sent", ""},
 		{plain(Record{Applied: JSON(`{}`)}), "Purge/shop was applied", ""},

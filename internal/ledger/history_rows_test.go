@@ -100,14 +100,14 @@ func (t *tally) moved(old, rec ledger.Record, w *world) {
 	case "posted":
 		t.posted(old, rec)
 	case "released":
-		t.hit(map[bool]row{false: releasedUnsent, true: releasedLate}[strings.Contains(rec.Outcome.Message, "paused for too long")])
+		t.hit(map[bool]row{false: releasedUnsent, true: releasedLate}[strings.Contains(rec.Outcome.Message.String(), "paused for too long")])
 	case "rejected":
 		t.hit(rejectedFirst)
 	case "left open":
-		t.left(rec.Outcome.Message)
+		t.left(rec.Outcome.Message.String())
 	case "made unknown":
 		t.asked++
-		t.doubted(rec.Outcome.Message, w.nature.proven)
+		t.doubted(rec.Outcome.Message.String(), w.nature.proven)
 	case "resolved by a person":
 		t.hit(map[ledger.State]row{ledger.Posted: saidPosted, "": saidRepost, ledger.Abandoned: saidAbandon}[rec.State])
 	}

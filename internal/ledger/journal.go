@@ -99,7 +99,7 @@ func (l *Ledger) undoClaim(ctx context.Context, rec Record) {
 	if rec.EarlierUnknown {
 		_ = l.Leave(ctx, rec.Key, why)
 	} else {
-		_ = l.End(ctx, rec.Key, Outcome{How: Released, Message: why})
+		_ = l.End(ctx, rec.Key, Outcome{How: Released, Message: Quoted(why)})
 	}
 }
 
@@ -160,7 +160,7 @@ func (l *Ledger) End(ctx context.Context, key kind.Key, o Outcome) error {
 
 // Leave ends this run's work on a request that may have arrived. A later run may send it again within the window.
 func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error {
-	return l.ended(ctx, key, evLeave, Outcome{How: OutcomeUnknown, Message: message})
+	return l.ended(ctx, key, evLeave, Outcome{How: OutcomeUnknown, Message: Quoted(message)})
 }
 
 // noOutcome is the message after a run died.
@@ -177,7 +177,7 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 		if r.Standing(now, terms) != Lost {
 			return r, &StateError{Record: r, event: evUnknown}
 		}
-		o := Outcome{How: OutcomeUnknown, Message: noOutcome}
+		o := Outcome{How: OutcomeUnknown, Message: Quoted(noOutcome)}
 		if r.Left && r.Outcome != nil {
 			o = *r.Outcome // why there is none
 		}
@@ -191,7 +191,7 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 
 func (l *Ledger) ended(ctx context.Context, key kind.Key, e event, o Outcome) error {
 	to := func(r Record) (Record, error) { return r.ended(e, o) }
-	return l.end(ctx, key, move{event: e, requires: holder, detail: o.Message, to: to})
+	return l.end(ctx, key, move{event: e, requires: holder, detail: o.Message.String(), to: to})
 }
 
 // UnrecordedError means that an outcome could not be stored. Ledger import can add Record later.

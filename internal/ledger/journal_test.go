@@ -25,12 +25,12 @@ func TestLifeOfARequest(t *testing.T) {
 		t.Errorf("claimed %+v", rec)
 	}
 	wantErr(t, tryClaim(ctx, l, purgeKey), ErrTaken)
-	must(t, l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: "no such hostname"}))
+	must(t, l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: Quoted("no such hostname")}))
 	if rec = view(t, l, purgeKey); rec.State != Rejected || rec.Outcome.HTTP != 422 || rec.Outcome.How != RejectedByPlatform {
 		t.Errorf("rejected %+v", rec)
 	}
 	must(t, tryClaim(ctx, l, purgeKey))
-	must(t, l.End(ctx, purgeKey, Outcome{How: Released, Message: "no route to host"}))
+	must(t, l.End(ctx, purgeKey, Outcome{How: Released, Message: Quoted("no route to host")}))
 	if rec = view(t, l, purgeKey); rec.State != "" || rec.FirstClaimAt != nil || rec.Seq != 4 {
 		t.Errorf("released %+v", rec)
 	}
@@ -83,13 +83,13 @@ func TestUnknownIsForAPersonToSettle(t *testing.T) {
 	for to, want := range map[Resolution]State{ResolvePosted: Posted, ResolveRepost: "", ResolveAbandon: Abandoned} {
 		l := open(t, made(t))
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.End(t.Context(), purgeKey, Outcome{How: OutcomeUnknown, Message: "timeout"}))
+		must(t, l.End(t.Context(), purgeKey, Outcome{How: OutcomeUnknown, Message: Quoted("timeout")}))
 		wantErr(t, tryClaim(t.Context(), l, purgeKey), ErrTaken)
 		if err := l.Resolve(t.Context(), purgeKey, to, ""); err == nil {
 			t.Error("resolved without a reason")
 		}
 		must(t, l.Resolve(t.Context(), purgeKey, to, "looked"))
-		if rec := view(t, l, purgeKey); rec.State != want || rec.Outcome.By != "mina" || rec.Outcome.Message != "timeout" {
+		if rec := view(t, l, purgeKey); rec.State != want || rec.Outcome.By != "mina" || rec.Outcome.Message.String() != "timeout" {
 			t.Errorf("%s: %+v", to, rec)
 		}
 		err := tryClaim(t.Context(), l, purgeKey)
@@ -110,10 +110,10 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	for name, end := range map[string]func(*Ledger) error{
 		"posted": func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{}) },
 		"rejected": func(l *Ledger) error {
-			return l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 400, Message: ""})
+			return l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 400})
 		},
-		"release": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released, Message: ""}) },
-		"unknown": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}) },
+		"release": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released}) },
+		"unknown": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown}) },
 	} {
 		if err := end(other); !errors.Is(err, ErrConflict) {
 			t.Errorf("%s by another run gave %v", name, err)
@@ -177,12 +177,12 @@ func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
 func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
 	ctx := t.Context()
 	for name, end := range map[string]func(*Ledger) error{
-		"released": func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Released, Message: "interrupted"}) },
+		"released": func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Released, Message: Quoted("interrupted")}) },
 		"refused": func(l *Ledger) error {
-			return l.End(ctx, diskKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: "no"})
+			return l.End(ctx, diskKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: Quoted("no")})
 		},
 		"reposted": func(l *Ledger) error {
-			return errors.Join(l.End(ctx, diskKey, Outcome{How: OutcomeUnknown, Message: "reset"}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist"))
+			return errors.Join(l.End(ctx, diskKey, Outcome{How: OutcomeUnknown, Message: Quoted("reset")}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist"))
 		},
 	} {
 		l := open(t, made(t))

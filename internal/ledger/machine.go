@@ -149,7 +149,6 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 		// An earlier send may have arrived, whatever the last answer says.
 		return r, &StateError{Record: r, event: e}
 	}
-	o.Message = diag.QuoteAnswer(o.Message, maxMessage).String()
 	r.Outcome = &o
 	if e == evRelease {
 		return r.withIntent(Record{}), nil
@@ -215,6 +214,9 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 	}
 	return r, nil
 }
+
+// Quoted returns a text from outside as the message of an outcome.
+func Quoted(text string) diag.Answer { return diag.QuoteAnswer(text, maxMessage) }
 
 func personal(how How, reason, by string) *Outcome {
 	return &Outcome{How: how, Reason: cut(reason, maxMessage), By: by}

@@ -114,11 +114,11 @@ func TestClaimStartsAfresh(t *testing.T) {
 }
 
 func TestReleaseForgetsTheIntent(t *testing.T) {
-	rec, err := inState(Claimed).ended(evRelease, Outcome{How: Released, Message: "no route to host"})
+	rec, err := inState(Claimed).ended(evRelease, Outcome{How: Released, Message: Quoted("no route to host")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rec.FirstClaimAt != nil || rec.ClaimedAt != nil || rec.SpecDigest != nil || rec.Spec != nil || rec.Outcome.Message == "" {
+	if rec.FirstClaimAt != nil || rec.ClaimedAt != nil || rec.SpecDigest != nil || rec.Spec != nil || rec.Outcome.Message.String() == "" {
 		t.Errorf("released %+v", rec)
 	}
 }
@@ -131,9 +131,9 @@ func TestSettleNeedsAReasonAndAnAnswer(t *testing.T) {
 		t.Error("settled with an answer that is none")
 	}
 	doubtful := inState(Unknown)
-	doubtful.Outcome = &Outcome{How: OutcomeUnknown, HTTP: 502, Message: "bad gateway"}
+	doubtful.Outcome = &Outcome{How: OutcomeUnknown, HTTP: 502, Message: Quoted("bad gateway")}
 	rec, err := doubtful.settled(ResolvePosted, "seen in the console", "mina")
-	want := Outcome{How: Operator, HTTP: 502, Message: "bad gateway", Reason: "seen in the console", By: "mina"}
+	want := Outcome{How: Operator, HTTP: 502, Message: Quoted("bad gateway"), Reason: "seen in the console", By: "mina"}
 	if err != nil || *rec.Outcome != want || rec.AcceptedAt == nil {
 		t.Errorf("settled %+v, %v", rec.Outcome, err)
 	}

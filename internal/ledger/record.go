@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -128,9 +129,9 @@ const (
 
 // Outcome says how a request ended.
 type Outcome struct {
-	How     How    `json:"how"`
-	HTTP    int    `json:"http,omitempty"`
-	Message string `json:"message,omitempty"` // from the platform or the network, at most 2000 bytes
+	How     How         `json:"how"`
+	HTTP    int         `json:"http,omitempty"`
+	Message diag.Answer `json:"message,omitzero"` // from the platform or the network, at most 2000 bytes
 	// Reason and By are from a person's ledger resolve.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`

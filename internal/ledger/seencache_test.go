@@ -63,7 +63,7 @@ func TestAnotherHistoryIsNoticed(t *testing.T) {
 	m := open(t, other)
 	for range 2 {
 		must(t, tryClaim(t.Context(), m, purgeKey))
-		must(t, m.End(t.Context(), purgeKey, Outcome{How: Released, Message: "no route"}))
+		must(t, m.End(t.Context(), purgeKey, Outcome{How: Released, Message: Quoted("no route")}))
 	}
 	v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey))
 	if err != nil || !strings.Contains(v.Problem, "rolled back") {
@@ -82,7 +82,7 @@ func TestWhatOthersDidIsNoTurnBack(t *testing.T) {
 	must(t, m.Resolve(t.Context(), purgeKey, ResolveRepost, "gone"))
 	for range maxSteps {
 		must(t, tryClaim(t.Context(), m, purgeKey))
-		must(t, m.End(t.Context(), purgeKey, Outcome{How: Released, Message: "no route"}))
+		must(t, m.End(t.Context(), purgeKey, Outcome{How: Released, Message: Quoted("no route")}))
 	}
 	if v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey)); err != nil || v.Problem != "" {
 		t.Errorf("%+v, %v", v, err)
@@ -127,7 +127,7 @@ func TestRunsBesideUsMayWriteDuringBothReads(t *testing.T) {
 	late := &lateStore{Store: ours.store}
 	late.moved = func() {
 		must(t, tryClaim(t.Context(), theirs, purgeKey))
-		late.moved = func() { must(t, theirs.End(t.Context(), purgeKey, Outcome{How: Released, Message: "no route"})) }
+		late.moved = func() { must(t, theirs.End(t.Context(), purgeKey, Outcome{How: Released, Message: Quoted("no route")})) }
 	}
 	ours.store = late
 	if rec := view(t, ours, purgeKey); rec.State != Claimed {

@@ -59,7 +59,7 @@ func TestTakeOver(t *testing.T) {
 	}
 	var state *StateError
 	for name, err := range map[string]error{
-		"release": two.End(ctx, purgeKey, Outcome{How: Released, Message: ""}), "reject": two.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: ""}),
+		"release": two.End(ctx, purgeKey, Outcome{How: Released}), "reject": two.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422}),
 	} {
 		if !errors.As(err, &state) {
 			t.Errorf("%s of what may have been sent before gave %v", name, err)
@@ -69,7 +69,7 @@ func TestTakeOver(t *testing.T) {
 	_, err = takeOver(ctx, three, purgeKey, intentAt(2*Lease-1))
 	wantErr(t, err, ErrTaken)
 	must(t, two.Leave(ctx, purgeKey, "timeout"))
-	if rec = view(t, two, purgeKey); rec.State != Claimed || !rec.Left || rec.Outcome.How != OutcomeUnknown || rec.Outcome.Message != "timeout" {
+	if rec = view(t, two, purgeKey); rec.State != Claimed || !rec.Left || rec.Outcome.How != OutcomeUnknown || rec.Outcome.Message.String() != "timeout" {
 		t.Errorf("left %+v", rec)
 	}
 	if _, err = takeOver(ctx, three, purgeKey, intentAt(Lease+1)); err != nil {
@@ -127,7 +127,7 @@ func TestACertainOutcomeIsReported(t *testing.T) {
 			t.Errorf("%s: %+v", name, rec)
 		}
 		// What is not certain does not replace another run's outcome.
-		if err := l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}); err == nil {
+		if err := l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown}); err == nil {
 			t.Errorf("%s: made unknown after that", name)
 		}
 	}
@@ -157,7 +157,7 @@ func TestGiveUp(t *testing.T) {
 		"lost":          {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)) }, Lease, Unknown},
 		"refused": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: ""}))
+			must(t, l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422}))
 		}, Lease, Rejected},
 		"posted": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
@@ -165,7 +165,7 @@ func TestGiveUp(t *testing.T) {
 		}, Lease, Posted},
 		"asked about": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}))
+			must(t, l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown}))
 		}, Lease, Unknown},
 		"safe to resend": {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)); proven(t, l.cfg) }, Lease, Claimed},
 	} {
@@ -185,7 +185,7 @@ func TestGiveUp(t *testing.T) {
 	must(t, tryClaim(ctx, l, purgeKey))
 	must(t, l.Leave(ctx, purgeKey, "no answer"))
 	must(t, l.GiveUp(ctx, purgeKey, intentAt(0).At))
-	if rec := view(t, l, purgeKey); rec.State != Unknown || rec.Outcome.Message != "no answer" {
+	if rec := view(t, l, purgeKey); rec.State != Unknown || rec.Outcome.Message.String() != "no answer" {
 		t.Errorf("what was left is %q, and its reason is lost: %+v", rec.State, rec.Outcome)
 	}
 	l = open(t, made(t))
@@ -220,7 +220,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	l := by(t, cfg, "run-9")
 	for range maxSteps {
 		must(t, tryClaim(ctx, l, purgeKey))
-		must(t, l.End(ctx, purgeKey, Outcome{How: Released, Message: strings.Repeat("é", maxDetail)}))
+		must(t, l.End(ctx, purgeKey, Outcome{How: Released, Message: Quoted(strings.Repeat("é", maxDetail))}))
 	}
 	for range maxSpecSteps {
 		must(t, l.Pending(ctx, cdnKey, someSpec))
@@ -248,11 +248,11 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 	}{
 		"posted": {func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{HTTP: 201, UID: "u"}) }, Posted},
 		"rejected": {func(l *Ledger) error {
-			return l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: "no"})
+			return l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: Quoted("no")})
 		}, Rejected},
-		"released": {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released, Message: ""}) }, ""},
+		"released": {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released}) }, ""},
 		"left":     {func(l *Ledger) error { return l.Leave(ctx, purgeKey, "") }, Claimed},
-		"unknown":  {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown, Message: ""}) }, Unknown},
+		"unknown":  {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown}) }, Unknown},
 	} {
 		l := open(t, made(t))
 		must(t, tryClaim(ctx, l, purgeKey))
@@ -337,7 +337,7 @@ func TestAViewHasWhatConcernsEveryRun(t *testing.T) {
 	send("asked", 1000*time.Hour, posted)
 	send("old", 28*time.Hour, posted)
 	send("today", 24*time.Hour, posted)
-	send("open", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.End(ctx, k, Outcome{How: OutcomeUnknown, Message: ""}) })
+	send("open", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.End(ctx, k, Outcome{How: OutcomeUnknown}) })
 	send("left", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.Leave(ctx, k, "") })
 	l := open(t, cfg)
 	v, err := l.View(ctx, []kind.Key{purge("asked"), purge("never"), purge("open")})

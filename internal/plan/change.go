@@ -173,8 +173,8 @@ func (it *Item) risks(sent bool) []kind.Risk {
 			risks = append(risks, l.Risk)
 		}
 	}
-	for _, v := range slices.Concat(it.Collateral, it.FirstContact) {
-		risks = append(risks, k.Spec().Find(v.Path).RiskOfRemoval(v.Value))
+	for _, l := range slices.Concat(it.linesOf(NotSent, it.Collateral), it.linesOf(Lost, it.FirstContact)) {
+		risks = append(risks, l.Risk)
 	}
 	switch {
 	case it.Op == Create || it.Op == Delete:

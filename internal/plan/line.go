@@ -2,8 +2,11 @@ package plan
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 )
@@ -18,6 +21,43 @@ type Line struct {
 	// Unserved are the hostnames and paths of locations that the object no longer serves, or only in part, because
 	// the line takes them away. ServedLines sets it.
 	Unserved []string
+}
+
+// The classes of lines that no Change is about: what a creation brings; live values that a list which is sent whole keeps, and
+// that it loses; and live list elements that only a take-over drops.
+const (
+	Added   merge.Class = "added"
+	Stays   merge.Class = "stays"
+	NotSent merge.Class = "not-sent"
+	Lost    merge.Class = "lost"
+)
+
+// AllLines returns all that a report may show of an item: its ServedLines, its notes, and lines of the classes above.
+func (it Item) AllLines() []Line {
+	lines := it.ServedLines()
+	for _, c := range it.Notes {
+		lines = append(lines, Line{Change: c})
+	}
+	if len(it.FirstContact) > 0 {
+		lost := make(map[string]bool, len(it.FirstContact))
+		for _, v := range it.FirstContact {
+			lost[v.Path] = true
+		}
+		lines = slices.DeleteFunc(lines, func(l Line) bool { return l.Desired == nil && lost[l.Path] })
+	}
+	lines = append(append(lines, it.added()...), it.linesOf(Lost, it.FirstContact)...)
+	return append(append(lines, it.linesOf(Stays, it.Preserved)...), it.linesOf(NotSent, it.Collateral)...)
+}
+
+func (it Item) linesOf(class merge.Class, values []merge.Value) []Line {
+	k, known := kind.Named(it.Kind)
+	return each(values, func(v merge.Value) Line {
+		c := Change{Change: merge.Change{Path: v.Path, At: v.At, Class: class, Live: v.Value}, Risk: kind.RiskServes}
+		if known {
+			c.Risk = k.Spec().Find(v.Path).RiskOfRemoval(v.Value)
+		}
+		return Line{Change: c}
+	})
 }
 
 // alike is what changes have in common that are one line.
@@ -89,3 +129,95 @@ func isScalar(v any) bool {
 }
 
 func isRemoval(c Change) bool { return c.Live != nil && c.Desired == nil && !c.Moved }
+
+// added returns what a creation brings: each field of its BodySpec, and each element of a list of
+// objects, as a line. Fields with a single value come first.
+func (it Item) added() []Line {
+	k, ok := kind.Named(it.Kind)
+	if !ok || it.Op != Create {
+		return nil
+	}
+	rules, spec := Rules(k, nil), it.BodySpec()
+	var scalars, others []Line
+	for _, name := range canon.SortedKeys(spec) {
+		if isDisk(k.DiskField, name, spec[name]) {
+			continue // the item has it
+		}
+		at := []merge.Step{{Field: name}}
+		if _, isList := spec[name].([]any); !isList && isNoObject(spec[name]) {
+			scalars = append(scalars, addition(k, merge.FieldPath(at), spec[name]))
+		} else {
+			others = additions(others, k, rules.Fields[name], at, spec[name])
+		}
+	}
+	return append(scalars, others...)
+}
+
+// additions appends a value, or what it consists of if there is a list of objects in it.
+func additions(found []Line, k *kind.Kind, rules *merge.Rules, at []merge.Step, value any) []Line {
+	path := merge.FieldPath(at)
+	list, _ := value.([]any)
+	object, _ := value.(map[string]any)
+	switch {
+	case rules != nil && isListOfObjects(value):
+		for i, n := range merge.Names(rules, list) {
+			found = append(found, addition(k, path+"["+n[0]+"]", list[i]))
+		}
+	case rules != nil && slices.ContainsFunc(slices.Collect(maps.Values(object)), isListOfObjects):
+		for _, name := range canon.SortedKeys(object) {
+			found = additions(found, k, rules.Fields[name], append(slices.Clone(at), merge.Step{Field: name}), object[name])
+		}
+	default:
+		found = append(found, addition(k, path, value))
+	}
+	return found
+}
+
+func addition(k *kind.Kind, path string, value any) Line {
+	risk := k.Spec().Find(path).RiskOf(nil, value, nil)
+	return Line{Change: Change{Change: merge.Change{Path: path, Class: Added, Desired: value}, Risk: risk}}
+}
+
+func isListOfObjects(v any) bool {
+	list, _ := v.([]any)
+	return len(list) > 0 && !slices.ContainsFunc(list, isNoObject)
+}
+
+func isNoObject(v any) bool {
+	_, ok := v.(map[string]any)
+	return !ok
+}
+
+// isDisk reports whether a field of the spec has nothing but the disk, which is at the path.
+func isDisk(path []string, name string, value any) bool {
+	if len(path) == 0 || path[0] != name {
+		return false
+	}
+	for _, step := range path[1:] {
+		object, _ := value.(map[string]any)
+		if value = object[step]; len(object) != 1 {
+			return false
+		}
+	}
+	disk, _ := value.(string)
+	return disk != ""
+}
+
+// BodySpec returns the spec in the body of the request, or of an offline plan, or nil.
+func (it Item) BodySpec() map[string]any {
+	if it.Request != nil {
+		spec, _ := decodedObject(it.Request.Body)["spec"].(map[string]any)
+		return spec
+	}
+	return decodedObject(it.Spec)
+}
+
+// decodedObject is nil for what is no JSON object.
+func decodedObject(text []byte) map[string]any {
+	v, err := canon.Decode(text)
+	if err != nil {
+		return nil
+	}
+	object, _ := v.(map[string]any)
+	return object
+}

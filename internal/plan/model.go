@@ -4,6 +4,7 @@ package plan
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -251,25 +252,8 @@ type Summary struct {
 
 // Add adds the counts of another plan.
 func (s *Summary) Add(o Summary) {
-	for _, n := range []struct {
-		to *int
-		n  int
-	}{
-		{&s.Create, o.Create},
-		{&s.Change, o.Change},
-		{&s.Purge, o.Purge},
-		{&s.Delete, o.Delete},
-		{&s.Deferred, o.Deferred},
-		{&s.InFlight, o.InFlight},
-		{&s.Blocked, o.Blocked},
-		{&s.Kept, o.Kept},
-		{&s.Unchanged, o.Unchanged},
-		{&s.Removed, o.Removed},
-		{&s.Drifted, o.Drifted},
-		{&s.Unmanaged, o.Unmanaged},
-		{&s.Serves, o.Serves},
-		{&s.Security, o.Security},
-	} {
-		*n.to += n.n
+	to, from := reflect.ValueOf(s).Elem(), reflect.ValueOf(o)
+	for i := range to.NumField() {
+		to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
 	}
 }

@@ -158,6 +158,6 @@ func (d *decision) post() {
 	spec, _ := purge.Parse(d.item.BodySpec()) // what is sent, perhaps without fields that an override omits
 	d.item.Purge = newPurgeInfo(spec)
 	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
-		d.item.hint("the platform rejected it before: " + d.rec.Outcome.Message)
+		d.item.hint("the platform rejected it before: " + d.rec.Outcome.Message.String())
 	}
 }

@@ -109,7 +109,7 @@ func TestAnotherEnvelopeIsTheSamePurge(t *testing.T) {
 func TestARefusedPurgeSaysWhy(t *testing.T) {
 	w := served(t, purge("rel", relSpec)).sent(rel, ledger.Rejected, relSpec, now()).
 		record(rel, func(r *ledger.Record) {
-			r.Outcome = &ledger.Outcome{How: ledger.RejectedByPlatform, Message: "limit reached"}
+			r.Outcome = &ledger.Outcome{How: ledger.RejectedByPlatform, Message: ledger.Quoted("limit reached")}
 		})
 	if it := w.item(rel); len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "limit reached") {
 		t.Errorf("hints %q", it.Hints)

@@ -149,8 +149,10 @@ func TestANullThatTheServerReplaced(t *testing.T) {
 // TestAdded: each field of a new object, and each element of a list of objects; fields first.
 func TestAdded(t *testing.T) {
 	added := func(it plan.Item) (paths []string) {
-		for _, c := range it.Added(it.BodySpec()) {
-			paths = append(paths, c.Path)
+		for _, l := range it.AllLines() {
+			if l.Class == plan.Added {
+				paths = append(paths, l.Path)
+			}
 		}
 		return paths
 	}

@@ -11,16 +11,19 @@ import (
 // label describes the cause of a change, or what happened to the value outside git.
 func label(item plan.Item, c plan.Change, opts Options) safe {
 	happened := item.Happened || c.Left
+	switch c.Class {
+	case plan.Added:
+		return safe{}
+	case plan.Lost:
+		return clean("live only: would be lost")
+	}
 	switch c.Cause {
 	case plan.FromThisChange:
 		return clean("this change")
 	case plan.FromPending:
 		return pending(c.Commit, opts)
 	case plan.FromDrift:
-		if !happened {
-			return safetext.F("%s%s", undoing(item.Op, c), touches(c.By))
-		}
-		return safetext.F("%s outside git%s", driftedHow(c), touches(c.By))
+		return safetext.F("%s%s", driftCause(item, c, happened), touches(c.By))
 	case plan.FromBoth:
 		return conflict(item, c, happened, opts)
 	case plan.FromTakeOver:
@@ -118,60 +121,43 @@ func touches(b plan.By) string {
 	return ""
 }
 
-func driftedHow(c plan.Change) string {
+// driftCause says what sending git's value does to a change outside git, what it would do to one of a blocked object, or
+// what happened.
+func driftCause(item plan.Item, c plan.Change, happened bool) string {
+	i := oneIf(item.Op == plan.Blocked)
+	if happened {
+		i = 2
+	}
 	switch {
 	case c.Desired == nil && !c.Moved:
-		return "added"
+		return [...]string{"removes what was added outside git", "would remove what was added outside git", "added outside git"}[i]
 	case c.Live == nil && !c.Moved:
-		return "removed"
+		return [...]string{"adds back what was removed outside git", "would add back what was removed outside git", "removed outside git"}[i]
 	}
-	return "changed"
-}
-
-// undoing says what sending git's value does to a change outside git, or would do to one of a blocked object.
-func undoing(op plan.Op, c plan.Change) string {
-	does, would, what := "undoes", "undo", "a change outside git"
-	switch driftedHow(c) {
-	case "added":
-		does, would, what = "removes", "remove", "what was added outside git"
-	case "removed":
-		does, would, what = "adds back", "add back", "what was removed outside git"
-	}
-	if op == plan.Blocked {
-		does = "would " + would
-	}
-	return does + " " + what
+	return [...]string{"undoes a change outside git", "would undo a change outside git", "changed outside git"}[i]
 }
 
 func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
-	was := quoted(" (was ", c.Base, ")")
-	gone, missing := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved
+	was, since := quoted(" (was ", c.Base, ")"), since(c.Commit, opts)
+	gone, missing, mine := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved, c.By == plan.ByThisChange
+	wins := [...]string{"git wins", "git would win"}[oneIf(item.Op == plan.Blocked)]
 	switch {
-	case !happened:
-		wins := [...]string{"wins", "would win"}[oneIf(item.Op == plan.Blocked)]
-		return safetext.F("%s; git %s", clash(c, gone, missing, was, opts), wins)
-	case gone:
+	case happened && gone:
 		return safetext.F("conflict: changed outside git%s, and not in git now", was)
-	case missing:
+	case happened && missing:
 		return safetext.F("conflict: removed outside git%s, and git has another value", was)
-	}
-	return safetext.F("conflict: changed outside git%s, and git has another value", was)
-}
-
-// clash says what git and live made of a value.
-func clash(c plan.Change, gone, missing bool, was safe, opts Options) safe {
-	who := "git and live both differ from the last apply"
-	switch mine := c.By == plan.ByThisChange; {
+	case happened:
+		return safetext.F("conflict: changed outside git%s, and git has another value", was)
 	case gone:
-		return safetext.F("conflict: %s, changed in live%s", removal(c.By, c.Commit, opts), was)
+		return safetext.F("conflict: %s, changed in live%s; %s", removal(c.By, c.Commit, opts), was, wins)
 	case missing && mine:
-		who = "this change changed it, and live lacks it"
+		return safetext.F("conflict: this change changed it, and live lacks it%s%s; %s", was, since, wins)
 	case missing:
-		who = "git differs from the last apply, and live lacks it"
+		return safetext.F("conflict: git differs from the last apply, and live lacks it%s%s; %s", was, since, wins)
 	case mine:
-		who = "this change and live both changed it"
+		return safetext.F("conflict: this change and live both changed it%s%s; %s", was, since, wins)
 	}
-	return safetext.F("conflict: %s%s%s", who, was, since(c.Commit, opts))
+	return safetext.F("conflict: git and live both differ from the last apply%s%s; %s", was, since, wins)
 }
 
 // quoted returns the first characters of a value for a cause.

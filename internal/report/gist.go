@@ -1,8 +1,8 @@
 package report
 
 import (
+	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"trueup/internal/kind"
@@ -20,16 +20,14 @@ type subject struct {
 	spec map[string]any
 }
 
-// gist describes a value in the words of its schema, and returns the YAML flow tokens of
-// everything else in it. Without such words it returns the whole flow, or if that is long,
-// the number of values.
+// gist describes a value in words, and returns the YAML flow tokens of everything else in it. Without words it returns the
+// whole flow, or if that is long, the number of values.
 func gist(of subject, v any) (words safe, details []safe) {
-	words, rest, ok := summed(of, v)
-	if ok && rest != nil {
-		return words, view.Tokens(rest, false)
-	}
-	if ok {
-		return words, nil
+	if d := newDescription(of, v); d != nil {
+		if d.rest != nil {
+			details = view.Tokens(d.rest, false)
+		}
+		return d.words(), details
 	}
 	if text := view.Literal(v); text.Width() <= maxInline {
 		return text, nil
@@ -42,23 +40,195 @@ func gist(of subject, v any) (words safe, details []safe) {
 	return value(v, false), nil
 }
 
-// summed describes a value in the words of its schema. rest is what neither the words nor the path show. ok is false
-// if the schema has no words for it.
-func summed(of subject, v any) (words safe, rest any, ok bool) {
+// description describes an object. rest is what neither the words nor the path show; nil for nothing.
+type description struct {
+	object, spec map[string]any
+	text         string
+	rest         any
+}
+
+// tableOfDescriptions has how an object is described, by the name that its schema gives (kind.Field.Summary). Each function
+// reports whether the object has what its words need.
+var tableOfDescriptions = map[string]func(*description) bool{
+	"tls": (*description).tls, "rule": (*description).rule, "location": (*description).location,
+	"upstream": (*description).upstream, "server": (*description).server,
+}
+
+func (d *description) tls() bool {
+	enabled := d.choose("enabled", ", TLS", ", no TLS")
+	auto := d.choose("auto", ", automatic certificate", ", no automatic certificate")
+	return d.choose("forced", ", plain HTTP sent on to TLS", ", plain HTTP not sent on to TLS") || auto || enabled
+}
+
+func (d *description) rule() bool {
+	limits := d.say("%s %s per %s by %s", "action.type", "action.ratelimit.rate", "action.ratelimit.period", "action.ratelimit.identifier.type")
+	d.choose("enabled", ", enabled", ", disabled")
+	return limits
+}
+
+func (d *description) location() bool {
+	serves := d.say("%s to %s", "action", "upstream")
+	if servers := d.serversOf(d.object["upstream"]); len(servers) > 0 {
+		d.text += safetext.F(" (%s)", limited(servers, ", ")).String()
+	}
+	edge, _ := valuesAt(d.object, "cache.edgeTTL")
+	unit, _ := valuesAt(d.object, "cache.ttlTimeUnit")
+	if len(edge) == 1 && len(unit) == 1 {
+		words, ok := kind.TimeText(edge[0].String(), unit[0].String())
+		if !ok {
+			words = edge[0].String() + " " + unit[0].String()
+		}
+		d.text += ", cached " + words
+		d.forget("cache.edgeTTL", "cache.ttlTimeUnit")
+		d.say(" (%s)", "cache.level")
+	}
+	if d.is("cors.enabled", "false") || d.is("cors.enabled", "true") && d.say(", CORS %s", "cors.allowOrigins") {
+		d.choose("cors.enabled", "", ", no CORS")
+	}
+	if rest, _ := d.rest.(map[string]any); rest["host"] != nil {
+		d.say(", host %s", "host")
+	}
+	return serves
+}
+
+func (d *description) upstream() bool {
+	if !d.say("%s to ", "scheme") {
+		return false
+	}
+	servers, whole := serversIn(d.object, true)
+	if whole && len(servers) <= maxParts {
+		d.forget("servers")
+	}
+	d.text += limited(servers, ", ").String()
+	d.say(", health check %s", "hc2.protocol")
+	return len(servers) > 0
+}
+
+func (d *description) server() bool {
+	named := d.say("%s:%s", "host", "port")
+	d.say(" weight %s", "weight")
+	return named
+}
+
+// serversOf names the servers of an upstream in the spec of a new object.
+func (d *description) serversOf(upstream any) (names []safe) {
+	upstreams, _ := d.spec["upstreams"].([]any)
+	for _, u := range upstreams {
+		object, _ := u.(map[string]any)
+		if name, isText := object["name"].(string); isText && any(name) == upstream {
+			names, _ = serversIn(object, false)
+			break
+		}
+	}
+	return names
+}
+
+// serversIn describes the servers of an upstream, in short or with their weights; there are none if one has no name. whole
+// reports whether the words have all of them.
+func serversIn(upstream map[string]any, weights bool) (words []safe, whole bool) {
+	list, _ := upstream["servers"].([]any)
+	whole = true
+	for _, v := range list {
+		object, _ := v.(map[string]any)
+		d := &description{object: object, rest: object}
+		if known := weights && d.server() || !weights && d.say("%s:%s", "host", "port"); !known {
+			return nil, false
+		}
+		words, whole = append(words, d.words()), whole && d.rest == nil
+	}
+	return words, whole
+}
+
+// newDescription returns the words for a value; nil if it has none.
+func newDescription(of subject, v any) *description {
 	object, isObject := v.(map[string]any)
 	k, known := kind.Named(of.kind)
 	if !isObject || !known {
-		return safe{}, v, false
+		return nil
 	}
+	d := &description{object: object, spec: of.spec, rest: object}
 	field, _ := k.Spec().At(kind.PathParts(of.path))
-	if field == nil || field.Summary == "" {
-		return safe{}, v, false
+	if field == nil || tableOfDescriptions[field.Summary] == nil {
+		return nil
 	}
-	f := filler{root: k.Spec(), field: field, spec: of.spec, object: object, shown: shownKeys(k, of, object)}
-	if words, ok = f.fill(field.Summary); !ok {
-		return safe{}, v, false
+	d.forget(shownKeys(k, of, object)...)
+	if !tableOfDescriptions[field.Summary](d) {
+		return nil
 	}
-	return words, f.rest(), true
+	return d
+}
+
+func (d *description) words() safe { return clean(strings.TrimPrefix(d.text, ", ")) }
+
+// say adds words with values of fields. It reports whether the object has all of them.
+func (d *description) say(format string, fields ...string) bool {
+	texts, rest := make([]any, len(fields)), d.rest
+	for i, field := range fields {
+		values, ok := valuesAt(d.object, field)
+		if !ok {
+			return false
+		}
+		if texts[i] = limited(values, ", "); len(values) <= maxParts {
+			rest = without(rest, strings.Split(field, "."))
+		}
+	}
+	d.text, d.rest = d.text+fmt.Sprintf(format, texts...), rest
+	return true
+}
+
+// choose adds the words for a boolean, and reports whether the object has it.
+func (d *description) choose(field, yes, no string) bool {
+	switch {
+	case d.is(field, "true"):
+		d.text += yes
+	case d.is(field, "false"):
+		d.text += no
+	default:
+		return false
+	}
+	d.forget(field)
+	return true
+}
+
+func (d *description) is(field, want string) bool {
+	values, _ := valuesAt(d.object, field)
+	return len(values) == 1 && values[0].String() == want
+}
+
+// forget leaves fields out of the rest.
+func (d *description) forget(fields ...string) {
+	for _, field := range fields {
+		d.rest = without(d.rest, strings.Split(field, "."))
+	}
+}
+
+// valuesAt returns the values of a field: one, or those of a list.
+func valuesAt(object map[string]any, field string) (values []safe, ok bool) {
+	v := any(object)
+	for step := range strings.SplitSeq(field, ".") {
+		object, _ := v.(map[string]any)
+		v = object[step]
+	}
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
+	}
+	for _, e := range list {
+		switch e.(type) {
+		case nil, map[string]any, []any:
+			return nil, false
+		}
+		values = append(values, said(e))
+	}
+	return values, len(list) > 0
+}
+
+// said returns a scalar for a sentence, quoted only if needed.
+func said(v any) safe {
+	if s, ok := v.(string); ok && s != "" && view.IsPlain(s) {
+		return view.Shorten(clean(s))
+	}
+	return view.Shorten(view.Literal(v))
 }
 
 // shownKeys returns the fields of an element's key that the brackets of its path or the hostname of the
@@ -89,7 +259,7 @@ func listOf(k *kind.Kind, path string) (list *kind.Field, in string) {
 	parts := kind.PathParts(path)
 	last := len(parts) - 1
 	name, in, _ := strings.Cut(parts[last], "[")
-	list, known := k.Spec().At(append(slices.Clone(parts[:last]), name))
+	list, known := k.Spec().At(append(parts[:last:last], name))
 	if !known || list.List == nil {
 		return nil, ""
 	}
@@ -98,15 +268,12 @@ func listOf(k *kind.Kind, path string) (list *kind.Field, in string) {
 
 // nounOf returns what is at a path: a list element by its title, or a field.
 func nounOf(kindName, path string) string {
-	k, ok := kind.Named(kindName)
-	if !ok {
-		return "field"
+	if k, ok := kind.Named(kindName); ok {
+		if list, in := listOf(k, path); in != "" {
+			return strings.ToLower(list.Item.Title)
+		}
 	}
-	element, ok := k.Spec().At(kind.PathParts(path))
-	if _, in := listOf(k, path); in == "" || !ok {
-		return "field"
-	}
-	return strings.ToLower(element.Title)
+	return "field"
 }
 
 // without returns an object without a field and its empty parents; nil if nothing is
@@ -130,3 +297,74 @@ func without(v any, path []string) any {
 	}
 	return rest
 }
+
+// The most columns of a text. Only JSON cuts nothing.
+const (
+	maxText    = view.MaxText
+	maxName    = 80
+	maxSubject = 50
+	maxPath    = 200
+	maxMessage = 1000
+)
+
+// shorten cuts a text and adds its size in bytes.
+func shorten(s safe, columns int) safe {
+	if short := s.Cut(columns); short != s {
+		return safetext.F("%s (%d bytes)", short, len(s.String()))
+	}
+	return s
+}
+
+// value returns v on one line, shortened if it is long. Of an object or a list, it shows each value if whole is set.
+func value(v any, whole bool) safe {
+	if v == nil {
+		return clean("(absent)")
+	}
+	text := view.Literal(v)
+	if _, isText := v.(string); isText || !whole {
+		return view.Shorten(text)
+	}
+	return text
+}
+
+// safe is escaped text. Printers accept no other.
+type safe = safetext.Text
+
+type markup = safetext.Markdown
+
+func clean(s string) safe { return safetext.Clean(s) }
+
+// Clean escapes a text from outside for a line of a terminal or a log.
+func Clean(s string) string { return clean(s).Guarded().String() }
+
+// CleanJSON replaces every invisible character of a JSON text with its escape.
+func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }
+
+// named returns KIND/NAME, shortened, and its project of many.
+func named(k kind.Key) safe {
+	return inProject(safetext.F("%s/%s", k.Kind, k.Name).Cut(maxPath), k.Project)
+}
+
+// inProject adds the project to a name; an empty one adds nothing.
+func inProject(name safe, project string) safe {
+	if project == "" {
+		return name
+	}
+	return safetext.F("%s in %s", name, clean(project).CutLeft(maxPath))
+}
+
+func namesOf(keys []kind.Key) []safe {
+	names := make([]safe, len(keys))
+	for i, k := range keys {
+		names[i] = named(k)
+	}
+	return names
+}
+
+// titled returns "KIND NAME", shortened, and its project of many.
+func titled(k kind.Key) safe {
+	return inProject(safetext.F("%s %s", k.Kind, k.Name).Cut(maxPath), k.Project)
+}
+
+// message escapes and shortens a sentence from outside.
+func message(s string) safe { return shorten(clean(s), maxMessage) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -29,23 +30,26 @@ type group struct {
 	content [sha256.Size]byte
 }
 
-// groups returns the objects that a report shows, those with grave changes first.
-func groups(pl *plan.Plan, opts Options) []group {
+// groups returns the objects that a report shows, those with grave changes first. Equal changes of several are one if joins
+// is set.
+func groups(pl *plan.Plan, opts Options, joins bool) []group {
 	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return hidden(item, opts) || folded(pl, item, opts) })
 	all := make([]group, len(shown))
 	parallel.Each(len(shown), func(i int) {
-		rows := itemRows(shown[i], opts)
-		all[i] = group{item: shown[i], rows: rows, rank: priority(shown[i], rows)}
-		if shown[i].Elsewhere {
-			all[i].rank = rankElsewhere
-		}
-		if shown[i].Op == plan.Patch {
+		all[i] = groupOf(shown[i], opts)
+		if joins && shown[i].Op == plan.Patch {
 			all[i].content = contentOf(shown[i])
 		}
 	})
-	all = together(all)
+	all = together(all, opts)
 	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.rank, b.rank) })
 	return all
+}
+
+// groupOf returns the group of one object.
+func groupOf(item plan.Item, opts Options) group {
+	rows := itemRows(item, opts)
+	return group{item: item, rows: rows, rank: priority(item, rows)}
 }
 
 // folded reports whether the foot of a plan names an object instead of a line of its own: it was removed
@@ -80,31 +84,22 @@ func foldedLine(pl *plan.Plan, opts Options) safe {
 }
 
 // together merges objects with equal changes.
-func together(all []group) []group {
-	same := map[[sha256.Size]byte][]int{}
-	for i, g := range all {
-		if g.item.Op == plan.Patch {
-			same[g.content] = append(same[g.content], i)
-		}
+func together(all []group, opts Options) (out []group) {
+	members := map[[sha256.Size]byte][]kind.Key{}
+	for _, g := range all {
+		members[g.content] = append(members[g.content], g.item.Key)
 	}
-	joined := make([]bool, len(all))
-	for _, of := range same {
-		if len(of) < minGroup {
-			continue
-		}
-		first := &all[of[0]]
-		for _, i := range of {
-			first.keys, joined[i] = append(first.keys, all[i].item.Key), i != of[0]
-		}
-		first.item = forMany(first.item)
-		for i := range first.rows {
-			first.rows[i].facts = first.factsOf(first.rows[i].facts)
-		}
-	}
-	out := all[:0]
-	for i, g := range all {
-		if !joined[i] {
+	for _, g := range all {
+		switch keys := members[g.content]; {
+		case g.content == [sha256.Size]byte{} || len(keys) > 0 && len(keys) < minGroup:
 			out = append(out, g)
+		case len(keys) > 0:
+			first := groupOf(forMany(g.item), opts)
+			first.keys, members[g.content] = keys, nil
+			for i := range first.rows {
+				first.rows[i].facts, first.rows[i].line = first.factsOf(first.rows[i].facts), 0
+			}
+			out = append(out, first)
 		}
 	}
 	return out
@@ -121,16 +116,11 @@ func forMany(item plan.Item) plan.Item {
 // contentOf returns a digest of all that a report shows of an item except its name, with full values.
 func contentOf(item plan.Item) (sum [sha256.Size]byte) {
 	item = forMany(item)
-	h := sha256.New()
-	for _, changes := range []*[]plan.Change{&item.Changes, &item.Notes} {
-		*changes = slices.Clone(*changes)
-		for i := range *changes {
-			c := &(*changes)[i]
-			c.Line, c.Column = 0, 0
-		}
+	h, lines := sha256.New(), item.AllLines()
+	for i := range lines {
+		lines[i].Line, lines[i].Column = 0, 0
 	}
-	all := []any{item.Kind, item.Cause, item.Changes, item.Notes, item.Preserved, item.Collateral, item.FirstContact}
-	_ = json.NewEncoder(h).Encode(all) // it is decoded JSON
+	_ = json.NewEncoder(h).Encode([]any{item.Kind, item.Cause, lines}) // it is decoded JSON
 	for _, n := range itemNotes(item, Options{}) {
 		_, _ = io.WriteString(h, n.Text.String()+"\n")
 	}
@@ -173,36 +163,24 @@ func (g group) names() []safe {
 	return names
 }
 
-func (g group) notes(opts Options) []note {
-	notes := itemNotes(g.item, opts)
-	for i := range notes {
-		notes[i].facts = g.factsOf(notes[i].facts)
-	}
-	return notes
-}
-
-// members names several objects; it is empty for one.
-func (g group) members() (n note) {
-	if g.many() {
-		n.Text = safetext.F("in %s: %s", g.where(), safetext.Join(g.names(), ", "))
-	}
-	return n
-}
-
-// nameLines returns the lines that name several objects.
-func (g group) nameLines(columns int) []safe {
+// members names several objects; there are none for one.
+func (g group) members() []row {
 	if !g.many() {
 		return nil
 	}
-	return noteLines(g.members(), columns)
+	return []row{{Text: safetext.F("in %s: %s", g.where(), safetext.Join(g.names(), ", "))}}
 }
 
-// factsOf returns facts about the first object, or the same about each of several.
-func (g group) factsOf(facts []view.Fact) []view.Fact {
-	if !g.many() {
-		return facts
+// memberLines returns the lines that name several objects.
+func (g group) memberLines(columns int) (lines []safe) {
+	for _, r := range g.members() {
+		lines = append(lines, sentenceLines(r, columns)...)
 	}
-	var all []view.Fact
+	return lines
+}
+
+// factsOf returns the same facts about each of several objects.
+func (g group) factsOf(facts []view.Fact) (all []view.Fact) {
 	for _, k := range g.keys {
 		for _, f := range facts {
 			all = append(all, f.Of(k))
@@ -254,6 +232,8 @@ var tableOfOpRanks = map[plan.Op]rank{
 func priority(item plan.Item, rows []row) rank {
 	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
 	switch {
+	case item.Elsewhere:
+		return rankElsewhere
 	case item.Op == plan.Create && !item.Happened:
 		return rankCreate
 	case has(func(r row) bool { return r.stops }):
@@ -277,4 +257,105 @@ func priority(item plan.Item, rows []row) rank {
 		return rankDrift
 	}
 	return of
+}
+
+// document writes a document, and at its end what the format left out although it must be shown.
+func (f format) document(w io.Writer, doc Document, opts Options) error {
+	doc.score = scoreOf(doc)
+	if err := f.write(w, doc, opts); err != nil || f.programs {
+		return err
+	}
+	left := doc.score.Left()
+	switch {
+	case len(left) == 0:
+		return nil
+	case f.rest == nil:
+		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), kind.JoinSteps(left[0].Path), left[0].Object)
+	}
+	var lines []safe
+	say := func(before safe, rows []row) {
+		for _, r := range rows {
+			if doc.score.IsLeft(r.facts) {
+				lines = append(lines, safetext.F("%s%s", before, wholeSentence(r)))
+			}
+		}
+	}
+	for _, s := range settingsOf(doc.Plan) {
+		say(safe{}, s.Rows)
+	}
+	for _, item := range doc.Plan.Items {
+		say(safetext.F("%s: ", named(item.Key)), itemRows(item, Options{}))
+	}
+	return f.rest(w, lines)
+}
+
+// scoreOf returns the score of a report of a document that has shown nothing. A plan that was applied needs no reader.
+func scoreOf(doc Document) *view.Score {
+	var facts []view.Fact
+	for _, s := range settingsOf(doc.Plan) {
+		facts = append(facts, factsIn(s.Rows)...)
+	}
+	if doc.Plan != nil && doc.Apply == nil {
+		for _, item := range doc.Plan.Items {
+			if !oneLine(item) && (item.Purge != nil || view.MustShow(item.Risk)) {
+				facts = append(facts, factsOf(item)...)
+			}
+		}
+	}
+	return view.NewScore(facts)
+}
+
+// factsOf returns what the plan changes of an object, from the plan itself and not from the rows about it.
+func factsOf(item plan.Item) (facts []view.Fact) {
+	for _, l := range item.AllLines() {
+		if visible(l.Class, Options{}) && l.Class != plan.Stays {
+			facts = append(facts, factsOfLine(item, l)...)
+		}
+	}
+	return slices.Concat(facts, factsOfPurge(item), factsOfAll(item))
+}
+
+// factsIn returns what rows show.
+func factsIn(rows []row) (facts []view.Fact) {
+	for _, r := range rows {
+		facts = append(facts, r.facts...)
+	}
+	return facts
+}
+
+// mustShow reports whether one of the facts must be shown.
+func mustShow(facts []view.Fact) bool {
+	return slices.ContainsFunc(facts, func(f view.Fact) bool { return view.MustShow(f.Risk) })
+}
+
+// factsOfLine returns a fact for each element that a line is about.
+func factsOfLine(item plan.Item, l plan.Line) []view.Fact {
+	if len(l.Elements) == 0 {
+		return []view.Fact{{Object: item.Key, Path: kind.Steps(l.Path), Risk: l.Risk}}
+	}
+	facts, list, field := make([]view.Fact, len(l.Elements)), kind.Steps(l.List), kind.Steps(strings.TrimPrefix(l.Path, l.List+"."))
+	for i, e := range l.Elements {
+		facts[i] = view.Fact{Object: item.Key, Path: slices.Concat(list, []string{"[" + e + "]"}, field), Risk: l.Risk}
+	}
+	return facts
+}
+
+// factsOfPurge returns the prefixes that a purge invalidates.
+func factsOfPurge(item plan.Item) (facts []view.Fact) {
+	if item.Purge == nil {
+		return nil
+	}
+	prefixes, _ := pathsOf(item)
+	for _, path := range prefixes {
+		facts = append(facts, view.Fact{Object: item.Key, Path: []string{"paths", path}, Risk: kind.RiskAvailability})
+	}
+	return facts
+}
+
+// factsOfAll returns the fact that a purge which is posted invalidates everything.
+func factsOfAll(item plan.Item) []view.Fact {
+	if item.Op != plan.Post || item.Purge == nil || !item.Purge.Everything {
+		return nil
+	}
+	return []view.Fact{{Object: item.Key, Path: []string{"everything"}, Risk: kind.RiskAvailability}}
 }

@@ -76,7 +76,7 @@ func (p *htmlPage) write(w io.Writer, view *template.Template) error {
 	}
 	shown, size := 0, 0
 	err := parallel.InOrder(len(p.Items), func(b *bytes.Buffer, i int) error {
-		return view.ExecuteTemplate(b, "object", htmlObject{p.Items[i], i < maxUnfoldedObjects})
+		return view.ExecuteTemplate(b, "object", p.Items[i])
 	}, func(text []byte) (more bool, err error) {
 		if size >= maxHTMLDetails {
 			return false, nil
@@ -148,6 +148,8 @@ type htmlPage struct {
 	// MoreFound and MoreAdvice count what is left out of Found and Advice.
 	MoreFound, MoreAdvice     int
 	MaxText, MaxBody, MaxOpen int
+	// many is set if no object has its request.
+	many bool
 	// links maps objects to their anchors.
 	links map[kind.Key]safe
 }
@@ -176,10 +178,7 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 		p.Ask = "trueup drift --target KIND/NAME"
 	}
 	for _, s := range p.Settings {
-		p.score.Show(s.Row.facts...)
-		for _, n := range s.Notes {
-			p.score.Show(n.facts...)
-		}
+		p.score.Show(factsIn(s.Rows)...)
 	}
 	p.Found, p.MoreFound = firstFindings(p.Found)
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
@@ -310,16 +309,6 @@ func sourceView(f diag.Finding) *htmlSource {
 	return &htmlSource{shownSource(runes[:at]).CutLeft(sourceBefore), shownSource(runes[at:end]), shownSource(runes[end:]).Cut(sourceAfter)}
 }
 
-// htmlView is all that the page shows about an object.
-type htmlView struct {
-	Mark     mark
-	Headline safe
-	// Leads are rows about the object as a whole.
-	Leads []row
-	Diff  *htmlDiff
-	Notes []note
-}
-
 type htmlFilter struct {
 	Name, By string
 	Choices  []tally
@@ -330,71 +319,12 @@ func (p *htmlPage) NamedObjects() int {
 	return sum(p.Named, func(i htmlItem) int { return max(i.Many(), 1) })
 }
 
-// What is the operation, or in drift what happened: several operations undo the same.
-func (i htmlItem) What() string {
-	if i.Happened && !i.Failed {
-		return opOf(*i.Item).headline
-	}
-	return clean(string(i.Op)).String()
-}
-
-// View makes the view of an object.
-func (i htmlItem) View() htmlView {
-	item, rows := *i.Item, itemRows(*i.Item, i.opts)
-	leads := opRows(item, Options{})
-	v := htmlView{Mark: opOf(item).mark, Headline: headline(item, rows), Leads: leads}
-	class := "live"
-	switch {
-	case item.Happened:
-		class = "happened"
-	case i.offline:
-		class = "offline"
-	}
-	i.show(rows)
-	if rows = rows[len(leads):]; len(rows) > 0 {
-		v.Diff = &htmlDiff{class, safetext.F("What differs in %s", titled(item.Key)), rows, item.Op == plan.Create && !item.Happened}
-	}
-	if mentioned(item) {
-		v.Leads = []row{{Why: causeSaid(item), reason: reason{Mark: markSame}, Path: mention(item, Options{})}}
-		return v
-	}
-	v.Notes = i.notes(item)
-	if i.brief && i.keys == nil && item.Request != nil {
-		v.Notes = append(v.Notes, note{Text: safetext.F("body of the request: %s; -o json has it", safetext.Count(len(item.Request.Body), "byte"))})
-	}
-	return v
-}
-
-// show notes that the page shows the rows. Each of several objects has lines of its own.
-func (i htmlItem) show(rows []row) {
-	for n := range rows {
-		i.score.Show(i.factsOf(rows[n].facts)...)
-		if i.keys != nil {
-			rows[n].line = 0
-		}
-	}
-}
-
-// notes returns the notes about an object or several, and notes that the page shows them.
-func (i htmlItem) notes(item plan.Item) []note {
-	g := group{item: item, keys: i.keys}
-	notes := g.notes(i.opts)
-	for _, n := range notes {
-		i.score.Show(n.facts...)
-	}
-	if g.many() {
-		notes = append(notes, g.members())
-	}
-	return notes
-}
-
 func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 	filters := []htmlFilter{{"Cause", "why", causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
-		kind := clean(i.Kind).Cut(maxPath).String()
 		n := max(i.Many(), 1)
-		filters[1].count(i.What(), opOf(*i.Item).headline, n)
-		filters[2].count(kind, kind, n)
+		filters[1].count(i.What(), opOf(i.item).headline, n)
+		filters[2].count(i.Kind().String(), i.Kind().String(), n)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
 }

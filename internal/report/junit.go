@@ -197,14 +197,14 @@ func requestSuite(t *requesttest.Result) testSuite {
 
 func planCases(doc Document) (cases []testCase) {
 	for _, item := range doc.Plan.Items {
-		rows := itemRows(item, Options{})
+		g := groupOf(item, Options{})
 		c := objectCase(item.Key)
-		c.Lines = objectLines(doc, item, rows)
+		c.Lines = objectLines(doc, g)
 		switch {
 		case item.Happened:
-			c.End, c.Message, c.Type = "failure", headline(item, rows), "drift"
-			if len(rows) == 1 {
-				c.Message = sentence(rows[0])
+			c.End, c.Message, c.Type = "failure", headline(item, g.rows), "drift"
+			if len(changesIn(g.rows)) == 1 {
+				c.Message = sentence(g.rows[0])
 			}
 		case item.Op == plan.Blocked:
 			c.End, c.Message, c.Type = "failure", safetext.F("blocked: %s", message(item.Reason)), "blocked"
@@ -224,9 +224,9 @@ func settingCases(doc Document) (cases []testCase) {
 	return cases
 }
 
-func objectLines(doc Document, item plan.Item, rows []row) []safe {
-	lines := []safe{safetext.Join(safetext.Filled(source(item), headline(item, rows)), ": ")}
-	for _, p := range diffPieces(group{item: item, rows: rows}, Options{}, maxSeen) {
+func objectLines(doc Document, g group) []safe {
+	lines := []safe{safetext.Join(safetext.Filled(source(g.item), headline(g.item, g.rows)), ": ")}
+	for _, p := range diffPieces(g, maxSeen) {
 		lines = append(lines, p.lines...)
 		doc.score.Show(p.facts...)
 	}
@@ -244,7 +244,7 @@ func applyCases(doc Document) (cases []testCase) {
 		c := objectCase(o.Key)
 		c.Lines = printed(func(p *printer) { textOutcome(p, o, column) })
 		if item, ok := planned[o.Key]; ok {
-			c.Lines = append(c.Lines, objectLines(doc, item, itemRows(item, Options{}))...)
+			c.Lines = append(c.Lines, objectLines(doc, groupOf(item, Options{}))...)
 		}
 		switch outcomeRule(o) {
 		case "":

@@ -49,7 +49,7 @@ func TestExplainKnowsEveryLabel(t *testing.T) {
 
 // statesOfObjects returns the values of plan.State, from its source.
 func statesOfObjects(t *testing.T) (states []string) {
-	f, err := parser.ParseFile(token.NewFileSet(), "../plan/state.go", nil, 0)
+	f, err := parser.ParseFile(token.NewFileSet(), "../plan/item.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,9 +92,9 @@ type section struct {
 // piece has lines that are shown together or not at all.
 type piece struct {
 	lines []safe
-	// facts are what the lines show, and alarm makes them come first if not all fit.
-	facts []view.Fact
-	alarm bool
+	// facts are what the lines show, and alarm makes them come first if not all fit. left is set if the lines don't fit.
+	facts       []view.Fact
+	alarm, left bool
 }
 
 func pieced(lines []safe) []piece {
@@ -160,13 +160,13 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 	if requests := requestsOf(pl, opts); len(requests.Lines) > 0 {
 		blocks = append(blocks, section{rank: requests.rank, summary: safetext.Constant(requests.Title), pieces: pieced(requests.Lines)})
 	}
-	for _, g := range groups(pl, opts) {
+	for _, g := range groups(pl, opts, true) {
 		name := g.title()
 		summary := safetext.M("%s %s", safetext.Code(name), safetext.Constant(headline(g.item, g.rows)))
 		if s := source(g.item); !s.Empty() && !g.many() {
 			summary = safetext.M("%s (%s)", summary, safetext.Code(s))
 		}
-		blocks = append(blocks, section{rank: g.rank, summary: summary, diff: true, pieces: diffPieces(g, opts, maxSeen), names: g.nameLines(maxSeen)})
+		blocks = append(blocks, section{rank: g.rank, summary: summary, diff: true, pieces: diffPieces(g, maxSeen), names: g.memberLines(maxSeen)})
 	}
 	if opts.ShowUnmanaged {
 		blocks = append(blocks, section{rank: rankRest, summary: safetext.M("Not in git"), pieces: pieced(namesOf(pl.Unmanaged))})
@@ -174,13 +174,12 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 	return blocks
 }
 
-func settingPieces(pl *plan.Plan) []piece {
-	var out []piece
+// settingPieces keeps what changed in a setting together with its effect.
+func settingPieces(pl *plan.Plan) (out []piece) {
 	for _, s := range settingsOf(pl) {
-		out = append(out, piece{append(diffRow(s.Row, maxSeen), noteLines(s.Notes[0], maxSeen)...), s.Row.facts, true})
-		for _, n := range s.Notes[1:] {
-			out = append(out, piece{noteLines(n, maxSeen), n.facts, false})
-		}
+		pieces := rowPieces(s.Rows, maxSeen)
+		pieces[0].lines = append(pieces[0].lines, pieces[1].lines...)
+		out = append(append(out, pieces[0]), pieces[2:]...)
 	}
 	return out
 }

@@ -20,17 +20,15 @@ func sum[T any](list []T, of func(T) int) int {
 // what must be shown, then the rest, and of each the first piece of every block, so that a huge one hides no other. It notes what it
 // shows, and returns words for the rest.
 func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitted markup) {
-	fits := func(_, _ int) bool { return true }
 	if sum(blocks, func(b section) int { return b.frame + sum(b.pieces, piece.size) }) > room {
-		fits = choose(blocks, room-rest)
+		leaveOut(blocks, room-rest)
 	}
-	counts := map[rank]int{}
-	left := 0
-	for i, b := range blocks {
+	counts, left := map[rank]int{}, 0
+	for _, b := range blocks {
 		var lines []safe
 		more := 0
-		for j, p := range b.pieces {
-			if !fits(i, j) {
+		for _, p := range b.pieces {
+			if p.left {
 				more++
 				continue
 			}
@@ -62,66 +60,62 @@ func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitt
 // maxCount is the bytes of the line that counts the pieces of a block that don't fit.
 const maxCount = 40
 
-// choose returns which pieces of which blocks fit into room.
-func choose(blocks []section, room int) (fits func(block, piece int) bool) {
-	type choice struct{ weight, turn, block, piece int }
+// The weights of pieces: others, those that come first among them, those that show what must be shown, and those about the run.
+const (
+	weightOfAlarms = iota + 1
+	weightOfFacts
+	weightOfRun
+)
+
+// leaveOut marks the pieces that don't fit into room. Nothing lighter takes the place of what must be shown.
+func leaveOut(blocks []section, room int) {
+	type choice struct {
+		block        *section
+		piece        *piece
+		weight, turn int
+	}
 	var all []choice
-	for i, b := range blocks {
-		order := make([]int, len(b.pieces))
-		for j := range order {
-			order[j] = j
+	for i := range blocks {
+		b := &blocks[i]
+		first := len(all)
+		for j := range b.pieces {
+			all = append(all, choice{block: b, piece: &b.pieces[j], weight: b.pieces[j].weight()})
 		}
-		slices.SortStableFunc(order, func(x, y int) int { return b.pieces[y].urgency() - b.pieces[x].urgency() })
-		for turn, j := range order {
-			all = append(all, choice{b.weight(b.pieces[j]), turn, i, j})
+		slices.SortStableFunc(all[first:], func(x, y choice) int { return y.weight - x.weight })
+		for turn := range all[first:] {
+			c := &all[first+turn]
+			if c.turn = turn; b.rank <= rankOutcomes {
+				c.weight = weightOfRun + int(rankOutcomes-b.rank)
+			} else if c.weight == weightOfAlarms {
+				c.weight = 0
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b choice) int {
-		return cmp.Or(b.weight-a.weight, a.turn-b.turn, a.block-b.block, a.piece-b.piece)
-	})
-	chosen, begun, lost := map[[2]int]bool{}, map[int]bool{}, false
+	slices.SortStableFunc(all, func(x, y choice) int { return cmp.Or(y.weight-x.weight, x.turn-y.turn) })
+	begun, lost := map[*section]bool{}, false
 	for _, c := range all {
-		size := blocks[c.block].pieces[c.piece].size()
+		size := c.piece.size()
 		if !begun[c.block] {
-			size += blocks[c.block].frame + maxCount
+			size += c.block.frame + maxCount
 		}
-		if lost && c.weight < weightOfFacts {
-			break // nothing else takes the place of what must be shown
-		}
-		if size > room {
+		if c.piece.left = size > room || lost && c.weight < weightOfFacts; c.piece.left {
 			lost = lost || c.weight == weightOfFacts
 			continue
 		}
 		room -= size
-		begun[c.block], chosen[[2]int{c.block, c.piece}] = true, true
+		begun[c.block] = true
 	}
-	return func(block, piece int) bool { return chosen[[2]int{block, piece}] }
 }
 
 func (p piece) size() int {
 	return sum(p.lines, func(line safe) int { return len(line.Guarded().String()) + len("\n") })
 }
 
-// The weights of pieces that show what must be shown, and of those of blocks about the run.
-const weightOfFacts, weightOfRun = 1, 2
-
-// weight orders the pieces of all blocks.
-func (s section) weight(p piece) int {
-	if s.rank <= rankOutcomes {
-		return weightOfRun + int(rankOutcomes-s.rank)
-	}
-	return oneIf(p.urgency() == maxUrgency)
-}
-
-// maxUrgency is that of a piece that shows what must be shown.
-const maxUrgency = 2
-
-// urgency orders the pieces of a block.
-func (p piece) urgency() int {
+func (p piece) weight() int {
 	if mustShow(p.facts) {
-		return maxUrgency
+		return weightOfFacts
 	}
-	return oneIf(p.alarm)
+	return oneIf(p.alarm) * weightOfAlarms
 }
 
 func (s section) text(lines []safe) markup {

@@ -7,54 +7,29 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
-	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
 // maxParts is the most parts that a line lists; the rest is counted.
 const maxParts = 12
 
-type note struct {
-	Text safe
-	// Fix marks an instruction.
-	Fix bool
-	// risk and facts belong to what the note shows.
-	risk  kind.Risk
-	facts []view.Fact
-}
-
-// itemNotes returns kept and dropped values, what changes for requests, what is sent, its purges and quota, and hints.
-func itemNotes(item plan.Item, opts Options) []note {
-	var notes []note
-	for _, v := range item.Preserved {
-		notes = append(notes, note{Text: safetext.F("live only: %s = %s (it stays)", clean(v.Path).Cut(maxPath), value(v.Value, false))})
-	}
-	for _, v := range item.Collateral {
-		risk := riskAt(item.Kind, v.Path, v.Value)
-		effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), risky(item, risk)), "; ")
-		lost := value(v.Value, view.MustShow(risk))
-		if v.Value == nil {
-			lost = clean("null") // which a list in live may have
-		}
-		text := safetext.F("not sent: %s = %s (%s)", view.CountSpaces(clean(v.Path)), lost, effect)
-		notes = append(notes, note{Text: text, risk: risk, facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}}})
-	}
-	notes = append(notes, purgeNotes(item, opts)...)
+// itemNotes returns sentences about an item: its purge and quota, what is sent, hints, and what to do.
+func itemNotes(item plan.Item, opts Options) []row {
+	notes := purgeNotes(item, opts)
 	if item.Request != nil {
-		notes = append(notes, note{Text: requestLine(item)})
+		notes = append(notes, row{Text: requestLine(item)})
 	}
 	for _, h := range item.Hints {
-		notes = append(notes, note{Text: safetext.F("note: %s", message(h))})
+		notes = append(notes, row{Text: safetext.F("note: %s", message(h))})
 	}
 	flag := safetext.F("--take-over %s", clean(item.Key.String()).Cut(maxPath))
 	if len(item.FirstContact) > 0 && !strings.Contains(message(item.Fix).String(), flag.String()) {
-		notes = append(notes, note{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
+		notes = append(notes, row{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
 	}
 	if item.Fix != "" {
 		fix := safetext.Join(safetext.Filled(safetext.F("fix"), clean(item.Project).CutLeft(maxPath)), " in ")
-		notes = append(notes, note{Text: safetext.F("%s: %s", fix, message(item.Fix)), Fix: true})
+		notes = append(notes, row{Text: safetext.F("%s: %s", fix, message(item.Fix)), Fix: true})
 	}
 	return notes
 }
@@ -141,14 +116,14 @@ func invalidated(p *plan.PurgeInfo) safe {
 const maxPaths = 10
 
 // purgeNotes lists the prefixes and the first files, and the hostname's budget if it matters or opts ask for it.
-func purgeNotes(item plan.Item, opts Options) []note {
+func purgeNotes(item plan.Item, opts Options) []row {
 	p := item.Purge
 	if p == nil {
 		return nil
 	}
-	var notes []note
+	var notes []row
 	if prefixes, files := pathsOf(item); len(prefixes)+len(files) > 0 {
-		n := note{facts: factsOfPurge(item)}
+		n := row{facts: factsOfPurge(item)}
 		files = files[:min(len(files), max(0, maxPaths-len(prefixes)))]
 		n.Text = safetext.F("paths: %s", safetext.Join(cleanAll(slices.Concat(prefixes, files)), ", "))
 		if rest := p.Paths + p.Prefixes - len(prefixes) - len(files); rest > 0 {
@@ -159,7 +134,7 @@ func purgeNotes(item plan.Item, opts Options) []note {
 	if item.Op != plan.Deferred && (item.Op != plan.Post || !opts.Verbose && !scarce(p.Budget, p.Limits)) {
 		return notes
 	}
-	return append(notes, note{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(maxPath),
+	return append(notes, row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(maxPath),
 		used(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
 		used(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
 		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})

@@ -188,9 +188,8 @@ func causes(pl *plan.Plan, opts Options) []tally {
 			continue
 		}
 		whys = append(whys, causeSaid(item))
-		lost := lossesOf(item)
-		for _, l := range item.Lines() {
-			if isLine(l, lost, opts) {
+		for _, l := range item.AllLines() {
+			if plan.IsShown(l.Class) {
 				whys = append(whys, l.Cause)
 			}
 		}

@@ -134,6 +134,7 @@ func opRule(item plan.Item) string {
 var tableOfChangeRules = map[merge.Class]string{
 	merge.DriftOverwrite: "plan/drift", merge.Conflict: "plan/conflict", merge.RemovedConflict: "plan/conflict",
 	plan.ServerNormalised: "plan/not-kept", merge.Removed: "plan/removed", merge.UnknownBase: "plan/unknown",
+	plan.Lost: "plan/lost",
 }
 
 // changeRule returns the rule of a change; empty if it needs no remark.

@@ -168,10 +168,10 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 func settingRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range settingsOf(doc.Plan) {
-		r := runRemark("plan/setting", sentence(s.Row))
-		r.named, r.field, r.facts = true, s.Field, s.Row.facts
-		for _, n := range s.Notes {
-			r.more, r.facts = append(r.more, n.Text), append(r.facts, n.facts...)
+		r := runRemark("plan/setting", sentence(s.Rows[0]))
+		r.named, r.field, r.facts = true, s.Field, factsIn(s.Rows)
+		for _, below := range s.Rows[1:] {
+			r.more = append(r.more, below.Text)
 		}
 		if file, ok := doc.Place.inRepository(s.Path); ok {
 			r.file, r.Line = file, max(s.Line, 0)
@@ -193,8 +193,9 @@ func planRemarks(doc Document) []remark {
 		return found
 	}
 	for _, item := range doc.Plan.Items {
-		found = append(found, opRemarks(item, doc.Place)...)
-		found = append(found, changeRemarks(item, doc.Place)...)
+		rows := itemRows(item, Options{})
+		found = append(found, opRemarks(item, rows, doc.Place)...)
+		found = append(found, changeRemarks(item, rows, doc.Place)...)
 		found = append(found, requestRemarks(item, doc.Plan, doc.Place)...)
 	}
 	return found
@@ -224,13 +225,13 @@ func itemRemark(item plan.Item, rule string, at Place, text safe) remark {
 	return r
 }
 
-func opRemarks(item plan.Item, at Place) []remark {
-	rule := opRule(item)
+// opRemarks returns a remark about an object as a whole, with what a creation brings and what to do.
+func opRemarks(item plan.Item, rows []row, at Place) []remark {
+	rule, text := opRule(item), again(item, Options{})
 	if rule == "" {
 		return nil
 	}
-	text, rows := again(item, Options{}), opRows(item, Options{})
-	if len(rows) > 0 {
+	if len(opRows(item, Options{})) > 0 {
 		text = sentence(rows[0])
 	} else if item.Op == plan.Kept {
 		text = mention(item, Options{})
@@ -240,15 +241,12 @@ func opRemarks(item plan.Item, at Place) []remark {
 	if rule == "plan/blocked" && !item.NeedsPerson {
 		r.Level = warningLevel
 	}
-	for _, added := range addedRows(item) {
-		if view.MustShow(added.risk) {
-			r.more, r.facts = append(r.more, wholeSentence(added)), append(r.facts, added.facts...)
-		}
-	}
-	for _, n := range itemNotes(item, Options{}) {
-		r.facts = append(r.facts, n.facts...)
-		if n.Fix && item.Op != plan.Kept || len(n.facts) > 0 {
-			r.more = append(r.more, n.Text)
+	for _, below := range rows {
+		isNote := !below.Text.Empty()
+		if isNote && len(below.facts) > 0 || !isNote && item.Op == plan.Create && mustShow(below.facts) {
+			r.more, r.facts = append(r.more, wholeSentence(below)), append(r.facts, below.facts...)
+		} else if below.Fix && item.Op != plan.Kept {
+			r.more = append(r.more, below.Text)
 		}
 	}
 	return []remark{r}
@@ -256,31 +254,24 @@ func opRemarks(item plan.Item, at Place) []remark {
 
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
 // in git did not make. Those of a rule without lines of their own are one.
-func changeRemarks(item plan.Item, at Place) (found []remark) {
+func changeRemarks(item plan.Item, rows []row, at Place) (found []remark) {
 	together := map[string]int{}
-	add := func(of remark, field string) {
-		if i, ok := together[of.rule]; ok && of.Line == 0 {
-			found[i].more, found[i].facts = append(found[i].more, of.text), append(found[i].facts, of.facts...)
-			return
+	for _, of := range rows {
+		if of.rule == "" || !of.Text.Empty() && !mustShow(of.facts) && opRule(item) != "" {
+			continue
 		}
-		r := itemRemark(item, of.rule, at, of.text)
-		r.facts, r.field = of.facts, field
-		if of.Line == 0 {
+		if i, ok := together[of.rule]; ok && of.line == 0 {
+			found[i].more, found[i].facts = append(found[i].more, wholeSentence(of)), append(found[i].facts, of.facts...)
+			continue
+		}
+		r := itemRemark(item, of.rule, at, wholeSentence(of))
+		r.facts, r.field = of.facts, of.field
+		if of.line == 0 {
 			together[of.rule] = len(found)
 		} else if r.file != "" {
-			r.Line, r.Column = of.Line, max(of.Column, 0)
+			r.Line, r.Column = of.line, max(of.column, 0)
 		}
 		found = append(found, r)
-	}
-	for _, r := range itemRows(item, Options{}) {
-		if r.rule != "" {
-			add(remark{rule: r.rule, text: wholeSentence(r), facts: r.facts, Line: r.line, Column: r.column}, r.field)
-		}
-	}
-	for _, n := range itemNotes(item, Options{}) {
-		if len(n.facts) > 0 && (view.MustShow(n.risk) || opRule(item) == "") {
-			add(remark{rule: ruleOf(n.facts[0].Risk), text: n.Text, facts: n.facts}, "")
-		}
 	}
 	for i := range found {
 		found[i].cutMore()
@@ -297,8 +288,11 @@ func (r *remark) cutMore() {
 
 // wholeSentence returns a row as a sentence, with what is below it if that must be shown.
 func wholeSentence(r row) safe {
+	if !r.Text.Empty() {
+		return r.Text
+	}
 	if r.whole {
-		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause, safetext.Join(r.names, " ")), "; ")
+		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause, safetext.Join(r.names, ", ")), "; ")
 	}
 	return sentence(r)
 }

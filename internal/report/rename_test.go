@@ -29,7 +29,7 @@ func TestARenameIsOneLine(t *testing.T) {
 			item.Changes = append(item.Changes, changes([]merge.Change{{Path: fmt.Sprintf("tls.t%d", i), Class: merge.Changed, Live: "1", Desired: "2"}})...)
 			want++
 		}
-		if rows := itemRows(item, Options{}); len(rows) != want {
+		if rows := changesIn(itemRows(item, Options{})); len(rows) != want {
 			rt.Fatalf("%d rows, want %d", len(rows), want)
 		}
 		opts := Options{Width: 1000}

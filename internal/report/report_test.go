@@ -321,7 +321,7 @@ func TestNumbersAndTheirTexts(t *testing.T) {
 		{json.Number("60"), json.Number("300"), "60 → 300"},
 		{json.Number("60"), "auto", `60 → "auto"`},
 	} {
-		r := changeRow(plan.Item{}, plan.Change{Change: merge.Change{Path: "x", Live: tt.live, Desired: tt.git}}, Options{})
+		r := rowOf(plan.Item{}, plan.Change{Change: merge.Change{Path: "x", Live: tt.live, Desired: tt.git}}, nil, Options{})
 		if got := r.Before.String() + " → " + r.After.String(); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}

@@ -218,10 +218,7 @@ func TestEachRiskIsMarkedWhereItIs(t *testing.T) {
 			for _, risk := range []kind.Risk{kind.RiskServes, kind.RiskSecurity} {
 				marked := 0
 				for _, r := range itemRows(item, Options{}) {
-					marked += strings.Count(r.Cause.String(), risk.Meaning())
-				}
-				for _, n := range itemNotes(item, Options{}) {
-					marked += strings.Count(n.Text.String(), risk.Meaning())
+					marked += strings.Count(r.Cause.String()+r.Text.String(), risk.Meaning())
 				}
 				if want := item.AtStake(risk) - stopping(item, risk); marked != want {
 					rt.Fatalf("%d lines of %s say %q, and %d are counted: %+v", marked, item.Key, risk.Meaning(), want, item)

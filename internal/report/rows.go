@@ -53,10 +53,13 @@ type reason struct {
 	Alarm bool
 }
 
-// row is a line about an object: a path, the change of its value, and the cause.
+// row is a line about an object: a path, the change of its value, and the cause; or a sentence.
 type row struct {
 	reason
 	Path safe
+	// Text is a sentence, in place of a path. Fix marks an instruction.
+	Text safe
+	Fix  bool
 	// Before and After are the values in short; empty for none.
 	Before, After safe
 	// details are the YAML flow tokens that Before or After leaves out, and names the list elements that the line is
@@ -69,7 +72,6 @@ type row struct {
 	// field is the path of the change. line and column are in the manifest; 0 is unknown.
 	field        string
 	line, column int
-	risk         kind.Risk
 	// facts are what the row shows, and whole is set if it must show all of that.
 	facts []view.Fact
 	whole bool
@@ -77,10 +79,27 @@ type row struct {
 	Moved, stops bool
 }
 
-// lineRow returns the row of a line, with what a rename and the request do.
-func lineRow(item plan.Item, l plan.Line, opts Options) row {
-	r := changeRow(item, l.Change, opts)
+// changesIn returns rows without the sentences, which are the last.
+func changesIn(rows []row) []row {
+	if i := slices.IndexFunc(rows, func(r row) bool { return !r.Text.Empty() }); i >= 0 {
+		return rows[:i]
+	}
+	return rows
+}
+
+// lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
+func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) row {
+	switch l.Class {
+	case plan.Stays:
+		return row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Cut(maxPath), value(l.Live, false))}
+	case plan.NotSent:
+		return notSentRow(item, l)
+	}
+	r := rowOf(item, l.Change, spec, opts)
 	r.facts = factsOfLine(item, l)
+	if l.Class == plan.Added { // the row of the object has the cause
+		return r
+	}
 	r.rule = riskRule(item, l.Change, changeRule(l.Change))
 	if r.stops = len(l.Unserved) > 0; r.stops {
 		r.Alarm, r.rule = true, "plan/stops"
@@ -91,6 +110,16 @@ func lineRow(item plan.Item, l plan.Line, opts Options) row {
 	}
 	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, r.elements(l)), "; ")
 	return r
+}
+
+// notSentRow returns the sentence about a value that is lost with a list that is sent whole.
+func notSentRow(item plan.Item, l plan.Line) row {
+	lost := clean("null") // which a list in live may have
+	if l.Live != nil {
+		lost = value(l.Live, view.MustShow(l.Risk))
+	}
+	effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), risky(item, l.Risk)), "; ")
+	return row{Text: safetext.F("not sent: %s = %s (%s)", view.CountSpaces(clean(l.Path)), lost, effect), rule: ruleOf(l.Risk), facts: factsOfLine(item, l)}
 }
 
 // elements returns the words for the list elements that a line is about, if there are several, and puts the names of many below
@@ -107,9 +136,6 @@ func (r *row) elements(l plan.Line) safe {
 	words := safetext.F("in %d %s", n, clean(l.List[strings.LastIndexByte(l.List, '.')+1:]))
 	if n <= maxParts {
 		return safetext.F("%s: %s", words, safetext.Join(names, ", "))
-	}
-	for i := range names[:n-1] {
-		names[i] = safetext.F("%s,", names[i])
 	}
 	r.names = names
 	return words
@@ -143,17 +169,12 @@ func cleanAll(texts []string) []safe {
 	return out
 }
 
-// changeRow returns the row of a change, from live to git as apply sends it. What happened outside
-// git goes from git to live.
-func changeRow(item plan.Item, c plan.Change, opts Options) row {
-	return rowOf(item, c, nil, opts)
-}
-
-// rowOf returns the row of a change, perhaps in the spec of a new object.
+// rowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
+// outside git goes from git to live.
 func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row {
 	r := row{
 		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, Path: view.CountSpaces(clean(c.Path)),
-		field: c.Path, risk: c.Risk, Moved: c.Moved, Why: c.Cause, line: c.Line, column: c.Column, facts: []view.Fact{{Object: item.Key, Path: c.Path, Risk: c.Risk}},
+		field: c.Path, Moved: c.Moved, Why: c.Cause, line: c.Line, column: c.Column,
 	}
 	from, to, units := c.Live, c.Desired, c.Units
 	if item.Happened {
@@ -226,7 +247,7 @@ func likeText(v, other any) any {
 
 // alarming reports whether git alone does not explain a change.
 func alarming(c merge.Class) bool {
-	return slices.Contains([]merge.Class{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict}, c)
+	return slices.Contains([]merge.Class{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}, c)
 }
 
 // moved says how an element moves in its list, or how another client moved it.
@@ -255,65 +276,25 @@ func visible(c merge.Class, opts Options) bool {
 	return plan.IsShown(c) || c == merge.Converged && opts.Verbose || c == merge.Unmanaged && opts.ShowUnmanaged
 }
 
-// itemRows returns the rows of an item that opts make visible. What is served no longer comes first.
+// itemRows returns the rows of an item that opts make visible: what is served no longer, other changes, then sentences.
 func itemRows(item plan.Item, opts Options) []row {
-	var rows []row
-	lost, said := lossesOf(item), map[string]bool{}
-	lines := slices.DeleteFunc(linesOfItem(item), func(l plan.Line) bool { return !isLine(l, lost, opts) })
+	rows, said, spec := opRows(item, opts), map[string]bool{}, map[string]any(nil)
+	if item.Op == plan.Create {
+		spec = item.BodySpec()
+	}
+	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool { return !visible(l.Class, opts) })
 	slices.SortStableFunc(lines, func(a, b plan.Line) int { return oneIf(len(b.Unserved) > 0) - oneIf(len(a.Unserved) > 0) })
 	for _, l := range lines {
 		if l.Commit != nil && said[l.Commit.ID] {
 			l.Commit = &plan.Commit{ID: l.Commit.ID} // the first line says the rest
 		}
-		r := lineRow(item, l, opts)
+		r := lineRow(item, l, spec, opts)
 		if l.Commit != nil && strings.Contains(r.Cause.String(), short(l.Commit.ID).String()) {
 			said[l.Commit.ID] = true
 		}
 		rows = append(rows, r)
 	}
-	rows = append(opRows(item, opts), rows...)
-	rows = append(rows, addedRows(item)...)
-	for _, v := range item.FirstContact {
-		rows = append(rows, lostRow(item, v))
-	}
-	return rows
-}
-
-// lostRow returns the row of a live list element that only --take-over drops.
-func lostRow(item plan.Item, v merge.Value) row {
-	risk := riskAt(item.Kind, v.Path, v.Value)
-	r := row{
-		reason: reason{markRemove, clean("live only: would be lost"), true}, rule: "plan/lost", Path: view.CountSpaces(clean(v.Path)), risk: risk, whole: view.MustShow(risk),
-		facts: []view.Fact{{Object: item.Key, Path: v.Path, Risk: risk}},
-	}
-	r.Before, r.details = gist(subject{item.Kind, v.Path, nil}, v.Value)
-	return r
-}
-
-// isLine reports whether opts make a line visible. The values of lost have rows of their own.
-func isLine(l plan.Line, lost map[string]bool, opts Options) bool {
-	return visible(l.Class, opts) && (l.Desired != nil || !lost[l.Path])
-}
-
-// linesOfItem returns the lines of an item, and its notes as lines.
-func linesOfItem(item plan.Item) []plan.Line {
-	lines := item.ServedLines()
-	for _, c := range item.Notes {
-		lines = append(lines, plan.Line{Change: c})
-	}
-	return lines
-}
-
-// addedRows returns a row for each field of a new object. Only the object's row has the cause.
-func addedRows(item plan.Item) (rows []row) {
-	spec := item.BodySpec()
-	for _, c := range item.Added(spec) {
-		c.Cause = ""
-		r := rowOf(item, c, spec, Options{})
-		r.Cause = safe{}
-		rows = append(rows, r)
-	}
-	return rows
+	return append(rows, itemNotes(item, opts)...)
 }
 
 // riskAt returns the risk of changing a value.
@@ -328,16 +309,91 @@ func riskAt(kindName, path string, v any) kind.Risk {
 // mentioned reports whether an item is kept without changes.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
-// lossesOf returns the paths of live list elements that only --take-over drops. They have rows of their own.
-func lossesOf(item plan.Item) map[string]bool {
-	lost := make(map[string]bool, len(item.FirstContact))
-	for _, v := range item.FirstContact {
-		lost[v.Path] = true
-	}
-	return lost
-}
-
 // hidden reports whether a report leaves an item out.
 func hidden(item plan.Item, opts Options) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
+}
+
+// opRows returns the row about the object as a whole, if there is one.
+func opRows(item plan.Item, opts Options) []row {
+	op, reason := opOf(item), message(item.Reason)
+	r := row{Why: causeSaid(item), Path: clean(op.title)}
+	r.Mark = op.mark
+	if item.Happened && !item.Failed {
+		r.Alarm, r.Cause, r.stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(maxPath))), item.Unserved != ""
+		if item.Missing() {
+			r.Cause = clean(unknownOrigin)
+		}
+		return []row{r}[:oneIf(item.Deleted || item.Missing())]
+	}
+	switch item.Op {
+	case plan.Create:
+		r.After, r.Alarm = making(item), isAgain(item)
+		r.Cause = safetext.Join(safetext.Filled(risky(item, item.Risk), again(item, opts)), "; ")
+	case plan.Post:
+		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
+		r.facts = factsOfAll(item)
+	case plan.Delete:
+		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", removal(item.By, item.Commit, opts)), true
+	case plan.Deferred:
+		r.After, r.Cause = invalidated(item.Purge), reason
+	case plan.Blocked, plan.InFlight, plan.Kept:
+		if mentioned(item) {
+			return nil
+		}
+		r.Path, r.Alarm = safetext.F("%s%s", op.title, reason), item.Op != plan.InFlight
+	case plan.None, plan.Patch:
+		return nil
+	}
+	return []row{r}
+}
+
+// causeSaid returns the cause that the line of an object as a whole says; empty for none.
+func causeSaid(item plan.Item) plan.Cause {
+	again := item.Resend || item.Recreate && !item.Happened
+	makes := !item.Happened && (item.Op == plan.Create || item.Op == plan.Post || item.Op == plan.Delete)
+	if !again && (makes || item.Deleted || item.Missing() || mentioned(item)) {
+		return item.Cause
+	}
+	return ""
+}
+
+func making(item plan.Item) safe {
+	var parts []safe
+	if item.Made != "" {
+		parts = append(parts, safetext.F("created at %s", clean(item.Made).Cut(maxName)))
+	}
+	if item.Disk != "" {
+		parts = append(parts, safetext.F("from disk %s", clean(item.Disk).Cut(maxPath)))
+	}
+	return safetext.Join(parts, " ")
+}
+
+func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.Deleted }
+
+// again returns why an object is created or sent, perhaps once more.
+func again(item plan.Item, opts Options) safe {
+	switch {
+	case item.Resend:
+		return clean("sent again: the platform rejects the name if it was executed")
+	case item.Recreate:
+		return clean("created again, as you allowed: it has other data")
+	case item.Deleted:
+		return clean("adds back what was deleted outside git")
+	}
+	return causeOf(item, opts)
+}
+
+// afterwards returns the cause of a purge, and the objects that it waits for.
+func afterwards(item plan.Item, opts Options) safe {
+	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
+	parts := safetext.Filled(again(why, opts))
+	names := make([]safe, len(item.After))
+	for i, k := range item.After {
+		names[i] = titled(k)
+	}
+	if n := len(names); n > 0 {
+		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[oneIf(n == 1)]))
+	}
+	return safetext.Join(parts, ", ")
 }

@@ -164,17 +164,18 @@ var tableOfOps = map[plan.Op]opLook{
 }
 
 func headline(item plan.Item, rows []row) safe {
+	changes := changesIn(rows)
 	switch {
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
 		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, Options{})), ", ")
-	case len(rows) == 0:
+	case len(changes) == 0:
 		return clean("unchanged")
 	}
 	var whys []plan.Cause
-	for _, r := range rows {
+	for _, r := range changes {
 		whys = append(whys, r.Why)
 	}
-	return safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), inWords(tallied(whys))), ": ")
+	return safetext.Join(safetext.Filled(safetext.Count(len(changes), "change"), inWords(tallied(whys))), ": ")
 }
 
 // mergeByCodeHost describes the commit that a code host makes to test a pull request. No branch
@@ -204,12 +205,11 @@ const settingsTitle = "Settings that differ from the base"
 // don't count.
 const maxHidden = 40
 
-// setting is a setting that differs from the base: what changed in it, then its place and effect, then the
+// setting is a setting that differs from the base. Its rows are what changed in it, its place and effect, and the
 // differences that it hides.
 type setting struct {
 	plan.Setting
-	Row   row
-	Notes []note
+	Rows []row
 }
 
 func settingsOf(pl *plan.Plan) []setting {
@@ -218,7 +218,7 @@ func settingsOf(pl *plan.Plan) []setting {
 	}
 	all := make([]setting, len(pl.Settings))
 	for i, s := range pl.Settings {
-		r := row{Path: clean(s.Field), reason: reason{Mark: markChange, Alarm: true}, facts: []view.Fact{{Path: s.Field, Risk: kind.RiskServes}}}
+		r := row{Path: clean(s.Field), reason: reason{Mark: markChange, Alarm: true}, facts: []view.Fact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
 		switch {
 		case s.Was != nil && s.Now != nil:
 			r.Before, r.After = view.Pair(s.Was, s.Now, true)
@@ -228,8 +228,8 @@ func settingsOf(pl *plan.Plan) []setting {
 			r.Mark, r.After = markAdd, value(s.Now, true)
 		}
 		where := location(diag.Finding{Path: s.Path, Line: s.Line})
-		effect := note{Text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}
-		all[i] = setting{s, r, append([]note{effect}, hiddenBy(pl, s)...)}
+		effect := row{Text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}
+		all[i] = setting{s, append([]row{r, effect}, hiddenBy(pl, s)...)}
 	}
 	return all
 }
@@ -243,24 +243,19 @@ func sidesOf(pl *plan.Plan) (before, after string) {
 }
 
 // hiddenBy returns the differences that a setting hides, the gravest first.
-func hiddenBy(pl *plan.Plan, s plan.Setting) []note {
-	var hides []note
+func hiddenBy(pl *plan.Plan, s plan.Setting) []row {
+	hides, grave := make([]row, len(s.Hides)), 0
 	before, after := sidesOf(pl)
-	for _, h := range s.Hides {
-		n := note{risk: max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))}
-		n.facts = []view.Fact{{Object: h.Key, Path: h.Path, Risk: n.risk}}
-		was, is := value(h.Live, view.MustShow(n.risk)), value(h.Git, view.MustShow(n.risk))
-		n.Text = safetext.F("hidden: %s %s: %s %s, %s %s", named(h.Key), view.CountSpaces(clean(h.Path)), before, was, after, is)
-		hides = append(hides, n)
+	for i, h := range s.Hides {
+		risk := max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))
+		must := view.MustShow(risk)
+		text := safetext.F("hidden: %s %s: %s %s, %s %s", named(h.Key), view.CountSpaces(clean(h.Path)), before, value(h.Live, must), after, value(h.Git, must))
+		hides[i] = row{Text: text, facts: []view.Fact{{Object: h.Key, Path: kind.Steps(h.Path), Risk: risk}}}
+		grave += oneIf(must)
 	}
-	slices.SortStableFunc(hides, func(a, b note) int { return -cmp.Compare(a.risk, b.risk) })
-	grave := 0
-	for grave < len(hides) && view.MustShow(hides[grave].risk) {
-		grave++
-	}
+	slices.SortStableFunc(hides, func(a, b row) int { return cmp.Compare(b.facts[0].Risk, a.facts[0].Risk) })
 	if more := len(hides) - grave - maxHidden; more > 0 {
-		rest := note{Text: safetext.F("and %s: -o json has them all", safetext.Count(more, "more difference"))}
-		hides = append(hides[:grave+maxHidden], rest)
+		hides = append(hides[:grave+maxHidden], row{Text: safetext.F("and %s: -o json has them all", safetext.Count(more, "more difference"))})
 	}
 	return hides
 }

@@ -114,8 +114,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.wrapped(indent, span{clean(settingsTitle + ":"), alarm})
 	}
 	for _, s := range settingsOf(doc.Plan) {
-		textRows(p, []row{s.Row})
-		textNotes(p, s.Notes)
+		textRows(p, s.Rows)
 	}
 	textItems(p, doc.Plan, opts)
 	textRequests(p, doc.Plan, opts)
@@ -207,7 +206,7 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 	}
 	column = min(column, max(p.width-24, p.width/2))
 	short := false
-	for _, g := range groups(pl, opts) {
+	for _, g := range groups(pl, opts, true) {
 		single := oneLine(g.item)
 		if !single || !short {
 			p.gap()
@@ -219,14 +218,11 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 		}
 		textHeading(p, g, column)
 		if opts.Diff == DiffUnified {
-			textDiff(p, pl, g, opts)
+			textDiff(p, pl, g)
 		} else {
 			textRows(p, g.rows)
-			textNotes(p, g.notes(opts))
 		}
-		if g.many() {
-			textNotes(p, []note{g.members()})
-		}
+		textRows(p, g.members())
 	}
 }
 
@@ -253,21 +249,6 @@ func mention(item plan.Item, opts Options) safe {
 		why = safetext.F("%s (%s)", why, message(item.Fix))
 	}
 	return safetext.F("kept: %s", why)
-}
-
-func textNotes(p *printer, notes []note) {
-	for _, n := range notes {
-		s := faint
-		if n.Fix {
-			s = plain
-		}
-		if len(n.facts) == 0 {
-			p.below(s, n.Text)
-			continue
-		}
-		p.within(hang, span{safetext.F("    %s", n.Text), s})
-		p.score.Show(n.facts...)
-	}
 }
 
 // writeLines writes lines at the end of a text.

@@ -2,31 +2,49 @@ package report
 
 import (
 	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
 
-// textRows writes rows, with values and causes aligned if they fit.
+// textRows writes rows, with values and causes aligned if they fit, and sentences below.
 func textRows(p *printer, rows []row) {
-	values := make([][]span, len(rows))
+	changes := slices.Clone(changesIn(rows))
+	values := make([][]span, len(changes))
 	l := layout{path: min(minPath, p.seen()*2/5), value: minValue}
-	rows = slices.Clone(rows)
-	for i, r := range rows {
+	for i := range changes {
+		r := &changes[i]
 		for _, text := range []*safe{&r.Path, &r.Before, &r.After, &r.Cause} {
 			*text = text.Guarded() // now, because escapes make a line wider
 		}
-		rows[i], values[i] = r, valueSpans(r)
+		values[i] = valueSpans(*r)
 		l.path = grow(l.path, r.Path.Width(), min(maxAlign, p.seen()*2/5))
 	}
 	most := min(mostValue, max(maxValue, p.seen()-indent-l.path-4-maxCause))
-	for i := range rows {
+	for i := range changes {
 		l.value = grow(l.value, flat(values[i]).Width(), most)
 	}
-	for i, r := range rows {
+	for i, r := range changes {
 		l.row(p, r, values[i])
-		p.score.Show(r.facts...)
 	}
+	for _, r := range rows[len(changes):] {
+		textSentence(p, r)
+	}
+	p.score.Show(factsIn(rows)...)
+}
+
+func textSentence(p *printer, r row) {
+	s, breaks := faint, p.wrapped
+	if r.Fix {
+		s = plain
+	}
+	if len(r.facts) > 0 {
+		breaks = p.within
+	}
+	breaks(hang, span{safetext.F("    %s", r.Text), s})
 }
 
 // layout has the widths of an object's paths and values.
@@ -101,7 +119,10 @@ func (l layout) row(p *printer, r row, values []span) {
 		head = append(append(head, span{safetext.Spaces(start - at), plain}), values...)
 		at = start + wide
 	}
-	most, breaks := p.width, p.wrapped
+	most, breaks, first := p.width, p.wrapped, p.within
+	if len(r.facts) == 0 {
+		first = p.wrapped
+	}
 	if len(r.facts) > 1 { // the cause names them
 		most, breaks = p.seen(), p.within
 	}
@@ -109,7 +130,7 @@ func (l layout) row(p *printer, r row, values []span) {
 	if beside {
 		p.line(append(head, span{safetext.Spaces(end - at), plain}, cause)...)
 	} else {
-		p.head(r, head)
+		first(hang, head...)
 	}
 	lead := span{safetext.Spaces(indent + 2), plain}
 	if tall {
@@ -121,13 +142,9 @@ func (l layout) row(p *printer, r row, values []span) {
 	textDetails(p, r)
 }
 
-// head writes the first line of a row.
-func (p *printer) head(r row, spans []span) {
-	if len(r.facts) == 0 {
-		p.wrapped(hang, spans...)
-	} else {
-		p.within(hang, spans...)
-	}
+// below returns the lines below a row: the rest of its values, and the names of list elements.
+func (r row) below(columns int) (details, names []safe) {
+	return view.Wrap(r.details, columns, r.whole), view.Columns(r.names, columns, r.whole)
 }
 
 func textDetails(p *printer, r row) {
@@ -135,17 +152,12 @@ func textDetails(p *printer, r row) {
 	if !r.Before.Empty() {
 		s = removed
 	}
-	textTokens(p, r.details, s, r.whole)
-	textTokens(p, r.names, plain, r.whole)
-}
-
-// textTokens sets values or names below a row.
-func textTokens(p *printer, tokens []safe, s style, whole bool) {
-	if len(tokens) == 0 {
-		return
-	}
-	for _, line := range view.Wrap(tokens, p.seen()-hang, whole) {
+	details, names := r.below(p.seen() - hang)
+	for _, line := range details {
 		p.line(span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
+	}
+	for _, line := range names {
+		p.line(span{safetext.F("%s%s", safetext.Spaces(hang), line), plain})
 	}
 }
 
@@ -157,4 +169,112 @@ func textTall(p *printer, lead span, values []span) {
 	}
 	p.within(hang+2, slices.Concat([]span{lead, {clean("  "), plain}}, values[:i])...)
 	p.within(hang+2, slices.Concat([]span{lead, {clean("→ "), faint}}, values[i+1:])...)
+}
+
+// diffPieces returns the lines of an object in a diff, each of at most that many columns.
+func diffPieces(g group, columns int) []piece {
+	if mentioned(g.item) {
+		return pieced([]safe{safetext.F("  %s", mention(g.item, Options{}))})
+	}
+	return rowPieces(g.rows, columns)
+}
+
+func rowPieces(rows []row, columns int) []piece {
+	out := make([]piece, len(rows))
+	for i, r := range rows {
+		out[i] = piece{lines: diffRow(r, columns), facts: r.facts, alarm: r.Alarm || r.Fix || r.Mark == markRemove}
+	}
+	return out
+}
+
+// diffRow returns the lines of a row in a diff: those of each value, its cause, and what is below it, each of at most that many
+// columns.
+func diffRow(r row, columns int) []safe {
+	if !r.Text.Empty() {
+		return sentenceLines(r, columns)
+	}
+	sign := string(r.Mark)
+	lines := commented(sign, safetext.Join(safetext.Filled(r.Path, r.After), ": "), r, columns)
+	switch before, after := safetext.F("%s: %s", r.Path, r.Before), safetext.F("%s: %s", r.Path, r.After); {
+	case !r.Before.Empty() && !r.After.Empty():
+		sign = "+"
+		lines = append(signed("- ", before, columns), commented(sign, after, r, columns)...)
+	case !r.Before.Empty():
+		sign = "-"
+		lines = commented(sign, before, r, columns)
+	case !r.After.Empty() && r.Mark == markAdd:
+		lines = commented("+", after, r, columns)
+	}
+	details, names := r.below(min(markdownColumns, columns-4))
+	for _, line := range slices.Concat(details, names) {
+		lines = append(lines, safetext.F("%s   %s", sign, line))
+	}
+	return lines
+}
+
+// signed returns a text after a sign, on more lines if it is too wide.
+func signed(sign string, text safe, columns int) []safe {
+	text = text.Guarded()
+	if text.Width()+len(sign) <= columns {
+		return []safe{safetext.F("%s%s", sign, text)}
+	}
+	var lines []safe
+	for _, line := range wrap([]span{{text, plain}}, min(markdownColumns, columns-len(sign)-2), 0) {
+		lines = append(lines, safetext.F("%s%s", sign, flat(line).TrimRight()))
+		sign = sign[:1] + strings.Repeat(" ", max(3, len(sign)-1))
+	}
+	return lines
+}
+
+// commented puts the cause of a row after a text, or below it if the line would be too wide.
+func commented(sign string, text safe, r row, columns int) []safe {
+	if r.Cause.Empty() {
+		return signed(sign+" ", text, columns)
+	}
+	if whole := safetext.F("%s %s    # %s", sign, text, r.Cause).Guarded(); whole.Width() <= min(markdownColumns, columns) {
+		return []safe{whole}
+	}
+	lines := signed(sign+" ", text, columns)
+	if len(r.facts) <= 1 { // nothing that must be seen is in the cause
+		return append(lines, safetext.F("%s     # %s", sign, r.Cause))
+	}
+	return append(lines, signed(sign+"     # ", r.Cause, columns)...)
+}
+
+// sentenceLines wraps a sentence; a fix stays on one line, so that you can copy it.
+func sentenceLines(r row, columns int) []safe {
+	line := safetext.F("  %s", r.Text)
+	if r.Fix {
+		return []safe{line}
+	}
+	var out []safe
+	for _, spans := range wrap([]span{{line, plain}}, min(markdownColumns, columns), 2+indent) {
+		out = append(out, flat(spans).TrimRight())
+	}
+	return out
+}
+
+// textDiff writes the rows and notes of an object as a unified diff.
+func textDiff(p *printer, pl *plan.Plan, g group) {
+	before, after := sidesOf(pl)
+	if g.item.Happened {
+		before, after = after, before
+	}
+	h := hunk{}
+	for _, piece := range diffPieces(g, p.seen()-1) {
+		for _, line := range piece.lines {
+			sign, text := " ", line
+			if s := styleOf(line); s != plain {
+				sign, text = line.String()[:1], line.Slice(1, utf8.RuneCountInString(line.String()))
+			}
+			h.add(sign, []safe{text})
+		}
+		p.score.Show(piece.facts...)
+	}
+	name := named(g.item.Key)
+	p.wrapped(indent, span{safetext.F("--- %s (%s)", name, before), removed})
+	p.wrapped(indent, span{safetext.F("+++ %s (%s)", name, after), added})
+	for _, line := range h.text() {
+		p.wrapped(indent, span{line, styleOf(line)})
+	}
 }

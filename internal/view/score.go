@@ -3,9 +3,9 @@
 package view
 
 import (
-	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"trueup/internal/kind"
@@ -17,8 +17,9 @@ func MustShow(risk kind.Risk) bool { return risk >= kind.RiskAvailability }
 // Fact names one thing that a plan changes.
 type Fact struct {
 	Object kind.Key
-	Path   string
-	Risk   kind.Risk
+	// Path has the keys on the way to it, as kind.Steps returns them.
+	Path []string
+	Risk kind.Risk
 }
 
 // Of returns the same fact about another object.
@@ -27,20 +28,24 @@ func (f Fact) Of(object kind.Key) Fact {
 	return f
 }
 
+func (f Fact) id() string {
+	return f.Object.Project + "\x00" + f.Object.String() + "\x00" + strings.Join(f.Path, "\x00")
+}
+
 // Score says which facts that must be shown a report has shown, which it has counted, and which are left. Formats may use
 // one from several goroutines.
 type Score struct {
 	lock    sync.Mutex
-	left    map[Fact]int
+	left    map[string][]Fact
 	counted map[kind.Risk]int
 }
 
 // NewScore returns the score of a report that has shown nothing.
 func NewScore(facts []Fact) *Score {
-	s := &Score{left: map[Fact]int{}, counted: map[kind.Risk]int{}}
+	s := &Score{left: map[string][]Fact{}, counted: map[kind.Risk]int{}}
 	for _, f := range facts {
 		if MustShow(f.Risk) {
-			s.left[f]++
+			s.left[f.id()] = append(s.left[f.id()], f)
 		}
 	}
 	return s
@@ -54,22 +59,21 @@ func (s *Score) Show(facts ...Fact) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, f := range facts {
-		delete(s.left, f)
+		delete(s.left, f.id())
 	}
 }
 
 // Count notes that the report counts all facts that it has not shown, and returns how many these are.
-func (s *Score) Count() int {
+func (s *Score) Count() (total int) {
 	if s == nil {
 		return 0
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for f, n := range s.left {
-		s.counted[f.Risk] += n
+	for _, facts := range s.left {
+		s.counted[facts[0].Risk] += len(facts)
 	}
 	clear(s.left)
-	total := 0
 	for _, n := range s.counted {
 		total += n
 	}
@@ -79,9 +83,15 @@ func (s *Score) Count() int {
 // Counted returns how many facts of a risk the report counts instead of showing them.
 func (s *Score) Counted(risk kind.Risk) int { return s.counted[risk] }
 
+// IsLeft reports whether the report has neither shown nor counted one of the facts.
+func (s *Score) IsLeft(facts []Fact) bool {
+	return slices.ContainsFunc(facts, func(f Fact) bool { return s.left[f.id()] != nil })
+}
+
 // Left returns the facts that the report has neither shown nor counted.
-func (s *Score) Left() []Fact {
-	return slices.SortedFunc(maps.Keys(s.left), func(a, b Fact) int {
-		return cmp.Or(cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Path, b.Path))
-	})
+func (s *Score) Left() (all []Fact) {
+	for _, id := range slices.Sorted(maps.Keys(s.left)) {
+		all = append(all, s.left[id]...)
+	}
+	return all
 }

@@ -68,6 +68,7 @@ type gitlabInputs struct {
 			Description string   `yaml:"description"`
 			Default     any      `yaml:"default"`
 			Regex       string   `yaml:"regex"`
+			Type        string   `yaml:"type"`
 			Options     []string `yaml:"options"`
 		} `yaml:"inputs"`
 	} `yaml:"spec"`
@@ -165,11 +166,13 @@ var withheld = regexp.MustCompile(`^(TRUEUP_\w*TOKEN|AWS_SE\w+)`)
 func checkFilled(t *testing.T, name string, lines []string) string {
 	t.Helper()
 	head, _ := readGitLab(t, gitlabFleetFile)
+	single, _ := readGitLab(t, gitlabFile)
+	maps.Copy(single.Spec.Inputs, head.Spec.Inputs)
 	script := strings.Join(lines, "\n")
 	filled := script
-	for input, is := range head.Spec.Inputs {
+	for input, is := range single.Spec.Inputs {
 		leaves := func(c rune) bool { return regexp.MustCompile(is.Regex).MatchString("a" + string(c) + "a") }
-		if len(is.Options) > 0 || is.Regex != "" && !slices.ContainsFunc([]rune("\"'`$\\;&|<>(){}!\n "), leaves) {
+		if is.Type == "boolean" || len(is.Options) > 0 || is.Regex != "" && !slices.ContainsFunc([]rune("\"'`$\\;&|<>(){}!\n "), leaves) {
 			filled = strings.ReplaceAll(filled, "$[[ inputs."+input+" ]]", "NAME")
 		}
 	}

@@ -205,7 +205,7 @@ func (r *runner) inputs(with map[string]any) map[string]any {
 			with[name] = value
 		}
 	}
-	for _, name := range []string{"disk-is-kept", "only-changed"} {
+	for _, name := range []string{"disk-is-kept", "only-changed", "require-whole"} {
 		if r.given[name] != "" {
 			with[name] = r.given[name] == "true"
 		}

@@ -12,13 +12,13 @@ import (
 // mistakes are such as hid a change from a reader: the code of a file, and what is in its place.
 var mistakes = []struct{ name, file, code, mistake string }{
 	{"names of equal changes are cut after twelve", "report/rows.go", "r.names = names", "r.names = names[:maxParts]"},
-	{"objects are one whose changes are as many, not equal", "report/group.go", "item.Cause, item.Changes, item.Notes", "item.Cause, len(item.Changes), item.Notes"},
+	{"objects are one whose changes are as many, not equal", "report/group.go", "item.Cause, lines}", "item.Cause, len(lines)}"},
 	{"a group names its first members alone", "report/group.go", "safetext.Join(g.names(), \", \")", "safetext.Join(g.names()[:2], \", \")"},
 	{"the end of a long text is cut", "view/value.go", "append(windows, [2]int{n - atEnds, n})", "windows"},
-	{"a comment breaks no wide line", "report/diff.go", "if text.Width()+len(sign) <= columns {", "if true {"},
+	{"a comment breaks no wide line", "report/terminal_rows.go", "if text.Width()+len(sign) <= columns {", "if true {"},
 	{"a purge shows its first paths", "report/notes.go", "sent != nil {", "sent == nil {"},
 	{"/* says nothing of everything", "report/notes.go", "p.Everything || ", ""},
-	{"long elements are cut after four lines", "view/flow.go", "len(lines) == maxFlow && !whole", "len(lines) == maxFlow"},
+	{"long elements are cut after four lines", "view/value.go", "len(lines) == maxFlow && !whole", "len(lines) == maxFlow"},
 	{"what does not fit counts as shown", "report/markdown_budget.go", "\t\t\t\tmore++\n", "\t\t\t\tmore++\n\t\t\t\tscore.Show(p.facts...)\n"},
 	{"the last annotation has first lines alone", "report/ci.go", "append(append(last.more, c.text), c.more...)", "append(last.more, c.text)"},
 	{"git and live are swapped", "report/rows.go", "view.Pair(from, to, r.whole)", "view.Pair(to, from, r.whole)"},

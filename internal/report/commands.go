@@ -9,7 +9,10 @@ import (
 
 	"trueup/internal/adopt"
 	"trueup/internal/diag"
+	"trueup/internal/doctor"
 	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
 )
 
 // Pull returns the document of trueup pull.
@@ -172,4 +175,158 @@ func pullSummary(r *adopt.Result) string {
 		parts = append(parts, fmt.Sprintf("%d adopted into the ledger", r.Adopted))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "nothing is live")
+}
+
+// Doctor returns the document of trueup doctor.
+func Doctor(r doctor.Report) Document {
+	doc := Document{ExitCode: r.ExitCode, Data: r, Text: func(out Lines, opts Options) { writeChecks(out, r, opts) }}
+	for _, c := range r.Checks {
+		f := diag.Finding{Rule: "run/check", Field: c.Group + "/" + c.Name, Message: c.Group + " " + c.Name + ": " + c.Says, Fix: c.Fix}
+		switch c.Status {
+		case doctor.Failed:
+			f.Severity = diag.Error
+		case doctor.Warning:
+			f.Severity = diag.Warning
+		case doctor.OK, doctor.Skipped:
+			continue
+		}
+		doc.Annotations = append(doc.Annotations, f)
+	}
+	return doc
+}
+
+// writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
+// do below each that needs it. -v also shows what follows from other lines.
+func writeChecks(out Lines, r doctor.Report, opts Options) {
+	var rows [][]string
+	for _, s := range r.Settings {
+		if s.Value != "" || !s.Optional || opts.Verbose {
+			rows = append(rows, []string{s.Name, cmp.Or(s.Value, "none"), s.Origin})
+		}
+	}
+	if len(rows) > 0 {
+		_ = out.Marked(rows, opts)
+		_ = out.Printf("\n")
+	}
+	_ = out.Marked(checkRows(r.Checks, opts.Verbose), opts)
+	_ = out.Printf("\n%s\n", checkTotals(r.Checks))
+}
+
+func checkRows(checks []doctor.Check, all bool) [][]string {
+	marks := map[doctor.Status]string{doctor.OK: "ok", doctor.Warning: "warn", doctor.Failed: "FAIL", doctor.Skipped: "-"}
+	var rows [][]string
+	group := ""
+	for _, f := range checks {
+		if f.Follows && !all {
+			continue
+		}
+		shown := f.Group
+		if shown == group {
+			shown = ""
+		}
+		group = f.Group
+		rows = append(rows, []string{marks[f.Status], shown, f.Name, f.Says})
+		if f.Fix != "" {
+			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
+		}
+	}
+	return rows
+}
+
+func checkTotals(checks []doctor.Check) string {
+	count := map[doctor.Status]int{}
+	for _, f := range checks {
+		count[f.Status]++
+	}
+	failed := diag.Plural(count[doctor.Failed], "check", "checks") + " failed"
+	warnings := diag.Plural(count[doctor.Warning], "warning", "warnings")
+	switch {
+	case count[doctor.Failed] > 0 && count[doctor.Warning] > 0:
+		return failed + ", and " + warnings + "."
+	case count[doctor.Failed] > 0:
+		return failed + "."
+	case count[doctor.Warning] > 0:
+		return "Nothing failed, with " + warnings + "."
+	}
+	return "Nothing is wrong."
+}
+
+// statusFormat is the version of the JSON form of trueup status (schemas/status.schema.json).
+const statusFormat = "trueup.status/v1"
+
+// status is what trueup status writes as JSON.
+type status struct {
+	Format  string               `json:"format"`
+	Sandbox bool                 `json:"sandbox"`
+	Problem string               `json:"ledgerProblem,omitempty"`
+	Unread  map[kind.Area]string `json:"unread,omitempty"`
+	Objects []plan.ObjectState   `json:"objects"`
+	Notes   []string             `json:"notes,omitempty"`
+	counts  string
+}
+
+// Status turns the document of a plan into that of trueup status: a line for each object. The plan is of the areas
+// that were read.
+func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Document {
+	pl, why := *doc.Plan, map[kind.Area]string{}
+	for _, area := range kind.Areas() {
+		if err := unread[area]; err != nil {
+			why[area] = err.Error()
+			pl.Notes = append(pl.Notes, fmt.Sprintf("the %s area could not be read, so this does not show what is live there", area))
+		}
+	}
+	_, _, drift := summaryOf(doc)
+	parts := append(planParts(&pl), count{n: len(unread), words: nouns(len(unread), "area") + " not read"})
+	counts := sentences(counted("nothing to do", parts), drift)
+	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes, counts: counts.String()}
+	doc.Text = func(out Lines, opts Options) {
+		if pl.Sandbox {
+			_ = out.Printf("%s\n\n", Banner)
+		}
+		rows := make([][]string, len(all))
+		for i, o := range all {
+			state := string(o.State)
+			if o.State == plan.Drifted {
+				state = string(plan.ToChange) + ", drifted" // the sentence counts it so
+			}
+			rows[i] = []string{o.String(), state, statusText(o, opts)}
+		}
+		if len(rows) > 0 {
+			_ = out.Marked(rows, Options{Width: opts.Width})
+			_ = out.Printf("\n")
+		}
+		for _, n := range pl.Notes {
+			_ = out.Printf("Note: %s\n", n)
+		}
+		_ = out.Printf("Status: %s\n", counts)
+	}
+	doc.Plan, doc.Findings, doc.Silenced = nil, nil, nil
+	return doc
+}
+
+// statusText says what git says of an object, or else why it is as it is.
+func statusText(o plan.ObjectState, opts Options) string {
+	where := ""
+	if o.Path != "" {
+		where = fmt.Sprintf("%s:%d", o.Path, o.Line)
+	}
+	switch {
+	case o.State == plan.LeftGit:
+		return fmt.Sprintf("%s; %s", departure(o.By, o.Commit, opts), o.Reason)
+	case o.Reason != "":
+		return o.Reason
+	case o.State == plan.Drifted:
+		return fmt.Sprintf("%s, %s outside git", where, diag.Plural(o.Outside, "change", "changes"))
+	case o.State == plan.ToCreate && o.Outside > 0:
+		return where + ", deleted outside git"
+	case o.State == plan.ToChange:
+		where = fmt.Sprintf("%s, %s", where, diag.Plural(o.Changes, "change", "changes"))
+		if n := o.Outside - o.Conflicts; n > 0 {
+			where += fmt.Sprintf(", %d outside git", n)
+		}
+		if o.Conflicts > 0 {
+			where += fmt.Sprintf(", %d in conflict", o.Conflicts)
+		}
+	}
+	return where
 }
