@@ -9,7 +9,7 @@ import (
 // registerSelection adds the flags that say which projects of a folder to take.
 func registerSelection(f *pflag.FlagSet) *fleet.Selection {
 	s := &fleet.Selection{}
-	f.StringVar(&s.ChangedSince, "changed-since", "", "take only projects that read a file that differs from commit `REF`")
+	f.StringVar(&s.ChangedSince, "changed-since", "", "take only projects with a file that differs from commit `REF`")
 	f.Var(&s.Shard, "shard", "take part `I/N` of the projects, with I from 1 to N")
 	f.StringArrayVar(&s.Select, "select", nil, "take only projects whose path, or a folder above it, matches `GLOB`; repeatable")
 	f.StringArrayVar(&s.Exclude, "exclude", nil, "leave out projects whose path, or a folder above it, matches `GLOB`; repeatable")

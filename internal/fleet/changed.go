@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -23,21 +23,29 @@ import (
 // changed is what differs between a commit and the work tree.
 type changed struct {
 	Facts
-	projects map[string]bool // by path, those that read a file that differs
-	names    map[string]bool // from the folder of the search; one may be a folder of git's
-	read     []git.Change    // of files that a project reads
+	// names are from the folder of the search; one may be a folder of git's. folders are all those above them.
+	names, folders map[string]bool
 }
 
+// has reports whether a file in the folder of a project differs, or a folder above it, which was a link or a submodule.
 func (c changed) has(p Project) bool {
-	if c.projects[p.Path] {
-		return true
-	}
-	for above := p.Path; above != "."; above = path.Dir(above) {
-		if c.names[above] { // it was a link or a file, or it is another commit of a submodule
+	for at := range above(p.Path) {
+		if c.names[at] {
 			return true
 		}
 	}
-	return false
+	return c.names[p.Path] || c.folders[p.Path]
+}
+
+// above returns the folders above a path, the nearest first.
+func above(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name != "." {
+			if name = path.Dir(name); !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // since compares the work tree with a commit.
@@ -63,66 +71,17 @@ func since(ctx context.Context, ref string, f Fleet) (c changed, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.projects, c.names = map[string]bool{}, map[string]bool{}
 	then := past{repository.In(top), commit, folder, list}
 	c.Since = commit
-	c.compare(f.All, then.below())
+	c.names, c.folders = map[string]bool{}, map[string]bool{}
+	for _, change := range then.below() {
+		c.names[change.Name] = true
+		for at := range above(change.Name) {
+			c.folders[at] = true
+		}
+	}
 	err = c.readPast(ctx, f.All, then)
 	return c, err
-}
-
-// compare finds the projects that read what differs.
-func (c *changed) compare(all []Project, list []git.Change) {
-	at := map[string]Project{}
-	for _, p := range all {
-		at[p.Path] = p
-	}
-	for _, change := range list {
-		c.names[change.Name] = true
-		isRead := false
-		for above := change.Name; above != "."; {
-			above = path.Dir(above)
-			if p, ok := at[above]; ok && p.reads(change) {
-				c.projects[above], isRead = true, true
-			}
-		}
-		if isRead {
-			c.read = append(c.read, change)
-		}
-	}
-}
-
-// reads reports whether the project reads a file below its folder, before or after the change. Settings that differ
-// select the project, so those of now decide. Any new or removed file counts in a folder that manifests: names: without
-// its last file the folder is gone, which is an error.
-func (p Project) reads(change git.Change) bool {
-	full := filepath.Join(p.Dir, filepath.FromSlash(strings.TrimPrefix(change.Name, p.Path+"/")))
-	special := func(k git.FileKind) bool { return k != git.Regular && k != git.Absent }
-	switch {
-	case p.Err != nil || special(change.Was) || special(change.Is) || p.hasLinks():
-		return true // nobody knows which files it reads
-	case full == filepath.Join(p.Dir, project.File):
-		return true
-	case manifest.IsFile(change.Name) && p.Settings.Reads(p.Dir, full):
-		return true
-	}
-	return slices.ContainsFunc(p.Settings.Manifests, func(name string) bool {
-		place := filepath.Join(p.Dir, name)
-		isNewOrGone := change.Was == git.Absent || change.Is == git.Absent
-		return full == place || isNewOrGone && strings.HasPrefix(full, place+string(filepath.Separator))
-	})
-}
-
-// hasLinks reports whether trueup.yaml or a place of manifests is behind a link.
-func (p Project) hasLinks() bool {
-	return slices.ContainsFunc(append([]string{project.File}, p.Settings.Manifests...), func(name string) bool {
-		for name = filepath.Clean(name); name != "."; name = filepath.Dir(name) {
-			if info, err := os.Lstat(filepath.Join(p.Dir, name)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // past is a commit, and what differs from it.
@@ -210,6 +169,11 @@ func movedTo(tree fs.FS, name string, all []Project) string {
 	return all[i].Path
 }
 
+// reads reports whether a file is of the settings, manifests or request tests of the project.
+func (p Project) reads(full string) bool {
+	return full == filepath.Join(p.Dir, project.File) || manifest.IsFile(full) && p.Settings.Reads(p.Dir, full)
+}
+
 // Digest returns the commit that is checked out, "" outside git, and a digest of the files that projects read and that
 // differ from it, "" without any.
 func (f Fleet) Digest(ctx context.Context) (commit, dirty string) {
@@ -225,14 +189,22 @@ func (f Fleet) Digest(ctx context.Context) (commit, dirty string) {
 	if err = cmp.Or(err, failed); err != nil {
 		return commit, "unknown: " + err.Error()
 	}
-	c, digest := changed{projects: map[string]bool{}, names: map[string]bool{}}, sha256.New()
-	c.compare(f.All, past{folder: folder, changes: list}.below())
-	if len(c.read) == 0 {
-		return commit, ""
+	digest, none, projects := sha256.New(), true, map[string]Project{}
+	for _, p := range f.All {
+		projects[p.Path] = p
 	}
-	for _, change := range c.read {
-		text, _, _ := files.Read(filepath.Join(f.Root, filepath.FromSlash(change.Name)), maxDirty) // it may be gone
-		_, _ = fmt.Fprintf(digest, "%q %q %d\n", change.Name, text, change.Is)
+	for _, change := range (past{folder: folder, changes: list}).below() {
+		full := filepath.Join(f.Root, filepath.FromSlash(change.Name))
+		for at := range above(change.Name) {
+			if p, ok := projects[at]; ok && p.reads(full) {
+				text, _, _ := files.Read(full, maxDirty) // it may be gone
+				_, _ = fmt.Fprintf(digest, "%q %q %d\n", change.Name, text, change.Is)
+				none = false
+			}
+		}
+	}
+	if none {
+		return commit, ""
 	}
 	return commit, fmt.Sprintf("sha256:%x", digest.Sum(nil))
 }

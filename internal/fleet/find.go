@@ -95,8 +95,8 @@ func addConflicts(all []Project) {
 	}
 	for i := range all {
 		p := &all[i]
-		for above := p.Path; above != "."; {
-			if above = path.Dir(above); at[above] != nil {
+		for above := range above(p.Path) {
+			if at[above] != nil {
 				const fix = "move it beside that, or leave one out with --exclude"
 				p.clash(p.File(), "the project is within that of "+at[above].File()+": "+fix)
 				at[above].clash(at[above].File(), "the project of "+p.File()+" is within it: "+fix)

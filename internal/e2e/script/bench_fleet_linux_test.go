@@ -1,6 +1,8 @@
 package script
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -47,6 +49,7 @@ func newFleet(tb testing.TB, program *exec.Cmd, n int) fleetYard {
 		if err := os.CopyFS(filepath.Join(dir, "cdns"), os.DirFS(filepath.Join(models[i%len(models)], "cdns"))); err != nil {
 			tb.Fatal(err)
 		}
+		rename(tb, filepath.Join(dir, "cdns"), i)
 		text := fmt.Sprintf("apiVersion: trueup/v1\nkind: Project\nworkspace: {name: acme, uuid: 3c9f2b6e-0d51-4a77-8f0e-%012d}\nmanifests: [cdns]\n", i)
 		if err := os.WriteFile(filepath.Join(dir, "trueup.yaml"), []byte(text), 0o600); err != nil {
 			tb.Fatal(err)
@@ -57,11 +60,31 @@ func newFleet(tb testing.TB, program *exec.Cmd, n int) fleetYard {
 		id, _, _ := strings.Cut(rest, "/")
 		i, _ := strconv.Atoi(id)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(lists[i%len(lists)])
+		_, _ = w.Write(ofProject(lists[i%len(lists)], i))
 	}))
 	tb.Cleanup(server.Close)
 	y.vars = []string{"TRUEUP_DELIVERY_URL=" + server.URL + sandbox.DeliveryBase, "TRUEUP_DELIVERY_TOKEN=none"}
 	return y
+}
+
+// ofProject gives the hostnames in a text to a project: two may not have the same.
+func ofProject(text []byte, i int) []byte {
+	return bytes.ReplaceAll(text, []byte(".example.com"), fmt.Appendf(nil, ".p%d.example.com", i))
+}
+
+// rename gives the hostnames in manifests to a project.
+func rename(tb testing.TB, dir string, i int) {
+	tb.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, name := range names {
+		text, wrong := os.ReadFile(name)
+		if err = errors.Join(err, wrong); err == nil {
+			err = os.WriteFile(name, ofProject(text, i), 0o600)
+		}
+	}
+	if err != nil || len(names) == 0 {
+		tb.Fatal(len(names), err)
+	}
 }
 
 // listOf returns the list of the CDNs that the sandbox of a folder has.
