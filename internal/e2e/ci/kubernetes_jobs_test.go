@@ -332,7 +332,7 @@ func (c *cluster) testOlder() {
 func (c *cluster) testSettle() {
 	c.command("kubectl", "-n", "trueup", "create", "job", "--from=cronjob/trueup-settle", "settle-now")
 	j, pods := c.waitForJob("settle-now")
-	c.failedOnce(j, pods, unpinned)
+	c.failedOnce(j, pods, invalid, unpinned)
 }
 
 // testPrune has the CronJob's Job remove results of two weeks ago, and no others.
