@@ -27,23 +27,7 @@ func newExplain(a *app) *cobra.Command {
 		case len(args) == 0:
 			return subjects(), nil
 		}
-		object, _, _ := strings.Cut(args[0], ".")
-		if live && (!strings.Contains(object, "/") || strings.Contains(object, "[")) {
-			return report.Document{}, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
-		}
-		for _, r := range manifest.Rules() {
-			if r.Name == args[0] {
-				return ruleDocument(r), nil
-			}
-		}
-		if s, ok := explain.Word(args[0]); ok {
-			return wordDocument(s), nil
-		}
-		if level, means, ok := report.Rule(args[0]); ok {
-			text := fmt.Sprintf("%s  (%s)\n  %s\n", args[0], level, means)
-			return wordDocument(explain.Subject{Name: args[0], Summary: means, Text: text}), nil
-		}
-		return a.explainField(ctx, args[0], live)
+		return a.explainTopic(ctx, args[0], live)
 	})
 	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: also show what is live")
 	cmd.Flags().BoolVar(&asSchema, "schema", false, "print the JSON Schema of TOPIC: a kind, a file or an output; without TOPIC, list them")
@@ -55,6 +39,27 @@ func newExplain(a *app) *cobra.Command {
 		return a.completeTopics(cmd, args, toComplete)
 	}
 	return cmd
+}
+
+// explainTopic explains a rule, a word or a field.
+func (a *app) explainTopic(ctx context.Context, topic string, live bool) (report.Document, error) {
+	object, _, _ := strings.Cut(topic, ".")
+	if live && (!strings.Contains(object, "/") || strings.Contains(object, "[")) {
+		return report.Document{}, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
+	}
+	for _, r := range manifest.Rules() {
+		if r.Name == topic {
+			return ruleDocument(r), nil
+		}
+	}
+	if s, ok := explain.Word(topic); ok {
+		return wordDocument(s), nil
+	}
+	if level, means, ok := report.Rule(topic); ok {
+		text := fmt.Sprintf("%s  (%s)\n  %s\n", topic, level, means)
+		return wordDocument(explain.Subject{Name: topic, Summary: means, Text: text}), nil
+	}
+	return a.explainField(ctx, topic, live)
 }
 
 // explainField explains a field, with the values that an object has there.

@@ -221,14 +221,14 @@ func CheckWorkspace(ws kind.Workspace) error {
 	switch {
 	case ws.Name == "" || ws.UUID == "":
 		return errors.New("workspace needs name and uuid: copy them from the workspaces section of your profile in the web console")
-	case !IsSegment(ws.Name) || !IsSegment(ws.UUID):
+	case !isSegment(ws.Name) || !isSegment(ws.UUID):
 		return errors.New("workspace: name and uuid have letters, digits, dots, dashes and underscores, and start with a letter or a digit")
 	}
 	return nil
 }
 
-// IsSegment reports whether a name can be a segment of an address as it is.
-func IsSegment(name string) bool {
+// isSegment reports whether a name can be a segment of an address as it is.
+func isSegment(name string) bool {
 	const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	other := func(r rune) bool { return !strings.ContainsRune(alphanumeric+"._-", r) }
 	return name != "" && len(name) <= maxSegment && strings.IndexByte(alphanumeric, name[0]) >= 0 &&
