@@ -232,9 +232,4 @@ func (r reach) any(path string) bool {
 	return exact || purge.IsPrefix(path) && i < len(r.stems) && strings.HasPrefix(r.stems[i], stem)
 }
 
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func counted(n int, noun string) string { return diag.Plural(n, noun, noun+"s") }
