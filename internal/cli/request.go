@@ -53,7 +53,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 	if err != nil {
 		return doc, err
 	}
-	result, err := routing.Ask(sides, urls, routing.PrecedencesOf(l.Project.Platform.Precedence), routing.NewUnknown(manifest.DidYouMean, sides...))
+	result, err := routing.NewLookup(sides, routing.PrecedencesOf(l.Project.Platform.Precedence), manifest.DidYouMean).AskAll(urls)
 	if err != nil {
 		return doc, err
 	}

@@ -45,7 +45,7 @@ func (a *app) test(ctx context.Context, opts testOptions, paths []string) (doc r
 	}
 	doc.Objects = len(l.Set.Objects)
 	runTests(&doc, l, sides, diag.Error)
-	if updates := doc.Tests.Expectations(); opts.update && len(updates) > 0 {
+	if updates := doc.Tests.ListUpdates(); opts.update && len(updates) > 0 {
 		changed, err := a.updateTests(l.Project, paths, updates)
 		if err != nil {
 			return doc, err

@@ -175,7 +175,7 @@ func locationsOf(s *routing.Config, hosts map[string]bool) (list []*routing.Loca
 func widest(paths []string, locations []*routing.Location) int {
 	cover, at := purge.NewCover(paths), -1
 	for _, l := range locations {
-		_, by, ok := cover.By(l.Purged(), nil)
+		_, by, ok := cover.By(l.PurgePath(), nil)
 		if !ok {
 			return -1
 		}
@@ -214,7 +214,7 @@ type reach struct {
 func newReach(locations []*routing.Location) (r reach) {
 	var paths []string
 	for _, l := range locations {
-		path := l.Purged()
+		path := l.PurgePath()
 		paths, r.stems = append(paths, path), append(r.stems, strings.TrimSuffix(path, "*"))
 	}
 	r.cover = purge.NewCover(paths)

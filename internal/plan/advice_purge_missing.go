@@ -62,7 +62,7 @@ type outdated struct {
 func outdatedBy(c routing.Class) (out outdated, ok bool) {
 	out.sure = true
 	for r := range c.Before {
-		facets := routing.Stale(c.Before[r].Location, c.After[r].Location)
+		facets := routing.StaleFacets(c.Before[r].Location, c.After[r].Location)
 		if len(facets) == 0 {
 			out.sure = false
 			continue
@@ -149,8 +149,8 @@ func newPlaces(tree map[string]any, it *Item) places {
 	for _, l := range slices.Backward(routes.Locations) {
 		p.locations[[2]string{l.Host, l.Path}] = l
 	}
-	for i, u := range routes.Upstreams {
-		p.upstreams[u.Name] = fmt.Sprintf("spec.upstreams[%d]", i)
+	for i, name := range routes.Upstreams {
+		p.upstreams[name] = fmt.Sprintf("spec.upstreams[%d]", i)
 	}
 	return p
 }

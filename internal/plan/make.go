@@ -84,7 +84,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	p.arrange(out, ops, unsettled)
 	p.spend(out.Items)
 	p.failOnDrift(out)
-	p.advise(out, all, p.sayRequests(out, all.requests))
+	p.advise(out, all, p.addRequests(out, all.requests))
 	out.Weigh()
 	out.Summary = out.Counts()
 	p.assert(out)

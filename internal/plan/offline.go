@@ -45,7 +45,7 @@ func Offline(in Inputs, past Past) *Plan {
 	}
 	p.goneSinceBase(out, past)
 	p.arrange(out, all.ops, nil)
-	p.advise(out, all, p.sayRequests(out, all.requests))
+	p.advise(out, all, p.addRequests(out, all.requests))
 	out.Settings = append(p.compareSettings(past.Project), p.newSilences(out, past)...)
 	out.Weigh()
 	out.Summary = out.Counts()

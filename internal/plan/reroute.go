@@ -21,83 +21,49 @@ func (it Item) StopsServing() (names []string) {
 
 // ServedLines returns the Lines of an item with what each takes away.
 func (it Item) ServedLines() []Line {
-	lines, names := it.Lines(), map[[2]string][]string{}
-	for _, s := range it.Stops {
-		at := [2]string{s.Host, s.Path}
-		if s.Host+s.Path == "" {
-			at[1] = hostname(it.Key)
-		}
-		names[at] = append(names[at], s.Name)
-	}
-	if len(names) == 0 {
-		return lines
-	}
-	kept := routing.Read(it.BodySpec()).Locations
+	lines := it.Lines()
+	k, isKnown := kind.Named(it.Kind)
 	for i := range lines {
 		l := &lines[i]
-		for _, from := range l.takesFrom(kept) {
-			for _, name := range names[from] {
-				if !l.Left && !slices.Contains(l.Unserved, name) {
-					l.Unserved = append(l.Unserved, name)
-				}
+		for _, s := range it.Stops {
+			if isKnown && !l.Left && l.takesAway(s, k.HostField) && !slices.Contains(l.Unserved, s.Name) {
+				l.Unserved = append(l.Unserved, s.Name)
 			}
 		}
 	}
 	return lines
 }
 
-// hostname returns the field of the hostname of an object.
-func hostname(key kind.Key) string {
-	if k, ok := kind.Named(key.Kind); ok {
-		return k.HostField
-	}
-	return ""
-}
-
 // locations is the list of a CDN's locations.
 const locations = "locations"
 
-// takesFrom returns the host and path of the locations that a line removes or renames, as they were, or the path of
-// the field that it changes.
-func (l Line) takesFrom(kept []routing.Location) (from [][2]string) {
-	was := l.renamed(kept)
-	switch {
-	case isRemoval(l.Change) && strings.HasPrefix(l.Path, locations+"[") && strings.HasSuffix(l.Path, "]"):
-		was = routing.Read(map[string]any{locations: []any{l.Live}}).Locations
-	case was == nil:
-		return [][2]string{{"", l.Path}}
-	}
-	for _, w := range was {
-		from = append(from, [2]string{w.Host, w.Path})
-	}
-	return from
-}
-
-// renamed returns the locations whose host or path a line changes, as they were.
-func (l Line) renamed(kept []routing.Location) (was []routing.Location) {
+// takesAway reports whether the line removes or renames what answered requests: a location, or the hostname of the object.
+func (l Line) takesAway(s routing.Stop, hostField string) bool {
 	list, name, field := inElement(l.Path)
 	names := []string{name}
 	if l.Elements != nil {
 		list, names, field = l.List, l.Elements, strings.TrimPrefix(l.Path, l.List+".")
 	}
-	from, isText := l.Live.(string)
+	from, _ := l.Live.(string)
 	to, _ := l.Desired.(string)
-	if !isText || list != locations {
-		return nil
+	host, path := s.Host, s.Path
+	switch {
+	case s.Host+s.Path == "":
+		return l.Path == hostField
+	case isRemoval(l.Change) && strings.HasPrefix(l.Path, locations+"[") && strings.HasSuffix(l.Path, "]"):
+		was := routing.Read(map[string]any{locations: []any{l.Live}}).Locations[0]
+		return was.Host == s.Host && was.Path == s.Path
+	case list != locations:
+		return false
+	case field == "host" && kind.HostKey(from) == s.Host:
+		host = kind.HostKey(to)
+	case field == "path" && from == s.Path:
+		path = to
+	default:
+		return false
 	}
-	if field == "host" {
-		from, to = kind.HostKey(from), kind.HostKey(to)
-	}
-	for _, w := range kept {
-		part := map[string]*string{"host": &w.Host, "path": &w.Path}[field]
-		named := slices.ContainsFunc(names, func(element string) bool {
-			name, _ := kind.StepName("[" + element)
-			return name == w.Path || name == w.Host+w.Path
-		})
-		if named && part != nil && *part == to {
-			*part = from
-			was = append(was, w)
-		}
-	}
-	return was
+	return slices.ContainsFunc(names, func(element string) bool {
+		name, _ := kind.StepName("[" + element)
+		return name == path || name == host+path
+	})
 }

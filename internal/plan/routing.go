@@ -20,8 +20,8 @@ type requests struct {
 	site        func() *routing.Site
 	precedences []routing.Precedence
 	mutex       sync.Mutex
-	results     map[kind.Key]routing.Result
-	// shared are the changes that are compared together, outside those of objects that were changed outside git alone.
+	alone       map[kind.Key]routing.Result
+	// shared are the changes that are compared together, and outside those of objects that were changed outside git alone.
 	shared  []routing.Change
 	outside map[kind.Key]routing.Change
 }
@@ -29,14 +29,14 @@ type requests struct {
 func (p *Planner) newRequests() *requests {
 	return &requests{
 		site: sync.OnceValue(p.newSite), precedences: routing.PrecedencesOf(p.in.Project.Platform.Precedence), outside: map[kind.Key]routing.Change{},
-		results: map[kind.Key]routing.Result{},
+		alone: map[kind.Key]routing.Result{},
 	}
 }
 
 // newSite returns the CDNs of git and of live, with the hosts that they claim in one of them. Each answers as live does.
 func (p *Planner) newSite() *routing.Site {
-	set := slices.DeleteFunc(slices.Clone(p.in.Set.Objects), func(o *manifest.Object) bool { return !answers(o.Kind) })
-	others := slices.DeleteFunc(slices.Clone(p.in.Live.Unmanaged), func(o kind.Object) bool { return !answers(o.Kind) || o.Terminating })
+	set := slices.DeleteFunc(slices.Clone(p.in.Set.Objects), func(o *manifest.Object) bool { return !answersRequests(o.Kind) })
+	others := slices.DeleteFunc(slices.Clone(p.in.Live.Unmanaged), func(o kind.Object) bool { return !answersRequests(o.Kind) || o.Terminating })
 	cdns := make([]routing.CDN, len(set)+len(others))
 	hosts, all := make([]string, len(cdns)), make([]*routing.CDN, len(cdns))
 	parallel.Each(len(cdns), func(i int) {
@@ -44,13 +44,13 @@ func (p *Planner) newSite() *routing.Site {
 		var o kind.Object
 		if i < len(set) {
 			c.Key = set[i].Key() // by which git knows it
-			o = p.liveCDN(c.Key)
+			o = p.findLive(c.Key)
 		} else {
 			o = others[i-len(set)]
 			c.Key = o.Key()
 		}
 		hosts[i] = kind.HostKey(o.Host)
-		c.Read, c.Claims = p.liveConfig, routing.LocationHosts(hosts[i:i+1:i+1], o.Spec)
+		c.Read, c.Claims = p.readLive, routing.AppendHosts(hosts[i:i+1:i+1], o.Spec)
 		if i < len(set) && set[i].Digest != o.Digest {
 			c.Claims = append(c.Claims, routing.ClaimsOf(set[i].Spec)...)
 		}
@@ -59,20 +59,19 @@ func (p *Planner) newSite() *routing.Site {
 	return routing.NewSite(all...)
 }
 
-// answers reports whether objects of the kind answer requests.
-func answers(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
+func answersRequests(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
 
-// liveCDN returns the live object of a manifest, or none if it is being deleted.
-func (p *Planner) liveCDN(key kind.Key) kind.Object {
+// findLive returns the live object of a manifest, or none if it is being deleted.
+func (p *Planner) findLive(key kind.Key) kind.Object {
 	if o := p.in.Live.Objects[key]; !o.Terminating {
 		return o
 	}
 	return kind.Object{}
 }
 
-// liveConfig returns the config of a live object, which study releases only if nobody else may claim its hosts.
-func (p *Planner) liveConfig(key kind.Key) *routing.Config {
-	o := p.liveCDN(key)
+// readLive returns the config of a live object, which study releases only if nobody else may claim its hosts.
+func (p *Planner) readLive(key kind.Key) *routing.Config {
+	o := p.findLive(key)
 	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key }); o.Kind == nil && i >= 0 {
 		o = p.in.Live.Unmanaged[i]
 	}
@@ -84,35 +83,32 @@ func (p *Planner) liveConfig(key kind.Key) *routing.Config {
 
 // routingChange returns what a decision does to a CDN; ok is false if it changes none.
 func (d *decision) routingChange() (c routing.Change, ok bool) {
-	if d.manifest.Kind.HostField == "" || d.manifest.Kind.SentOnce() {
+	if !answersRequests(d.manifest.Kind) || d.item.Op != Create && d.item.Op != Patch {
 		return c, false
 	}
-	key := d.item.Key
-	if d.item.Op == Create {
-		return routing.Change{After: routing.ConfigCDN(key, routing.Read(d.tree()))}, true
-	}
-	if d.item.Op != Patch {
-		return c, false
-	}
-	was, _ := d.was.(map[string]any)
 	is := d.tree()
-	if d.item.Request != nil {
-		is, _ = effect.Apply(d.patch, was).(map[string]any)
+	if d.item.Op == Patch {
+		was, _ := d.was.(map[string]any)
+		if d.item.Request != nil {
+			is, _ = effect.Apply(d.patch, was).(map[string]any)
+		}
+		c.Before = routing.ConfigCDN(d.item.Key, routing.Read(was))
 	}
-	return routing.Change{Before: routing.ConfigCDN(key, routing.Read(was)), After: routing.ConfigCDN(key, routing.Read(is))}, true
+	c.After = routing.ConfigCDN(d.item.Key, routing.Read(is))
+	return c, true
 }
 
 // add compares a change, now or together with others. It is safe for concurrent use.
 func (r *requests) add(it *Item, c routing.Change) {
-	alone := !r.site().Shares(it.Key)
+	isAlone := !r.site().Shares(it.Key)
 	var result routing.Result
-	if alone {
+	if isAlone {
 		result = routing.Compare([]routing.Change{c}, nil, r.precedences)
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if alone {
-		r.results[it.Key] = result
+	if isAlone {
+		r.alone[it.Key] = result
 	} else {
 		r.shared = append(r.shared, c)
 	}
@@ -121,41 +117,39 @@ func (r *requests) add(it *Item, c routing.Change) {
 	}
 }
 
-// lines compares the rest, and returns what the plan does to requests.
-func (r *requests) lines() routing.Result {
+// compareShared compares the rest, and returns what the plan does to requests.
+func (r *requests) compareShared() routing.Result {
 	byKey := func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
 	slices.SortFunc(r.shared, func(a, b routing.Change) int { return byKey(a.Key(), b.Key()) })
-	all := routing.Compare(r.shared, r.siteOf(r.shared), r.precedences)
-	for _, key := range slices.SortedFunc(maps.Keys(r.results), byKey) {
-		result := r.results[key]
-		all.Lines, all.Classes, all.Stops = append(all.Lines, result.Lines...), append(all.Classes, result.Classes...), append(all.Stops, result.Stops...)
+	all := r.compare(r.shared)
+	for _, key := range slices.SortedFunc(maps.Keys(r.alone), byKey) {
+		all.Append(r.alone[key])
 	}
-	routing.Sort(all.Lines)
+	all.Lines = routing.JoinLines(all.Lines, false)
 	return all
 }
 
-// siteOf returns the site, or nil for no changes.
-func (r *requests) siteOf(changes []routing.Change) *routing.Site {
+// compare compares changes with all of the site.
+func (r *requests) compare(changes []routing.Change) routing.Result {
 	if len(changes) == 0 {
-		return nil
+		return routing.Result{}
 	}
-	return r.site()
+	return routing.Compare(changes, r.site(), r.precedences)
 }
 
-// outsideLines returns how live answers requests otherwise than git because of objects that were changed outside git alone,
-// or deleted there.
-func (p *Planner) outsideLines(r *requests, items []Item) routing.Result {
+// compareOutside returns how live answers requests otherwise than git because of objects that were changed outside git
+// alone, or deleted there.
+func (p *Planner) compareOutside(r *requests, items []Item) routing.Result {
 	var changes []routing.Change
 	for _, it := range items {
 		if c, ok := r.outside[it.Key]; ok && it.Op == Patch {
 			changes = append(changes, routing.Change{Before: c.After, After: c.Before})
 		}
-		o := p.in.Set.Find(it.Key)
-		if it.Deleted && o != nil && o.Kind.CanPatch() && o.Kind.HostField != "" {
-			changes = append(changes, routing.Change{Before: routing.ConfigCDN(it.Key, routing.ReadSpec(o.Spec))})
+		if o := p.in.Set.Find(it.Key); it.Deleted && o != nil && answersRequests(o.Kind) {
+			changes = append(changes, routing.Change{Before: routing.NewCDN(it.Key, o.Spec)})
 		}
 	}
-	result := routing.Compare(changes, r.siteOf(changes), r.precedences)
+	result := r.compare(changes)
 	for i := range result.Lines {
 		result.Lines[i].Drift = true
 	}
@@ -171,10 +165,10 @@ func (it *Item) isDriftAlone() bool {
 	return it.Op == Patch && len(it.Collateral) == 0 && !slices.ContainsFunc(it.Changes, other)
 }
 
-// sayRequests adds to a plan what it does to requests, and to its items what they stop serving. It returns the classes
+// addRequests adds to a plan what it does to requests, and to its items what they stop serving. It returns the classes
 // that change, by object.
-func (p *Planner) sayRequests(out *Plan, r *requests) map[kind.Key][]routing.Class {
-	result := r.lines()
+func (p *Planner) addRequests(out *Plan, r *requests) map[kind.Key][]routing.Class {
+	result := r.compareShared()
 	sent := map[kind.Key]*Item{}
 	for i := range out.Items {
 		if it := &out.Items[i]; it.Op == Create || it.Op == Patch {
@@ -194,7 +188,7 @@ func (p *Planner) sayRequests(out *Plan, r *requests) map[kind.Key][]routing.Cla
 		}
 	}
 	addStops(sent, result.Stops)
-	out.outside = func(items []Item) routing.Result { return p.outsideLines(r, items) }
+	out.outside = func(items []Item) routing.Result { return p.compareOutside(r, items) }
 	return classes
 }
 
@@ -208,8 +202,8 @@ func addStops(items map[kind.Key]*Item, stops []routing.Stop) {
 	}
 }
 
-// hostShared advises on a new hostname that a location of another CDN has: one of both answers its requests.
-func (d *decision) hostShared(r *requests) (found diag.List) {
+// adviseSharedHost advises on a new hostname that a location of another CDN has: one of both answers its requests.
+func (d *decision) adviseSharedHost(r *requests) (found diag.List) {
 	o, host := d.manifest, kind.HostKey(d.manifest.Host)
 	if d.exists && kind.HostKey(d.live.Host) == host {
 		return nil
@@ -217,7 +211,7 @@ func (d *decision) hostShared(r *requests) (found diag.List) {
 	for _, c := range r.site().Claimants(host) {
 		m := d.in.Set.Find(c.Key)
 		leaves := m != nil && !slices.Contains(routing.ClaimsOf(m.Spec), host)
-		if c.Key == o.Key() || leaves || !c.Config().Names(host) {
+		if c.Key == o.Key() || leaves || !c.Config().HasHost(host) {
 			continue
 		}
 		found = append(found, advice(o, manifest.RuleHostnameTaken, "spec."+o.Kind.HostField,

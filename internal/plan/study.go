@@ -100,7 +100,7 @@ func (d *decision) advise(r *requests) advised {
 	a := newAdvised(manifest.Advise(o, d.tree(), manifest.Options{Precedence: d.in.Project.Platform.Precedence}))
 	if c, ok := d.routingChange(); ok {
 		r.add(&d.item, c)
-		a.add(o.Sift(d.hostShared(r)))
+		a.add(o.Sift(d.adviseSharedHost(r)))
 	}
 	return a
 }

@@ -39,19 +39,18 @@ func exampleRequests() []routing.Line {
 		return routing.Alternative{Differences: []routing.Difference{{What: what, Before: before, After: after}}}
 	}
 	return []routing.Line{
-		{Effect: routing.Dark, Hosts: all, Paths: []routing.Paths{{Pattern: "/old/*"}}, Objects: shop, Answers: []routing.Alternative{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}},
+		{Effect: routing.Dark, Hosts: all, Objects: shop, Part: routing.Part{Paths: []routing.Paths{{Pattern: "/old/*"}}, Answers: []routing.Alternative{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
 		{
 			Effect: routing.OtherOrigin, Hosts: []routing.Host{{Name: "new.example.com"}}, As: "old.example.com", Still: true, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
-			Exceptions: []routing.Exception{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.Alternative{changed("origin", "o2.net:443", "o1.net:443")}}},
+			Exceptions: []routing.Part{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.Alternative{changed("origin", "o2.net:443", "o1.net:443")}}},
 		},
-		{Effect: routing.OtherRules, Hosts: all, Objects: shop, Answers: []routing.Alternative{changed("TLS forced", "false", "true")}},
+		{Effect: routing.OtherRules, Hosts: all, Objects: shop, Part: routing.Part{Answers: []routing.Alternative{changed("TLS forced", "false", "true")}}},
 		{
 			Effect: routing.OtherCaching, Hosts: []routing.Host{{Name: "*.shop.example.com", Except: []string{"img.shop.example.com"}}, {Name: "b.example.com"}}, Objects: shop,
-			Paths:   []routing.Paths{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}},
-			Answers: []routing.Alternative{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}},
+			Part: routing.Part{Paths: []routing.Paths{{Pattern: "/a/b/*"}, {Pattern: "/a*", Outside: []string{"/a/*"}}}, Answers: []routing.Alternative{{Before: "a:443", After: "a:443"}, {When: []string{"the longest path wins", "the longest host wins"}, Differences: []routing.Difference{{What: "edge TTL", Before: "1 min", After: "1 h"}, {What: "headers X", Before: "not set", After: strings.Repeat("long ", 30)}}}}},
 		},
-		{Effect: routing.First, Hosts: all, Paths: []routing.Paths{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Objects: shop, Answers: []routing.Alternative{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}},
-		{Effect: routing.Unclear, Hosts: all, Paths: []routing.Paths{{Pattern: "/a*b"}}, Objects: shop},
+		{Effect: routing.First, Hosts: all, Objects: shop, Part: routing.Part{Paths: []routing.Paths{{Pattern: "/new/*", Outside: []string{"/new/a", "/new/b", "/new/c/*", "/new/d", "/new/e", "/new/f", "/new/g"}}}, Answers: []routing.Alternative{{Before: "nothing", After: "b1.example.com:443, b2.example.com:443 over https"}}, Unless: []string{"/n*w"}}},
+		{Effect: routing.Unclear, Hosts: all, Part: routing.Part{Paths: []routing.Paths{{Pattern: "/a*b"}}}, Objects: shop},
 	}
 }
 

@@ -36,8 +36,9 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	advice.Severity = diag.Advice
 	finding.Severity = diag.Error
 	sum := canon.Digest([]byte(s))
-	hosts, paths := []routing.Host{{Name: s, Except: []string{s}}}, []routing.Paths{{Pattern: s, Outside: []string{s}}}
+	hosts := []routing.Host{{Name: s, Except: []string{s}}}
 	answers := []routing.Alternative{{When: []string{s}, Before: s, After: s, Differences: []routing.Difference{{What: s, Before: s, After: s}}}}
+	part := routing.Part{Paths: []routing.Paths{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
 	item := plan.Item{
 		Key: k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)}, Spec: body(s),
@@ -70,8 +71,8 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 				"overrides": []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
 			},
 			Requests: []routing.Line{
-				{Hosts: hosts, Paths: paths, Answers: answers, Unless: []string{s}, As: s, Exceptions: []routing.Exception{{Paths: paths, Answers: answers, Unless: []string{s}}}, Still: true, Objects: []kind.Key{k}},
-				{Hosts: hosts, Paths: paths, Answers: answers, Unless: []string{s}, Objects: []kind.Key{k, k}},
+				{Hosts: hosts, Part: part, As: s, Exceptions: []routing.Part{part}, Still: true, Objects: []kind.Key{k}},
+				{Hosts: hosts, Part: part, Objects: []kind.Key{k, k}},
 			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice}, Silenced: diag.List{advice},
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, Commit: s, LedgerProblem: s,

@@ -285,7 +285,7 @@ func (m *Merger) finish(wrong []string) Document {
 		doc.Messages = append(facts, doc.Messages...)
 		return doc
 	}
-	routing.Sort(pl.Requests)
+	pl.Requests = routing.JoinLines(pl.Requests, false)
 	pl.Settings = slices.Clone(pl.Settings)
 	for i, projects := range m.also {
 		if s := &pl.Settings[i]; len(projects) > 1 {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,12 +21,7 @@ func writeRequests(out Lines, r routing.RequestResult, opts Options) {
 		_ = out.Printf("%s\n\n", Banner)
 	}
 	if len(r.Requests) > 1 && !opts.Verbose {
-		var rows [][]string
-		for _, q := range r.Requests {
-			rows = append(rows, requestTable(q)...)
-		}
-		_ = out.Marked(rows, opts)
-		writeTotals(out, r)
+		writeRequestTable(out, r, opts)
 		return
 	}
 	for i, q := range r.Requests {
@@ -40,51 +34,53 @@ func writeRequests(out Lines, r routing.RequestResult, opts Options) {
 	}
 }
 
-// requestTable returns a row for each answer to a request that a side gives.
-func requestTable(q routing.RequestAnswer) (rows [][]string) {
-	url := q.URL
-	for _, a := range q.Answers {
-		under := ""
-		if len(q.Answers) > 1 {
-			under = strings.Join(a.Rules, ", ") + ": "
+// writeRequestTable writes a row for each answer to a request that a side gives, and how many there are.
+func writeRequestTable(out Lines, r routing.RequestResult, opts Options) {
+	var rows [][]string
+	differ, depend := 0, 0
+	for _, q := range r.Requests {
+		mark, url := tilde(q.Differs), q.URL
+		for _, a := range q.Answers {
+			under := ""
+			if len(q.Answers) > 1 {
+				under = strings.Join(a.Rules, ", ") + ": "
+			}
+			texts := bySide(q, func(f routing.Found) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
+			for _, s := range texts {
+				rows = append(rows, []string{mark, url, s.among(texts), under + s.text})
+				mark, url = "", ""
+			}
 		}
-		for _, s := range bySide(q, func(side string) string { return cmp.Or(a.Summaries[side], "no CDN") }) {
-			rows = append(rows, []string{tilde(q.Differs && url != ""), url, s.sides, under + s.text})
-			url = ""
-		}
+		differ, depend = differ+oneIf(q.Differs), depend+oneIf(len(q.Answers) > 1)
 	}
-	return rows
+	_ = out.Marked(rows, opts)
+	_ = out.Printf("\n%s.", diag.Plural(len(r.Requests), "request", "requests"))
+	if len(r.Sides) > 1 {
+		_ = out.Printf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
+	}
+	if depend > 0 {
+		_ = out.Printf(" Dependent on which location the platform selects: %d.", depend)
+	}
+	_ = out.Printf("\n")
 }
 
 func tilde(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
-func writeTotals(out Lines, r routing.RequestResult) {
-	differ, text := totalOf(r, func(q routing.RequestAnswer) bool { return q.Differs }), diag.Plural(len(r.Requests), "request", "requests")+"."
-	if len(r.Sides) > 1 {
-		text += fmt.Sprintf(" Different in %s: %d.", strings.Join(r.Sides, " and "), differ)
-	}
-	if depend := totalOf(r, func(q routing.RequestAnswer) bool { return len(q.Answers) > 1 }); depend != 0 {
-		text += fmt.Sprintf(" Dependent on which location the platform selects: %d.", depend)
-	}
-	_ = out.Printf("\n%s\n", text)
-}
-
-// totalOf counts requests.
-func totalOf(r routing.RequestResult, of func(routing.RequestAnswer) bool) (count int) {
-	for _, q := range r.Requests {
-		count += oneIf(of(q))
-	}
-	return count
-}
-
 // sideText is what some sides have in common.
 type sideText struct{ sides, text string }
 
-// bySide returns what the sides say of a request, together where they say the same. It leaves out those that say
-// nothing, and the names of sides if all say the same.
-func bySide(q routing.RequestAnswer, of func(side string) string) (out []sideText) {
+// among returns the names of the sides, or "" if all sides say the same.
+func (s sideText) among(texts []sideText) string {
+	if len(texts) == 1 {
+		return ""
+	}
+	return s.sides
+}
+
+// bySide returns what the sides say of a request, together where they say the same. It leaves out those that say nothing.
+func bySide(q routing.RequestAnswer, textOf func(routing.Found) string) (out []sideText) {
 	for _, f := range q.Sides {
-		text := of(f.Side)
+		text := textOf(f)
 		same := slices.IndexFunc(out, func(s sideText) bool { return s.text == text })
 		switch {
 		case text == "":
@@ -94,9 +90,6 @@ func bySide(q routing.RequestAnswer, of func(side string) string) (out []sideTex
 			out = append(out, sideText{f.Side, text})
 		}
 	}
-	if len(out) == 1 {
-		out[0].sides = ""
-	}
 	return out
 }
 
@@ -105,23 +98,23 @@ func requestRows(q routing.RequestAnswer, opts Options) (rows [][]string) {
 	if q.Rewritten {
 		rows = append(rows, []string{"", "path", q.Path})
 	}
-	rows = append(rows, lineRows(q, q.Site, opts)...)
+	rows = append(rows, propertyRows(q, q.Site, opts)...)
 	for _, a := range q.Answers {
 		if len(q.Answers) > 1 {
 			rows = append(rows, []string{""}, []string{"", "If the " + strings.Join(a.Rules, " or the ") + " wins:"})
 		}
-		rows = append(rows, lineRows(q, a.Lines, opts)...)
+		rows = append(rows, propertyRows(q, a.Properties, opts)...)
 	}
 	return rows
 }
 
-func lineRows(q routing.RequestAnswer, lines []routing.Property, opts Options) (rows [][]string) {
-	for _, l := range lines {
-		what, differs, place := l.What, tilde(l.Differs), ""
-		if l.Place != "" {
-			place = " (" + l.Place + ")"
+func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts Options) (rows [][]string) {
+	for _, p := range properties {
+		what, differs, place := p.What, tilde(p.Differs), ""
+		if p.Place != "" {
+			place = " (" + p.Place + ")"
 		}
-		texts := bySide(q, func(side string) string { return l.Values[side] })
+		texts := bySide(q, func(f routing.Found) string { return p.Values[f.Side] })
 		switch {
 		case opts.Verbose:
 		case len(texts) == 2:
@@ -133,7 +126,7 @@ func lineRows(q routing.RequestAnswer, lines []routing.Property, opts Options) (
 			}
 		}
 		for _, s := range texts {
-			row := []string{differs, what, s.sides, s.text + place}
+			row := []string{differs, what, s.among(texts), s.text + place}
 			if len(q.Sides) == 1 {
 				row = slices.Delete(row, 2, 3)
 			}
@@ -146,41 +139,44 @@ func lineRows(q routing.RequestAnswer, lines []routing.Property, opts Options) (
 
 // writeMatching says which location wins against which others. Sides that agree share a table.
 func writeMatching(out Lines, q routing.RequestAnswer, rules int, opts Options) {
-	sides := map[string][]string{}
-	for _, f := range q.Sides {
-		key := fmt.Sprint(matchRows(f, rules, false))
-		sides[key] = append(sides[key], f.Side)
-	}
-	for _, f := range q.Sides {
-		names := sides[fmt.Sprint(matchRows(f, rules, false))]
-		if names[0] != f.Side || len(f.Matching) < 2 && len(f.Unclear) == 0 {
-			continue
+	tables := map[string][][]string{}
+	texts := bySide(q, func(f routing.Found) string {
+		if len(f.Matching) < 2 && len(f.Unclear) == 0 {
+			return ""
 		}
+		text := ""
+		rows := matchRows(f, rules)
+		for _, row := range rows {
+			text += row[1] + " " + row[3] + "\n" // only git has places
+		}
+		if tables[text] == nil {
+			tables[text] = rows
+		}
+		return text
+	})
+	for _, s := range texts {
 		in := ""
-		if len(sides) > 1 {
-			in = " in " + strings.Join(names, " and ")
+		if strings.Count(s.sides, ", ") < len(q.Sides)-1 {
+			in = " in " + strings.ReplaceAll(s.sides, ", ", " and ")
 		}
 		_ = out.Printf("\nMatching locations%s, in their order:\n", in)
-		_ = out.Marked(matchRows(f, rules, true), opts)
+		_ = out.Marked(tables[s.text], opts)
 	}
 }
 
-func matchRows(f routing.Found, rules int, places bool) (rows [][]string) {
-	for _, m := range f.Listed {
+func matchRows(f routing.Found, rules int) (rows [][]string) {
+	for _, m := range f.Matching {
 		says := "wins under: " + strings.Join(m.Rules, ", ") + f.Unless()
 		switch {
-		case m.IsUnclear:
-			says = "may match: its pattern is not documented"
 		case len(m.Rules) == 0:
 			says = "never wins"
 		case len(m.Rules) == rules && rules > 1:
 			says = "wins under every rule" + f.Unless()
 		}
-		place := ""
-		if places {
-			place = m.Place()
-		}
-		rows = append(rows, []string{"", m.Label(), place, says})
+		rows = append(rows, []string{"", m.Label(), m.Place(), says})
+	}
+	for _, m := range f.Unclear {
+		rows = append(rows, []string{"", m.Label(), m.Place(), "may match: its pattern is not documented"})
 	}
 	return rows
 }

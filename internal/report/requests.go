@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -29,23 +28,17 @@ type requestSection struct {
 // requests.
 func requestsOf(pl *plan.Plan, opts Options) requestSection {
 	s := requestSection{Title: clean("Requests that change, the worst first"), rank: rankChange}
-	merged := mergedLines(pl.Requests)
+	lines := routing.JoinLines(pl.Requests, true)
 	switch {
 	case pl.HidesRequests:
-	case len(merged) > 0 && merged[0].Drift:
+	case len(lines) > 0 && lines[0].Drift:
 		s.Title = clean("Requests that live answers otherwise than git, the worst first")
-	case len(merged) == 0 && slices.ContainsFunc(pl.Items, changesAnswers):
+	case len(lines) == 0 && slices.ContainsFunc(pl.Items, changesAnswers):
 		s.Title, s.Lines = clean("Requests"), []safe{clean("none is answered in another way")}
 	}
-	if len(merged) > 0 && merged[0].Effect == routing.Dark {
+	if len(lines) > 0 && lines[0].Effect == routing.Dark {
 		s.rank = rankStops
 	}
-	s.Lines = append(s.Lines, requestLines(merged, areSeveral(pl.Requests), opts)...)
-	return s
-}
-
-// requestLines returns lines, or the first ones of a brief plan.
-func requestLines(lines []routing.Line, objects bool, opts Options) (texts []safe) {
 	names, more := routing.All, 0
 	if opts.Brief {
 		names = maxRequestNames
@@ -53,18 +46,15 @@ func requestLines(lines []routing.Line, objects bool, opts Options) (texts []saf
 			lines, more = lines[:maxRequestLines], len(lines)-maxRequestLines
 		}
 	}
+	isOther := func(l routing.Line) bool { return !slices.Equal(l.Objects, lines[0].Objects) || len(l.Objects) > 1 }
+	areSeveral := slices.ContainsFunc(lines, isOther)
 	for _, l := range lines {
-		texts = append(texts, requestLineOf(l, names, objects))
+		s.Lines = append(s.Lines, describeRequests(l, names, areSeveral))
 	}
 	if more > 0 {
-		texts = append(texts, safetext.F("and %d more; -v lists them", more))
+		s.Lines = append(s.Lines, safetext.F("and %d more; -v lists them", more))
 	}
-	return texts
-}
-
-// areSeveral reports whether lines have several objects.
-func areSeveral(lines []routing.Line) bool {
-	return slices.ContainsFunc(lines, func(l routing.Line) bool { return len(l.Objects) != 1 || l.Objects[0] != lines[0].Objects[0] })
+	return s
 }
 
 // changesAnswers reports whether an item changes an object that answers requests.
@@ -73,40 +63,17 @@ func changesAnswers(item plan.Item) bool {
 	return ok && k.CanPatch() && k.HostField != "" && item.Op == plan.Patch && !item.Happened
 }
 
-// requestLineOf returns a line, with the objects whose change does it if there may be others.
-func requestLineOf(l routing.Line, names int, objects bool) safe {
+// describeRequests returns a line, with the objects whose change does it if there may be others.
+func describeRequests(l routing.Line, names int, areSeveral bool) safe {
 	text := clean(l.Sentence(names))
-	if !objects {
+	if !areSeveral {
 		return text
 	}
-	keys := l.Objects
-	more := safe{}
-	if rest := len(keys) - names; rest > 0 {
-		keys, more = keys[:names], safetext.F("%d more", rest)
+	keys := namesOf(l.Objects)
+	if more := len(keys) - names; more > 1 {
+		keys = append(keys[:names], safetext.F("%d more", more))
 	}
-	return safetext.F("%s [%s]", text, safetext.Join(safetext.Filled(safetext.Join(namesOf(keys), ", "), more), " and "))
-}
-
-// mergedLines makes one of lines of several objects that say the same of other hosts.
-func mergedLines(lines []routing.Line) (out []routing.Line) {
-	at := map[string]int{}
-	for _, l := range lines {
-		id := fmt.Sprint(l.Effect, l.Paths, l.What(maxRequestNames), len(l.Hosts) > 0, l.Drift)
-		i, known := at[id]
-		if !known || l.As != "" || l.IgnoringCase || len(l.Hosts) == 0 {
-			at[id] = len(out)
-			out = append(out, l)
-			continue
-		}
-		same := &out[i]
-		same.Hosts = append(slices.Clip(same.Hosts), l.Hosts...)
-		for _, key := range l.Objects {
-			if !slices.Contains(same.Objects, key) {
-				same.Objects = append(slices.Clip(same.Objects), key)
-			}
-		}
-	}
-	return out
+	return safetext.F("%s [%s]", text, safetext.Join(keys, ", "))
 }
 
 // textRequests writes the section about requests.
@@ -134,7 +101,7 @@ func requestRemarks(item plan.Item, pl *plan.Plan, at Place) []remark {
 		if l.Effect == routing.Dark {
 			rule = "plan/unserved"
 		}
-		lines = append(lines, requestLineOf(l, maxParts, len(l.Objects) > 1))
+		lines = append(lines, describeRequests(l, maxParts, len(l.Objects) > 1))
 	}
 	if len(lines) == 0 || item.Op == plan.Create && rule == "plan/requests" {
 		return nil
@@ -154,7 +121,7 @@ func requestRemarks(item plan.Item, pl *plan.Plan, at Place) []remark {
 // requestCases returns a test case for each line about requests.
 func requestCases(pl *plan.Plan) (cases []testCase) {
 	for _, l := range pl.Requests {
-		cases = append(cases, testCase{Class: clean("trueup.requests"), Name: clean(l.Who(maxParts)).Cut(maxPath), Lines: []safe{requestLineOf(l, maxParts, true)}})
+		cases = append(cases, testCase{Class: clean("trueup.requests"), Name: clean(l.Who(maxParts)).Cut(maxPath), Lines: []safe{describeRequests(l, maxParts, true)}})
 	}
 	return cases
 }

@@ -4,8 +4,9 @@ import (
 	"fmt"
 
 	"trueup/internal/diag"
-	"trueup/internal/kind"
+
 	"trueup/internal/manifest"
+	"trueup/internal/routing"
 )
 
 // Coverage says which locations and upstreams the tests reach.
@@ -41,60 +42,55 @@ func (s Share) Percent() int {
 	return 100 * s.Reached / s.Of
 }
 
+// describe returns the share in words, such as "1 of 2 locations (50%)".
+func (s Share) describe(noun string) string {
+	return fmt.Sprintf("%d of %s (%d%%)", s.Reached, diag.Plural(s.Of, noun, noun+"s"), s.Percent())
+}
+
+// String returns the shares in words.
+func (c *Coverage) String() string {
+	return c.Locations.describe("location") + " and " + c.Upstreams.describe("upstream")
+}
+
 // Cover returns the coverage of cases among the locations and upstreams of manifests. A case reaches a location that
 // serves its request under some reading.
 func Cover(cases []Case, objects []*manifest.Object) *Coverage {
-	reached := map[kind.Key]map[int]bool{}
+	reached := map[string]bool{}
 	for _, c := range cases {
-		for _, l := range c.selected.Locations {
-			if l == nil {
-				continue
+		for _, l := range c.locations {
+			if l != nil {
+				reached[c.cdn.String()+" "+l.Field()], reached[c.cdn.String()+" "+l.Upstream] = true, true
 			}
-			if reached[c.selected.CDN.Key] == nil {
-				reached[c.selected.CDN.Key] = map[int]bool{}
-			}
-			reached[c.selected.CDN.Key][l.Index] = true
 		}
 	}
 	all := &Coverage{Missing: []Missing{}}
 	for _, o := range objects {
 		if !o.Kind.SentOnce() {
-			all.add(o, reached[o.Key()])
+			all.addObject(o, func(what string) bool { return reached[o.Key().String()+" "+what] })
 		}
 	}
 	return all
 }
 
-// add adds the locations and upstreams of an object.
-func (c *Coverage) add(o *manifest.Object, reached map[int]bool) {
-	tree := o.Tree()
-	locations, _ := tree["locations"].([]any)
-	upstreams, _ := tree["upstreams"].([]any)
-	used := map[any]bool{}
+// addObject adds the locations and upstreams of an object.
+func (c *Coverage) addObject(o *manifest.Object, isReached func(what string) bool) {
 	var fields []string
 	var missing []Missing
-	count := func(s *Share, isReached bool, what, field string, name any) {
-		if s.Of++; isReached {
+	count := func(s *Share, isReached bool, m Missing, field string) {
+		s.Add(Share{Of: 1})
+		if isReached {
 			s.Reached++
 			return
 		}
-		text, _ := name.(string)
-		missing = append(missing, Missing{Object: o.Key().String(), What: what, Name: text, File: o.Path})
-		fields = append(fields, field)
+		m.Object, m.File = o.Key().String(), o.Path
+		missing, fields = append(missing, m), append(fields, field)
 	}
-	for i, v := range locations {
-		l, _ := v.(map[string]any)
-		host, _ := l["host"].(string)
-		path, _ := l["path"].(string)
-		count(&c.Locations, reached[i], "location", fmt.Sprintf("spec.locations[%d]", i), host+path)
-		if name, ok := l["upstream"].(string); ok && reached[i] {
-			used[name] = true
-		}
+	config := routing.ReadSpec(o.Spec)
+	for _, l := range config.Locations {
+		count(&c.Locations, isReached(l.Field()), Missing{What: "location", Name: l.Host + l.Path}, l.Field())
 	}
-	for i, v := range upstreams {
-		u, _ := v.(map[string]any)
-		name, _ := u["name"].(string)
-		count(&c.Upstreams, used[name], "upstream", fmt.Sprintf("spec.upstreams[%d]", i), name)
+	for i, name := range config.Upstreams {
+		count(&c.Upstreams, isReached(name), Missing{What: "upstream", Name: name}, fmt.Sprintf("spec.upstreams[%d]", i))
 	}
 	if fields == nil {
 		return
@@ -103,12 +99,4 @@ func (c *Coverage) add(o *manifest.Object, reached map[int]bool) {
 		missing[i].Line = at[0]
 	}
 	c.Missing = append(c.Missing, missing...)
-}
-
-// String returns the shares in words.
-func (c *Coverage) String() string {
-	share := func(s Share, noun string) string {
-		return fmt.Sprintf("%d of %s (%d%%)", s.Reached, diag.Plural(s.Of, noun, noun+"s"), s.Percent())
-	}
-	return share(c.Locations, "location") + " and " + share(c.Upstreams, "upstream")
 }

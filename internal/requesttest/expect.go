@@ -1,6 +1,7 @@
 package requesttest
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -16,76 +17,103 @@ const none = "none"
 type field struct {
 	name  string
 	facet routing.Facet
-	// usual is true if a first expectation has the field.
-	usual bool
-	// holds compares the facet; nil compares each field that is expected of it.
-	holds func(want any, l *routing.Location, f routing.Facet) bool
+	// isUsual is true if a first expectation has the field, and isObject if only those of its fields count that are expected.
+	isUsual, isObject bool
 }
 
-// fields are those of expect but served, in the order of the schema.
-func fields() []field {
+// listFields returns those of expect but served, in the order of the schema.
+func listFields() []field {
 	return []field{
-		{"origin", routing.Origin, true, hasServers},
-		{"action", routing.Action, false, hasText},
-		{"level", routing.CacheLevel, false, hasText},
-		{"cached", routing.EdgeTTL, true, hasTime},
-		{"browserCached", routing.BrowserTTL, false, hasTime},
-		{"cors", routing.CORS, false, nil},
-		{"headers", routing.Headers, false, nil},
-		{"rewrite", routing.Rewrite, false, nil},
+		{"origin", routing.Origin, true, false},
+		{"action", routing.Action, false, false},
+		{"level", routing.CacheLevel, false, false},
+		{"cached", routing.EdgeTTL, true, false},
+		{"browserCached", routing.BrowserTTL, false, false},
+		{"cors", routing.CORS, false, true},
+		{"headers", routing.Headers, false, true},
+		{"rewrite", routing.Rewrite, false, true},
 	}
 }
 
-// expectation is one value that a test expects.
-type expectation struct {
-	path string // of the value, below the test
-	name string // for messages
-	want string
-	// holds compares a location, which is not nil, and got has its value in words.
-	holds func(*routing.Location) bool
-	got   func(*routing.Location) string
-}
-
-// expectations returns what expect says of the location: a value for each field, and for each field of an object.
-func expectations(expect map[string]any) (all []expectation) {
-	for _, f := range fields() {
-		want, has := expect[f.name]
-		switch {
-		case !has:
-		case f.holds == nil:
-			all = append(all, leaves("expect."+f.name, f.name, want, func(l *routing.Location) any { return l.Behaviour[f.facet].Tree() })...)
-		default:
-			all = append(all, expectation{
-				path: "expect." + f.name, name: f.name, want: words(want),
-				holds: func(l *routing.Location) bool { return f.holds(want, l, f.facet) },
-				got:   func(l *routing.Location) string { return l.Describe(f.facet) },
-			})
-		}
+// observe returns the value of the field that a location meets: the wanted one if it does.
+func (f field) observe(want any, l *routing.Location) any {
+	v := l.Behaviour[f.facet]
+	switch {
+	case f.isObject:
+		return projectFields(want, v.Tree())
+	case f.facet == routing.Origin:
+		return observeServers(want, l.Servers())
+	case f.facet == routing.EdgeTTL || f.facet == routing.BrowserTTL:
+		return observeTime(want, v)
+	case v == routing.Value{}:
+		return nil
 	}
-	return all
+	return v.Text
 }
 
-// leaves returns the values in want, each compared with the value of a location at the same path.
-func leaves(path, name string, want any, of func(*routing.Location) any) (all []expectation) {
-	if object, ok := want.(map[string]any); ok && len(object) > 0 {
-		for _, key := range canon.SortedKeys(object) {
-			all = append(all, leaves(path+"."+key, name+"."+key, object[key], func(l *routing.Location) any {
-				return valueOf(of(l), key)
-			})...)
-		}
-		return all
+// observeServers returns servers as an origin, or the wanted one if it has the same. A wanted server without a port has any.
+func observeServers(want any, servers []string) any {
+	wanted, isList := want.([]any)
+	if !isList {
+		wanted = []any{want}
 	}
-	want = routing.Tidy(want)
-	return []expectation{{
-		path: path, name: name, want: words(want),
-		holds: func(l *routing.Location) bool { return slices.Equal(canon.Bytes(want), canon.Bytes(of(l))) },
-		got:   func(l *routing.Location) string { return words(of(l)) },
-	}}
+	isServer := func(server string, want any) bool {
+		text, _ := want.(string)
+		text = kind.HostKey(text)
+		return server == text || server[:strings.LastIndexByte(server, ':')+1] == text+":"
+	}
+	isOther := func(server string) bool {
+		return !slices.ContainsFunc(wanted, func(w any) bool { return isServer(server, w) })
+	}
+	isMissing := func(want any) bool {
+		return !slices.ContainsFunc(servers, func(s string) bool { return isServer(s, want) })
+	}
+	switch {
+	case len(servers) == 0:
+		return nil
+	case !slices.ContainsFunc(servers, isOther) && !slices.ContainsFunc(wanted, isMissing):
+		return want
+	case len(servers) == 1:
+		return servers[0]
+	}
+	list := make([]any, len(servers))
+	for i, s := range servers {
+		list[i] = s
+	}
+	return list
 }
 
-// valueOf returns a field of an object. The case of its name plays no part, as in names of headers, unless fields
+// observeTime returns a time to live, or the wanted one if it is as long. One of an unknown unit is no time.
+func observeTime(want any, v routing.Value) any {
+	text, _ := want.(string)
+	d, isTime := kind.ParseDuration(text)
+	switch {
+	case isTime && v.Known && v.Time == d:
+		return want
+	case v == routing.Value{} || v.Known && v.Time == 0:
+		return none
+	case v.Known:
+		return strings.NewReplacer(" ", "", "min", "m").Replace(kind.DurationText(v.Time))
+	}
+	return nil
+}
+
+// projectFields returns a value with the fields that want has.
+func projectFields(want, is any) any {
+	fields, _ := want.(map[string]any)
+	if len(fields) == 0 {
+		return is
+	}
+	out := map[string]any{}
+	for name, wanted := range fields {
+		out[name] = projectFields(wanted, fieldOf(is, name))
+	}
+	return out
+}
+
+// fieldOf returns a field of an object. The case of its name plays no part, as in names of headers, unless fields
 // differ by it.
-func valueOf(object any, name string) any {
+func fieldOf(object any, name string) any {
 	m, _ := object.(map[string]any)
 	if _, has := m[name]; has {
 		return m[name]
@@ -98,61 +126,45 @@ func valueOf(object any, name string) any {
 	return nil
 }
 
-func hasText(want any, l *routing.Location, f routing.Facet) bool {
-	text, _ := want.(string)
-	return l.Behaviour[f].Text == text
+// expectation is one value that a test expects.
+type expectation struct {
+	// name is that of the field, below expect.
+	name string
+	want any
+	// observe returns what a location meets, and describe has its value in words.
+	observe  func(*routing.Location) any
+	describe func(*routing.Location) string
 }
 
-func hasTime(want any, l *routing.Location, f routing.Facet) bool {
-	v := l.Behaviour[f]
-	text, _ := want.(string)
-	if want == nil || text == none {
-		return v == routing.Value{} || v.Known && v.Time == 0
-	}
-	d, ok := kind.ParseDuration(text)
-	return ok && v.Known && v.Time == d
+func (e expectation) holds(l *routing.Location) bool {
+	return bytes.Equal(canon.Bytes(e.want), canon.Bytes(e.observe(l)))
 }
 
-// hasServers reports whether the upstream has the wanted servers and no others. A server without a port has any.
-func hasServers(want any, l *routing.Location, f routing.Facet) bool {
-	servers := l.Servers()
-	if want == nil {
-		return l.Behaviour[f] == routing.Value{}
-	}
-	var wanted []string
-	switch want := want.(type) {
-	case string:
-		wanted = []string{kind.HostKey(want)}
-	case []any:
-		for _, w := range want {
-			text, _ := w.(string)
-			wanted = append(wanted, kind.HostKey(text))
+// expectationsOf returns what expect says of the location: a value for each field, and for each field of an object.
+func expectationsOf(expect map[string]any) (all []expectation) {
+	for _, f := range listFields() {
+		want, has := expect[f.name]
+		if !has {
+			continue
 		}
+		if f.isObject {
+			all = append(all, expectFields(f.name, want, func(l *routing.Location) any { return l.Behaviour[f.facet].Tree() })...)
+			continue
+		}
+		observe := func(l *routing.Location) any { return f.observe(want, l) }
+		all = append(all, expectation{f.name, want, observe, func(l *routing.Location) string { return l.Describe(f.facet) }})
 	}
-	is := func(server, want string) bool {
-		return server == want || server[:strings.LastIndexByte(server, ':')+1] == want+":"
-	}
-	matchAll := func(list []string, matches func(string) bool) bool {
-		return !slices.ContainsFunc(list, func(s string) bool { return !matches(s) })
-	}
-	return len(servers) > 0 &&
-		matchAll(servers, func(s string) bool { return slices.ContainsFunc(wanted, func(w string) bool { return is(s, w) }) }) &&
-		matchAll(wanted, func(w string) bool { return slices.ContainsFunc(servers, func(s string) bool { return is(s, w) }) })
+	return all
 }
 
-// words returns an expected or a live value for a message.
-func words(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "not set"
-	case string:
-		return v
-	case []any:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			parts[i] = words(e)
-		}
-		return strings.Join(parts, ", ")
+// expectFields returns the values in want, each compared with the value of a location at the same place.
+func expectFields(name string, want any, valueOf func(*routing.Location) any) (all []expectation) {
+	object, _ := want.(map[string]any)
+	if len(object) == 0 {
+		return []expectation{{name, routing.Tidy(want), valueOf, func(l *routing.Location) string { return routing.Describe(valueOf(l)) }}}
 	}
-	return string(canon.Bytes(v))
+	for _, key := range canon.SortedKeys(object) {
+		all = append(all, expectFields(name+"."+key, object[key], func(l *routing.Location) any { return fieldOf(valueOf(l), key) })...)
+	}
+	return all
 }

@@ -3,6 +3,7 @@
 package requesttest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,10 +40,12 @@ type Case struct {
 	Failures []Failure `json:"failures,omitempty"`
 
 	test *test
-	// selected answers the request; its CDN is nil for none.
-	selected routing.Selected
-	// unclear is true if it is not known which locations match.
-	unclear bool
+	// cdn answers the request, with one of the locations under each reading, or nil. Without a CDN there are none.
+	cdn       *routing.CDN
+	locations []*routing.Location
+	readings  []string
+	// isUnclear is true if no document says which locations match.
+	isUnclear bool
 }
 
 // Failure is an expectation that does not hold under every reading.
@@ -90,9 +93,9 @@ type Result struct {
 // Run runs the tests of documents of kind.RequestTest.
 func Run(documents []*manifest.Object, opts Options) *Result {
 	result := &Result{Cases: []Case{}}
-	r := runner{opts, routing.NewSelector(opts.Sides, opts.Precedences), routing.NewUnknown(manifest.DidYouMean, opts.Sides[0])}
+	r := runner{opts, routing.NewLookup(opts.Sides[:1], opts.Precedences, manifest.DidYouMean), routing.NewLookup(opts.Sides, opts.Precedences, manifest.DidYouMean)}
 	for _, o := range documents {
-		result.Cases = append(result.Cases, r.document(o)...)
+		result.Cases = append(result.Cases, r.runDocument(o)...)
 	}
 	for _, c := range result.Cases {
 		switch c.Result {
@@ -113,14 +116,14 @@ func (r *Result) Findings(severity diag.Severity) (found diag.List) {
 		for _, f := range c.Failures {
 			found = append(found, diag.Finding{
 				Path: c.File, Line: f.Line, Column: f.Column, Field: f.Field, Rule: Rule, Severity: severity,
-				Message: c.Name + ": " + f.String(), Fix: f.fix(),
+				Message: c.Name + ": " + f.String(), Fix: f.suggestFix(),
 			})
 		}
 	}
 	return found
 }
 
-func (f Failure) fix() string {
+func (f Failure) suggestFix() string {
 	switch {
 	case f.Problem != "":
 		return "correct the URL or the manifests"
@@ -172,14 +175,14 @@ type test struct {
 	requests int
 }
 
+// runner runs tests. It looks requests up in git, and in both sides if a test compares them.
 type runner struct {
 	Options
-	selector *routing.Selector
-	unknown  *routing.Unknown
+	git, both *routing.Lookup
 }
 
-// document runs the tests of a document.
-func (r runner) document(o *manifest.Object) (cases []Case) {
+// runDocument runs the tests of a document.
+func (r runner) runDocument(o *manifest.Object) (cases []Case) {
 	list, _ := o.Tree()["tests"].([]any)
 	var fields []string
 	for i, v := range list {
@@ -187,39 +190,39 @@ func (r runner) document(o *manifest.Object) (cases []Case) {
 		t := &test{object: o, index: i, at: fmt.Sprintf("spec.tests[%d]", i)}
 		t.name, _ = m["name"].(string)
 		t.expect, _ = m["expect"].(map[string]any)
-		t.expects = len(t.expect) > 0
-		t.sameAs = m["same-as"] != nil
-		if url, ok := m["url"].(string); ok {
-			cases, fields = append(cases, Case{URL: url, test: t}), append(fields, t.at+".url")
-		}
+		t.expects, t.sameAs = len(t.expect) > 0, m["same-as"] != nil
 		urls, _ := m["urls"].([]any)
-		for j, v := range urls {
-			url, _ := v.(string)
-			cases, fields = append(cases, Case{URL: url, test: t}), append(fields, fmt.Sprintf("%s.urls[%d]", t.at, j))
+		for j, v := range append([]any{m["url"]}, urls...) {
+			url, isText := v.(string)
+			if !isText {
+				continue
+			}
+			c, field := Case{Name: cmp.Or(t.name, url), URL: url, File: o.Path, test: t}, ".url"
+			if j > 0 {
+				field = fmt.Sprintf(".urls[%d]", j-1)
+				if t.name != "" {
+					c.Name += ": " + url
+				}
+			}
+			t.requests++
+			cases, fields = append(cases, c), append(fields, t.at+field)
 		}
-		t.requests = len(urls)
 	}
 	for i, at := range o.Places(fields) {
-		c := &cases[i]
-		c.File, c.Line, c.Column = o.Path, at[0], at[1]
-		if c.Name = c.test.name; c.Name == "" {
-			c.Name = c.URL
-		} else if c.test.requests > 0 {
-			c.Name += ": " + c.URL
-		}
-		r.run(c)
+		cases[i].Line, cases[i].Column = at[0], at[1]
+		r.runCase(&cases[i])
 	}
-	place(o, cases)
+	placeFailures(o, cases)
 	return cases
 }
 
-// problem adds a failure about the request itself.
-func (c *Case) problem(text string) {
+// addProblem adds a failure about the request itself.
+func (c *Case) addProblem(text string) {
 	c.Failures = append(c.Failures, Failure{Problem: text})
 }
 
-// place sets the places of the failures of a document, all at once.
-func place(o *manifest.Object, cases []Case) {
+// placeFailures sets the places of the failures of a document, all at once.
+func placeFailures(o *manifest.Object, cases []Case) {
 	var failures []*Failure
 	var fields []string
 	for i := range cases {
@@ -240,9 +243,9 @@ func place(o *manifest.Object, cases []Case) {
 	}
 }
 
-// run sets the result of a case.
-func (r runner) run(c *Case) {
-	r.check(c)
+// runCase sets the result of a case.
+func (r runner) runCase(c *Case) {
+	r.findFailures(c)
 	switch {
 	case len(c.Failures) > 0:
 		c.Result = Failed
@@ -253,48 +256,57 @@ func (r runner) run(c *Case) {
 	}
 }
 
-func (r runner) check(c *Case) {
+func (r runner) findFailures(c *Case) {
+	compares, lookup := c.test.sameAs && len(r.Sides) > 1, r.git
+	if compares {
+		lookup = r.both
+	}
 	u, err := routing.ParseURL(c.URL)
+	var q routing.RequestAnswer
 	if err == nil {
-		c.selected, err = r.selector.Select(0, u.Request)
+		q, err = lookup.Find(u)
 	}
 	switch t := c.test; {
 	case err != nil:
-		c.problem(err.Error())
+		c.addProblem(err.Error())
 		return
-	case c.selected.CDN == nil:
-		c.problem(r.unknown.Host(u.Host).Error())
+	case q.Sides[0].CDN == nil:
+		c.addProblem(r.git.UnknownHost(u.Host).Error())
 		return
 	case !t.expects && !t.sameAs:
-		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []Answer{{Value: "none"}}})
+		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []Answer{{Value: none}}})
+	case compares && q.Sides[1].CDN == nil:
+		c.addProblem("live has no CDN of the host " + u.Host)
+		compares = false
 	}
-	if c.mayMatch("", c.selected.Unclear) {
+	c.cdn, c.readings = q.Sides[0].CDN, q.Readings()
+	for i := range c.readings {
+		c.locations = append(c.locations, q.Location(0, i))
+	}
+	for i, f := range q.Sides {
+		if len(f.Unclear) > 0 {
+			c.isUnclear = true
+			c.addProblem(fmt.Sprintf("%s%q may match: its pattern is not documented", []string{"", "live: "}[i], f.Unclear[0].Path))
+		}
+	}
+	if c.isUnclear {
 		return
 	}
 	if c.test.expects {
-		c.expect(u)
+		c.compareExpectations(u)
 	}
-	if c.test.sameAs && len(r.Sides) > 1 {
-		r.compareLive(c, u)
+	findChange := func(reading int) string { return q.Change(1, reading) }
+	if compares && q.Differs {
+		c.Failures = append(c.Failures, Failure{Field: c.test.at + ".same-as", What: sameAsLive, Expected: "no change", Got: c.listAnswers(findChange)})
 	}
 }
 
-// mayMatch adds a failure if it is not known which locations of a side match.
-func (c *Case) mayMatch(side string, unclear []*routing.Location) bool {
-	if len(unclear) > 0 {
-		c.unclear = true
-		c.problem(fmt.Sprintf("%s%q may match: its pattern is not documented", side, unclear[0].Path))
-	}
-	return c.unclear
-}
-
-// expect compares the answer with the expectations.
-func (c *Case) expect(u routing.URL) {
-	expect, all := c.test.expect, c.selected.Locations
-	isNone := func(l *routing.Location) bool { return l == nil }
-	wanted, says := expect["served"].(bool)
-	isWanted, values := wanted || !says, expectations(expect)
-	if slices.ContainsFunc(all, func(l *routing.Location) bool { return isNone(l) == isWanted }) || !isWanted && len(values) > 0 {
+// compareExpectations compares the answer with the expectations.
+func (c *Case) compareExpectations(u routing.URL) {
+	wanted, says := c.test.expect["served"].(bool)
+	isWanted, expectations := wanted || !says, expectationsOf(c.test.expect)
+	isWrong := func(l *routing.Location) bool { return (l == nil) == isWanted }
+	if slices.ContainsFunc(c.locations, isWrong) || !isWanted && len(expectations) > 0 {
 		expected, field := "a location", c.test.at+".expect.served"
 		switch {
 		case !says:
@@ -302,32 +314,30 @@ func (c *Case) expect(u routing.URL) {
 		case !wanted:
 			expected = "no location"
 		}
-		c.Failures = append(c.Failures, Failure{Field: field, What: "served", Expected: expected, Got: c.answers(func(reading int) string {
-			if all[reading] == nil {
+		c.Failures = append(c.Failures, Failure{Field: field, What: "served", Expected: expected, Got: c.listAnswers(func(reading int) string {
+			if c.locations[reading] == nil {
 				return "no location matches " + u.Path
 			}
 			return ""
 		})})
 		return
 	}
-	if !isWanted {
-		return
-	}
-	for _, e := range values {
-		if slices.ContainsFunc(all, func(l *routing.Location) bool { return !e.holds(l) }) {
+	for _, e := range expectations {
+		if slices.ContainsFunc(c.locations, func(l *routing.Location) bool { return !e.holds(l) }) {
 			c.Failures = append(c.Failures, Failure{
-				Field: c.test.at + "." + e.path, What: e.name, Expected: e.want, Got: c.answers(func(reading int) string { return e.got(all[reading]) }),
+				Field: c.test.at + ".expect." + e.name, What: e.name, Expected: routing.Describe(e.want),
+				Got: c.listAnswers(func(reading int) string { return e.describe(c.locations[reading]) }),
 			})
 		}
 	}
 }
 
-// answers returns what a request gets, with the readings under which it does.
-func (c *Case) answers(value func(reading int) string) (all []Answer) {
-	for i, name := range c.selected.Readings {
-		a := Answer{Value: value(i)}
-		if l := c.selected.Locations[i]; l != nil {
-			a.Location, a.File, a.Line = l.Path, c.selected.CDN.Path, c.selected.CDN.Lines()[l.Index]
+// listAnswers returns what a request gets, with the readings under which it does.
+func (c *Case) listAnswers(describe func(reading int) string) (all []Answer) {
+	for i, name := range c.readings {
+		a := Answer{Value: describe(i)}
+		if l := c.locations[i]; l != nil {
+			a.Location, a.File, a.Line = l.Path, c.cdn.Path, c.cdn.LineOf(l)
 		}
 		at := slices.IndexFunc(all, func(b Answer) bool { return a.Value == b.Value && a.Line == b.Line })
 		if at < 0 {
@@ -336,25 +346,4 @@ func (c *Case) answers(value func(reading int) string) (all []Answer) {
 		all[at].Readings = append(all[at].Readings, name)
 	}
 	return all
-}
-
-// compareLive adds what differs between live and git.
-func (r runner) compareLive(c *Case, u routing.URL) {
-	live, err := r.selector.Select(1, u.Request)
-	switch {
-	case err != nil:
-		c.problem("live: " + err.Error())
-	case live.CDN == nil:
-		c.problem("live has no CDN of the host " + u.Host)
-	}
-	if live.CDN == nil || c.mayMatch("live: ", live.Unclear) {
-		return
-	}
-	differ := func(reading int) string { return c.selected.Change(1, reading) }
-	for i := range c.selected.Readings {
-		if differ(i) != "" {
-			c.Failures = append(c.Failures, Failure{Field: c.test.at + ".same-as", What: sameAsLive, Expected: "no change", Got: c.answers(differ)})
-			return
-		}
-	}
 }

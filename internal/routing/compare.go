@@ -37,6 +37,11 @@ type Result struct {
 	Stops   []Stop
 }
 
+// Append adds another result.
+func (r *Result) Append(other Result) {
+	r.Lines, r.Classes, r.Stops = append(r.Lines, other.Lines...), append(r.Classes, other.Classes...), append(r.Stops, other.Stops...)
+}
+
 // Stop is what no CDN answers any more: the location with the host and path did, or the CDN that had the hostname if both
 // are empty.
 type Stop struct {
@@ -47,6 +52,8 @@ type Stop struct {
 	Objects []kind.Key `json:"-"`
 }
 
+func (s Stop) isSame(o Stop) bool { return s.Name == o.Name && s.Host == o.Host && s.Path == o.Path }
+
 // comparison compares a site before and after.
 type comparison struct {
 	precedences []Precedence
@@ -55,55 +62,56 @@ type comparison struct {
 	sides  [2]*Site
 	others *Site
 	Result
-	lines lineSet
-	known map[outcomeID]*outcome
+	outcomes map[outcomeID]*Alternative
 }
 
 // Compare returns what changes do to the requests of a site, of which others may have all CDNs. It reads only those that
 // claim a host which a changed one claims.
 func Compare(changes []Change, others *Site, precedences []Precedence) Result {
-	c := &comparison{precedences: precedences, changed: map[kind.Key]Change{}, others: others, known: map[outcomeID]*outcome{}}
-	var lists [2][]*CDN
+	c := &comparison{precedences: precedences, changed: map[kind.Key]Change{}, others: others, outcomes: map[outcomeID]*Alternative{}}
+	var before, after []*CDN
 	for _, change := range changes {
 		c.changed[change.Key()] = change
-		for side, cdn := range []*CDN{change.Before, change.After} {
-			if cdn != nil {
-				lists[side] = append(lists[side], cdn)
-			}
-		}
+		before, after = append(before, change.Before), append(after, change.After)
 	}
-	for side, list := range lists {
-		c.sides[side] = NewSite(list...)
+	c.sides = [2]*Site{NewSite(before...), NewSite(after...)}
+	if c.others == nil {
+		c.others = NewSite()
 	}
 	renamed := map[string]bool{}
 	for _, change := range changes {
-		if host := c.rename(change); host != "" {
-			renamed[host] = true
+		renamed[c.addRename(change)] = true
+	}
+	for _, host := range c.changedHosts() {
+		if !renamed[host] {
+			c.addHost(host)
 		}
 	}
-	for _, host := range c.hosts() {
-		if !renamed[host] {
-			c.host(host)
+	told := map[string]bool{}
+	for _, l := range c.Lines {
+		for _, key := range l.Objects {
+			told[key.String()+l.What(All)] = true
+			for _, d := range l.findCertain() {
+				told[key.String()+d.String()] = true
+			}
 		}
 	}
 	for _, change := range changes {
-		c.elsewhere(change)
-		c.unclear(change)
+		c.addUnnamedHosts(change, told)
+		c.addUnclear(change)
 	}
-	c.Lines = c.lines.sorted()
+	c.Lines = JoinLines(c.Lines, false)
 	return c.Result
 }
 
-// hosts returns the hosts that changed CDNs claim, and those below their wildcards.
-func (c *comparison) hosts() []string {
+// changedHosts returns the hosts that changed CDNs claim, and those below their wildcards.
+func (c *comparison) changedHosts() []string {
 	hosts := map[string]bool{}
 	for _, side := range c.sides {
 		for host := range side.hosts {
 			hosts[host] = true
-			if strings.HasPrefix(host, "*") {
-				for _, below := range c.below(host) {
-					hosts[below] = true
-				}
+			for _, below := range c.hostsBelow(host) {
+				hosts[below] = true
 			}
 		}
 	}
@@ -111,13 +119,13 @@ func (c *comparison) hosts() []string {
 	return slices.Sorted(maps.Keys(hosts))
 }
 
-// below returns the hosts below a wildcard that some CDN may claim.
-func (c *comparison) below(wildcard string) (hosts []string) {
-	domain := strings.TrimPrefix(wildcard, "*")
+// hostsBelow returns the hosts below a wildcard that some CDN may claim.
+func (c *comparison) hostsBelow(wildcard string) (hosts []string) {
+	domain, isWildcard := strings.CutPrefix(wildcard, "*")
+	if !isWildcard {
+		return nil
+	}
 	for _, site := range []*Site{c.others, c.sides[0], c.sides[1]} {
-		if site == nil {
-			continue
-		}
 		for host := range site.hosts {
 			if host != wildcard && strings.HasSuffix(host, domain) {
 				hosts = append(hosts, host)
@@ -131,85 +139,89 @@ func (c *comparison) below(wildcard string) (hosts []string) {
 // claimants returns the CDNs of a side that may claim a host.
 func (c *comparison) claimants(side int, host string) []*CDN {
 	list := c.sides[side].Claimants(host)
-	if c.others == nil {
-		return list
-	}
 	for _, cdn := range c.others.Claimants(host) {
 		if _, changed := c.changed[cdn.Key]; !changed {
 			list = append(list, cdn)
 		}
 	}
-	slices.SortFunc(list, func(a, b *CDN) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(list, compareKeys)
 	return list
 }
 
-// host compares the requests of a host.
-func (c *comparison) host(name string) {
-	names, claimants := []string{name, name}, [][]*CDN{c.claimants(0, name), c.claimants(1, name)}
-	h := newHostTable(names, c.precedences, claimants)
-	h.known = c.known
-	host := Host{Name: name}
-	if strings.HasPrefix(name, "*") {
-		host.Except = c.below(name)
-	}
-	groups, classes := h.changes(name)
-	if len(groups) == 0 && !h.hasCapitals {
+// newTable returns the table of a host before, and perhaps another one after.
+func (c *comparison) newTable(before, after string, folded bool) *hostTable {
+	claimants := [][]*CDN{c.claimants(0, before), c.claimants(1, after)}
+	return newHostTable([]string{before, after}, c.precedences, claimants, folded)
+}
+
+// addHost compares the requests of a host.
+func (c *comparison) addHost(name string) {
+	h := c.newTable(name, name, false)
+	h.outcomes = c.outcomes
+	groups, changed := h.findChanges()
+	if len(groups) == 0 && !h.matters[CaseMatters] {
 		return
 	}
-	causes := c.causes(h, name)
-	for _, class := range classes {
+	host, causes := Host{Name: name, Except: c.hostsBelow(name)}, c.findCauses(h, name)
+	for _, class := range h.classesOf(name, changed) {
 		class.Objects = causes
 		c.Classes = append(c.Classes, class)
 	}
+	worst := Unclear
 	for _, g := range groups {
-		c.lines.add(Line{Effect: g.effect(), Hosts: []Host{host}, Paths: g.paths, Answers: g.answers, Unless: g.unless, Objects: causes})
-		for _, stop := range h.stops(g, host) {
+		worst = min(worst, g.effect())
+		c.Lines = append(c.Lines, Line{Effect: g.effect(), Hosts: []Host{host}, Part: g.Part, Objects: causes})
+		for _, stop := range h.findStops(g, host) {
 			stop.Objects = causes
 			c.Stops = append(c.Stops, stop)
 		}
 	}
-	if instead, differs := c.ignoringCase(h, claimants); differs && len(instead)+len(groups) > 0 {
-		l := Line{Effect: Unclear, Hosts: []Host{host}, IgnoringCase: true, Exceptions: instead, Objects: causes}
-		for _, g := range groups {
-			l.Effect = min(l.Effect, g.effect())
-		}
-		c.lines.add(l)
+	if instead, differs := c.ignoreCase(h); differs && len(instead)+len(groups) > 0 {
+		c.Lines = append(c.Lines, Line{Effect: worst, Hosts: []Host{host}, IgnoringCase: true, Exceptions: instead, Objects: causes})
 	}
 }
 
-// ignoringCase returns what happens to the requests of a host if the case of paths plays no part, and whether that may be
+// ignoreCase returns what happens to the requests of a host if the case of paths plays no part, and whether that may be
 // something else than what happens if it does: a path is then below another one, or the same.
-func (c *comparison) ignoringCase(h *hostTable, claimants [][]*CDN) (instead []Exception, differs bool) {
-	if !h.hasCapitals {
+func (c *comparison) ignoreCase(h *hostTable) (instead []Part, differs bool) {
+	if !h.matters[CaseMatters] {
 		return nil, false
 	}
-	folded := newFoldedTable(h.names, c.precedences, claimants)
+	folded := c.newTable(h.names[0], h.names[1], true)
 	differs = len(folded.tree) != len(h.tree)
 	parents := map[string]string{}
-	for i, n := range folded.tree {
-		if i > 0 {
-			parents[n.pattern] = folded.tree[n.parent].pattern
-		}
+	for _, n := range folded.tree[1:] {
+		parents[n.pattern] = folded.tree[n.parent].pattern
 	}
-	for i, n := range h.tree {
-		differs = differs || i > 0 && parents[strings.ToLower(n.pattern)] != strings.ToLower(h.tree[n.parent].pattern)
+	for _, n := range h.tree[1:] {
+		differs = differs || parents[strings.ToLower(n.pattern)] != strings.ToLower(h.tree[n.parent].pattern)
 	}
-	groups, _ := folded.changes("")
+	groups, _ := folded.findChanges()
 	for _, g := range groups {
-		instead = append(instead, Exception{g.paths, g.answers, g.unless})
+		instead = append(instead, g.Part)
 	}
 	return instead, differs
 }
 
-// causes returns the changed CDNs because of which a host is answered in another way: of two that answer it before and
+// findCauses returns the changed CDNs because of which a host is answered in another way: of two that answer it before and
 // after, one that claims it less than before, or more.
-func (c *comparison) causes(h *hostTable, host string) (keys []kind.Key) {
-	for _, all := range []bool{false, true} { // if the claims explain nothing, all count
+func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
+	claimOf := func(cdn *CDN) int {
+		if cdn == nil {
+			return 0
+		}
+		return cdn.claimOn(host, Nothing)
+	}
+	for _, anyway := range []bool{false, true} { // if the claims explain nothing, all count
 		for r := range h.readings {
 			before, after := h.owner(0, r), h.owner(1, r)
 			same := before != nil && after != nil && before.Key == after.Key
 			for _, cdn := range []*CDN{before, after} {
-				if cdn != nil && !slices.Contains(keys, cdn.Key) && c.causesChange(cdn.Key, host, same || all) {
+				if cdn == nil || slices.Contains(keys, cdn.Key) {
+					continue
+				}
+				change, changed := c.changed[cdn.Key]
+				if changed && (anyway || same || claimOf(change.Before) != claimOf(change.After)) {
 					keys = append(keys, cdn.Key)
 				}
 			}
@@ -218,28 +230,13 @@ func (c *comparison) causes(h *hostTable, host string) (keys []kind.Key) {
 			break
 		}
 	}
-	slices.SortFunc(keys, compareKeys)
+	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	return keys
 }
 
-// causesChange reports whether a CDN changed, and claims a host otherwise than before if that must be so.
-func (c *comparison) causesChange(key kind.Key, host string, anyway bool) bool {
-	change, changed := c.changed[key]
-	if !changed || anyway {
-		return changed
-	}
-	strength := func(cdn *CDN) int {
-		if cdn == nil {
-			return 0
-		}
-		return cdn.strength(host, Nothing)
-	}
-	return strength(change.Before) != strength(change.After)
-}
-
-// rename adds the line of a hostname that nothing answered before and that is now answered by a CDN which had another one.
-// It returns the host, or "" if there is no such line.
-func (c *comparison) rename(change Change) string {
+// addRename adds the line of a hostname that nothing answered before and that is now answered by a CDN which had another
+// one. It returns the host, or "" if there is no such line.
+func (c *comparison) addRename(change Change) string {
 	if change.Before == nil || change.After == nil {
 		return ""
 	}
@@ -247,74 +244,74 @@ func (c *comparison) rename(change Change) string {
 	if from == to || from == "" || to == "" || len(c.claimants(0, to)) > 0 {
 		return ""
 	}
-	claimants := [][]*CDN{c.claimants(0, from), c.claimants(1, to)}
-	h := newHostTable([]string{from, to}, c.precedences, claimants)
-	if _, differs := c.ignoringCase(h, claimants); differs {
+	h := c.newTable(from, to, false)
+	if _, differs := c.ignoreCase(h); differs {
 		return ""
 	}
-	if slices.ContainsFunc(h.owners[:len(h.readings)], func(o *CDN) bool { return o != change.Before }) ||
-		slices.ContainsFunc(h.owners[len(h.readings):], func(o *CDN) bool { return o != change.After }) {
-		return ""
+	for r := range h.readings {
+		if h.owner(0, r) != change.Before || h.owner(1, r) != change.After {
+			return ""
+		}
 	}
-	l := Line{Effect: First, Hosts: []Host{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}}
-	groups, _ := h.changes("")
+	l := Line{Effect: First, Hosts: []Host{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: true}
+	groups, _ := h.findChanges()
 	for _, g := range groups {
 		l.Effect = min(l.Effect, g.effect())
-		l.Exceptions = append(l.Exceptions, Exception{g.paths, g.answers, g.unless})
+		l.Exceptions = append(l.Exceptions, g.Part)
 	}
-	l.Still = len(owners(from, c.claimants(1, from), Nothing)) > 0
-	l.Nothing = !h.answersAny(1)
-	c.lines.add(l)
+	l.Still = len(findOwners(from, c.claimants(1, from), Nothing)) > 0
+	for i := range h.tree {
+		l.Nothing = l.Nothing && h.answer(i, 1, 0).Location == nil
+	}
+	c.Lines = append(c.Lines, l)
 	return to
 }
 
-// elsewhere adds what a change does to requests for hosts that nothing names, if that is not what it does to others.
-func (c *comparison) elsewhere(change Change) {
+// addUnnamedHosts adds what a change does to requests for hosts that nothing names, if lines do not tell the same of others.
+func (c *comparison) addUnnamedHosts(change Change, told map[string]bool) {
 	if change.Before == nil || change.After == nil {
 		return
 	}
-	h := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}})
-	groups, _ := h.changes("")
+	key := change.Key()
+	isNew := func(d Difference) bool { return !told[key.String()+d.String()] }
+	h := newHostTable([]string{"", ""}, c.precedences, [][]*CDN{{change.Before}, {change.After}}, false)
+	groups, _ := h.findChanges()
 	for _, g := range groups {
-		l := Line{Effect: g.effect(), Paths: g.paths, Answers: g.answers, Unless: g.unless, Objects: []kind.Key{change.Before.Key}}
-		if !c.lines.says(l) {
-			l.Effect = Unclear
-			c.lines.add(l)
+		l := Line{Effect: Unclear, Part: g.Part, Objects: []kind.Key{key}}
+		certain := l.findCertain()
+		if !told[key.String()+l.What(All)] && (len(certain) == 0 || slices.ContainsFunc(certain, isNew)) {
+			c.Lines = append(c.Lines, l)
 		}
 	}
 }
 
-// unclear adds the locations of a changed CDN of which no document says what they match, if any location differs.
-func (c *comparison) unclear(change Change) {
-	var before, after Config
-	if change.Before != nil {
-		before.Locations, before.unclear = change.Before.Config().Locations, change.Before.Config().unclear
+// addUnclear adds the locations of a changed CDN of which no document says what they match, if any location differs.
+func (c *comparison) addUnclear(change Change) {
+	var locations [2][]Location
+	hosts, hostnames := map[string][]Paths{}, []string{}
+	for side, cdn := range []*CDN{change.Before, change.After} {
+		if cdn != nil {
+			locations[side] = cdn.Config().Locations
+			hostnames = append(hostnames, cdn.Config().Hostname)
+		}
 	}
-	if change.After != nil {
-		after.Locations, after.unclear = change.After.Config().Locations, change.After.Config().unclear
-	}
-	if slices.Equal(before.Locations, after.Locations) {
+	if slices.Equal(locations[0], locations[1]) {
 		return
 	}
-	hosts := map[string][]Paths{}
-	for _, l := range slices.Concat(before.unclear, after.unclear) {
+	for _, l := range slices.Concat(locations[0], locations[1]) {
 		names := []string{l.Host}
 		if l.Host == "" {
-			names = names[:0]
-			for _, cdn := range []*CDN{change.Before, change.After} {
-				if cdn != nil {
-					names = append(names, cdn.Config().Hostname)
-				}
-			}
+			names = hostnames
 		}
-		for _, name := range slices.Compact(names) {
-			if p := (Paths{Pattern: l.Path}); !slices.ContainsFunc(hosts[name], func(o Paths) bool { return o.Pattern == p.Pattern }) {
+		for _, name := range names {
+			if p := (Paths{Pattern: l.Path}); !l.isClear() {
 				hosts[name] = append(hosts[name], p)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
 		slices.SortFunc(hosts[name], func(a, b Paths) int { return cmp.Compare(a.Pattern, b.Pattern) })
-		c.lines.add(Line{Effect: Unclear, Hosts: []Host{{Name: name}}, Paths: hosts[name], Objects: []kind.Key{change.Key()}})
+		paths := slices.CompactFunc(hosts[name], func(a, b Paths) bool { return a.Pattern == b.Pattern })
+		c.Lines = append(c.Lines, Line{Effect: Unclear, Hosts: []Host{{Name: name}}, Part: Part{Paths: paths}, Objects: []kind.Key{change.Key()}})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"trueup/internal/canon"
@@ -62,125 +61,121 @@ const (
 
 // Location is one location of a CDN.
 type Location struct {
-	// Path, Host, Action, Upstream, EdgeTTL and TTLUnit are as in the manifest; Host is a kind.HostKey, perhaps below
-	// "*.", or "" for any.
-	Path, Host, Action, Upstream, EdgeTTL, TTLUnit string
+	// Path, Host and Upstream are as in the manifest; Host is a kind.HostKey, perhaps below "*.", or "" for any.
+	Path, Host, Upstream string
 	// Index is its place in the list.
 	Index int
 	Behaviour
-	// isStar says that the manifest has the host "*", and units what times are in another unit than seconds.
+	// isStar says that the manifest has the host "*".
 	isStar bool
-	units  string
+	// times are the edge TTL and the browser TTL as in the manifest, if they are in another unit than seconds.
+	times [2]string
 }
 
 // Field returns the place of the location in the manifest.
 func (l *Location) Field() string { return fmt.Sprintf("spec.locations[%d]", l.Index) }
-
-// Upstream is a group of servers.
-type Upstream struct {
-	Name, Scheme string
-	// Servers are host:port, in the order of the list. Used counts those whose weight is not 0.
-	Servers []string
-	Used    int
-}
 
 // Config is how a CDN answers requests.
 type Config struct {
 	// Hostname is a kind.HostKey.
 	Hostname  string
 	Locations []Location
-	Upstreams []Upstream
+	// Upstreams are the names of the groups of servers.
+	Upstreams []string
 	Facets    [cdnFacets]Value
 
-	indexed sync.Once
-	// hosts has the locations of each host that are clear, and unclear all others.
+	// hosts has the locations of each host, and unclear those of which no document says what they match.
 	hosts   map[string][]*Location
 	unclear []*Location
 }
 
 // Read returns the config of a decoded spec. What has an unexpected type is a value like any other.
 func Read(spec map[string]any) *Config {
-	c := &Config{Hostname: kind.HostKey(text(spec["hostname"])), Facets: [cdnFacets]Value{
-		TLS: opaque(spec["tls"]), SecureLink: opaque(spec["secureLink"]), Firewall: opaque(noticed(spec["firewall"])),
-	}}
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
-	locations, isList := spec["locations"].([]any)
-	if isList {
-		known = append(known, "locations")
+	listOf := func(field string) []any {
+		list, isList := spec[field].([]any)
+		if isList {
+			known = append(known, field)
+		}
+		return list
 	}
-	upstreams, isList := spec["upstreams"].([]any)
-	if isList {
-		known = append(known, "upstreams")
-	}
-	c.Facets[OtherOfCDN] = rest(spec, known...)
+	c := &Config{Hostname: kind.HostKey(textOf(spec["hostname"])), hosts: map[string][]*Location{}}
 	named := map[string][]map[string]any{}
-	for _, v := range upstreams {
+	for _, v := range listOf("upstreams") {
 		u, _ := v.(map[string]any)
-		c.Upstreams = append(c.Upstreams, readUpstream(u))
-		named[text(u["name"])] = append(named[text(u["name"])], u)
+		name := textOf(u["name"])
+		c.Upstreams, named[name] = append(c.Upstreams, name), append(named[name], u)
 	}
 	servers := map[string][2]Value{}
-	c.Locations = slices.Grow(c.Locations, len(locations))
+	locations := listOf("locations")
+	c.Locations = make([]Location, len(locations))
 	for i, v := range locations {
-		l := location(v, func(name string) [2]Value {
-			if _, read := servers[name]; !read {
-				servers[name] = origins(name, named[name])
-			}
-			return servers[name]
-		})
+		l := &c.Locations[i]
+		*l = readLocation(v)
 		l.Index = i
-		c.Locations = append(c.Locations, l)
+		if _, isRead := servers[l.Upstream]; !isRead {
+			servers[l.Upstream] = readOrigin(l.Upstream, named[l.Upstream])
+		}
+		l.Behaviour[Origin], l.Behaviour[Connection] = servers[l.Upstream][0], servers[l.Upstream][1]
+		c.addHost(l)
+	}
+	c.Facets = [cdnFacets]Value{
+		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), Firewall: valueOf(withoutDisabled(spec["firewall"])),
+		OtherOfCDN: remainderOf(spec, known...),
 	}
 	return c
 }
 
-func readUpstream(u map[string]any) Upstream {
-	out := Upstream{Name: text(u["name"]), Scheme: text(u["scheme"])}
-	for _, s := range objects(u["servers"]) {
-		out.Servers = append(out.Servers, address(s))
-		if text(s["weight"]) != "0" {
-			out.Used++
-		}
-	}
-	return out
-}
-
-// location reads a location; upstream returns the Origin and the Connection of a name.
-func location(v any, upstream func(name string) [2]Value) Location {
+// readLocation reads all of a location but what its upstream is.
+func readLocation(v any) Location {
 	fields, isObject := v.(map[string]any)
 	if !isObject {
-		return Location{Behaviour: Behaviour{Other: opaque(v)}}
+		return Location{Behaviour: Behaviour{Other: valueOf(v)}}
 	}
-	l := Location{Host: kind.HostKey(text(fields["host"])), Action: text(fields["action"]), Upstream: text(fields["upstream"])}
+	l := Location{Host: kind.HostKey(textOf(fields["host"])), Upstream: textOf(fields["upstream"])}
 	if l.isStar = l.Host == "*"; l.isStar {
 		l.Host = ""
 	}
 	l.Path, _ = fields["path"].(string)
 	l.Behaviour = Behaviour{
-		Action: opaque(fields["action"]), CORS: opaque(noticed(fields["cors"])), Images: opaque(noticed(fields["imgsvc"])),
-		Rewrite: opaque(fields["rewrite"]), Headers: opaque(fields["headers"]),
+		Action: valueOf(fields["action"]), CORS: valueOf(withoutDisabled(fields["cors"])), Images: valueOf(withoutDisabled(fields["imgsvc"])),
+		Rewrite: valueOf(fields["rewrite"]), Headers: valueOf(fields["headers"]),
 	}
 	known := []string{"path", "host", "action", "upstream", "cors", "imgsvc", "rewrite", "headers"}
 	if cache, isObject := fields["cache"].(map[string]any); isObject {
 		known = append(known, "cache")
-		l.EdgeTTL, l.TTLUnit = text(cache["edgeTTL"]), text(cache["ttlTimeUnit"])
-		l.Behaviour[CacheLevel] = opaque(cache["level"])
-		l.Behaviour[EdgeTTL], l.Behaviour[BrowserTTL] = ttl(cache, "edgeTTL"), ttl(cache, "browserTTL")
-		l.Behaviour[Cache] = rest(cache, "level", "edgeTTL", "browserTTL", "ttlTimeUnit")
-		if l.TTLUnit != "" && l.TTLUnit != "second" {
-			l.units = l.EdgeTTL + "\x00" + text(cache["browserTTL"]) + "\x00" + l.TTLUnit
-		}
+		l.Behaviour[CacheLevel] = valueOf(cache["level"])
+		l.readTime(EdgeTTL, textOf(cache["edgeTTL"]), textOf(cache["ttlTimeUnit"]))
+		l.readTime(BrowserTTL, textOf(cache["browserTTL"]), textOf(cache["ttlTimeUnit"]))
+		l.Behaviour[Cache] = remainderOf(cache, "level", "edgeTTL", "browserTTL", "ttlTimeUnit")
 	}
-	servers := upstream(l.Upstream)
-	l.Behaviour[Origin], l.Behaviour[Connection] = servers[0], servers[1]
-	l.Behaviour[Other] = rest(fields, known...)
+	l.Behaviour[Other] = remainderOf(fields, known...)
 	return l
 }
 
-// noticed returns the part of an object with enabled, or with rules, that a request can notice.
-func noticed(v any) any {
+func (l *Location) readTime(f Facet, number, unit string) {
+	if number == "" {
+		return
+	}
+	text := strings.TrimSpace(number + " " + unit)
+	if d, ok := kind.Duration(number, unit); ok {
+		l.Behaviour[f] = Value{Time: d, Known: true}
+	} else {
+		l.Behaviour[f] = Value{Text: text}
+	}
+	if unit != "" && unit != "second" {
+		l.times[f-EdgeTTL] = text
+	}
+}
+
+// withoutDisabled returns the part of an object with enabled, or with rules, that a request can notice.
+func withoutDisabled(v any) any {
 	m, _ := v.(map[string]any)
-	if enabled := m["enabled"]; enabled == false || enabled == "false" {
+	isOff := func(v any) bool {
+		m, _ := v.(map[string]any)
+		return m["enabled"] == false || m["enabled"] == "false"
+	}
+	if isOff(m) {
 		return map[string]any{"enabled": "false"}
 	}
 	rules, _ := m["rules"].([]any)
@@ -192,36 +187,31 @@ func noticed(v any) any {
 	return m
 }
 
-func isOff(rule any) bool {
-	m, _ := rule.(map[string]any)
-	return m["enabled"] == false || m["enabled"] == "false"
-}
-
-// origins returns the Origin and the Connection of the upstreams of a name. One that the manifest does not list is its
+// readOrigin returns the Origin and the Connection of the upstreams of a name. One that the manifest does not list is its
 // name.
-func origins(name string, listed []map[string]any) [2]Value {
+func readOrigin(name string, listed []map[string]any) [2]Value {
 	if len(listed) == 0 || name == "" {
 		return [2]Value{{Text: name}}
 	}
 	var origins, connections []any
 	for _, u := range listed {
-		var servers []any
-		known := []string{"name", "scheme"}
-		if list, isList := u["servers"].([]any); isList {
-			known, servers = append(known, "servers"), normalServers(list)
-		}
-		origins = append(origins, map[string]any{"scheme": u["scheme"], "servers": servers})
-		connections = append(connections, without(u, known...))
+		u = maps.Clone(u)
+		list, isList := u["servers"].([]any)
+		origins = append(origins, map[string]any{"scheme": u["scheme"], "servers": normalizeServers(list)})
+		maps.DeleteFunc(u, func(field string, _ any) bool {
+			return field == "name" || field == "scheme" || field == "servers" && isList
+		})
+		connections = append(connections, u)
 	}
 	if len(listed) == 1 {
-		return [2]Value{opaque(origins[0]), opaque(connections[0])}
+		return [2]Value{valueOf(origins[0]), valueOf(connections[0])}
 	}
-	return [2]Value{opaque(origins), opaque(connections)}
+	return [2]Value{valueOf(origins), valueOf(connections)}
 }
 
-// normalServers returns servers in an order of their own, with hosts in lower case and the smallest whole weights of the
-// same shares.
-func normalServers(list []any) []any {
+// normalizeServers returns servers in an order of their own, with hosts in lower case and the smallest whole weights of the
+// same shares. A single server has all requests, whatever its weight.
+func normalizeServers(list []any) []any {
 	out, divisor := make([]any, len(list)), 0
 	for i, v := range list {
 		m, isObject := v.(map[string]any)
@@ -233,12 +223,12 @@ func normalServers(list []any) []any {
 		if host, isText := m["host"].(string); isText {
 			m["host"] = kind.HostKey(host)
 		}
-		n, err := strconv.Atoi(text(m["weight"]))
+		n, err := strconv.Atoi(textOf(m["weight"]))
 		if err != nil || n < 0 {
 			n = 1
 		}
 		if len(list) == 1 && n > 0 {
-			delete(m, "weight") // it has all requests
+			delete(m, "weight")
 		}
 		for n > 0 {
 			divisor, n = n, divisor%n
@@ -246,33 +236,30 @@ func normalServers(list []any) []any {
 	}
 	for _, v := range out {
 		m, _ := v.(map[string]any)
-		if n, err := strconv.Atoi(text(m["weight"])); err == nil && divisor > 1 {
+		if n, err := strconv.Atoi(textOf(m["weight"])); err == nil && divisor > 1 {
 			m["weight"] = strconv.Itoa(n / divisor)
 		}
 	}
-	slices.SortFunc(out, func(a, b any) int { return strings.Compare(text(a), text(b)) })
+	slices.SortFunc(out, func(a, b any) int { return strings.Compare(textOf(a), textOf(b)) })
 	return out
 }
 
-func ttl(cache map[string]any, field string) Value {
-	number, unit := text(cache[field]), text(cache["ttlTimeUnit"])
-	if number == "" {
-		return Value{}
-	}
-	if d, ok := kind.Duration(number, unit); ok {
-		return Value{Time: d, Known: true}
-	}
-	return Value{Text: strings.TrimSpace(number + " " + unit)}
+func valueOf(v any) Value { return Value{Text: textOf(v)} }
+
+// remainderOf is the Value of an object without some fields.
+func remainderOf(m map[string]any, known ...string) Value {
+	return Value{Text: string(appendFields(nil, m, known))}
 }
 
-func opaque(v any) Value { return Value{Text: text(v)} }
-
-// rest is the Value of an object without some fields.
-func rest(m map[string]any, known ...string) Value {
-	return Value{Text: string(appendTidy(nil, m, known...))}
+// Tidy returns a value in which numbers and booleans are text, and absent fields of objects are left out.
+func Tidy(v any) any {
+	if _, isText := v.(string); isText {
+		return v
+	}
+	return valueOf(v).Tree()
 }
 
-func text(v any) string {
+func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -283,23 +270,23 @@ func text(v any) string {
 	}
 }
 
-// appendTidy appends what Tidy returns as JSON, but nothing for nil, and without some fields of an object.
-func appendTidy(b []byte, v any, known ...string) []byte {
+// appendTidy appends a value as JSON in which numbers and booleans are text, but nothing for an absent one.
+func appendTidy(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
 		return b
 	case string:
 		return canon.Append(b, v)
 	case map[string]any:
-		return appendFields(b, v, known)
+		return appendFields(b, v, nil)
 	case []any:
 		b = append(b, '[')
-		for i, below := range v {
+		for i, element := range v {
 			if i > 0 {
 				b = append(b, ',')
 			}
 			before := len(b)
-			if b = appendTidy(b, below); len(b) == before {
+			if b = appendTidy(b, element); len(b) == before {
 				b = append(b, "null"...)
 			}
 		}
@@ -309,33 +296,7 @@ func appendTidy(b []byte, v any, known ...string) []byte {
 	}
 }
 
-// Tidy returns a copy in which numbers and booleans are text, and absent fields of objects are left out.
-func Tidy(v any) any {
-	switch v := v.(type) {
-	case nil, string:
-		return v
-	case map[string]any:
-		out := map[string]any{}
-		for name, below := range v {
-			if below = Tidy(below); below != nil {
-				out[name] = below
-			}
-		}
-		if len(out) == 0 {
-			return nil
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = Tidy(v[i])
-		}
-		return out
-	default:
-		return string(canon.Bytes(v))
-	}
-}
-
+// appendFields appends what appendTidy does for an object, without the fields that are known.
 func appendFields(b []byte, fields map[string]any, known []string) []byte {
 	start := len(b)
 	for _, name := range canon.SortedKeys(fields) {
@@ -354,12 +315,4 @@ func appendFields(b []byte, fields map[string]any, known []string) []byte {
 	}
 	b[start] = '{'
 	return append(b, '}')
-}
-
-func without(m map[string]any, names ...string) map[string]any {
-	out := maps.Clone(m)
-	for _, name := range names {
-		delete(out, name)
-	}
-	return out
 }

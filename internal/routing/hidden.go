@@ -12,29 +12,25 @@ type Hidden struct {
 // Hidden returns the locations that hide others, in the order of the list. It ignores others with the same path and
 // host. If the longest path or host wins, no location hides another.
 func (c *Config) Hidden() (all []Hidden) {
-	c.indexed.Do(c.index)
-	trees, firsts := map[string]tree{}, map[string][]*Location{}
-	for host := range c.hosts {
-		trees[host], firsts[host] = c.firstOf(host)
+	first := map[[2]string]*Location{}
+	for i := range c.Locations {
+		l := &c.Locations[i]
+		if at := [2]string{l.Host, l.Path}; l.isClear() && first[at] == nil {
+			first[at] = l
+		}
 	}
 	hidden := make([][]*Location, len(c.Locations))
 	for i := range c.Locations {
-		l, widest := &c.Locations[i], c.Locations[i]
-		if !l.isClear() { // it matches at most what begins like it
-			start, _, _ := strings.Cut(l.Path, "*")
-			widest.Path = start + "*"
-		}
-		if !widest.isClear() {
-			continue
-		}
-		n := newNode(widest.Path)
-		var by *Location
-		for _, host := range append([]string{"", l.Host}, wider(l.Host)...) {
-			if t := trees[host]; t != nil {
-				by = earlier(by, firsts[host][t.over(&n)])
+		l := &c.Locations[i]
+		by := l
+		for _, host := range append([]string{"", l.Host}, widerHosts(l.Host)...) {
+			for _, path := range l.widerPaths() {
+				if other := first[[2]string{host, path}]; other != nil && other.Index < by.Index {
+					by = other
+				}
 			}
 		}
-		if by != nil && by.hides(l) {
+		if by.Path != l.Path || by.Host != l.Host {
 			hidden[by.Index] = append(hidden[by.Index], l)
 		}
 	}
@@ -46,34 +42,20 @@ func (c *Config) Hidden() (all []Hidden) {
 	return all
 }
 
-// firstOf returns the paths of the locations of a host, and the first location in the list that matches each.
-func (c *Config) firstOf(host string) (tree, []*Location) {
-	var nodes []node
-	for _, l := range c.hosts[host] {
-		if l.isClear() {
-			nodes = append(nodes, newNode(l.Path, party{Location: l}))
-		}
+// widerPaths returns the patterns that match all that the path of the location does. A star in the middle of it matches at
+// most what begins like it.
+func (l *Location) widerPaths() (patterns []string) {
+	stem, _, isPrefix := strings.Cut(l.Path, "*")
+	if !isPrefix {
+		patterns = append(patterns, stem)
+	} else if stem == "" {
+		stem = "/"
 	}
-	t := newTree(nodes)
-	first := make([]*Location, len(t))
-	for i := 1; i < len(t); i++ {
-		first[i] = first[t[i].parent]
-		for _, p := range t[i].own {
-			first[i] = earlier(first[i], p.Location)
-		}
+	if Normal(stem+"x") != stem+"x" {
+		return nil
 	}
-	return t, first
-}
-
-// hides reports whether the location stands before another one, which has another path or host.
-func (l *Location) hides(other *Location) bool {
-	return l.Index < other.Index && (l.Path != other.Path || l.Host != other.Host)
-}
-
-// earlier returns the one of two locations that stands first in the list; either may be nil.
-func earlier(a, b *Location) *Location {
-	if a == nil || b != nil && b.Index < a.Index {
-		return b
+	for end := range len(stem) + 1 {
+		patterns = append(patterns, stem[:end]+"*")
 	}
-	return a
+	return patterns
 }

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -13,148 +14,129 @@ type Answer struct {
 
 // hostTable has what answers the requests of a host on some sides, under each reading that makes a difference.
 type hostTable struct {
-	// names has the host on each side: two, if a hostname changes.
-	names    []string
-	tree     tree
-	sides    int
-	readings []Reading
-	// owners has the CDN of each side and reading, and won the location of each node, side and reading; nil is none.
-	owners []*CDN
-	won    []*Location
-	// known has outcomes that are needed more than once.
-	known map[outcomeID]*outcome
-	// hasCapitals says that a path has one, and isFolded that all paths are in lower case.
-	hasCapitals, isFolded bool
+	// names has the host on each side: two, if a hostname changes. An empty one is a host that nothing names.
+	names []string
+	// claimants has the CDNs that may claim the host on each side, by name.
+	claimants [][]*CDN
+	tree      tree
+	readings  []Reading
+	// answers has an element for each node, side and reading.
+	answers []Answer
+	// matters says which assumptions may make a difference.
+	matters [CaseMatters + 1]bool
+	// outcomes has those that are needed more than once.
+	outcomes map[outcomeID]*Alternative
 }
 
-// newHostTable returns the table of a host, with its name and the CDNs that may claim it on each side.
-func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN) *hostTable {
-	assumptions := []Assumption{Nothing}
-	has := func(a Assumption, relevant bool) {
-		if relevant && !slices.Contains(assumptions, a) {
-			assumptions = append(assumptions, a)
-		}
+// newHostTable returns the table of a host. Folded, it has the readings in which the case of paths plays no part.
+func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, folded bool) *hostTable {
+	h := &hostTable{names: names, claimants: claimants, outcomes: map[outcomeID]*Alternative{}}
+	h.findMatters()
+	patternOf := func(l *Location) string { return l.Path }
+	if folded {
+		h.matters = [CaseMatters + 1]bool{}
+		patternOf = func(l *Location) string { return strings.ToLower(l.Path) }
 	}
-	h := &hostTable{names: names, sides: len(claimants), known: map[outcomeID]*outcome{}}
-	h.fill(claimants, has)
-	for _, a := range assumptions {
+	h.tree = newTree(h.findParties(), patternOf)
+	for i := 1; i < len(h.tree) && !folded; i++ {
+		h.matters[ExactPathFirst] = h.matters[ExactPathFirst] || h.tree[i].stem == h.tree[i-1].stem
+	}
+	for a := Nothing; a < CaseMatters; a++ {
 		for _, p := range precedences {
-			h.readings = append(h.readings, Reading{p, a})
+			if a == Nothing || h.matters[a] && !folded {
+				h.readings = append(h.readings, Reading{p, a})
+			}
 		}
 	}
-	slices.SortStableFunc(h.readings, func(a, b Reading) int { return int(a.Without) - int(b.Without) })
-	h.own(claimants)
-	h.win()
+	h.fillAnswers()
 	return h
 }
 
-// newFoldedTable returns a table of the readings in which the case of paths plays no part.
-func newFoldedTable(names []string, precedences []Precedence, claimants [][]*CDN) *hostTable {
-	h := &hostTable{names: names, sides: len(claimants), isFolded: true, known: map[outcomeID]*outcome{}}
-	h.fill(claimants, func(Assumption, bool) {})
-	for _, p := range precedences {
-		h.readings = append(h.readings, Reading{Precedence: p})
-	}
-	h.own(claimants)
-	h.win()
-	return h
-}
-
-// fill makes the tree, and says which assumptions may play a part.
-func (h *hostTable) fill(claimants [][]*CDN, has func(Assumption, bool)) {
-	h.assumeOwners(claimants, has)
-	var nodes []node
-	for side, list := range claimants {
-		for _, c := range list {
-			nodes = append(nodes, h.nodesOf(side, c, has)...)
-		}
-	}
-	h.tree = newTree(nodes)
-	for i := 1; i < len(h.tree); i++ {
-		has(ExactPathFirst, h.tree[i].stem == h.tree[i-1].stem)
-	}
-}
-
-// assumeOwners finds the assumptions on which the owner of the host depends.
-func (h *hostTable) assumeOwners(claimants [][]*CDN, has func(Assumption, bool)) {
-	for side, list := range claimants {
+// findMatters finds the assumptions on which it depends which CDN answers the host.
+func (h *hostTable) findMatters() {
+	for side, list := range h.claimants {
 		if len(list) < 2 {
 			continue
 		}
-		owner := owners(h.names[side], list, Nothing)
-		has(FirstClaimant, len(owner) > 1)
+		owners := findOwners(h.names[side], list, Nothing)
+		h.matters[FirstClaimant] = h.matters[FirstClaimant] || len(owners) > 1
 		for _, a := range []Assumption{HostnameFirst, ExactHostFirst, Wildcards} {
-			has(a, !slices.Equal(owner, owners(h.names[side], list, a)))
+			h.matters[a] = h.matters[a] || !slices.Equal(owners, findOwners(h.names[side], list, a))
 		}
 	}
 }
 
-// nodesOf returns a node for each location of a CDN that may be for the host.
-func (h *hostTable) nodesOf(side int, c *CDN, has func(Assumption, bool)) (nodes []node) {
-	config := c.Config()
-	for i, pattern := range append([]string{"", h.names[side]}, wider(h.names[side])...) {
-		if i > 0 && pattern == "" {
-			continue
+// findParties returns the locations that may be for the host, and the assumptions on which that depends.
+func (h *hostTable) findParties() (parties []party) {
+	for side, list := range h.claimants {
+		hosts := append([]string{"", h.names[side]}, widerHosts(h.names[side])...)
+		if h.names[side] == "" {
+			hosts = hosts[:1]
 		}
-		for _, l := range config.hosts[pattern] {
-			if !l.isClear() {
-				continue
-			}
-			path := l.Path
-			if h.isFolded {
-				path = strings.ToLower(path)
-			}
-			nodes = append(nodes, newNode(path, party{side, c, l}))
-			has(Wildcards, i > 1)
-			has(AnyHost, l.isStar)
-			has(AnyPath, l.Path == "*")
-			has(Units, l.units != "")
-			h.hasCapitals = h.hasCapitals || l.Path != strings.ToLower(l.Path)
-		}
-	}
-	return nodes
-}
-
-// own sets the owner of the host on each side under each reading.
-func (h *hostTable) own(claimants [][]*CDN) {
-	h.owners = make([]*CDN, h.sides*len(h.readings))
-	for side, list := range claimants {
-		for r, reading := range h.readings {
-			found := list[:min(1, len(list))]
-			if h.names[side] != "" {
-				found = owners(h.names[side], list, reading.Without)
-			}
-			switch {
-			case len(found) == 0:
-			case reading.Without == FirstClaimant:
-				h.owners[side*len(h.readings)+r] = found[len(found)-1]
-			default:
-				h.owners[side*len(h.readings)+r] = found[0]
+		for _, c := range list {
+			config := c.Config()
+			parties = slices.Grow(parties, len(config.Locations)*len(h.claimants))
+			for i, host := range hosts {
+				for _, l := range config.hosts[host] {
+					if !l.isClear() {
+						continue
+					}
+					parties = append(parties, party{side, c, l})
+					h.matters[Wildcards] = h.matters[Wildcards] || i > 1
+					h.matters[AnyHost] = h.matters[AnyHost] || l.isStar
+					h.matters[AnyPath] = h.matters[AnyPath] || l.Path == "*"
+					h.matters[Units] = h.matters[Units] || l.times != [2]string{}
+					h.matters[CaseMatters] = h.matters[CaseMatters] || l.Path != strings.ToLower(l.Path)
+				}
 			}
 		}
 	}
+	return parties
 }
 
-func (h *hostTable) owner(side, reading int) *CDN { return h.owners[side*len(h.readings)+reading] }
+// ownerOf returns the CDN that answers the host on a side under a reading, or nil.
+func (h *hostTable) ownerOf(side int, r Reading) *CDN {
+	owners := h.claimants[side]
+	if h.names[side] != "" {
+		owners = findOwners(h.names[side], owners, r.Without)
+	}
+	switch {
+	case len(owners) == 0:
+		return nil
+	case r.Without == FirstClaimant:
+		return owners[len(owners)-1]
+	}
+	return owners[0]
+}
 
-// win sets the location that answers the requests of each node.
-func (h *hostTable) win() {
-	size := h.sides * len(h.readings)
-	h.won = make([]*Location, len(h.tree)*size)
+// fillAnswers sets what answers the requests of each node: what answers those of its parent, or a location of its own.
+func (h *hostTable) fillAnswers() {
+	size := len(h.claimants) * len(h.readings)
+	h.answers = make([]Answer, len(h.tree)*size)
+	for i := range size {
+		h.answers[i].CDN = h.ownerOf(i/len(h.readings), h.readings[i%len(h.readings)])
+	}
 	for i := 1; i < len(h.tree); i++ {
-		won := h.won[i*size : (i+1)*size]
-		copy(won, h.won[h.tree[i].parent*size:])
+		answers := h.answers[i*size : (i+1)*size]
+		copy(answers, h.answers[h.tree[i].parent*size:])
 		for _, p := range h.tree[i].own {
 			for r, reading := range h.readings {
-				if at := p.side*len(h.readings) + r; h.owners[at] == p.cdn && reading.allows(p.Location, h.names[p.side]) {
-					if best := won[at]; best == nil || reading.order(p.Location, best) < 0 {
-						won[at] = p.Location
-					}
+				a := &answers[p.side*len(h.readings)+r]
+				if a.CDN == p.cdn && reading.allows(p.Location, h.names[p.side]) && (a.Location == nil || reading.compareLocations(p.Location, a.Location) < 0) {
+					a.Location = p.Location
 				}
 			}
 		}
 	}
 }
+
+// answer returns what answers the requests of a node on a side, under a reading.
+func (h *hostTable) answer(at, side, reading int) Answer {
+	return h.answers[(at*len(h.claimants)+side)*len(h.readings)+reading]
+}
+
+// owner returns the CDN that answers the host.
+func (h *hostTable) owner(side, reading int) *CDN { return h.answer(0, side, reading).CDN }
 
 // allows reports whether a location that may be for a host is so under the reading.
 func (r Reading) allows(l *Location, host string) bool {
@@ -162,14 +144,8 @@ func (r Reading) allows(l *Location, host string) bool {
 	return (r.Without != Wildcards || !isWild) && (r.Without != AnyHost || !l.isStar) && (r.Without != AnyPath || l.Path != "*")
 }
 
-// answer returns what answers the requests of a node on a side, under a reading.
-func (h *hostTable) answer(at, side, reading int) Answer {
-	i := side*len(h.readings) + reading
-	return Answer{h.owners[i], h.won[at*h.sides*len(h.readings)+i]}
-}
-
-// unclear returns the locations of a side of which it is not known whether they match requests of a node.
-func (h *hostTable) unclear(n *node, side int) (found []*Location) {
+// findUnclear returns the locations of a side of which no document says whether they match requests of a node.
+func (h *hostTable) findUnclear(n *node, side int) (found []*Location) {
 	for r := range h.readings {
 		c := h.owner(side, r)
 		if c == nil || r > 0 && c == h.owner(side, r-1) {
@@ -196,26 +172,45 @@ func (l *Location) mayOverlap(n *node) bool {
 	return false
 }
 
-// alike reports whether two answers are the same under a reading.
-func (r Reading) alike(a, b Answer) bool {
+// isSame reports whether two answers are the same under a reading.
+func (r Reading) isSame(a, b Answer) bool {
 	switch {
 	case a == b:
 		return true
 	case (a.Location == nil) != (b.Location == nil):
 		return false
-	case a.Location == nil:
-		return a.CDN == nil || b.CDN == nil || a.CDN == b.CDN || a.CDN.Config().Facets == b.CDN.Config().Facets
+	case a.Location == nil && (a.CDN == nil || b.CDN == nil):
+		return true
+	case a.CDN != b.CDN && a.CDN.Config().Facets != b.CDN.Config().Facets:
+		return false
 	}
-	return a.Behaviour == b.Behaviour && (r.Without != Units || a.units == b.units) &&
-		(a.CDN == b.CDN || a.CDN.Config().Facets == b.CDN.Config().Facets)
+	return a.Location == b.Location || a.Behaviour == b.Behaviour && (r.Without != Units || a.times == b.times)
 }
 
-// answersAny reports whether a location of a side answers any request.
-func (h *hostTable) answersAny(side int) bool {
-	for i := range h.tree {
-		if h.answer(i, side, 0).Location != nil {
-			return true
-		}
+// compareLocations compares two locations that match a request; the lesser one answers it.
+func (r Reading) compareLocations(a, b *Location) int {
+	path, host := r.rankPath(b.Path)-r.rankPath(a.Path), rankPattern(b.Host)-rankPattern(a.Host)
+	switch r.Precedence {
+	case FirstInList:
+		path, host = 0, 0
+	case LongestHost:
+		path, host = host, path
+	case LongestPath:
 	}
-	return false
+	return cmp.Or(path, host, a.Index-b.Index)
+}
+
+// rankPattern returns a greater number for a longer pattern, and an exact one of the same length. A star has no length.
+func rankPattern(pattern string) int {
+	if strings.IndexByte(pattern, '*') >= 0 {
+		return 2 * (len(pattern) - 1)
+	}
+	return 2*len(pattern) + 1
+}
+
+func (r Reading) rankPath(path string) int {
+	if r.Without == ExactPathFirst {
+		return rankPattern(path) / 2
+	}
+	return rankPattern(path)
 }

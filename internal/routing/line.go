@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -23,47 +24,54 @@ const (
 	Same
 )
 
-// String returns the name of the effect.
-func (e Effect) String() string {
-	return [...]string{"dark", "origin", "rules", "caching", "first", "unclear", "same"}[e]
+func effectNames() []string {
+	return []string{"dark", "origin", "rules", "caching", "first", "unclear", "same"}
 }
+
+// String returns the name of the effect.
+func (e Effect) String() string { return effectNames()[e] }
 
 // MarshalText implements encoding.TextMarshaler.
 func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (e *Effect) UnmarshalText(text []byte) error {
-	for is := range Same + 1 {
-		if is.String() == string(text) {
-			*e = is
-			return nil
-		}
+	at := slices.Index(effectNames(), string(text))
+	if at < 0 {
+		return fmt.Errorf("unknown effect on requests %.40q", text)
 	}
-	return fmt.Errorf("unknown effect on requests %.40q", text)
+	*e = Effect(at)
+	return nil
 }
 
 // Line says what happens to requests. What it says is so for all requests of the hosts and paths, and for no others.
 type Line struct {
 	Effect Effect `json:"effect"`
-	// Hosts are who is meant; none are hosts that no CDN names. Paths are all if there are none.
-	Hosts []Host  `json:"hosts,omitempty"`
-	Paths []Paths `json:"paths,omitempty"`
-	// Answers has one element, or several if it depends on what the platform does not document.
-	Answers []Alternative `json:"answers,omitempty"`
-	// Unless has paths of locations that may answer the requests: no document says what such a path matches.
-	Unless []string `json:"unless,omitempty"`
+	// Hosts are who is meant; none are hosts that no CDN names.
+	Hosts []Host `json:"hosts,omitempty"`
+	Part
 	// As is the hostname that was replaced by the one of the line, which is answered as that was, with Exceptions. Still
 	// says that the old one is answered, too, and Nothing that no location matches the new one.
-	As         string      `json:"as,omitempty"`
-	Exceptions []Exception `json:"exceptions,omitempty"`
-	Still      bool        `json:"still,omitempty"`
-	Nothing    bool        `json:"nothing,omitempty"`
+	As         string `json:"as,omitempty"`
+	Exceptions []Part `json:"exceptions,omitempty"`
+	Still      bool   `json:"still,omitempty"`
+	Nothing    bool   `json:"nothing,omitempty"`
 	// IgnoringCase says that Exceptions hold instead of the other lines of the hosts if the case of paths plays no part.
 	IgnoringCase bool `json:"ignoringCase,omitempty"`
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key `json:"objects"`
 	// Drift says that before is git, and after is live.
 	Drift bool `json:"drift,omitempty"`
+}
+
+// Part is what happens to a part of the requests of some hosts.
+type Part struct {
+	// Paths are all if there are none.
+	Paths []Paths `json:"paths,omitempty"`
+	// Answers has one element, or several if it depends on what the platform does not document.
+	Answers []Alternative `json:"answers,omitempty"`
+	// Unless has paths of locations that may answer the requests: no document says what such a path matches.
+	Unless []string `json:"unless,omitempty"`
 }
 
 // Host is a name, or *.NAME for the hosts below it except some.
@@ -78,13 +86,6 @@ type Paths struct {
 	Outside []string `json:"outside,omitempty"`
 }
 
-// Exception is what is answered otherwise than the rest.
-type Exception struct {
-	Paths   []Paths       `json:"paths"`
-	Answers []Alternative `json:"answers"`
-	Unless  []string      `json:"unless,omitempty"`
-}
-
 // Alternative is how requests are answered before and after, if one of the conditions When is met. Without a condition it
 // is so unless that of another one is met.
 type Alternative struct {
@@ -97,8 +98,8 @@ type Alternative struct {
 	effect Effect
 }
 
-// by returns an alternative whose answers are those of a CDN.
-func (a Alternative) by(c *CDN) Alternative {
+// ofCDN returns an alternative whose answers are those of a CDN.
+func (a Alternative) ofCDN(c *CDN) Alternative {
 	if a.effect == Dark {
 		a.Before = c.String()
 	} else {
@@ -110,11 +111,11 @@ func (a Alternative) by(c *CDN) Alternative {
 // nothing is what has no answer.
 const nothing = "nothing"
 
-// words says what happens to requests.
-func (a Alternative) words(isDrift bool) string {
-	texts := [...]string{"changes", "no longer answered; before, ", "answered for the first time: "}
+// describe says what happens to requests.
+func (a Alternative) describe(isDrift bool) string {
+	changes, stops, starts := "changes", "no longer answered; before, ", "answered for the first time: "
 	if isDrift {
-		texts = [...]string{"differs", "not answered live; in git, ", "answered only live: "}
+		changes, stops, starts = "differs", "not answered live; in git, ", "answered only live: "
 	}
 	switch {
 	case len(a.Differences) > 0:
@@ -124,29 +125,38 @@ func (a Alternative) words(isDrift bool) string {
 		}
 		return strings.Join(parts, "; ")
 	case a.Else:
-		return "nothing else " + texts[0]
+		return "nothing else " + changes
 	case a.After == a.Before:
-		return "nothing " + texts[0]
+		return "nothing " + changes
 	case a.After == nothing:
-		return texts[1] + a.Before
+		return stops + a.Before
 	}
-	return texts[2] + a.After
+	return starts + a.After
 }
 
 // String says what happens to requests.
-func (a Alternative) String() string { return a.words(false) }
+func (a Alternative) String() string { return a.describe(false) }
 
-func answersText(answers []Alternative, isDrift bool) string {
+func describeAnswers(answers []Alternative, isDrift bool) string {
 	if len(answers) == 1 {
-		return answers[0].words(isDrift)
+		return answers[0].describe(isDrift)
 	}
 	texts := make([]string, len(answers))
 	for i, a := range answers {
-		if texts[i] = a.words(isDrift); len(a.When) > 0 {
+		if texts[i] = a.describe(isDrift); len(a.When) > 0 {
 			texts[i] = "if " + strings.Join(a.When, " or if ") + ", " + texts[i]
 		}
 	}
 	return "depends on the platform: " + strings.Join(texts, "; ")
+}
+
+// describe says what happens to the requests, and names so many locations at most on which it depends.
+func (p Part) describe(isDrift bool, most int) string {
+	text := describeAnswers(p.Answers, isDrift)
+	if len(p.Unless) > 0 {
+		text += ", unless " + diag.First(p.Unless, most) + " matches, which no document says"
+	}
+	return text
 }
 
 // All is how many names of a list are shown if all are.
@@ -160,122 +170,97 @@ func (l Line) Sentence(most int) string { return l.Who(most) + ": " + l.What(mos
 
 // Who names the requests.
 func (l Line) Who(most int) string {
-	hosts := hostsText(l.Hosts, most)
-	if len(l.Hosts) == 0 {
-		hosts = "hosts that nothing names, if any reach " + keysText(l.Objects)
+	if len(l.Hosts) > 0 {
+		return nameRequests(l.Hosts, l.Paths, most)
 	}
-	return requestsText(hosts, len(l.Hosts) == 1 && l.Hosts[0].Except == nil, l.Paths, most)
-}
-
-func keysText(keys []kind.Key) string {
-	names := make([]string, len(keys))
-	for i, key := range keys {
+	names := make([]string, len(l.Objects))
+	for i, key := range l.Objects {
 		names[i] = key.String()
 	}
-	return strings.Join(names, " and ")
+	unnamed := Host{"hosts that nothing names, if any reach " + strings.Join(names, " and "), []string{}}
+	return nameRequests([]Host{unnamed}, l.Paths, most)
 }
 
-// requestsText names requests of hosts; isSingle says that hosts are one name.
-func requestsText(hosts string, isSingle bool, paths []Paths, most int) string {
-	switch {
-	case isEvery(paths):
-		return hosts
-	case isSingle && len(paths) == 1:
-		if paths[0].Pattern == "" {
-			return hosts + " outside " + limited(paths[0].Outside, most)
+// nameRequests names requests of hosts, with so many hosts and paths at most.
+func nameRequests(hosts []Host, paths []Paths, most int) string {
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		if names[i] = h.Name; len(h.Except) > 0 {
+			names[i] += " (except " + diag.First(h.Except, most) + ")"
 		}
-		return hosts + paths[0].text(most)
 	}
-	return pathsText(paths, most) + " (on " + hosts + ")"
+	text, isSingle := diag.First(names, most), len(hosts) == 1 && hosts[0].Except == nil && len(paths) == 1
+	switch {
+	case areAll(paths):
+		return text
+	case isSingle && paths[0].Pattern == "":
+		return text + " outside " + diag.First(paths[0].Outside, most)
+	case isSingle:
+		return text + paths[0].describe(most)
+	}
+	return describePaths(paths, most) + " (on " + text + ")"
 }
 
-func isEvery(paths []Paths) bool {
-	if len(paths) != 1 || paths[0].Outside != nil {
-		return len(paths) == 0
-	}
-	return paths[0].Pattern == "" || paths[0].Pattern == "/*"
+func areAll(paths []Paths) bool {
+	return len(paths) == 0 || len(paths) == 1 && paths[0].Outside == nil && (paths[0].Pattern == "" || paths[0].Pattern == "/*")
 }
 
-func (p Paths) text(most int) string {
+func (p Paths) describe(most int) string {
 	pattern := cmp.Or(p.Pattern, "every path")
 	if len(p.Outside) == 0 {
 		return pattern
 	}
-	return pattern + " outside " + limited(p.Outside, most)
+	return pattern + " outside " + diag.First(p.Outside, most)
 }
 
-// pathsText names paths. Those with exceptions stand apart.
-func pathsText(paths []Paths, most int) string {
-	if isEvery(paths) {
+// describePaths names paths. Those that are outside others stand apart.
+func describePaths(paths []Paths, most int) string {
+	if areAll(paths) {
 		return "every path"
 	}
-	var whole []string
-	parts := []string{""}
+	var whole, parts []string
 	for _, p := range paths {
 		if len(p.Outside) == 0 {
-			whole = append(whole, p.text(most))
+			whole = append(whole, p.describe(most))
 		} else {
-			parts = append(parts, p.text(most))
+			parts = append(parts, p.describe(most))
 		}
 	}
-	if len(parts) > most+1 {
-		parts = append(parts[:most+1], fmt.Sprintf("%d more", len(parts)-1-most))
+	if more := len(parts) - most; more > 0 {
+		parts = append(parts[:most], fmt.Sprintf("%d more", more))
 	}
-	if len(whole) == 0 {
-		parts = parts[1:]
-	} else {
-		parts[0] = limited(whole, most)
+	if len(whole) > 0 {
+		parts = slices.Insert(parts, 0, diag.First(whole, most))
 	}
 	return strings.Join(parts, ", and ")
 }
 
-func hostsText(hosts []Host, most int) string {
-	names := make([]string, len(hosts))
-	for i, h := range hosts {
-		if names[i] = h.Name; len(h.Except) > 0 {
-			names[i] += " (except " + limited(h.Except, most) + ")"
-		}
-	}
-	return limited(names, most)
-}
-
-// limited lists the first names, and counts the others.
-func limited(names []string, most int) string {
-	if more := len(names) - most; more > 1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}
-
 // What says what happens to the requests.
 func (l Line) What(most int) string {
+	exceptions := make([]string, len(l.Exceptions))
+	for i, p := range l.Exceptions {
+		exceptions[i] = describePaths(p.Paths, most) + ": " + p.describe(false, most)
+	}
 	switch {
 	case l.As != "":
-		return l.renameText(most)
-	case l.IgnoringCase && len(l.Exceptions) == 0:
+		return l.describeRename(exceptions)
+	case l.IgnoringCase && len(exceptions) == 0:
 		return "if paths ignore case, nothing changes"
 	case l.IgnoringCase:
-		return "if paths ignore case, only this changes: " + exceptionsText(l.Exceptions, most)
+		return "if paths ignore case, only this changes: " + strings.Join(exceptions, "; and ")
 	case len(l.Answers) == 0:
 		return "no document says which requests such a path matches, so their answer may change"
 	}
-	return answersText(l.Answers, l.Drift) + unlessText(l.Unless, most)
+	return l.describe(l.Drift, most)
 }
 
-func unlessText(paths []string, most int) string {
-	if len(paths) == 0 {
-		return ""
-	}
-	return ", unless " + limited(paths, most) + " matches, which no document says"
-}
-
-func (l Line) renameText(most int) string {
+func (l Line) describeRename(exceptions []string) string {
 	text := "answered as " + l.As + " was"
 	switch {
 	case l.Nothing:
 		text = "not answered: no location matches; it replaces " + l.As
-	case len(l.Exceptions) > 0:
-		text += ", except " + strings.ReplaceAll(exceptionsText(l.Exceptions, most), "for the first time", "only now")
+	case len(exceptions) > 0:
+		text += ", except " + strings.ReplaceAll(strings.Join(exceptions, "; and "), "for the first time", "only now")
 	}
 	if l.Still {
 		text += "; " + l.As + " is still answered: a location names it"
@@ -283,86 +268,55 @@ func (l Line) renameText(most int) string {
 	return text
 }
 
-func exceptionsText(list []Exception, most int) string {
-	parts := make([]string, len(list))
-	for i, x := range list {
-		parts[i] = pathsText(x.Paths, most) + ": " + answersText(x.Answers, false) + unlessText(x.Unless, most)
-	}
-	return strings.Join(parts, "; and ")
-}
-
-// lineSet collects lines. It makes one of lines that differ in their hosts alone.
-type lineSet struct {
-	lines []*Line
-	known map[string]*Line
-	// told has what lines say of an object.
-	told map[string]bool
-}
-
-func (s *lineSet) add(l Line) {
-	if s.known == nil {
-		s.known, s.told = map[string]*Line{}, map[string]bool{}
-	}
-	for _, key := range l.Objects {
-		s.told[key.String()+" "+l.What(All)] = true
-		for _, d := range l.certain() {
-			s.told[key.String()+" "+d.String()] = true
+// findCertain returns the differences of a line that depend on nothing.
+func (l Line) findCertain() (all []Difference) {
+	for _, p := range append([]Part{l.Part}, l.Exceptions...) {
+		if len(p.Answers) == 1 {
+			all = append(all, p.Answers[0].Differences...)
 		}
-	}
-	id := fmt.Sprint(l.Effect, l.Paths, l.What(All), l.As, l.Objects, len(l.Hosts))
-	if same := s.known[id]; same != nil && l.As == "" {
-		same.Hosts = append(same.Hosts, l.Hosts...)
-		return
-	}
-	s.lines, s.known[id] = append(s.lines, &l), &l
-}
-
-// certain returns the differences of a line that depend on nothing.
-func (l Line) certain() (all []Difference) {
-	if len(l.Answers) == 1 {
-		all = l.Answers[0].Differences
-	}
-	for _, x := range l.Exceptions {
-		all = append(slices.Clip(all), Line{Answers: x.Answers}.certain()...)
 	}
 	return all
 }
 
-// says reports whether lines say the same of other requests for the object.
-func (s *lineSet) says(l Line) bool {
-	object, differences := l.Objects[0].String()+" ", l.certain()
-	isNew := func(d Difference) bool { return !s.told[object+d.String()] }
-	return s.told[object+l.What(All)] || len(differences) > 0 && !slices.ContainsFunc(differences, isNew)
-}
-
-// sorted returns the lines, the worst first.
-func (s *lineSet) sorted() []Line {
-	out := make([]Line, len(s.lines))
-	for i, l := range s.lines {
-		l.Hosts = tidied(l.Hosts)
-		out[i] = *l
+// JoinLines sorts lines, the worst first, and makes one of those that say the same of other hosts: of the same objects, or
+// of any.
+func JoinLines(lines []Line, ofAnyObject bool) (out []Line) {
+	known := map[string]int{}
+	for _, l := range lines {
+		id := l.Effect.String() + describePaths(l.Paths, All) + l.What(All)
+		if !ofAnyObject {
+			id += fmt.Sprint(l.Objects)
+		}
+		at, isKnown := known[id]
+		if !isKnown {
+			known[id], out = len(out), append(out, l)
+			continue
+		}
+		same := &out[at]
+		same.Hosts = append(slices.Clip(same.Hosts), l.Hosts...)
+		for _, key := range l.Objects {
+			if !slices.Contains(same.Objects, key) {
+				same.Objects = append(slices.Clip(same.Objects), key)
+			}
+		}
 	}
-	Sort(out)
+	for i := range out {
+		out[i].tidyHosts()
+	}
+	slices.SortStableFunc(out, func(a, b Line) int { return int(a.Effect) - int(b.Effect) })
 	return out
 }
 
-// Sort sorts lines by their effect.
-func Sort(lines []Line) {
-	slices.SortStableFunc(lines, func(a, b Line) int { return int(a.Effect) - int(b.Effect) })
-}
-
-// tidied returns hosts, of which none is an exception from another one.
-func tidied(hosts []Host) []Host {
+// tidyHosts removes exceptions from hosts that the line names, too.
+func (l *Line) tidyHosts() {
 	named := map[string]bool{}
-	for _, h := range hosts {
+	for _, h := range l.Hosts {
 		named[h.Name] = true
 	}
-	for i, h := range hosts {
-		except := slices.DeleteFunc(slices.Clone(h.Except), func(name string) bool { return named[name] })
-		hosts[i].Except = except
-		if len(except) == 0 {
-			hosts[i].Except = nil
+	for i := range l.Hosts {
+		except := slices.DeleteFunc(slices.Clone(l.Hosts[i].Except), func(name string) bool { return named[name] })
+		if l.Hosts[i].Except = except; len(except) == 0 {
+			l.Hosts[i].Except = nil
 		}
 	}
-	return hosts
 }

@@ -556,35 +556,34 @@ func compare(was, is site) (probes int, problem string) {
 func agrees(was, is site) string {
 	before, after := routing.Side{Name: routing.Live, Site: was.engine()}, routing.Side{Name: routing.Git, Site: is.engine()}
 	all := routing.PrecedencesOf("")
-	selector := routing.NewSelector([]routing.Side{before, after}, all)
+	lookup := routing.NewLookup([]routing.Side{after, before}, all, func(string, []string) string { return "" })
 	for i, host := range probedHosts {
 		path := probedPaths[(i*7+len(was))%len(probedPaths)]
 		url, err := routing.ParseURL("https://" + host + path)
 		if err != nil {
 			return err.Error()
 		}
-		found, err := selector.Select(1, url.Request)
-		if err != nil || found.CDN == nil {
+		q, err := lookup.Find(url)
+		if err != nil || q.Sides[0].CDN == nil {
 			continue // several, or none
 		}
 		differs := false
-		for n, name := range found.Readings {
+		for n, name := range q.Readings() {
 			r := reading{wins: name}
 			if wins, broken, has := strings.Cut(name, ", and "); has {
 				r = reading{wins, broken}
 			}
 			was, is := was.ask(host, path, r), is.ask(host, path, r)
-			if l := found.Locations[n]; (l != nil) != is.isAnswer() || l != nil && l.Upstream != is.origin {
+			if l := q.Location(0, n); (l != nil) != is.isAnswer() || l != nil && l.Upstream != is.origin {
 				return fmt.Sprintf("%s%s, %v: test has %v, and not %v", host, path, r, l, is)
 			}
 			changed := len(changes(was, is)) > 0
-			if differs = differs || changed; changed != (found.Change(0, n) != "") {
-				return fmt.Sprintf("%s%s, %v: test has the change %q, and the answers are %v and %v", host, path, r, found.Change(0, n), was, is)
+			if differs = differs || changed; changed != (q.Change(1, n) != "") {
+				return fmt.Sprintf("%s%s, %v: test has the change %q, and the answers are %v and %v", host, path, r, q.Change(1, n), was, is)
 			}
 		}
-		result, err := routing.Ask([]routing.Side{after, before}, []routing.URL{url}, all, routing.NewUnknown(func(string, []string) string { return "" }, after, before))
-		if err == nil && result.Requests[0].Differs != differs {
-			return fmt.Sprintf("%s%s: request says that it differs: %v", host, path, !differs)
+		if result, err := lookup.AskAll([]routing.URL{url}); err != nil || result.Requests[0].Differs != differs {
+			return fmt.Sprintf("%s%s: request says that it differs: %v, %v", host, path, !differs, err)
 		}
 	}
 	return ""

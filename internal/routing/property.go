@@ -1,6 +1,10 @@
 package routing
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Property is one property of how a request is answered, in words. Values has one for each side that has the property, and
 // Place is FILE:LINE of git's.
@@ -11,87 +15,91 @@ type Property struct {
 	Differs bool              `json:"differs"`
 }
 
-// cell is what a side has of a property.
-type cell struct {
-	value Value
-	text  string
-}
-
-// lines returns how the sides answer the request under readings that select alike. It leaves out what no side sets.
-func (q *RequestAnswer) lines(readings []int) []Property {
-	h, at := q.table, ""
-	selected, _ := q.property("location", func(side int) *cell {
-		var labels []string
-		for _, r := range readings {
-			l := h.answer(q.node, side, r).Location
-			if l == nil || slices.Contains(labels, labelOf(l)) {
-				continue
-			}
-			labels = append(labels, labelOf(l))
-			if q.Sides[side].Side == Git && at == "" {
-				cdn := q.Sides[side].cdn
-				at = place(cdn.Path, cdn.line(l))
-			}
-		}
-		text := joinLabels(labels)
-		if text == "" {
-			text = "no location matches"
-		}
-		return &cell{Value{Text: text}, text}
-	})
-	selected.Place = at
-	lines := []Property{selected}
-	for facet := range facets {
-		l, isSet := q.property(facet.String(), func(side int) *cell {
-			l := h.answer(q.node, side, readings[0]).Location
-			if l == nil {
-				return nil
-			}
-			return &cell{l.Behaviour[facet], l.Describe(facet)}
-		})
-		if isSet {
-			lines = append(lines, l)
+// compareSides returns a property, which valueOf returns for each side that has it, and reports whether one of them sets it.
+func (q *RequestAnswer) compareSides(what string, valueOf func(side int) (v Value, words string, has bool)) (p Property, isSet bool) {
+	p = Property{What: what, Values: map[string]string{}}
+	values, words, texts := map[Value]bool{}, map[string]bool{}, map[string]string{}
+	for i, f := range q.Sides {
+		if v, text, has := valueOf(i); has {
+			values[v], words[text], p.Values[f.Side], texts[f.Side] = true, true, text, v.Text
+			isSet = isSet || v != Value{}
 		}
 	}
-	return lines
+	p.Differs = len(values) > 1
+	if len(words) < len(values) { // values that differ must not look equal
+		p.Values = texts
+	}
+	return p, isSet
 }
 
-// siteLines returns what all requests of the host have in common; plain are those without TLS.
-func (q *RequestAnswer) siteLines(plain bool) []Property {
-	cdn, _ := propertyOf("served by", q.Sides, func(side int) *cell {
+// describeLocation returns how the sides answer the request under readings that select alike. It leaves out what no side
+// sets.
+func (q *RequestAnswer) describeLocation(readings []int) []Property {
+	selected, _ := q.compareSides("location", func(side int) (Value, string, bool) {
+		var labels []string
+		for _, r := range readings {
+			if l := q.Location(side, r); l != nil {
+				labels = append(labels, Match{Path: l.Path, Host: l.Host}.Label())
+			}
+		}
+		text := cmp.Or(strings.Join(slices.Compact(labels), " or "), "no location matches")
+		return Value{Text: text}, text, q.Sides[side].CDN != nil
+	})
+	if l := q.Location(0, readings[0]); l != nil {
+		cdn := q.Sides[0].CDN
+		selected.Place = placeOf(cdn.Path, cdn.LineOf(l))
+	}
+	all := []Property{selected}
+	for facet := range facets {
+		p, isSet := q.compareSides(facet.String(), func(side int) (v Value, words string, has bool) {
+			l := q.Location(side, readings[0])
+			if l == nil {
+				return v, "", false
+			}
+			return l.Behaviour[facet], l.Describe(facet), true
+		})
+		if isSet {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// describeSite returns what all requests of the host have in common; plain are those without TLS.
+func (q *RequestAnswer) describeSite(plain bool) []Property {
+	cdn, _ := q.compareSides("served by", func(side int) (Value, string, bool) {
 		f := q.Sides[side]
-		text := f.Object
-		switch {
-		case text == "":
-			text = "no CDN"
-		case f.Hostname != q.Host:
+		text := cmp.Or(f.Object, "no CDN")
+		if f.CDN != nil && f.Hostname != q.Host {
 			text += ", which has a location of this host"
 		}
 		if f.Note != "" {
 			text += "; " + f.Note
 		}
-		return &cell{Value{Text: f.Object}, text}
+		return Value{Text: f.Object}, text, true
 	})
-	for _, f := range q.Sides {
-		if f.Side == Git {
-			cdn.Place = place(f.File, f.Line)
-		}
-	}
-	lines := []Property{cdn}
+	cdn.Place = placeOf(q.Sides[0].File, q.Sides[0].Line)
+	all := []Property{cdn}
 	for facet := range cdnFacets {
-		l, isSet := q.property(facet.String(), func(side int) *cell {
-			config := q.Sides[side].cdn.Config()
-			return &cell{config.Facets[facet], config.Describe(facet)}
+		p, isSet := q.compareSides(facet.String(), func(side int) (v Value, words string, has bool) {
+			if c := q.Sides[side].CDN; c != nil {
+				return c.Config().Facets[facet], c.Config().Describe(facet), true
+			}
+			return v, "", false
 		})
 		if isSet {
-			lines = append(lines, l)
+			all = append(all, p)
 		}
 	}
 	if !plain {
-		return lines
+		return all
 	}
-	http, _ := q.property("plain HTTP", func(side int) *cell {
-		tls, _ := q.Sides[side].cdn.Config().Facets[TLS].Tree().(map[string]any)
+	http, _ := q.compareSides("plain HTTP", func(side int) (v Value, words string, has bool) {
+		c := q.Sides[side].CDN
+		if c == nil {
+			return v, "", false
+		}
+		tls, _ := c.Config().Facets[TLS].Tree().(map[string]any)
 		text := "unknown, because tls.forced is not set"
 		switch tls["forced"] {
 		case "true":
@@ -99,37 +107,7 @@ func (q *RequestAnswer) siteLines(plain bool) []Property {
 		case "false":
 			text = "not sent on to TLS"
 		}
-		return &cell{Value{Text: text}, text}
+		return Value{Text: text}, text, true
 	})
-	return append(lines, http)
-}
-
-// property compares one property of the sides that have a CDN and the property, and reports whether one of them sets it.
-func (q *RequestAnswer) property(what string, of func(side int) *cell) (p Property, isSet bool) {
-	return propertyOf(what, q.Sides, func(side int) *cell {
-		if q.Sides[side].cdn == nil {
-			return nil
-		}
-		return of(side)
-	})
-}
-
-func propertyOf(what string, sides []Found, of func(side int) *cell) (p Property, isSet bool) {
-	p = Property{What: what, Values: map[string]string{}}
-	values, texts := map[Value]bool{}, map[string]bool{}
-	cells := make([]*cell, len(sides))
-	for i, f := range sides {
-		if cells[i] = of(i); cells[i] != nil {
-			c := cells[i]
-			values[c.value], texts[c.text], p.Values[f.Side] = true, true, c.text
-			isSet = isSet || c.value != Value{}
-		}
-	}
-	p.Differs = len(values) > 1
-	for i, f := range sides { // values that differ must not look equal
-		if cells[i] != nil && len(texts) < len(values) {
-			p.Values[f.Side] = cells[i].value.Text
-		}
-	}
-	return p, isSet
+	return append(all, http)
 }

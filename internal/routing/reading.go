@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -65,9 +64,17 @@ type Reading struct {
 	Without    Assumption
 }
 
-// conditions returns in words when each reading of a group is so. It leaves out a reading whose precedence is in the group
+// String returns the reading in words.
+func (r Reading) String() string {
+	if r.Without == Nothing {
+		return r.Precedence.String()
+	}
+	return r.Precedence.String() + ", and " + r.Without.Broken()
+}
+
+// describeReadings returns in words when each reading of a group is so. It leaves out a reading whose precedence is in the group
 // too, and is empty if all precedences are: the group then has what is so unless another one has an exception.
-func conditions(group []Reading, precedences int) (words []string) {
+func describeReadings(group []Reading, precedences int) (words []string) {
 	count := map[Assumption]int{}
 	for _, r := range group {
 		count[r.Without]++
@@ -97,33 +104,4 @@ func conditions(group []Reading, precedences int) (words []string) {
 		words = append(words, word)
 	}
 	return words
-}
-
-// order compares two locations that match a request; the lesser one answers it.
-func (r Reading) order(a, b *Location) int {
-	path, host := r.rank(b.Path)-r.rank(a.Path), rank(b.Host)-rank(a.Host)
-	switch r.Precedence {
-	case FirstInList:
-		path, host = 0, 0
-	case LongestHost:
-		path, host = host, path
-	case LongestPath:
-	}
-	return cmp.Or(path, host, a.Index-b.Index)
-}
-
-// rank returns a greater number for a longer pattern, and an exact one of the same length. A star has no length.
-func rank(pattern string) int {
-	if strings.IndexByte(pattern, '*') >= 0 {
-		return 2 * (len(pattern) - 1)
-	}
-	return 2*len(pattern) + 1
-}
-
-func (r Reading) rank(path string) int {
-	n := rank(path)
-	if r.Without == ExactPathFirst {
-		n /= 2
-	}
-	return n
 }

@@ -32,10 +32,7 @@ type CDN struct {
 
 // Config returns how the CDN answers requests.
 func (c *CDN) Config() *Config {
-	c.once.Do(func() {
-		c.config = c.Read(c.Key)
-		c.config.indexed.Do(c.config.index)
-	})
+	c.once.Do(func() { c.config = c.Read(c.Key) })
 	return c.config
 }
 
@@ -66,8 +63,7 @@ func (s *Site) SetNote(text string) {
 
 // ConfigCDN returns the CDN of a config.
 func ConfigCDN(key kind.Key, config *Config) *CDN {
-	c := &CDN{Key: key, Read: func(kind.Key) *Config { return config }}
-	c.Claims = []string{c.Config().Hostname}
+	c := &CDN{Key: key, Claims: []string{config.Hostname}, Read: func(kind.Key) *Config { return config }}
 	for _, host := range slices.Sorted(maps.Keys(config.hosts)) {
 		if host != "" && host != config.Hostname {
 			c.Claims = append(c.Claims, host)
@@ -79,19 +75,19 @@ func ConfigCDN(key kind.Key, config *Config) *CDN {
 // ClaimsOf returns the hosts in a spec, which is canonical JSON, without reading the rest of it: that of the CDN, those of
 // locations, and perhaps some of other fields.
 func ClaimsOf(spec []byte) []string {
-	return LocationHosts(textsOf(nil, spec, `"hostname":"`), spec)
+	return AppendHosts(appendTexts(nil, spec, `"hostname":"`), spec)
 }
 
-// LocationHosts appends the hosts of locations in a spec, and perhaps some of other fields.
-func LocationHosts(claims []string, spec []byte) []string {
+// AppendHosts appends the hosts of locations in a spec, and perhaps some of other fields.
+func AppendHosts(claims []string, spec []byte) []string {
 	upstreams := []byte(`"upstreams":[`) // their servers have hosts, too
 	if end := bytes.Index(spec, upstreams); end >= 0 && !bytes.Contains(spec[end+1:], upstreams) {
 		spec = spec[:end]
 	}
-	return textsOf(claims, spec, `"host":"`)
+	return appendTexts(claims, spec, `"host":"`)
 }
 
-func textsOf(texts []string, spec []byte, name string) []string {
+func appendTexts(texts []string, spec []byte, name string) []string {
 	for {
 		_, after, found := bytes.Cut(spec, []byte(name))
 		end := bytes.IndexByte(after, '"')
@@ -102,25 +98,20 @@ func textsOf(texts []string, spec []byte, name string) []string {
 	}
 }
 
-// line returns the line of a location in the manifest, or 0 without one.
-func (c *CDN) line(l *Location) int {
+// LineOf returns the line of a location in the manifest, or 0 without one.
+func (c *CDN) LineOf(l *Location) int {
 	if c.Lines == nil {
 		return 0
 	}
 	return c.Lines()[l.Index]
 }
 
-// index sorts the locations by host.
-func (c *Config) index() {
-	c.hosts = map[string][]*Location{}
-	for i := range c.Locations {
-		l := &c.Locations[i]
-		if !l.isClear() {
-			c.unclear = append(c.unclear, l)
-		}
-		if strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
-			continue
-		}
+// addHost adds a location to the index.
+func (c *Config) addHost(l *Location) {
+	if !l.isClear() {
+		c.unclear = append(c.unclear, l)
+	}
+	if !strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
 		c.hosts[l.Host] = append(c.hosts[l.Host], l)
 	}
 }
@@ -136,10 +127,8 @@ func (l *Location) isClear() bool {
 	return !strings.Contains(stem+domain, "*") && (l.Path == "*" || Normal(stem) == stem)
 }
 
-// Names reports whether a location of the config of a CDN has the host.
-func (c *Config) Names(host string) bool {
-	return c.hosts[host] != nil
-}
+// HasHost reports whether a location has the host.
+func (c *Config) HasHost(host string) bool { return c.hosts[host] != nil }
 
 // MayServe reports whether the location is for requests of a host, or whether that is not documented.
 func (l *Location) MayServe(host string) bool {
@@ -147,8 +136,8 @@ func (l *Location) MayServe(host string) bool {
 	return l.Host == "" || l.Host == host || below && strings.HasSuffix(host, domain) || strings.Contains(domain, "*")
 }
 
-// Purged returns the path of a purge that covers everything that the location answers.
-func (l *Location) Purged() string {
+// PurgePath returns the path of a purge that covers everything that the location answers.
+func (l *Location) PurgePath() string {
 	path, _, isPrefix := strings.Cut(l.Path, "*")
 	switch {
 	case !strings.HasPrefix(path, "/"):
@@ -159,8 +148,8 @@ func (l *Location) Purged() string {
 	return path
 }
 
-// wider returns "*.NAME" for each NAME that a host is below, the longest first.
-func wider(host string) (patterns []string) {
+// widerHosts returns "*.NAME" for each NAME that a host is below, the longest first.
+func widerHosts(host string) (patterns []string) {
 	name := strings.TrimPrefix(host, "*.")
 	for i := range len(name) {
 		if name[i] == '.' && len(host) <= maxHost {
@@ -180,10 +169,10 @@ const (
 	exceptionalClaim
 )
 
-// strength returns how strongly the CDN claims a host, or 0.
-func (c *CDN) strength(host string, without Assumption) (most int) {
+// claimOn returns how strong the claim of the CDN on a host is: 0 is none.
+func (c *CDN) claimOn(host string, without Assumption) (most int) {
 	config := c.Config()
-	isExact := config.namesHost(host, without)
+	isExact := config.hosts[host] != nil && (without == Wildcards || !strings.HasPrefix(host, "*"))
 	switch {
 	case host == "":
 		return 0
@@ -197,21 +186,16 @@ func (c *CDN) strength(host string, without Assumption) (most int) {
 	if without == Wildcards || without != ExactHostFirst && most > 0 {
 		return most
 	}
-	wild := config.wildcard(host)
+	wild := config.wildcardLength(host)
 	if without == ExactHostFirst && wild > 0 {
 		wild += exactClaim
 	}
 	return max(most, wild)
 }
 
-// namesHost reports whether a location has the very host. A wildcard is none, unless wildcards are taken literally.
-func (c *Config) namesHost(host string, without Assumption) bool {
-	return c.hosts[host] != nil && (without == Wildcards || !strings.HasPrefix(host, "*"))
-}
-
-// wildcard returns the length of the longest wildcard of a location that matches a host, or is the host; 0 for none.
-func (c *Config) wildcard(host string) int {
-	for _, pattern := range append([]string{host}, wider(host)...) {
+// wildcardLength returns the length of the longest wildcard of a location that matches a host, or is the host; 0 for none.
+func (c *Config) wildcardLength(host string) int {
+	for _, pattern := range append([]string{host}, widerHosts(host)...) {
 		if strings.HasPrefix(pattern, "*") && c.hosts[pattern] != nil {
 			return len(pattern)
 		}
@@ -235,14 +219,8 @@ func NewSite(cdns ...*CDN) *Site {
 	s := &Site{cdns: cdns, hosts: make(map[string][]*CDN, len(cdns)), shared: map[kind.Key]bool{}}
 	for i, c := range cdns {
 		for _, host := range c.Claims {
-			at := s.hosts[host]
-			switch isWild := strings.HasPrefix(host, "*"); {
-			case isWild:
-				s.hasWild, s.shared[c.Key] = true, true
-			case len(at) > 0 && at[len(at)-1] != c:
-				s.shared[c.Key], s.shared[at[0].Key] = true, true
-			}
-			if len(at) == 0 {
+			s.hasWild = s.hasWild || strings.HasPrefix(host, "*")
+			if at := s.hosts[host]; len(at) == 0 {
 				s.hosts[host] = cdns[i : i+1 : i+1] // few have several
 			} else if at[len(at)-1] != c {
 				s.hosts[host] = append(at, c)
@@ -250,7 +228,7 @@ func NewSite(cdns ...*CDN) *Site {
 		}
 	}
 	for host, cdns := range s.hosts {
-		if s.hasWild && len(s.Claimants(host)) > len(cdns) {
+		if len(cdns) > 1 || s.hasWild && (strings.HasPrefix(host, "*") || len(s.Claimants(host)) > 1) {
 			for _, c := range cdns {
 				s.shared[c.Key] = true
 			}
@@ -259,18 +237,15 @@ func NewSite(cdns ...*CDN) *Site {
 	return s
 }
 
-// CDNs returns all CDNs.
-func (s *Site) CDNs() []*CDN { return s.cdns }
-
 // Claimants returns the CDNs that may claim a host, by name.
 func (s *Site) Claimants(host string) (cdns []*CDN) {
 	cdns = slices.Clone(s.hosts[host])
 	if s.hasWild {
-		for _, pattern := range wider(host) {
+		for _, pattern := range widerHosts(host) {
 			cdns = append(cdns, s.hosts[pattern]...)
 		}
 	}
-	slices.SortFunc(cdns, func(a, b *CDN) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(cdns, compareKeys)
 	return slices.Compact(cdns)
 }
 
@@ -278,13 +253,13 @@ func (s *Site) Claimants(host string) (cdns []*CDN) {
 // matches.
 func (s *Site) Shares(key kind.Key) bool { return s.shared[key] }
 
-func compareKeys(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
+func compareKeys(a, b *CDN) int { return strings.Compare(a.String(), b.String()) }
 
-// owners returns the CDNs that answer a host: one, none, or several that claim it alike.
-func owners(host string, claimants []*CDN, without Assumption) (cdns []*CDN) {
+// findOwners returns the CDNs that answer a host: one, none, or several that claim it alike.
+func findOwners(host string, claimants []*CDN, without Assumption) (cdns []*CDN) {
 	most := 1
 	for _, c := range claimants {
-		switch is := c.strength(host, without); {
+		switch is := c.claimOn(host, without); {
 		case is > most:
 			cdns, most = []*CDN{c}, is
 		case is == most:
@@ -296,7 +271,7 @@ func owners(host string, claimants []*CDN, without Assumption) (cdns []*CDN) {
 
 // Owner returns the CDN that answers a host, or nil. Several are an error.
 func (s *Site) Owner(host string) (*CDN, error) {
-	found := owners(host, s.Claimants(host), Nothing)
+	found := findOwners(host, s.Claimants(host), Nothing)
 	switch len(found) {
 	case 0:
 		return nil, nil

@@ -16,14 +16,19 @@ type party struct {
 // node is a pattern of paths. Its parent is the longest other one that matches all it does.
 type node struct {
 	pattern, stem string
-	// prefix says that the pattern matches what is below the stem, and path that the stem itself is a path.
-	prefix, path bool
-	parent       int
-	own          []party
+	// prefix says that the pattern matches what is below the stem.
+	prefix bool
+	parent int
+	own    []party
 }
 
-// shown returns the pattern for people: the paths of "*" are those of "/*".
-func (n *node) shown() string {
+func newNode(pattern string) node {
+	stem, prefix := strings.CutSuffix(pattern, "*")
+	return node{pattern: pattern, stem: stem, prefix: prefix}
+}
+
+// shownPattern returns the pattern for people: the paths of "*" are those of "/*".
+func (n *node) shownPattern() string {
 	if n.pattern == "*" {
 		return "/*"
 	}
@@ -36,16 +41,12 @@ func (n *node) covers(stem string) bool { return n.prefix && strings.HasPrefix(s
 // stands before its children.
 type tree []node
 
-func newNode(pattern string, own ...party) node {
-	stem, prefix := strings.CutSuffix(pattern, "*")
-	return node{pattern: pattern, stem: stem, prefix: prefix, path: Normal(stem) == stem, own: own}
-}
-
-// newTree returns the tree of nodes in any order.
-func newTree(nodes []node) tree {
-	order := make([]int, len(nodes))
-	for i := range order {
-		order[i] = i
+// newTree returns the tree of the paths of locations, which patternOf returns.
+func newTree(parties []party, patternOf func(*Location) string) tree {
+	nodes, order := make([]node, len(parties)), make([]int, len(parties))
+	for i, p := range parties {
+		nodes[i], order[i] = newNode(patternOf(p.Location)), i
+		nodes[i].own = parties[i : i+1 : i+1]
 	}
 	slices.SortFunc(order, func(i, j int) int {
 		a, b := &nodes[i], &nodes[j]
@@ -66,15 +67,6 @@ func newTree(nodes []node) tree {
 	return out
 }
 
-// over returns the longest node that matches all that a node of another tree does.
-func (t tree) over(n *node) int {
-	at := t.find(cmp.Or(n.stem, "/"))
-	if n.prefix && !t[at].prefix {
-		at = t[at].parent
-	}
-	return at
-}
-
 // find returns the longest node that matches a path, in O(log n) and a step for each pattern that matches the
 // one before it.
 func (t tree) find(path string) int {
@@ -91,38 +83,7 @@ func (t tree) find(path string) int {
 	return at
 }
 
-// allowed are the characters that a Normal path can have.
-const allowed = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_./~!$&'()*+,;=:@"
-
-// isEmpty reports whether other nodes match all that a node does.
+// isEmpty reports whether a node has no requests: it is the root or "*", and the next node takes all of them.
 func (t tree) isEmpty(at int) bool {
-	n := &t[at]
-	if n.path && (at+1 == len(t) || t[at+1].stem != n.stem) {
-		return false
-	}
-	return !t.hasBelow(at, cmp.Or(n.stem, "/"))
+	return t[at].stem == "" && at+1 < len(t) && (t[at+1].stem == "" || t[at+1].pattern == "/*")
 }
-
-// hasBelow reports whether a node has a path that begins with a stem.
-func (t tree) hasBelow(at int, stem string) bool {
-	if t.owns(at, stem) {
-		return true
-	}
-	for _, c := range []byte(allowed) {
-		if t.owns(at, stem+string(c)) {
-			return true
-		}
-	}
-	for _, c := range []byte(allowed) {
-		next := stem + string(c)
-		found := t.find(next)
-		exact := t[found].parent == at && !t[found].prefix
-		dots := found == at && c == '.' // "/a/.." is no Normal path, but "/a/..." is
-		if (exact || dots) && t.hasBelow(at, next) {
-			return true
-		}
-	}
-	return false
-}
-
-func (t tree) owns(at int, path string) bool { return t.find(path) == at && Normal(path) == path }

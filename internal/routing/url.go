@@ -4,11 +4,65 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"slices"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"trueup/internal/files"
+	"trueup/internal/kind"
 	"trueup/internal/purge"
 )
+
+// Request is what selects a location: a kind.HostKey and a Normal path.
+type Request struct{ Host, Path string }
+
+// ParseRequest reads a URL. Locations ignore its scheme, query and fragment.
+func ParseRequest(text string) (Request, error) {
+	toFragment, _, _ := strings.Cut(strings.ReplaceAll(text, `\`, "/"), "#")
+	u, err := url.Parse(toFragment)
+	switch {
+	case err != nil:
+		return Request{}, explainParseError(text, err)
+	case !slices.Contains([]string{"", "http", "https"}, u.Scheme) && !strings.Contains(u.Scheme, "."): // host:port has a dot
+		return Request{}, errors.New("the URL is neither http nor https: write https://HOSTNAME/PATH")
+	case u.Scheme == "" || u.Hostname() == "":
+		return Request{}, errors.New("the URL is not absolute: write https://HOSTNAME/PATH")
+	case u.User != nil:
+		return Request{}, errors.New("the URL has a user or password: remove them")
+	case u.Port() != "" && u.Port() != map[string]string{"http": "80", "https": "443"}[u.Scheme]:
+		return Request{}, errors.New("the URL has a port, and no location selects by port: remove it")
+	}
+	host := kind.HostKey(u.Hostname())
+	if strings.Contains("."+host+".", "..") {
+		return Request{}, errors.New("the URL has a host with an empty label: remove a dot")
+	}
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // else no CDN has it
+		host = ascii
+	}
+	return Request{host, Normal(pathAndQuery(text))}, nil
+}
+
+// explainParseError says why a URL can't be parsed. It shows no part of one that may have a password.
+func explainParseError(text string, err error) error {
+	wrong, _ := errors.AsType[*url.Error](err)
+	escape, isEscape := errors.AsType[url.EscapeError](err)
+	switch {
+	case strings.Contains(text, "@"):
+		return errors.New("the URL can't be read, and may have a password: write https://HOSTNAME/PATH")
+	case isEscape && strings.Contains(pathAndQuery(text), string(escape)):
+		return fmt.Errorf("%q in the URL is no escape: write %% as %%25", string(escape))
+	}
+	return fmt.Errorf("the URL can't be read, %s: write https://HOSTNAME/PATH", strings.TrimPrefix(wrong.Err.Error(), "net/url: "))
+}
+
+// pathAndQuery returns what stands behind the host of an absolute URL, as it is written.
+func pathAndQuery(url string) string {
+	rest := url[strings.IndexByte(url, ':')+1:]
+	rest = rest[min(2, len(rest)):]
+	return rest[strings.IndexAny(rest+"/", `/\?#`):]
+}
 
 // URL is the address of a request.
 type URL struct {
@@ -23,24 +77,24 @@ type URL struct {
 func ParseURL(text string) (u URL, err error) {
 	u.Text = text
 	if u.Request, err = ParseRequest(text); err != nil {
-		return u, u.wrong(err)
+		return u, u.wrapError(err)
 	}
 	scheme, _, _ := strings.Cut(text, ":")
-	written := AfterHost(text)
+	written := pathAndQuery(text)
 	u.Plain, u.Rewritten = strings.EqualFold(scheme, "http"), written != u.Path && written != ""
 	return u, nil
 }
 
-// wrong adds the URL to an error.
-func (u URL) wrong(err error) error {
+// wrapError adds the URL to an error.
+func (u URL) wrapError(err error) error {
 	if u.From != "" {
-		return fmt.Errorf("%s: %s: %w", u.From, shown(u.Text), err)
+		return fmt.Errorf("%s: %s: %w", u.From, quoteURL(u.Text), err)
 	}
-	return fmt.Errorf("%s: %w", shown(u.Text), err)
+	return fmt.Errorf("%s: %w", quoteURL(u.Text), err)
 }
 
-// shown returns a text for a message. One with an @ may have a password.
-func shown(text string) string {
+// quoteURL returns a text for a message. One with an @ may have a password.
+func quoteURL(text string) string {
 	if strings.Contains(text, "@") {
 		return "a URL with an @"
 	}
@@ -66,11 +120,11 @@ func ReadURLs(name string, r io.Reader) (urls []URL, err error) {
 		u.From = from
 		urls = append(urls, u)
 	}
-	return urls, joinedErrors(wrong)
+	return urls, joinErrors(wrong)
 }
 
-// joinedErrors returns the first errors, and how many more there are.
-func joinedErrors(wrong []error) error {
+// joinErrors returns the first errors, and how many more there are.
+func joinErrors(wrong []error) error {
 	const most = 10
 	if more := len(wrong) - most; more > 0 {
 		wrong = append(wrong[:most:most], fmt.Errorf("and %d more", more))

@@ -32,8 +32,8 @@ func TestWordsTell(t *testing.T) {
 			return Answer{c, &c.Config().Locations[0]}
 		}
 		a, b := draw("a"), draw("b")
-		found := differences(a, b, Reading{})
-		if alike := (Reading{}).alike(a, b); (len(found) == 0) != alike {
+		found := compareAnswers(a, b, Reading{})
+		if alike := (Reading{}).isSame(a, b); (len(found) == 0) != alike {
 			t.Fatalf("alike: %v, and differences %q", alike, found)
 		}
 		for _, d := range found {

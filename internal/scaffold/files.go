@@ -268,7 +268,7 @@ func (s *Setup) addExamples() error {
 // addTest adds a test of what the home page of a CDN gets.
 func (s *Setup) addTest(name string, spec map[string]any) error {
 	k, home := kind.RequestTest(), "https://"+exampleHost+"/"
-	test := map[string]any{"name": "the home page", "url": home, "expect": requesttest.Expect(spec, home)}
+	test := map[string]any{"name": "the home page", "url": home, "expect": requesttest.FirstExpectation(spec, home)}
 	text, err := manifest.Snippet(map[string]any{
 		"apiVersion": k.APIVersion, "kind": k.Name, "spec": map[string]any{"tests": []any{test}},
 	}, k.Root())

@@ -133,20 +133,20 @@ func ask(t *testing.T, socket string, n int, requests []request) (answers []int)
 func compare(t *testing.T, socket string, sets []set, reading, other routing.Precedence) {
 	asked, mismatches, otherwise := 0, 0, 0
 	for n, s := range sets {
-		selectors := map[string]*routing.Selector{}
+		lookups := map[string]*routing.Lookup{}
 		for i, answer := range ask(t, socket, n, s.requests) {
 			q := s.requests[i]
 			index := func(p routing.Precedence) int {
 				host := under(q.host, n)
 				id := string(p) + " " + host
-				if selectors[id] == nil {
-					selectors[id] = routing.NewSelector([]routing.Side{{Name: routing.Git, Site: s.site(n, host)}}, []routing.Precedence{p})
+				if lookups[id] == nil {
+					lookups[id] = routing.NewLookup([]routing.Side{{Name: routing.Git, Site: s.site(n, host)}}, []routing.Precedence{p}, func(string, []string) string { return "" })
 				}
-				selected, err := selectors[id].Select(0, routing.Request{Host: host, Path: q.path})
-				if err != nil || selected.CDN == nil || selected.Locations[0] == nil {
+				found, err := lookups[id].Find(routing.URL{Request: routing.Request{Host: host, Path: q.path}})
+				if err != nil || found.Location(0, 0) == nil {
 					return -1
 				}
-				return selected.Locations[0].Index
+				return found.Location(0, 0).Index
 			}
 			asked++
 			if index(other) != answer {

@@ -24,7 +24,7 @@ func cdnOf(t *testing.T, name, host, spec string) *routing.CDN {
 }
 
 func askAll(sides []routing.Side, urls []routing.URL) (routing.RequestResult, error) {
-	return routing.Ask(sides, urls, routing.PrecedencesOf(""), routing.NewUnknown(manifest.DidYouMean, sides...))
+	return routing.NewLookup(sides, routing.PrecedencesOf(""), manifest.DidYouMean).AskAll(urls)
 }
 
 // TestDiffers: a property differs where its values do, and values that differ never look equal.
@@ -42,7 +42,7 @@ func TestDiffers(t *testing.T) {
 	}
 	var got []string
 	q := r.Requests[0]
-	for _, l := range append(q.Site, q.Answers[0].Lines...) {
+	for _, l := range append(q.Site, q.Answers[0].Properties...) {
 		got = append(got, fmt.Sprint(l.What, l.Values, l.Differs))
 	}
 	want := `served bymap[base:no CDN git:CDN/a live:CDN/a] true
@@ -79,7 +79,7 @@ func TestEqualAnswersAreOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := r.Requests[0].Answers
-	if len(answers) != 1 || len(answers[0].Rules) != 3 || answers[0].Lines[0].Values[routing.Git] != "/* or /a*" {
+	if len(answers) != 1 || len(answers[0].Rules) != 3 || answers[0].Properties[0].Values[routing.Git] != "/* or /a*" {
 		t.Errorf("%+v", answers)
 	}
 }
@@ -117,7 +117,7 @@ spec:
 	}
 	u, _ := routing.ParseURL("https://a.example/a")
 	r, err := askAll(reread(`"locations":[]`), []routing.URL{u})
-	if err != nil || r.Requests[0].Answers[0].Lines[0].Place != "" {
+	if err != nil || r.Requests[0].Answers[0].Properties[0].Place != "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -126,18 +126,18 @@ spec:
 func TestUnknownHosts(t *testing.T) {
 	site := routing.NewSite(cdnOf(t, "shop", "shop.example.com", `{"locations":[]}`))
 	searches := 0
-	unknown := routing.NewUnknown(func(word string, known []string) string {
+	unknown := routing.NewLookup([]routing.Side{{Name: routing.Git, Site: site}}, nil, func(word string, known []string) string {
 		searches++
 		return manifest.DidYouMean(word, known)
-	}, routing.Side{Name: routing.Git, Site: site})
+	})
 	for range 2 {
 		for i := range 200 {
-			if text := unknown.Host(fmt.Sprintf("shpo%d.example.com", i)).Error(); !strings.HasPrefix(text, "no CDN in git has the host shpo") {
+			if text := unknown.UnknownHost(fmt.Sprintf("shpo%d.example.com", i)).Error(); !strings.HasPrefix(text, "no CDN in git has the host shpo") {
 				t.Error(text)
 			}
 		}
 	}
-	if text := unknown.Host("shpo0.example.com").Error(); searches != 100 || !strings.Contains(text, "did you mean shop.example.com") {
+	if text := unknown.UnknownHost("shpo0.example.com").Error(); searches != 100 || !strings.Contains(text, "did you mean shop.example.com") {
 		t.Errorf("%d searches, and %s", searches, text)
 	}
 }

@@ -1,0 +1,304 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Side is the site of git, live or a base.
+type Side struct {
+	Name string
+	*Site
+}
+
+// The names of sides. Git is the first one of several.
+const (
+	Git  = "git"
+	Live = "live"
+	Base = "base"
+)
+
+// RequestResult is what the sides do with requests (schemas/request.schema.json).
+type RequestResult struct {
+	Format   string          `json:"format"`
+	Sandbox  bool            `json:"sandbox"`
+	Sides    []string        `json:"sides"`
+	Rules    []string        `json:"rules"`
+	Requests []RequestAnswer `json:"requests"`
+}
+
+// RequestAnswer is what the sides do with one request.
+type RequestAnswer struct {
+	URL  string `json:"url"`
+	Host string `json:"host"`
+	// Path is compared with locations. Rewritten is true if the URL has another.
+	Path      string `json:"path"`
+	Rewritten bool   `json:"rewritten"`
+	// Differs is true if the sides do not answer the request alike under some reading.
+	Differs bool    `json:"differs"`
+	Sides   []Found `json:"sides"`
+	// Site is what all requests of the hostname have in common.
+	Site []Property `json:"site"`
+	// Answers has one entry, or several if what answers the request depends on the platform.
+	Answers []Reply `json:"answers"`
+
+	table *hostTable
+	node  int
+}
+
+// Found is the CDN of a side, and its locations that match. Without a CDN it is empty.
+type Found struct {
+	Side     string `json:"side"`
+	Object   string `json:"object,omitempty"`
+	Hostname string `json:"hostname,omitempty"`
+	// Note says what else is to know of the CDN.
+	Note string `json:"note,omitempty"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// Matching are in the order of the list. It is not documented whether Unclear locations match.
+	Matching []Match `json:"matching"`
+	Unclear  []Match `json:"unclear,omitempty"`
+
+	CDN *CDN `json:"-"`
+}
+
+// Match is a location.
+type Match struct {
+	Path string `json:"path"`
+	Host string `json:"host,omitempty"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// Rules are those that select the location.
+	Rules []string `json:"rules"`
+}
+
+// Reply is how the request is answered if one of the Rules is so.
+type Reply struct {
+	Rules      []string   `json:"rules"`
+	Properties []Property `json:"properties"`
+	// Summaries have the location, the origin and the edge TTL of each side; "" without a CDN.
+	Summaries map[string]string `json:"-"`
+}
+
+// Lookup finds what answers requests on some sides. It is not for use by several goroutines at once.
+type Lookup struct {
+	sides       []Side
+	precedences []Precedence
+	tables      map[string]*hostTable
+	// suggest ends a message with the known word that was probably meant. hints has what it returned.
+	suggest func(word string, known []string) string
+	hints   map[string]string
+}
+
+// NewLookup returns the Lookup of sides.
+func NewLookup(sides []Side, precedences []Precedence, suggest func(word string, known []string) string) *Lookup {
+	return &Lookup{sides, precedences, map[string]*hostTable{}, suggest, map[string]string{}}
+}
+
+// AskAll describes what answers the requests of URLs, under each reading. If some can't be answered, the error says which.
+func (l *Lookup) AskAll(urls []URL) (RequestResult, error) {
+	r := RequestResult{Format: "trueup.request/v1", Requests: make([]RequestAnswer, len(urls))}
+	for _, p := range l.precedences {
+		r.Rules = append(r.Rules, p.String())
+	}
+	for _, s := range l.sides {
+		r.Sides = append(r.Sides, s.Name)
+	}
+	var wrong []error
+	for i, u := range urls {
+		q, err := l.Find(u)
+		if err != nil {
+			wrong = append(wrong, u.wrapError(err))
+			continue
+		}
+		q.describe(u.Plain)
+		r.Requests[i] = q
+	}
+	return r, joinErrors(wrong)
+}
+
+// Find returns what answers a request, without what describes it. It is an error if no side has a CDN for the host, or one
+// has several.
+func (l *Lookup) Find(u URL) (RequestAnswer, error) {
+	h := l.tables[u.Host]
+	if h == nil {
+		names, claimants := make([]string, len(l.sides)), make([][]*CDN, len(l.sides))
+		for i, side := range l.sides {
+			names[i], claimants[i] = u.Host, side.Claimants(u.Host)
+		}
+		h = newHostTable(names, l.precedences, claimants, false)
+		l.tables[u.Host] = h
+	}
+	q := RequestAnswer{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten, table: h, node: h.tree.find(u.Path)}
+	isKnown := false
+	for i, s := range l.sides {
+		cdn, err := s.Owner(u.Host)
+		if err != nil {
+			return q, fmt.Errorf("in %s, %w", s.Name, err)
+		}
+		isKnown = isKnown || cdn != nil
+		q.Sides = append(q.Sides, q.findSide(i, s.Name, cdn))
+	}
+	if !isKnown {
+		return q, l.UnknownHost(u.Host)
+	}
+	for r, reading := range h.readings {
+		for i := range l.sides {
+			q.Differs = q.Differs || !reading.isSame(h.answer(q.node, 0, r), h.answer(q.node, i, r))
+		}
+	}
+	return q, nil
+}
+
+// maxHints limits the hosts that are compared with every hostname. So many unknown ones are not misspelt.
+const maxHints = 100
+
+// UnknownHost returns the error for a host that no side has. It names the nearest hostname, for the first hosts that it is
+// asked for.
+func (l *Lookup) UnknownHost(host string) error {
+	names := make([]string, len(l.sides))
+	for i, s := range l.sides {
+		names[i] = s.Name
+	}
+	if _, isFound := l.hints[host]; !isFound && len(l.hints) < maxHints {
+		var known []string
+		for _, s := range l.sides {
+			for _, c := range s.cdns {
+				known = append(known, c.Claims[0])
+			}
+		}
+		l.hints[host] = l.suggest(host, known)
+	}
+	return fmt.Errorf("no CDN in %s has the host %s%s", strings.Join(names, " or "), host, l.hints[host])
+}
+
+// findSide returns what a side has for the request. The CDN may be nil.
+func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) Found {
+	f := Found{Side: name, Matching: []Match{}, CDN: cdn}
+	if cdn == nil {
+		return f
+	}
+	h := q.table
+	f.Object, f.Hostname, f.Note, f.File, f.Line = cdn.String(), cdn.Config().Hostname, cdn.Note, cdn.Path, cdn.Line
+	matchOf := func(l *Location) Match { return Match{l.Path, l.Host, f.File, cdn.LineOf(l), []string{}} }
+	var matching []*Location
+	for at := q.node; at > 0; at = h.tree[at].parent {
+		for _, p := range h.tree[at].own {
+			if p.side == side && p.cdn == cdn {
+				matching = append(matching, p.Location)
+			}
+		}
+	}
+	slices.SortFunc(matching, func(a, b *Location) int { return a.Index - b.Index })
+	for _, l := range matching {
+		m := matchOf(l)
+		for r, reading := range h.readings {
+			if reading.Without == Nothing && q.Location(side, r) == l {
+				m.Rules = append(m.Rules, reading.String())
+			}
+		}
+		f.Matching = append(f.Matching, m)
+	}
+	for _, l := range h.findUnclear(&node{stem: q.Path}, side) {
+		f.Unclear = append(f.Unclear, matchOf(l))
+	}
+	return f
+}
+
+// Readings returns the readings that make a difference, in words.
+func (q *RequestAnswer) Readings() (words []string) {
+	for _, r := range q.table.readings {
+		words = append(words, r.String())
+	}
+	return words
+}
+
+// Location returns the location of a side that answers the request under a reading, or nil.
+func (q *RequestAnswer) Location(side, reading int) *Location {
+	return q.table.answer(q.node, side, reading).Location
+}
+
+// Change returns what is otherwise on the first side than on another one under a reading, or "".
+func (q *RequestAnswer) Change(other, reading int) string {
+	h := q.table
+	o := newOutcome(h.answer(q.node, other, reading), h.answer(q.node, 0, reading), h.readings[reading])
+	if o.effect == Same {
+		return ""
+	}
+	text, _, _ := strings.Cut(o.String(), "; before, ")
+	return text
+}
+
+// describe sets what describes the answers. Plain is a request without TLS.
+func (q *RequestAnswer) describe(plain bool) {
+	q.Site = q.describeSite(plain)
+	for _, group := range q.groupReadings() {
+		a := Reply{Properties: q.describeLocation(group), Summaries: map[string]string{}}
+		for _, r := range group {
+			a.Rules = append(a.Rules, q.table.readings[r].String())
+		}
+		for i, f := range q.Sides {
+			a.Summaries[f.Side] = a.Properties[0].Values[f.Side]
+			if l := q.Location(i, group[0]); l != nil {
+				a.Summaries[f.Side] += " from " + l.String()
+			}
+			a.Summaries[f.Side] += f.Unless()
+		}
+		q.Answers = append(q.Answers, a)
+	}
+}
+
+// groupReadings returns the indices of readings by what answers the request: those together under which each side answers it
+// in one way. A reading in which an assumption does not hold is left out if that makes no difference.
+func (q *RequestAnswer) groupReadings() (groups [][]int) {
+	h := q.table
+	isSame := func(a, b int) bool {
+		for side := range q.Sides {
+			if !h.readings[b].isSame(h.answer(q.node, side, a), h.answer(q.node, side, b)) {
+				return false
+			}
+		}
+		return true
+	}
+	for r, reading := range h.readings {
+		if reading.Without != Nothing && isSame(slices.Index(h.readings, Reading{Precedence: reading.Precedence}), r) {
+			continue
+		}
+		at := slices.IndexFunc(groups, func(group []int) bool { return isSame(group[0], r) })
+		if at < 0 {
+			at, groups = len(groups), append(groups, nil)
+		}
+		groups[at] = append(groups[at], r)
+	}
+	return groups
+}
+
+// Unless returns what an answer depends on if some locations are unclear, or "".
+func (f Found) Unless() string {
+	switch len(f.Unclear) {
+	case 0:
+		return ""
+	case 1:
+		return ", unless " + f.Unclear[0].Label() + " matches"
+	}
+	return fmt.Sprintf(", unless one of %d others matches", len(f.Unclear))
+}
+
+// Label returns the path and the host of a location.
+func (m Match) Label() string {
+	if m.Host == "" {
+		return m.Path
+	}
+	return m.Path + " of " + m.Host
+}
+
+// Place returns FILE:LINE, or "" for a live location.
+func (m Match) Place() string { return placeOf(m.File, m.Line) }
+
+func placeOf(file string, line int) string {
+	if file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
