@@ -89,7 +89,7 @@ func (a *app) urls(file string, args []string) (urls []routing.URL, err error) {
 			list, err = routing.ReadURLs("standard input", a.stdin("URLs"))
 		} else {
 			list = make([]routing.URL, 1)
-			list[0], err = routing.ParseURL(arg)
+			list[0], err = routing.ParseListed(arg, "")
 		}
 		urls, wrong = append(urls, list...), append(wrong, err)
 	}

@@ -81,8 +81,7 @@ func (a *app) loadTests(ctx context.Context, paths []string) (project.Loaded, er
 
 // runTests runs the request tests on the CDNs of git, and adds failures to the findings.
 func runTests(doc *report.Document, l project.Loaded, sides []routing.Side, severity diag.Severity) {
-	opts := requesttest.Options{Sides: sides, Precedences: routing.PrecedencesOf(l.Project.Platform.Precedence)}
-	doc.Tests = requesttest.Run(l.Set.Tests, opts)
+	doc.Tests = requesttest.Run(l.Set.Tests, sides, routing.PrecedencesOf(l.Project.Platform.Precedence))
 	doc.Findings = append(doc.Findings, doc.Tests.Findings(severity)...)
 	if doc.Findings.HasErrors() {
 		doc.ExitCode = exit.Invalid

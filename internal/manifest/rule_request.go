@@ -36,7 +36,7 @@ func checkRequestTest(s *subject) {
 }
 
 func (s *subject) checkURL(at, url string) {
-	if _, err := routing.ParseRequest(url); err != nil {
+	if _, err := routing.ParseURL(url); err != nil {
 		message, fix, _ := strings.Cut(err.Error(), ": ")
 		s.report(at, message, fix)
 	}

@@ -72,14 +72,6 @@ type Answer struct {
 	Line     int    `json:"line,omitempty"`
 }
 
-// Options say what tests are run with.
-type Options struct {
-	// Sides are git and live. Without live, what must be the same as live is skipped.
-	Sides []routing.Side
-	// Precedences are the rules by which the platform may select a location.
-	Precedences []routing.Precedence
-}
-
 // Result is the result of all tests.
 type Result struct {
 	Passed  int    `json:"passed"`
@@ -90,10 +82,14 @@ type Result struct {
 	Coverage *Coverage `json:"coverage,omitempty"`
 }
 
-// Run runs the tests of documents of kind.RequestTest.
-func Run(documents []*manifest.Object, opts Options) *Result {
+// Run runs the tests of documents of kind.RequestTest. The sides are git and live. Without live, what must be the same as live
+// is skipped.
+func Run(documents []*manifest.Object, sides []routing.Side, precedences []routing.Precedence) *Result {
 	result := &Result{Cases: []Case{}}
-	r := runner{opts, routing.NewLookup(opts.Sides[:1], opts.Precedences, manifest.DidYouMean), routing.NewLookup(opts.Sides, opts.Precedences, manifest.DidYouMean)}
+	r := runner{git: routing.NewLookup(sides[:1], precedences, manifest.DidYouMean)}
+	if len(sides) > 1 {
+		r.both = routing.NewLookup(sides, precedences, manifest.DidYouMean)
+	}
 	for _, o := range documents {
 		result.Cases = append(result.Cases, r.runDocument(o)...)
 	}
@@ -175,11 +171,8 @@ type test struct {
 	requests int
 }
 
-// runner runs tests. It looks requests up in git, and in both sides if a test compares them.
-type runner struct {
-	Options
-	git, both *routing.Lookup
-}
+// runner runs tests. It looks requests up in git, and in both sides if a test compares them and live was read.
+type runner struct{ git, both *routing.Lookup }
 
 // runDocument runs the tests of a document.
 func (r runner) runDocument(o *manifest.Object) (cases []Case) {
@@ -249,7 +242,7 @@ func (r runner) runCase(c *Case) {
 	switch {
 	case len(c.Failures) > 0:
 		c.Result = Failed
-	case c.test.sameAs && len(r.Sides) < 2:
+	case c.test.sameAs && r.both == nil:
 		c.Result, c.Why = Skipped, "it compares with live, which was not read"
 	default:
 		c.Result = Passed
@@ -257,7 +250,7 @@ func (r runner) runCase(c *Case) {
 }
 
 func (r runner) findFailures(c *Case) {
-	compares, lookup := c.test.sameAs && len(r.Sides) > 1, r.git
+	compares, lookup := c.test.sameAs && r.both != nil, r.git
 	if compares {
 		lookup = r.both
 	}

@@ -29,8 +29,9 @@ func load(t testing.TB, texts ...string) *manifest.Set {
 	return set
 }
 
-func git(set *manifest.Set) Options {
-	return Options{Sides: []routing.Side{side(routing.Git, set)}, Precedences: routing.PrecedencesOf("")}
+// run runs the tests of a set on its CDNs, and perhaps on live ones.
+func run(set *manifest.Set, live ...routing.Side) *Result {
+	return Run(set.Tests, append([]routing.Side{side(routing.Git, set)}, live...), routing.PrecedencesOf(""))
 }
 
 func side(name string, set *manifest.Set) routing.Side {
@@ -98,7 +99,7 @@ func TestExpectations(t *testing.T) {
 			expect = ", expect: {" + tt.expect + "}"
 		}
 		set := load(t, shop, "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{url: \"https://shop.example.com"+tt.path+"\""+expect+"}]}}")
-		r := Run(set.Tests, git(set))
+		r := run(set)
 		got := ""
 		for _, f := range r.Findings(diag.Error) {
 			got += strings.TrimPrefix(f.Message, "https://shop.example.com"+tt.path+": ")
@@ -116,9 +117,7 @@ func TestExpectations(t *testing.T) {
 func TestUnclearLive(t *testing.T) {
 	const test = "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{url: \"https://shop.example.com/a/x\", same-as: live}]}}"
 	set, live := load(t, shop, test), load(t, strings.Replace(shop, "/o*d/x", "/a*x", 1))
-	opts := git(set)
-	opts.Sides = append(opts.Sides, side(routing.Live, live))
-	found := Run(set.Tests, opts).Findings(diag.Error)
+	found := run(set, side(routing.Live, live)).Findings(diag.Error)
 	if len(found) != 1 || !strings.Contains(found[0].Message, `live: "/a*x" may match: its pattern is not documented`) {
 		t.Error(found)
 	}
@@ -139,10 +138,7 @@ func TestSameAsLive(t *testing.T) {
 		`urls: ["https://shop.example.com/d", "https://shop.example.com/c"], same-as: live`: "skipped passed 0",
 	} {
 		set := load(t, shop, "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{"+test+"}]}}")
-		opts := git(set)
-		offline := Run(set.Tests, opts)
-		opts.Sides = append(opts.Sides, opts.Sides[0])
-		r := Run(set.Tests, opts)
+		offline, r := run(set), run(set, side(routing.Git, set))
 		if got := fmt.Sprint(offline.Cases[0].Result, " ", r.Cases[0].Result, " ", len(offline.ListUpdates()["1.yaml"])); got != want {
 			t.Errorf("%s: %s, want %s: %v", test, got, want, r.Findings(diag.Error))
 		}
@@ -164,7 +160,7 @@ func TestUpdatedTestsPass(t *testing.T) {
 			text += "      expect:\n        " + strings.Join(expect, "\n        ") + "\n"
 		}
 		set := loadText(t, text)
-		r := Run(set.Tests, git(set))
+		r := run(set)
 		for _, changes := range r.ListUpdates() {
 			updated, err := manifest.WithExpectations([]byte(text), changes)
 			if err != nil {
@@ -175,7 +171,7 @@ func TestUpdatedTestsPass(t *testing.T) {
 		set = loadText(t, text)
 		// A TTL without a unit can't be expected.
 		unknown := path == "/b/x" && (len(expect) == 0 || slices.ContainsFunc(expect, func(e string) bool { return name(e) == "cached" || e == "served: false" }))
-		if r := Run(set.Tests, git(set)); (r.Failed > 0) && !unknown || !strings.Contains(text, "# kept") {
+		if r := run(set); (r.Failed > 0) && !unknown || !strings.Contains(text, "# kept") {
 			t.Fatalf("%v\n%s", r.Findings(diag.Error), text)
 		}
 	})
@@ -203,7 +199,7 @@ func many(n int) (texts []string) {
 func TestManyTestsAreFast(t *testing.T) {
 	set := load(t, many(1000)...)
 	start := time.Now()
-	r := Run(set.Tests, git(set))
+	r := run(set)
 	Cover(r.Cases, set.Objects)
 	if r.Passed != 1000 {
 		t.Errorf("%d passed: %v", r.Passed, r.Findings(diag.Error)[:1])
@@ -221,7 +217,7 @@ func TestFailedTestsCost(t *testing.T) {
 		}
 		set := load(t, strings.Replace(shop, "  locations:\n", "  locations:\n"+locations, 1), tests)
 		return testing.AllocsPerRun(1, func() {
-			if r := Run(set.Tests, git(set)); r.Failed != n || r.Cases[n-1].Failures[0].Got[0].Line != 7+n {
+			if r := run(set); r.Failed != n || r.Cases[n-1].Failures[0].Got[0].Line != 7+n {
 				t.Fatalf("%d failed; the last got %+v", r.Failed, r.Cases[n-1].Failures)
 			}
 		})

@@ -11,8 +11,6 @@ type group struct {
 	nodes []int
 	// in has, for each node, the index of the paths that it is in.
 	in []int
-	// loser is the CDN that answered, or answers, if no CDN answers the host on the other side.
-	loser *CDN
 }
 
 func (p Part) effect() Effect {
@@ -29,39 +27,41 @@ type outcomeID struct {
 	units         bool
 }
 
+// newHost is the id of what is answered for the first time together with all of its host.
+const newHost = "new"
+
 // findChanges returns the groups of nodes whose requests are answered in another way, and those nodes.
 func (h *hostTable) findChanges() (groups []*group, changed []int) {
-	index, loser := map[string]*group{}, h.findLoser()
+	index := map[string]*group{}
+	isNew := !slices.ContainsFunc(h.answers[:len(h.readings)], func(a Answer) bool { return a.CDN != nil })
 	for i := range h.tree {
 		answers, common := h.compareNode(i)
 		if answers == nil || h.tree.isEmpty(i) {
 			continue
 		}
 		changed = append(changed, i)
-		unless, first := h.findUnless(i), answers[0]
-		add := func(id string, loser *CDN, answers ...Alternative) {
+		unless := h.findUnless(i)
+		add := func(id string, answers ...Alternative) {
 			if unless != nil {
 				id += fmt.Sprint("\n", unless)
 			}
 			g := index[id]
 			if g == nil {
-				g = &group{Part: Part{Answers: answers, Unless: unless}, loser: loser}
+				g = &group{Part: Part{Answers: answers, Unless: unless}}
 				index[id], groups = g, append(groups, g)
 			}
-			if g.nodes = append(g.nodes, i); loser != nil && (g.Answers[0].Before != first.Before || g.Answers[0].After != first.After) {
-				g.Answers = []Alternative{first.ofCDN(loser)}
+			if g.nodes = append(g.nodes, i); g.Answers[0].After != answers[0].After && id == newHost {
+				g.Answers[0].After = h.owner(1, 0).String()
 			}
 		}
 		switch {
-		case len(answers) > 1:
-			add(describeAnswers(answers, false), nil, answers...)
-		case len(common) == 0 && loser != nil:
-			add(first.effect.String(), loser, first)
-		case len(common) == 0:
-			add(first.String(), nil, first)
+		case isNew && len(answers) == 1:
+			add(newHost, answers...)
+		case len(answers) > 1 || len(common) == 0:
+			add(describeAnswers(answers, false), answers...)
 		}
 		for _, d := range common {
-			add(d.String(), nil, Alternative{Before: first.Before, After: first.After, Differences: []Difference{d}, effect: d.effect})
+			add(d.String(), Alternative{Before: answers[0].Before, After: answers[0].After, Differences: []Difference{d}, effect: d.effect})
 		}
 	}
 	groups = joinGroups(groups)
@@ -90,22 +90,6 @@ func joinGroups(groups []*group) (out []*group) {
 		a.effect = min(a.effect, g.Answers[0].effect)
 	}
 	return out
-}
-
-// findLoser returns the CDN that answers the host on one side if none does on the other, under any reading.
-func (h *hostTable) findLoser() *CDN {
-	for side := range 2 {
-		loser := h.owner(side, 0)
-		for r := range h.readings {
-			if h.owner(side, r) != loser || h.owner(1-side, r) != nil {
-				loser = nil
-			}
-		}
-		if loser != nil {
-			return loser
-		}
-	}
-	return nil
 }
 
 // compareNode returns what happens to the requests of a node: nil if nothing changes under any reading. It returns apart the
@@ -172,14 +156,14 @@ func (a Alternative) withoutDifferences(some []Difference) Alternative {
 
 // newOutcome returns what happens to an answer under a reading.
 func newOutcome(before, after Answer, reading Reading) *Alternative {
-	o := &Alternative{Before: before.String(), After: after.String()}
+	o := &Alternative{Before: before.describeCDN(), After: after.describeCDN()}
 	switch {
 	case reading.isSame(before, after):
 		o.effect, o.After = Same, o.Before
 	case before.Location != nil && after.Location == nil:
 		o.effect = Dark
 	case before.Location == nil && after.Location != nil:
-		o.effect = First
+		o.effect, o.After = First, after.Location.String()
 	default:
 		o.Differences, o.effect = compareAnswers(before, after, reading), Unclear
 		for _, d := range o.Differences {
@@ -235,12 +219,12 @@ func (h *hostTable) findStops(g *group, host Host) (stops []Stop) {
 	}
 	for n, i := range g.nodes {
 		was := h.answer(i, 0, 0)
-		stop := Stop{Name: host.Name, Host: was.Host, Path: was.Path}
-		switch {
-		case g.loser == nil:
-			stop.Name = nameRequests([]Host{host}, g.Paths[g.in[n]:g.in[n]+1], All)
-		case was.CDN.Config().Hostname == host.Name:
-			stop.Host, stop.Path = "", ""
+		stop := Stop{Name: nameRequests([]Host{host}, g.Paths[g.in[n]:g.in[n]+1], All), Host: was.Host, Path: was.Path}
+		if h.owner(1, 0) == nil {
+			stop.Name = host.Name
+			if was.CDN.Config().Hostname == host.Name {
+				stop.Host, stop.Path = "", ""
+			}
 		}
 		if !slices.ContainsFunc(stops, stop.isSame) {
 			stops = append(stops, stop)
@@ -253,11 +237,10 @@ func (h *hostTable) findStops(g *group, host Host) (stops []Stop) {
 func (h *hostTable) classesOf(host string, changed []int) []Class {
 	classes, index, n := make([]Class, len(changed)), map[int]int{}, h.countPrecedences()
 	for at, i := range changed {
+		before := i * 2 * len(h.readings)
+		after := before + len(h.readings)
 		index[i] = at
-		classes[at] = Class{Host: host, Pattern: h.tree[i].shownPattern()}
-		for r := range n {
-			classes[at].Before, classes[at].After = append(classes[at].Before, h.answer(i, 0, r)), append(classes[at].After, h.answer(i, 1, r))
-		}
+		classes[at] = Class{Host: host, Pattern: h.tree[i].shownPattern(), Before: h.answers[before:][:n], After: h.answers[after:][:n]}
 	}
 	for i := 1; i < len(h.tree); i++ {
 		if at, changes := index[h.tree[i].parent]; changes {

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -287,31 +286,31 @@ func (c *comparison) addUnnamedHosts(change Change, told map[string]bool) {
 
 // addUnclear adds the locations of a changed CDN of which no document says what they match, if any location differs.
 func (c *comparison) addUnclear(change Change) {
-	var locations [2][]Location
-	hosts, hostnames := map[string][]Paths{}, []string{}
-	for side, cdn := range []*CDN{change.Before, change.After} {
+	var configs []*Config
+	for _, cdn := range []*CDN{change.Before, change.After} {
 		if cdn != nil {
-			locations[side] = cdn.Config().Locations
-			hostnames = append(hostnames, cdn.Config().Hostname)
+			configs = append(configs, cdn.Config())
 		}
 	}
-	if slices.Equal(locations[0], locations[1]) {
+	if len(configs) == 2 && slices.Equal(configs[0].Locations, configs[1].Locations) {
 		return
 	}
-	for _, l := range slices.Concat(locations[0], locations[1]) {
-		names := []string{l.Host}
-		if l.Host == "" {
-			names = hostnames
+	hosts := map[string][]string{}
+	for _, from := range configs {
+		for _, l := range from.unclear {
+			hosts[l.Host] = append(hosts[l.Host], l.Path)
 		}
-		for _, name := range names {
-			if p := (Paths{Pattern: l.Path}); !l.isClear() {
-				hosts[name] = append(hosts[name], p)
-			}
-		}
+		hosts[from.Hostname] = append(hosts[from.Hostname], hosts[""]...) // a location without a host is for that of the CDN
 	}
+	delete(hosts, "")
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
-		slices.SortFunc(hosts[name], func(a, b Paths) int { return cmp.Compare(a.Pattern, b.Pattern) })
-		paths := slices.CompactFunc(hosts[name], func(a, b Paths) bool { return a.Pattern == b.Pattern })
-		c.Lines = append(c.Lines, Line{Effect: Unclear, Hosts: []Host{{Name: name}}, Part: Part{Paths: paths}, Objects: []kind.Key{change.Key()}})
+		l := Line{Effect: Unclear, Hosts: []Host{{Name: name}}, Objects: []kind.Key{change.Key()}}
+		slices.Sort(hosts[name])
+		for _, path := range slices.Compact(hosts[name]) {
+			l.Paths = append(l.Paths, Paths{Pattern: path})
+		}
+		if l.Paths != nil {
+			c.Lines = append(c.Lines, l)
+		}
 	}
 }

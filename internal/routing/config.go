@@ -91,6 +91,7 @@ type Config struct {
 
 // Read returns the config of a decoded spec. What has an unexpected type is a value like any other.
 func Read(spec map[string]any) *Config {
+	spec, _ = Tidy(spec).(map[string]any)
 	known := []string{"hostname", "tls", "secureLink", "firewall"}
 	listOf := func(field string) []any {
 		list, isList := spec[field].([]any)
@@ -173,7 +174,7 @@ func withoutDisabled(v any) any {
 	m, _ := v.(map[string]any)
 	isOff := func(v any) bool {
 		m, _ := v.(map[string]any)
-		return m["enabled"] == false || m["enabled"] == "false"
+		return m["enabled"] == "false"
 	}
 	if isOff(m) {
 		return map[string]any{"enabled": "false"}
@@ -197,11 +198,11 @@ func readOrigin(name string, listed []map[string]any) [2]Value {
 	for _, u := range listed {
 		u = maps.Clone(u)
 		list, isList := u["servers"].([]any)
-		origins = append(origins, map[string]any{"scheme": u["scheme"], "servers": normalizeServers(list)})
+		origins = append(origins, Tidy(map[string]any{"scheme": u["scheme"], "servers": normalizeServers(list)}))
 		maps.DeleteFunc(u, func(field string, _ any) bool {
 			return field == "name" || field == "scheme" || field == "servers" && isList
 		})
-		connections = append(connections, u)
+		connections = append(connections, Tidy(u))
 	}
 	if len(listed) == 1 {
 		return [2]Value{valueOf(origins[0]), valueOf(connections[0])}
@@ -248,71 +249,46 @@ func valueOf(v any) Value { return Value{Text: textOf(v)} }
 
 // remainderOf is the Value of an object without some fields.
 func remainderOf(m map[string]any, known ...string) Value {
-	return Value{Text: string(appendFields(nil, m, known))}
-}
-
-// Tidy returns a value in which numbers and booleans are text, and absent fields of objects are left out.
-func Tidy(v any) any {
-	if _, isText := v.(string); isText {
-		return v
+	m = maps.Clone(m)
+	for _, name := range known {
+		delete(m, name)
 	}
-	return valueOf(v).Tree()
+	return valueOf(Tidy(m))
 }
 
+// textOf returns a tidy value as text: as it is, or as JSON.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
-	case nil, map[string]any, []any:
-		return string(appendTidy(nil, v))
-	default:
-		return string(canon.Bytes(v))
-	}
-}
-
-// appendTidy appends a value as JSON in which numbers and booleans are text, but nothing for an absent one.
-func appendTidy(b []byte, v any) []byte {
-	switch v := v.(type) {
 	case nil:
-		return b
-	case string:
-		return canon.Append(b, v)
-	case map[string]any:
-		return appendFields(b, v, nil)
-	case []any:
-		b = append(b, '[')
-		for i, element := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			before := len(b)
-			if b = appendTidy(b, element); len(b) == before {
-				b = append(b, "null"...)
-			}
-		}
-		return append(b, ']')
-	default:
-		return canon.Append(b, string(canon.Bytes(v)))
+		return ""
 	}
+	return string(canon.Bytes(v))
 }
 
-// appendFields appends what appendTidy does for an object, without the fields that are known.
-func appendFields(b []byte, fields map[string]any, known []string) []byte {
-	start := len(b)
-	for _, name := range canon.SortedKeys(fields) {
-		if slices.Contains(known, name) {
-			continue
+// Tidy returns a value in which numbers and booleans are text, and absent fields of objects are left out.
+func Tidy(v any) any {
+	switch v := v.(type) {
+	case nil, string:
+		return v
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, field := range v {
+			if field = Tidy(field); field != nil {
+				out[name] = field
+			}
 		}
-		before := len(b)
-		b = append(canon.Append(append(b, ','), name), ':')
-		named := len(b)
-		if b = appendTidy(b, fields[name]); len(b) == named {
-			b = b[:before]
+		if len(out) == 0 {
+			return nil
 		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = Tidy(v[i])
+		}
+		return out
 	}
-	if len(b) == start {
-		return b
-	}
-	b[start] = '{'
-	return append(b, '}')
+	return string(canon.Bytes(v))
 }

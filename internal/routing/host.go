@@ -12,6 +12,14 @@ type Answer struct {
 	*Location
 }
 
+// describeCDN returns the name of the CDN that has the answer.
+func (a Answer) describeCDN() string {
+	if a.Location == nil {
+		return nothing
+	}
+	return a.CDN.String()
+}
+
 // hostTable has what answers the requests of a host on some sides, under each reading that makes a difference.
 type hostTable struct {
 	// names has the host on each side: two, if a hostname changes. An empty one is a host that nothing names.

@@ -86,8 +86,8 @@ type Paths struct {
 	Outside []string `json:"outside,omitempty"`
 }
 
-// Alternative is how requests are answered before and after, if one of the conditions When is met. Without a condition it
-// is so unless that of another one is met.
+// Alternative is how requests are answered if one of the conditions When is met. Without a condition it is so unless that of
+// another one is met. Before and After are the CDN, or nothing. For what nothing answered before, After is the origin.
 type Alternative struct {
 	When        []string     `json:"when,omitempty"`
 	Before      string       `json:"before"`
@@ -96,16 +96,6 @@ type Alternative struct {
 	// Else says that there are other differences under each condition, which are lines of their own.
 	Else   bool `json:"else,omitempty"`
 	effect Effect
-}
-
-// ofCDN returns an alternative whose answers are those of a CDN.
-func (a Alternative) ofCDN(c *CDN) Alternative {
-	if a.effect == Dark {
-		a.Before = c.String()
-	} else {
-		a.After = c.String()
-	}
-	return a
 }
 
 // nothing is what has no answer.

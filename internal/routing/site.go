@@ -172,35 +172,24 @@ const (
 // claimOn returns how strong the claim of the CDN on a host is: 0 is none.
 func (c *CDN) claimOn(host string, without Assumption) (most int) {
 	config := c.Config()
-	isExact := config.hosts[host] != nil && (without == Wildcards || !strings.HasPrefix(host, "*"))
-	switch {
-	case host == "":
-		return 0
-	case isExact && without == HostnameFirst:
-		return exceptionalClaim
-	case config.Hostname == host:
-		return hostnameClaim
-	case isExact:
-		most = exactClaim
+	if host != "" && config.Hostname == host {
+		most = hostnameClaim
 	}
-	if without == Wildcards || without != ExactHostFirst && most > 0 {
-		return most
-	}
-	wild := config.wildcardLength(host)
-	if without == ExactHostFirst && wild > 0 {
-		wild += exactClaim
-	}
-	return max(most, wild)
-}
-
-// wildcardLength returns the length of the longest wildcard of a location that matches a host, or is the host; 0 for none.
-func (c *Config) wildcardLength(host string) int {
 	for _, pattern := range append([]string{host}, widerHosts(host)...) {
-		if strings.HasPrefix(pattern, "*") && c.hosts[pattern] != nil {
-			return len(pattern)
+		isWild, claim := strings.HasPrefix(pattern, "*"), exactClaim
+		switch {
+		case pattern == "" || config.hosts[pattern] == nil || isWild && without == Wildcards && pattern != host:
+			continue
+		case !isWild && without == HostnameFirst:
+			claim = exceptionalClaim
+		case isWild && without == ExactHostFirst:
+			claim += len(pattern)
+		case isWild && without != Wildcards:
+			claim = len(pattern)
 		}
+		most = max(most, claim)
 	}
-	return 0
+	return most
 }
 
 // Site has the CDNs of git, of live or of a base, by the hosts that they claim.

@@ -15,33 +15,52 @@ import (
 	"trueup/internal/purge"
 )
 
-// Request is what selects a location: a kind.HostKey and a Normal path.
-type Request struct{ Host, Path string }
+// URL is the address of a request.
+type URL struct {
+	// Host is a kind.HostKey, and Path a Normal path: they select a location.
+	Host, Path string
+	// Text is the URL as it was written, and From is FILE:LINE of a list that has it.
+	Text, From string
+	// Plain is true without TLS, and Rewritten if the path is not what was written.
+	Plain, Rewritten bool
+}
 
-// ParseRequest reads a URL. Locations ignore its scheme, query and fragment.
-func ParseRequest(text string) (Request, error) {
+// ParseURL reads an absolute http or https URL.
+func ParseURL(text string) (URL, error) {
 	toFragment, _, _ := strings.Cut(strings.ReplaceAll(text, `\`, "/"), "#")
 	u, err := url.Parse(toFragment)
 	switch {
 	case err != nil:
-		return Request{}, explainParseError(text, err)
+		return URL{}, explainParseError(text, err)
 	case !slices.Contains([]string{"", "http", "https"}, u.Scheme) && !strings.Contains(u.Scheme, "."): // host:port has a dot
-		return Request{}, errors.New("the URL is neither http nor https: write https://HOSTNAME/PATH")
+		return URL{}, errors.New("the URL is neither http nor https: write https://HOSTNAME/PATH")
 	case u.Scheme == "" || u.Hostname() == "":
-		return Request{}, errors.New("the URL is not absolute: write https://HOSTNAME/PATH")
+		return URL{}, errors.New("the URL is not absolute: write https://HOSTNAME/PATH")
 	case u.User != nil:
-		return Request{}, errors.New("the URL has a user or password: remove them")
+		return URL{}, errors.New("the URL has a user or password: remove them")
 	case u.Port() != "" && u.Port() != map[string]string{"http": "80", "https": "443"}[u.Scheme]:
-		return Request{}, errors.New("the URL has a port, and no location selects by port: remove it")
+		return URL{}, errors.New("the URL has a port, and no location selects by port: remove it")
 	}
 	host := kind.HostKey(u.Hostname())
 	if strings.Contains("."+host+".", "..") {
-		return Request{}, errors.New("the URL has a host with an empty label: remove a dot")
+		return URL{}, errors.New("the URL has a host with an empty label: remove a dot")
 	}
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // else no CDN has it
 		host = ascii
 	}
-	return Request{host, Normal(pathAndQuery(text))}, nil
+	written := pathAndQuery(text)
+	path := Normal(written)
+	return URL{Host: host, Path: path, Text: text, Plain: u.Scheme == "http", Rewritten: written != path && written != ""}, nil
+}
+
+// ParseListed reads a URL of a list or the command line, from FILE:LINE or "". The error names it.
+func ParseListed(text, from string) (URL, error) {
+	u, err := ParseURL(text)
+	if u.From = from; err != nil {
+		u.Text = text
+		return u, u.wrapError(err)
+	}
+	return u, nil
 }
 
 // explainParseError says why a URL can't be parsed. It shows no part of one that may have a password.
@@ -62,27 +81,6 @@ func pathAndQuery(url string) string {
 	rest := url[strings.IndexByte(url, ':')+1:]
 	rest = rest[min(2, len(rest)):]
 	return rest[strings.IndexAny(rest+"/", `/\?#`):]
-}
-
-// URL is the address of a request.
-type URL struct {
-	Request
-	// Text is the URL as it was written, and From is FILE:LINE of a list that has it.
-	Text, From string
-	// Plain is true without TLS, and Rewritten if the path is not what was written.
-	Plain, Rewritten bool
-}
-
-// ParseURL reads an absolute http or https URL.
-func ParseURL(text string) (u URL, err error) {
-	u.Text = text
-	if u.Request, err = ParseRequest(text); err != nil {
-		return u, u.wrapError(err)
-	}
-	scheme, _, _ := strings.Cut(text, ":")
-	written := pathAndQuery(text)
-	u.Plain, u.Rewritten = strings.EqualFold(scheme, "http"), written != u.Path && written != ""
-	return u, nil
 }
 
 // wrapError adds the URL to an error.
@@ -112,12 +110,10 @@ func ReadURLs(name string, r io.Reader) (urls []URL, err error) {
 	}
 	var wrong []error
 	for _, line := range lines {
-		from := fmt.Sprintf("%s:%d", name, line.Line)
-		u, err := ParseURL(line.Text)
+		u, err := ParseListed(line.Text, fmt.Sprintf("%s:%d", name, line.Line))
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("%s: %w", from, err))
+			wrong = append(wrong, err)
 		}
-		u.From = from
 		urls = append(urls, u)
 	}
 	return urls, joinErrors(wrong)

@@ -55,7 +55,7 @@ func (l *Location) Describe(f Facet) string {
 	case v.Known:
 		return kind.DurationText(v.Time)
 	case f == Origin:
-		return v.describeOrigin(false, nil)
+		return v.describeOrigin(false)
 	}
 	return Describe(v.Tree())
 }
@@ -79,8 +79,8 @@ func addressOf(server map[string]any) string {
 
 const overScheme = " over " // between servers and their scheme
 
-// describeOrigin describes an Origin: the servers that stay first, and their weights if they are not all equal.
-func (v Value) describeOrigin(isWeighted bool, staying []string) string {
+// describeOrigin describes an Origin: the servers, and their weights if they are not all equal.
+func (v Value) describeOrigin(isWeighted bool) string {
 	if v.Text == "" {
 		return "no upstream"
 	}
@@ -93,20 +93,12 @@ func (v Value) describeOrigin(isWeighted bool, staying []string) string {
 		servers := objectsOf(u["servers"])
 		isWeighted := isWeighted || slices.ContainsFunc(servers, func(s map[string]any) bool { return s["weight"] != servers[0]["weight"] })
 		names := make([]string, len(servers))
-		rank := func(s map[string]any) string {
-			if name := addressOf(s); !slices.Contains(staying, name) {
-				return name
-			}
-			return ""
-		}
-		slices.SortFunc(servers, func(a, b map[string]any) int {
-			return cmp.Or(strings.Compare(rank(a), rank(b)), strings.Compare(addressOf(a), addressOf(b)))
-		})
 		for i, s := range servers {
 			if names[i] = addressOf(s); isWeighted {
 				names[i] += " weight " + Describe(s["weight"])
 			}
 		}
+		slices.Sort(names)
 		texts[i] = cmp.Or(strings.Join(names, ", "), "no servers")
 		if u["scheme"] != nil {
 			texts[i] += overScheme + Describe(u["scheme"])
@@ -185,12 +177,9 @@ func (c *Config) Describe(f CDNFacet) string {
 	return Describe(tree)
 }
 
-// String returns the origin and the edge TTL, or "nothing" for nil.
+// String returns the origin and the edge TTL.
 func (l *Location) String() string {
-	switch {
-	case l == nil:
-		return nothing
-	case l.Behaviour[EdgeTTL] == Value{}:
+	if (l.Behaviour[EdgeTTL] == Value{}) {
 		return l.Describe(Origin)
 	}
 	return l.Describe(Origin) + ", edge TTL " + l.Describe(EdgeTTL)
@@ -266,9 +255,9 @@ func (l *Location) writtenTime(f Facet) string {
 
 // describeOrigins describes two Origins without what they share: the weights, or the scheme.
 func describeOrigins(a, b Value) (was, is string) {
-	was, is = a.describeOrigin(false, b.servers()), b.describeOrigin(false, a.servers())
+	was, is = a.describeOrigin(false), b.describeOrigin(false)
 	if was == is {
-		was, is = a.describeOrigin(true, b.servers()), b.describeOrigin(true, a.servers())
+		was, is = a.describeOrigin(true), b.describeOrigin(true)
 	}
 	if at := strings.LastIndex(was, overScheme); at >= 0 && strings.HasSuffix(is, was[at:]) {
 		was, is = was[:at], strings.TrimSuffix(is, was[at:])

@@ -142,7 +142,7 @@ func compare(t *testing.T, socket string, sets []set, reading, other routing.Pre
 				if lookups[id] == nil {
 					lookups[id] = routing.NewLookup([]routing.Side{{Name: routing.Git, Site: s.site(n, host)}}, []routing.Precedence{p}, func(string, []string) string { return "" })
 				}
-				found, err := lookups[id].Find(routing.URL{Request: routing.Request{Host: host, Path: q.path}})
+				found, err := lookups[id].Find(routing.URL{Host: host, Path: q.path})
 				if err != nil || found.Location(0, 0) == nil {
 					return -1
 				}
