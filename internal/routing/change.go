@@ -9,8 +9,6 @@ import (
 type group struct {
 	Part
 	nodes []int
-	// in has, for each node, the index of the paths that it is in.
-	in []int
 }
 
 func (p Part) effect() Effect {
@@ -66,7 +64,7 @@ func (h *hostTable) findChanges() (groups []*group, changed []int) {
 	}
 	groups = joinGroups(groups)
 	for _, g := range groups {
-		g.Paths, g.in = h.tree.pathsOf(g.nodes)
+		g.Paths = h.tree.pathsOf(g.nodes)
 	}
 	return groups, changed
 }
@@ -185,8 +183,8 @@ func (h *hostTable) findUnless(at int) (paths []string) {
 }
 
 // pathsOf returns the paths of nodes: each part of the tree that hangs together is a pattern without the patterns below it
-// that are not in the part. It also returns the part of each node.
-func (t tree) pathsOf(nodes []int) (out []Paths, parts []int) {
+// that are not in the part.
+func (t tree) pathsOf(nodes []int) (out []Paths) {
 	top := make([]int, len(t)) // the part of a node, counted from 1
 	for _, i := range nodes {
 		top[i] = -1
@@ -206,10 +204,7 @@ func (t tree) pathsOf(nodes []int) (out []Paths, parts []int) {
 			out[above-1].Outside = append(out[above-1].Outside, t[i].shownPattern())
 		}
 	}
-	for _, i := range nodes {
-		parts = append(parts, top[i]-1)
-	}
-	return out, parts
+	return out
 }
 
 // findStops returns what the requests of a group were answered by, if nothing answers them any more under any reading.
@@ -217,9 +212,18 @@ func (h *hostTable) findStops(g *group, host Host) (stops []Stop) {
 	if g.effect() != Dark || len(g.Answers) > 1 || g.Unless != nil {
 		return nil
 	}
-	for n, i := range g.nodes {
+	stopped, outside := make([]bool, len(h.tree)), make([][]string, len(h.tree))
+	for _, i := range g.nodes {
+		stopped[i] = true
+	}
+	for i := range h.tree {
+		for at := h.tree[i].parent; !stopped[i] && at >= 0 && stopped[at]; at = h.tree[at].parent {
+			outside[at] = append(outside[at], h.tree[i].shownPattern())
+		}
+	}
+	for _, i := range g.nodes {
 		was := h.answer(i, 0, 0)
-		stop := Stop{Name: nameRequests([]Host{host}, g.Paths[g.in[n]:g.in[n]+1], All), Host: was.Host, Path: was.Path}
+		stop := Stop{Name: nameRequests([]Host{host}, []Paths{{h.tree[i].shownPattern(), outside[i]}}, All), Host: was.Host, Path: was.Path}
 		if h.owner(1, 0) == nil {
 			stop.Name = host.Name
 			if was.CDN.Config().Hostname == host.Name {

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,8 +14,7 @@ func StaleFacets(before, after *Location) (stale []Facet) {
 	}
 	for _, f := range []Facet{Origin, Action, EdgeTTL, CORS, Images, Rewrite, Headers} {
 		a, b := before.Behaviour[f], after.Behaviour[f]
-		isShorter := f == EdgeTTL && a.Known && b.Known && a.Time <= b.Time
-		if a != b && !isShorter && (f != Origin || isReplaced(a, b)) {
+		if a != b && (f != EdgeTTL || !a.isNoLonger(b)) && (f != Origin || isReplaced(a, b)) {
 			stale = append(stale, f)
 		}
 	}
@@ -26,6 +26,18 @@ func (l *Location) isCached() bool {
 	v := l.Behaviour[EdgeTTL]
 	number, _, _ := strings.Cut(v.Text, " ")
 	return number != "0" && (!v.Known || v.Time > 0)
+}
+
+// isNoLonger reports whether a TTL is known to be at most another one.
+func (v Value) isNoLonger(other Value) bool {
+	if v.Known && other.Known {
+		return v.Time <= other.Time
+	}
+	number, unit, _ := strings.Cut(v.Text, " ")
+	most, sameUnit, _ := strings.Cut(other.Text, " ")
+	a, err := strconv.Atoi(number)
+	b, wrong := strconv.Atoi(most)
+	return err == nil && wrong == nil && unit == sameUnit && a <= b
 }
 
 // isReplaced reports whether the answers of two different origins may differ. Servers that were only added, or
