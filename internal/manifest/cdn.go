@@ -15,13 +15,13 @@ func (o *Object) CDN() *routing.CDN {
 	}
 	c := routing.NewCDN(o.Key(), o.Spec)
 	c.Path, c.Line = o.Path, o.Line
-	c.Lines = sync.OnceValue(func() []int { return o.linesOf(c.Config().Locations, routing.ReadSpec(o.Spec).Locations) })
+	c.Lines = sync.OnceValue(func() []int { return o.findLines(c.Config().Locations, routing.ReadSpec(o.Spec).Locations) })
 	return c
 }
 
-// linesOf returns the line of each of some locations, of which the manifest has written perhaps others: a line of the same
-// path and host, or else of the list.
-func (o *Object) linesOf(locations, written []routing.Location) []int {
+// findLines returns the line in the manifest of each location of a CDN. The CDN may have others than are written: such a
+// location has the line of the list.
+func (o *Object) findLines(locations, written []routing.Location) []int {
 	fields := []string{"spec.locations"}
 	for i := range written {
 		fields = append(fields, fmt.Sprintf("spec.locations[%d]", i))

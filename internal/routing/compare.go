@@ -202,8 +202,8 @@ func (c *comparison) ignoreCase(h *hostTable) (instead []Part, differs bool) {
 	return instead, differs
 }
 
-// findCauses returns the changed CDNs because of which a host is answered in another way: of two that answer it before and
-// after, one that claims it less than before, or more.
+// findCauses returns the changed CDNs because of which a host is answered in another way: those that answer it before and
+// after, or claim it less than before, or more. If that explains nothing, all that may claim it count.
 func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
 	claimOf := func(cdn *CDN) int {
 		if cdn == nil {
@@ -211,23 +211,24 @@ func (c *comparison) findCauses(h *hostTable, host string) (keys []kind.Key) {
 		}
 		return cdn.claimOn(host, Nothing)
 	}
-	for _, anyway := range []bool{false, true} { // if the claims explain nothing, all count
+	var all []kind.Key
+	for _, cdn := range slices.Concat(h.claimants...) {
+		change, changed := c.changed[cdn.Key]
+		if !changed || slices.Contains(all, cdn.Key) {
+			continue
+		}
+		all = append(all, cdn.Key)
+		isCause := claimOf(change.Before) != claimOf(change.After)
 		for r := range h.readings {
 			before, after := h.owner(0, r), h.owner(1, r)
-			same := before != nil && after != nil && before.Key == after.Key
-			for _, cdn := range []*CDN{before, after} {
-				if cdn == nil || slices.Contains(keys, cdn.Key) {
-					continue
-				}
-				change, changed := c.changed[cdn.Key]
-				if changed && (anyway || same || claimOf(change.Before) != claimOf(change.After)) {
-					keys = append(keys, cdn.Key)
-				}
-			}
+			isCause = isCause || before == change.Before && after == change.After
 		}
-		if len(keys) > 0 {
-			break
+		if isCause {
+			keys = append(keys, cdn.Key)
 		}
+	}
+	if len(keys) == 0 {
+		keys = all
 	}
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	return keys

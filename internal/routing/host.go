@@ -26,6 +26,8 @@ type hostTable struct {
 	names []string
 	// claimants has the CDNs that may claim the host on each side, by name.
 	claimants [][]*CDN
+	// competing has those of several claimants that have it, if not one alone answers it.
+	competing [][]*CDN
 	tree      tree
 	readings  []Reading
 	// answers has an element for each node, side and reading.
@@ -38,7 +40,7 @@ type hostTable struct {
 
 // newHostTable returns the table of a host. Folded, it has the readings in which the case of paths plays no part.
 func newHostTable(names []string, precedences []Precedence, claimants [][]*CDN, folded bool) *hostTable {
-	h := &hostTable{names: names, claimants: claimants, outcomes: map[outcomeID]*Alternative{}}
+	h := &hostTable{names: names, claimants: claimants, competing: make([][]*CDN, len(names)), outcomes: map[outcomeID]*Alternative{}}
 	h.findMatters()
 	patternOf := func(l *Location) string { return l.Path }
 	if folded {
@@ -68,6 +70,8 @@ func (h *hostTable) findMatters() {
 		}
 		owners := findOwners(h.names[side], list, Nothing)
 		h.matters[FirstClaimant] = h.matters[FirstClaimant] || len(owners) > 1
+		h.competing[side] = slices.DeleteFunc(slices.Clone(list), func(c *CDN) bool { return c.claimOn(h.names[side], Nothing) == 0 })
+		h.matters[OneCDN] = h.matters[OneCDN] || len(h.competing[side]) > 1
 		for _, a := range []Assumption{HostnameFirst, ExactHostFirst, Wildcards} {
 			h.matters[a] = h.matters[a] || !slices.Equal(owners, findOwners(h.names[side], list, a))
 		}
@@ -130,8 +134,8 @@ func (h *hostTable) fillAnswers() {
 		for _, p := range h.tree[i].own {
 			for r, reading := range h.readings {
 				a := &answers[p.side*len(h.readings)+r]
-				if a.CDN == p.cdn && reading.allows(p.Location, h.names[p.side]) && (a.Location == nil || reading.compareLocations(p.Location, a.Location) < 0) {
-					a.Location = p.Location
+				if h.mayAnswer(p, a.CDN, reading) && (a.Location == nil || reading.compare(Answer{p.cdn, p.Location}, *a) < 0) {
+					*a = Answer{p.cdn, p.Location}
 				}
 			}
 		}
@@ -146,17 +150,21 @@ func (h *hostTable) answer(at, side, reading int) Answer {
 // owner returns the CDN that answers the host.
 func (h *hostTable) owner(side, reading int) *CDN { return h.answer(0, side, reading).CDN }
 
-// allows reports whether a location that may be for a host is so under the reading.
-func (r Reading) allows(l *Location, host string) bool {
-	isWild := l.Host != "" && l.Host != host
-	return (r.Without != Wildcards || !isWild) && (r.Without != AnyHost || !l.isStar) && (r.Without != AnyPath || l.Path != "*")
+// mayAnswer reports whether a location that may be for the host is so under a reading in which a CDN answers the host.
+func (h *hostTable) mayAnswer(p party, owner *CDN, r Reading) bool {
+	isWild := p.Host != "" && p.Host != h.names[p.side]
+	return (p.cdn == owner || r.Without == OneCDN && slices.Contains(h.competing[p.side], p.cdn)) &&
+		(r.Without != Wildcards || !isWild) && (r.Without != AnyHost || !p.isStar) && (r.Without != AnyPath || p.Path != "*")
 }
 
 // findUnclear returns the locations of a side of which no document says whether they match requests of a node.
 func (h *hostTable) findUnclear(n *node, side int) (found []*Location) {
-	for r := range h.readings {
-		c := h.owner(side, r)
-		if c == nil || r > 0 && c == h.owner(side, r-1) {
+	for _, c := range h.claimants[side] {
+		isOwner := h.names[side] == "" || h.matters[OneCDN]
+		for r := range h.readings {
+			isOwner = isOwner || c == h.owner(side, r)
+		}
+		if !isOwner {
 			continue
 		}
 		for _, l := range c.Config().unclear {
@@ -195,8 +203,8 @@ func (r Reading) isSame(a, b Answer) bool {
 	return a.Location == b.Location || a.Behaviour == b.Behaviour && (r.Without != Units || a.times == b.times)
 }
 
-// compareLocations compares two locations that match a request; the lesser one answers it.
-func (r Reading) compareLocations(a, b *Location) int {
+// compare compares two locations that match a request; the lesser one answers it. Those of several CDNs are one list, by name.
+func (r Reading) compare(a, b Answer) int {
 	path, host := r.rankPath(b.Path)-r.rankPath(a.Path), rankPattern(b.Host)-rankPattern(a.Host)
 	switch r.Precedence {
 	case FirstInList:
@@ -204,6 +212,9 @@ func (r Reading) compareLocations(a, b *Location) int {
 	case LongestHost:
 		path, host = host, path
 	case LongestPath:
+	}
+	if path == 0 && host == 0 && a.CDN != b.CDN {
+		return compareKeys(a.CDN, b.CDN)
 	}
 	return cmp.Or(path, host, a.Index-b.Index)
 }

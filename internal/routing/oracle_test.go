@@ -34,7 +34,7 @@ var (
 	brokens     = []string{
 		"", "a location's host goes before a hostname", "*.NAME goes before a location's host", "another CDN with the same host answers",
 		"*.NAME is no wildcard", "the host * is no wildcard", "the path * is no wildcard", "second is the only unit",
-		"an exact path goes after one with a star", "paths ignore case",
+		"an exact path goes after one with a star", "all CDNs with the host compete", "paths ignore case",
 	}
 )
 
@@ -126,16 +126,20 @@ func (s site) ask(host, path string, r reading) reply {
 	if c == nil {
 		return reply{}
 	}
+	competing := site{*c}
+	if r.broken == "all CDNs with the host compete" {
+		competing = slices.DeleteFunc(slices.Clone(s), func(c cdn) bool { return c.claims(host, r) == 0 })
+	}
 	var won *location
-	for i, l := range c.locations {
-		if l.matches(host, path, r) && (won == nil || l.beats(*won, r)) {
-			won = &c.locations[i]
+	found := reply{cdn: c.name, forced: c.forced}
+	for _, c := range competing { // sorted by name
+		for i, l := range c.locations {
+			if l.matches(host, path, r) && (won == nil || l.beats(*won, r)) {
+				won, found = &c.locations[i], reply{c.name, l.origin, l.time(r), c.forced}
+			}
 		}
 	}
-	if won == nil {
-		return reply{cdn: c.name, forced: c.forced}
-	}
-	return reply{c.name, won.origin, won.time(r), c.forced}
+	return found
 }
 
 // time returns the time to live in words: as it is written, if its unit is not documented.
@@ -527,6 +531,9 @@ func compare(was, is site) (probes int, problem string) {
 	var texts []string
 	var sayings []saying
 	for _, l := range found {
+		if len(l.Objects) == 0 {
+			return 0, "a line without an object: " + l.String()
+		}
 		if len(l.Hosts) > 0 {
 			texts, sayings = append(texts, l.String()), append(sayings, read(l.String()))
 		}
