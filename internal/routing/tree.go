@@ -41,24 +41,20 @@ func (n *node) covers(stem string) bool { return n.prefix && strings.HasPrefix(s
 // stands before its children.
 type tree []node
 
-// newTree returns the tree of the paths of locations, which patternOf returns.
+// newTree returns the tree of the paths of locations, which patternOf returns. It sorts the locations.
 func newTree(parties []party, patternOf func(*Location) string) tree {
-	nodes, order := make([]node, len(parties)), make([]int, len(parties))
-	for i, p := range parties {
-		nodes[i], order[i] = newNode(patternOf(p.Location)), i
-		nodes[i].own = parties[i : i+1 : i+1]
-	}
-	slices.SortFunc(order, func(i, j int) int {
-		a, b := &nodes[i], &nodes[j]
-		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern), i-j)
+	slices.SortFunc(parties, func(p, q party) int {
+		a, b := newNode(patternOf(p.Location)), newNode(patternOf(q.Location))
+		return cmp.Or(strings.Compare(a.stem, b.stem), strings.Compare(b.pattern, a.pattern))
 	})
-	out := append(make(tree, 0, len(nodes)+1), node{prefix: true, parent: -1})
-	for _, at := range order {
-		n := nodes[at]
+	out := append(make(tree, 0, len(parties)+1), node{prefix: true, parent: -1})
+	for i, p := range parties {
+		n := newNode(patternOf(p.Location))
 		if last := &out[len(out)-1]; len(out) > 1 && last.pattern == n.pattern {
-			last.own = append(last.own, n.own...)
+			last.own = last.own[:len(last.own)+1] // the next party
 			continue
 		}
+		n.own = parties[i : i+1]
 		for n.parent = len(out) - 1; !out[n.parent].covers(n.stem); {
 			n.parent = out[n.parent].parent
 		}
