@@ -25,7 +25,7 @@ type requestOptions struct {
 func newRequest(a *app) *cobra.Command {
 	var opts requestOptions
 	cmd := a.command("request [URL...]", func(ctx context.Context, args []string) (report.Document, error) {
-		return a.request(ctx, opts, args)
+		return a.lookUp(ctx, opts, args)
 	})
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		hosts := compose.Hosting(a.known(cmd.Context(), nil))
@@ -39,8 +39,8 @@ func newRequest(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) request(ctx context.Context, opts requestOptions, args []string) (doc report.Document, err error) {
-	urls, err := a.urls(opts.file, args)
+func (a *app) lookUp(ctx context.Context, opts requestOptions, args []string) (doc report.Document, err error) {
+	urls, err := a.readURLs(opts.file, args)
 	if err != nil {
 		return doc, err
 	}
@@ -49,7 +49,7 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 		return doc, err
 	}
 	reconcile.WarnOfNothing(l, a.log)
-	sides, err := a.sides(ctx, opts, l)
+	sides, err := a.readSides(ctx, opts, l)
 	if err != nil {
 		return doc, err
 	}
@@ -61,8 +61,8 @@ func (a *app) request(ctx context.Context, opts requestOptions, args []string) (
 	return report.Requests(result), nil
 }
 
-// sides reads the CDNs that URLs are looked up in.
-func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) ([]routing.Side, error) {
+// readSides reads the CDNs that URLs are looked up in.
+func (a *app) readSides(ctx context.Context, opts requestOptions, l project.Loaded) ([]routing.Side, error) {
 	env := a.reconcileEnv(l, nil)
 	sides, err := reconcile.Sides(ctx, env, l, opts.base)
 	if err != nil || !opts.live {
@@ -80,8 +80,8 @@ func (a *app) sides(ctx context.Context, opts requestOptions, l project.Loaded) 
 	return append(s.Sides(), base...), s.Loaded.Refuse("no URL was looked up")
 }
 
-// urls reads the URLs of arguments, of standard input and of a file.
-func (a *app) urls(file string, args []string) (urls []routing.URL, err error) {
+// readURLs reads the URLs of arguments, of standard input and of a file.
+func (a *app) readURLs(file string, args []string) (urls []routing.URL, err error) {
 	var wrong []error
 	for _, arg := range args {
 		var list []routing.URL

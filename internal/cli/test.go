@@ -21,7 +21,7 @@ type testOptions struct{ live, update, coverage bool }
 func newTest(a *app) *cobra.Command {
 	var opts testOptions
 	cmd := a.command("test [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		return a.test(ctx, opts, paths)
+		return a.runTest(ctx, opts, paths)
 	})
 	f := cmd.Flags()
 	f.BoolVar(&opts.live, "live", false, "read what is live, for tests that must be the same as live")
@@ -31,7 +31,7 @@ func newTest(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) test(ctx context.Context, opts testOptions, paths []string) (doc report.Document, err error) {
+func (a *app) runTest(ctx context.Context, opts testOptions, paths []string) (doc report.Document, err error) {
 	l, err := a.loadTests(ctx, paths)
 	if err != nil {
 		return doc, err
@@ -39,7 +39,7 @@ func (a *app) test(ctx context.Context, opts testOptions, paths []string) (doc r
 	if l.Findings.HasErrors() {
 		return document(l, nil), nil
 	}
-	sides, err := a.sides(ctx, requestOptions{live: opts.live}, l)
+	sides, err := a.readSides(ctx, requestOptions{live: opts.live}, l)
 	if err != nil {
 		return doc, err
 	}
@@ -51,7 +51,7 @@ func (a *app) test(ctx context.Context, opts testOptions, paths []string) (doc r
 			return doc, err
 		}
 		opts.update = false
-		doc, err = a.test(ctx, opts, paths)
+		doc, err = a.runTest(ctx, opts, paths)
 		doc.Messages = append(changed, doc.Messages...)
 		return doc, err
 	}

@@ -98,8 +98,8 @@ func (d *decision) routingChange() (c routing.Change, ok bool) {
 	return c, true
 }
 
-// add compares a change, now or together with others. It is safe for concurrent use.
-func (r *requests) add(it *Item, c routing.Change) {
+// addChange compares a change, now or together with others. It is safe for concurrent use.
+func (r *requests) addChange(it *Item, c routing.Change) {
 	isAlone := !r.site().Shares(it.Key)
 	var result routing.Result
 	if isAlone {
@@ -121,7 +121,7 @@ func (r *requests) add(it *Item, c routing.Change) {
 func (r *requests) compareShared() routing.Result {
 	byKey := func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }
 	slices.SortFunc(r.shared, func(a, b routing.Change) int { return byKey(a.Key(), b.Key()) })
-	all := r.compare(r.shared)
+	all := r.compareWithSite(r.shared)
 	for _, key := range slices.SortedFunc(maps.Keys(r.alone), byKey) {
 		all.Append(r.alone[key])
 	}
@@ -129,8 +129,8 @@ func (r *requests) compareShared() routing.Result {
 	return all
 }
 
-// compare compares changes with all of the site.
-func (r *requests) compare(changes []routing.Change) routing.Result {
+// compareWithSite compares changes with all of the site.
+func (r *requests) compareWithSite(changes []routing.Change) routing.Result {
 	if len(changes) == 0 {
 		return routing.Result{}
 	}
@@ -149,7 +149,7 @@ func (p *Planner) compareOutside(r *requests, items []Item) routing.Result {
 			changes = append(changes, routing.Change{Before: routing.NewCDN(it.Key, o.Spec)})
 		}
 	}
-	result := r.compare(changes)
+	result := r.compareWithSite(changes)
 	for i := range result.Lines {
 		result.Lines[i].Drift = true
 	}

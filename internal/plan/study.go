@@ -99,7 +99,7 @@ func (d *decision) advise(r *requests) advised {
 	o := d.manifest
 	a := newAdvised(manifest.Advise(o, d.tree(), manifest.Options{Precedence: d.in.Project.Platform.Precedence}))
 	if c, ok := d.routingChange(); ok {
-		r.add(&d.item, c)
+		r.addChange(&d.item, c)
 		a.add(o.Sift(d.adviseSharedHost(r)))
 	}
 	return a

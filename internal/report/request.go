@@ -39,15 +39,15 @@ func writeRequestTable(out Lines, r routing.RequestResult, opts Options) {
 	var rows [][]string
 	differ, depend := 0, 0
 	for _, q := range r.Requests {
-		mark, url := tilde(q.Differs), q.URL
+		mark, url := markDifference(q.Differs), q.URL
 		for _, a := range q.Answers {
 			under := ""
 			if len(q.Answers) > 1 {
 				under = strings.Join(a.Rules, ", ") + ": "
 			}
-			texts := bySide(q, func(f routing.Found) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
+			texts := groupSides(q, func(f routing.Found) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
 			for _, s := range texts {
-				rows = append(rows, []string{mark, url, s.among(texts), under + s.text})
+				rows = append(rows, []string{mark, url, s.nameSides(texts), under + s.text})
 				mark, url = "", ""
 			}
 		}
@@ -64,21 +64,21 @@ func writeRequestTable(out Lines, r routing.RequestResult, opts Options) {
 	_ = out.Printf("\n")
 }
 
-func tilde(differs bool) string { return map[bool]string{true: "~"}[differs] }
+func markDifference(differs bool) string { return map[bool]string{true: "~"}[differs] }
 
 // sideText is what some sides have in common.
 type sideText struct{ sides, text string }
 
-// among returns the names of the sides, or "" if all sides say the same.
-func (s sideText) among(texts []sideText) string {
+// nameSides returns the names of the sides, or "" if all sides say the same.
+func (s sideText) nameSides(texts []sideText) string {
 	if len(texts) == 1 {
 		return ""
 	}
 	return s.sides
 }
 
-// bySide returns what the sides say of a request, together where they say the same. It leaves out those that say nothing.
-func bySide(q routing.RequestAnswer, textOf func(routing.Found) string) (out []sideText) {
+// groupSides returns what the sides say of a request, together where they say the same. It leaves out those that say nothing.
+func groupSides(q routing.RequestAnswer, textOf func(routing.Found) string) (out []sideText) {
 	for _, f := range q.Sides {
 		text := textOf(f)
 		same := slices.IndexFunc(out, func(s sideText) bool { return s.text == text })
@@ -110,11 +110,11 @@ func requestRows(q routing.RequestAnswer, opts Options) (rows [][]string) {
 
 func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts Options) (rows [][]string) {
 	for _, p := range properties {
-		what, differs, place := p.What, tilde(p.Differs), ""
+		what, differs, place := p.What, markDifference(p.Differs), ""
 		if p.Place != "" {
 			place = " (" + p.Place + ")"
 		}
-		texts := bySide(q, func(f routing.Found) string { return p.Values[f.Side] })
+		texts := groupSides(q, func(f routing.Found) string { return p.Values[f.Side] })
 		switch {
 		case opts.Verbose:
 		case len(texts) == 2:
@@ -126,7 +126,7 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts O
 			}
 		}
 		for _, s := range texts {
-			row := []string{differs, what, s.among(texts), s.text + place}
+			row := []string{differs, what, s.nameSides(texts), s.text + place}
 			if len(q.Sides) == 1 {
 				row = slices.Delete(row, 2, 3)
 			}
@@ -140,7 +140,7 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts O
 // writeMatching says which location wins against which others. Sides that agree share a table.
 func writeMatching(out Lines, q routing.RequestAnswer, rules int, opts Options) {
 	tables := map[string][][]string{}
-	texts := bySide(q, func(f routing.Found) string {
+	texts := groupSides(q, func(f routing.Found) string {
 		if len(f.Matching) < 2 && len(f.Unclear) == 0 {
 			return ""
 		}

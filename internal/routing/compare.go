@@ -135,8 +135,8 @@ func (c *comparison) hostsBelow(wildcard string) (hosts []string) {
 	return slices.Compact(hosts)
 }
 
-// claimants returns the CDNs of a side that may claim a host.
-func (c *comparison) claimants(side int, host string) []*CDN {
+// listClaimants returns the CDNs of a side that may claim a host.
+func (c *comparison) listClaimants(side int, host string) []*CDN {
 	list := c.sides[side].Claimants(host)
 	for _, cdn := range c.others.Claimants(host) {
 		if _, changed := c.changed[cdn.Key]; !changed {
@@ -149,7 +149,7 @@ func (c *comparison) claimants(side int, host string) []*CDN {
 
 // newTable returns the table of a host before, and perhaps another one after.
 func (c *comparison) newTable(before, after string, folded bool) *hostTable {
-	claimants := [][]*CDN{c.claimants(0, before), c.claimants(1, after)}
+	claimants := [][]*CDN{c.listClaimants(0, before), c.listClaimants(1, after)}
 	return newHostTable([]string{before, after}, c.precedences, claimants, folded)
 }
 
@@ -241,7 +241,7 @@ func (c *comparison) addRename(change Change) string {
 		return ""
 	}
 	from, to := change.Before.Config().Hostname, change.After.Config().Hostname
-	if from == to || from == "" || to == "" || len(c.claimants(0, to)) > 0 {
+	if from == to || from == "" || to == "" || len(c.listClaimants(0, to)) > 0 {
 		return ""
 	}
 	h := c.newTable(from, to, false)
@@ -259,7 +259,7 @@ func (c *comparison) addRename(change Change) string {
 		l.Effect = min(l.Effect, g.effect())
 		l.Exceptions = append(l.Exceptions, g.Part)
 	}
-	l.Still = len(findOwners(from, c.claimants(1, from), Nothing)) > 0
+	l.Still = len(findOwners(from, c.listClaimants(1, from), Nothing)) > 0
 	for i := range h.tree {
 		l.Nothing = l.Nothing && h.answer(i, 1, 0).Location == nil
 	}

@@ -66,8 +66,8 @@ type Location struct {
 	// Index is its place in the list.
 	Index int
 	Behaviour
-	// isStar says that the manifest has the host "*".
-	isStar bool
+	// isStar says that the manifest has the host "*", and isUnclear that no document says what the location matches.
+	isStar, isUnclear bool
 	// times are the edge TTL and the browser TTL as in the manifest, if they are in another unit than seconds.
 	times [2]string
 }
@@ -84,7 +84,7 @@ type Config struct {
 	Upstreams []string
 	Facets    [cdnFacets]Value
 
-	// hosts has the locations of each host, and unclear those of which no document says what they match.
+	// hosts has the locations of each host, and unclear those that are.
 	hosts   map[string][]*Location
 	unclear []*Location
 }
@@ -118,7 +118,12 @@ func Read(spec map[string]any) *Config {
 			servers[l.Upstream] = readOrigin(l.Upstream, named[l.Upstream])
 		}
 		l.Behaviour[Origin], l.Behaviour[Connection] = servers[l.Upstream][0], servers[l.Upstream][1]
-		c.addHost(l)
+		if l.isUnclear = !l.isClear(); l.isUnclear {
+			c.unclear = append(c.unclear, l)
+		}
+		if !strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
+			c.hosts[l.Host] = append(c.hosts[l.Host], l)
+		}
 	}
 	c.Facets = [cdnFacets]Value{
 		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), Firewall: valueOf(withoutDisabled(spec["firewall"])),

@@ -15,7 +15,7 @@ func (c *Config) Hidden() (all []Hidden) {
 	first := map[[2]string]*Location{}
 	for i := range c.Locations {
 		l := &c.Locations[i]
-		if at := [2]string{l.Host, l.Path}; l.isClear() && first[at] == nil {
+		if at := [2]string{l.Host, l.Path}; !l.isUnclear && first[at] == nil {
 			first[at] = l
 		}
 	}

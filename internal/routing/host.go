@@ -90,7 +90,7 @@ func (h *hostTable) findParties() (parties []party) {
 			parties = slices.Grow(parties, len(config.Locations)*len(h.claimants))
 			for i, host := range hosts {
 				for _, l := range config.hosts[host] {
-					if !l.isClear() {
+					if l.isUnclear {
 						continue
 					}
 					parties = append(parties, party{side, c, l})
@@ -134,7 +134,7 @@ func (h *hostTable) fillAnswers() {
 		for _, p := range h.tree[i].own {
 			for r, reading := range h.readings {
 				a := &answers[p.side*len(h.readings)+r]
-				if h.mayAnswer(p, a.CDN, reading) && (a.Location == nil || reading.compare(Answer{p.cdn, p.Location}, *a) < 0) {
+				if h.mayAnswer(p, a.CDN, reading) && (a.Location == nil || reading.compareLocations(Answer{p.cdn, p.Location}, *a) < 0) {
 					*a = Answer{p.cdn, p.Location}
 				}
 			}
@@ -203,8 +203,8 @@ func (r Reading) isSame(a, b Answer) bool {
 	return a.Location == b.Location || a.Behaviour == b.Behaviour && (r.Without != Units || a.times == b.times)
 }
 
-// compare compares two locations that match a request; the lesser one answers it. Those of several CDNs are one list, by name.
-func (r Reading) compare(a, b Answer) int {
+// compareLocations compares two locations that match a request; the lesser one answers it. Those of several CDNs are one list, by name.
+func (r Reading) compareLocations(a, b Answer) int {
 	path, host := r.rankPath(b.Path)-r.rankPath(a.Path), rankPattern(b.Host)-rankPattern(a.Host)
 	switch r.Precedence {
 	case FirstInList:

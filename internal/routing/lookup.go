@@ -130,7 +130,7 @@ func (l *Lookup) Find(u URL) (RequestAnswer, error) {
 		h = newHostTable(names, l.precedences, claimants, false)
 		l.tables[u.Host] = h
 	}
-	q := RequestAnswer{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten, table: h, node: h.tree.find(u.Path)}
+	q := RequestAnswer{URL: u.Text, Host: u.Host, Path: u.Path, Rewritten: u.Rewritten, table: h, node: h.tree.findNode(u.Path)}
 	isKnown := false
 	for i, s := range l.sides {
 		cdn, err := s.Owner(u.Host)

@@ -11,9 +11,6 @@ import (
 // capitals. It decodes the escapes of letters, digits and -._~ but keeps all others, so %2F is no slash. Like
 // browsers, it takes a backslash for a slash. No path is "/". The result is its own Normal.
 func Normal(path string) string {
-	if isPlain(path) {
-		return path // as nearly all are
-	}
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
@@ -27,37 +24,25 @@ func Normal(path string) string {
 				i += 2
 			}
 		}
-		if unreserved(c) || !escaped && strings.IndexByte(inPath, c) >= 0 {
+		if isUnreserved(c) || !escaped && strings.IndexByte(inPath, c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
-	return withoutDots(b.String())
-}
-
-// isPlain reports whether there is nothing to change in a path.
-func isPlain(path string) bool {
-	for i := range len(path) {
-		switch c := path[i]; {
-		case c == '/':
-		case !unreserved(c) && strings.IndexByte(inPath, c) < 0, c == '.' && i > 0 && path[i-1] == '/':
-			return false
-		}
-	}
-	return strings.HasPrefix(path, "/")
+	return removeDots(b.String())
 }
 
 // inPath are the characters that a path can have besides unreserved ones.
 const inPath = "/!$&'()*+,;=:@"
 
-func unreserved(c byte) bool {
+func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
 		c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// withoutDots removes the segments "." and ".." (RFC 3986, 5.2.4).
-func withoutDots(path string) string {
+// removeDots removes the segments "." and ".." (RFC 3986, 5.2.4).
+func removeDots(path string) string {
 	var kept []string
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, segment := range segments {

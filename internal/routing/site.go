@@ -106,16 +106,6 @@ func (c *CDN) LineOf(l *Location) int {
 	return c.Lines()[l.Index]
 }
 
-// addHost adds a location to the index.
-func (c *Config) addHost(l *Location) {
-	if !l.isClear() {
-		c.unclear = append(c.unclear, l)
-	}
-	if !strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
-		c.hosts[l.Host] = append(c.hosts[l.Host], l)
-	}
-}
-
 // isClear reports whether it is known which requests a location matches: its path is a Normal path, or the beginning of
 // one and a star, and its host is a name, or a star and a domain.
 func (l *Location) isClear() bool {

@@ -63,9 +63,9 @@ func newTree(parties []party, patternOf func(*Location) string) tree {
 	return out
 }
 
-// find returns the longest node that matches a path, in O(log n) and a step for each pattern that matches the
+// findNode returns the longest node that matches a path, in O(log n) and a step for each pattern that matches the
 // one before it.
-func (t tree) find(path string) int {
+func (t tree) findNode(path string) int {
 	at, exact := slices.BinarySearchFunc(t[1:], path, func(n node, path string) int { return strings.Compare(n.stem, path) })
 	for exact && at+2 < len(t) && t[at+2].stem == path {
 		at++
