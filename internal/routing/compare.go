@@ -245,7 +245,7 @@ func (c *comparison) addRename(change Change) string {
 		return ""
 	}
 	h := c.newTable(from, to, false)
-	if _, differs := c.ignoreCase(h); differs {
+	if _, differs := c.ignoreCase(h); differs || h.matters[OneCDN] {
 		return ""
 	}
 	for r := range h.readings {
