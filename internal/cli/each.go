@@ -150,11 +150,8 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if line.base != nil {
 		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base
 	}
-	found, err = o.selected.In(ctx, dir, base)
-	local := line.command == "validate" || line.command == "test" || a.global.sandbox
-	if n := len(found.Projects); err == nil && n > 1 && !local && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
-		err = fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
-			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
+	if found, err = o.selected.In(ctx, dir, base); err == nil {
+		err = a.checkPins(len(found.Projects), line.command)
 	}
 	if err == nil && (line.base != nil || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
@@ -170,6 +167,14 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 		o.selected.AddRemoved(&found, gone)
 	}
 	return found, err
+}
+
+// checkPins rejects the pins of one project for several.
+func (a *app) checkPins(projects int, command string) error {
+	isLocal := command == "validate" || command == "test" || a.global.sandbox
+	return refuse(projects > 1 && !isLocal && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "",
+		"%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
+		config.WorkspacePin, config.LedgerPin, projects, config.ProjectsPin)
 }
 
 // newShard says what this process runs.
