@@ -150,8 +150,9 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if line.base != nil {
 		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base
 	}
-	if found, err = o.selected.In(ctx, dir, base); err == nil {
-		err = a.checkPins(len(found.Projects), line.command)
+	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
+	if found, err = o.selected.In(ctx, dir, base); err == nil && !isLocal {
+		err = a.checkPins(len(found.Projects))
 	}
 	if err == nil && (line.base != nil || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
@@ -161,7 +162,7 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 			found.Clashing = append(found.Clashing, p.Path)
 		}
 	}
-	if err == nil && !local {
+	if err == nil && !isLocal {
 		var gone []string
 		gone, err = a.config().Unmanaged(dir, found.Manages)
 		o.selected.AddRemoved(&found, gone)
@@ -170,9 +171,8 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 }
 
 // checkPins rejects the pins of one project for several.
-func (a *app) checkPins(projects int, command string) error {
-	isLocal := command == "validate" || command == "test" || a.global.sandbox
-	return refuse(projects > 1 && !isLocal && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "",
+func (a *app) checkPins(projects int) error {
+	return refuse(projects > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "",
 		"%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 		config.WorkspacePin, config.LedgerPin, projects, config.ProjectsPin)
 }
