@@ -150,11 +150,9 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if line.base != nil {
 		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base
 	}
-	found, err = o.selected.In(ctx, dir, base)
-	local := line.command == "validate" || line.command == "test" || a.global.sandbox
-	if n := len(found.Projects); err == nil && n > 1 && !local && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
-		err = fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
-			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
+	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
+	if found, err = o.selected.In(ctx, dir, base); err == nil && !isLocal {
+		err = a.checkPins(len(found.Projects))
 	}
 	if err == nil && (line.base != nil || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
@@ -164,12 +162,19 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 			found.Clashing = append(found.Clashing, p.Path)
 		}
 	}
-	if err == nil && !local {
+	if err == nil && !isLocal {
 		var gone []string
 		gone, err = a.config().Unmanaged(dir, found.Manages)
 		o.selected.AddRemoved(&found, gone)
 	}
 	return found, err
+}
+
+// checkPins rejects the pins of one project for several.
+func (a *app) checkPins(projects int) error {
+	return refuse(projects > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "",
+		"%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
+		config.WorkspacePin, config.LedgerPin, projects, config.ProjectsPin)
 }
 
 // newShard says what this process runs.

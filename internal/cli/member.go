@@ -57,8 +57,9 @@ func memberCommands(a *app) []*cobra.Command {
 
 func memberNames() (names []string) {
 	for _, cmd := range memberCommands(&app{}) {
-		if !cmd.HasSubCommands() {
+		if cmd.Runnable() {
 			names = append(names, cmd.Name())
+			continue
 		}
 		for _, below := range cmd.Commands() {
 			names = append(names, cmd.Name()+" "+below.Name())

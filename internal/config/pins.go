@@ -100,8 +100,8 @@ func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
 
 // resolve returns a path without links; one that does not exist stays.
 func resolve(name string) string {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		return real
+	if resolved, err := filepath.EvalSymlinks(name); err == nil {
+		return resolved
 	}
 	return name
 }

@@ -142,24 +142,7 @@ func (c *collection) miss(format string, args ...any) {
 
 // readShards finds the shard files of the run that started last.
 func (c *collection) readShards() error {
-	var all []try
-	err := fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if isShard, _ := path.Match(ShardNames, path.Base(name)); err != nil || d.IsDir() || !isShard {
-			return err
-		}
-		s, err := ReadShard(c.fsys, name)
-		switch {
-		case err != nil:
-			c.reject(name, err)
-		case s.Tool != c.tool:
-			c.reject(name, madeBy(s.Tool, c.tool))
-		case s.Shard < 1 || s.Shard > s.Shards:
-			c.reject(name, fmt.Errorf("it is for shard %d of %d, which does not exist", s.Shard, s.Shards))
-		default:
-			all = append(all, try{s, name})
-		}
-		return nil
-	})
+	all, err := c.findShards()
 	switch {
 	case err != nil:
 		return err
@@ -188,6 +171,28 @@ func (c *collection) readShards() error {
 	slices.Reverse(c.tries)
 	c.missShards()
 	return nil
+}
+
+// findShards reads the shard files that this version of trueup made.
+func (c *collection) findShards() (all []try, err error) {
+	err = fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if isShard, _ := path.Match(ShardNames, path.Base(name)); err != nil || d.IsDir() || !isShard {
+			return err
+		}
+		s, err := ReadShard(c.fsys, name)
+		switch {
+		case err != nil:
+			c.reject(name, err)
+		case s.Tool != c.tool:
+			c.reject(name, madeBy(s.Tool, c.tool))
+		case s.Shard < 1 || s.Shard > s.Shards:
+			c.reject(name, fmt.Errorf("it is for shard %d of %d, which does not exist", s.Shard, s.Shards))
+		default:
+			all = append(all, try{s, name})
+		}
+		return nil
+	})
+	return all, err
 }
 
 func (c *collection) missShards() {

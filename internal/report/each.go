@@ -43,13 +43,20 @@ func ProjectResultOf(path string, doc Document) ProjectResult {
 		return r // why is the same for all of them, and said once
 	}
 	r.Errors, r.Warnings = reasons(path, doc)
-	if doc.Plan != nil || doc.Apply != nil || len(doc.Errors) == 0 {
+	doc = WithoutData(doc)
+	hasCounts := doc.Plan != nil || doc.Apply != nil
+	switch {
+	case hasCounts || len(doc.Errors)+len(doc.Messages) == 0 || doc.Tests != nil:
 		r.Summary = countsOf(doc).String()
-	}
-	if doc = WithoutData(doc); r.Summary == "" || len(doc.Messages) > 0 && doc.Plan == nil && doc.Apply == nil && doc.Tests == nil {
+	default:
 		r.Summary = strings.Join(slices.DeleteFunc(slices.Clone(doc.Messages), func(m string) bool { return m == "" }), " ")
 	}
-	r.calm = doc.ExitCode == exit.OK && len(doc.Findings)+len(doc.Errors)+len(doc.Messages) == 0
+	r.calm = doc.ExitCode == exit.OK && len(doc.Findings)+len(doc.Errors)+len(doc.Messages) == 0 && isCalm(doc)
+	return r
+}
+
+// isCalm reports whether a plan or an apply leaves and left everything as it is, with nothing kept that git lacks.
+func isCalm(doc Document) bool {
 	var parts []count
 	switch {
 	case doc.Apply != nil:
@@ -57,10 +64,7 @@ func ProjectResultOf(path string, doc Document) ProjectResult {
 	case doc.Plan != nil:
 		parts = planParts(doc.Plan)
 	}
-	for _, p := range parts {
-		r.calm = r.calm && (p.n == 0 || p.calm && p.words != string(plan.Kept))
-	}
-	return r
+	return !slices.ContainsFunc(parts, func(p count) bool { return p.n > 0 && (!p.calm || p.words == string(plan.Kept)) })
 }
 
 // WithoutData returns the document of a command that has a form of its own, such as status, with a message that counts
@@ -159,16 +163,38 @@ func (r ProjectResult) row() []string {
 	return []string{mark, r.Path, r.text()}
 }
 
-// textEach writes the table of projects. Those that need no look are one line unless the run is verbose, and so are
-// those whose token was refused.
+// textEach writes the table of projects, then what is known of them, and their results.
 func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
-	var rows [][]string
+	rows, calm := tableOf(all, opts.Verbose)
+	_ = out.Marked(rows, opts)
+	if calm > 0 {
+		word := map[string]string{"validate": "valid", "test": "passed"}[shard.Command]
+		_ = out.Printf("%s %s\n", diag.Plural(calm, "project", "projects"), cmp.Or(word, "without changes"))
+	}
+	if len(all) > 0 {
+		_ = out.Printf("\n")
+	}
+	for _, line := range (&Fleet{Facts: shard.Facts}).lines(shard.Command) {
+		_ = out.Printf("%s\n", line)
+	}
 	var results []string
-	calm, counts, refused := 0, map[string]int{}, map[string]int{}
+	counts := map[string]int{}
 	for _, r := range all {
 		if counts[r.Result]++; counts[r.Result] == 1 {
 			results = append(results, r.Result)
 		}
+	}
+	for i, result := range results {
+		results[i] = diag.Plural(counts[result], result, result)
+	}
+	_ = out.Printf("%s in %s: %s.\n", shard.Command, diag.Plural(len(all), "project", "projects"), cmp.Or(strings.Join(results, ", "), "nothing selected"))
+}
+
+// tableOf returns the rows of projects, and counts those that need no look, which have no row unless it is verbose. Those
+// whose token was refused share one.
+func tableOf(all []ProjectResult, verbose bool) (rows [][]string, calm int) {
+	refused := map[string]int{}
+	for _, r := range all {
 		if r.ExitCode == exit.Auth {
 			refused[r.text()]++
 		}
@@ -179,25 +205,11 @@ func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
 			rows = append(rows, []string{"FAIL", diag.Plural(n, "project", "projects"), r.text()})
 			refused[r.text()] = -1
 		case n < 0:
-		case r.calm && !opts.Verbose:
+		case r.calm && !verbose:
 			calm++
 		default:
 			rows = append(rows, r.row())
 		}
 	}
-	_ = out.Marked(rows, opts)
-	if calm > 0 {
-		word := map[string]string{"validate": "valid", "test": "passed"}[shard.Command]
-		_ = out.Printf("%s %s\n", diag.Plural(calm, "project", "projects"), cmp.Or(word, "without changes"))
-	}
-	if len(rows)+calm > 0 {
-		_ = out.Printf("\n")
-	}
-	for _, line := range (&Fleet{Facts: shard.Facts}).lines(shard.Command) {
-		_ = out.Printf("%s\n", line)
-	}
-	for i, result := range results {
-		results[i] = diag.Plural(counts[result], result, result)
-	}
-	_ = out.Printf("%s in %s: %s.\n", shard.Command, diag.Plural(len(all), "project", "projects"), cmp.Or(strings.Join(results, ", "), "nothing selected"))
+	return rows, calm
 }

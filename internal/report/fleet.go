@@ -31,8 +31,12 @@ type Run struct {
 // differs says in what a run differs from another one, whose file is named; empty if they are equal.
 func (r Run) differs(other Run, name string) string {
 	for _, f := range []struct{ what, is, was string }{
-		{"version of trueup", r.Tool, other.Tool}, {"command", r.Command, other.Command}, {"commit", r.Commit, other.Commit},
-		{"selection", r.Selection, other.Selection}, {"flags", r.Flags, other.Flags}, {"uncommitted files", r.Dirty, other.Dirty},
+		{"version of trueup", r.Tool, other.Tool},
+		{"command", r.Command, other.Command},
+		{"commit", r.Commit, other.Commit},
+		{"selection", r.Selection, other.Selection},
+		{"flags", r.Flags, other.Flags},
+		{"uncommitted files", r.Dirty, other.Dirty},
 		{"number of shards", fmt.Sprint(r.Shards), fmt.Sprint(other.Shards)},
 	} {
 		if f.is != f.was {
@@ -125,8 +129,13 @@ func (f *Fleet) headline() safe {
 		n    int
 		what string
 	}{
-		{len(f.NotReached), "not reached"}, {len(f.NotPlanned), "not planned"}, {len(f.Clashing), "clashing"},
-		{len(f.Removed), "removed"}, {len(f.Moved), "moved"}, {len(f.Added), "added"}, {f.Unselected, "not looked at"},
+		{len(f.NotReached), "not reached"},
+		{len(f.NotPlanned), "not planned"},
+		{len(f.Clashing), "clashing"},
+		{len(f.Removed), "removed"},
+		{len(f.Moved), "moved"},
+		{len(f.Added), "added"},
+		{f.Unselected, "not looked at"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, safetext.F("%s %s", safetext.Count(p.n, "project"), clean(p.what)))

@@ -359,7 +359,7 @@ func movedObjects(items []plan.Item) (list diag.List) {
 			list = append(list, diag.Finding{
 				Path: item.Path, Line: item.Line, Column: 1, Rule: projectRule, Severity: diag.Warning,
 				Message: fmt.Sprintf("%s moves from %s to %s, where it is created, and the one in %s stays live: both have the hostname %s",
-					item.Key.String(), other.Project, item.Project, other.Project, host),
+					item.String(), other.Project, item.Project, other.Project, host),
 				Fix: "delete the one in " + other.Project + " when the new one serves",
 			})
 		}
