@@ -175,7 +175,7 @@ func (a *app) wireCompletion(cmd *cobra.Command) {
 	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) { a.wireFlag(cmd, f) })
 	}
-	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !cmd.HasSubCommands() {
+	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !takesCommand(cmd) {
 		cmd.ValidArgsFunction = a.completeArgs
 	}
 }

@@ -113,7 +113,7 @@ func hint(cmd *cobra.Command, dashes, word string, known []string) string {
 func explainArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	switch {
-	case cmd.HasSubCommands() && cmd.Use == cmd.Name(): // it has no arguments of its own
+	case takesCommand(cmd):
 		cmd.Args = onlyCommands
 	case check != nil:
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -124,6 +124,9 @@ func explainArgs(cmd *cobra.Command) {
 		}
 	}
 }
+
+// takesCommand reports whether the arguments of a command are those below it.
+func takesCommand(cmd *cobra.Command) bool { return cmd.HasSubCommands() && cmd.Use == cmd.Name() }
 
 // onlyCommands refuses an argument of a command that has others below it.
 func onlyCommands(cmd *cobra.Command, args []string) error {

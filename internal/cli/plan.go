@@ -239,7 +239,7 @@ func newDrift(a *app) *cobra.Command {
 func newStatus(a *app) *cobra.Command {
 	var opts planOptions
 	opts.ReadOnly = true
-	cmd := a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		opts.All, opts.EachArea = len(paths) == 0, true
 		doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 			*doc = report.Status(*doc, plan.States(doc.Plan, s.Loaded.Set, s.Unread), s.Unread)
@@ -248,8 +248,6 @@ func newStatus(a *app) *cobra.Command {
 		doc.Plan = nil // findings say what is wrong
 		return doc, err
 	})
-	cmd.AddCommand(newStatusPurge(a))
-	return cmd
 }
 
 func newShow(a *app) *cobra.Command {
