@@ -177,7 +177,9 @@ func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
 func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
 	ctx := t.Context()
 	for name, end := range map[string]func(*Ledger) error{
-		"released": func(l *Ledger) error { return l.End(ctx, diskKey, Outcome{How: Released, Message: Quoted("interrupted")}) },
+		"released": func(l *Ledger) error {
+			return l.End(ctx, diskKey, Outcome{How: Released, Message: Quoted("interrupted")})
+		},
 		"refused": func(l *Ledger) error {
 			return l.End(ctx, diskKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: Quoted("no")})
 		},

@@ -127,7 +127,9 @@ func TestRunsBesideUsMayWriteDuringBothReads(t *testing.T) {
 	late := &lateStore{Store: ours.store}
 	late.moved = func() {
 		must(t, tryClaim(t.Context(), theirs, purgeKey))
-		late.moved = func() { must(t, theirs.End(t.Context(), purgeKey, Outcome{How: Released, Message: Quoted("no route")})) }
+		late.moved = func() {
+			must(t, theirs.End(t.Context(), purgeKey, Outcome{How: Released, Message: Quoted("no route")}))
+		}
 	}
 	ours.store = late
 	if rec := view(t, ours, purgeKey); rec.State != Claimed {

@@ -8,19 +8,20 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
 
+// tableOfClassLabels has what is said of lines that no change is about. The line of a new object has the cause of its fields.
+var tableOfClassLabels = map[merge.Class]string{plan.Added: "", plan.Lost: "live only: would be lost"}
+
 // label describes the cause of a change, or what happened to the value outside git.
 func label(item plan.Item, c plan.Change, opts Options) safe {
 	happened := item.Happened || c.Left
-	switch c.Class {
-	case plan.Added:
-		return safe{}
-	case plan.Lost:
-		return clean("live only: would be lost")
+	if words, known := tableOfClassLabels[c.Class]; known {
+		return clean(words)
 	}
 	switch c.Cause {
 	case plan.FromThisChange:
@@ -30,7 +31,10 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	case plan.FromDrift:
 		return safetext.F("%s%s", driftCause(item, c, happened), touches(c.By))
 	case plan.FromBoth:
-		return conflict(item, c, happened, opts)
+		if happened {
+			return conflictOutside(c)
+		}
+		return conflict(item, c, opts)
 	case plan.FromTakeOver:
 		return safetext.F("newly managed%s%s%s", by(c.By), since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
@@ -142,18 +146,24 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 	return [...]string{"undoes a change outside git", "would undo a change outside git", "changed outside git"}[i]
 }
 
-func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
-	was, since := quoted(" (was ", c.Base, ")"), since(c.Commit, opts)
-	gone, missing, mine := c.Desired == nil && !c.Moved, c.Live == nil && !c.Moved, c.By == plan.ByThisChange
-	wins := [...]string{"git wins", "git would win"}[oneIf(item.Op == plan.Blocked)]
+// conflictOutside says what happened to a value that git changed, too.
+func conflictOutside(c plan.Change) safe {
+	was := quoted(" (was ", c.Base, ")")
 	switch {
-	case happened && gone:
+	case c.Desired == nil && !c.Moved:
 		return safetext.F("conflict: changed outside git%s, and not in git now", was)
-	case happened && missing:
+	case c.Live == nil && !c.Moved:
 		return safetext.F("conflict: removed outside git%s, and git has another value", was)
-	case happened:
-		return safetext.F("conflict: changed outside git%s, and git has another value", was)
-	case gone:
+	}
+	return safetext.F("conflict: changed outside git%s, and git has another value", was)
+}
+
+// conflict says what git and live made of a value, and which of them wins.
+func conflict(item plan.Item, c plan.Change, opts Options) safe {
+	was, since, mine := quoted(" (was ", c.Base, ")"), since(c.Commit, opts), c.By == plan.ByThisChange
+	wins := [...]string{"git wins", "git would win"}[oneIf(item.Op == plan.Blocked)]
+	switch missing := c.Live == nil && !c.Moved; {
+	case c.Desired == nil && !c.Moved:
 		return safetext.F("conflict: %s, changed in live%s; %s", removal(c.By, c.Commit, opts), was, wins)
 	case missing && mine:
 		return safetext.F("conflict: this change changed it, and live lacks it%s%s; %s", was, since, wins)

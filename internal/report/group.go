@@ -48,8 +48,11 @@ func groups(pl *plan.Plan, opts Options, joins bool) []group {
 
 // groupOf returns the group of one object.
 func groupOf(item plan.Item, opts Options) group {
-	rows := itemRows(item, opts)
-	return group{item: item, rows: rows, rank: priority(item, rows)}
+	g := group{item: item, rows: itemRows(item, opts), rank: rankElsewhere}
+	if !item.Elsewhere {
+		g.rank = priority(item, g.rows)
+	}
+	return g
 }
 
 // folded reports whether the foot of a plan names an object instead of a line of its own: it was removed
@@ -232,8 +235,6 @@ var tableOfOpRanks = map[plan.Op]rank{
 func priority(item plan.Item, rows []row) rank {
 	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
 	switch {
-	case item.Elsewhere:
-		return rankElsewhere
 	case item.Op == plan.Create && !item.Happened:
 		return rankCreate
 	case has(func(r row) bool { return r.stops }):

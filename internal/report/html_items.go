@@ -39,7 +39,7 @@ func (i htmlItem) View() (v htmlView) {
 	i.page.score.Show(factsIn(i.rows)...)
 	changes, leads := changesIn(i.rows), len(opRows(i.item, Options{}))
 	v.Leads, v.Notes = changes[:leads], slices.Concat(i.rows[len(changes):], i.members())
-	if i.page.many && !i.group.many() && i.item.Request != nil {
+	if i.page.many && !i.many() && i.item.Request != nil {
 		v.Notes = append(v.Notes, row{Text: safetext.F("body of the request: %s; -o json has it", safetext.Count(len(i.item.Request.Body), "byte"))})
 	}
 	class := "live"

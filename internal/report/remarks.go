@@ -227,16 +227,11 @@ func itemRemark(item plan.Item, rule string, at Place, text safe) remark {
 
 // opRemarks returns a remark about an object as a whole, with what a creation brings and what to do.
 func opRemarks(item plan.Item, rows []row, at Place) []remark {
-	rule, text := opRule(item), again(item, Options{})
+	rule := opRule(item)
 	if rule == "" {
 		return nil
 	}
-	if len(opRows(item, Options{})) > 0 {
-		text = sentence(rows[0])
-	} else if item.Op == plan.Kept {
-		text = mention(item, Options{})
-	}
-	r := itemRemark(item, rule, at, text)
+	r := itemRemark(item, rule, at, opSentence(item, rows))
 	r.facts = factsOfAll(item)
 	if rule == "plan/blocked" && !item.NeedsPerson {
 		r.Level = warningLevel
@@ -250,6 +245,17 @@ func opRemarks(item plan.Item, rows []row, at Place) []remark {
 		}
 	}
 	return []remark{r}
+}
+
+// opSentence says what is done with an object as a whole.
+func opSentence(item plan.Item, rows []row) safe {
+	switch {
+	case len(opRows(item, Options{})) > 0:
+		return sentence(rows[0])
+	case item.Op == plan.Kept:
+		return mention(item, Options{})
+	}
+	return again(item, Options{})
 }
 
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit

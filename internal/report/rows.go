@@ -89,10 +89,10 @@ func changesIn(rows []row) []row {
 
 // lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
 func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) row {
-	switch l.Class {
-	case plan.Stays:
+	if l.Class == plan.Stays {
 		return row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Cut(maxPath), value(l.Live, false))}
-	case plan.NotSent:
+	}
+	if l.Class == plan.NotSent {
 		return notSentRow(item, l)
 	}
 	r := rowOf(item, l.Change, spec, opts)
