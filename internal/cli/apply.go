@@ -32,31 +32,20 @@ func newApply(a *app) *cobra.Command {
 		return a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
 			if older := s.Older(); older != "" {
 				doc.Errors = []string{older}
-			} else {
+			} else if s.Skipped == nil {
 				doc.Errors = expected.Against(doc.Plan)
 			}
-			if len(doc.Errors) > 0 {
+			switch {
+			case len(doc.Errors) > 0:
 				doc.ExitCode = exit.Stale
 				return nil
+			case s.Skipped != nil:
+				s.Begin(ctx)
+				say(doc, "applied already: commit %s", s.Skipped)
+				a.finish(ctx, s, apply.Result{}, doc)
+				return nil
 			}
-			asked, err := a.approve(*doc, expected, opts.autoApprove)
-			if err != nil {
-				return err
-			}
-			if a.member != nil && doc.Plan.Sends() {
-				if err := a.member.sends(a.stamped(*doc)); err != nil {
-					return err
-				}
-			}
-			s.Begin(ctx)
-			a.send(ctx, s, opts.ApplyOptions, doc)
-			if doc.ExitCode, err = s.Finish(ctx, *doc.Apply, doc.ExitCode); err != nil {
-				doc.Errors = append(doc.Errors, err.Error())
-			}
-			if asked && a.global.output == "text" {
-				doc.Plan, doc.Findings = nil, nil // the question showed them
-			}
-			return nil
+			return a.applyPlan(ctx, s, opts, expected, doc)
 		})
 	})
 	f := cmd.Flags()
@@ -69,7 +58,36 @@ func newApply(a *app) *cobra.Command {
 	f.DurationVar(&opts.WaitTimeout, "wait-timeout", 10*time.Minute, "how long --wait waits for each object")
 	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	f.BoolVar(&opts.OlderCommit, "older-commit", false, "apply a commit that is older than the one that was applied last")
+	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")
 	return cmd
+}
+
+// applyPlan asks, sends what the plan shows, and records it.
+func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, opts applyOptions, expected reconcile.Expectation, doc *report.Document) error {
+	asked, err := a.approve(*doc, expected, opts.autoApprove)
+	if err != nil {
+		return err
+	}
+	if a.member != nil && doc.Plan.Sends() {
+		if err := a.member.sends(a.stamped(*doc)); err != nil {
+			return err
+		}
+	}
+	s.Begin(ctx)
+	a.send(ctx, s, opts.ApplyOptions, doc)
+	a.finish(ctx, s, *doc.Apply, doc)
+	if asked && a.global.output == "text" {
+		doc.Plan, doc.Findings = nil, nil // the question showed them
+	}
+	return nil
+}
+
+// finish records how an apply ended, and adds to the document if another one came in between.
+func (a *app) finish(ctx context.Context, s *reconcile.Session, result apply.Result, doc *report.Document) {
+	var err error
+	if doc.ExitCode, err = s.Finish(ctx, result, doc.ExitCode); err != nil {
+		doc.Errors = append(doc.Errors, err.Error())
+	}
 }
 
 // send sends what the plan shows, and adds the outcome to the document.

@@ -56,10 +56,10 @@ func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Ord
 	if withDirty || o.Ancestor {
 		var err error
 		if o.Dirty, err = p.dirty(ctx); err != nil {
-			o.Dirty, o.Unclear = true, unreadable(err).Problem
+			o.Dirty = true
 		}
 	}
-	if o.Dirty && o.Unclear == "" {
+	if o.Dirty && o.Ancestor {
 		o.Unclear = "the files differ from those of this commit"
 	}
 	return o

@@ -339,11 +339,12 @@ func setDigest(set *manifest.Set) *canon.Sum {
 	return new(canon.Digest(append(list, ']')))
 }
 
-// TreeDigest is the digest of everything that the requests of a plan depend on, except live objects and records.
-func TreeDigest(in Inputs, project []byte) canon.Sum {
+// TreeDigest is the digest of everything that the requests of a plan depend on, except live objects and records: the
+// inputs, and more settings.
+func TreeDigest(in Inputs, more ...any) canon.Sum {
 	return canon.Digest(canon.Bytes(map[string]any{
-		"tool": in.Tool, "sandbox": in.Sandbox, "target": encodedTree(in.Target), "ledger": in.Ledger.ID, "project": string(project),
-		"manifests": setDigest(in.Set).String(), "options": encodedTree(choices(in)),
+		"tool": in.Tool, "sandbox": in.Sandbox, "target": encodedTree(in.Target), "ledger": in.Ledger.ID,
+		"manifests": setDigest(in.Set).String(), "options": encodedTree(choices(in)), "more": encodedTree(more),
 	}))
 }
 

@@ -38,11 +38,16 @@ func (it Item) drifted() (n int) {
 	return n
 }
 
-// Drift narrows a plan to what was changed outside git, and says that it happened.
+// Drift narrows a plan to how live differs from git: what was changed outside git, which Happened, and after that what
+// git has and apply did not send, which Waits. An object may be in both parts.
 func Drift(p *Plan) *Plan {
 	d := *p
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
+	var waiting []Item
 	for _, it := range p.Items {
+		if w, waits := it.waiting(); waits {
+			waiting = append(waiting, w)
+		}
 		drift := driftOf(it)
 		if it.Happened = len(drift) > 0 || it.missing(); !it.Happened {
 			continue
@@ -65,12 +70,35 @@ func Drift(p *Plan) *Plan {
 		d.Items = append(d.Items, it)
 	}
 	d.sayRequestsOutside()
+	d.Items = append(d.Items, waiting...)
 	if !d.isExplained() {
 		d.Blame = nil
 	}
 	d.Summary = d.Counts()
 	d.Summary.Unchanged = unchangedOutside(p)
 	return &d
+}
+
+// waiting narrows an item to what git has and live does not. It reports whether there is anything.
+func (it Item) waiting() (Item, bool) {
+	own := slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left || tableOfClasses[c.Class].drift })
+	isGone := it.Deleted || it.Failed || it.missing()
+	switch k, _ := kind.Named(it.Kind); it.Op {
+	case Create:
+		it.Waits = !isGone
+	case Patch:
+		it.Waits = len(own) > 0
+	case Blocked:
+		it.Waits = len(own) > 0 || k.SentOnce() && !isGone
+	default:
+		it.Waits = it.Op == Post || it.Op == Delete || it.Op == Deferred
+	}
+	if it.Changes, it.Request, it.Hints, it.Notes = own, nil, nil, nil; it.Op == Create || it.Op == Patch {
+		it.Fix = fmt.Sprintf("send it with trueup apply --target %s", it.Key)
+	}
+	it.Lists, it.Preserved, it.Collateral, it.FirstContact, it.Stops = nil, nil, nil, nil, nil
+	it.weigh()
+	return it, it.Waits
 }
 
 // Doubt returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to
@@ -110,10 +138,10 @@ func (it Item) missing() bool {
 // Missing reports whether a report of drift says so.
 func (it Item) Missing() bool { return it.Happened && it.missing() }
 
-// unchangedOutside counts the objects that are in git, and live or done, and were not changed outside git.
+// unchangedOutside counts the objects that are in git, and live or done, and as git says.
 func unchangedOutside(p *Plan) (n int) {
 	for _, it := range p.Items {
-		if (it.Live.Exists || it.Op == None) && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
+		if _, waits := it.waiting(); !waits && (it.Live.Exists || it.Op == None) && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
 			n++
 		}
 	}

@@ -135,6 +135,8 @@ type Item struct {
 	// Happened says that the item is what happened outside git, from git to live, and not
 	// what apply does about it, from live to git.
 	Happened bool `json:"happened,omitempty"`
+	// Waits says that a report of drift shows what git has and live does not.
+	Waits bool `json:"waits,omitempty"`
 	// Deleted says that live lacks an object that the ledger knows: drift.
 	Deleted bool `json:"deleted,omitempty"`
 	// Unserved is the hostname that no live object has since then; empty if another one serves it.

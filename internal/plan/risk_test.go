@@ -36,7 +36,7 @@ func TestRiskOfLines(t *testing.T) {
 	if p := w.make(); p.Items[0].Op != plan.Blocked || p.Summary.Serves != 0 || p.Items[0].Risk != kind.RiskServes {
 		t.Errorf("nothing is sent of %+v, and %+v is counted", p.Items[0], p.Summary)
 	}
-	if d := plan.Drift(w.make()); len(d.Items) != 1 || d.Items[0].Risk != kind.RiskAvailability {
+	if d := plan.Drift(w.make()); len(d.Items) != 2 || d.Items[0].Risk != kind.RiskAvailability || !d.Items[1].Waits {
 		t.Errorf("what drifted is %+v", d.Items)
 	}
 }

@@ -139,18 +139,25 @@ func TestDriftNarrowsToWhatWasDoneOutsideGit(t *testing.T) {
 	p := busyPlan(t)
 	before := encoded(t, p)
 	d := plan.Drift(p)
+	var waiting []string
 	for _, it := range d.Items {
-		if !it.Deleted && len(it.Changes) == 0 {
+		switch {
+		case it.Waits == it.Happened:
+			t.Errorf("%s is in no part, or in both", it.Key)
+		case it.Waits:
+			waiting = append(waiting, it.String())
+		case !it.Deleted && len(it.Changes) == 0:
 			t.Errorf("%s has no drift", it.Key)
 		}
 	}
+	same(t, "what waits", waiting, []string{"CDN/new", "CDN/shop", "Purge/held", "Purge/rel", "VolumeSnapshot/db"})
 	if got := changes(find(t, d, shop)); got["tls.forced"] != merge.DriftOverwrite || got["tls.enabled"] != "" {
 		t.Errorf("changes %v", got)
 	}
 	if it := find(t, d, "VolumeSnapshot/gone"); !it.Deleted {
 		t.Errorf("item %+v", it)
 	}
-	if len(d.Items) != 3 || d.Summary.Drifted != p.Summary.Drifted || d.Summary.Unmanaged != 1 {
+	if len(d.Items) != 3+len(waiting) || d.Summary.Drifted != p.Summary.Drifted || d.Summary.Unmanaged != 1 {
 		t.Errorf("summary %+v of %d items", d.Summary, len(d.Items))
 	}
 	if string(encoded(t, p)) != string(before) {

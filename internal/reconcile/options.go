@@ -28,6 +28,7 @@ type Options struct {
 	AllowRecreate []string
 	BaseRef       string
 	OlderCommit   bool // let a commit that is older than the applied one be applied
+	SkipApplied   bool // make no plan if the ledger says that all of this was applied
 }
 
 // Check returns an error for a value that no manifest could match.

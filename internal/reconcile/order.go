@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"trueup/internal/apply"
+	"trueup/internal/canon"
 	"trueup/internal/exit"
 	"trueup/internal/history"
 	"trueup/internal/kind"
@@ -32,16 +33,18 @@ func appliedBy(h *ledger.Head) history.Applied {
 func (s *Session) orderNote() string {
 	applied := s.inputs.Ledger.Head
 	switch {
-	case applied.Newest() == "" || !s.order.Older() && s.order.Unclear == "":
+	case applied.Newest() == "":
 		return ""
+	case s.order.Unclear != "":
+		return fmt.Sprintf("trueup can't tell whether this is older than commit %s: %s", applied, s.order.Unclear)
+	case s.order.Dirty:
+		return fmt.Sprintf("the files differ from those of commit %.12s: the ledger records that", s.order.Commit)
 	case s.order.Older() && s.options.OlderCommit:
 		return fmt.Sprintf("this commit, %.12s, is older than commit %s", s.order.Commit, applied)
-	case s.order.Older() && s.options.ReadOnly:
+	case s.options.ReadOnly:
 		return s.Older()
-	case s.order.Older():
-		return "" // it is the error of apply
 	}
-	return fmt.Sprintf("trueup can't tell whether this is older than commit %s: %s", applied, s.order.Unclear)
+	return "" // it is newer, or the error of apply
 }
 
 // Older returns why apply sends nothing of a commit that is older than the one that was applied, or "".
@@ -55,7 +58,7 @@ func (s *Session) Older() string {
 
 // Begin lets the ledger record the commit before the first request. From then on, no run of an older commit sends any.
 func (s *Session) Begin(ctx context.Context) {
-	if s.Plan.LedgerProblem != "" {
+	if s.inputs.Ledger.Problem != "" {
 		return
 	}
 	applied := appliedBy(s.inputs.Ledger.Head)
@@ -81,12 +84,12 @@ func (s *Session) Begin(ctx context.Context) {
 // of the apply, and an error if another run wrote meanwhile.
 func (s *Session) Finish(ctx context.Context, result apply.Result, code int) (int, error) {
 	options := s.inputs.Options
-	if s.Plan.LedgerProblem != "" || code == exit.Interrupted {
+	if s.inputs.Ledger.Problem != "" || code == exit.Interrupted {
 		return code, nil
 	}
 	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managed, Whole: code == exit.OK && options.Targets == nil && !options.PartOfTree}
-	if e.Whole && s.Plan.Completes() {
-		e.Tree = new(plan.TreeDigest(s.inputs, s.Loaded.Project.Text))
+	if e.Whole && (s.Skipped != nil || s.Plan.Completes()) {
+		e.Tree = new(s.tree())
 	}
 	disturbed, err := s.Ledger.Finish(ctx, s.inputs.Ledger, e)
 	if _, superseded := errors.AsType[*ledger.SupersededError](err); len(disturbed) > 0 || superseded {
@@ -99,6 +102,22 @@ func (s *Session) Finish(ctx context.Context, result apply.Result, code int) (in
 		s.env.Log(slog.LevelWarn, "record the apply: "+err.Error())
 	}
 	return code, nil
+}
+
+// tree is the digest of everything that an apply depends on, except what is live and recorded.
+func (s *Session) tree() canon.Sum {
+	return plan.TreeDigest(s.inputs, s.Platform.Profile.Name, s.Platform.Profile, s.Loaded.Project.Text)
+}
+
+// skips reports whether the ledger says that all of this very tree was applied and left nothing to do, and the user
+// wants no plan then.
+func (s *Session) skips(ctx context.Context) bool {
+	applied := s.inputs.Ledger.Head
+	if !s.options.SkipApplied || s.inputs.Ledger.Problem != "" || applied == nil || applied.Tree == nil || *applied.Tree != s.tree() {
+		return false
+	}
+	s.Skipped, s.planner, s.order = applied, plan.NewPlanner(s.inputs), s.compareCommit(ctx)
+	return true
 }
 
 func (s *Session) managed(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) }

@@ -40,6 +40,8 @@ type Session struct {
 	Ledger   *ledger.Ledger
 	Plan     *plan.Plan  // nil if findings stopped the run
 	Unread   live.Unread // the areas that are not in the plan, with Options.EachArea
+	// Skipped is the apply that left nothing to do of this very tree, with Options.SkipApplied. There is no plan then.
+	Skipped *ledger.Head
 
 	settles      bool // Apply finishes open requests, and sends nothing else
 	env          Env
@@ -132,6 +134,9 @@ const large = 1000
 func (s *Session) compare(ctx context.Context) error {
 	if err := s.readLedger(ctx); err != nil {
 		return err
+	}
+	if s.skips(ctx) {
+		return nil
 	}
 	reader := api.NewReader(s.Platform.API)
 	defer reader.Close()

@@ -50,7 +50,11 @@ func countsOf(doc Document) safe {
 		return findingCounts(doc)
 	case doc.Command == "drift":
 		changed := [...]string{"changed", "is known to have changed"}[oneIf(doc.Plan.LedgerProblem != "")]
-		return counted("nothing that git manages "+changed+" outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
+		outside := counted("nothing that git manages "+changed+" outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
+		if !slices.ContainsFunc(doc.Plan.Items, func(item plan.Item) bool { return item.Waits }) {
+			return outside
+		}
+		return sentences(outside, headed("Not applied", counted("", sendParts(doc.Plan))))
 	}
 	parts := planParts(doc.Plan)
 	if doc.Findings.HasErrors() && len(doc.Projects) == 0 { // the other projects send theirs
@@ -60,12 +64,14 @@ func countsOf(doc Document) safe {
 }
 
 // planParts counts the objects of a plan by what apply would do with them.
-func planParts(pl *plan.Plan) []count {
+func planParts(pl *plan.Plan) []count { return append(sendParts(pl), calmParts(pl.Summary)...) }
+
+func sendParts(pl *plan.Plan) []count {
 	s, change := pl.Summary, "to change"
 	if s.Removed > 0 {
 		change += " (" + removals(pl.Items).String() + ")"
 	}
-	return append([]count{
+	return []count{
 		{n: s.Create, words: "to create"},
 		{n: s.Change, words: change},
 		{n: s.Purge, words: nouns(s.Purge, "purge") + " to post"},
@@ -74,7 +80,7 @@ func planParts(pl *plan.Plan) []count {
 		{n: s.InFlight, words: "in flight elsewhere"},
 		{n: s.Blocked, words: "blocked"},
 		{n: s.Kept, words: "kept", calm: true},
-	}, calmParts(s)...)
+	}
 }
 
 // removals counts what patches take out of live.

@@ -42,7 +42,9 @@ func groups(pl *plan.Plan, opts Options, joins bool) []group {
 		}
 	})
 	all = together(all, opts)
-	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(all, func(a, b group) int {
+		return cmp.Or(oneIf(a.item.Waits)-oneIf(b.item.Waits), cmp.Compare(a.rank, b.rank))
+	})
 	return all
 }
 

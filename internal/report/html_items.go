@@ -93,6 +93,9 @@ func (i htmlItem) What() string {
 	if i.item.Happened && !i.item.Failed {
 		return opOf(i.item).headline
 	}
+	if i.item.Waits {
+		return "not applied"
+	}
 	return clean(string(i.item.Op)).String()
 }
 

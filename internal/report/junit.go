@@ -201,6 +201,8 @@ func planCases(doc Document) (cases []testCase) {
 		c := objectCase(item.Key)
 		c.Lines = objectLines(doc, g)
 		switch {
+		case item.Waits:
+			c.End, c.Message, c.Type = "failure", headline(item, g.rows), "not-applied"
 		case item.Happened:
 			c.End, c.Message, c.Type = "failure", headline(item, g.rows), "drift"
 			if len(changesIn(g.rows)) == 1 {

@@ -121,6 +121,8 @@ func opRule(item plan.Item) string {
 	switch {
 	case item.Op == plan.Blocked && !item.Happened || item.Op == plan.Delete:
 		return rule
+	case item.Waits && item.Op != plan.Patch:
+		return "plan/pending"
 	case item.Resend:
 		return "plan/resent"
 	case item.Deleted || item.Recreate:

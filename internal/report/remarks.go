@@ -217,6 +217,9 @@ func noteRemarks(pl *plan.Plan) []remark {
 }
 
 func itemRemark(item plan.Item, rule string, at Place, text safe) remark {
+	if item.Waits {
+		text = safetext.F("not applied: %s", text)
+	}
 	r := runRemark(rule, safetext.F("%s: %s", named(item.Key), text))
 	r.About = named(item.Key)
 	if file, ok := at.inRepository(item.Path); ok {

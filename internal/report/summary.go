@@ -166,6 +166,9 @@ var tableOfOps = map[plan.Op]opLook{
 func headline(item plan.Item, rows []row) safe {
 	changes := changesIn(rows)
 	switch {
+	case item.Waits:
+		item.Waits = false
+		return safetext.F("not applied: %s", headline(item, rows))
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
 		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, Options{})), ", ")
 	case len(changes) == 0:

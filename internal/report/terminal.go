@@ -205,8 +205,13 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 		}
 	}
 	column = min(column, max(p.width-24, p.width/2))
-	short := false
+	short, waits := false, false
 	for _, g := range groups(pl, opts, true) {
+		if g.item.Waits && !waits {
+			waits = true
+			p.gap()
+			p.wrapped(indent, span{clean("In git, and not applied:"), strong})
+		}
 		single := oneLine(g.item)
 		if !single || !short {
 			p.gap()
