@@ -31,10 +31,7 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	case plan.FromDrift:
 		return safetext.F("%s%s", driftCause(item, c, happened), touches(c.By))
 	case plan.FromBoth:
-		if happened {
-			return conflictOutside(c)
-		}
-		return conflict(item, c, opts)
+		return conflict(item, c, happened, opts)
 	case plan.FromTakeOver:
 		return safetext.F("newly managed%s%s%s", by(c.By), since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
@@ -159,7 +156,10 @@ func conflictOutside(c plan.Change) safe {
 }
 
 // conflict says what git and live made of a value, and which of them wins.
-func conflict(item plan.Item, c plan.Change, opts Options) safe {
+func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
+	if happened {
+		return conflictOutside(c)
+	}
 	was, since, mine := quoted(" (was ", c.Base, ")"), since(c.Commit, opts), c.By == plan.ByThisChange
 	wins := [...]string{"git wins", "git would win"}[oneIf(item.Op == plan.Blocked)]
 	switch missing := c.Live == nil && !c.Moved; {
