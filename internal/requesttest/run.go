@@ -250,28 +250,47 @@ func (r runner) runCase(c *Case) {
 }
 
 func (r runner) findFailures(c *Case) {
-	compares, lookup := c.test.sameAs && r.both != nil, r.git
+	t := c.test
+	compares, lookup := t.sameAs && r.both != nil, r.git
 	if compares {
 		lookup = r.both
 	}
-	u, err := routing.ParseURL(c.URL)
-	var q routing.RequestAnswer
-	if err == nil {
-		q, err = lookup.Find(u)
-	}
-	switch t := c.test; {
+	q, err := lookUp(c.URL, lookup)
+	switch {
 	case err != nil:
 		c.addProblem(err.Error())
 		return
 	case q.Sides[0].CDN == nil:
-		c.addProblem(r.git.UnknownHost(u.Host).Error())
+		c.addProblem(r.git.UnknownHost(q.Host).Error())
 		return
 	case !t.expects && !t.sameAs:
 		c.Failures = append(c.Failures, Failure{Field: t.at, What: "expect", Expected: "at least one field", Got: []Answer{{Value: none}}})
 	case compares && q.Sides[1].CDN == nil:
-		c.addProblem("live has no CDN of the host " + u.Host)
+		c.addProblem("live has no CDN of the host " + q.Host)
 		compares = false
 	}
+	if c.setAnswer(q); c.isUnclear {
+		return
+	}
+	if t.expects {
+		c.compareExpectations(q.Path)
+	}
+	if compares && q.Differs {
+		findChange := func(reading int) string { return q.Change(1, reading) }
+		c.Failures = append(c.Failures, Failure{Field: t.at + ".same-as", What: sameAsLive, Expected: "no change", Got: c.listAnswers(findChange)})
+	}
+}
+
+func lookUp(url string, in *routing.Lookup) (routing.RequestAnswer, error) {
+	u, err := routing.ParseURL(url)
+	if err != nil {
+		return routing.RequestAnswer{}, err
+	}
+	return in.Find(u)
+}
+
+// setAnswer sets what answers the request in git. It adds a failure if no document says which locations of a side match.
+func (c *Case) setAnswer(q routing.RequestAnswer) {
 	c.cdn, c.readings = q.Sides[0].CDN, q.Readings()
 	for i := range c.readings {
 		c.locations = append(c.locations, q.Location(0, i))
@@ -282,20 +301,10 @@ func (r runner) findFailures(c *Case) {
 			c.addProblem(fmt.Sprintf("%s%q may match: its pattern is not documented", []string{"", "live: "}[i], f.Unclear[0].Path))
 		}
 	}
-	if c.isUnclear {
-		return
-	}
-	if c.test.expects {
-		c.compareExpectations(u)
-	}
-	findChange := func(reading int) string { return q.Change(1, reading) }
-	if compares && q.Differs {
-		c.Failures = append(c.Failures, Failure{Field: c.test.at + ".same-as", What: sameAsLive, Expected: "no change", Got: c.listAnswers(findChange)})
-	}
 }
 
 // compareExpectations compares the answer with the expectations.
-func (c *Case) compareExpectations(u routing.URL) {
+func (c *Case) compareExpectations(path string) {
 	wanted, says := c.test.expect["served"].(bool)
 	isWanted, expectations := wanted || !says, expectationsOf(c.test.expect)
 	isWrong := func(l *routing.Location) bool { return (l == nil) == isWanted }
@@ -309,7 +318,7 @@ func (c *Case) compareExpectations(u routing.URL) {
 		}
 		c.Failures = append(c.Failures, Failure{Field: field, What: "served", Expected: expected, Got: c.listAnswers(func(reading int) string {
 			if c.locations[reading] == nil {
-				return "no location matches " + u.Path
+				return "no location matches " + path
 			}
 			return ""
 		})})

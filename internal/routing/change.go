@@ -25,13 +25,10 @@ type outcomeID struct {
 	units         bool
 }
 
-// newHost is the id of what is answered for the first time together with all of its host.
-const newHost = "new"
-
 // findChanges returns the groups of nodes whose requests are answered in another way, and those nodes.
 func (h *hostTable) findChanges() (groups []*group, changed []int) {
 	index := map[string]*group{}
-	isNew := !slices.ContainsFunc(h.answers[:len(h.readings)], func(a Answer) bool { return a.CDN != nil })
+	isNew := !h.matters[OneCDN] && !slices.ContainsFunc(h.answers[:len(h.readings)], func(a Answer) bool { return a.CDN != nil })
 	for i := range h.tree {
 		answers, common := h.compareNode(i)
 		if answers == nil || h.tree.isEmpty(i) {
@@ -39,7 +36,7 @@ func (h *hostTable) findChanges() (groups []*group, changed []int) {
 		}
 		changed = append(changed, i)
 		unless := h.findUnless(i)
-		add := func(id string, answers ...Alternative) {
+		add := func(id string, answers ...Alternative) *group {
 			if unless != nil {
 				id += fmt.Sprint("\n", unless)
 			}
@@ -48,13 +45,14 @@ func (h *hostTable) findChanges() (groups []*group, changed []int) {
 				g = &group{Part: Part{Answers: answers, Unless: unless}}
 				index[id], groups = g, append(groups, g)
 			}
-			if g.nodes = append(g.nodes, i); g.Answers[0].After != answers[0].After && id == newHost {
+			g.nodes = append(g.nodes, i)
+			return g
+		}
+		switch first := answers[0]; {
+		case isNew && len(answers) == 1:
+			if g := add("", first); g.Answers[0].After != first.After {
 				g.Answers[0].After = h.owner(1, 0).String()
 			}
-		}
-		switch {
-		case isNew && len(answers) == 1:
-			add(newHost, answers...)
 		case len(answers) > 1 || len(common) == 0:
 			add(describeAnswers(answers, false), answers...)
 		}
@@ -161,7 +159,7 @@ func newOutcome(before, after Answer, reading Reading) *Alternative {
 	case before.Location != nil && after.Location == nil:
 		o.effect = Dark
 	case before.Location == nil && after.Location != nil:
-		o.effect, o.After = First, after.Location.String()
+		o.effect, o.After = First, after.String()
 	default:
 		o.Differences, o.effect = compareAnswers(before, after, reading), Unclear
 		for _, d := range o.Differences {
@@ -207,20 +205,26 @@ func (t tree) pathsOf(nodes []int) (out []Paths) {
 	return out
 }
 
+// patternsOutside returns the patterns below each of some nodes that are not among them, nor below others that are not.
+func (t tree) patternsOutside(nodes []int) [][]string {
+	among, outside := make([]bool, len(t)), make([][]string, len(t))
+	for _, i := range nodes {
+		among[i] = true
+	}
+	for i := range t {
+		for at := t[i].parent; !among[i] && at >= 0 && among[at]; at = t[at].parent {
+			outside[at] = append(outside[at], t[i].shownPattern())
+		}
+	}
+	return outside
+}
+
 // findStops returns what the requests of a group were answered by, if nothing answers them any more under any reading.
 func (h *hostTable) findStops(g *group, host Host) (stops []Stop) {
 	if g.effect() != Dark || len(g.Answers) > 1 || g.Unless != nil {
 		return nil
 	}
-	stopped, outside := make([]bool, len(h.tree)), make([][]string, len(h.tree))
-	for _, i := range g.nodes {
-		stopped[i] = true
-	}
-	for i := range h.tree {
-		for at := h.tree[i].parent; !stopped[i] && at >= 0 && stopped[at]; at = h.tree[at].parent {
-			outside[at] = append(outside[at], h.tree[i].shownPattern())
-		}
-	}
+	outside := h.tree.patternsOutside(g.nodes)
 	for _, i := range g.nodes {
 		was := h.answer(i, 0, 0)
 		stop := Stop{Name: nameRequests([]Host{host}, []Paths{{h.tree[i].shownPattern(), outside[i]}}, All), Host: was.Host, Path: was.Path}

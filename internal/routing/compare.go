@@ -245,13 +245,8 @@ func (c *comparison) addRename(change Change) string {
 		return ""
 	}
 	h := c.newTable(from, to, false)
-	if _, differs := c.ignoreCase(h); differs || h.matters[OneCDN] {
+	if _, differs := c.ignoreCase(h); differs || !h.isOwned(change) {
 		return ""
-	}
-	for r := range h.readings {
-		if h.owner(0, r) != change.Before || h.owner(1, r) != change.After {
-			return ""
-		}
 	}
 	l := Line{Effect: First, Hosts: []Host{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: true}
 	groups, _ := h.findChanges()
@@ -265,6 +260,16 @@ func (c *comparison) addRename(change Change) string {
 	}
 	c.Lines = append(c.Lines, l)
 	return to
+}
+
+// isOwned reports whether the CDN that changes answers the host before and after, under any reading, and no other one.
+func (h *hostTable) isOwned(change Change) bool {
+	for r := range h.readings {
+		if h.owner(0, r) != change.Before || h.owner(1, r) != change.After {
+			return false
+		}
+	}
+	return !h.matters[OneCDN]
 }
 
 // addUnnamedHosts adds what a change does to requests for hosts that nothing names, if lines do not tell the same of others.

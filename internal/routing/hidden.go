@@ -22,15 +22,7 @@ func (c *Config) Hidden() (all []Hidden) {
 	hidden := make([][]*Location, len(c.Locations))
 	for i := range c.Locations {
 		l := &c.Locations[i]
-		by := l
-		for _, host := range append([]string{"", l.Host}, widerHosts(l.Host)...) {
-			for _, path := range l.widerPaths() {
-				if other := first[[2]string{host, path}]; other != nil && other.Index < by.Index {
-					by = other
-				}
-			}
-		}
-		if by.Path != l.Path || by.Host != l.Host {
+		if by := l.findHider(first); by.Path != l.Path || by.Host != l.Host {
 			hidden[by.Index] = append(hidden[by.Index], l)
 		}
 	}
@@ -40,6 +32,19 @@ func (c *Config) Hidden() (all []Hidden) {
 		}
 	}
 	return all
+}
+
+// findHider returns the first location that takes all requests of the location, of the first one of each host and path.
+func (l *Location) findHider(first map[[2]string]*Location) *Location {
+	by := l
+	for _, host := range append([]string{"", l.Host}, widerHosts(l.Host)...) {
+		for _, path := range l.widerPaths() {
+			if other := first[[2]string{host, path}]; other != nil && other.Index < by.Index {
+				by = other
+			}
+		}
+	}
+	return by
 }
 
 // widerPaths returns the patterns that match all that the path of the location does. A star in the middle of it matches at

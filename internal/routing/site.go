@@ -166,20 +166,26 @@ func (c *CDN) claimOn(host string, without Assumption) (most int) {
 		most = hostnameClaim
 	}
 	for _, pattern := range append([]string{host}, widerHosts(host)...) {
-		isWild, claim := strings.HasPrefix(pattern, "*"), exactClaim
-		switch {
-		case pattern == "" || config.hosts[pattern] == nil || isWild && without == Wildcards && pattern != host:
-			continue
-		case !isWild && without == HostnameFirst:
-			claim = exceptionalClaim
-		case isWild && without == ExactHostFirst:
-			claim += len(pattern)
-		case isWild && without != Wildcards:
-			claim = len(pattern)
+		isLiteral := without == Wildcards && pattern != host
+		if pattern != "" && config.hosts[pattern] != nil && !isLiteral {
+			most = max(most, strengthOf(pattern, without))
 		}
-		most = max(most, claim)
 	}
 	return most
+}
+
+// strengthOf returns how strong a claim by the host of a location is.
+func strengthOf(host string, without Assumption) int {
+	isWild := strings.HasPrefix(host, "*") && without != Wildcards
+	switch {
+	case isWild && without == ExactHostFirst:
+		return exactClaim + len(host)
+	case isWild:
+		return len(host)
+	case without == HostnameFirst:
+		return exceptionalClaim
+	}
+	return exactClaim
 }
 
 // Site has the CDNs of git, of live or of a base, by the hosts that they claim.

@@ -275,38 +275,43 @@ func newDifference(what string, a, b any, before, after string) Difference {
 
 // compareTrees returns the fields that differ in two values. An absent object has no fields, and the objects of a list with
 // names of their own are its fields.
-func compareTrees(what string, a, b any) (out []Difference) {
+func compareTrees(what string, a, b any) []Difference {
 	was, oldNames := namedObjects(a)
 	is, newNames := namedObjects(b)
-	isNamed := len(oldNames)+len(newNames) > 0 && (oldNames != nil || a == nil) && (newNames != nil || b == nil)
-	if !isNamed {
-		var isObject, ok bool
-		was, isObject = a.(map[string]any)
-		is, ok = b.(map[string]any)
-		if !isObject && a != nil || !ok && b != nil {
-			return []Difference{newDifference(what, a, b, Describe(a), Describe(b))}
+	if len(oldNames)+len(newNames) > 0 && (oldNames != nil || a == nil) && (newNames != nil || b == nil) {
+		out := compareFields(what, was, is, true)
+		oldNames = slices.DeleteFunc(oldNames, func(name string) bool { return is[name] == nil })
+		newNames = slices.DeleteFunc(newNames, func(name string) bool { return was[name] == nil })
+		if !slices.Equal(oldNames, newNames) {
+			out = append(out, Difference{What: "order of " + what, Before: strings.Join(oldNames, ", "), After: strings.Join(newNames, ", ")})
 		}
+		return out
 	}
+	was, wasObject := a.(map[string]any)
+	is, isObject := b.(map[string]any)
+	if !wasObject && a != nil || !isObject && b != nil {
+		return []Difference{newDifference(what, a, b, Describe(a), Describe(b))}
+	}
+	return compareFields(what, was, is, false)
+}
+
+// compareFields returns the fields that differ in two objects. Fields that are objects with a name are on or off.
+func compareFields(what string, was, is map[string]any, areNamed bool) (out []Difference) {
 	names := slices.Concat(canon.SortedKeys(was), canon.SortedKeys(is))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		a, b := was[name], is[name]
 		switch {
 		case slices.Equal(canon.Bytes(a), canon.Bytes(b)):
-		case isNamed && a == nil:
+		case areNamed && a == nil:
 			out = append(out, Difference{What: what + " " + name, Before: "off", After: "on"})
-		case isNamed && b == nil:
+		case areNamed && b == nil:
 			out = append(out, Difference{What: what + " " + name, Before: "on", After: "off"})
-		case name == "enabled" && !isNamed:
+		case name == "enabled" && !areNamed:
 			out = append(out, newDifference(what, a, b, describeSwitch(a), describeSwitch(b)))
 		default:
 			out = append(out, compareTrees(what+" "+name, a, b)...)
 		}
-	}
-	oldNames = slices.DeleteFunc(oldNames, func(name string) bool { return is[name] == nil })
-	newNames = slices.DeleteFunc(newNames, func(name string) bool { return was[name] == nil })
-	if isNamed && !slices.Equal(oldNames, newNames) {
-		out = append(out, Difference{What: "order of " + what, Before: strings.Join(oldNames, ", "), After: strings.Join(newNames, ", ")})
 	}
 	return out
 }
