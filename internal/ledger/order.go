@@ -259,6 +259,11 @@ func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, distur
 	return whole, disturbed, nil
 }
 
+// Complete reports whether the records say that all objects are as git says, and nothing of them is open or owed.
+func (v View) Complete(keys []kind.Key, spec func(kind.Key) []byte) bool {
+	return !slices.ContainsFunc(keys, func(key kind.Key) bool { return !v.Records[key].complete(spec(key)) })
+}
+
 // complete reports whether the record says that an object is as git says, and nothing of it is open or owed.
 func (r Record) complete(spec []byte) bool {
 	if sentOnce(r.Key) {
