@@ -35,7 +35,7 @@ func Codes() []Code {
 	return []Code{
 		{OK, "ok", "done, or nothing to do"},
 		{Error, "error", "wrong usage, or trueup could not run: an unreadable file, an unreachable address"},
-		{Changes, "changes", "changes are pending (plan --detailed-exitcode), or live is not as git says (drift)"},
+		{Changes, "changes", "changes are pending (plan --detailed-exitcode), or live differs from git (drift)"},
 		{Stale, "stale", "not the expected plan, an older commit, or live changed since; nothing was sent"},
 		{Invalid, "invalid", "manifests are invalid; nothing was sent"},
 		{Partial, "partial", "done in part; the rest failed, was not reached, is in flight elsewhere or is deferred"},

@@ -54,10 +54,7 @@ func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Ord
 		o.Ancestor, o.Unclear = p.compare(ctx, applied.Commit)
 	}
 	if withDirty || o.Ancestor {
-		var err error
-		if o.Dirty, err = p.dirty(ctx); err != nil {
-			o.Dirty = true
-		}
+		o.Dirty = p.dirty(ctx)
 	}
 	if o.Dirty && o.Ancestor {
 		o.Unclear = "the files differ from those of this commit"
@@ -103,8 +100,8 @@ func (r *Reader) compare(ctx context.Context, applied string) (isAncestor bool, 
 	return false, "neither contains the other"
 }
 
-// dirty reports whether a file that the project reads is not as in the commit.
-func (r *Reader) dirty(ctx context.Context) (bool, error) {
+// dirty reports whether a file that the project reads is not as in the commit, or git can't tell.
+func (r *Reader) dirty(ctx context.Context) bool {
 	paths, read := slices.Clone(r.names), map[string]bool{}
 	if name, err := filepath.Rel(r.dir, filepath.Join(r.cfg.Project.Dir, project.File)); err == nil && r.cfg.Project.Dir != "" {
 		paths, read[path.Clean(filepath.ToSlash(name))] = append(paths, filepath.ToSlash(name)), true
@@ -113,12 +110,12 @@ func (r *Reader) dirty(ctx context.Context) (bool, error) {
 		read[r.file(o.Path)] = true
 	}
 	changed, added, err := r.repository.Unsaved(ctx, paths)
-	return slices.ContainsFunc(changed, manifest.IsFile) || slices.ContainsFunc(added, func(name string) bool {
+	return err != nil || slices.ContainsFunc(changed, manifest.IsFile) || slices.ContainsFunc(added, func(name string) bool {
 		for end := name; end != ""; _, end, _ = strings.Cut(end, "/") {
 			if read[end] {
 				return true
 			}
 		}
 		return false
-	}), err
+	})
 }

@@ -236,25 +236,22 @@ func (s *logStore) append(ctx context.Context, changes []*change) error {
 	if len(changes) > 1 {
 		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
 	}
-	var head *Head
+	head := headOf(changes)
 	for _, c := range changes {
 		note.WriteString(c.note() + "\n")
 		if c.genesis != nil {
 			p.Genesis, p.GenesisAt = c.genesis, at
 			continue
 		}
-		if c.addHead {
-			head = c.head
-		}
 		l := c.rec.line(at)
 		l.keep(c.text, s.held(c.rec.Key))
 		p.lines = append(p.lines, l)
 	}
 	if head != nil {
-		g := *cmp.Or(p.Genesis, s.state.genesis)
-		g.Head, g.Seq = head, g.Seq+1
-		p.Genesis, p.GenesisAt = &g, at
-		note.WriteString("apply of commit " + head.String() + "\n")
+		var line string
+		p.Genesis, line = cmp.Or(p.Genesis, s.state.genesis).withHead(head)
+		p.GenesisAt = at
+		note.WriteString(line)
 	}
 	content, err := p.encode(s.packed)
 	if err != nil {
@@ -275,6 +272,16 @@ func (s *logStore) append(ctx context.Context, changes []*change) error {
 		return err
 	}
 	return s.state.add(p)
+}
+
+// headOf returns the head that changes record, or nil.
+func headOf(changes []*change) *Head {
+	for _, c := range changes {
+		if c.addHead {
+			return c.head
+		}
+	}
+	return nil
 }
 
 // copies returns the copies to create with an entry. Readers can do without one that is too long.

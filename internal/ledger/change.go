@@ -61,17 +61,11 @@ func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, erro
 		if err != nil {
 			rec, err = Record{}, fmt.Errorf("record %s: %w", key, err)
 		} else if rec.Seq > old.Seq {
-			err = putAll(ctx, l.store, []change{l.ordered(m.event, change{expectSeq: old.Seq, rec: rec})})[0]
+			err = l.put(ctx, m.event, change{expectSeq: old.Seq, rec: rec})
 		}
 		if err == nil {
 			l.written(old, rec)
 			return rec, nil
-		}
-		if errors.Is(err, errOtherHead) && try < writeTries {
-			if err := l.followStored(ctx); err != nil {
-				return Record{}, err
-			}
-			continue
 		}
 		if m.requires == asSeen || m.requires == holder || !errors.Is(err, ErrConflict) || try == writeTries {
 			return rec, err

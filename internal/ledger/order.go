@@ -102,6 +102,19 @@ func (l *Ledger) ordered(e event, c change) change {
 	return c
 }
 
+// put writes a record. If the ledger has another head than this run may replace, it asks again whether it may.
+func (l *Ledger) put(ctx context.Context, e event, c change) error {
+	for try := 1; ; try++ {
+		err := putAll(ctx, l.store, []change{l.ordered(e, c)})[0]
+		if !errors.Is(err, errOtherHead) || try == writeTries {
+			return err
+		}
+		if err := l.followStored(ctx); err != nil {
+			return err
+		}
+	}
+}
+
 // fits reports whether a change may follow the head.
 func (c *change) fits(h *Head) bool {
 	return c.head == nil || h.state() == c.head.state() || c.addHead && h.state() == c.from
@@ -131,6 +144,12 @@ func (l *Ledger) followStored(ctx context.Context) error {
 		return err
 	}
 	return l.follow(ctx, g.Head)
+}
+
+// withHead returns the genesis with a head, and a line about it for people.
+func (g Genesis) withHead(h *Head) (*Genesis, string) {
+	g.Head, g.Seq = h, g.Seq+1
+	return &g, "apply of commit " + h.String() + "\n"
 }
 
 // putHead records the head in a store that has no log, if the change is the first that needs it.
@@ -257,6 +276,11 @@ func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, distur
 		}
 	}
 	return whole, disturbed, nil
+}
+
+// Complete reports whether the records say that all objects are as git says, and nothing of them is open or owed.
+func (v View) Complete(keys []kind.Key, spec func(kind.Key) []byte) bool {
+	return !slices.ContainsFunc(keys, func(key kind.Key) bool { return !v.Records[key].complete(spec(key)) })
 }
 
 // complete reports whether the record says that an object is as git says, and nothing of it is open or owed.

@@ -116,7 +116,11 @@ func (s *Session) skips(ctx context.Context) bool {
 	if !s.options.SkipApplied || s.inputs.Ledger.Problem != "" || applied == nil || applied.Tree == nil || *applied.Tree != s.tree() {
 		return false
 	}
-	s.Skipped, s.planner, s.order = applied, plan.NewPlanner(s.inputs), s.compareCommit(ctx)
+	s.planner = plan.NewPlanner(s.inputs)
+	if !s.inputs.Ledger.Complete(kind.KeysOf(s.inputs.Set.Objects), s.managed) {
+		return false
+	}
+	s.Skipped, s.order = applied, s.compareCommit(ctx)
 	return true
 }
 
