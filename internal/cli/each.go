@@ -157,16 +157,12 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if err == nil && (line.base != nil || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
-	for _, p := range found.All {
-		if p.Clashes {
-			found.Clashing = append(found.Clashing, p.Path)
-		}
-	}
 	if err == nil && !isLocal {
 		var gone []string
 		gone, err = a.config().Unmanaged(dir, found.Manages)
 		o.selected.AddRemoved(&found, gone)
 	}
+	found.AddClashing()
 	return found, err
 }
 

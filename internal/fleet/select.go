@@ -99,6 +99,15 @@ func (s Selection) AddRemoved(f *Fleet, paths []string) {
 	slices.Sort(f.Removed)
 }
 
+// AddClashing sets which projects contradict each other.
+func (f *Fleet) AddClashing() {
+	for _, p := range f.All {
+		if p.Clashes {
+			f.Clashing = append(f.Clashing, p.Path)
+		}
+	}
+}
+
 // Manages reports whether a project is in the folder, or has the workspace with this UUID.
 func (f Fleet) Manages(path, uuid string) bool {
 	return slices.ContainsFunc(f.All, func(p Project) bool { return p.Path == path || p.Settings.Workspace.UUID == uuid })

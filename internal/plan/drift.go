@@ -82,23 +82,31 @@ func Drift(p *Plan) *Plan {
 // waiting narrows an item to what git has and live does not. It reports whether there is anything.
 func (it Item) waiting() (Item, bool) {
 	own := slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left || tableOfClasses[c.Class].drift })
-	isGone := it.Deleted || it.Failed || it.missing()
-	switch k, _ := kind.Named(it.Kind); it.Op {
-	case Create:
-		it.Waits = !isGone
-	case Patch:
-		it.Waits = len(own) > 0
-	case Blocked:
-		it.Waits = len(own) > 0 || k.SentOnce() && !isGone
-	default:
-		it.Waits = it.Op == Post || it.Op == Delete || it.Op == Deferred
-	}
+	it.Waits = it.isToSend(len(own) > 0)
 	if it.Changes, it.Request, it.Hints, it.Notes = own, nil, nil, nil; it.Op == Create || it.Op == Patch {
 		it.Fix = fmt.Sprintf("send it with trueup apply --target %s", it.Key)
 	}
 	it.Lists, it.Preserved, it.Collateral, it.FirstContact, it.Stops = nil, nil, nil, nil, nil
 	it.weigh()
 	return it, it.Waits
+}
+
+// isToSend reports whether git has something of the item that is not applied. hasOwn says that git changes fields.
+func (it Item) isToSend(hasOwn bool) bool {
+	isGone := it.Deleted || it.Failed || it.missing()
+	k, _ := kind.Named(it.Kind)
+	switch it.Op {
+	case Create:
+		return !isGone
+	case Patch:
+		return hasOwn
+	case Blocked:
+		return hasOwn || k.SentOnce() && !isGone
+	case Post, Delete, Deferred:
+		return true
+	case None, InFlight, Kept:
+	}
+	return false
 }
 
 // Doubt returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to

@@ -37,6 +37,11 @@ func (it Item) ServedLines() []Line {
 // locations is the list of a CDN's locations.
 const locations = "locations"
 
+// isRemovedLocation reports whether a whole location is removed.
+func isRemovedLocation(c Change) bool {
+	return isRemoval(c) && strings.HasPrefix(c.Path, locations+"[") && strings.HasSuffix(c.Path, "]")
+}
+
 // takesAway reports whether the line removes or renames what answered requests: a location, or the hostname of the object.
 func (l Line) takesAway(s routing.Stop, hostField string) bool {
 	list, name, field := inElement(l.Path)
@@ -50,7 +55,7 @@ func (l Line) takesAway(s routing.Stop, hostField string) bool {
 	switch {
 	case s.Host+s.Path == "":
 		return l.Path == hostField
-	case isRemoval(l.Change) && strings.HasPrefix(l.Path, locations+"[") && strings.HasSuffix(l.Path, "]"):
+	case isRemovedLocation(l.Change):
 		was := routing.Read(map[string]any{locations: []any{l.Live}}).Locations[0]
 		return was.Host == s.Host && was.Path == s.Path
 	case list != locations:

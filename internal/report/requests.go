@@ -40,6 +40,12 @@ func requestsOf(pl *plan.Plan, opts Options) requestSection {
 	if len(lines) > 0 && lines[0].Effect == routing.Dark {
 		s.rank = rankStops
 	}
+	s.addLines(lines, opts)
+	return s
+}
+
+// addLines adds the lines, not all of them if the report is brief.
+func (s *requestSection) addLines(lines []routing.Line, opts Options) {
 	names, more := routing.All, 0
 	if opts.Brief {
 		names = maxRequestNames
@@ -55,7 +61,6 @@ func requestsOf(pl *plan.Plan, opts Options) requestSection {
 	if more > 0 {
 		s.Lines = append(s.Lines, safetext.F("and %d more; -v lists them", more))
 	}
-	return s
 }
 
 // changesAnswers reports whether an item changes an object that answers requests.

@@ -25,10 +25,27 @@ type outcomeID struct {
 	units         bool
 }
 
+// groupIndex finds groups by their answers in words, and by where these do not hold.
+type groupIndex map[string]*group
+
+// groupOf returns the group of a part, and reports whether it is a new one.
+func (index groupIndex) groupOf(answers string, p Part) (g *group, isNew bool) {
+	id := answers
+	if p.Unless != nil {
+		id += fmt.Sprint("\n", p.Unless)
+	}
+	if g = index[id]; g != nil {
+		return g, false
+	}
+	g = &group{Part: p}
+	index[id] = g
+	return g, true
+}
+
 // findChanges returns the groups of nodes whose requests are answered in another way, and those nodes.
 func (h *hostTable) findChanges() (groups []*group, changed []int) {
-	index := map[string]*group{}
-	isNew := !h.matters[OneCDN] && !slices.ContainsFunc(h.answers[:len(h.readings)], func(a Answer) bool { return a.CDN != nil })
+	index := groupIndex{}
+	isNew := h.isNew()
 	for i := range h.tree {
 		answers, common := h.compareNode(i)
 		if answers == nil || h.tree.isEmpty(i) {
@@ -37,13 +54,9 @@ func (h *hostTable) findChanges() (groups []*group, changed []int) {
 		changed = append(changed, i)
 		unless := h.findUnless(i)
 		add := func(id string, answers ...Alternative) *group {
-			if unless != nil {
-				id += fmt.Sprint("\n", unless)
-			}
-			g := index[id]
-			if g == nil {
-				g = &group{Part: Part{Answers: answers, Unless: unless}}
-				index[id], groups = g, append(groups, g)
+			g, isFirst := index.groupOf(id, Part{Answers: answers, Unless: unless})
+			if isFirst {
+				groups = append(groups, g)
 			}
 			g.nodes = append(g.nodes, i)
 			return g
@@ -65,6 +78,11 @@ func (h *hostTable) findChanges() (groups []*group, changed []int) {
 		g.Paths = h.tree.pathsOf(g.nodes)
 	}
 	return groups, changed
+}
+
+// isNew reports whether no CDN answered the host before, under each reading.
+func (h *hostTable) isNew() bool {
+	return !h.matters[OneCDN] && !slices.ContainsFunc(h.answers[:len(h.readings)], func(a Answer) bool { return a.CDN != nil })
 }
 
 // joinGroups makes one of groups with the same nodes, whose differences are for all of them.

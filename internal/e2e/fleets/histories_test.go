@@ -41,7 +41,7 @@ func TestLiveIsAsGitSays(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	n, seed := 10, rand.Uint64()
+	n, seed := 5, rand.Uint64()
 	if text := os.Getenv("TRUEUP_HISTORIES"); text != "" {
 		n, _ = strconv.Atoi(text)
 	}
