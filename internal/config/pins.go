@@ -141,6 +141,9 @@ func (o Options) checkWrite(pin Pin) error {
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}
+	if o.Getenv(ProjectsPin) == "" {
+		return exit.With(exit.Invalid, fmt.Errorf("in CI, %s must name the file that pins the workspace of each project, so nothing was read or sent: set it (docs/fleets.md)", ProjectsPin))
+	}
 	return exit.With(exit.Invalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
 }
 

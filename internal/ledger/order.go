@@ -251,7 +251,7 @@ func requestsOf(keys []kind.Key) []string {
 }
 
 // settled reports whether the records say that all objects are as git says. It returns the others whose record another
-// run changed since this run saw or wrote it, if the ledger had another head then.
+// run changed since this run saw or wrote it, if the ledger had another head then and that run sends something else.
 func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, disturbed []kind.Key, err error) {
 	found, err := l.store.Read(ctx, e.Keys)
 	if err != nil {
@@ -271,7 +271,7 @@ func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, distur
 		if rec.complete(e.Spec(key)) {
 			continue
 		}
-		if whole = false; rec.Seq != known && l.order.moved {
+		if whole = false; rec.Seq != known && l.order.moved && !rec.isSending(e.Spec(key)) {
 			disturbed = append(disturbed, key)
 		}
 	}
@@ -281,6 +281,12 @@ func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, distur
 // Complete reports whether the records say that all objects are as git says, and nothing of them is open or owed.
 func (v View) Complete(keys []kind.Key, spec func(kind.Key) []byte) bool {
 	return !slices.ContainsFunc(keys, func(key kind.Key) bool { return !v.Records[key].complete(spec(key)) })
+}
+
+// isSending reports whether the last that a run began to send is what git says, so that it only has not ended.
+func (r Record) isSending(spec []byte) bool {
+	last := len(r.Pending) - 1
+	return sentOnce(r.Key) || last >= 0 && bytes.Equal(r.Pending[last], spec)
 }
 
 // complete reports whether the record says that an object is as git says, and nothing of it is open or owed.
