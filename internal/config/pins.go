@@ -142,7 +142,7 @@ func (o Options) checkWrite(pin Pin) error {
 		return nil
 	}
 	if o.Getenv(ProjectsPin) == "" {
-		return exit.With(exit.Invalid, fmt.Errorf("in CI, %s must name the file that pins the workspace of each project, so nothing was read or sent: set it (docs/fleets.md)", ProjectsPin))
+		return exit.With(exit.Invalid, fmt.Errorf("in CI, %s must name the file that pins the workspace of each project, so nothing was read or sent: set it", ProjectsPin))
 	}
 	return exit.With(exit.Invalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
 }

@@ -32,6 +32,28 @@ type Applied struct {
 	Ancestors []string
 }
 
+// maxOlder limits the commits that the ledger knows to be older.
+const maxOlder = 200
+
+// AddOlder adds, to the ancestors of the commit that is checked out, those that an apply of it must keep older: what was
+// applied before, if that is older, and what was older then. A commit that a person chose to go back to forgets the latter.
+func (o Order) AddOlder(ancestors []string, applied Applied) []string {
+	var more []string
+	switch {
+	case o.Ancestor:
+	case o.Unclear != "":
+		more = applied.Ancestors
+	case applied.Commit != "":
+		more = append([]string{Abbreviated(applied.Commit)}, applied.Ancestors...)
+	}
+	for _, id := range more {
+		if !slices.Contains(ancestors, id) && id != Abbreviated(o.Commit) {
+			ancestors = append(ancestors, id)
+		}
+	}
+	return ancestors[:min(len(ancestors), maxOlder)]
+}
+
 // Order compares the commit that is checked out with the one that was applied. It never fails a run.
 func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Order {
 	ctx, cancel := context.WithTimeout(ctx, timeout)

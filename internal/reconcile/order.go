@@ -41,6 +41,8 @@ func (s *Session) orderNote() string {
 		return fmt.Sprintf("the files differ from those of commit %.12s: the ledger records that", s.order.Commit)
 	case s.order.Older() && s.options.OlderCommit:
 		return fmt.Sprintf("this commit, %.12s, is older than commit %s", s.order.Commit, applied)
+	case applied.OlderCommit && s.order.Commit != applied.Newest():
+		return fmt.Sprintf("the last apply went back on purpose, with --older-commit, and this commit, %.12s, is newer than commit %s", s.order.Commit, applied)
 	case s.options.ReadOnly:
 		return s.Older()
 	}
@@ -69,7 +71,7 @@ func (s *Session) Begin(ctx context.Context) {
 	case head.Commit == applied.Commit:
 		head.Ancestors = applied.Ancestors
 	default:
-		head.Ancestors = s.env.History.Ancestors(ctx)
+		head.Ancestors = s.order.AddOlder(s.env.History.Ancestors(ctx), applied)
 	}
 	var one sync.Mutex
 	s.Ledger.Begin(s.inputs.Ledger.Head, head, func(ctx context.Context, recorded *ledger.Head) bool {
