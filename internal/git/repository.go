@@ -254,9 +254,9 @@ func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	return c, nil
 }
 
-// Mainline returns HEAD and the newest commits before it that were the head of its branch, at most so many.
-func (r Repository) Mainline(ctx context.Context, most int) ([]string, error) {
-	out, err := r.git(ctx, "rev-list", "--first-parent", "--max-count="+strconv.Itoa(most), "HEAD")
+// ListCommits returns HEAD and the newest commits that it contains, at most so many.
+func (r Repository) ListCommits(ctx context.Context, most int) ([]string, error) {
+	out, err := r.git(ctx, "rev-list", "--max-count="+strconv.Itoa(most), "HEAD")
 	return strings.Fields(out), err
 }
 

@@ -84,17 +84,16 @@ func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Ord
 	return o
 }
 
-// maxAncestors is how many merges may follow a commit whose run is late, until only a clone with both commits shows it.
+// maxAncestors is how many commits may follow one whose run is late, until only a clone with both commits shows it.
 const maxAncestors = 100
 
-// Ancestors returns the abbreviated ids of the newest ancestors of the commit that is checked out: those that were the
-// head of its branch.
+// Ancestors returns the abbreviated ids of the newest ancestors of the commit that is checked out.
 func (r *Reader) Ancestors(ctx context.Context) (ids []string) {
 	p, problem := r.opened(ctx)
 	if problem.Problem != "" {
 		return nil
 	}
-	line, err := p.repository.Mainline(ctx, maxAncestors+1)
+	line, err := p.repository.ListCommits(ctx, maxAncestors+1)
 	if err != nil || len(line) == 0 {
 		return nil
 	}

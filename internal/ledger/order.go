@@ -70,7 +70,7 @@ func (e *SupersededError) Error() string {
 // order is the place of a run among the applies of its project.
 type order struct {
 	head   Head
-	mayAdd func(context.Context, *Head) bool
+	mayAdd MayFollow
 	from   string // the state of the head that this run may replace
 	// recorded means that the ledger has head. moved means that it had another one when the run saw it last.
 	recorded, moved bool
@@ -79,9 +79,12 @@ type order struct {
 
 var errOtherHead = errors.New("the ledger has another head")
 
+// MayFollow reports whether the head of a run may follow the recorded one, and returns the Ancestors that it has then.
+type MayFollow func(ctx context.Context, recorded *Head) (ancestors []string, may bool)
+
 // Begin lets every record that precedes a request first record the head of this run. If the ledger has another head by
 // then, mayAdd says whether this one may follow it.
-func (l *Ledger) Begin(seen *Head, own Head, mayAdd func(ctx context.Context, recorded *Head) bool) {
+func (l *Ledger) Begin(seen *Head, own Head, mayAdd MayFollow) {
 	own.At = l.cfg.Now().UTC()
 	l.cfg.Claim = own.Claim
 	l.order = &order{head: own, mayAdd: mayAdd, from: seen.state(), moved: seen.state() != own.state()}
@@ -128,12 +131,16 @@ func (l *Ledger) follow(ctx context.Context, h *Head) error {
 	switch {
 	case h.state() == o.head.state(), h.state() == o.from && !o.recorded:
 		return nil
-	case o.recorded, !o.mayAdd(ctx, h):
+	case o.recorded:
+		return &SupersededError{h}
+	}
+	ancestors, may := o.mayAdd(ctx, h)
+	if !may {
 		return &SupersededError{h}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.order.from, l.order.moved = h.state(), true
+	l.order.from, l.order.moved, l.order.head.Ancestors = h.state(), true, ancestors
 	return nil
 }
 

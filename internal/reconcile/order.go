@@ -74,10 +74,11 @@ func (s *Session) Begin(ctx context.Context) {
 		head.Ancestors = s.order.AddOlder(s.env.History.Ancestors(ctx), applied)
 	}
 	var one sync.Mutex
-	s.Ledger.Begin(s.inputs.Ledger.Head, head, func(ctx context.Context, recorded *ledger.Head) bool {
+	s.Ledger.Begin(s.inputs.Ledger.Head, head, func(ctx context.Context, recorded *ledger.Head) ([]string, bool) {
 		one.Lock()
 		defer one.Unlock()
-		return s.options.OlderCommit || !s.env.History.Order(ctx, appliedBy(recorded), true).Older()
+		order := s.env.History.Order(ctx, appliedBy(recorded), true)
+		return order.AddOlder(s.env.History.Ancestors(ctx), appliedBy(recorded)), s.options.OlderCommit || !order.Older()
 	})
 }
 
