@@ -339,10 +339,14 @@ func compareFields(what string, was, is map[string]any, areNamed bool) (out []Di
 	return out
 }
 
-// namedObjects returns the objects of a list and their names, in its order, or none unless each has a name of its own.
+// namedObjects returns the objects of a list and their names, in its order. names is nil, and not only empty, for what is no
+// list, and unless each object has a name of its own.
 func namedObjects(v any) (objects map[string]any, names []string) {
-	objects = map[string]any{}
-	list, _ := v.([]any)
+	list, isList := v.([]any)
+	if !isList {
+		return nil, nil
+	}
+	objects, names = map[string]any{}, []string{}
 	for _, m := range objectsOf(list) {
 		name := textOf(m["name"])
 		objects[name], names = m, append(names, name)

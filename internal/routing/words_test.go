@@ -68,3 +68,16 @@ func TestNamesForgeNoWords(t *testing.T) {
 		}
 	}
 }
+
+// TestRemovalNamesEach: a list that loses all its objects names each of them.
+func TestRemovalNamesEach(t *testing.T) {
+	list := []any{map[string]any{"name": "a"}, map[string]any{"name": "b"}}
+	for _, empty := range []any{nil, []any{}} {
+		if found := compareTrees("rules", list, empty); len(found) != 2 || found[0].String() != "rules a on → off" || found[1].String() != "rules b on → off" {
+			t.Errorf("%v", found)
+		}
+	}
+	if found := compareTrees("rules", list, "text"); len(found) != 1 || found[0].What != "rules" {
+		t.Errorf("%v", found)
+	}
+}
