@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -56,5 +57,28 @@ func TestANewFormatLosesNothing(t *testing.T) {
 	forgetful.rest = nil
 	if err := forgetful.document(&out, doc, Options{}); err == nil {
 		t.Error("a report without the changes is one")
+	}
+}
+
+// TestDeletionsAreCounted: a comment that has no room for all deletions is not whole, and says so; annotations name them.
+func TestDeletionsAreCounted(t *testing.T) {
+	pl := &plan.Plan{Format: plan.Format}
+	for n := range 700 {
+		key := kind.Key{Kind: "VolumeSnapshot", Name: fmt.Sprintf("snapshot-of-a-volume-with-a-long-name-%d", n)}
+		pl.Items = append(pl.Items, plan.Item{Key: key, Op: plan.Delete, Cause: plan.FromRemoval})
+	}
+	doc := Document{Command: "plan", Plan: weighed(pl)}
+	if isWhole(doc) {
+		t.Error("a comment has room for 700 deletions")
+	}
+	if text := string(render(t, "markdown", doc, Options{})); !strings.Contains(text, "This is not whole: it leaves out ") || !strings.Contains(text, "because they delete an object") {
+		t.Errorf("the comment says that it is whole: %.1000s", text)
+	}
+	if text := string(render(t, "github", doc, Options{})); !strings.Contains(text, "VolumeSnapshot/snapshot-of-a-volume-with-a-long-name-10: ") {
+		t.Errorf("no annotation names it: %.1000s", text)
+	}
+	pl.Items = pl.Items[:5]
+	if doc = (Document{Command: "plan", Plan: weighed(pl)}); !isWhole(doc) {
+		t.Error("a comment has no room for 5 deletions")
 	}
 }

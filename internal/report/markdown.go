@@ -67,6 +67,9 @@ func notWhole(score *view.Score, where markup) markup {
 		return markup{}
 	}
 	var parts []safe
+	if deleted := score.CountedDeletions(); deleted > 0 {
+		parts = append(parts, safetext.F("%d that can't be undone, because they delete an object", deleted))
+	}
 	for _, risk := range kind.Risks() {
 		if counted := score.Counted(risk); counted > 0 {
 			parts = append(parts, safetext.F("%d that %s", counted, risk.Meaning()))

@@ -335,6 +335,7 @@ func opRows(item plan.Item, opts Options) []row {
 		r.facts = factsOfAll(item)
 	case plan.Delete:
 		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", removal(item.By, item.Commit, opts)), true
+		r.facts = factsOfAll(item)
 	case plan.Deferred:
 		r.After, r.Cause = invalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:

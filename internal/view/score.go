@@ -22,6 +22,11 @@ type Fact struct {
 	Risk kind.Risk
 }
 
+// Deleted is the path of the fact that an object is deleted.
+const Deleted = "deleted"
+
+func (f Fact) isDeletion() bool { return len(f.Path) == 1 && f.Path[0] == Deleted }
+
 // Of returns the same fact about another object.
 func (f Fact) Of(object kind.Key) Fact {
 	f.Object = object
@@ -38,6 +43,7 @@ type Score struct {
 	lock    sync.Mutex
 	left    map[string][]Fact
 	counted map[kind.Risk]int
+	deleted int // of those that are counted
 }
 
 // NewScore returns the score of a report that has shown nothing.
@@ -71,16 +77,24 @@ func (s *Score) Count() (total int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, facts := range s.left {
+		if facts[0].isDeletion() {
+			s.deleted += len(facts)
+			continue
+		}
 		s.counted[facts[0].Risk] += len(facts)
 	}
 	clear(s.left)
+	total = s.deleted
 	for _, n := range s.counted {
 		total += n
 	}
 	return total
 }
 
-// Counted returns how many facts of a risk the report counts instead of showing them.
+// CountedDeletions returns how many deletions the report counts instead of showing them.
+func (s *Score) CountedDeletions() int { return s.deleted }
+
+// Counted returns how many facts of a risk, without deletions, the report counts instead of showing them.
 func (s *Score) Counted(risk kind.Risk) int { return s.counted[risk] }
 
 // IsLeft reports whether the report has neither shown nor counted one of the facts.
