@@ -77,6 +77,14 @@ func TestDeletionsAreCounted(t *testing.T) {
 	if text := string(render(t, "github", doc, Options{})); !strings.Contains(text, "VolumeSnapshot/snapshot-of-a-volume-with-a-long-name-10: ") {
 		t.Errorf("no annotation names it: %.1000s", text)
 	}
+	for line := range strings.Lines(string(render(t, "github", doc, Options{}))) {
+		if len(line) > 4096 {
+			t.Errorf("an annotation has %d bytes", len(line))
+		}
+		if strings.Contains(line, " more of this kind") && (!strings.Contains(line, "of them below; the others have ") || strings.Contains(line, "does not show")) {
+			t.Errorf("the last annotation is %.300s", line)
+		}
+	}
 	pl.Items = pl.Items[:5]
 	if doc = (Document{Command: "plan", Plan: weighed(pl)}); !isWhole(doc) {
 		t.Error("a comment has no room for 5 deletions")

@@ -74,21 +74,29 @@ func (s *Score) Count() (total int) {
 	if s == nil {
 		return 0
 	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, facts := range s.left {
-		if facts[0].isDeletion() {
-			s.deleted += len(facts)
-			continue
-		}
-		s.counted[facts[0].Risk] += len(facts)
-	}
-	clear(s.left)
+	s.CountThese(s.Left()...)
 	total = s.deleted
 	for _, n := range s.counted {
 		total += n
 	}
 	return total
+}
+
+// CountThese notes that the report counts those of the facts that it has not shown.
+func (s *Score) CountThese(facts ...Fact) {
+	if s == nil {
+		return
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, f := range facts {
+		left := s.left[f.id()]
+		if delete(s.left, f.id()); len(left) > 0 && f.isDeletion() {
+			s.deleted += len(left)
+		} else if len(left) > 0 {
+			s.counted[left[0].Risk] += len(left)
+		}
+	}
 }
 
 // CountedDeletions returns how many deletions the report counts instead of showing them.
