@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/routing"
 )
 
 // TestWhatIsLeftSaysSo: drift that stays is no change, and differs from one in
@@ -88,5 +90,17 @@ func TestDeletionsAreCounted(t *testing.T) {
 	pl.Items = pl.Items[:5]
 	if doc = (Document{Command: "plan", Plan: weighed(pl)}); !isWhole(doc) {
 		t.Error("a comment has no room for 5 deletions")
+	}
+}
+
+// TestAdviceHidesNoUnservedRequests: warnings about manifests take no annotation from requests that are no longer served.
+func TestAdviceHidesNoUnservedRequests(t *testing.T) {
+	shop := kind.Key{Kind: "CDN", Name: "shop"}
+	pl := &plan.Plan{Format: plan.Format, Items: []plan.Item{{Key: shop, Op: plan.Patch}}, Requests: []routing.Line{{Effect: routing.Dark, Objects: []kind.Key{shop}}}}
+	for i := range 3 * maxAnnotations {
+		pl.Advice = append(pl.Advice, diag.Finding{Rule: "other", Path: "m/a.yaml", Line: i + 1, Severity: diag.Warning, Message: "advice"})
+	}
+	if found := remarks(Document{Command: "plan", Plan: weighed(pl)}); found[0].rule != "plan/unserved" {
+		t.Errorf("%s is first", found[0].rule)
 	}
 }
