@@ -153,7 +153,9 @@ func Describe(v any) string {
 // quoteOdd returns a name or text of a manifest, in quotes if it has other characters than names usually have, so that it can't
 // be taken for words of the sentence around it.
 func quoteOdd(text string) string {
-	isOdd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/*:", r) }
+	isOdd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/*:", r)
+	}
 	if text == "" || strings.ContainsFunc(text, isOdd) {
 		return strconv.Quote(text)
 	}
