@@ -191,6 +191,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 	case to != nil:
 		r.Mark = markAdd
 		r.After, r.details = gist(of, to)
+		r.After = placed(c, r.After)
 	case from != nil:
 		r.Before, r.details = gist(of, from)
 	}
@@ -269,6 +270,18 @@ func moved(item plan.Item, c plan.Change) safe {
 		return safetext.F("%s from %d to %d", verb, p.Desired, p.Live)
 	default:
 		return safetext.F("%s from %d to %d", verb, p.Live, p.Desired)
+	}
+}
+
+// placed says where in an ordered list a new element is, if it is not the last.
+func placed(c plan.Change, value safe) safe {
+	switch p := c.Position; {
+	case p == nil || p.Of == 0:
+		return value
+	case p.Desired == 1:
+		return safetext.F("first of %d, %s", p.Of, value)
+	default:
+		return safetext.F("at %d of %d, %s", p.Desired, p.Of, value)
 	}
 }
 
