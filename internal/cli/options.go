@@ -98,6 +98,14 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint(cmd, "--", unknown.GetSpecifiedName(), known))
 }
 
+// movedCommands returns what commands of earlier versions are written as now, by how they were called.
+func movedCommands() map[string]string {
+	return map[string]string{
+		"trueup purge": "trueup new purge", "trueup snapshot": "trueup new snapshot", "trueup schema": "trueup explain --schema",
+		"trueup forget": "trueup ledger forget", "trueup convert": "trueup fmt --fix",
+	}
+}
+
 // hint says which word of a command was probably meant, or where to find them.
 func hint(cmd *cobra.Command, dashes, word string, known []string) string {
 	if meant := manifest.Nearest(word, known); meant != "" {
@@ -138,6 +146,9 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 		if below.IsAvailableCommand() {
 			known = append(known, below.Name())
 		}
+	}
+	if moved := movedCommands()[cmd.CommandPath()+" "+args[0]]; moved != "" {
+		return fmt.Errorf("unknown command %q for %q: write %s", args[0], cmd.CommandPath(), moved)
 	}
 	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint(cmd, "", args[0], known))
 }

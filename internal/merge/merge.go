@@ -46,6 +46,7 @@ type Change struct {
 	Live    any   `json:"live,omitempty"`
 	Desired any   `json:"desired,omitempty"`
 	Moved   bool  `json:"moved,omitempty"` // Moved says that only the element's place in an ordered list differs
+	Of      int   `json:"-"`               // Of is the length of git's list, for a new element of an ordered one that is not its last
 	live    []int // for each element of that list, its index in live, or -1
 	Left    bool  `json:"left,omitempty"` // Left says that the request leaves live as it is (Input.LeaveDrift)
 }

@@ -215,7 +215,11 @@ func (w *walker) overlay(l list) []any {
 		if j >= 0 && !l.keyed[i] {
 			c.owned = l.owned || l.takenOver() || judged[j]
 		}
+		before := len(w.res.Changes)
 		out[order[i]], _ = w.value(c)
+		if n := len(w.res.Changes); j < 0 && i+1 < len(l.git) && !l.rules.set() && n > before {
+			w.res.Changes[n-1].Of = len(l.git)
+		}
 	}
 	w.dropped(l)
 	w.moved(l)

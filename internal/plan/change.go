@@ -19,7 +19,7 @@ type Change struct {
 	Commit *Commit `json:"commit,omitempty"`
 	// Risk is what the table of risks has for the change.
 	Risk kind.Risk `json:"risk,omitempty"`
-	// Position is set if the change is Moved.
+	// Position is set if the change is Moved, or a new element of an ordered list that is not its last.
 	Position *Position `json:"position,omitempty"`
 	// KeptAt is when the server last kept the value although git had removed it.
 	KeptAt *time.Time `json:"keptAt,omitempty"`
@@ -30,10 +30,12 @@ type Change struct {
 	Column int `json:"column,omitempty"`
 }
 
-// Position is where a list has an element, in live and in git, from 1.
+// Position is where a list has an element, in live and in git, from 1. Live is 0 for a new one, of which Of is the length of
+// git's list.
 type Position struct {
-	Live    int `json:"live"`
+	Live    int `json:"live,omitempty"`
 	Desired int `json:"desired"`
+	Of      int `json:"of,omitempty"`
 }
 
 // Units are the units of time of a number, in live and in git; empty if unknown.
@@ -42,12 +44,15 @@ type Units struct {
 	Desired string `json:"desired,omitempty"`
 }
 
-// positionOf returns the position of a moved element, or nil.
+// positionOf returns the position of a moved element, or of a new one that is not the last, or nil.
 func positionOf(c merge.Change) *Position {
-	if !c.Moved {
+	if !c.Moved && c.Of == 0 {
 		return nil
 	}
 	last := c.At[len(c.At)-1]
+	if !c.Moved {
+		return &Position{Desired: last.Index + 1, Of: c.Of}
+	}
 	return &Position{Live: last.Live + 1, Desired: last.Index + 1}
 }
 

@@ -124,3 +124,19 @@ func TestAnEmptyKeyPairsByPosition(t *testing.T) {
 		t.Error("the two have one digest")
 	}
 }
+
+// TestNewElementsHaveTheirPlace: an element that is added before others says where.
+func TestNewElementsHaveTheirPlace(t *testing.T) {
+	spec := func(paths string) string { return "{hostname: a.example.com, locations: [" + paths + "]}" }
+	for paths, want := range map[string]*plan.Position{
+		"{path: /new}, {path: /a}, {path: /b}": {Desired: 1, Of: 3},
+		"{path: /a}, {path: /new}, {path: /b}": {Desired: 2, Of: 3},
+		"{path: /a}, {path: /b}, {path: /new}": nil,
+	} {
+		live := spec("{path: /a}, {path: /b}")
+		it := find(t, git(t, cdn("a", spec(paths))).has("CDN/a", live).applied("CDN/a", live).explained(since(t, cdn("a", live))), "CDN/a")
+		if len(it.Changes) != 1 || (it.Changes[0].Position == nil) != (want == nil) || want != nil && *it.Changes[0].Position != *want {
+			t.Errorf("%s: %+v", paths, it.Changes)
+		}
+	}
+}

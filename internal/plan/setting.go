@@ -206,7 +206,7 @@ func (p *Planner) hide(settings []Setting, was []Override) {
 				continue
 			}
 			h := Hidden{Key: o.Key(), Path: c.Path, Git: c.Desired, Live: c.Live}
-			if at := positionOf(c); at != nil {
+			if at := positionOf(c); at != nil && c.Moved {
 				h.Git, h.Live = fmt.Sprintf("position %d", at.Desired), fmt.Sprintf("position %d", at.Live)
 			}
 			place := "overrides: " + h.Kind + " spec." + merge.FieldPath(c.At)

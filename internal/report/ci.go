@@ -7,10 +7,14 @@ import (
 	"strings"
 
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // maxAnnotations is how many annotations of a level a code host shows for a step.
 const maxAnnotations = 10
+
+// maxAnnotation is how many bytes of lines the last annotation has below its first one. GitHub cuts a message at 4,096 characters.
+const maxAnnotation = 3500
 
 // command is a workflow command of GitHub Actions for an annotation. Runners execute no
 // other lines of trueup.
@@ -65,13 +69,7 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 	for _, l := range []level{errorLevel, warningLevel, noteLevel} {
 		found := byLevel[l]
 		if rest := len(found) - maxAnnotations + 1; rest > 1 {
-			text := safetext.F("and %d more of this kind, which this report does not show: %s", rest, elsewhere(doc))
-			last := command{remark{Level: l, text: text}, title}
-			for _, c := range found[maxAnnotations-1:] {
-				if c.isNamed() {
-					last.more, last.facts = append(append(last.more, c.text), c.more...), append(last.facts, c.facts...)
-				}
-			}
+			last := command{restOf(doc, l, found[len(found)-rest:]), title}
 			found = append(found[:maxAnnotations-1:maxAnnotations-1], last)
 		}
 		for _, c := range found {
@@ -83,9 +81,52 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 	return err
 }
 
-// writeRestOfGitHub writes one more annotation.
+// restOf returns a remark in place of those of a level that have no annotation. It has the named ones that fit, and counts the
+// changes of the others by class.
+func restOf(doc Document, l level, rest []command) remark {
+	last, room, shown := remark{Level: l}, maxAnnotation, 0
+	var left []view.Fact
+	for _, c := range rest {
+		if !c.isNamed() {
+			continue
+		}
+		size := sum(c.lines(), func(line safe) int { return len(commandData(line).String()) + len("%0A") })
+		if size > room {
+			left = append(left, c.facts...)
+			continue
+		}
+		room -= size
+		shown++
+		last.more, last.facts = append(append(last.more, c.text), c.more...), append(last.facts, c.facts...)
+	}
+	doc.score.CountThese(left...)
+	counted := view.NewScore(left)
+	counted.Count()
+	switch n := len(rest); {
+	case shown == n:
+		last.text = safetext.F("and %d more of this kind, which are below", n)
+	case shown == 0 && len(left) == 0:
+		last.text = safetext.F("and %d more of this kind, which this report does not show: %s", n, elsewhere(doc))
+	case len(left) == 0:
+		last.text = safetext.F("and %d more of this kind, %d of them below; for the others %s", n, shown, elsewhere(doc))
+	default:
+		last.text = safetext.F("and %d more of this kind, %d of them below; the others have %s, %s; %s", n, shown,
+			safetext.Count(counted.Count(), "change"), classesOf(counted), elsewhere(doc))
+	}
+	return last
+}
+
+// writeRestOfGitHub writes one more annotation, with the lines that fit.
 func writeRestOfGitHub(w io.Writer, lines []safe) error {
-	c := command{remark{Level: warningLevel, text: clean("changes that no other annotation shows"), more: lines}, clean("trueup")}
+	c := command{remark{Level: warningLevel, text: clean("changes that no other annotation shows")}, clean("trueup")}
+	room := maxAnnotation
+	for i, line := range lines {
+		if room -= len(commandData(line).String()) + len("%0A"); room < 0 {
+			c.more = append(c.more, safetext.F("and %d more", len(lines)-i))
+			break
+		}
+		c.more = append(c.more, line)
+	}
 	_, err := io.WriteString(w, c.command().String()+"\n")
 	return err
 }

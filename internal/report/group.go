@@ -300,7 +300,7 @@ func scoreOf(doc Document) *view.Score {
 	}
 	if doc.Plan != nil && doc.Apply == nil {
 		for _, item := range doc.Plan.Items {
-			if !oneLine(item) && (item.Purge != nil || view.MustShow(item.Risk)) {
+			if !oneLine(item) && (item.Purge != nil || item.Op == plan.Delete || view.MustShow(item.Risk)) {
 				facts = append(facts, factsOf(item)...)
 			}
 		}
@@ -355,8 +355,11 @@ func factsOfPurge(item plan.Item) (facts []view.Fact) {
 	return facts
 }
 
-// factsOfAll returns the fact that a purge which is posted invalidates everything.
+// factsOfAll returns the fact that an object is deleted, or that a purge which is posted invalidates everything.
 func factsOfAll(item plan.Item) []view.Fact {
+	if item.Op == plan.Delete {
+		return []view.Fact{{Object: item.Key, Path: []string{view.Deleted}, Risk: max(item.Risk, kind.RiskServes)}}
+	}
 	if item.Op != plan.Post || item.Purge == nil || !item.Purge.Everything {
 		return nil
 	}

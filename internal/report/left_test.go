@@ -2,13 +2,16 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/routing"
 )
 
 // TestWhatIsLeftSaysSo: drift that stays is no change, and differs from one in
@@ -56,5 +59,48 @@ func TestANewFormatLosesNothing(t *testing.T) {
 	forgetful.rest = nil
 	if err := forgetful.document(&out, doc, Options{}); err == nil {
 		t.Error("a report without the changes is one")
+	}
+}
+
+// TestDeletionsAreCounted: a comment that has no room for all deletions is not whole, and says so; annotations name them.
+func TestDeletionsAreCounted(t *testing.T) {
+	pl := &plan.Plan{Format: plan.Format}
+	for n := range 700 {
+		key := kind.Key{Kind: "VolumeSnapshot", Name: fmt.Sprintf("snapshot-of-a-volume-with-a-long-name-%d", n)}
+		pl.Items = append(pl.Items, plan.Item{Key: key, Op: plan.Delete, Cause: plan.FromRemoval})
+	}
+	doc := Document{Command: "plan", Plan: weighed(pl)}
+	if isWhole(doc) {
+		t.Error("a comment has room for 700 deletions")
+	}
+	if text := string(render(t, "markdown", doc, Options{})); !strings.Contains(text, "This is not whole: it leaves out ") || !strings.Contains(text, "because they delete an object") {
+		t.Errorf("the comment says that it is whole: %.1000s", text)
+	}
+	if text := string(render(t, "github", doc, Options{})); !strings.Contains(text, "VolumeSnapshot/snapshot-of-a-volume-with-a-long-name-10: ") {
+		t.Errorf("no annotation names it: %.1000s", text)
+	}
+	for line := range strings.Lines(string(render(t, "github", doc, Options{}))) {
+		if len(line) > 4096 {
+			t.Errorf("an annotation has %d bytes", len(line))
+		}
+		if strings.Contains(line, " more of this kind") && (!strings.Contains(line, "of them below; the others have ") || strings.Contains(line, "does not show")) {
+			t.Errorf("the last annotation is %.300s", line)
+		}
+	}
+	pl.Items = pl.Items[:5]
+	if doc = (Document{Command: "plan", Plan: weighed(pl)}); !isWhole(doc) {
+		t.Error("a comment has no room for 5 deletions")
+	}
+}
+
+// TestAdviceHidesNoUnservedRequests: warnings about manifests take no annotation from requests that are no longer served.
+func TestAdviceHidesNoUnservedRequests(t *testing.T) {
+	shop := kind.Key{Kind: "CDN", Name: "shop"}
+	pl := &plan.Plan{Format: plan.Format, Items: []plan.Item{{Key: shop, Op: plan.Patch}}, Requests: []routing.Line{{Effect: routing.Dark, Objects: []kind.Key{shop}}}}
+	for i := range 3 * maxAnnotations {
+		pl.Advice = append(pl.Advice, diag.Finding{Rule: "other", Path: "m/a.yaml", Line: i + 1, Severity: diag.Warning, Message: "advice"})
+	}
+	if found := remarks(Document{Command: "plan", Plan: weighed(pl)}); found[0].rule != "plan/unserved" {
+		t.Errorf("%s is first", found[0].rule)
 	}
 }

@@ -66,14 +66,22 @@ func notWhole(score *view.Score, where markup) markup {
 	if n == 0 {
 		return markup{}
 	}
+	text := safetext.F("This is not whole: it leaves out %s, %s", safetext.Count(n, "change"), classesOf(score))
+	return safetext.M("\n> **%s.** %s\n", safetext.Constant(text), where)
+}
+
+// classesOf says how many changes of each class a report counts.
+func classesOf(score *view.Score) safe {
 	var parts []safe
+	if deleted := score.CountedDeletions(); deleted > 0 {
+		parts = append(parts, safetext.F("%d that can't be undone, because they delete an object", deleted))
+	}
 	for _, risk := range kind.Risks() {
 		if counted := score.Counted(risk); counted > 0 {
 			parts = append(parts, safetext.F("%d that %s", counted, risk.Meaning()))
 		}
 	}
-	text := safetext.F("This is not whole: it leaves out %s, %s", safetext.Count(n, "change"), safetext.Join(parts, "; "))
-	return safetext.M("\n> **%s.** %s\n", safetext.Constant(text), where)
+	return safetext.Join(parts, "; ")
 }
 
 // section is a part of the report: lines in a fence, folded below its summary.

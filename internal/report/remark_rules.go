@@ -93,6 +93,14 @@ func ruleNamed(id string) (rule remarkRule, rank int) {
 	return remarkRules[i], i + 1
 }
 
+// rankOfRule returns the rank of a rule. Those about manifests come after those about runs and plans.
+func rankOfRule(id string) int {
+	if _, rank := ruleNamed(id); rank > 0 {
+		return rank
+	}
+	return len(remarkRules) + 1
+}
+
 // Rule returns the level of a rule about a run or a plan, and what it means.
 func Rule(id string) (level, means string, ok bool) {
 	rule, rank := ruleNamed(id)

@@ -58,8 +58,7 @@ func remarks(doc Document) []remark {
 		found[i].text = cmp.Or(found[i].text, clean("the rest is not shown")) // no code host accepts an empty text
 	}
 	slices.SortStableFunc(found, func(a, b remark) int {
-		_, rankA := ruleNamed(a.rule)
-		_, rankB := ruleNamed(b.rule)
+		rankA, rankB := rankOfRule(a.rule), rankOfRule(b.rule)
 		return cmp.Or(cmp.Compare(b.Level, a.Level), oneIf(b.isNamed())-oneIf(a.isNamed()), rankA-rankB,
 			cmp.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line))
 	})

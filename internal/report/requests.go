@@ -113,6 +113,7 @@ func requestRemarks(item plan.Item, pl *plan.Plan, at Place) []remark {
 		return nil
 	}
 	r := itemRemark(item, rule, at, safetext.F("requests: %s", lines[0]))
+	r.named = rule == "plan/unserved"
 	r.more = lines[1:min(len(lines), maxParts)]
 	if rest := len(lines) - maxParts; rest > 0 {
 		r.more = append(slices.Clip(r.more), safetext.F("and %s", safetext.Count(rest, "more line")))

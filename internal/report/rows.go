@@ -191,6 +191,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 	case to != nil:
 		r.Mark = markAdd
 		r.After, r.details = gist(of, to)
+		r.After = placed(c, r.After)
 	case from != nil:
 		r.Before, r.details = gist(of, from)
 	}
@@ -272,6 +273,18 @@ func moved(item plan.Item, c plan.Change) safe {
 	}
 }
 
+// placed says where in an ordered list a new element is, if it is not the last.
+func placed(c plan.Change, value safe) safe {
+	switch p := c.Position; {
+	case p == nil || p.Of == 0:
+		return value
+	case p.Desired == 1:
+		return safetext.F("first of %d, %s", p.Of, value)
+	default:
+		return safetext.F("at %d of %d, %s", p.Desired, p.Of, value)
+	}
+}
+
 func visible(c merge.Class, opts Options) bool {
 	return plan.IsShown(c) || c == merge.Converged && opts.Verbose || c == merge.Unmanaged && opts.ShowUnmanaged
 }
@@ -335,6 +348,7 @@ func opRows(item plan.Item, opts Options) []row {
 		r.facts = factsOfAll(item)
 	case plan.Delete:
 		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", removal(item.By, item.Commit, opts)), true
+		r.facts = factsOfAll(item)
 	case plan.Deferred:
 		r.After, r.Cause = invalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:

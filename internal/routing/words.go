@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"trueup/internal/canon"
@@ -86,7 +88,7 @@ func (v Value) describeOrigin(isWeighted bool) string {
 	}
 	upstreams := objectsOf(v.Tree())
 	if len(upstreams) == 0 {
-		return "upstream " + v.Text
+		return "upstream " + quoteOdd(v.Text)
 	}
 	texts := make([]string, len(upstreams))
 	for i, u := range upstreams {
@@ -94,7 +96,7 @@ func (v Value) describeOrigin(isWeighted bool) string {
 		isWeighted := isWeighted || slices.ContainsFunc(servers, func(s map[string]any) bool { return s["weight"] != servers[0]["weight"] })
 		names := make([]string, len(servers))
 		for i, s := range servers {
-			if names[i] = addressOf(s); isWeighted {
+			if names[i] = quoteOdd(addressOf(s)); isWeighted {
 				names[i] += " weight " + Describe(s["weight"])
 			}
 		}
@@ -133,7 +135,7 @@ func Describe(v any) string {
 		}
 		for _, name := range canon.SortedKeys(v) {
 			if name != "enabled" {
-				parts = append(parts, name+": "+describeInner(v[name]))
+				parts = append(parts, quoteOdd(name)+": "+describeInner(v[name]))
 			}
 		}
 	case []any:
@@ -141,9 +143,32 @@ func Describe(v any) string {
 			parts = append(parts, describeInner(e))
 		}
 	default:
-		return cmp.Or(textOf(v), "empty")
+		if text := textOf(v); text != "" {
+			return quoteOdd(text)
+		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "empty")
+}
+
+// quoteOdd returns a name or text of a manifest, in quotes if it has other characters than names usually have, so that it can't
+// be taken for words of the sentence around it.
+func quoteOdd(text string) string {
+	isOdd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/*:", r)
+	}
+	if text == "" || strings.ContainsFunc(text, isOdd) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// quoteNames returns names in a row, each as quoteOdd has it.
+func quoteNames(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = quoteOdd(name)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 func describeInner(v any) string {
@@ -283,7 +308,7 @@ func compareTrees(what string, a, b any) []Difference {
 		oldNames = slices.DeleteFunc(oldNames, func(name string) bool { return is[name] == nil })
 		newNames = slices.DeleteFunc(newNames, func(name string) bool { return was[name] == nil })
 		if !slices.Equal(oldNames, newNames) {
-			out = append(out, Difference{What: "order of " + what, Before: strings.Join(oldNames, ", "), After: strings.Join(newNames, ", ")})
+			out = append(out, Difference{What: "order of " + what, Before: quoteNames(oldNames), After: quoteNames(newNames)})
 		}
 		return out
 	}
@@ -300,26 +325,30 @@ func compareFields(what string, was, is map[string]any, areNamed bool) (out []Di
 	names := slices.Concat(canon.SortedKeys(was), canon.SortedKeys(is))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		a, b := was[name], is[name]
+		a, b, path := was[name], is[name], what+" "+quoteOdd(name)
 		switch {
 		case slices.Equal(canon.Bytes(a), canon.Bytes(b)):
 		case areNamed && a == nil:
-			out = append(out, Difference{What: what + " " + name, Before: "off", After: "on"})
+			out = append(out, Difference{What: path, Before: "off", After: "on"})
 		case areNamed && b == nil:
-			out = append(out, Difference{What: what + " " + name, Before: "on", After: "off"})
+			out = append(out, Difference{What: path, Before: "on", After: "off"})
 		case name == "enabled" && !areNamed:
 			out = append(out, newDifference(what, a, b, describeSwitch(a), describeSwitch(b)))
 		default:
-			out = append(out, compareTrees(what+" "+name, a, b)...)
+			out = append(out, compareTrees(path, a, b)...)
 		}
 	}
 	return out
 }
 
-// namedObjects returns the objects of a list and their names, in its order, or none unless each has a name of its own.
+// namedObjects returns the objects of a list and their names, in its order. names is nil, and not only empty, for what is no
+// list, and unless each object has a name of its own.
 func namedObjects(v any) (objects map[string]any, names []string) {
-	objects = map[string]any{}
-	list, _ := v.([]any)
+	list, isList := v.([]any)
+	if !isList {
+		return nil, nil
+	}
+	objects, names = map[string]any{}, []string{}
 	for _, m := range objectsOf(list) {
 		name := textOf(m["name"])
 		objects[name], names = m, append(names, name)

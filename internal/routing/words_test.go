@@ -43,3 +43,41 @@ func TestWordsTell(t *testing.T) {
 		}
 	})
 }
+
+// TestNamesForgeNoWords: a name can't be read as words of the sentence that has it.
+func TestNamesForgeNoWords(t *testing.T) {
+	const forged = "log off → on; firewall rules login"
+	rules := func(names ...string) []any {
+		var list []any
+		for _, name := range names {
+			list = append(list, map[string]any{"name": name})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		a, b any
+		want string
+	}{
+		{rules("a"), rules("a", forged), `rules "log off → on; firewall rules login" off → on`},
+		{rules("a", forged), rules(forged, "a"), `order of rules a, "log off → on; firewall rules login" → "log off → on; firewall rules login", a`},
+		{map[string]any{"id": "a"}, map[string]any{"id": "a → b"}, `rules id a → "a → b"`},
+		{[]any{"a"}, []any{"a", map[string]any{forged: "b, c"}}, `rules a → a, ("log off → on; firewall rules login": "b, c")`},
+	} {
+		if found := compareTrees("rules", c.a, c.b); len(found) != 1 || found[0].String() != c.want {
+			t.Errorf("%v, want %s", found, c.want)
+		}
+	}
+}
+
+// TestRemovalNamesEach: a list that loses all its objects names each of them.
+func TestRemovalNamesEach(t *testing.T) {
+	list := []any{map[string]any{"name": "a"}, map[string]any{"name": "b"}}
+	for _, empty := range []any{nil, []any{}} {
+		if found := compareTrees("rules", list, empty); len(found) != 2 || found[0].String() != "rules a on → off" || found[1].String() != "rules b on → off" {
+			t.Errorf("%v", found)
+		}
+	}
+	if found := compareTrees("rules", list, "text"); len(found) != 1 || found[0].What != "rules" {
+		t.Errorf("%v", found)
+	}
+}

@@ -22,6 +22,11 @@ type Fact struct {
 	Risk kind.Risk
 }
 
+// Deleted is the path of the fact that an object is deleted.
+const Deleted = "deleted"
+
+func (f Fact) isDeletion() bool { return len(f.Path) == 1 && f.Path[0] == Deleted }
+
 // Of returns the same fact about another object.
 func (f Fact) Of(object kind.Key) Fact {
 	f.Object = object
@@ -38,6 +43,7 @@ type Score struct {
 	lock    sync.Mutex
 	left    map[string][]Fact
 	counted map[kind.Risk]int
+	deleted int // of those that are counted
 }
 
 // NewScore returns the score of a report that has shown nothing.
@@ -68,19 +74,35 @@ func (s *Score) Count() (total int) {
 	if s == nil {
 		return 0
 	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, facts := range s.left {
-		s.counted[facts[0].Risk] += len(facts)
-	}
-	clear(s.left)
+	s.CountThese(s.Left()...)
+	total = s.deleted
 	for _, n := range s.counted {
 		total += n
 	}
 	return total
 }
 
-// Counted returns how many facts of a risk the report counts instead of showing them.
+// CountThese notes that the report counts those of the facts that it has not shown.
+func (s *Score) CountThese(facts ...Fact) {
+	if s == nil {
+		return
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, f := range facts {
+		left := s.left[f.id()]
+		if delete(s.left, f.id()); len(left) > 0 && f.isDeletion() {
+			s.deleted += len(left)
+		} else if len(left) > 0 {
+			s.counted[left[0].Risk] += len(left)
+		}
+	}
+}
+
+// CountedDeletions returns how many deletions the report counts instead of showing them.
+func (s *Score) CountedDeletions() int { return s.deleted }
+
+// Counted returns how many facts of a risk, without deletions, the report counts instead of showing them.
 func (s *Score) Counted(risk kind.Risk) int { return s.counted[risk] }
 
 // IsLeft reports whether the report has neither shown nor counted one of the facts.
