@@ -125,13 +125,15 @@ type each struct {
 	Projects []ProjectResult `json:"projects"`
 }
 
-// Each returns the document of many projects, the worst first. The exit code is the worst of theirs.
+// Each returns the document of many projects, the worst first. The exit code is the worst of theirs and
+// of what is known of all.
 func Each(shard ShardFile, results []ProjectResult) Document {
 	all := append([]ProjectResult{}, results...)
 	code := exit.OK
 	for _, r := range all {
 		code = exit.Worst(code, r.ExitCode)
 	}
+	code = exit.Worst(code, (&Fleet{Facts: shard.Facts}).code(shard.Command))
 	rank := func(r ProjectResult) int { return 2*exit.Rank(r.ExitCode) + oneIf(r.calm) }
 	slices.SortStableFunc(all, func(a, b ProjectResult) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Path, b.Path))

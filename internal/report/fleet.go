@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/fleet"
 	"trueup/internal/safetext"
 )
@@ -182,6 +183,14 @@ func (f *Fleet) warnings() (list diag.List) {
 		})
 	}
 	return list
+}
+
+// code returns the exit code of what no project's result has: for drift, a removed project is a difference.
+func (f *Fleet) code(command string) int {
+	if command == "drift" && len(f.Removed) > 0 {
+		return exit.Changes
+	}
+	return exit.OK
 }
 
 // nameProjects lists projects.
