@@ -98,7 +98,6 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 		return doc, err
 	}
 	defer out.close()
-	a.pins.Root = found.Root
 	results := make([]report.ProjectResult, len(found.Projects))
 	budget := api.NewBudget(o.rps, shard.Shards, a.global.parallelism)
 	working := a.begin(line.command)
@@ -146,6 +145,7 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if err != nil {
 		return found, err
 	}
+	a.pins.Root = dir
 	base := ""
 	if line.base != nil {
 		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base

@@ -479,7 +479,8 @@ func (w *fleetWorld) check(last ended) {
 	results := w.path(dir + "-results")
 	code, drift := w.trueup(w.t.Context(), dir, "each", "--results", results, "--", "drift", "--ledger-ephemeral-ok")
 	_, comment := w.trueup(w.t.Context(), dir, "merge-results", results)
-	isRemoved := slices.Contains(w.head().values[:], absent)
+	now := w.head().values
+	isRemoved := slices.Contains(now[:], absent)
 	if isRemoved && code == exit.OK {
 		w.t.Errorf("a project is removed, and drift ends with 0\n%s", drift)
 	}
