@@ -140,15 +140,14 @@ func readPins(file string) (list []Pin, err error) {
 		if _, err := filepath.Match(pin.Path, ""); err != nil || pin.Path == "" {
 			return nil, fmt.Errorf("entry %d has the path %q: write a folder or a pattern from the top of the repository, such as shops/*", i+1, pin.Path)
 		}
-		if pin.Workspace != "" && !isUUID(pin.Workspace) {
+		if pin.Workspace != "" && !uuidForm.MatchString(pin.Workspace) {
 			return nil, fmt.Errorf("entry %d has the workspace %q, which is no UUID: copy it from trueup.yaml", i+1, pin.Workspace)
 		}
 	}
 	return list, nil
 }
 
-// isUUID reports whether a text is a UUID in its usual form.
-var isUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`).MatchString
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // Check refuses a workspace that is not the pinned one; without a pin, any is allowed.
 func (p Pin) Check(ws kind.Workspace) error {
