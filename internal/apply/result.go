@@ -187,10 +187,13 @@ func unverified(ctx context.Context, done string) *Outcome {
 	return failed(verdict, done+"; "+why+" before live showed it", "run plan to see whether anything is left")
 }
 
+// FixSuperseded is the fix of an outcome whose run must send nothing more, because a newer commit is being applied.
+const FixSuperseded = "run plan again on the newest commit"
+
 // superseded is the outcome of an item whose run must send nothing more.
 func superseded(err *ledger.SupersededError) *Outcome {
 	end := skipped(Stale, err.Error()+"; trueup left it unchanged")
-	end.Fix = "run plan again on the newest commit"
+	end.Fix = FixSuperseded
 	return end
 }
 

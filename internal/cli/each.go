@@ -98,7 +98,6 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 		return doc, err
 	}
 	defer out.close()
-	a.pins.Root = found.Root
 	results := make([]report.ProjectResult, len(found.Projects))
 	budget := api.NewBudget(o.rps, shard.Shards, a.global.parallelism)
 	working := a.begin(line.command)
@@ -146,6 +145,7 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if err != nil {
 		return found, err
 	}
+	a.pins.Root = dir
 	base := ""
 	if line.base != nil {
 		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base
@@ -154,7 +154,7 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if found, err = o.selected.In(ctx, dir, base); err == nil && !isLocal {
 		err = a.checkPins(len(found.Projects))
 	}
-	if err == nil && (line.base != nil || line.command == "validate") {
+	if err == nil && (line.base != nil || line.command == "validate" || line.command == "drift") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	if err == nil && !isLocal {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -89,13 +90,30 @@ func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
 		top = filepath.Dir(entry)
 	}
 	pins.once.Do(func() { pins.list, pins.err = readPins(file) })
-	if pins.err == nil && inGit && filepath.IsLocal(files.Shown(top, resolve(file))) {
-		pins.err = errors.New("it is inside the repository, where a pull request can change it: move it outside")
+	switch err = pins.err; {
+	case err != nil:
+	case inGit && isBelow(top, file):
+		err = errors.New("it is inside the repository, where a pull request can change it: move it outside")
+	case pins.Root != "" && isBelow(resolve(pins.Root), file):
+		err = errors.New("it is inside the folder of the projects, where a change of theirs can change it: move it outside")
 	}
-	if pins.err != nil {
-		return top, nil, fmt.Errorf("%s is %s: %w", ProjectsPin, file, pins.err)
+	if err != nil {
+		return top, nil, fmt.Errorf("%s is %s: %w", ProjectsPin, file, err)
 	}
 	return top, pins.list, nil
+}
+
+// isBelow reports whether a file, or a link that its name goes through, is below a folder.
+func isBelow(folder, file string) bool {
+	if filepath.IsLocal(files.Shown(folder, resolve(file))) {
+		return true
+	}
+	for at := filepath.Clean(file); at != filepath.Dir(at); at = filepath.Dir(at) {
+		if filepath.IsLocal(files.Shown(folder, filepath.Join(resolve(filepath.Dir(at)), filepath.Base(at)))) {
+			return true
+		}
+	}
+	return false
 }
 
 // resolve returns a path without links; one that does not exist stays.
@@ -122,13 +140,18 @@ func readPins(file string) (list []Pin, err error) {
 		if _, err := filepath.Match(pin.Path, ""); err != nil || pin.Path == "" {
 			return nil, fmt.Errorf("entry %d has the path %q: write a folder or a pattern from the top of the repository, such as shops/*", i+1, pin.Path)
 		}
+		if pin.Workspace != "" && !uuidForm.MatchString(pin.Workspace) {
+			return nil, fmt.Errorf("entry %d has the workspace %q, which is no UUID: copy it from trueup.yaml", i+1, pin.Workspace)
+		}
 	}
 	return list, nil
 }
 
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
 // Check refuses a workspace that is not the pinned one; without a pin, any is allowed.
 func (p Pin) Check(ws kind.Workspace) error {
-	if p.Workspace == "" || p.Workspace == ws.UUID {
+	if p.Workspace == "" || strings.EqualFold(p.Workspace, ws.UUID) {
 		return nil
 	}
 	return exit.With(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",

@@ -110,7 +110,7 @@ func (f *Fleet) AddClashing() {
 
 // Manages reports whether a project is in the folder, or has the workspace with this UUID.
 func (f Fleet) Manages(path, uuid string) bool {
-	return slices.ContainsFunc(f.All, func(p Project) bool { return p.Path == path || p.Settings.Workspace.UUID == uuid })
+	return slices.ContainsFunc(f.All, func(p Project) bool { return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid) })
 }
 
 // candidates returns all projects that are not excluded.

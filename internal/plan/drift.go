@@ -45,11 +45,12 @@ func Drift(p *Plan) *Plan {
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
 	var waiting []Item
 	for _, it := range p.Items {
-		if w, waits := it.waiting(); waits {
-			waiting = append(waiting, w)
-		}
 		drift := driftOf(it)
-		if it.Happened = len(drift) > 0 || it.missing(); !it.Happened {
+		happened := len(drift) > 0 || it.missing()
+		if w, waits := it.waiting(); waits {
+			waiting = append(waiting, w.orUndo(happened, p.Older))
+		}
+		if it.Happened = happened; !it.Happened {
 			continue
 		}
 		it.Stops = nil
@@ -89,6 +90,17 @@ func (it Item) waiting() (Item, bool) {
 	it.Lists, it.Preserved, it.Collateral, it.FirstContact, it.Stops = nil, nil, nil, nil, nil
 	it.weigh()
 	return it, it.Waits
+}
+
+// orUndo completes the fix of an item that waits. An older commit has none: apply would send nothing of it.
+func (it Item) orUndo(happened, older bool) Item {
+	switch sends := it.Op == Create || it.Op == Patch; {
+	case sends && older:
+		it.Fix = ""
+	case sends && happened:
+		it.Fix += "; it also undoes what changed outside git"
+	}
+	return it
 }
 
 // isToSend reports whether git has something of the item that is not applied. hasOwn says that git changes fields.

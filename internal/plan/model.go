@@ -72,6 +72,10 @@ type Plan struct {
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
+	// OrderNote is the one of Notes that compares the commit with the one that was applied, or empty. Older reports
+	// whether the commit is the older one.
+	OrderNote string `json:"-"`
+	Older     bool   `json:"-"`
 	// Advice are findings that never stop a run, Silenced those that a comment in a
 	// manifest hides.
 	Advice   diag.List `json:"advice,omitempty"`

@@ -174,8 +174,9 @@ func (s *Session) make(ctx context.Context) {
 		s.planner.Name(made, s.env.History.Trails(ctx, keys))
 	}
 	s.order = s.compareCommit(ctx)
-	if s.Plan.Commit = s.order.Commit; s.orderNote() != "" {
-		s.Plan.Notes = append(s.Plan.Notes, s.orderNote())
+	s.Plan.Commit, s.Plan.OrderNote, s.Plan.Older = s.order.Commit, s.orderNote(), s.order.Older()
+	if s.Plan.OrderNote != "" {
+		s.Plan.Notes = append(s.Plan.Notes, s.Plan.OrderNote)
 	}
 }
 

@@ -100,8 +100,9 @@ func readJSON(r io.Reader, to any) error {
 type collection struct {
 	fsys  fs.FS
 	tool  string // the program that must have made them
-	first try    // the one that started last: all others must be of its run
+	first try    // the last of the run with most shards: all others must be of its run
 	tries []try  // the shard files of its run, the first try first
+	odd   []try  // those of other runs
 	fleet Fleet
 	wrong []string // what can't be merged, with the file
 }
@@ -116,7 +117,7 @@ type try struct {
 func (t try) result(project string) string { return path.Join(path.Dir(t.name), t.ResultName(project)) }
 
 // Collect reads the results of many projects below a folder, with all their shard files, and merges them. The result
-// names what is missing, and what does not belong to the run that started last.
+// names what is missing, and what does not belong to the run with most shards.
 func Collect(fsys fs.FS, tool string) (Document, error) {
 	c := &collection{fsys: fsys, tool: tool}
 	if err := c.readShards(); err != nil {
@@ -140,7 +141,25 @@ func (c *collection) miss(format string, args ...any) {
 	c.fleet.Missing = append(c.fleet.Missing, fmt.Sprintf(format, args...))
 }
 
-// readShards finds the shard files of the run that started last.
+// newestOfMost returns the last try of the run with most shards, and of the newest of such runs. The tries are in the
+// order in which they started.
+func newestOfMost(all []try) (newest try) {
+	shards := map[Run]map[int]bool{}
+	for _, t := range all {
+		if shards[t.Run] == nil {
+			shards[t.Run] = map[int]bool{}
+		}
+		shards[t.Run][t.Shard] = true
+	}
+	for _, t := range all {
+		if len(shards[t.Run]) >= len(shards[newest.Run]) {
+			newest = t
+		}
+	}
+	return newest
+}
+
+// readShards finds the shard files of the run with most shards.
 func (c *collection) readShards() error {
 	all, err := c.findShards()
 	switch {
@@ -152,16 +171,16 @@ func (c *collection) readShards() error {
 		return errors.New("there is no shard-I-of-N.json in it, so no job left results: read the log of the job that selects projects, or name another folder")
 	}
 	slices.SortStableFunc(all, func(a, b try) int { return a.Started.Compare(b.Started) })
-	c.first = all[len(all)-1]
+	c.first = newestOfMost(all)
 	c.fleet.Facts = c.first.Facts
 	for _, t := range slices.Backward(all) {
 		// Only an apply keeps what earlier tries sent.
 		same := slices.IndexFunc(c.tries, func(o try) bool {
 			return t.Shard == o.Shard && (t.Command != "apply" || t.Started.Equal(o.Started))
 		})
-		switch other := t.differs(c.first.Run, c.first.name); {
-		case other != "":
-			c.reject(t.name, errors.New(other))
+		switch {
+		case t.Run != c.first.Run:
+			c.odd = append(c.odd, t)
 		case same >= 0:
 			c.reject(t.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them with its results", t.Shard, c.tries[same].name))
 		default:
@@ -197,14 +216,22 @@ func (c *collection) findShards() (all []try, err error) {
 
 func (c *collection) missShards() {
 	for i := 1; i <= c.first.Shards; i++ {
-		at := slices.IndexFunc(c.tries, func(t try) bool { return t.Shard == i })
+		isShard := func(t try) bool { return t.Shard == i }
+		at, odd := slices.IndexFunc(c.tries, isShard), slices.IndexFunc(c.odd, isShard)
 		switch {
+		case at < 0 && odd >= 0:
+			t := c.odd[odd]
+			c.odd, c.fleet.oddShards = slices.Delete(c.odd, odd, odd+1), append(c.fleet.oddShards, i)
+			c.miss("shard %d is of another run: %s: run it again", i, t.difference(c.first.Run, "in "+t.name, "in "+c.first.name))
 		case at < 0:
 			c.fleet.lostShards = append(c.fleet.lostShards, i)
 			c.miss("shard %d of %d is missing: run it, or copy its results into this folder", i, c.first.Shards)
 		case c.tries[at].Error != "":
 			c.reject(c.tries[at].name, errors.New("no project could be selected: "+c.tries[at].Error))
 		}
+	}
+	for _, t := range c.odd {
+		c.reject(t.name, errors.New(t.differs(c.first.Run, c.first.name)))
 	}
 }
 

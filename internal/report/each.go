@@ -30,7 +30,7 @@ type ProjectResult struct {
 	Summary string `json:"summary"`
 	// Errors say why the project failed.
 	Errors   []string `json:"errors"`
-	Warnings []string `json:"warnings,omitempty"` // about its manifests
+	Warnings []string `json:"warnings,omitempty"` // about its manifests, and the order of commits
 	// calm is set if nothing is to be done or was done, and nothing waits for somebody.
 	calm bool
 }
@@ -81,7 +81,7 @@ func WithoutData(doc Document) Document {
 const mostReasons = 10
 
 // reasons returns why a project failed, which are the errors of its run, of its manifests, and of requests, and the
-// warnings. Files start from the folder of all projects.
+// warnings, which begin with the note about the order of commits. Files start from the folder of all projects.
 func reasons(project string, doc Document) (errors, warnings []string) {
 	errors = append([]string{}, doc.Errors...)
 	said := strings.Join(errors, "\n")
@@ -100,6 +100,9 @@ func reasons(project string, doc Document) (errors, warnings []string) {
 				errors = append(errors, fmt.Sprintf("%s: %s", o.Key, cmp.Or(o.Message, o.What())))
 			}
 		}
+	}
+	if doc.Plan != nil && doc.Plan.OrderNote != "" && !strings.Contains(said, doc.Plan.OrderNote) {
+		warnings = append([]string{doc.Plan.OrderNote}, warnings...)
 	}
 	return atMost(errors), atMost(warnings)
 }
@@ -125,13 +128,15 @@ type each struct {
 	Projects []ProjectResult `json:"projects"`
 }
 
-// Each returns the document of many projects, the worst first. The exit code is the worst of theirs.
+// Each returns the document of many projects, the worst first. The exit code is the worst of theirs and
+// of what is known of all.
 func Each(shard ShardFile, results []ProjectResult) Document {
 	all := append([]ProjectResult{}, results...)
 	code := exit.OK
 	for _, r := range all {
 		code = exit.Worst(code, r.ExitCode)
 	}
+	code = exit.Worst(code, (&Fleet{Facts: shard.Facts}).code(shard.Command))
 	rank := func(r ProjectResult) int { return 2*exit.Rank(r.ExitCode) + oneIf(r.calm) }
 	slices.SortStableFunc(all, func(a, b ProjectResult) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Path, b.Path))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/fleet"
 	"trueup/internal/safetext"
 )
@@ -30,6 +31,14 @@ type Run struct {
 
 // differs says in what a run differs from another one, whose file is named; empty if they are equal.
 func (r Run) differs(other Run, name string) string {
+	if what := r.difference(other, "here", "there"); what != "" {
+		return fmt.Sprintf("it is not of the run of %s: %s", name, what)
+	}
+	return ""
+}
+
+// difference says in what a run differs from another one, with the places of both; empty if they are equal.
+func (r Run) difference(other Run, here, there string) string {
 	for _, f := range []struct{ what, is, was string }{
 		{"version of trueup", r.Tool, other.Tool},
 		{"command", r.Command, other.Command},
@@ -40,7 +49,7 @@ func (r Run) differs(other Run, name string) string {
 		{"number of shards", fmt.Sprint(r.Shards), fmt.Sprint(other.Shards)},
 	} {
 		if f.is != f.was {
-			return fmt.Sprintf("it is not of the run of %s: the %s is %.120q here and %.120q there", name, f.what, f.is, f.was)
+			return fmt.Sprintf("the %s is %.120q %s and %.120q %s", f.what, f.is, here, f.was, there)
 		}
 	}
 	return ""
@@ -110,6 +119,7 @@ type Fleet struct {
 	// NotPlanned are projects whose run ended before its plan.
 	NotPlanned []string `json:"notPlanned,omitempty"`
 	lostShards []int
+	oddShards  []int // they are of another run
 }
 
 // headline counts what a reader must know before the counts of the plan; empty if all is as expected. It has no text from
@@ -122,7 +132,10 @@ func (f *Fleet) headline() safe {
 	for _, n := range f.lostShards {
 		parts = append(parts, safetext.F("shard %d is missing", n))
 	}
-	if n := len(f.Missing) - len(f.lostShards); n > 0 {
+	for _, n := range f.oddShards {
+		parts = append(parts, safetext.F("shard %d is of another run", n))
+	}
+	if n := len(f.Missing) - len(f.lostShards) - len(f.oddShards); n > 0 {
 		parts = append(parts, safetext.F("%s missing", safetext.Count(n, "result")))
 	}
 	for _, p := range []struct {
@@ -182,6 +195,14 @@ func (f *Fleet) warnings() (list diag.List) {
 		})
 	}
 	return list
+}
+
+// code returns the exit code of what no project's result has: for drift, a removed project is a difference.
+func (f *Fleet) code(command string) int {
+	if command == "drift" && len(f.Removed) > 0 {
+		return exit.Changes
+	}
+	return exit.OK
 }
 
 // nameProjects lists projects.

@@ -74,7 +74,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 				{Hosts: hosts, Part: part, As: s, Exceptions: []routing.Part{part}, Still: true, Objects: []kind.Key{k}},
 				{Hosts: hosts, Part: part, Objects: []kind.Key{k, k}},
 			},
-			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice}, Silenced: diag.List{advice},
+			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, OrderNote: s, Advice: diag.List{advice}, Silenced: diag.List{advice},
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, Commit: s, LedgerProblem: s,
 			Settings: []plan.Setting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.Hidden{{Key: k, Path: s, Git: v, Live: v}}}},
 			Target:   plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},

@@ -272,6 +272,7 @@ func (m *Merger) finish(wrong []string) Document {
 	doc, pl := m.doc, m.plan
 	f := cmp.Or(m.fleet, &Fleet{})
 	doc.Errors = slices.Concat(f.Missing, wrong, m.errors.lines(len(m.doc.Projects)))
+	doc.ExitCode = exit.Worst(doc.ExitCode, f.code(doc.Command))
 	if len(f.Missing) > 0 {
 		doc.ExitCode = exit.Worst(doc.ExitCode, exit.Partial)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -287,6 +288,27 @@ func TestCollect(t *testing.T) {
 	}
 	if doc.Plan.Summary.Change != 3 || len(doc.Plan.Items) != 3 || doc.Plan.Items[1].Path != "b/c/manifests/web.yaml" {
 		t.Errorf("%+v", doc.Plan)
+	}
+}
+
+// TestCollectTakesTheRunWithMostShards: one shard of another run that started last does not reject all others.
+func TestCollectTakesTheRunWithMostShards(t *testing.T) {
+	fsys, run := fstest.MapFS{}, Run{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 3}
+	for i := 1; i <= 3; i++ {
+		s := ShardFile{Format: ShardFormat, Shard: i, Run: run, Started: time.Unix(int64(i), 0).UTC(), Projects: []string{}}
+		if i == 3 {
+			s.Commit = "12345678"
+		}
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fsys[s.Name()] = &fstest.MapFile{Data: text}
+	}
+	doc, err := Collect(fsys, testTool)
+	want := []string{`shard 3 is of another run: the commit is "12345678" in shard-3-of-3.json and "8a6c09fc" in shard-2-of-3.json: run it again`}
+	if err != nil || !slices.Equal(doc.Errors, want) || doc.Fleet.headline().String() != "shard 3 is of another run." {
+		t.Errorf("%v, %q, %q", err, doc.Errors, doc.Fleet.headline())
 	}
 }
 

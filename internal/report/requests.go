@@ -33,7 +33,7 @@ func requestsOf(pl *plan.Plan, opts Options) requestSection {
 	case pl.HidesRequests:
 	case len(lines) > 0 && lines[0].Drift:
 		s.Title = clean("Requests that live answers otherwise than git, the worst first")
-	case slices.ContainsFunc(pl.Items, func(it plan.Item) bool { return it.Happened }): // what git changes is not compared
+	case slices.ContainsFunc(pl.Items, func(it plan.Item) bool { return it.Happened || it.Waits }): // what git changes is not compared
 	case len(lines) == 0 && slices.ContainsFunc(pl.Items, changesAnswers):
 		s.Title, s.Lines = clean("Requests"), []safe{clean("none is answered in another way")}
 	}

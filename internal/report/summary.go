@@ -90,7 +90,7 @@ func runSummary(doc Document) safe {
 
 // nextSteps returns one line for each verdict that needs action.
 func nextSteps(r *apply.Result) []safe {
-	const unseen, deferred apply.Verdict = "unseen", "deferred"
+	const unseen, deferred, superseded apply.Verdict = "unseen", "deferred", "superseded"
 	keys := map[apply.Verdict][]safe{}
 	for _, o := range r.Outcomes {
 		verdict := o.Verdict
@@ -99,6 +99,8 @@ func nextSteps(r *apply.Result) []safe {
 			verdict = deferred
 		case verdict == apply.NotConverged && len(o.Mismatches) == 0:
 			verdict = unseen
+		case o.Fix == apply.FixSuperseded:
+			verdict = superseded
 		}
 		keys[verdict] = append(keys[verdict], named(o.Key))
 	}
@@ -112,6 +114,7 @@ func nextSteps(r *apply.Result) []safe {
 		{apply.NeedsPerson, "a person must decide about ", ""},
 		{apply.NotConverged, "the server has something else than what was sent for ", ": see the fix above"},
 		{apply.Stale, "live differs from the plan for ", ", so trueup sent nothing there: review a new plan"},
+		{superseded, "a newer commit is being applied: there is nothing to do here for ", ""},
 		{apply.Partial, "run apply again for ", " when the cause is fixed; it does not repeat what is done"},
 		{unseen, "live does not show what the server confirmed for ", ": check again with plan"},
 		{deferred, "run apply again later for ", ""},

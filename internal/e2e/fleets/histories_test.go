@@ -479,6 +479,11 @@ func (w *fleetWorld) check(last ended) {
 	results := w.path(dir + "-results")
 	code, drift := w.trueup(w.t.Context(), dir, "each", "--results", results, "--", "drift", "--ledger-ephemeral-ok")
 	_, comment := w.trueup(w.t.Context(), dir, "merge-results", results)
+	now := w.head().values
+	isRemoved := slices.Contains(now[:], absent)
+	if isRemoved && code == exit.OK {
+		w.t.Errorf("a project is removed, and drift ends with 0\n%s", drift)
+	}
 	for _, p := range slices.Sorted(maps.Keys(differs)) {
 		switch {
 		case w.head().values[p] == absent && names(drift, p): // git says nothing that could be applied
@@ -488,7 +493,7 @@ func (w *fleetWorld) check(last ended) {
 			w.t.Errorf("%s is %d, and git says %d: drift ended with %d, the last apply with %d\n%s\n%s", name(p), live[p], w.head().values[p], code, last.code, drift, last.out)
 		}
 	}
-	if len(differs) == 0 && (code != exit.OK || last.code != exit.OK) {
+	if len(differs) == 0 && (code != exit.OK && !isRemoved || last.code != exit.OK) {
 		w.t.Errorf("nothing differs, and drift ends with %d, the last apply with %d\n%s\n%s", code, last.code, drift, last.out)
 	}
 }
