@@ -154,7 +154,7 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if found, err = o.selected.In(ctx, dir, base); err == nil && !isLocal {
 		err = a.checkPins(len(found.Projects))
 	}
-	if err == nil && (line.base != nil || line.command == "validate" || line.command == "drift") {
+	if err == nil && (line.base != nil || slices.Contains([]string{"validate", "drift"}, line.command)) {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	if err == nil && !isLocal {
