@@ -328,7 +328,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		return "", false
 	}
 	name := target.Value
-	if at := c.file.lines.at(n); at > 0 && c.file.lines.data[at-1] == '?' {
+	if c.file.followsQuestionMark(n) {
 		c.fail(n, ruleKey, "YAML parsers disagree whether a key starts with the question mark before "+quoteName(name), "write "+quoteText("?"+name)+": or "+quoteText(name)+":")
 		return "", false
 	}

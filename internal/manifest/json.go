@@ -9,9 +9,10 @@ import (
 	"sync"
 )
 
-// jsonText matches a string of valid JSON and, if that is in a later line, the colon behind it. jsonEscape matches an
-// escape in a string; a surrogate pair is one.
+// jsonText matches a string of valid JSON and, if that is in a later line, the colon behind it. lateColon matches a line that
+// may have such a colon, and jsonEscape an escape in a string; a surrogate pair is one.
 var (
+	lateColon  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n\s*:`) })
 	jsonText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`("(?:[^"\\]|\\.)*")([ \t\r]*\n\s*:)?`) })
 	jsonEscape = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\.`)
@@ -21,7 +22,9 @@ var (
 // asYAML rewrites what the YAML parser rejects in JSON: the escapes \/ and surrogate pairs, and a line break before a
 // colon. Spaces keep the places of what follows. A text that is not JSON stays as it is.
 func asYAML(data []byte) []byte {
-	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) == 0 || !bytes.ContainsAny(start[:1], `{["`) || !json.Valid(data) {
+	start := bytes.TrimLeft(data, " \t\r\n")
+	isFlow := len(start) > 0 && bytes.ContainsAny(start[:1], `{["`)
+	if !isFlow || bytes.IndexByte(data, '\\') < 0 && !lateColon().Match(data) || !json.Valid(data) {
 		return data
 	}
 	return jsonText().ReplaceAllFunc(data, func(match []byte) []byte {

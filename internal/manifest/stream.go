@@ -57,6 +57,7 @@ type file struct {
 	maxValues   int  // of a document
 	comments    bool // the nodes of documents have their comments
 	tagged      bool // the text has an exclamation mark, with which tags start
+	questions   bool // the text has a question mark
 	pool        *plainyaml.Pool
 	// marks are the offsets of possible trueup: comments that no document has taken yet.
 	marks [][]int
@@ -90,6 +91,15 @@ func (f *file) full(severity diag.Severity) bool {
 	over.count++
 	over.worst = max(over.worst, severity)
 	return true
+}
+
+// followsQuestionMark reports whether a question mark stands right before a node.
+func (f *file) followsQuestionMark(n *yaml.Node) bool {
+	if !f.questions {
+		return false
+	}
+	at := f.lines.at(n)
+	return at > 0 && f.lines.data[at-1] == '?'
 }
 
 func (f *file) start() { f.from, f.ofDocument = len(f.findings), dropped{} }
@@ -247,7 +257,8 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 	}
 	m, found := diag.FindMisread(data)
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	f.lines, f.marks, f.tagged = lines{data: data}, findMarks(data), bytes.IndexByte(data, '!') >= 0
+	f.lines, f.marks = lines{data: data}, findMarks(data)
+	f.tagged, f.questions = bytes.IndexByte(data, '!') >= 0, bytes.IndexByte(data, '?') >= 0
 	if len(f.marks) == maxMarks {
 		f.add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
 	}

@@ -14,7 +14,8 @@ import (
 	"trueup/internal/view"
 )
 
-// tableOfClassLabels has what is said of lines that no change is about. The line of a new object has the cause of its fields.
+// tableOfClassLabels has the labels of lines that show no change. Fields of a new object have none: the line of the object
+// has their cause.
 var tableOfClassLabels = map[merge.Class]string{plan.Added: "", plan.Lost: "live only: would be lost"}
 
 // label describes the cause of a change, or what happened to the value outside git.

@@ -191,7 +191,7 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 	case to != nil:
 		r.Mark = markAdd
 		r.After, r.details = gist(of, to)
-		r.After = placed(c, r.After)
+		r.After = withPosition(c, r.After)
 	case from != nil:
 		r.Before, r.details = gist(of, from)
 	}
@@ -273,8 +273,8 @@ func moved(item plan.Item, c plan.Change) safe {
 	}
 }
 
-// placed says where in an ordered list a new element is, if it is not the last.
-func placed(c plan.Change, value safe) safe {
+// withPosition says where in an ordered list a new element is, if it is not the last.
+func withPosition(c plan.Change, value safe) safe {
 	switch p := c.Position; {
 	case p == nil || p.Of == 0:
 		return value
