@@ -36,7 +36,7 @@ func FaultKinds() []FaultKind {
 	return []FaultKind{
 		{
 			statusName, statusOptions, "POST /purges: 403 x2 reason=Forbidden message=exceeded quota",
-			"answers with this status and a Status object with the given reason, field and message, or with plain text; VALUE is sent unchanged as Retry-After, but +30s or -30s as a date that far from now; TEXT is the rest of the line",
+			"answers with this status, and a Status object of the reason, field and message, or plain text. Retry-After is VALUE, or for +30s a date that far from now. TEXT is the rest of the line",
 			true, (*fault).answerStatus,
 		},
 		{"drop", "", "POST /purges: drop after-commit", "closes the connection without an answer", true, end(func(http.ResponseWriter, waiter) {})},
@@ -59,7 +59,7 @@ func FaultKinds() []FaultKind {
 				a.Status = http.StatusOK
 			},
 		},
-		{"delay", "=TIME", "GET *: delay=300ms 5%", "carries the request out, and answers, after this time, even if the client is gone; after-commit: carries it out at once and answers after this time", true, nil},
+		{"delay", "=TIME", "GET *: delay=300ms 5%", "carries the request out, and answers, after this time, even if the client is gone. after-commit: carries it out at once, and answers after this time", true, nil},
 		{"drip", "=N", "GET /cdns: drip=10", "sends the body slowly: N bytes, then a pause of " + slowPause.String(), false, write((*response).drip)},
 		{"truncate", "[=N]", "GET /cdns: truncate", "cuts the body off after half of it, or N bytes; Content-Length promises more", false, write((*response).truncate)},
 		{"truncate-unseen", "[=N]", "GET /cdns: truncate-unseen x*", "truncates without Content-Length, so that nothing shows the cut", false, write((*response).truncateUnseen)},
