@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -22,7 +21,7 @@ const (
 	batchTime = 3 * time.Minute // bounds one write with its retries
 	batchMost = 1000            // bounds the changes of a batch
 	batchSize = maxFile / 4     // ends a batch that has so many bytes
-	parallel  = 32              // bounds the goroutines of one call
+	atOnce    = 32              // bounds the goroutines of one call
 )
 
 // change replaces the record, or the genesis, that has seq expectSeq.
@@ -324,23 +323,4 @@ func recoverPanic(do func() error) (err error) {
 		}
 	}()
 	return do()
-}
-
-// eachParallel calls do for 0 to n-1 concurrently and returns the first error, which cancels the rest.
-func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, parallel)
-	for i := 0; i < n && ctx.Err() == nil; i++ {
-		slots <- struct{}{}
-		wg.Go(func() {
-			if err := recoverPanic(func() error { return do(ctx, i) }); err != nil {
-				cancel(err)
-			}
-			<-slots
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
 }

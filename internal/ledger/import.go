@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"trueup/internal/kind"
+	"trueup/internal/parallel"
 )
 
 // Imported counts the records of an import.
@@ -194,7 +195,7 @@ func latest(records []Record) ([]Record, error) {
 // AdoptAll calls Adopt concurrently. After an error, what it recorded before stays.
 func (l *Ledger) AdoptAll(ctx context.Context, all map[kind.Key]Adoption) error {
 	keys := slices.Collect(maps.Keys(all))
-	return eachParallel(ctx, len(keys), func(ctx context.Context, i int) error {
+	return parallel.Try(ctx, atOnce, len(keys), func(ctx context.Context, i int) error {
 		return l.Adopt(ctx, keys[i], all[keys[i]])
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"trueup/internal/blob"
 	"trueup/internal/kind"
+	"trueup/internal/parallel"
 )
 
 // logStore keeps a ledger as a log of blobs. An entry holds the records of one write. Creating it fails if another run
@@ -168,7 +169,7 @@ func (s *logStore) refresh(ctx context.Context) error {
 	// A new piece may cover entries that were read already: in git their own files are gone.
 	pieces := slices.DeleteFunc(fewestPieces(newest.Entry), func(p span) bool { return p.Entry <= s.state.last })
 	read := make([][]piece, len(pieces))
-	err = eachParallel(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
+	err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 		read[i], err = s.read(ctx, pieces[i])
 		return err
 	})
@@ -280,7 +281,7 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 			}
 		}
 		lines := slices.Collect(maps.Values(wanted))
-		err := eachParallel(ctx, len(lines), func(_ context.Context, i int) error {
+		err := parallel.Try(ctx, atOnce, len(lines), func(_ context.Context, i int) error {
 			if lines[i].text == nil {
 				return nil
 			}

@@ -12,6 +12,7 @@ import (
 
 	"trueup/internal/blob"
 	"trueup/internal/kind"
+	"trueup/internal/parallel"
 )
 
 // Errors that a Store returns.
@@ -86,7 +87,7 @@ func (s *logStore) Prove(ctx context.Context) (err error) {
 func race(ctx context.Context, runs []*logStore, seq int) error {
 	var winners []string
 	var mu sync.Mutex
-	err := eachParallel(ctx, len(runs), func(_ context.Context, i int) error {
+	err := parallel.Try(ctx, atOnce, len(runs), func(_ context.Context, i int) error {
 		g := Genesis{Schema: Schema, Seq: seq + 1, LedgerID: fmt.Sprintf("round-%d-run-%d", seq, i), Workspace: "proof"}
 		err := runs[i].WriteGenesis(ctx, seq, g)
 		if errors.Is(err, ErrConflict) {

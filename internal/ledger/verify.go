@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"trueup/internal/kind"
+	"trueup/internal/parallel"
 )
 
 // Verified is the result of Verify.
@@ -84,7 +85,7 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 		return nil, err
 	}
 	found, pieces := make([]error, len(names)), make([]piece, len(names))
-	err = eachParallel(ctx, len(names), func(ctx context.Context, i int) error {
+	err = parallel.Try(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		at, err := spanOf(names[i])
 		if err == nil {
 			pieces[i], err = s.get(ctx, at)

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/parallel"
 )
 
 // Reader reads objects of the platform, and rejects those of another kind or workspace.
@@ -75,7 +75,7 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 	}
 	workers := cmp.Or(max(opts.Parallelism, 0), 4)
 	kinds := f.kinds(set)
-	err := parallel(ctx, workers, len(kinds), func(ctx context.Context, i int) error { return f.list(ctx, kinds[i]) })
+	err := parallel.Try(ctx, workers, len(kinds), func(ctx context.Context, i int) error { return f.list(ctx, kinds[i]) })
 	if err != nil {
 		return State{}, err
 	}
@@ -85,7 +85,7 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 		}
 	}
 	slices.SortFunc(f.open, compareKeys)
-	err = parallel(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.get(ctx, f.open[i]) })
+	err = parallel.Try(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.get(ctx, f.open[i]) })
 	if err != nil {
 		return State{}, err
 	}
@@ -240,50 +240,3 @@ func (f *fetch) place(key kind.Key, o kind.Object) {
 func compareKeys(a, b kind.Key) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
-
-// parallel runs do for 0 to n-1, at most workers at a time, and waits for all. The first error cancels
-// the rest. It returns the error with the lowest index, and prefers those that are not just "cancelled". A
-// panic is an error, too.
-func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
-	outer := ctx
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failures := make([]error, n)
-	slots := make(chan struct{}, workers)
-	var wg sync.WaitGroup
-	for i := range n {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		wg.Go(func() {
-			defer func() {
-				if value := recover(); value != nil {
-					failures[i] = &panicError{fmt.Errorf("internal error: %.300v; this is a bug", value), debug.Stack()}
-				}
-				if failures[i] != nil {
-					cancel()
-				}
-				<-slots
-			}()
-			failures[i] = do(ctx, i)
-		})
-	}
-	wg.Wait()
-	var stopped error
-	for _, err := range failures {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-		stopped = cmp.Or(stopped, err)
-	}
-	return cmp.Or(stopped, context.Cause(outer))
-}
-
-// panicError is a panic; Stack returns where it happened.
-type panicError struct {
-	error
-	stack []byte
-}
-
-func (e *panicError) Stack() []byte { return e.stack }

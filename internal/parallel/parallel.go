@@ -1,9 +1,14 @@
-// Package parallel runs a function on all processors. It starts no process, and limits no requests.
+// Package parallel calls a function many times at once. It starts no process.
 package parallel
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -43,6 +48,53 @@ func EachWith[W any](workers, n int, do func(w *W, i int) (more bool)) {
 		panic(*value)
 	}
 }
+
+// Try runs do for 0 to n-1, at most workers at a time, and waits for all. The first error cancels
+// the rest. It returns the error with the lowest index, and prefers those that are not just "cancelled". A
+// panic is an error, too.
+func Try(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
+	outer := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failures := make([]error, n)
+	slots := make(chan struct{}, workers)
+	var wg sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() {
+				if value := recover(); value != nil {
+					failures[i] = &panicError{fmt.Errorf("internal error: %.300v; this is a bug", value), debug.Stack()}
+				}
+				if failures[i] != nil {
+					cancel()
+				}
+				<-slots
+			}()
+			failures[i] = do(ctx, i)
+		})
+	}
+	wg.Wait()
+	var stopped error
+	for _, err := range failures {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		stopped = cmp.Or(stopped, err)
+	}
+	return cmp.Or(stopped, context.Cause(outer))
+}
+
+// panicError is a panic; Stack returns where it happened.
+type panicError struct {
+	error
+	stack []byte
+}
+
+func (e *panicError) Stack() []byte { return e.stack }
 
 // InOrder renders n parts, several at once, and hands them to take in their order, until that returns false. It
 // holds few of them in memory.
