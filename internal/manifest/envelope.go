@@ -118,7 +118,7 @@ func writeKnown() string {
 func nearKind(name string) *kind.Kind {
 	const slips = 2
 	for _, k := range kind.Documents() {
-		if distance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
+		if diag.Distance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
 			return k
 		}
 	}

@@ -37,7 +37,7 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 
 // checkKeep reports a misspelt annotation that would not keep its object.
 func (c *converter) checkKeep(p pair, f *kind.Field) {
-	if f.Name == "annotations" && p.name != kind.KeepAnnotation && Misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
+	if f.Name == "annotations" && p.name != kind.KeepAnnotation && diag.Misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
 		c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, kind.KeepAnnotation), "write "+kind.KeepAnnotation)
 	}
 }
@@ -56,7 +56,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	if name, ok := tree[f.Discriminator].(string); ok && !slices.Contains(known, name) {
 		known = append(slices.Clip(known), name)
 	}
-	if meant := Misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
+	if meant := diag.Misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
 		right := strings.Join(meant, " or ")
 		fix := "write " + right
 		if _, used := tree[meant[0]]; used && len(meant) == 1 {
@@ -76,7 +76,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	}
 	names := slices.Sorted(maps.Keys(f.Fields))
 	unused := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, used := tree[name]; return used })
-	fix := suggestion(p.name, unused, "did you mean %s?", "remove it if it is a mistake; the known fields here are "+strings.Join(names, ", "))
+	fix := diag.Suggest(p.name, unused, "did you mean %s?", "remove it if it is a mistake; the known fields here are "+strings.Join(names, ", "))
 	rule, severity, message := ruleUnknownField, diag.Warning, "the platform documents no field "
 	if f.Closed {
 		rule, severity, message = ruleSchema, diag.Error, "there is no field "
@@ -131,7 +131,7 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
 		return
 	}
-	meant := Misspelt(value, f.Seen)
+	meant := diag.Misspelt(value, f.Seen)
 	if meant != nil && !slices.Contains(f.Observed, value) && !c.undocumented(value) {
 		right := strings.Join(quoted(meant), " or ")
 		x := c.fail(n, ruleMisspeltValue, resembles("value", value, right), "write "+c.line(right)+unlessUndocumented+ruleMisspeltValue)
@@ -141,7 +141,7 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if c.file.full(diag.Warning) {
 		return
 	}
-	fix := suggestion(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoted(f.Seen), ", "))
+	fix := diag.Suggest(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoted(f.Seen), ", "))
 	c.file.add(n.Line, n.Column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
 		fmt.Sprintf("the platform documents no value %s for %s", quoteName(value), f.Name), fix)
 }

@@ -90,7 +90,7 @@ func (m Silence) problem() (message, fix string) {
 				names = append(names, r.Name)
 			}
 		}
-		fix = suggestion(m.Rule, names, "did you mean %s?", "write the name that a finding shows in brackets")
+		fix = diag.Suggest(m.Rule, names, "did you mean %s?", "write the name that a finding shows in brackets")
 		return "there is no rule " + quoteName(m.Rule), fix
 	case rule.Severity == diag.Error:
 		return m.Rule + " is an error, and errors can't be silenced", "fix what it finds, and remove the comment"
@@ -190,7 +190,7 @@ func (m *Silence) read(text string) {
 		return
 	}
 	word := strings.TrimSpace(form[1])
-	if isProse := word != form[1] || word == ""; !isProse || distance(strings.ToLower(word), "ignore") <= slips {
+	if isProse := word != form[1] || word == ""; !isProse || diag.Distance(strings.ToLower(word), "ignore") <= slips {
 		m.word, m.Rule, m.Reason = form[1], strings.TrimRight(form[2], ":,;"), clip(form[3])
 	}
 }

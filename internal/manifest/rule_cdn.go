@@ -104,7 +104,7 @@ func checkUpstreamUnknown(s *subject) {
 		if !ok || has[name] || s.full() {
 			continue
 		}
-		fix := suggestion(name, known, "did you mean %q?", "add it to spec.upstreams, or use a name from there")
+		fix := diag.Suggest(name, known, "did you mean %q?", "add it to spec.upstreams, or use a name from there")
 		s.report(kind.JoinField(at, "upstream"), fmt.Sprintf("spec.upstreams has no entry with the name %q", name), fix)
 	}
 }
@@ -236,7 +236,7 @@ func (s *subject) checkSettings(at string, object map[string]any, noun string) {
 // it: that is another spelling, or misspelt-field reports it.
 func hasSettings(object map[string]any, name string) bool {
 	for member, v := range object {
-		if v != nil && (member == name || Misspelt(member, []string{name}) != nil || Misspelt(name, []string{member}) != nil) {
+		if v != nil && (member == name || diag.Misspelt(member, []string{name}) != nil || diag.Misspelt(name, []string{member}) != nil) {
 			return true
 		}
 	}

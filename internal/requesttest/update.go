@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/routing"
@@ -49,7 +50,7 @@ func findAgreement(cases []Case) (value map[string]any) {
 func FirstExpectation(spec map[string]any, url string) map[string]any {
 	u, _ := routing.ParseURL(url)
 	side := routing.Side{Name: routing.Git, Site: routing.NewSite(routing.ConfigCDN(kind.Key{}, routing.Read(spec)))}
-	q, err := routing.NewLookup([]routing.Side{side}, routing.PrecedencesOf(""), manifest.DidYouMean).Find(u)
+	q, err := routing.NewLookup([]routing.Side{side}, routing.PrecedencesOf(""), diag.DidYouMean).Find(u)
 	if err != nil {
 		return observe(nil, nil)
 	}

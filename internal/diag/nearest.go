@@ -1,4 +1,4 @@
-package manifest
+package diag
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ func Nearest(word string, known []string) string {
 			continue
 		}
 		other := strings.ToLower(k)
-		if d := distance(lower, other); d < least {
+		if d := Distance(lower, other); d < least {
 			best, least = k, d
 		}
 		if len(word) >= enough && strings.Contains(other, lower) && (part == "" || len(k) < len(part)) {
@@ -35,8 +35,8 @@ func Nearest(word string, known []string) string {
 	return cmp.Or(best, part)
 }
 
-// distance counts the letters to change, add, remove or swap between two words.
-func distance(a, b string) int {
+// Distance counts the letters to change, add, remove or swap between two words.
+func Distance(a, b string) int {
 	return spelling{letters: []rune(a)}.edits(spelling{letters: []rune(b), slips: maxMeant, letter: 1, other: 1})
 }
 
@@ -139,11 +139,11 @@ func (s spelling) wrong(letter, by rune) int {
 
 // DidYouMean ends a message with the known word that was probably meant, if there is one.
 func DidYouMean(word string, known []string) string {
-	return suggestion(word, known, ": did you mean %s?", "")
+	return Suggest(word, known, ": did you mean %s?", "")
 }
 
-// suggestion puts the known word that was probably meant into format; without one it returns other.
-func suggestion(word string, known []string, format, other string) string {
+// Suggest puts the known word that was probably meant into format; without one it returns other.
+func Suggest(word string, known []string, format, other string) string {
 	if meant := Nearest(word, known); meant != "" {
 		return fmt.Sprintf(format, meant)
 	}
