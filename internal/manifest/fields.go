@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -71,17 +72,17 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 		}
 		return
 	}
-	if c.file.full(diag.Warning) {
+	if c.file.Full(diag.Warning) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(f.Fields))
 	unused := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, used := tree[name]; return used })
 	fix := diag.Suggest(p.name, unused, "did you mean %s?", "remove it if it is a mistake; the known fields here are "+strings.Join(names, ", "))
-	rule, severity, message := ruleUnknownField, diag.Warning, "the platform documents no field "
+	rule, severity, message := RuleUnknownField, diag.Warning, "the platform documents no field "
 	if f.Closed {
 		rule, severity, message = ruleSchema, diag.Error, "there is no field "
 	}
-	c.atMember(p, rule, severity, message+quoteName(p.name)+" here", fix)
+	c.atMember(p, rule, severity, message+diag.Quote(p.name)+" here", fix)
 }
 
 // unless ends the fix of a misspelt field of an object that may have undocumented fields.
@@ -98,7 +99,7 @@ const unlessUndocumented = "; if the platform has it, see trueup explain "
 // resembles is the message about a misspelt field or value. It names the first character that is not
 // ASCII, which may look like an ASCII letter.
 func resembles(noun, word, right string) string {
-	message := fmt.Sprintf("there is no %s %s here: it resembles %s", noun, quoteName(word), right)
+	message := fmt.Sprintf("there is no %s %s here: it resembles %s", noun, diag.Quote(word), right)
 	for _, r := range word {
 		if r > unicode.MaxASCII {
 			return message + fmt.Sprintf(", and has the character %q (U+%04X)", r, r)
@@ -122,7 +123,7 @@ func otherCase(word string, known []string) string {
 	if len(meant) != 1 || meant[0] == word {
 		return ""
 	}
-	return quoteText(meant[0])
+	return strconv.Quote(meant[0])
 }
 
 // checkSeen reports a value that the platform does not document, if it documents others. A misspelt
@@ -138,10 +139,10 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 		x.Write = otherCase(value, meant)
 		return
 	}
-	if c.file.full(diag.Warning) {
+	if c.file.Full(diag.Warning) {
 		return
 	}
 	fix := diag.Suggest(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoted(f.Seen), ", "))
-	c.file.add(n.Line, n.Column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
-		fmt.Sprintf("the platform documents no value %s for %s", quoteName(value), f.Name), fix)
+	c.file.Add(n.Line, n.Column, RuleUnknownValue, diag.Warning, fieldPath(c.path),
+		fmt.Sprintf("the platform documents no value %s for %s", diag.Quote(value), f.Name), fix)
 }

@@ -7,14 +7,14 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/routing"
+	"trueup/internal/yamledit"
 )
 
 // ListUpdates returns what failed tests would have to expect, by file. It leaves out tests whose requests can't be
 // compared, differ from each other, or depend on the platform.
-func (r *Result) ListUpdates() map[string][]manifest.Expectation {
-	found := map[string][]manifest.Expectation{}
+func (r *Result) ListUpdates() map[string][]yamledit.Expectation {
+	found := map[string][]yamledit.Expectation{}
 	for rest := r.Cases; len(rest) > 0; {
 		t := rest[0].test
 		cases := rest[:t.requests]
@@ -23,7 +23,7 @@ func (r *Result) ListUpdates() map[string][]manifest.Expectation {
 			continue
 		}
 		if value := findAgreement(cases); value != nil {
-			found[t.object.Path] = append(found[t.object.Path], manifest.Expectation{Line: t.object.Line, Test: t.index, Value: value})
+			found[t.object.Path] = append(found[t.object.Path], yamledit.Expectation{Line: t.object.Line, Test: t.index, Value: value})
 		}
 	}
 	return found
