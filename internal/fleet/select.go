@@ -128,7 +128,7 @@ func (s Selection) candidates(ctx context.Context, root string) ([]Project, erro
 	}
 	for _, glob := range s.Select {
 		if !slices.ContainsFunc(all, func(p Project) bool { return project.MatchesPath(glob, p.Path) }) {
-			return nil, fmt.Errorf("--select %s matches no project: trueup projects lists them", glob)
+			return nil, fmt.Errorf("--select %s matches no project: trueup each --list lists them", glob)
 		}
 	}
 	addConflicts(all)

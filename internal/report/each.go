@@ -130,13 +130,13 @@ type each struct {
 
 // Each returns the document of many projects, the worst first. The exit code is the worst of theirs and
 // of what is known of all.
-func Each(shard ShardFile, results []ProjectResult) Document {
+func Each(shard Shard, results []ProjectResult) Document {
 	all := append([]ProjectResult{}, results...)
 	code := exit.OK
 	for _, r := range all {
 		code = exit.Worst(code, r.ExitCode)
 	}
-	code = exit.Worst(code, (&Fleet{Facts: shard.Facts}).code(shard.Command))
+	code = exit.Worst(code, (&Fleet{Run: shard.Run, Facts: shard.Facts}).code())
 	rank := func(r ProjectResult) int { return 2*exit.Rank(r.ExitCode) + oneIf(r.calm) }
 	slices.SortStableFunc(all, func(a, b ProjectResult) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Path, b.Path))
@@ -169,7 +169,7 @@ func (r ProjectResult) row() []string {
 }
 
 // textEach writes the table of projects, then what is known of them, and their results.
-func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
+func textEach(out Lines, opts Options, shard Shard, all []ProjectResult) {
 	rows, calm := tableOf(all, opts.Verbose)
 	_ = out.Marked(rows, opts)
 	if calm > 0 {
@@ -179,7 +179,7 @@ func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
 	if len(all) > 0 {
 		_ = out.Printf("\n")
 	}
-	for _, line := range (&Fleet{Facts: shard.Facts}).lines(shard.Command) {
+	for _, line := range (&Fleet{Run: shard.Run, Facts: shard.Facts}).lines() {
 		_ = out.Printf("%s\n", line)
 	}
 	var results []string
