@@ -92,6 +92,7 @@ type results struct {
 	name string
 	// tries has the last line of each project. Only an apply has several: it keeps what earlier ones sent.
 	tries []map[string][]byte
+	wrong []error // of lines that can't be read
 }
 
 // readResults reads the file of a shard. A last line without an end is not there: the process was killed while it wrote.
@@ -110,18 +111,18 @@ func readResults(fsys fs.FS, name string) (r results, err error) {
 		}
 		return 0, nil, nil
 	})
-	n := 0
-	for err == nil && lines.Scan() {
-		n++
-		err = r.add(bytes.Clone(lines.Bytes()))
+	for n := 1; lines.Scan(); n++ {
+		if err := r.add(bytes.Clone(lines.Bytes())); err != nil {
+			r.wrong = append(r.wrong, fmt.Errorf("line %d: %w", n, err))
+		}
 	}
-	switch err = cmp.Or(err, lines.Err()); {
+	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return r, fmt.Errorf("line %d is larger than %d MiB", n+1, maxResult>>20)
+		return r, fmt.Errorf("a line is larger than %d MiB", maxResult>>20)
 	case err != nil:
-		return r, fmt.Errorf("line %d: %w", n, err)
-	case n == 0:
-		return r, errors.New("it is empty: run its shard again")
+		return r, err
+	case len(r.tries) == 0:
+		return r, cmp.Or(errors.Join(r.wrong...), errors.New("it is empty: run its shard again"))
 	}
 	return r, nil
 }
@@ -145,7 +146,9 @@ func (r *results) add(line []byte) error {
 	}
 	var shard Shard
 	err := cmp.Or(json.Unmarshal(line, &shard), formatIs("shard", head.Format, ShardFormat))
-	r.Shard, r.tries = shard, append(r.tries, map[string][]byte{})
+	if err == nil {
+		r.Shard, r.tries = shard, append(r.tries, map[string][]byte{})
+	}
 	return err
 }
 
@@ -250,6 +253,9 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 			c.reject(r.name, errors.New("no project could be selected: "+r.Error))
 		default:
 			c.parts = append(c.parts, *r)
+			for _, err := range r.wrong {
+				c.reject(r.name, err)
+			}
 		}
 	}
 	return nil
