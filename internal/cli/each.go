@@ -114,7 +114,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	if err = errors.Join(err, failed); err != nil {
 		return doc, err
 	}
-	results := make([]report.ProjectResult, len(found.Projects))
+	results := make([]report.Project, len(found.Projects))
 	budget := api.NewBudget(o.rps, shard.Shards, a.global.parallelism)
 	working := a.begin(line.command)
 	working.reached(0, len(results))
@@ -128,7 +128,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 			doc.Result = exit.Name(doc.ExitCode)
 		}
-		results[i] = report.ProjectResultOf(p.Path, doc)
+		results[i] = report.ProjectOf(p.Path, doc)
 	}
 	started := o.Run(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
@@ -175,7 +175,6 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 		gone, err = a.config().Unmanaged(dir, found.Manages)
 		o.AddRemoved(&found, gone)
 	}
-	found.AddClashing()
 	return found, err
 }
 
@@ -196,7 +195,7 @@ func (a *app) newShard(ctx context.Context, o eachOptions, found fleet.Fleet, li
 		},
 	}
 	if found.Root != "" {
-		shard.Commit, shard.Dirty = found.Digest(ctx)
+		shard.Commit = found.Commit(ctx)
 	}
 	for _, p := range found.Projects {
 		shard.Projects = append(shard.Projects, p.Path)

@@ -17,10 +17,9 @@ import (
 
 // results is the file of the results of a shard, with a line for each; nil writes none.
 type results struct {
-	facts map[string]string // of projects, by path
-	lock  sync.Mutex
-	file  *os.File
-	err   error // of the first line that was not written whole: nothing follows it
+	lock sync.Mutex
+	file *os.File
+	err  error // of the first line that was not written whole: nothing follows it
 }
 
 // openResults begins the file of the results of a shard. It keeps what another try of this apply left, whose requests
@@ -29,16 +28,7 @@ func (a *app) openResults(name string, shard report.Shard) (*results, error) {
 	if name == "" {
 		return nil, nil
 	}
-	r := &results{facts: map[string]string{}}
-	for _, p := range shard.Facts.Added {
-		r.facts[p] = "added"
-	}
-	for _, m := range shard.Facts.Moved {
-		r.facts[m.To] = "moved from " + m.From
-	}
-	for _, p := range shard.Facts.Clashing {
-		r.facts[p] = "clashing"
-	}
+	r := &results{}
 	root, err := files.FolderAt(a.dir(), name).Make()
 	if err == nil {
 		err = errors.Join(r.open(root, shard), root.Close())
@@ -81,7 +71,9 @@ func (r *results) write(p fleet.Project, doc report.Document, running bool) erro
 	if running {
 		doc = report.Unended(doc)
 	}
-	doc.Project = &report.Origin{Path: p.Path, Workspace: p.Settings.Workspace.UUID, Fact: r.facts[p.Path], Running: running}
+	doc.Project = &report.Project{
+		Path: p.Path, Workspace: p.Settings.Workspace.UUID, Result: doc.Result, ExitCode: doc.ExitCode, Running: running,
+	}
 	var text bytes.Buffer
 	if err := report.Write(&text, "json", report.WithoutData(doc), report.Options{}); err != nil {
 		return err

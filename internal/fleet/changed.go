@@ -2,20 +2,16 @@ package fleet
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"trueup/internal/files"
 	"trueup/internal/git"
-	"trueup/internal/manifest"
 	"trueup/internal/project"
 )
 
@@ -146,40 +142,11 @@ func movedTo(tree fs.FS, name string, all []Project) string {
 	return all[i].Path
 }
 
-// reads reports whether a file is of the settings, manifests or request tests of the project.
-func (p Project) reads(full string) bool {
-	return full == filepath.Join(p.Dir, project.File) || manifest.IsFile(full) && p.Settings.Reads(p.Dir, full)
+// Commit returns the commit that is checked out, or "" without one.
+func (f Fleet) Commit(ctx context.Context) string {
+	commit := ""
+	if repository, err := git.At(ctx, f.Root); err == nil {
+		commit, _ = repository.Commit(ctx, "HEAD") // a new repository has none
+	}
+	return commit
 }
-
-// Digest returns the commit that is checked out, "" outside git, and a digest of the files that projects read and that
-// differ from it, "" without any.
-func (f Fleet) Digest(ctx context.Context) (commit, dirty string) {
-	then, err := f.since(ctx, "HEAD")
-	switch {
-	case then.commit == "":
-		return "", "" // a new repository has none
-	case err != nil:
-		return then.commit, "unknown: " + err.Error()
-	}
-	projects, digest, none := map[string]Project{}, sha256.New(), true
-	for _, p := range f.All {
-		projects[p.Path] = p
-	}
-	for _, change := range then.changes {
-		full := filepath.Join(f.Root, filepath.FromSlash(change.Name))
-		for at := range above(change.Name) {
-			if p, ok := projects[at]; ok && p.reads(full) {
-				text, _, _ := files.Read(full, maxDirty) // it may be gone
-				_, _ = fmt.Fprintf(digest, "%q %q %d\n", change.Name, text, change.Is)
-				none = false
-			}
-		}
-	}
-	if none {
-		return then.commit, ""
-	}
-	return then.commit, fmt.Sprintf("sha256:%x", digest.Sum(nil))
-}
-
-// maxDirty limits a file that counts in a digest, in bytes.
-const maxDirty = 64 << 20

@@ -24,7 +24,6 @@ type Project struct {
 	Dir      string // absolute
 	Settings project.Project
 	Err      error // why trueup can't run there: it fails alone
-	Clashes  bool  // the error is that it contradicts another project
 }
 
 // File returns the path of its trueup.yaml from the folder of the search.
@@ -128,7 +127,7 @@ func clash(a *Project, atA string, b *Project, atB, what, fix string) {
 // fail gives a project its first contradiction with another.
 func (p *Project) fail(place, why string) {
 	if p.Err == nil {
-		p.Err, p.Clashes = exit.With(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why)), true
+		p.Err = exit.With(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
 	}
 }
 

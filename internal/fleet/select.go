@@ -41,8 +41,6 @@ type Facts struct {
 	Added   []string `json:"added,omitempty"`
 	Removed []string `json:"removed,omitempty"`
 	Moved   []Move   `json:"moved,omitempty"`
-	// Clashing are projects that contradict each other.
-	Clashing []string `json:"clashing,omitempty"`
 	// Unselected counts the projects that the selection leaves out.
 	Unselected int `json:"unselected,omitempty"`
 }
@@ -96,15 +94,6 @@ func (s Selection) AddRemoved(f *Fleet, paths []string) {
 		}
 	}
 	slices.Sort(f.Removed)
-}
-
-// AddClashing sets which projects contradict each other.
-func (f *Fleet) AddClashing() {
-	for _, p := range f.All {
-		if p.Clashes {
-			f.Clashing = append(f.Clashing, p.Path)
-		}
-	}
 }
 
 // Manages reports whether a project is in the folder, or has the workspace with this UUID.

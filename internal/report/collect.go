@@ -131,7 +131,7 @@ func readResults(fsys fs.FS, name string) (r results, err error) {
 func (r *results) add(line []byte) error {
 	var head struct {
 		Format  string
-		Project Origin
+		Project Project
 	}
 	if err := unmarshal(line, &head); err != nil {
 		return err
@@ -196,7 +196,7 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 			of[project] = &c.parts[i]
 		}
 	}
-	c.doc = Document{Command: c.fleet.Command, Projects: []MergedProject{}}
+	c.doc = Document{Command: c.fleet.Command, Projects: []Project{}}
 	for _, project := range slices.Sorted(maps.Keys(of)) {
 		c.addFrom(of[project], project)
 	}

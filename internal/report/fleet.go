@@ -19,10 +19,8 @@ type Run struct {
 	Flags   string `json:"flags,omitempty"`
 	// Selection has the flags that leave out projects; empty for all projects.
 	Selection string `json:"selection,omitempty"`
-	// Commit is the one that is checked out; empty outside git. Dirty is a digest of the files that projects read and that
-	// differ from it; empty without any.
+	// Commit is the one that is checked out; empty outside git.
 	Commit string `json:"commit,omitempty"`
-	Dirty  string `json:"dirty,omitempty"`
 	// Tool names the program and its version.
 	Tool string `json:"tool"`
 	// Shards is 1 if one process runs all projects.
@@ -37,7 +35,6 @@ func (r Run) difference(other Run, here, there string) string {
 		{"commit", r.Commit, other.Commit},
 		{"selection", r.Selection, other.Selection},
 		{"flags", r.Flags, other.Flags},
-		{"uncommitted files", r.Dirty, other.Dirty},
 		{"number of shards", fmt.Sprint(r.Shards), fmt.Sprint(other.Shards)},
 	} {
 		if f.is != f.was {
@@ -45,18 +42,6 @@ func (r Run) difference(other Run, here, there string) string {
 		}
 	}
 	return ""
-}
-
-// Origin says which of many projects a result is of.
-type Origin struct {
-	// Path is the folder of the project, from where the search began, with slashes.
-	Path string `json:"path"`
-	// Workspace is the UUID; empty if the settings of the project can't be read.
-	Workspace string `json:"workspace,omitempty"`
-	// Fact is what the run says of the project beside its result: added, clashing, or moved from PATH.
-	Fact string `json:"fact,omitempty"`
-	// Running is set from before the first request of an apply until its end.
-	Running bool `json:"running,omitempty"`
 }
 
 // ShardFormat is the version of Shard (schemas/shard.schema.json).
@@ -104,21 +89,13 @@ func (f *Fleet) headline() safe {
 	if n := len(f.Missing); n > 0 {
 		parts = append(parts, safetext.F("%s missing", safetext.Count(n, "result")))
 	}
-	for _, p := range []struct {
-		n    int
-		what string
-	}{
-		{len(f.NotReached), "not reached"},
-		{len(f.NotPlanned), "not planned"},
-		{len(f.Clashing), "clashing"},
-		{len(f.Removed), "removed"},
-		{len(f.Moved), "moved"},
-		{len(f.Added), "added"},
-		{f.Unselected, "not looked at"},
-	} {
-		if p.n > 0 {
-			parts = append(parts, safetext.F("%s %s", safetext.Count(p.n, "project"), clean(p.what)))
+	for _, fact := range f.facts() {
+		if n := len(fact.projects); n > 0 {
+			parts = append(parts, safetext.F("%s %s", safetext.Count(n, "project"), clean(fact.what)))
 		}
+	}
+	if f.Unselected > 0 {
+		parts = append(parts, safetext.F("%s not looked at", safetext.Count(f.Unselected, "project")))
 	}
 	if len(parts) == 0 {
 		return safe{}
@@ -126,24 +103,36 @@ func (f *Fleet) headline() safe {
 	return safetext.F("%s.", safetext.Join(parts, ", "))
 }
 
+// facts returns the projects about which something is known, with the words for a headline and for a sentence.
+func (f *Fleet) facts() []projectFact {
+	var moved []string
+	for _, m := range f.Moved {
+		moved = append(moved, m.From+" to "+m.To)
+	}
+	return []projectFact{
+		{f.NotReached, "not reached", "not reached: "},
+		{f.NotPlanned, "not planned", "not planned because of errors: "},
+		{f.Removed, "removed", "removed: "},
+		{moved, "moved", "moved: "},
+		{f.Added, "added", "new: "},
+	}
+}
+
+type projectFact struct {
+	projects       []string
+	what, sentence string
+}
+
 // lines returns the facts as sentences.
 func (f *Fleet) lines() (lines []string) {
-	add := func(names []string, one, many string) {
-		if n := len(names); n > 0 {
-			lines = append(lines, diag.Plural(n, one, many)+": "+nameProjects(names))
+	for _, fact := range f.facts() {
+		if n := len(fact.projects); n > 0 {
+			lines = append(lines, diag.Plural(n, "project", "projects")+" "+fact.sentence+nameProjects(fact.projects))
 		}
 	}
-	add(f.NotReached, "project was not reached", "projects were not reached")
-	add(f.NotPlanned, "project has errors, so it has no plan", "projects have errors, so they have no plan")
-	add(f.Clashing, "project contradicts another one", "projects contradict each other")
-	add(f.Removed, "project was removed", "projects were removed")
 	if len(f.Removed) > 0 {
 		lines = append(lines, "the objects of removed projects are still live: delete them on the platform, or restore trueup.yaml")
 	}
-	for _, m := range f.Moved {
-		lines = append(lines, fmt.Sprintf("the project %s moved to %s", m.From, m.To))
-	}
-	add(f.Added, "project is new", "projects are new")
 	if f.Unselected > 0 {
 		text := diag.Plural(f.Unselected, "project was", "projects were") + " not looked at, because flags leave them out"
 		if f.Command == "plan" || f.Command == "apply" {

@@ -19,18 +19,8 @@ import (
 	"trueup/internal/safetext"
 )
 
-// MergedProject is the result of one project in a merged Document.
-type MergedProject struct {
-	Origin
-	// Result and ExitCode are those of its own run.
-	Result   string `json:"result"`
-	ExitCode int    `json:"exitCode"`
-	// Digest is that of its own plan, or empty. A merged plan has none.
-	Digest string `json:"digest,omitempty"`
-}
-
 // projectResults counts the projects by their results; empty if all are ok.
-func projectResults(projects []MergedProject) safe {
+func projectResults(projects []Project) safe {
 	counts, codes := map[string]int{}, map[string]int{}
 	for _, p := range projects {
 		result := cmp.Or(exit.Name(p.ExitCode), exit.Name(exit.Error))
@@ -52,9 +42,9 @@ func projectResults(projects []MergedProject) safe {
 }
 
 // projectLines returns a line for each project and its result, the worst first.
-func projectLines(projects []MergedProject) []safe {
+func projectLines(projects []Project) []safe {
 	sorted := slices.Clone(projects)
-	slices.SortStableFunc(sorted, func(a, b MergedProject) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
+	slices.SortStableFunc(sorted, func(a, b Project) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
 	lines := make([]safe, len(sorted))
 	for i, p := range sorted {
 		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(maxPath), clean(p.Result).Cut(maxName))
@@ -115,7 +105,7 @@ func inProjects(projects []string, all int) string {
 // add adds the result of a project, which has its Project.
 func (m *merger) add(doc Document) {
 	all, at := &m.doc, doc.Project.Path
-	entry := MergedProject{Origin: *doc.Project, Result: doc.Result, ExitCode: doc.ExitCode}
+	entry := *doc.Project
 	switch {
 	case doc.Plan != nil:
 		entry.Digest = doc.Plan.Digest

@@ -28,8 +28,8 @@ func merged(docs map[string]Document) Document {
 	m := &merger{fleet: Fleet{Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
-		doc.Project = &Origin{Path: at}
 		doc.Result = exit.Name(doc.ExitCode)
+		doc.Project = &Project{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
 		m.add(doc)
 	}
 	return m.finish()
@@ -152,7 +152,7 @@ func FuzzReadResult(f *testing.F) {
 		if err != nil {
 			return
 		}
-		doc.Project = &Origin{Path: "a", Running: len(text)%2 > 0}
+		doc.Project = &Project{Path: "a", Running: len(text)%2 > 0}
 		if doc.Project.Running && doc.Plan != nil {
 			doc = Unended(doc)
 		}
@@ -284,7 +284,7 @@ func folderOf(t *testing.T) fstest.MapFS {
 		shard := Shard{Format: ShardFormat, Shard: i + 1, Run: run, Projects: projects}
 		var docs []Document
 		for _, p := range projects {
-			docs = append(docs, Document{Command: "plan", Plan: cachedLonger(1), Project: &Origin{Path: p}})
+			docs = append(docs, Document{Command: "plan", Plan: cachedLonger(1), Project: &Project{Path: p}})
 		}
 		fsys[path.Join(fmt.Sprintf("runner-%d", i+1), shard.Name())] = fileOf(t, shard, docs...)
 	}
@@ -352,7 +352,6 @@ func TestCollectRejects(t *testing.T) {
 		"shard 0":            {edit(one, shard, `"shard":1`, `"shard":0`), []string{one, "shard 0 of 2"}},
 		"another selection":  {edit(one, shard, `"command":"plan"`, `"command":"plan","selection":"--select a"`), []string{one, "selection", two}},
 		"other flags":        {edit(one, shard, `"command":"plan"`, `"command":"plan","flags":"--offline=true"`), []string{one, "flags", "--offline"}},
-		"a dirty tree":       {edit(one, shard, `"command":"plan"`, `"command":"plan","dirty":"sha256:5f"`), []string{one, "uncommitted files", "sha256:5f"}},
 		"no selection":       {edit(one, shard, `"projects"`, `"error":"no such commit","projects"`), []string{one, "no project could be selected: no such commit"}},
 		"another version":    {edit(one, shard, testTool, "trueup 9"), []string{one, "trueup 9", testTool}},
 		"a newer format":     {edit(one, shard, "trueup.shard/v1", "trueup.shard/v9"), []string{one, "v9"}},

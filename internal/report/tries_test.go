@@ -60,7 +60,7 @@ func (s *simulated) try(t *rapid.T, keys []kind.Key, last bool) *Document {
 			return nil
 		}
 		killed := Unended(*doc)
-		killed.Project = &Origin{Running: true}
+		killed.Project = &Project{Running: true}
 		return &killed
 	}
 	result := apply.NewResult(outcomes)
@@ -85,7 +85,7 @@ func TestTriesShowWhatWasSent(t *testing.T) {
 			shard.Started = time.Unix(int64(n), 0).UTC()
 			var docs []Document
 			if doc := s.try(rt, keys, n == tries-1); doc != nil {
-				doc.Project = &Origin{Path: "p", Running: doc.Project != nil}
+				doc.Project = &Project{Path: "p", Running: doc.Project != nil}
 				docs = append(docs, *doc)
 			}
 			file.Data = append(file.Data, fileOf(rt, shard, docs...).Data...)
