@@ -102,7 +102,8 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 func movedCommands() map[string]string {
 	return map[string]string{
 		"trueup purge": "trueup new purge", "trueup snapshot": "trueup new snapshot", "trueup schema": "trueup explain --schema",
-		"trueup forget": "trueup ledger forget", "trueup convert": "trueup fmt --fix",
+		"trueup forget": "trueup ledger forget", "trueup convert": "trueup fmt --fix", "trueup projects": "trueup each --list",
+		"trueup merge-results": "trueup show",
 	}
 }
 

@@ -164,7 +164,7 @@ func manifestSuite(doc Document) testSuite {
 }
 
 // projectSuite has a case for each of many projects.
-func projectSuite(projects []MergedProject) testSuite {
+func projectSuite(projects []Project) testSuite {
 	s := testSuite{Name: clean("projects")}
 	for _, p := range projects {
 		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(maxPath), Lines: []safe{clean(p.Result).Cut(maxName)}}
