@@ -151,13 +151,19 @@ func TestPurgeMissingPurgesWhatChanged(t *testing.T) {
 	const other = "{hostname: img.example.net, locations: [{path: /x}]}"
 	for name, c := range map[string]struct{ locations, fix string }{
 		"a hostname": {`{path: /a/*, upstream: o}`, "trueup new purge --hostname shop.example.com '/a/*' writes a purge, which apply sends after the change; or wait for the cache to expire"},
-		"below that of another CDN": {`{path: /a/*, host: b.img.example.net, upstream: o}`,
-			"trueup new purge --hostname b.img.example.net '/a/*' writes a purge, which apply sends after the change; or wait for the cache to expire"},
-		"a host that no CDN has as hostname": {`{path: /a/*, host: cdn.example.org, upstream: o}`,
-			"no purge can name cdn.example.org, because it is not below the hostname of a CDN; wait for the cache to expire"},
+		"below that of another CDN": {
+			`{path: /a/*, host: b.img.example.net, upstream: o}`,
+			"trueup new purge --hostname b.img.example.net '/a/*' writes a purge, which apply sends after the change; or wait for the cache to expire",
+		},
+		"a host that no CDN has as hostname": {
+			`{path: /a/*, host: cdn.example.org, upstream: o}`,
+			"no purge can name cdn.example.org, because it is not below the hostname of a CDN; wait for the cache to expire",
+		},
 		"a wildcard": {`{path: /a/*, host: "*.shop.example.com", upstream: o}`, "purge each host of *.shop.example.com that clients use; or wait for the cache to expire"},
-		"several hosts": {`{path: /a/*, host: a.shop.example.com, upstream: o}, {path: /b, host: b.shop.example.com, upstream: o}`,
-			"trueup new purge 'https://a.shop.example.com/a/*' https://b.shop.example.com/b writes a purge, which apply sends after the change; or wait for the cache to expire"},
+		"several hosts": {
+			`{path: /a/*, host: a.shop.example.com, upstream: o}, {path: /b, host: b.shop.example.com, upstream: o}`,
+			"trueup new purge 'https://a.shop.example.com/a/*' https://b.shop.example.com/b writes a purge, which apply sends after the change; or wait for the cache to expire",
+		},
 	} {
 		spec := func(server string) string {
 			return fmt.Sprintf("{hostname: shop.example.com, locations: [%s], upstreams: [{name: o, servers: [{host: %s}]}]}", c.locations, server)
