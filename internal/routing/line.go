@@ -134,7 +134,7 @@ func describeAnswers(answers []Alternative, isDrift bool) string {
 	texts := make([]string, len(answers))
 	for i, a := range answers {
 		if texts[i] = a.describe(isDrift); len(a.When) > 0 {
-			texts[i] = "if " + strings.Join(a.When, " or if ") + ", " + texts[i]
+			texts[i] = joinConditions(a.When) + ", " + texts[i]
 		}
 	}
 	return "depends on the platform: " + strings.Join(texts, "; ")
