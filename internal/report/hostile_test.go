@@ -45,7 +45,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
-		Stops: []routing.Stop{{Name: s, Host: s, Path: s, Objects: []kind.Key{k}}},
+		Stops: []routing.Stop{{Name: s, Host: s, Paths: routing.Paths{Pattern: s, Outside: []string{s}}, Objects: []kind.Key{k}}},
 		Disk:  s, Made: s, Hostname: s, Elsewhere: n%9 == 1, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
 		Recorded: &plan.Recorded{Seq: n, State: ledger.State(s)},
