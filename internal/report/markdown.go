@@ -28,16 +28,9 @@ const (
 // SummaryRoom returns how many bytes a report may append to a step's summary of that size.
 func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 
-// writeMarkdown renders at most most bytes.
-func writeMarkdown(most int) writer {
-	return func(w io.Writer, doc Document, opts Options) error {
-		room := most
-		if opts.Room > 0 {
-			room = min(room, opts.Room)
-		}
-		_, err := io.WriteString(w, markdown(doc, opts, room).String())
-		return err
-	}
+func writeMarkdown(w io.Writer, doc Document, opts Options) error {
+	_, err := io.WriteString(w, markdown(doc, opts, cmp.Or(opts.Room, maxMarkdown)).String())
+	return err
 }
 
 // markdown returns the report in at most budget bytes: the summary, then what fits, the most important first, then what it omits

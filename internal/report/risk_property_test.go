@@ -157,7 +157,7 @@ var below = regexp.MustCompile(`\n[-+]   `)
 // readers undo what each format does to a text.
 var readers = map[string]func(string) string{
 	"text":        func(s string) string { return s },
-	"summary":     func(s string) string { return html.UnescapeString(below.ReplaceAllString(s, "")) },
+	"markdown":    func(s string) string { return html.UnescapeString(below.ReplaceAllString(s, "")) },
 	"html":        func(s string) string { return html.UnescapeString(tag.ReplaceAllString(s, "")) },
 	"json":        jsonStrings,
 	"github":      func(s string) string { return strings.NewReplacer("%25", "%", "%0A", "\n").Replace(s) },

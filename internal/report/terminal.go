@@ -222,11 +222,7 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 			continue
 		}
 		textHeading(p, g, column)
-		if opts.Diff == DiffUnified {
-			textDiff(p, pl, g)
-		} else {
-			textRows(p, g.rows)
-		}
+		textRows(p, g.rows)
 		textRows(p, g.members())
 	}
 }

@@ -3,9 +3,7 @@ package report
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -252,29 +250,4 @@ func sentenceLines(r row, columns int) []safe {
 		out = append(out, flat(spans).TrimRight())
 	}
 	return out
-}
-
-// textDiff writes the rows and notes of an object as a unified diff.
-func textDiff(p *printer, pl *plan.Plan, g group) {
-	before, after := sidesOf(pl)
-	if g.item.Happened {
-		before, after = after, before
-	}
-	h := hunk{}
-	for _, piece := range diffPieces(g, p.seen()-1) {
-		for _, line := range piece.lines {
-			sign, text := " ", line
-			if s := styleOf(line); s != plain {
-				sign, text = line.String()[:1], line.Slice(1, utf8.RuneCountInString(line.String()))
-			}
-			h.add(sign, []safe{text})
-		}
-		p.score.Show(piece.facts...)
-	}
-	name := named(g.item.Key)
-	p.wrapped(indent, span{safetext.F("--- %s (%s)", name, before), removed})
-	p.wrapped(indent, span{safetext.F("+++ %s (%s)", name, after), added})
-	for _, line := range h.text() {
-		p.wrapped(indent, span{line, styleOf(line)})
-	}
 }
