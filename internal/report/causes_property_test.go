@@ -70,11 +70,8 @@ func TestCausesEqualTheLines(t *testing.T) {
 		opts := Options{Width: 400, Verbose: rapid.Bool().Draw(rt, "verbose")}
 		said := map[string]int{}
 		for _, item := range doc.Plan.Items {
-			for _, r := range itemRows(item, opts) {
+			for _, r := range objectOf(item, opts).lines() {
 				said[saidIn(r.Cause.String()+"\n"+onlyOf(r).String())]++
-			}
-			if mentioned(item) && !hidden(item, opts) {
-				said[saidIn(mention(item, opts).String())]++
 			}
 		}
 		var want []string

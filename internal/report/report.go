@@ -13,6 +13,7 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
@@ -141,6 +142,36 @@ func Write(w io.Writer, name string, doc Document, opts Options) error {
 		return nil
 	}
 	return fmt.Errorf("unknown output format %q (one of %s)", name, strings.Join(Formats(), ", "))
+}
+
+// document writes a document, and at its end what the format left out although it must be shown.
+func (f format) document(w io.Writer, doc Document, opts Options) error {
+	doc.score = scoreOf(doc)
+	if err := f.write(w, doc, opts); err != nil || f.programs {
+		return err
+	}
+	left := doc.score.Left()
+	switch {
+	case len(left) == 0:
+		return nil
+	case f.rest == nil:
+		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), kind.JoinSteps(left[0].Path), left[0].Object)
+	}
+	var lines []safe
+	say := func(before safe, rows []row) {
+		for _, r := range rows {
+			if doc.score.IsLeft(r.facts) {
+				lines = append(lines, safetext.F("%s%s", before, wholeSentence(r)))
+			}
+		}
+	}
+	for _, s := range settingsOf(doc.Plan) {
+		say(safe{}, s.Rows)
+	}
+	for _, o := range everyObject(doc.Plan, Options{}) {
+		say(safetext.F("%s: ", named(o.Key)), o.lines())
+	}
+	return f.rest(w, lines)
 }
 
 // ResultFormat is the version of the JSON format (schemas/result.schema.json). New versions

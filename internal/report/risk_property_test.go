@@ -217,7 +217,7 @@ func TestEachRiskIsMarkedWhereItIs(t *testing.T) {
 		for _, item := range riskyPlan(rt).Items {
 			for _, risk := range []kind.Risk{kind.RiskServes, kind.RiskSecurity} {
 				marked := 0
-				for _, r := range itemRows(item, Options{}) {
+				for _, r := range objectOf(item, Options{}).lines() {
 					marked += strings.Count(r.Cause.String()+r.Text.String(), risk.Meaning())
 				}
 				if want := item.AtStake(risk) - stopping(item, risk); marked != want {

@@ -8,9 +8,9 @@ import (
 	"trueup/internal/view"
 )
 
-// textRows writes rows, with values and causes aligned if they fit, and sentences below.
-func textRows(p *printer, rows []row) {
-	changes := slices.Clone(changesIn(rows))
+// textRows writes the lines of an object, with values and causes aligned if they fit, and sentences below.
+func textRows(p *printer, o object) {
+	changes := o.rows()
 	values := make([][]span, len(changes))
 	l := layout{path: min(minPath, p.seen()*2/5), value: minValue}
 	for i := range changes {
@@ -28,10 +28,10 @@ func textRows(p *printer, rows []row) {
 	for i, r := range changes {
 		l.row(p, r, values[i])
 	}
-	for _, r := range rows[len(changes):] {
+	for _, r := range o.Notes {
 		textSentence(p, r)
 	}
-	p.score.Show(factsIn(rows)...)
+	p.score.Show(factsIn(o.lines())...)
 }
 
 func textSentence(p *printer, r row) {
@@ -170,11 +170,8 @@ func textTall(p *printer, lead span, values []span) {
 }
 
 // diffPieces returns the lines of an object in a diff, each of at most that many columns.
-func diffPieces(g group, columns int) []piece {
-	if mentioned(g.item) {
-		return pieced([]safe{safetext.F("  %s", mention(g.item, Options{}))})
-	}
-	return rowPieces(g.rows, columns)
+func diffPieces(o object, columns int) []piece {
+	return rowPieces(o.lines(), columns)
 }
 
 func rowPieces(rows []row, columns int) []piece {
