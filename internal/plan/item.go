@@ -220,12 +220,18 @@ func States(p *Plan, set *manifest.Set, unread live.Unread) []ObjectState {
 	return all
 }
 
+// LeftGit reports whether trueup applied the object and git has it no longer.
+func (it Item) LeftGit() bool {
+	departs := it.Op == Kept || it.Op == Delete || it.Op == InFlight
+	return it.Cause == FromRemoval || it.Cause == FromThisChange && departs && it.Path == ""
+}
+
 func (it Item) state() State {
 	k, _ := kind.Named(it.Kind)
 	switch {
 	case it.Failed:
 		return Failed
-	case it.Op == Kept && it.Cause == FromRemoval:
+	case it.Op == Kept && it.LeftGit():
 		return LeftGit
 	case it.Op == None && k.RequestOnly():
 		return Posted

@@ -34,13 +34,15 @@ func anyChange() *rapid.Generator[plan.Change] {
 				return s
 			}
 		}
-		return plan.Change{
+		c := plan.Change{
 			Change: merge.Change{
 				Path: rapid.SampledFrom([]string{"tls.forced", "locations[/a].cache", "a.b.c", ""}).Draw(t, "field") + anyText().Draw(t, "path"), Class: rapid.SampledFrom(classes).Draw(t, "class"),
 				Base: value("base"), Live: value("live"), Desired: value("desired"), Moved: rapid.IntRange(0, 9).Draw(t, "moved") == 0,
 			},
 			Cause: rapid.SampledFrom(causes).Draw(t, "cause"), By: rapid.SampledFrom([]plan.By{"", plan.ByThisChange}).Draw(t, "by"),
 		}
+		c.Cause = ofAuthor(c.Cause, c.By)
+		return c
 	})
 }
 
