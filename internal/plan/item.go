@@ -57,10 +57,16 @@ func (p *Plan) Counts() Summary {
 		if n := counts[it.Op]; n != nil && !it.Happened {
 			*n++
 		}
-		s.Removed += len(it.Removals())
+		for _, l := range it.Removals() {
+			for _, p := range l.Parts(it.Kind) {
+				s.Removed += p.N
+			}
+		}
 		s.Drifted += it.drifted()
-		s.Serves += it.AtStake(kind.RiskServes)
 		s.Security += it.AtStake(kind.RiskSecurity)
+		s.Serves += it.AtStake(kind.RiskServes)
+		s.Availability += it.AtStake(kind.RiskAvailability)
+		s.Cost += it.AtStake(kind.RiskCost)
 	}
 	return s
 }

@@ -297,8 +297,8 @@ const (
 	rankNext
 	rankOutcomes
 	rankStops
-	rankServes
 	rankSecurity
+	rankServes
 	rankCreate
 	rankBlocked
 	rankRemoval
@@ -314,8 +314,8 @@ const (
 // tableOfRanks describes the parts of each rank, for the count of omitted parts.
 func tableOfRanks() [rankRest + 1]string {
 	return [...]string{
-		"with settings", "with errors", "with next steps", "with outcomes", "that stop serving something", "that " + kind.RiskServes.Meaning(),
-		"that " + kind.RiskSecurity.Meaning(), "to create", "blocked", "with removals",
+		"with settings", "with errors", "with next steps", "with outcomes", "that stop serving something", "that " + kind.RiskSecurity.Meaning(),
+		"that " + kind.RiskServes.Meaning(), "to create", "blocked", "with removals",
 		"with drift or conflicts", "with changes", "with purges", "in projects that this change does not change", "with notes", "with advice", "unchanged",
 	}
 }
@@ -336,7 +336,7 @@ func priority(item plan.Item, rows []row) rank {
 	}
 	for _, risk := range kind.Risks() {
 		if risk.Grave() && item.AtStake(risk) > 0 {
-			return rankServes + rank(kind.RiskServes-risk)
+			return map[kind.Risk]rank{kind.RiskSecurity: rankSecurity, kind.RiskServes: rankServes}[risk]
 		}
 	}
 	of, known := tableOfOpRanks[item.Op]

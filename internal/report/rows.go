@@ -49,7 +49,7 @@ type reason struct {
 	Mark mark
 	// Cause is why in words.
 	Cause safe
-	// Alarm is set unless the cause is simply a change in git.
+	// Alarm is set unless the cause is simply a change in git without a grave risk.
 	Alarm bool
 }
 
@@ -100,6 +100,7 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) row
 	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
 		risk = safe{}
 	}
+	r.Alarm = r.Alarm || !risk.Empty()
 	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, r.elements(l)), "; ")
 	return r
 }
@@ -278,6 +279,9 @@ func withPosition(c plan.Change, value safe) safe {
 }
 
 func visible(c merge.Class, opts Options) bool {
+	if c == plan.Stays {
+		return opts.Verbose
+	}
 	return plan.IsShown(c) || c == merge.Converged && opts.Verbose || c == merge.Unmanaged && opts.ShowUnmanaged
 }
 
@@ -347,8 +351,9 @@ func opRows(item plan.Item, opts Options) []row {
 	}
 	switch item.Op {
 	case plan.Create:
-		r.After, r.Alarm = making(item), isAgain(item)
-		r.Cause = safetext.Join(safetext.Filled(risky(item, item.Risk), again(item, opts)), "; ")
+		risk := risky(item, item.Risk)
+		r.After, r.Alarm = making(item), isAgain(item) || !risk.Empty()
+		r.Cause = safetext.Join(safetext.Filled(risk, again(item, opts)), "; ")
 	case plan.Post:
 		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
 		r.facts = factsOfAll(item)

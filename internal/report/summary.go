@@ -180,7 +180,11 @@ func headline(item plan.Item, rows []row) safe {
 	for _, r := range rows {
 		whys = append(whys, r.Why)
 	}
-	return safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), inWords(tallied(whys))), ": ")
+	counts := safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), inWords(tallied(whys))), ": ")
+	if gone := item.Removals(); len(gone) > 0 {
+		counts = safetext.F("%s; %s", counts, removals([]plan.Item{item}))
+	}
+	return counts
 }
 
 // mergeByCodeHost describes the commit that a code host makes to test a pull request. No branch
