@@ -29,7 +29,9 @@ func (k *Kind) Parts(path string, v any) []Part {
 	for _, p := range parts {
 		all = append(all, *p)
 	}
-	slices.SortFunc(all, func(a, b Part) int { return cmp.Or(cmp.Compare(len(b.Names), len(a.Names)), cmp.Compare(a.Noun, b.Noun)) })
+	slices.SortFunc(all, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(len(b.Names), len(a.Names)), cmp.Compare(a.Noun, b.Noun))
+	})
 	return all
 }
 
