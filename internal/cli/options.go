@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"trueup/internal/manifest"
+	"trueup/internal/diag"
 	"trueup/internal/report"
 )
 
@@ -69,7 +69,7 @@ func oneOf(flag, value string, known []string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	meant := manifest.Nearest(value, known)
+	meant := diag.Nearest(value, known)
 	if meant != "" {
 		meant = fmt.Sprintf(" (did you mean %s?)", meant)
 	}
@@ -102,7 +102,7 @@ func movedCommands() map[string]string {
 
 // hint says which word of a command was probably meant, or where to find them.
 func hint(cmd *cobra.Command, dashes, word string, known []string) string {
-	if meant := manifest.Nearest(word, known); meant != "" {
+	if meant := diag.Nearest(word, known); meant != "" {
 		return fmt.Sprintf(": did you mean %s%s?", dashes, meant)
 	}
 	if first, _, _ := strings.Cut(cmd.Short, " "); dashes == "" && strings.EqualFold(first, word) {

@@ -240,7 +240,7 @@ func newStatus(a *app) *cobra.Command {
 	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		opts.All, opts.EachArea = len(paths) == 0, true
 		doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
-			*doc = report.Status(*doc, plan.States(doc.Plan, s.Loaded.Set, s.Unread), s.Unread)
+			*doc = report.Status(*doc, s.States(doc.Plan), s.Unread)
 			return s.Unread.Err()
 		})
 		doc.Plan = nil // findings say what is wrong

@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -190,11 +192,22 @@ type ObjectState struct {
 	Commit *Commit `json:"commit,omitempty"`
 	Reason string  `json:"reason,omitempty"`
 	Fix    string  `json:"fix,omitempty"`
+	// Applied says which run applied it last, if the ledger knows.
+	Applied *ledger.Applied `json:"applied,omitempty"`
+}
+
+// AppliedBy says in short from which commit the object was applied, by whom and when.
+func (o ObjectState) AppliedBy() string {
+	if o.Applied == nil {
+		return ""
+	}
+	by := fmt.Sprintf("%.12s by %s, %s", o.Applied.Commit, cmp.Or(o.Applied.Actor, "somebody"), o.Applied.At.UTC().Format(time.DateOnly))
+	return strings.TrimSpace(by)
 }
 
 // States returns the state of each object of a plan and of the manifests in areas that were not read, by kind
 // and name.
-func States(p *Plan, set *manifest.Set, unread live.Unread) []ObjectState {
+func States(p *Plan, set *manifest.Set, unread live.Unread, records map[kind.Key]ledger.Record) []ObjectState {
 	all := make([]ObjectState, 0, len(set.Objects)+len(p.Unmanaged))
 	for _, o := range set.Objects {
 		if unread[o.Kind.Area] != nil {
@@ -204,7 +217,7 @@ func States(p *Plan, set *manifest.Set, unread live.Unread) []ObjectState {
 	for _, it := range p.Items {
 		s := ObjectState{
 			Key: it.Key, State: it.state(), Path: it.Path, Line: it.Line, Changes: len(it.Changes),
-			By: it.By, Commit: it.Commit, Reason: it.Reason, Fix: it.Fix,
+			By: it.By, Commit: it.Commit, Reason: it.Reason, Fix: it.Fix, Applied: records[it.Key].LastApplied(),
 		}
 		if !unsure(it.Changes) {
 			s.Outside = len(driftOf(it))

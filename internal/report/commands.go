@@ -289,7 +289,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 			if o.State == plan.Drifted {
 				state = string(plan.ToChange) + ", drifted" // the sentence counts it so
 			}
-			rows[i] = []string{o.String(), state, statusText(o, opts)}
+			rows[i] = []string{o.String(), state, statusText(o, opts), o.AppliedBy()}
 		}
 		if len(rows) > 0 {
 			_ = out.Marked(rows, Options{Width: opts.Width})
