@@ -16,14 +16,14 @@ import (
 
 // globalOptions are the flags that mean the same everywhere.
 type globalOptions struct {
-	dir, profile, caFile           string
-	sandbox, ephemeralOK           bool
-	sandboxFaults                  []string
-	output, color, diff, logFormat string
-	reports                        []string
-	quiet, verbose                 bool
-	parallelism                    int
-	timeout, requestTimeout        time.Duration
+	dir, profile, caFile     string
+	sandbox, ephemeralOK     bool
+	sandboxFaults            []string
+	output, color, logFormat string
+	reports                  []string
+	quiet, verbose           bool
+	parallelism              int
+	timeout, requestTimeout  time.Duration
 }
 
 func (g *globalOptions) register(f *pflag.FlagSet) {
@@ -45,12 +45,6 @@ func (g *globalOptions) register(f *pflag.FlagSet) {
 	oneOfFlag(f, "output", report.Formats()...)
 	oneOfFlag(f, "color", "auto", "always", "never")
 	oneOfFlag(f, "log-format", "text", "json")
-}
-
-// registerDiff adds the flag of commands that show what differs inside objects.
-func (g *globalOptions) registerDiff(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&g.diff, "diff", report.DiffFields, "how the text format shows what differs in an object, as `FORM`: "+strings.Join(report.Diffs(), ", "))
-	oneOfFlag(cmd.Flags(), "diff", report.Diffs()...)
 }
 
 // useColor reports whether to use colour: by flag, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
