@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,15 +160,15 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 		return found, err
 	}
 	a.pins.Root = dir
-	base := ""
-	if line.base != nil {
-		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base
+	base, isCompared := "", line.base != nil || line.command == "drift"
+	if isCompared {
+		base = a.history(project.Loaded{}, nil).Past(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
 	if found, err = o.In(ctx, dir, base); err == nil && !isLocal {
 		err = a.checkPins(len(found.Projects))
 	}
-	if err == nil && (line.base != nil || slices.Contains([]string{"validate", "drift"}, line.command)) {
+	if err == nil && (isCompared || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	if err == nil && !isLocal {
