@@ -18,6 +18,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
+	"trueup/internal/yamledit"
 )
 
 // Options say where the manifests go. Without Dir and File, it is the project's folder of manifests.
@@ -72,7 +73,7 @@ type Item struct {
 
 	live     kind.Object
 	manifest *manifest.Object // in git, nil for none
-	draft    manifest.Draft
+	draft    yamledit.Draft
 }
 
 // Key names the object as git does.
@@ -155,7 +156,7 @@ func Run(ctx context.Context, cfg config.Options, p project.Project, asked Selec
 		return nil, err
 	}
 	if opts.Stdout {
-		r.Text, err = manifest.Write(draftsOf(r.newItems())...)
+		r.Text, err = yamledit.Write(draftsOf(r.newItems())...)
 		return &r.Result, err
 	}
 	if !opts.Diff {

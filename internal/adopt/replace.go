@@ -12,6 +12,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
+	"trueup/internal/yamledit"
 )
 
 // takeValues edits the document of an object where other values suffice to make its plan empty.
@@ -20,7 +21,7 @@ func (r *run) takeValues(ctx context.Context, i *Item) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
 	}
-	was, is := i.manifest.WithValues(file, i.draft.Spec)
+	was, is := yamledit.WithValues(i.manifest, file, i.draft.Spec)
 	if is == nil {
 		return nil
 	}
@@ -67,7 +68,7 @@ func (r *run) replace(ctx context.Context, i *Item) error {
 	if err != nil {
 		return err
 	}
-	text = before.Find(i.Key()).ReplaceIn(text, i.After)
+	text = yamledit.Replace(before.Find(i.Key()), text, i.After)
 	after, err := r.reread(ctx, i, text)
 	if err != nil || !r.changesOnly(i, before, after) {
 		i.refuse("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")

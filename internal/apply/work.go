@@ -109,7 +109,7 @@ func (w *work) withoutRequest(ctx context.Context) *Outcome {
 	end := done("")
 	switch {
 	case it.Op == plan.InFlight:
-		return w.leaveToOther(it.Key)
+		return &Outcome{Status: InFlight, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
 	case it.Op == plan.Deferred:
 		return &Outcome{Status: Deferred, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
 	case it.Op == plan.Blocked:
@@ -333,7 +333,7 @@ func (w *work) recordFound(end *Outcome) *Outcome {
 	made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
 	err := w.Journal.Found(w.ledgerCtx, w.item.Key, made)
 	if errors.Is(err, ledger.ErrConflict) {
-		return w.leaveToOther(w.item.Key)
+		return w.leaveToOther()
 	}
 	end.unrecordedLive("it is live", err)
 	return end

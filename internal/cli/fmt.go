@@ -14,8 +14,8 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/report"
+	"trueup/internal/yamledit"
 )
 
 type fmtOptions struct {
@@ -78,7 +78,7 @@ type fmtDocument struct {
 // fmtFile is a file with what was done to it. Changed is false if it could not be written, which Error
 // explains; Unformatted says why the layout stays as it is.
 type fmtFile struct {
-	manifest.Tidied `json:"-"`
+	yamledit.Tidied `json:"-"`
 	Path            string    `json:"path"`
 	Changed         bool      `json:"changed"`
 	Repaired        diag.List `json:"repaired,omitempty"`
@@ -98,12 +98,12 @@ func (f fmtFile) unformatted() string {
 // tidy reads files, and decides on their new content.
 func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtFile, diag.List, error) {
 	p, err := a.findProject()
-	how := manifest.Tidying{Fix: opts.fix}
+	how := yamledit.Tidying{Fix: opts.fix}
 	if opts.fix || opts.envelope != "" {
-		how.Route = &manifest.Route{Vendor: opts.envelope, Workspace: p.Workspace.Name}
+		how.Route = &yamledit.Route{Vendor: opts.envelope, Workspace: p.Workspace.Name}
 	}
 	if opts.envelope != "" {
-		err = cmp.Or(err, manifest.CheckVendor(opts.envelope))
+		err = cmp.Or(err, yamledit.CheckVendor(opts.envelope))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -116,7 +116,7 @@ func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtF
 	defer formatting.end()
 	reading := p.ManifestOptions(false, a.global.parallelism)
 	reading.Progress = formatting.reached
-	tidied, findings, err := manifest.Tidy(ctx, texts, how, reading)
+	tidied, findings, err := yamledit.Tidy(ctx, texts, how, reading)
 	if err != nil {
 		return nil, nil, err
 	}

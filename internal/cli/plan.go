@@ -126,7 +126,6 @@ func newPlan(a *app) *cobra.Command {
 	})
 	cmd.Aliases = []string{"diff"}
 	opts.register(cmd.Flags())
-	a.global.registerDiff(cmd)
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs, is to be sent, or is blocked")
@@ -230,7 +229,6 @@ func newDrift(a *app) *cobra.Command {
 		}
 		return doc, nil
 	})
-	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
 	cmd.Flags().StringArrayVar(&opts.Patterns, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
 	return cmd
@@ -242,7 +240,7 @@ func newStatus(a *app) *cobra.Command {
 	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		opts.All, opts.EachArea = len(paths) == 0, true
 		doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
-			*doc = report.Status(*doc, plan.States(doc.Plan, s.Loaded.Set, s.Unread), s.Unread)
+			*doc = report.Status(*doc, s.States(doc.Plan), s.Unread)
 			return s.Unread.Err()
 		})
 		doc.Plan = nil // findings say what is wrong
@@ -264,7 +262,6 @@ func newShow(a *app) *cobra.Command {
 		p.Notes = append([]string{note}, p.Notes...)
 		return report.Document{Plan: p, Sandbox: p.Sandbox, Objects: len(p.Items)}, nil
 	})
-	a.global.registerDiff(cmd)
 	return cmd
 }
 

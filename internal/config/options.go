@@ -130,9 +130,8 @@ type Platform struct {
 	API       api.Config
 	Ledger    ledger.Config
 	// Pin is what the environment allows.
-	Pin        Pin
-	WaitOthers time.Duration // how long apply waits for requests that other runs have claimed
-	Profile    Profile       // empty in the sandbox
+	Pin     Pin
+	Profile Profile // empty in the sandbox
 
 	opening sync.Mutex
 	opened  *ledger.Ledger
@@ -191,7 +190,7 @@ func (o Options) Platform(s Settings, p project.Project) (w *Platform, wrong map
 	pin, err := o.Pin(p)
 	w = &Platform{
 		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
-		Pin: pin, WaitOthers: p.Wait(), Profile: s.Profile,
+		Pin: pin, Profile: s.Profile,
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.Duplicate()
 	wrong = map[kind.Area]error{}

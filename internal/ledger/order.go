@@ -19,8 +19,6 @@ type Head struct {
 	At time.Time `json:"at"`
 	// Claim says whose apply it is. Its Commit was checked out; it is empty where no commit is known.
 	Claim
-	// Dirty means that the project's files were not those of Commit.
-	Dirty bool `json:"dirty,omitempty"`
 	// Ancestors are abbreviated ids of commits before Newest, for runs whose clone lacks that one.
 	Ancestors []string `json:"ancestors,omitempty"`
 	// After is the commit that was recorded before. A head has it if its own files were those of no commit.
@@ -44,14 +42,7 @@ func (h *Head) Newest() string {
 
 // String says which commit was applied, by whom and when.
 func (h *Head) String() string {
-	by := h.Actor
-	switch {
-	case h.RunURL != "":
-		by = fmt.Sprintf("%s (%s)", cmp.Or(h.Actor, "a run"), h.RunURL)
-	case h.Host != "":
-		by = cmp.Or(h.Actor, "somebody") + "@" + h.Host
-	}
-	return fmt.Sprintf("%.12s, which %s applied at %s", h.Newest(), cmp.Or(by, "somebody"), h.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%.12s, which %s applied at %s", h.Newest(), h.who(), h.At.UTC().Format(time.RFC3339))
 }
 
 // areas returns the areas of two heads, sorted.

@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/files"
+	"trueup/internal/yamltext"
 )
 
 // Text is a file of manifests.
@@ -72,7 +73,7 @@ func (l *lister) report(path, rule string, severity diag.Severity, message, fix 
 func (l *lister) exceed(path, message, fix string) {
 	if !l.exceeded {
 		l.exceeded = true
-		l.report(path, ruleSize, diag.Error, message, fix)
+		l.report(path, yamltext.RuleSize, diag.Error, message, fix)
 	}
 }
 
@@ -124,7 +125,7 @@ func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	shown := path.Join(s.Display, name)
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
-		l.report(shown, ruleEncoding, diag.Error, "the name is not UTF-8", "rename it")
+		l.report(shown, yamltext.RuleEncoding, diag.Error, "the name is not UTF-8", "rename it")
 		return skip(e)
 	case e.IsDir() && depth > l.limits.Folders:
 		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
@@ -147,7 +148,7 @@ func (l *lister) checkCase(shown string, cases map[string]string) {
 	folded := dir + strings.ToLower(name)
 	if other, taken := cases[folded]; taken {
 		l.report(shown, ruleFileCase, diag.Warning,
-			fmt.Sprintf("the name differs from %s only in case", quoteName(other)), "rename one of them")
+			fmt.Sprintf("the name differs from %s only in case", diag.Quote(other)), "rename one of them")
 	}
 	cases[folded] = name
 }

@@ -64,7 +64,6 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, i
 			Wait:             opts.Wait,
 			WaitTimeout:      opts.WaitTimeout,
 			Batch:            s.Ledger.Batch(),
-			WaitOthers:       s.Platform.WaitOthers,
 		},
 	}
 	if s.Plan.LedgerProblem == "" {

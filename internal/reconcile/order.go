@@ -64,7 +64,8 @@ func (s *Session) Begin(ctx context.Context) {
 		return
 	}
 	applied := appliedBy(s.inputs.Ledger.Head)
-	head := ledger.Head{Claim: s.env.Claim(), Dirty: s.order.Dirty, OlderCommit: s.order.Older(), Areas: s.inputs.Set.Areas()}
+	head := ledger.Head{Claim: s.env.Claim(), OlderCommit: s.order.Older(), Areas: s.inputs.Set.Areas()}
+	head.Dirty = s.order.Dirty
 	switch head.Commit = s.order.Commit; {
 	case head.Commit == "", s.order.Ancestor && s.order.Dirty:
 		head.After, head.Ancestors = applied.Commit, applied.Ancestors // what is older stays older

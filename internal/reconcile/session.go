@@ -104,6 +104,11 @@ func (s *Session) Close() {
 	}
 }
 
+// States returns the state of each object of the plan.
+func (s *Session) States(p *plan.Plan) []plan.ObjectState {
+	return plan.States(p, s.Loaded.Set, s.Unread, s.inputs.Ledger.Records)
+}
+
 // Settle reduces the plan to the requests without an outcome.
 func (s *Session) Settle() error {
 	s.Plan, s.settles = s.Plan.OpenOnly(s.inputs.Ledger.Records), true

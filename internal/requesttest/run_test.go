@@ -13,6 +13,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
 	"trueup/internal/routing"
+	"trueup/internal/yamledit"
 )
 
 // load reads CDNs and tests.
@@ -162,7 +163,7 @@ func TestUpdatedTestsPass(t *testing.T) {
 		set := loadText(t, text)
 		r := run(set)
 		for _, changes := range r.ListUpdates() {
-			updated, err := manifest.WithExpectations([]byte(text), changes)
+			updated, err := yamledit.WithExpectations([]byte(text), changes)
 			if err != nil {
 				t.Fatal(err)
 			}

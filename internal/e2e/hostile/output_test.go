@@ -208,10 +208,10 @@ func repositoryChoosesAddress(p *place) {
 func redirect(p *place) {
 	at := p.listener()
 	p.write("manifests/a.yaml", cdnOf("shop", "")+"---\n"+purgeNamed("rel-42", "/a"))
-	p.fault("GET *: redirect http://" + at + "/cdns x*")
+	p.fault("GET *: redirect=http://" + at + "/cdns x*")
 	p.says(1, []string{"apply", "--auto-approve"}, "redirect")
 	p.server.ClearFaults()
-	p.fault("POST *: redirect http://" + at + "/x x*")
+	p.fault("POST *: redirect=http://" + at + "/x x*")
 	p.must(5, "apply", "--auto-approve")
 	p.executed("rel-42", 0)
 	p.server.ClearFaults()
