@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func newEach(a *app) *cobra.Command {
 	var cmd *cobra.Command
 	cmd = a.command("each COMMAND...", func(ctx context.Context, words []string) (report.Document, error) {
 		if before := cmd.ArgsLenAtDash(); before > 0 || before < 0 && len(words) > 0 {
-			return report.Document{}, fmt.Errorf("%q stands before --: only flags do; -C names another folder", words[0])
+			return report.Document{}, fmt.Errorf("%q is before --: write only flags there, and name another folder with -C", words[0])
 		}
 		if o.list {
 			if err := o.checkList(cmd, words); err != nil {
@@ -91,14 +92,14 @@ func (o *eachOptions) register(f *pflag.FlagSet) {
 func (o *eachOptions) check(changed func(flag string) bool, command string) error {
 	hasWaves, isPartial := len(o.Waves) > 0, slices.Contains([]string{"plan", "validate", "test"}, command)
 	return errors.Join(
-		refuse(o.matrix, "--matrix is about --list: add it"),
+		refuse(o.matrix, "--matrix needs --list"),
 		refuse(changed("rps") && !(o.rps > 0 && o.rps <= math.MaxInt32), "--rps %v: write a number above 0", o.rps), // NaN, too
 		refuse(o.Jobs < 1, "--jobs %d: write 1 or more", o.Jobs),
 		refuse(o.MaxFailures < 0, "--max-failures %d: write 0 or more", o.MaxFailures),
 		refuse(o.Pause < 0, "--pause %s: write a time above 0, such as 10m", o.Pause),
-		refuse(!hasWaves && (changed("pause") || changed("max-failures")), "--pause and --max-failures are about waves: add --waves, or remove them"),
+		refuse(!hasWaves && (changed("pause") || changed("max-failures")), "--pause and --max-failures need --waves"),
 		refuse(o.ChangedSince != "" && command != "" && !isPartial,
-			"--changed-since is not for %s: where git did not change, live may still differ from it, after a failed apply or drift. Remove the flag: %[1]s takes every project", command),
+			"--changed-since does not work with %s: live may differ from git where git did not change. Remove the flag: %[1]s takes every project", command),
 	)
 }
 
@@ -159,15 +160,15 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 		return found, err
 	}
 	a.pins.Root = dir
-	base := ""
-	if line.base != nil {
-		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base
+	base, isCompared := "", line.base != nil || line.command == "drift"
+	if isCompared {
+		base = a.history(project.Loaded{}, nil).Past(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
 	if found, err = o.In(ctx, dir, base); err == nil && !isLocal {
 		err = a.checkPins(len(found.Projects))
 	}
-	if err == nil && (line.base != nil || slices.Contains([]string{"validate", "drift"}, line.command)) {
+	if err == nil && (isCompared || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	if err == nil && !isLocal {

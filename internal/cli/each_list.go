@@ -35,7 +35,7 @@ type listedProject struct {
 func (o eachOptions) checkList(cmd *cobra.Command, words []string) error {
 	wrong := []error{
 		refuse(len(words) > 0, "--list runs nothing: remove it, or what is after --"),
-		refuse(o.matrix && o.Shard.Of > 0, "use either --matrix, which makes shards, or --shard, which is one of them"),
+		refuse(o.matrix && o.Shard.Of > 0, "--matrix lists all shards: remove --shard"),
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		isUseful := slices.Contains([]string{"list", "matrix", "changed-since", "shard", "select", "exclude"}, f.Name)

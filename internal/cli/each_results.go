@@ -47,7 +47,7 @@ func (r *results) open(root *os.Root, shard report.Shard) error {
 	}
 	for _, name := range names {
 		if !strings.HasSuffix(name, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
-			return fmt.Errorf("it has %s, and this run has %d shards: name another folder, or remove this one", name, shard.Shards)
+			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
 		}
 	}
 	if r.file, err = root.OpenFile(shard.Name(), os.O_RDWR|os.O_CREATE|os.O_APPEND|files.NoWait, 0o644); err != nil {

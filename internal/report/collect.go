@@ -221,7 +221,7 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 	case len(all) == 0 && len(c.wrong) > 0:
 		return errors.New(strings.Join(c.wrong, "; "))
 	case len(all) == 0:
-		return errors.New("there is no shard-I-of-N.jsonl in it, so no job left results: read the log of the job that selects projects, or name another folder")
+		return errors.New("there is no shard-I-of-N.jsonl, so no job kept results: read the log of the job that finds the projects, or name another folder")
 	}
 	slices.SortStableFunc(all, func(a, b results) int { return a.Started.Compare(b.Started) })
 	shards, newest := map[Run]map[int]*results{}, all[0]

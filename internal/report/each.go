@@ -98,7 +98,11 @@ func reasons(project string, doc Document) (errors, warnings []string) {
 	}
 	if doc.Apply != nil {
 		for _, o := range doc.Apply.Outcomes {
-			if o.Verdict != apply.OK && o.Status != apply.Skipped {
+			switch refusal := o.Refusal(); {
+			case o.Verdict == apply.OK || o.Status == apply.Skipped || slices.Contains(errors, refusal):
+			case refusal != "":
+				errors = append(errors, refusal)
+			default:
 				errors = append(errors, fmt.Sprintf("%s: %s", o.Key, cmp.Or(o.Message, o.What())))
 			}
 		}
@@ -187,21 +191,26 @@ func textEach(out Lines, opts Options, f *Fleet, all []Project) {
 func tableOf(all []Project, verbose bool) (rows [][]string, calm int) {
 	refused := map[string]int{}
 	for _, r := range all {
-		if r.ExitCode == exit.Auth {
-			refused[r.text()]++
-		}
+		refused[r.refusal()]++
 	}
 	for _, r := range all {
-		switch n := refused[r.text()]; {
-		case n > 1:
-			rows = append(rows, []string{"FAIL", diag.Plural(n, "project", "projects"), r.text()})
-			refused[r.text()] = -1
-		case n < 0:
+		switch n := refused[r.refusal()]; {
 		case r.calm && !verbose:
 			calm++
-		default:
+		case r.refusal() == "" || n == 1:
 			rows = append(rows, r.row())
+		case n > 1:
+			rows = append(rows, []string{"FAIL", diag.Plural(n, "project", "projects"), r.refusal()})
+			refused[r.refusal()] = 0
 		}
 	}
 	return rows, calm
+}
+
+// refusal returns why the token was refused, or "".
+func (r Project) refusal() string {
+	if r.ExitCode != exit.Auth {
+		return ""
+	}
+	return r.Result + ": " + strings.Join(r.Errors, "; ")
 }

@@ -270,7 +270,7 @@ func (m *merger) finish() Document {
 		}
 	}
 	if waiting := m.orderByChange(pl); len(waiting) > 0 {
-		facts = append(facts, "waits in projects that this change does not change: "+strings.Join(waiting, "; "))
+		facts = append(facts, "waiting in other projects: "+strings.Join(waiting, "; "))
 	}
 	doc.Findings = append(doc.Findings, movedObjects(pl.Items)...)
 	pl.Notes = append(facts, m.notes.lines(all)...)
@@ -334,8 +334,8 @@ func movedObjects(items []plan.Item) (list diag.List) {
 		if other, ok := kept[kind.HostKey(host)]; ok && host != "" && other.Project != item.Project {
 			list = append(list, diag.Finding{
 				Path: item.Path, Line: item.Line, Column: 1, Rule: projectRule, Severity: diag.Warning,
-				Message: fmt.Sprintf("%s moves from %s to %s, where it is created, and the one in %s stays live: both have the hostname %s",
-					item.String(), other.Project, item.Project, other.Project, host),
+				Message: fmt.Sprintf("%s is created in %s and stays live in %s: both have the hostname %s",
+					item.String(), item.Project, other.Project, host),
 				Fix: "delete the one in " + other.Project + " when the new one serves",
 			})
 		}
