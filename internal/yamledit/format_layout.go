@@ -201,7 +201,7 @@ func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) erro
 		return l.leaf(v, at, owner)
 	}
 	if l.depth++; l.depth >= manifest.MaxDepth {
-		return left(v.Line, "it is nested too deeply")
+		return left(v.Line, tooDeep)
 	}
 	defer func() { l.depth-- }()
 	if v.Kind == yaml.SequenceNode {
