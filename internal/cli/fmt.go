@@ -226,7 +226,9 @@ func (a *app) writeFmt(out report.Lines, opts fmtOptions, findings diag.List, li
 			continue
 		}
 		changed++
-		out.Printf("%s: %s\n", f.Path, formatted)
+		if f.Left == nil {
+			out.Printf("%s: %s\n", f.Path, formatted)
+		}
 		if opts.diff || shown.Verbose {
 			out.Diff(report.Versions{Path: f.Path, Before: f.Data, After: f.To}, shown)
 		}

@@ -295,8 +295,11 @@ func (line *sheetLine) shifted() string {
 // (spare) belongs to the list above.
 func commentLevel(line string, spare bool, best token, open []token) int {
 	column := len(line) - len(strings.TrimLeft(line, " \t"))
+	least := 0
 	if best.from == column && !spare {
 		return best.to
+	} else if best.from == column {
+		least = best.to // the list above may be empty yet, and begin below
 	}
 	if best.from > column {
 		best = noToken()
@@ -310,7 +313,7 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 			best.to += levelIndent
 		}
 	}
-	return best.to
+	return max(best.to, least)
 }
 
 // spareHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another
