@@ -49,7 +49,6 @@ func newApply(a *app) *cobra.Command {
 	})
 	f := cmd.Flags()
 	opts.register(f)
-	a.global.registerDiff(cmd)
 	f.StringVar(&opts.expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
 	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
 	f.BoolVar(&opts.AcceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")

@@ -17,7 +17,6 @@ import (
 	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
@@ -54,7 +53,7 @@ func (a *app) serveSandbox(ctx context.Context, opts sandboxOptions) (err error)
 	}
 	for _, name := range opts.quirks {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("quirk %q does not exist%s", name, manifest.DidYouMean(name, known))
+			return fmt.Errorf("quirk %q does not exist%s", name, diag.DidYouMean(name, known))
 		}
 	}
 	p, dir, err := a.sandboxDir()

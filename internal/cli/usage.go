@@ -45,7 +45,7 @@ func reachOf(cmd *cobra.Command) int {
 	switch name {
 	case "version", "help", "completion":
 		return reachesNothing
-	case "validate", "fmt", "show", "sandbox", "projects", "merge-results":
+	case "validate", "fmt", "show", "sandbox":
 		return reachesFiles
 	case "comment":
 		return reachesNetwork

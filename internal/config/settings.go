@@ -22,7 +22,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/project"
 )
 
@@ -308,7 +307,7 @@ func (o Options) profile() (p Profile, from string, err error) {
 		err = fmt.Errorf("%s: %w", file, err)
 	case !ok:
 		err = fmt.Errorf("%s is %s, but %s has no such profile; it has: %s%s",
-			from, name, file, cmp.Or(strings.Join(names, ", "), "none"), manifest.DidYouMean(name, names))
+			from, name, file, cmp.Or(strings.Join(names, ", "), "none"), diag.DidYouMean(name, names))
 	default:
 		p.File = file
 		return p, from, nil

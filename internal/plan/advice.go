@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
 	"trueup/internal/routing"
+	"trueup/internal/rules"
 )
 
 // maxAdvice is how many findings of one rule are shown of one object, maxPlaced
@@ -26,11 +28,14 @@ type adviser struct {
 	routes map[kind.Key]served
 	// reached is what objects serve of hosts.
 	reached map[string]reach
+	// hostnames are those that purges may name.
+	hostnames func() purge.Hosts
 }
 
 // advise collects advice on what the plan creates, changes and posts. It has the classes of requests that objects change.
 func (p *Planner) advise(out *Plan, all *study, classes map[kind.Key][]routing.Class) {
 	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]reach{}}
+	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {
 		it := &out.Items[i]
 		if !it.Op.sends() && it.Op != Deferred {
@@ -38,8 +43,7 @@ func (p *Planner) advise(out *Plan, all *study, classes map[kind.Key][]routing.C
 		}
 		found, o := all.advice[it.Key], p.in.Set.Find(it.Key)
 		if it.Op == Patch && o != nil {
-			specs := each(all.waiting[kind.HostKey(o.Host)], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) })
-			found.add(o.Sift(it.unpurged(o, specs, classes[it.Key])))
+			found.add(o.Sift(a.unpurged(it, o, all.waiting, classes[it.Key])))
 		}
 		if o != nil && o.Kind.RequestOnly() {
 			found = newAdvised(manifest.Advise(o, o.Tree(), manifest.Options{Precedence: p.in.Project.Platform.Precedence}))
@@ -154,7 +158,7 @@ func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string
 			message += " and comes from " + counted(len(servers), "server")
 		}
 	}
-	return diag.List{advice(o, manifest.RulePurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
+	return diag.List{advice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
 		"name the paths that changed, or send it when the servers can handle every request")}
 }
 
@@ -201,7 +205,7 @@ func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, host
 	if len(outside) == 0 {
 		return nil
 	}
-	return diag.List{advice(o, manifest.RulePurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
+	return diag.List{advice(o, rules.PurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
 		fmt.Sprintf("no location of %s serves %s", by.key, diag.First(outside, 5)), "correct the path, or add the location")}
 }
 

@@ -14,6 +14,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/rules"
 )
 
 // advised are the rules of a plan's advice with the fields that they are about.
@@ -28,7 +29,7 @@ func advised(p *plan.Plan) []string {
 // TestAdviceExamples: the plan gives the advice of each rule on its bad example,
 // and none on the good one.
 func TestAdviceExamples(t *testing.T) {
-	for _, rule := range manifest.Rules() {
+	for _, rule := range rules.All() {
 		if rule.Severity != diag.Advice {
 			continue
 		}
@@ -110,7 +111,7 @@ func TestPurgeMissing(t *testing.T) {
 			p := git(t, documents...).has(shop, answered).applied(shop, wasServed).make()
 			var got diag.List
 			for _, f := range p.Advice {
-				if f.Rule == manifest.RulePurgeMissing {
+				if f.Rule == rules.PurgeMissing {
 					got = append(got, f)
 				}
 			}
@@ -139,9 +140,44 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 			t.Errorf("%s: %v", host, p.Advice)
 		}
 		for _, f := range p.Advice {
-			if f.Rule == manifest.RulePurgeMissing && !strings.HasPrefix(f.Fix, "trueup new purge --hostname "+host+" '/a/*' writes") {
+			if f.Rule == rules.PurgeMissing && !strings.HasPrefix(f.Fix, "trueup new purge --hostname "+host+" '/a/*' writes") {
 				t.Errorf("%s: %s", host, f.Fix)
 			}
+		}
+	}
+}
+
+// TestPurgeMissingPurgesWhatChanged: the fix purges the requests that change, and no others.
+func TestPurgeMissingPurgesWhatChanged(t *testing.T) {
+	const other = "{hostname: img.example.net, locations: [{path: /x}]}"
+	for name, c := range map[string]struct{ locations, fix string }{
+		"a hostname": {`{path: /a/*, upstream: o}`, "trueup new purge --hostname shop.example.com '/a/*' writes a purge, which apply sends after the change; or wait for the cache to expire"},
+		"below that of another CDN": {
+			`{path: /a/*, host: b.img.example.net, upstream: o}`,
+			"trueup new purge --hostname b.img.example.net '/a/*' writes a purge, which apply sends after the change; or wait for the cache to expire",
+		},
+		"a host that no CDN has as hostname": {
+			`{path: /a/*, host: cdn.example.org, upstream: o}`,
+			"no purge can name cdn.example.org, because it is not below the hostname of a CDN; wait for the cache to expire",
+		},
+		"a wildcard": {`{path: /a/*, host: "*.shop.example.com", upstream: o}`, "purge each host of *.shop.example.com that clients use; or wait for the cache to expire"},
+		"several hosts": {
+			`{path: /a/*, host: a.shop.example.com, upstream: o}, {path: /b, host: b.shop.example.com, upstream: o}`,
+			"trueup new purge 'https://a.shop.example.com/a/*' https://b.shop.example.com/b writes a purge, which apply sends after the change; or wait for the cache to expire",
+		},
+	} {
+		spec := func(server string) string {
+			return fmt.Sprintf("{hostname: shop.example.com, locations: [%s], upstreams: [{name: o, servers: [{host: %s}]}]}", c.locations, server)
+		}
+		p := git(t, cdn("shop", spec("a")), cdn("other", other)).has(shop, spec("b")).applied(shop, spec("b")).make()
+		var fixes []string
+		for _, f := range p.Advice {
+			if f.Rule == rules.PurgeMissing {
+				fixes = append(fixes, f.Fix)
+			}
+		}
+		if !slices.Equal(fixes, []string{c.fix}) {
+			t.Errorf("%s: %q", name, fixes)
 		}
 	}
 }
@@ -162,7 +198,7 @@ func TestPurgeMissingOfOtherHosts(t *testing.T) {
 // TestPurgeMissingNamesACommand: what stands in it is one word each to a shell,
 // whatever the manifest holds.
 func TestPurgeMissingNamesACommand(t *testing.T) {
-	spec := `{hostname: shop.example.com, locations: [{path: "/it's;rm$HOME/*", host: "*.shop.example.com", cache: {edgeTTL: "%d"}}]}`
+	spec := `{hostname: shop.example.com, locations: [{path: "/it's;rm$HOME/*", cache: {edgeTTL: "%d"}}]}`
 	p := git(t, cdn("shop", fmt.Sprintf(spec, 30))).has(shop, fmt.Sprintf(spec, 60)).applied(shop, fmt.Sprintf(spec, 60)).make()
 	want := `trueup new purge --hostname shop.example.com '/it'\''s;rm$HOME/*' writes a purge, which apply sends after the change; or wait for the cache to expire`
 	if !slices.ContainsFunc(p.Advice, func(f diag.Finding) bool { return f.Fix == want }) {
@@ -187,7 +223,7 @@ func TestStaleClasses(t *testing.T) {
 		p := git(t, cdn("shop", strings.Replace(was, c.from, c.to, 1))).has(shop, was).applied(shop, was).make()
 		var got []string
 		for _, f := range p.Advice {
-			if f.Rule == manifest.RulePurgeMissing {
+			if f.Rule == rules.PurgeMissing {
 				got = append(got, f.Message)
 			}
 		}
@@ -367,7 +403,7 @@ func TestAdviceChangesNothing(t *testing.T) {
 		}
 		loud := build("")
 		quiet := build("# trueup:ignore tls-not-forced why\n# trueup:ignore purge-missing why\n")
-		if slices.ContainsFunc(quiet.Advice, func(f diag.Finding) bool { return f.Rule == manifest.RulePurgeMissing }) {
+		if slices.ContainsFunc(quiet.Advice, func(f diag.Finding) bool { return f.Rule == rules.PurgeMissing }) {
 			t.Fatalf("not silenced: %v", quiet.Advice)
 		}
 		if !slices.ContainsFunc(loud.Items, func(it plan.Item) bool { return it.Op == plan.Patch || it.Op == plan.Post }) && len(loud.Advice) > 0 {

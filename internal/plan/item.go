@@ -59,10 +59,16 @@ func (p *Plan) Counts() Summary {
 		if n := counts[it.Op]; n != nil && !it.Happened {
 			*n++
 		}
-		s.Removed += len(it.Removals())
+		for _, l := range it.Removals() {
+			for _, p := range l.Parts(it.Kind) {
+				s.Removed += p.N
+			}
+		}
 		s.Drifted += it.drifted()
-		s.Serves += it.AtStake(kind.RiskServes)
 		s.Security += it.AtStake(kind.RiskSecurity)
+		s.Serves += it.AtStake(kind.RiskServes)
+		s.Availability += it.AtStake(kind.RiskAvailability)
+		s.Cost += it.AtStake(kind.RiskCost)
 	}
 	return s
 }
@@ -233,12 +239,18 @@ func States(p *Plan, set *manifest.Set, unread live.Unread, records map[kind.Key
 	return all
 }
 
+// LeftGit reports whether trueup applied the object and git has it no longer.
+func (it Item) LeftGit() bool {
+	departs := it.Op == Kept || it.Op == Delete || it.Op == InFlight
+	return it.Cause == FromRemoval || it.Cause == FromThisChange && departs && it.Path == ""
+}
+
 func (it Item) state() State {
 	k, _ := kind.Named(it.Kind)
 	switch {
 	case it.Failed:
 		return Failed
-	case it.Op == Kept && it.Cause == FromRemoval:
+	case it.Op == Kept && it.LeftGit():
 		return LeftGit
 	case it.Op == None && k.RequestOnly():
 		return Posted

@@ -9,6 +9,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
+	"trueup/internal/yamltext"
 )
 
 // Project is the content of trueup.yaml.
@@ -243,7 +244,7 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 }
 
 // silenced returns a sentence with the messages that a silence hides of an object.
-func silenced(s manifest.Silence, o *manifest.Object, hushed diag.List) string {
+func silenced(s yamltext.Mark, o *manifest.Object, hushed diag.List) string {
 	var texts []string
 	for _, f := range hushed {
 		if f.Path == o.Path && s.Governs(f) && !slices.Contains(texts, f.Message) {

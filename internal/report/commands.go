@@ -312,7 +312,8 @@ func statusText(o plan.ObjectState, opts Options) string {
 	}
 	switch {
 	case o.State == plan.LeftGit:
-		return fmt.Sprintf("%s; %s", departure(o.By, o.Commit, opts), o.Reason)
+		gone := strings.TrimPrefix(removal(o.By, o.Commit, opts).String(), string(plan.LeftGit)+", ") // the state says that
+		return fmt.Sprintf("%s; %s", gone, o.Reason)
 	case o.Reason != "":
 		return o.Reason
 	case o.State == plan.Drifted:
