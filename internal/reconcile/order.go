@@ -87,15 +87,10 @@ func (s *Session) Begin(ctx context.Context) {
 // in git, so that one that has no record later was lost, and the tree if nothing is left to do. It returns the exit code
 // of the apply, and an error if another run wrote meanwhile.
 func (s *Session) Finish(ctx context.Context, result apply.Result, code int) (int, error) {
-	options := s.inputs.Options
 	if s.inputs.Ledger.Problem != "" || code == exit.Interrupted {
 		return code, nil
 	}
-	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managed, Whole: code == exit.OK && options.Targets == nil && !options.PartOfTree}
-	if _, unread := s.areas(); e.Whole && len(unread) == 0 && (s.Skipped != nil || s.Plan.Completes()) {
-		e.Tree = new(s.tree())
-	}
-	disturbed, err := s.Ledger.Finish(ctx, s.inputs.Ledger, e)
+	disturbed, err := s.Ledger.Finish(ctx, s.inputs.Ledger, s.ending(code))
 	if _, superseded := errors.AsType[*ledger.SupersededError](err); len(disturbed) > 0 || superseded {
 		if err == nil {
 			err = fmt.Errorf("a run of another commit wrote %s meanwhile: run apply again", disturbed[0])
@@ -106,6 +101,16 @@ func (s *Session) Finish(ctx context.Context, result apply.Result, code int) (in
 		s.env.Log(slog.LevelWarn, "record the apply: "+err.Error())
 	}
 	return code, nil
+}
+
+// ending is how an apply ended that has the exit code.
+func (s *Session) ending(code int) ledger.End {
+	options := s.inputs.Options
+	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managed, Whole: code == exit.OK && options.Targets == nil && !options.PartOfTree}
+	if _, unread := s.areas(); e.Whole && len(unread) == 0 && (s.Skipped != nil || s.Plan.Completes()) {
+		e.Tree = new(s.tree())
+	}
+	return e
 }
 
 // tree is the digest of everything that an apply depends on, except what is live and recorded.

@@ -258,8 +258,8 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 // those of the areas that were applied to, and with --prune of the kinds that can be deleted.
 func (s *Session) isUnneeded(k *kind.Kind) bool {
 	read, _ := s.areas()
-	wanted := s.options.All || slices.Contains(read, k.Area)
-	return !s.canRead(k.Area) || !(wanted && k.Can(kind.List) || s.inputs.Options.Prune && k.Can(kind.Delete))
+	mayHaveLeft := k.Can(kind.List) && (s.options.All || slices.Contains(read, k.Area)) || k.Can(kind.Delete) && s.inputs.Options.Prune
+	return !mayHaveLeft || !s.canRead(k.Area)
 }
 
 // areas returns the areas of manifests, and those that were applied to before: objects may be live there that left git.
