@@ -60,13 +60,11 @@ func newEach(a *app) *cobra.Command {
 	})
 	cmd.Use = "each [flags] -- COMMAND [ARG...]"
 	cmd.Args = cobra.ArbitraryArgs
-	// Not ValidArgs: every start of trueup would make these commands.
 	cmd.ValidArgsFunction = func(_ *cobra.Command, words []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(words) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		names := slices.DeleteFunc(memberNames(), func(name string) bool { return !strings.HasPrefix(name, begun) })
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return slices.DeleteFunc(memberNames(), func(name string) bool { return !strings.HasPrefix(name, begun) }), noFiles
 	}
 	cmd.DisableFlagsInUseLine = true
 	o.register(cmd.Flags())
