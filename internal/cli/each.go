@@ -163,18 +163,26 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 		base = a.history(project.Loaded{}, nil).Past(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
-	if found, err = o.In(ctx, dir, base); err == nil && !isLocal {
+	if found, err = o.In(ctx, dir, base); err != nil {
+		return found, err
+	}
+	if !isLocal {
 		err = a.checkPins(len(found.Projects))
 	}
 	if err == nil && (isCompared || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	if err == nil && !isLocal {
-		var gone []string
-		gone, err = a.config().Unmanaged(dir, found.Manages)
-		o.AddRemoved(&found, gone)
+		err = a.addUnmanaged(o, &found)
 	}
 	return found, err
+}
+
+// addUnmanaged adds the projects that are pinned and gone.
+func (a *app) addUnmanaged(o eachOptions, found *fleet.Fleet) error {
+	gone, err := a.config().Unmanaged(found.Root, found.Manages)
+	o.AddRemoved(found, gone)
+	return err
 }
 
 // checkPins rejects the pins of one project for several.

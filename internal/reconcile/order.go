@@ -92,7 +92,7 @@ func (s *Session) Finish(ctx context.Context, result apply.Result, code int) (in
 		return code, nil
 	}
 	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managed, Whole: code == exit.OK && options.Targets == nil && !options.PartOfTree}
-	if _, unread := s.areas(); e.Whole && len(unread) == 0 && (s.Skipped != nil || s.Plan.Completes()) {
+	if e.Whole && s.leavesNothing() {
 		e.Tree = new(s.tree())
 	}
 	disturbed, err := s.Ledger.Finish(ctx, s.inputs.Ledger, e)
@@ -106,6 +106,12 @@ func (s *Session) Finish(ctx context.Context, result apply.Result, code int) (in
 		s.env.Log(slog.LevelWarn, "record the apply: "+err.Error())
 	}
 	return code, nil
+}
+
+// leavesNothing reports whether nothing is left to do for git once the plan is applied, and nothing may have left git unseen.
+func (s *Session) leavesNothing() bool {
+	_, unread := s.areas()
+	return len(unread) == 0 && (s.Skipped != nil || s.Plan.Completes())
 }
 
 // tree is the digest of everything that an apply depends on, except what is live and recorded.

@@ -259,7 +259,8 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 func (s *Session) isUnneeded(k *kind.Kind) bool {
 	read, _ := s.areas()
 	wanted := s.options.All || slices.Contains(read, k.Area)
-	return !s.canRead(k.Area) || !(wanted && k.Can(kind.List) || s.inputs.Options.Prune && k.Can(kind.Delete))
+	wanted = wanted && k.Can(kind.List) || s.inputs.Options.Prune && k.Can(kind.Delete)
+	return !wanted || !s.canRead(k.Area)
 }
 
 // areas returns the areas of manifests, and those that were applied to before: objects may be live there that left git.

@@ -101,7 +101,7 @@ func readResults(fsys fs.FS, name string) (r results, err error) {
 	r.name = name
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, maxResult)
-	lines.Split(func(text []byte, atEnd bool) (int, []byte, error) {
+	lines.Split(func(text []byte, _ bool) (int, []byte, error) {
 		if end := bytes.IndexByte(text, '\n'); end >= 0 {
 			return end + 1, text[:end], nil
 		}
@@ -220,31 +220,17 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 		return errors.New("there is no shard-I-of-N.jsonl, so no job kept results: read the log of the job that finds the projects, or name another folder")
 	}
 	slices.SortStableFunc(all, func(a, b results) int { return a.Started.Compare(b.Started) })
-	shards, newest := map[Run]map[int]*results{}, all[0]
+	newest, shards := c.newestOfMost(all)
+	c.fleet.Run, c.fleet.Facts = newest.Run, newest.Facts
 	for _, r := range all {
-		if shards[r.Run] == nil {
-			shards[r.Run] = map[int]*results{}
-		}
-		if other := shards[r.Run][r.Shard.Shard]; other != nil {
-			c.reject(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard.Shard, other.name))
-			continue
-		}
-		shards[r.Run][r.Shard.Shard] = &r
-		if len(shards[r.Run]) >= len(shards[newest.Run]) {
-			newest = r
+		if r.Run != newest.Run {
+			c.reject(r.name, fmt.Errorf("it is of another run: %s", r.difference(newest.Run, r.name, newest.name)))
 		}
 	}
-	run := newest.Run
-	c.fleet.Run, c.fleet.Facts = run, newest.Facts
-	for _, r := range all {
-		if r.Run != run {
-			c.reject(r.name, fmt.Errorf("it is of another run: %s", r.difference(run, r.name, newest.name)))
-		}
-	}
-	for i := 1; i <= run.Shards; i++ {
-		switch r := shards[run][i]; {
+	for i := 1; i <= newest.Shards; i++ {
+		switch r := shards[i]; {
 		case r == nil:
-			c.miss("shard %d of %d is missing: run it, or copy its file into this folder", i, run.Shards)
+			c.miss("shard %d of %d is missing: run it, or copy its file into this folder", i, newest.Shards)
 		case r.Error != "":
 			c.reject(r.name, errors.New("no project could be selected: "+r.Error))
 		default:
@@ -255,6 +241,26 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 		}
 	}
 	return nil
+}
+
+// newestOfMost returns the newest results of the run with most shards, or of the newest of such runs, and all shards of
+// that run. The results are in the order in which they started.
+func (c *collection) newestOfMost(all []results) (newest results, shards map[int]*results) {
+	runs := map[Run]map[int]*results{}
+	for _, r := range all {
+		if runs[r.Run] == nil {
+			runs[r.Run] = map[int]*results{}
+		}
+		shards := runs[r.Run]
+		if other := shards[r.Shard.Shard]; other != nil {
+			c.reject(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard.Shard, other.name))
+			continue
+		}
+		if shards[r.Shard.Shard] = &r; len(shards) >= len(runs[newest.Run]) {
+			newest = r
+		}
+	}
+	return newest, runs[newest.Run]
 }
 
 // findShards reads the files that this version of trueup made.

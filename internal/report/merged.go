@@ -143,8 +143,8 @@ func (m *merger) addPlan(pl *plan.Plan, at string) {
 	if !maps.Equal(all.Target.Origins, pl.Target.Origins) {
 		all.Target.Origins = nil
 	}
-	if problem := pl.LedgerProblem; problem != "" && all.LedgerProblem == "" {
-		all.LedgerProblem = at + ": " + problem
+	if pl.LedgerProblem != "" {
+		all.LedgerProblem = cmp.Or(all.LedgerProblem, at+": "+pl.LedgerProblem)
 	}
 	m.addBlame(pl.Blame, at)
 	for _, s := range pl.Settings {
@@ -161,10 +161,7 @@ func (m *merger) addPlan(pl *plan.Plan, at string) {
 		item.After = keysIn(at, item.After)
 		all.Items = append(all.Items, item)
 	}
-	for _, l := range pl.Requests {
-		l.Objects = keysIn(at, l.Objects)
-		all.Requests = append(all.Requests, l)
-	}
+	all.Requests = append(all.Requests, requestsIn(at, pl.Requests)...)
 	all.HidesRequests = all.HidesRequests || pl.HidesRequests
 	all.Unmanaged = append(all.Unmanaged, keysIn(at, pl.Unmanaged)...)
 	for _, n := range pl.Notes {
@@ -354,6 +351,14 @@ func findingsIn(project string, found diag.List) diag.List {
 		if out[i].Path = fileIn(project, out[i].Path); strings.Contains(out[i].Fix, "trueup ") {
 			out[i].Fix = "in " + project + ": " + out[i].Fix
 		}
+	}
+	return out
+}
+
+func requestsIn(project string, lines []routing.Line) []routing.Line {
+	out := slices.Clone(lines)
+	for i := range out {
+		out[i].Objects = keysIn(project, out[i].Objects)
 	}
 	return out
 }
