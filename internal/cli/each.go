@@ -167,29 +167,24 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 		return found, err
 	}
 	if !isLocal {
-		err = a.checkPins(len(found.Projects))
+		err = a.comparePins(o, &found)
 	}
 	if err == nil && (isCompared || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
-	if err == nil && !isLocal {
-		err = a.addUnmanaged(o, &found)
-	}
 	return found, err
 }
 
-// addUnmanaged adds the projects that are pinned and gone.
-func (a *app) addUnmanaged(o eachOptions, found *fleet.Fleet) error {
+// comparePins adds the projects that are pinned and gone. It rejects the pins of one project for several.
+func (a *app) comparePins(o eachOptions, found *fleet.Fleet) error {
+	n := len(found.Projects)
+	if n > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
+		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
+			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
+	}
 	gone, err := a.config().Unmanaged(found.Root, found.Manages)
 	o.AddRemoved(found, gone)
 	return err
-}
-
-// checkPins rejects the pins of one project for several.
-func (a *app) checkPins(projects int) error {
-	return refuse(projects > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "",
-		"%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
-		config.WorkspacePin, config.LedgerPin, projects, config.ProjectsPin)
 }
 
 // newShard says what this process runs.
