@@ -60,13 +60,11 @@ func newEach(a *app) *cobra.Command {
 	})
 	cmd.Use = "each [flags] -- COMMAND [ARG...]"
 	cmd.Args = cobra.ArbitraryArgs
-	// Not ValidArgs: every start of trueup would make these commands.
 	cmd.ValidArgsFunction = func(_ *cobra.Command, words []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(words) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		names := slices.DeleteFunc(memberNames(), func(name string) bool { return !strings.HasPrefix(name, begun) })
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return slices.DeleteFunc(memberNames(), func(name string) bool { return !strings.HasPrefix(name, begun) }), noFiles
 	}
 	cmd.DisableFlagsInUseLine = true
 	o.register(cmd.Flags())
@@ -165,25 +163,28 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 		base = a.history(project.Loaded{}, nil).Past(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
-	if found, err = o.In(ctx, dir, base); err == nil && !isLocal {
-		err = a.checkPins(len(found.Projects))
+	if found, err = o.In(ctx, dir, base); err != nil {
+		return found, err
+	}
+	if !isLocal {
+		err = a.comparePins(o, &found)
 	}
 	if err == nil && (isCompared || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
-	if err == nil && !isLocal {
-		var gone []string
-		gone, err = a.config().Unmanaged(dir, found.Manages)
-		o.AddRemoved(&found, gone)
-	}
 	return found, err
 }
 
-// checkPins rejects the pins of one project for several.
-func (a *app) checkPins(projects int) error {
-	return refuse(projects > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "",
-		"%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
-		config.WorkspacePin, config.LedgerPin, projects, config.ProjectsPin)
+// comparePins adds the projects that are pinned and gone. It rejects the pins of one project for several.
+func (a *app) comparePins(o eachOptions, found *fleet.Fleet) error {
+	n := len(found.Projects)
+	if n > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
+		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
+			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
+	}
+	gone, err := a.config().Unmanaged(found.Root, found.Manages)
+	o.AddRemoved(found, gone)
+	return err
 }
 
 // newShard says what this process runs.

@@ -48,24 +48,9 @@ func (m *member) line(a *app, l logged) {
 	m.of.line(l.level, m.path+": "+l.text, l.more, append(l.attrs, slog.String("project", m.path))...)
 }
 
-// memberCommands returns the commands that trueup each runs.
-func memberCommands(a *app) []*cobra.Command {
-	ledger := &cobra.Command{Use: "ledger"}
-	ledger.AddCommand(newLedgerSettle(a), newLedgerInit(a))
-	return []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newStatus(a), newValidate(a), newTest(a), ledger}
-}
-
-func memberNames() (names []string) {
-	for _, cmd := range memberCommands(&app{}) {
-		if cmd.Runnable() {
-			names = append(names, cmd.Name())
-			continue
-		}
-		for _, below := range cmd.Commands() {
-			names = append(names, cmd.Name()+" "+below.Name())
-		}
-	}
-	return names
+// memberNames returns the commands that trueup each runs.
+func memberNames() []string {
+	return []string{"plan", "apply", "drift", "status", "validate", "test", "ledger init", "ledger settle"}
 }
 
 // newMemberRoot returns a command line of these commands alone, without what only help and completion need:
@@ -78,7 +63,9 @@ func newMemberRoot(a *app) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	a.root = root
 	a.global.register(root.PersistentFlags())
-	root.AddCommand(memberCommands(a)...)
+	ledger := &cobra.Command{Use: "ledger"}
+	ledger.AddCommand(newLedgerInit(a), newLedgerSettle(a))
+	root.AddCommand(newPlan(a), newApply(a), newDrift(a), newStatus(a), newValidate(a), newTest(a), ledger)
 	for _, cmd := range root.Commands() {
 		explainArgs(cmd)
 	}

@@ -98,7 +98,7 @@ func (f *Fleet) addPast(ctx context.Context, then past) error {
 	for _, change := range then.changes {
 		folder, name := path.Split(change.Name)
 		switch at := path.Clean(folder); {
-		case name != project.File || strings.Contains("/"+folder, "/."):
+		case name != project.File || strings.Contains("/"+folder, "/."): // no project
 		case exists[at]:
 			_, twice := isNew[at] // git has two changes for a file that it no longer tracks
 			isNew[at] = change.Was == git.Absent && !twice
@@ -106,23 +106,31 @@ func (f *Fleet) addPast(ctx context.Context, then past) error {
 			gone[path.Join(then.folder, change.Name)] = at
 		}
 	}
-	if len(gone) > 0 {
-		tree, err := then.repository.Tree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" })
-		if err != nil {
-			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(gone)) {
-			if to := movedTo(tree, name, f.All); to == "" {
-				f.Removed = append(f.Removed, gone[name])
-			} else {
-				f.Moved = append(f.Moved, Move{gone[name], to})
-				delete(isNew, to)
-			}
-		}
+	if err := f.addGone(ctx, then, gone); err != nil {
+		return err
 	}
-	for _, p := range f.All {
-		if isNew[p.Path] {
-			f.Added = append(f.Added, p.Path)
+	for _, m := range f.Moved {
+		delete(isNew, m.To)
+	}
+	maps.DeleteFunc(isNew, func(_ string, is bool) bool { return !is })
+	f.Added = slices.Sorted(maps.Keys(isNew))
+	return nil
+}
+
+// addGone adds the projects that are gone, by the names of their files from the top: they are removed or moved.
+func (f *Fleet) addGone(ctx context.Context, then past, gone map[string]string) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	tree, err := then.repository.Tree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" })
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		if to := movedTo(tree, name, f.All); to == "" {
+			f.Removed = append(f.Removed, gone[name])
+		} else {
+			f.Moved = append(f.Moved, Move{gone[name], to})
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,25 +57,19 @@ func (r Rollout) Run(ctx context.Context, n int, do func(i int) (failed bool)) (
 }
 
 // Waves are the sizes to which a rollout grows, each a number of projects or a share of all.
-type Waves []wave
+type Waves []string
 
-type wave struct {
-	text    string
-	percent bool
-	size    float64
-}
-
-// ends returns how many projects have started after each wave that starts any.
+// ends returns how many of n projects have started after each wave that starts any.
 func (w Waves) ends(n int) (list []int) {
 	last := 0
 	for _, wave := range w {
-		size := wave.size
-		if wave.percent {
-			size = math.Ceil(float64(n) * size / 100)
+		number, isShare := strings.CutSuffix(wave, "%")
+		size, _ := strconv.Atoi(number) // Set has checked it
+		if isShare {
+			size = (n*size + 99) / 100
 		}
-		if end := min(int(size), n); end > last {
-			list = append(list, end)
-			last = end
+		if end := min(size, n); end > last {
+			list, last = append(list, end), end
 		}
 	}
 	if len(w) == 0 && n > 0 {
@@ -86,27 +79,19 @@ func (w Waves) ends(n int) (list []int) {
 }
 
 // String returns the waves as Set reads them.
-func (w *Waves) String() string {
-	var texts []string
-	for _, wave := range *w {
-		texts = append(texts, wave.text)
-	}
-	return strings.Join(texts, ",")
-}
+func (w *Waves) String() string { return strings.Join(*w, ",") }
 
 // Set reads waves such as 1,10%,100%, as a flag does.
 func (w *Waves) Set(text string) error {
-	*w = nil
-	for part := range strings.SplitSeq(text, ",") {
-		number, percent := strings.CutSuffix(part, "%")
-		size, err := strconv.Atoi(number)
-		if err != nil || size < 1 || percent && size > 100 {
-			return fmt.Errorf("%q is no wave: write a number of projects or a share of all, such as 1,10%%,100%%", part)
+	*w = strings.Split(text, ",")
+	for _, wave := range *w {
+		number, isShare := strings.CutSuffix(wave, "%")
+		if size, err := strconv.Atoi(number); err != nil || size < 1 || isShare && size > 100 {
+			return fmt.Errorf("%q is no wave: write a number of projects or a share of all, such as 1,10%%,100%%", wave)
 		}
-		*w = append(*w, wave{part, percent, float64(size)})
 	}
-	if last := (*w)[len(*w)-1]; last.text != "100%" {
-		return fmt.Errorf("the last wave is %s, so some projects would never start: end with 100%%", last.text)
+	if last := (*w)[len(*w)-1]; last != "100%" {
+		return fmt.Errorf("the last wave is %s, so some projects would never start: end with 100%%", last)
 	}
 	return nil
 }

@@ -30,19 +30,19 @@ func ReadResult(text []byte) (Document, error) {
 	if err := unmarshal(text, &in); err != nil {
 		return Document{}, err
 	}
-	if err := formatIs("result", in.Format, ResultFormat); err != nil {
+	if err := formatIs(in.Format, ResultFormat); err != nil {
 		return Document{}, err
 	}
-	if in.Plan != nil && in.Plan.Format != plan.Format {
-		return Document{}, fmt.Errorf("the format of its plan is %.60q, not %s: use the version of trueup that made it", in.Plan.Format, plan.Format)
-	}
-	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }) {
-		return Document{}, errors.New("it is not a result: a test failed without a failure")
-	}
 	if in.Plan != nil {
+		if err := formatIs(in.Plan.Format, plan.Format); err != nil {
+			return Document{}, err
+		}
 		for i := range in.Plan.Items {
 			restoreBodies(&in.Plan.Items[i])
 		}
+	}
+	if in.Tests != nil && slices.ContainsFunc(in.Tests.Cases, func(c requesttest.Case) bool { return c.Result == requesttest.Failed && len(c.Failures) == 0 }) {
+		return Document{}, errors.New("it is not a result: a test failed without a failure")
 	}
 	return in.Document, nil
 }
@@ -75,15 +75,11 @@ func unmarshal(text []byte, to any) error {
 	return nil
 }
 
-func formatIs(what, got, want string) error {
-	name, _, _ := strings.Cut(want, "/")
-	switch {
-	case got == want:
-		return nil
-	case strings.HasPrefix(got, name+"/"):
-		return fmt.Errorf("its format is %.60q, and this version of trueup reads %s: use the version that made it", got, want)
+func formatIs(got, want string) error {
+	if got != want {
+		return fmt.Errorf("its format is %.60q, not %s: use the version of trueup that made it", got, want)
 	}
-	return fmt.Errorf("it is not a %s of trueup each: its format is not %s", what, want)
+	return nil
 }
 
 // results is the file of the results of a shard.
@@ -105,7 +101,7 @@ func readResults(fsys fs.FS, name string) (r results, err error) {
 	r.name = name
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, maxResult)
-	lines.Split(func(text []byte, atEnd bool) (int, []byte, error) {
+	lines.Split(func(text []byte, _ bool) (int, []byte, error) {
 		if end := bytes.IndexByte(text, '\n'); end >= 0 {
 			return end + 1, text[:end], nil
 		}
@@ -145,7 +141,7 @@ func (r *results) add(line []byte) error {
 		return nil
 	}
 	var shard Shard
-	err := cmp.Or(json.Unmarshal(line, &shard), formatIs("shard", head.Format, ShardFormat))
+	err := cmp.Or(json.Unmarshal(line, &shard), formatIs(head.Format, ShardFormat))
 	if err == nil {
 		r.Shard, r.tries = shard, append(r.tries, map[string][]byte{})
 	}
@@ -224,31 +220,17 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 		return errors.New("there is no shard-I-of-N.jsonl, so no job kept results: read the log of the job that finds the projects, or name another folder")
 	}
 	slices.SortStableFunc(all, func(a, b results) int { return a.Started.Compare(b.Started) })
-	shards, newest := map[Run]map[int]*results{}, all[0]
+	newest, shards := c.newestOfMost(all)
+	c.fleet.Run, c.fleet.Facts = newest.Run, newest.Facts
 	for _, r := range all {
-		if shards[r.Run] == nil {
-			shards[r.Run] = map[int]*results{}
-		}
-		if other := shards[r.Run][r.Shard.Shard]; other != nil {
-			c.reject(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard.Shard, other.name))
-			continue
-		}
-		shards[r.Run][r.Shard.Shard] = &r
-		if len(shards[r.Run]) >= len(shards[newest.Run]) {
-			newest = r
+		if r.Run != newest.Run {
+			c.reject(r.name, fmt.Errorf("it is of another run: %s", r.difference(newest.Run, r.name, newest.name)))
 		}
 	}
-	run := newest.Run
-	c.fleet.Run, c.fleet.Facts = run, newest.Facts
-	for _, r := range all {
-		if r.Run != run {
-			c.reject(r.name, fmt.Errorf("it is of another run: %s", r.difference(run, r.name, newest.name)))
-		}
-	}
-	for i := 1; i <= run.Shards; i++ {
-		switch r := shards[run][i]; {
+	for i := 1; i <= newest.Shards; i++ {
+		switch r := shards[i]; {
 		case r == nil:
-			c.miss("shard %d of %d is missing: run it, or copy its file into this folder", i, run.Shards)
+			c.miss("shard %d of %d is missing: run it, or copy its file into this folder", i, newest.Shards)
 		case r.Error != "":
 			c.reject(r.name, errors.New("no project could be selected: "+r.Error))
 		default:
@@ -259,6 +241,26 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 		}
 	}
 	return nil
+}
+
+// newestOfMost returns the newest results of the run with most shards, or of the newest of such runs, and all shards of
+// that run. The results are in the order in which they started.
+func (c *collection) newestOfMost(all []results) (newest results, shards map[int]*results) {
+	runs := map[Run]map[int]*results{}
+	for _, r := range all {
+		if runs[r.Run] == nil {
+			runs[r.Run] = map[int]*results{}
+		}
+		shards := runs[r.Run]
+		if other := shards[r.Shard.Shard]; other != nil {
+			c.reject(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard.Shard, other.name))
+			continue
+		}
+		if shards[r.Shard.Shard] = &r; len(shards) >= len(runs[newest.Run]) {
+			newest = r
+		}
+	}
+	return newest, runs[newest.Run]
 }
 
 // findShards reads the files that this version of trueup made.

@@ -97,20 +97,26 @@ func reasons(project string, doc Document) (errors, warnings []string) {
 		}
 	}
 	if doc.Apply != nil {
-		for _, o := range doc.Apply.Outcomes {
-			switch refusal := o.Refusal(); {
-			case o.Verdict == apply.OK || o.Status == apply.Skipped || slices.Contains(errors, refusal):
-			case refusal != "":
-				errors = append(errors, refusal)
-			default:
-				errors = append(errors, fmt.Sprintf("%s: %s", o.Key, cmp.Or(o.Message, o.What())))
-			}
-		}
+		errors = addFailures(errors, doc.Apply.Outcomes)
 	}
 	if doc.Plan != nil && doc.Plan.OrderNote != "" && !strings.Contains(said, doc.Plan.OrderNote) {
 		warnings = append([]string{doc.Plan.OrderNote}, warnings...)
 	}
 	return atMost(errors), atMost(warnings)
+}
+
+// addFailures adds the requests that failed. A refusal of the token is the same for several, and is added once.
+func addFailures(errors []string, outcomes []apply.Outcome) []string {
+	for _, o := range outcomes {
+		switch refusal := o.Refusal(); {
+		case o.Verdict == apply.OK || o.Status == apply.Skipped || slices.Contains(errors, refusal):
+		case refusal != "":
+			errors = append(errors, refusal)
+		default:
+			errors = append(errors, fmt.Sprintf("%s: %s", o.Key, cmp.Or(o.Message, o.What())))
+		}
+	}
+	return errors
 }
 
 func atMost(list []string) []string {

@@ -103,31 +103,27 @@ func (f *Fleet) headline() safe {
 	return safetext.F("%s.", safetext.Join(parts, ", "))
 }
 
-// facts returns the projects about which something is known, with the words for a headline and for a sentence.
+// facts returns the projects about which something is known, and what.
 func (f *Fleet) facts() []projectFact {
 	var moved []string
 	for _, m := range f.Moved {
 		moved = append(moved, m.From+" to "+m.To)
 	}
 	return []projectFact{
-		{f.NotReached, "not reached", "not reached: "},
-		{f.NotPlanned, "not planned", "not planned because of errors: "},
-		{f.Removed, "removed", "removed: "},
-		{moved, "moved", "moved: "},
-		{f.Added, "added", "new: "},
+		{f.NotReached, "not reached"}, {f.NotPlanned, "not planned"}, {f.Removed, "removed"}, {moved, "moved"}, {f.Added, "added"},
 	}
 }
 
 type projectFact struct {
-	projects       []string
-	what, sentence string
+	projects []string
+	what     string
 }
 
 // lines returns the facts as sentences.
 func (f *Fleet) lines() (lines []string) {
 	for _, fact := range f.facts() {
 		if n := len(fact.projects); n > 0 {
-			lines = append(lines, diag.Plural(n, "project", "projects")+" "+fact.sentence+nameProjects(fact.projects))
+			lines = append(lines, diag.Plural(n, "project", "projects")+" "+fact.what+": "+nameProjects(fact.projects))
 		}
 	}
 	if len(f.Removed) > 0 {

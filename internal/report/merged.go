@@ -57,11 +57,8 @@ type merger struct {
 	doc   Document
 	fleet Fleet
 	wrong []string // what can't be merged, with the file
-	// settings maps what is equal in many projects to its index in the plan, and also has those projects.
-	settings map[string]int
-	also     [][]string
-	// notes and errors are sentences, and the projects that have them.
-	notes, errors shared
+	// notes and errors are sentences, and the projects that have them. settings has those of the plan's settings.
+	notes, errors, settings shared
 	// touched are the projects that this change changes.
 	touched map[string]bool
 }
@@ -140,14 +137,14 @@ func (m *merger) addPlan(pl *plan.Plan, at string) {
 	all := m.doc.Plan
 	if all == nil {
 		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Target{Origins: pl.Target.Origins}}
-		m.doc.Plan, m.touched, m.settings = all, map[string]bool{}, map[string]int{}
+		m.doc.Plan, m.touched = all, map[string]bool{}
 	}
 	all.Sandbox, all.Offline = all.Sandbox || pl.Sandbox, all.Offline || pl.Offline
 	if !maps.Equal(all.Target.Origins, pl.Target.Origins) {
 		all.Target.Origins = nil
 	}
-	if problem := pl.LedgerProblem; problem != "" && all.LedgerProblem == "" {
-		all.LedgerProblem = at + ": " + problem
+	if pl.LedgerProblem != "" {
+		all.LedgerProblem = cmp.Or(all.LedgerProblem, at+": "+pl.LedgerProblem)
 	}
 	m.addBlame(pl.Blame, at)
 	for _, s := range pl.Settings {
@@ -164,10 +161,7 @@ func (m *merger) addPlan(pl *plan.Plan, at string) {
 		item.After = keysIn(at, item.After)
 		all.Items = append(all.Items, item)
 	}
-	for _, l := range pl.Requests {
-		l.Objects = keysIn(at, l.Objects)
-		all.Requests = append(all.Requests, l)
-	}
+	all.Requests = append(all.Requests, requestsIn(at, pl.Requests)...)
 	all.HidesRequests = all.HidesRequests || pl.HidesRequests
 	all.Unmanaged = append(all.Unmanaged, keysIn(at, pl.Unmanaged)...)
 	for _, n := range pl.Notes {
@@ -207,21 +201,21 @@ func (m *merger) addBlame(b *plan.Blame, at string) {
 	}
 }
 
-// addSetting adds a setting that differs from the base. An equal one of another project is named with it.
+// addSetting adds a setting that differs from the base. An equal one of another project is named with it, unless it hides
+// something, which belongs to one project.
 func (m *merger) addSetting(s plan.Setting, at string) {
-	key, err := json.Marshal([]any{s.Field, s.Was, s.Now, s.Consequence})
-	if i, known := m.settings[string(key)]; err == nil && known && s.Hides == nil {
-		m.also[i] = append(m.also[i], at)
-		return
+	key := fmt.Sprintf("%q %#v %#v %q", s.Field, s.Was, s.Now, s.Consequence)
+	if s.Hides != nil {
+		key += " in " + at
 	}
-	if s.Hides == nil { // what is hidden belongs to one project
-		m.settings[string(key)] = len(m.doc.Plan.Settings)
+	if m.settings.add(key, at); len(m.settings.projects[key]) > 1 {
+		return
 	}
 	s.Path, s.Hides = fileIn(at, s.Path), slices.Clone(s.Hides)
 	for i := range s.Hides {
 		s.Hides[i].Project = at
 	}
-	m.doc.Plan.Settings, m.also = append(m.doc.Plan.Settings, s), append(m.also, []string{at})
+	m.doc.Plan.Settings = append(m.doc.Plan.Settings, s)
 }
 
 func (m *merger) addTests(t *requesttest.Result, at string) {
@@ -264,8 +258,8 @@ func (m *merger) finish() Document {
 		return doc
 	}
 	pl.Requests = routing.JoinLines(pl.Requests, false)
-	for i, projects := range m.also {
-		if s := &pl.Settings[i]; len(projects) > 1 {
+	for i, key := range m.settings.texts {
+		if s, projects := &pl.Settings[i], m.settings.projects[key]; len(projects) > 1 {
 			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects, all), "; ")
 		}
 	}
@@ -357,6 +351,14 @@ func findingsIn(project string, found diag.List) diag.List {
 		if out[i].Path = fileIn(project, out[i].Path); strings.Contains(out[i].Fix, "trueup ") {
 			out[i].Fix = "in " + project + ": " + out[i].Fix
 		}
+	}
+	return out
+}
+
+func requestsIn(project string, lines []routing.Line) []routing.Line {
+	out := slices.Clone(lines)
+	for i := range out {
+		out[i].Objects = keysIn(project, out[i].Objects)
 	}
 	return out
 }
