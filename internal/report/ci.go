@@ -219,7 +219,7 @@ func outputs(doc Document) [][2]string {
 
 // isWhole reports whether a comment on a code host has room for all that a plan must show.
 func isWhole(doc Document) bool {
-	doc.score = scoreOf(doc)
+	doc.score = scoreOf(doc.Plan, doc.Apply != nil)
 	markdown(doc, Options{}, maxMarkdown)
 	return doc.score.Count() == 0
 }

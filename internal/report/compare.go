@@ -35,7 +35,7 @@ func (l Lines) Diff(v Versions, opts Options) error {
 	p.line(span{safetext.F("+++ %s", v.Path), added})
 	lines := diffLines(sourceLines(v.Before), sourceLines(v.After), v.LeftOut)
 	for _, line := range lines[:min(len(lines), maxDiffLines)] {
-		p.line(span{shorten(line, maxDiffText), styleOf(line)})
+		p.line(span{cutText(line, maxDiffText), styleOf(line)})
 	}
 	if more := len(lines) - maxDiffLines; more > 0 {
 		p.line(span{safetext.F("… %s", safetext.Count(more, "more line")), alarm})

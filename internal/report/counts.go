@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"trueup/internal/apply"
-	"trueup/internal/diag"
 	"trueup/internal/plan"
-	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
 
@@ -37,30 +35,6 @@ func counted(idle string, parts []count) safe {
 		texts = append(texts, p.text())
 	}
 	return safetext.F("%s.", safetext.Join(texts, ", "))
-}
-
-// countsOf returns the sentence that counts what a document shows, the same in every format.
-func countsOf(doc Document) safe {
-	switch {
-	case doc.Projects != nil && len(doc.Projects) == 0:
-		return counted("nothing selected", nil)
-	case doc.Apply != nil:
-		return counted("nothing to do", outcomeParts(doc.Apply))
-	case doc.Plan == nil:
-		return findingCounts(doc)
-	case doc.Command == "drift":
-		changed := [...]string{"changed", "is known to have changed"}[oneIf(doc.Plan.LedgerProblem != "")]
-		outside := counted("nothing that git manages "+changed+" outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
-		if !slices.ContainsFunc(doc.Plan.Items, func(item plan.Item) bool { return item.Waits }) {
-			return outside
-		}
-		return sentences(outside, headed("Not applied", counted("", sendParts(doc.Plan))))
-	}
-	parts := planParts(doc.Plan)
-	if doc.Findings.HasErrors() && len(doc.Projects) == 0 { // the other projects send theirs
-		return safetext.F("trueup sends nothing while there are errors, %s", counted("nothing to do", parts))
-	}
-	return counted("nothing to do", parts)
 }
 
 // planParts counts the objects of a plan by what apply would do with them.
@@ -164,26 +138,24 @@ func driftParts(pl *plan.Plan) (parts []count) {
 // outcomeKind is a kind of outcome: its effect, or its status if it is not done.
 type outcomeKind struct {
 	what string
-	// Label is the first column of its lines.
-	Label safe
-	look
-	rule string
+	// label is the first column of its lines.
+	label, rule string
 }
 
 // tableOfOutcomes has the kinds of outcomes that need a person first.
 var tableOfOutcomes = []outcomeKind{
-	{string(apply.Failed), clean("failed"), look{alarm, "bad", "✗", ""}, "apply/failed"},
-	{string(apply.Blocked), clean("blocked"), look{changed, "bad", "✗", ""}, "apply/blocked"},
-	{string(apply.Deferred), clean("deferred"), look{changed, "wait", "●", ""}, "apply/deferred"},
-	{string(apply.InFlight), clean("in flight"), look{changed, "wait", "●", ""}, "apply/in-flight"},
-	{string(apply.Skipped), clean("skipped"), look{faint, "wait", "●", ""}, "apply/skipped"},
-	{string(apply.Created), clean("created"), look{added, "good", "✓", ""}, ""},
-	{string(apply.Changed), clean("changed"), look{added, "good", "✓", ""}, ""},
-	{string(apply.Posted), clean("posted"), look{added, "good", "✓", ""}, ""},
-	{string(apply.Deleted), clean("deleted"), look{added, "good", "✓", ""}, ""},
-	{string(apply.Deleting), clean("deleting"), look{added, "good", "✓", ""}, ""},
-	{string(apply.Kept), clean("kept"), look{faint, "wait", "●", ""}, ""},
-	{string(apply.Unchanged), clean("unchanged"), look{faint, "good", "✓", ""}, ""},
+	{string(apply.Failed), "failed", "apply/failed"},
+	{string(apply.Blocked), "blocked", "apply/blocked"},
+	{string(apply.Deferred), "deferred", "apply/deferred"},
+	{string(apply.InFlight), "in flight", "apply/in-flight"},
+	{string(apply.Skipped), "skipped", "apply/skipped"},
+	{string(apply.Created), "created", ""},
+	{string(apply.Changed), "changed", ""},
+	{string(apply.Posted), "posted", ""},
+	{string(apply.Deleted), "deleted", ""},
+	{string(apply.Deleting), "deleting", ""},
+	{string(apply.Kept), "kept", ""},
+	{string(apply.Unchanged), "unchanged", ""},
 }
 
 // outcomeRank returns the place of an outcome in tableOfOutcomes, or its length for one that is unknown.
@@ -193,13 +165,6 @@ func outcomeRank(o apply.Outcome) int {
 		return len(tableOfOutcomes)
 	}
 	return i
-}
-
-func outcomeKindOf(o apply.Outcome) outcomeKind {
-	if i := outcomeRank(o); i < len(tableOfOutcomes) {
-		return tableOfOutcomes[i]
-	}
-	return outcomeKind{Label: clean(o.What()).Cut(maxName)}
 }
 
 // outcomeParts counts the outcomes of each kind, in the order of tableOfOutcomes.
@@ -222,28 +187,9 @@ func outcomeParts(r *apply.Result) []count {
 	return parts
 }
 
-// testCounts returns the sentence that counts the results of request tests.
-func testCounts(t *requesttest.Result) safe {
-	return counted("no request tests", []count{
-		{n: t.Failed, words: nouns(t.Failed, "request") + " failed"},
-		{n: t.Passed, words: "passed"},
-		{n: t.Skipped, words: "skipped"},
-	})
-}
-
-// findingCounts returns the sentence that counts the errors, the findings and the manifests.
-func findingCounts(doc Document) safe {
-	if t := doc.Tests; t != nil {
-		return testCounts(t)
+func outcomeKindOf(o apply.Outcome) outcomeKind {
+	if i := outcomeRank(o); i < len(tableOfOutcomes) {
+		return tableOfOutcomes[i]
 	}
-	errors, warnings := doc.Findings.Count(diag.Error)+len(doc.Errors), doc.Findings.Count(diag.Warning)
-	idle := "no findings"
-	if doc.Objects == 0 {
-		idle += ", 0 objects"
-	}
-	return counted(idle, []count{
-		{n: errors, words: nouns(errors, "error")},
-		{n: warnings, words: nouns(warnings, "warning")},
-		{n: doc.Objects, words: nouns(doc.Objects, "object"), calm: true},
-	})
+	return outcomeKind{label: clean(o.What()).Cut(maxName).String()}
 }

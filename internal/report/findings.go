@@ -12,27 +12,6 @@ import (
 	"trueup/internal/safetext"
 )
 
-// place returns the prefix of a finding with its location; empty without one.
-func place(f diag.Finding) safe {
-	at := location(f)
-	if at.Empty() {
-		return at
-	}
-	return safetext.F("%s: ", at)
-}
-
-// location returns file:line:column, as far as known.
-func location(f diag.Finding) safe {
-	text := clean(f.Path).Cut(maxPath)
-	if f.Line > 0 {
-		text = safetext.F("%s:%d", text, f.Line)
-		if f.Column > 0 {
-			text = safetext.F("%s:%d", text, f.Column)
-		}
-	}
-	return text
-}
-
 // alike is a finding and others with the same message.
 type alike struct {
 	diag.Finding

@@ -260,7 +260,7 @@ func bodyView(r *plan.Request) *htmlBody {
 	}
 	v := &htmlBody{Of: safetext.F("%s, %s", clean(r.ContentType).Cut(maxName), safetext.Count(len(r.Body), "byte"))}
 	for line := range strings.Lines(safetext.CleanJSON(text.Bytes()).String()) {
-		v.Lines = append(v.Lines, shorten(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
+		v.Lines = append(v.Lines, cutText(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
 	}
 	v.Rest = moreLines(len(v.Lines) - maxHTMLBody)
 	v.Lines = v.Lines[:min(len(v.Lines), maxHTMLBody)]

@@ -13,6 +13,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
+	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
@@ -247,6 +248,14 @@ func applyCases(doc Document) (cases []testCase) {
 			c.End, c.Message, c.Type = "failure", message(o.Message), string(o.Verdict)
 		}
 		cases = append(cases, c)
+	}
+	return cases
+}
+
+// requestCases returns a test case for each line about requests.
+func requestCases(pl *plan.Plan) (cases []testCase) {
+	for _, l := range pl.Requests {
+		cases = append(cases, testCase{Class: clean("trueup.requests"), Name: clean(l.Who(maxParts)).Cut(maxPath), Lines: []safe{describeRequests(l, maxParts, true)}})
 	}
 	return cases
 }

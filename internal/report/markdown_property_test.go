@@ -193,6 +193,6 @@ func TestMarkdownOrder(t *testing.T) {
 
 // scored is a document as Write passes it on.
 func scored(doc Document) Document {
-	doc.score = scoreOf(doc)
+	doc.score = scoreOf(doc.Plan, doc.Apply != nil)
 	return doc
 }

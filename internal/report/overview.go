@@ -1,8 +1,6 @@
 package report
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,38 +9,6 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
-
-// fact is a line about a plan as a whole, such as its workspace.
-type fact struct {
-	Name   string
-	Values []safe
-	// Words are prose, and Values are names that a reader may copy.
-	Words safe
-}
-
-func (f fact) empty() bool { return len(f.Values) == 0 && f.Words.Empty() }
-
-// target returns where the plan sends requests, and the ledger that records them.
-func target(doc Document) []fact {
-	pl := doc.Plan
-	workspace := clean(pl.Target.Workspace.Name)
-	if uuid := pl.Target.Workspace.UUID; uuid != "" {
-		workspace = safetext.Join(safetext.Filled(workspace, safetext.F("(%s)", uuid)), " ")
-	}
-	var origins []safe
-	for _, area := range slices.Sorted(maps.Keys(pl.Target.Origins)) {
-		origin := clean(pl.Target.Origins[area])
-		if !doc.Sandbox && !slices.Contains(origins, origin) { // the banner names the sandbox
-			origins = append(origins, origin)
-		}
-	}
-	facts := []fact{
-		{Name: "Workspace", Values: safetext.Filled(workspace)},
-		{Name: "Platform", Values: safetext.Filled(origins...)},
-		{Name: "Ledger", Values: safetext.Filled(clean(cmp.Or(pl.LedgerStore, pl.Ledger)))},
-	}
-	return slices.DeleteFunc(facts, fact.empty)
-}
 
 // notice is something in a plan that a reviewer should not miss, with the objects that have it.
 type notice struct {

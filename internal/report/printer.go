@@ -11,6 +11,7 @@ import (
 
 	"github.com/fatih/color"
 
+	"trueup/internal/apply"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -30,6 +31,39 @@ const (
 	addedPart
 	removedPart
 )
+
+// look is the style of a mark in a terminal; in HTML its class and sign, and its name for
+// screen readers.
+type look struct {
+	style             style
+	Class, Sign, Name string
+}
+
+var tableOfMarks = map[mark]look{
+	markAdd:     {added, "add", "+", "added"},
+	markChange:  {changed, "edit", "~", "changed"},
+	markRemove:  {removed, "cut", "−", "removed"},
+	markOnce:    {once, "once", "!", "once"},
+	markBlocked: {alarm, "stop", "×", "blocked"},
+	markLater:   {once, "once", ">", "later"},
+	markSame:    {faint, "plain", "=", "unchanged"},
+}
+
+// tableOfOutcomeLooks has the look of each kind of outcome.
+var tableOfOutcomeLooks = map[string]look{
+	string(apply.Failed):    {alarm, "bad", "✗", ""},
+	string(apply.Blocked):   {changed, "bad", "✗", ""},
+	string(apply.Deferred):  {changed, "wait", "●", ""},
+	string(apply.InFlight):  {changed, "wait", "●", ""},
+	string(apply.Skipped):   {faint, "wait", "●", ""},
+	string(apply.Created):   {added, "good", "✓", ""},
+	string(apply.Changed):   {added, "good", "✓", ""},
+	string(apply.Posted):    {added, "good", "✓", ""},
+	string(apply.Deleted):   {added, "good", "✓", ""},
+	string(apply.Deleting):  {added, "good", "✓", ""},
+	string(apply.Kept):      {faint, "wait", "●", ""},
+	string(apply.Unchanged): {faint, "good", "✓", ""},
+}
 
 // palette maps styles to colours; nil means no colour. It ignores the process's colour settings. It
 // uses the 16 colours of the terminal's theme, so that light and dark themes work.

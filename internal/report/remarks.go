@@ -135,7 +135,7 @@ func applyRemarks(doc Document) []remark {
 		}
 		of := objects[o.Key]
 		of.Key = o.Key
-		r := of.remarkOf(rule, doc.Place, message(o.Message))
+		r := remarkOf(of, rule, doc.Place, message(o.Message))
 		if r.file != "" && o.Line > 0 {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
@@ -221,7 +221,7 @@ func noteRemarks(pl *plan.Plan) []remark {
 }
 
 // remarkOf returns a remark about an object.
-func (o object) remarkOf(rule string, at Place, text safe) remark {
+func remarkOf(o object, rule string, at Place, text safe) remark {
 	if o.Waits {
 		text = safetext.F("not applied: %s", text)
 	}
@@ -238,9 +238,9 @@ func wholeRemark(o object, at Place) []remark {
 	if o.rule == "" {
 		return nil
 	}
-	r := o.remarkOf(o.rule, at, o.Headline)
+	r := remarkOf(o, o.rule, at, o.Headline)
 	if len(o.Leads) > 0 {
-		r.text, r.facts = o.remarkOf(o.rule, at, sentence(o.Leads[0])).text, factsIn(o.Leads)
+		r.text, r.facts = remarkOf(o, o.rule, at, sentence(o.Leads[0])).text, factsIn(o.Leads)
 	}
 	r.Level = o.level
 	for _, below := range slices.Concat(o.Changes, o.Notes) {
@@ -266,7 +266,7 @@ func changeRemarks(o object, at Place) (found []remark) {
 			found[i].more, found[i].facts = append(found[i].more, wholeSentence(of)), append(found[i].facts, of.facts...)
 			continue
 		}
-		r := o.remarkOf(of.rule, at, wholeSentence(of))
+		r := remarkOf(o, of.rule, at, wholeSentence(of))
 		r.facts, r.field = of.facts, of.field
 		if of.line == 0 {
 			together[of.rule] = len(found)
@@ -291,7 +291,7 @@ func requestRemarks(o object, at Place) []remark {
 	if o.dark {
 		rule = "plan/unserved"
 	}
-	r := o.remarkOf(rule, at, safetext.F("requests: %s", o.requests[0]))
+	r := remarkOf(o, rule, at, safetext.F("requests: %s", o.requests[0]))
 	r.named = o.dark
 	r.more = o.requests[1:min(len(o.requests), maxParts)]
 	if rest := len(o.requests) - maxParts; rest > 0 {
@@ -311,26 +311,7 @@ func (r *remark) cutMore() {
 	}
 }
 
-// wholeSentence returns a row as a sentence, with what is below it if that must be shown.
-func wholeSentence(r row) safe {
-	if !r.Text.Empty() {
-		return r.Text
-	}
-	if r.whole {
-		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause, safetext.Join(r.names, ", ")), "; ")
-	}
-	return sentence(r)
-}
-
 // isNamed reports whether no report may omit a remark.
 func (r remark) isNamed() bool {
 	return r.named || mustShow(r.facts)
-}
-
-func sentence(r row) safe {
-	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
-	if r.Cause.Empty() {
-		return text
-	}
-	return safetext.F("%s (%s)", text, r.Cause)
 }

@@ -146,7 +146,7 @@ func Write(w io.Writer, name string, doc Document, opts Options) error {
 
 // document writes a document, and at its end what the format left out although it must be shown.
 func (f format) document(w io.Writer, doc Document, opts Options) error {
-	doc.score = scoreOf(doc)
+	doc.score = scoreOf(doc.Plan, doc.Apply != nil)
 	if err := f.write(w, doc, opts); err != nil || f.programs {
 		return err
 	}

@@ -80,24 +80,3 @@ func describeRequests(l routing.Line, names int, areSeveral bool) safe {
 	}
 	return safetext.F("%s [%s]", text, safetext.Join(keys, ", "))
 }
-
-// textRequests writes the section about requests.
-func textRequests(p *printer, pl *plan.Plan, opts Options) {
-	s := requestsOf(pl, opts)
-	if len(s.Lines) == 0 {
-		return
-	}
-	p.gap()
-	p.wrapped(indent, span{safetext.F("%s:", s.Title), strong})
-	for _, line := range s.Lines {
-		p.wrapped(hang, span{safetext.F("    %s", line), plain})
-	}
-}
-
-// requestCases returns a test case for each line about requests.
-func requestCases(pl *plan.Plan) (cases []testCase) {
-	for _, l := range pl.Requests {
-		cases = append(cases, testCase{Class: clean("trueup.requests"), Name: clean(l.Who(maxParts)).Cut(maxPath), Lines: []safe{describeRequests(l, maxParts, true)}})
-	}
-	return cases
-}

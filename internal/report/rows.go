@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -26,23 +27,6 @@ const (
 	markLater   mark = ">"
 	markSame    mark = "="
 )
-
-// look is the style of a mark in a terminal; in HTML its class and sign, and its name for
-// screen readers.
-type look struct {
-	style             style
-	Class, Sign, Name string
-}
-
-var tableOfMarks = map[mark]look{
-	markAdd:     {added, "add", "+", "added"},
-	markChange:  {changed, "edit", "~", "changed"},
-	markRemove:  {removed, "cut", "−", "removed"},
-	markOnce:    {once, "once", "!", "once"},
-	markBlocked: {alarm, "stop", "×", "blocked"},
-	markLater:   {once, "once", ">", "later"},
-	markSame:    {faint, "plain", "=", "unchanged"},
-}
 
 // reason says why a value differs.
 type reason struct {
@@ -422,4 +406,44 @@ func afterwards(item plan.Item, opts Options) safe {
 		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[oneIf(n == 1)]))
 	}
 	return safetext.Join(parts, ", ")
+}
+
+// wholeSentence returns a row as a sentence, with what is below it if that must be shown.
+func wholeSentence(r row) safe {
+	if !r.Text.Empty() {
+		return r.Text
+	}
+	if r.whole {
+		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause, safetext.Join(r.names, ", ")), "; ")
+	}
+	return sentence(r)
+}
+
+func sentence(r row) safe {
+	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
+	if r.Cause.Empty() {
+		return text
+	}
+	return safetext.F("%s (%s)", text, r.Cause)
+}
+
+// place returns the prefix of a finding with its location; empty without one.
+func place(f diag.Finding) safe {
+	at := location(f)
+	if at.Empty() {
+		return at
+	}
+	return safetext.F("%s: ", at)
+}
+
+// location returns file:line:column, as far as known.
+func location(f diag.Finding) safe {
+	text := clean(f.Path).Cut(maxPath)
+	if f.Line > 0 {
+		text = safetext.F("%s:%d", text, f.Line)
+		if f.Column > 0 {
+			text = safetext.F("%s:%d", text, f.Column)
+		}
+	}
+	return text
 }

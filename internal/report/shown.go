@@ -9,14 +9,14 @@ import (
 	"trueup/internal/view"
 )
 
-// scoreOf returns the score of a report of a document that has shown nothing. A plan that was applied needs no reader.
-func scoreOf(doc Document) *view.Score {
+// scoreOf returns the score of a report that has shown nothing. A plan that was applied needs no reader.
+func scoreOf(pl *plan.Plan, applied bool) *view.Score {
 	var facts []view.Fact
-	for _, s := range settingsOf(doc.Plan) {
+	for _, s := range settingsOf(pl) {
 		facts = append(facts, factsIn(s.Rows)...)
 	}
-	if doc.Plan != nil && doc.Apply == nil {
-		for _, item := range doc.Plan.Items {
+	if pl != nil && !applied {
+		for _, item := range pl.Items {
 			if !isShort(item) && (item.Purge != nil || item.Op == plan.Delete || view.MustShow(item.Risk)) {
 				facts = append(facts, factsOf(item)...)
 			}

@@ -327,7 +327,7 @@ const (
 func textOutcome(p *printer, o apply.Outcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
 	kind := outcomeKindOf(o)
-	p.wrapped(outcomeHang, span{safetext.F("%s  ", kind.Label.Pad(statusWidth)), kind.style},
+	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(kind.label).Pad(statusWidth)), tableOfOutcomeLooks[kind.what].style},
 		span{safetext.F("%s  %s", named(o.Key).Pad(column), message(o.Message)), plain})
 	for _, m := range o.Mismatches {
 		p.wrapped(outcomeHang+2, append([]span{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(maxPath)), plain}}, mismatchSpans(m)...)...)
@@ -362,4 +362,17 @@ func mismatchSpans(m apply.Mismatch) []span {
 	case merge.NotKept:
 	}
 	return []span{{clean("sent "), plain}, {sent, added}, {clean(", returned "), plain}, {returned, removed}}
+}
+
+// textRequests writes the section about requests.
+func textRequests(p *printer, pl *plan.Plan, opts Options) {
+	s := requestsOf(pl, opts)
+	if len(s.Lines) == 0 {
+		return
+	}
+	p.gap()
+	p.wrapped(indent, span{safetext.F("%s:", s.Title), strong})
+	for _, line := range s.Lines {
+		p.wrapped(hang, span{safetext.F("    %s", line), plain})
+	}
 }
