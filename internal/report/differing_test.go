@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"trueup/internal/diag"
 )
 
@@ -77,7 +79,7 @@ func TestCaret(t *testing.T) {
 		{"a: b", 0, "    a: b\n"},
 		{strings.Repeat("x", 500) + "!", 501, "    …" + strings.Repeat("x", 56) + "!\n" + strings.Repeat(" ", 61) + "^\n"},
 	} {
-		got := string(render(t, "text", Document{Findings: diag.List{{Path: "f", Line: 1, Column: c.column, Rule: "r", Source: c.line}}}, Options{}))
+		got := string(render(t, "text", Document{Findings: diag.List{{Path: "f", Line: 1, Column: c.column, Rule: "r", Source: c.line}}}, view.Options{}))
 		_, got, _ = strings.Cut(got, "\n")
 		got, _, _ = strings.Cut(got, "\n\n")
 		if got+"\n" != c.want && got != strings.TrimSuffix(c.want, "\n") {

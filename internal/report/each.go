@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/view"
+
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
@@ -57,14 +59,14 @@ func ProjectResultOf(path string, doc Document) ProjectResult {
 
 // isCalm reports whether a plan or an apply leaves and left everything as it is, with nothing kept that git lacks.
 func isCalm(doc Document) bool {
-	var parts []count
+	var parts []view.Count
 	switch {
 	case doc.Apply != nil:
-		parts = outcomeParts(doc.Apply)
+		parts = view.OutcomeParts(doc.Apply)
 	case doc.Plan != nil:
-		parts = planParts(doc.Plan)
+		parts = view.PlanParts(doc.Plan)
 	}
-	return !slices.ContainsFunc(parts, func(p count) bool { return p.n > 0 && (!p.calm || p.words == string(plan.Kept)) })
+	return !slices.ContainsFunc(parts, func(p view.Count) bool { return p.N > 0 && (!p.Calm || p.Words == string(plan.Kept)) })
 }
 
 // WithoutData returns the document of a command that has a form of its own, such as status, with a message that counts
@@ -137,13 +139,13 @@ func Each(shard ShardFile, results []ProjectResult) Document {
 		code = exit.Worst(code, r.ExitCode)
 	}
 	code = exit.Worst(code, (&Fleet{Facts: shard.Facts}).code(shard.Command))
-	rank := func(r ProjectResult) int { return 2*exit.Rank(r.ExitCode) + oneIf(r.calm) }
+	rank := func(r ProjectResult) int { return 2*exit.Rank(r.ExitCode) + view.OneIf(r.calm) }
 	slices.SortStableFunc(all, func(a, b ProjectResult) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Path, b.Path))
 	})
 	return Document{
 		ExitCode: code, Data: each{eachFormat, shard.Shard, shard.Run, exit.Name(code), code, shard.Facts, all},
-		Text: func(out Lines, opts Options) { textEach(out, opts, shard, all) },
+		Text: func(out Lines, opts view.Options) { textEach(out, opts, shard, all) },
 	}
 }
 
@@ -169,7 +171,7 @@ func (r ProjectResult) row() []string {
 }
 
 // textEach writes the table of projects, then what is known of them, and their results.
-func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
+func textEach(out Lines, opts view.Options, shard ShardFile, all []ProjectResult) {
 	rows, calm := tableOf(all, opts.Verbose)
 	_ = out.Marked(rows, opts)
 	if calm > 0 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/view"
+
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/fleet"
@@ -190,7 +192,7 @@ func (f *Fleet) lines(command string) (lines []string) {
 func (f *Fleet) warnings() (list diag.List) {
 	for _, at := range f.Removed {
 		list = append(list, diag.Finding{
-			Path: path.Join(at, "trueup.yaml"), Rule: projectRule, Severity: diag.Warning,
+			Path: path.Join(at, "trueup.yaml"), Rule: view.ProjectRule, Severity: diag.Warning,
 			Message: "the project " + at + " is removed, and its objects stay live", Fix: "delete them on the platform, or restore trueup.yaml",
 		})
 	}

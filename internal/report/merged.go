@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/view"
+
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
@@ -57,7 +59,7 @@ func projectLines(projects []MergedProject) []safe {
 	slices.SortStableFunc(sorted, func(a, b MergedProject) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
 	lines := make([]safe, len(sorted))
 	for i, p := range sorted {
-		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(maxPath), clean(p.Result).Cut(maxName))
+		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(view.MaxPath), clean(p.Result).Cut(view.MaxName))
 	}
 	return lines
 }
@@ -169,7 +171,7 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 		if isTouched(item) {
 			m.touched[at] = true
 		}
-		if hidden(item, Options{}) {
+		if view.Hidden(item, view.Options{}) {
 			continue
 		}
 		item.Project, item.Path = at, fileIn(at, item.Path)
@@ -323,9 +325,9 @@ func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
 	for _, project := range order {
 		one := of[project]
 		one.Summary = one.Counts()
-		counts := counted("", planParts(one))
+		counts := view.Counted("", view.PlanParts(one))
 		if one.Summary.Drifted > 0 {
-			counts = sentences(counts, counted("", driftParts(one)))
+			counts = view.Sentences(counts, view.Counted("", view.DriftParts(one)))
 		}
 		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
 	}
@@ -358,7 +360,7 @@ func movedObjects(items []plan.Item) (list diag.List) {
 		host, _ := body.Spec[k.HostField].(string)
 		if other, ok := kept[kind.HostKey(host)]; ok && host != "" && other.Project != item.Project {
 			list = append(list, diag.Finding{
-				Path: item.Path, Line: item.Line, Column: 1, Rule: projectRule, Severity: diag.Warning,
+				Path: item.Path, Line: item.Line, Column: 1, Rule: view.ProjectRule, Severity: diag.Warning,
 				Message: fmt.Sprintf("%s moves from %s to %s, where it is created, and the one in %s stays live: both have the hostname %s",
 					item.String(), other.Project, item.Project, other.Project, host),
 				Fix: "delete the one in " + other.Project + " when the new one serves",

@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"trueup/internal/view"
+
 	"pgregory.net/rapid"
 
 	"trueup/internal/apply"
@@ -92,12 +94,12 @@ func TestReadResult(t *testing.T) {
 			doc.Plan.Format = plan.Format
 		}
 		doc.Place, doc.RunURL, doc.Files = Place{}, "", nil
-		text := write(rt, "json", doc, Options{})
-		readAgain(rt, "any", doc, Options{}, !bytes.Contains(text, []byte(`\ufffd`)), rapid.SampledFrom(Formats()).Draw(rt, "format")) // JSON has no invalid UTF-8
+		text := write(rt, "json", doc, view.Options{})
+		readAgain(rt, "any", doc, view.Options{}, !bytes.Contains(text, []byte(`\ufffd`)), rapid.SampledFrom(Formats()).Draw(rt, "format")) // JSON has no invalid UTF-8
 	})
 }
 
-func write(t check, format string, doc Document, opts Options) []byte {
+func write(t check, format string, doc Document, opts view.Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, format, doc, opts); err != nil {
@@ -106,7 +108,7 @@ func write(t check, format string, doc Document, opts Options) []byte {
 	return b.Bytes()
 }
 
-func readAgain(t check, name string, doc Document, opts Options, same bool, formats ...string) {
+func readAgain(t check, name string, doc Document, opts view.Options, same bool, formats ...string) {
 	t.Helper()
 	if doc.Plan != nil {
 		for i := range doc.Plan.Items {
@@ -156,8 +158,8 @@ func FuzzReadResult(f *testing.F) {
 		m := &Merger{}
 		m.Add(withEarlier(doc, doc))
 		for _, format := range Formats() {
-			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
-			write(t, format, m.finish(nil), Options{})
+			write(t, format, doc, view.Options{Verbose: true, ShowUnmanaged: true})
+			write(t, format, m.finish(nil), view.Options{})
 		}
 	})
 }
@@ -176,9 +178,9 @@ func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
 		docs[at] = Document{Command: "plan", Plan: pl}
 	}
 	doc := merged(docs)
-	checkGolden(t, "merged-thousand.md", render(t, "markdown", doc, Options{})) // docs/fleet-comment.png shows it
+	checkGolden(t, "merged-thousand.md", render(t, "markdown", doc, view.Options{})) // docs/fleet-comment.png shows it
 	for format, starts := range map[string]string{"markdown": "<summary><code>", "html": "<h3>"} {
-		_, text, _ := strings.Cut(string(render(t, format, doc, Options{})), starts)
+		_, text, _ := strings.Cut(string(render(t, format, doc, view.Options{})), starts)
 		blocks := strings.Split(text, starts)
 		for i, at := range risky {
 			if !strings.Contains(blocks[i], at) || !strings.Contains(blocks[i], "upstreams") {
@@ -190,7 +192,7 @@ func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
 		}
 	}
 	for _, format := range []string{"text", "markdown", "html", "junit", "json"} {
-		text := render(t, format, doc, Options{})
+		text := render(t, format, doc, view.Options{})
 		for i := 1; i < 1000; i += 25 {
 			if at := fmt.Sprintf("p-%03d", i); !bytes.Contains(text, []byte(at)) {
 				t.Errorf("%s does not name %s", format, at)
@@ -214,7 +216,7 @@ func TestMergedCounts(t *testing.T) {
 			want.Change += doc.Plan.Summary.Change
 			want.Drifted += doc.Plan.Summary.Drifted
 			for _, it := range doc.Plan.Items {
-				if it.Project = at; !hidden(it, Options{}) {
+				if it.Project = at; !view.Hidden(it, view.Options{}) {
 					kept = append(kept, it.Key)
 				}
 			}
@@ -234,7 +236,7 @@ func TestMergedCounts(t *testing.T) {
 			rt.Fatalf("%+v and %v, want %+v and %v", s, got, want, kept)
 		}
 		format := rapid.SampledFrom(Formats()).Draw(rt, "format")
-		checkFormat(t, format, write(rt, format, doc, Options{}))
+		checkFormat(t, format, write(rt, format, doc, view.Options{}))
 	})
 }
 
@@ -248,7 +250,7 @@ func TestMergedOutcomes(t *testing.T) {
 		})
 		docs[fmt.Sprintf("p%d", i)] = Document{Command: "apply", ExitCode: exit.Partial, Apply: &result}
 	}
-	text := string(render(t, "text", merged(docs), Options{}))
+	text := string(render(t, "text", merged(docs), view.Options{}))
 	for _, want := range []string{"CDN/web in p0", "CDN/web in p2", "Apply of 3 projects: 3 failed, 3 unchanged. Results of the projects: 3 partial."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -39,14 +39,14 @@ type look struct {
 	Class, Sign, Name string
 }
 
-var tableOfMarks = map[mark]look{
-	markAdd:     {added, "add", "+", "added"},
-	markChange:  {changed, "edit", "~", "changed"},
-	markRemove:  {removed, "cut", "−", "removed"},
-	markOnce:    {once, "once", "!", "once"},
-	markBlocked: {alarm, "stop", "×", "blocked"},
-	markLater:   {once, "once", ">", "later"},
-	markSame:    {faint, "plain", "=", "unchanged"},
+var tableOfMarks = map[view.Mark]look{
+	view.MarkAdd:     {added, "add", "+", "added"},
+	view.MarkChange:  {changed, "edit", "~", "changed"},
+	view.MarkRemove:  {removed, "cut", "−", "removed"},
+	view.MarkOnce:    {once, "once", "!", "once"},
+	view.MarkBlocked: {alarm, "stop", "×", "blocked"},
+	view.MarkLater:   {once, "once", ">", "later"},
+	view.MarkSame:    {faint, "plain", "=", "unchanged"},
 }
 
 // tableOfOutcomeLooks has the look of each kind of outcome.
@@ -113,7 +113,7 @@ const (
 	minWidth     = 40
 )
 
-func newPrinter(w io.Writer, opts Options) *printer {
+func newPrinter(w io.Writer, opts view.Options) *printer {
 	columns := opts.Width
 	if columns == 0 {
 		columns = defaultWidth
@@ -199,7 +199,7 @@ func flat(spans []span) safe {
 // printed returns the lines that render prints, without colour.
 func printed(render func(*printer)) []safe {
 	var b bytes.Buffer
-	p := newPrinter(&b, Options{})
+	p := newPrinter(&b, view.Options{})
 	render(p)
 	_ = p.flush() // a Buffer never fails
 	return linesOf(b.String())
@@ -307,7 +307,7 @@ func joinCommands(words [][]span, most int) (joined [][]span) {
 
 // Marked writes rows with aligned cells, wrapped to the terminal. The first cell is ok, warn,
 // FAIL or another mark, and sets the colour.
-func (l Lines) Marked(rows [][]string, opts Options) error {
+func (l Lines) Marked(rows [][]string, opts view.Options) error {
 	var widths []int
 	lines := make([][]span, len(rows))
 	for n, row := range rows {

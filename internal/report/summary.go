@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/view"
+
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
@@ -46,7 +48,7 @@ func summaryOf(doc Document) (title string, lede, sub safe) {
 	if doc.Projects != nil && len(doc.Projects) == 0 && !doc.Fleet.headline().Empty() {
 		lede = safe{} // nothing is selected, which does not say what a reader must know
 	}
-	return titleOf(doc), sentences(doc.Fleet.headline(), lede), sentences(sub, projectResults(doc.Projects))
+	return titleOf(doc), view.Sentences(doc.Fleet.headline(), lede), view.Sentences(sub, projectResults(doc.Projects))
 }
 
 func countsAndDrift(doc Document) (lede, sub safe) {
@@ -58,11 +60,11 @@ func countsAndDrift(doc Document) (lede, sub safe) {
 	case doc.Plan == nil:
 		return countsOf(doc), sub
 	}
-	if parts := driftParts(doc.Plan); doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
-		sub = counted("", parts)
+	if parts := view.DriftParts(doc.Plan); doc.Command != "drift" && doc.Plan.Summary.Drifted > 0 {
+		sub = view.Counted("", parts)
 	}
 	if doc.Tests != nil {
-		sub = sentences(sub, headed("Tests", testCounts(doc.Tests)))
+		sub = view.Sentences(sub, headed("Tests", testCounts(doc.Tests)))
 	}
 	return countsOf(doc), sub
 }
@@ -70,7 +72,7 @@ func countsAndDrift(doc Document) (lede, sub safe) {
 // runSummary sums up the run in one line.
 func runSummary(doc Document) safe {
 	title, lede, sub := summaryOf(doc)
-	text := headed(title, sentences(lede, sub))
+	text := headed(title, view.Sentences(lede, sub))
 	if doc.Apply == nil && doc.Plan == nil && doc.Projects == nil && len(doc.Errors) > 0 {
 		text = safetext.F("The run stopped: %s.", safetext.Count(len(doc.Errors), "error"))
 	}
@@ -78,7 +80,7 @@ func runSummary(doc Document) safe {
 		text = safetext.F("%s Offline: git was compared with git.", text)
 	}
 	if doc.Plan != nil && doc.Plan.Digest != "" {
-		text = safetext.F("%s Digest %s.", text, clean(doc.Plan.Digest).Cut(maxPath))
+		text = safetext.F("%s Digest %s.", text, clean(doc.Plan.Digest).Cut(view.MaxPath))
 	}
 	if doc.Sandbox {
 		text = safetext.F("%s %s.", text, Banner)
@@ -89,7 +91,7 @@ func runSummary(doc Document) safe {
 func keyWidth(r *apply.Result) int {
 	column := 0
 	for _, o := range r.Outcomes {
-		column = grow(column, named(o.Key).Width(), maxAlign)
+		column = grow(column, view.Named(o.Key).Width(), maxAlign)
 	}
 	return column
 }
@@ -130,32 +132,32 @@ func target(doc Document) []fact {
 func countsOf(doc Document) safe {
 	switch {
 	case doc.Projects != nil && len(doc.Projects) == 0:
-		return counted("nothing selected", nil)
+		return view.Counted("nothing selected", nil)
 	case doc.Apply != nil:
-		return counted("nothing to do", outcomeParts(doc.Apply))
+		return view.Counted("nothing to do", view.OutcomeParts(doc.Apply))
 	case doc.Plan == nil:
 		return findingCounts(doc)
 	case doc.Command == "drift":
-		changed := [...]string{"changed", "is known to have changed"}[oneIf(doc.Plan.LedgerProblem != "")]
-		outside := counted("nothing that git manages "+changed+" outside git", append(driftParts(doc.Plan), calmParts(doc.Plan.Summary)...))
+		changed := [...]string{"changed", "is known to have changed"}[view.OneIf(doc.Plan.LedgerProblem != "")]
+		outside := view.Counted("nothing that git manages "+changed+" outside git", append(view.DriftParts(doc.Plan), view.CalmParts(doc.Plan.Summary)...))
 		if !slices.ContainsFunc(doc.Plan.Items, func(item plan.Item) bool { return item.Waits }) {
 			return outside
 		}
-		return sentences(outside, headed("Not applied", counted("", sendParts(doc.Plan))))
+		return view.Sentences(outside, headed("Not applied", view.Counted("", view.SendParts(doc.Plan))))
 	}
-	parts := planParts(doc.Plan)
+	parts := view.PlanParts(doc.Plan)
 	if doc.Findings.HasErrors() && len(doc.Projects) == 0 { // the other projects send theirs
-		return safetext.F("trueup sends nothing while there are errors, %s", counted("nothing to do", parts))
+		return safetext.F("trueup sends nothing while there are errors, %s", view.Counted("nothing to do", parts))
 	}
-	return counted("nothing to do", parts)
+	return view.Counted("nothing to do", parts)
 }
 
 // testCounts returns the sentence that counts the results of request tests.
 func testCounts(t *requesttest.Result) safe {
-	return counted("no request tests", []count{
-		{n: t.Failed, words: nouns(t.Failed, "request") + " failed"},
-		{n: t.Passed, words: "passed"},
-		{n: t.Skipped, words: "skipped"},
+	return view.Counted("no request tests", []view.Count{
+		{N: t.Failed, Words: view.Nouns(t.Failed, "request") + " failed"},
+		{N: t.Passed, Words: "passed"},
+		{N: t.Skipped, Words: "skipped"},
 	})
 }
 
@@ -169,9 +171,9 @@ func findingCounts(doc Document) safe {
 	if doc.Objects == 0 {
 		idle += ", 0 objects"
 	}
-	return counted(idle, []count{
-		{n: errors, words: nouns(errors, "error")},
-		{n: warnings, words: nouns(warnings, "warning")},
-		{n: doc.Objects, words: nouns(doc.Objects, "object"), calm: true},
+	return view.Counted(idle, []view.Count{
+		{N: errors, Words: view.Nouns(errors, "error")},
+		{N: warnings, Words: view.Nouns(warnings, "warning")},
+		{N: doc.Objects, Words: view.Nouns(doc.Objects, "object"), Calm: true},
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"trueup/internal/view"
+
 	"pgregory.net/rapid"
 
 	"trueup/internal/apply"
@@ -101,7 +103,7 @@ func TestTriesShowWhatWasSent(t *testing.T) {
 				continue
 			}
 			doc.Project = &Origin{Path: "p", Run: shard.Run, Shard: 1, Running: doc.Project != nil}
-			put(shard.ResultName("p"), write(rt, "json", *doc, Options{}))
+			put(shard.ResultName("p"), write(rt, "json", *doc, view.Options{}))
 		}
 		doc, err := Collect(fsys, testTool)
 		if err != nil {

@@ -1,4 +1,4 @@
-// Package view decides how a reader sees what a plan changes: how values are shortened, which changes no format may
+
 // leave out, and which of those one has shown so far. It prints nothing.
 package view
 

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"cmp"
@@ -8,11 +8,10 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
 // An object or list of at most maxInline columns is on the line of its path. A longer one is below.
-const maxInline = 60
+const MaxInline = 60
 
 // subject is what a value is the value of.
 type subject struct {
@@ -26,19 +25,19 @@ type subject struct {
 func gist(of subject, v any) (words safe, details []safe) {
 	if d := newDescription(of, v); d != nil {
 		if d.rest != nil {
-			details = view.Tokens(d.rest, false)
+			details = Tokens(d.rest, false)
 		}
 		return d.words(), details
 	}
-	if text := view.Literal(v); text.Width() <= maxInline {
+	if text := Literal(v); text.Width() <= MaxInline {
 		return text, nil
 	}
 	switch v.(type) {
 	case map[string]any, []any:
-		tokens := view.Tokens(v, false)
+		tokens := Tokens(v, false)
 		return safetext.F("%s:", cmp.Or(partsIn(of, v), safetext.Count(len(tokens), "value"))), tokens
 	}
-	return value(v, false), nil
+	return Value(v, false), nil
 }
 
 // partsIn counts and names the list elements in a value, such as the rules of a firewall; empty without any.
@@ -52,7 +51,7 @@ func partsIn(of subject, v any) safe {
 	for _, p := range k.Parts(of.path, v) {
 		text := safetext.Count(p.N, p.Noun)
 		if len(p.Names) > 0 {
-			named, text = true, safetext.F("%s (%s)", text, limited(cleanAll(p.Names), ", "))
+			named, text = true, safetext.F("%s (%s)", text, Limited(cleanAll(p.Names), ", "))
 		}
 		texts = append(texts, text)
 	}
@@ -91,7 +90,7 @@ func (d *description) rule() bool {
 func (d *description) location() bool {
 	serves := d.say("%s to %s", "action", "upstream")
 	if servers := d.serversOf(d.object["upstream"]); len(servers) > 0 {
-		d.text += safetext.F(" (%s)", limited(servers, ", ")).String()
+		d.text += safetext.F(" (%s)", Limited(servers, ", ")).String()
 	}
 	edge, _ := valuesAt(d.object, "cache.edgeTTL")
 	unit, _ := valuesAt(d.object, "cache.ttlTimeUnit")
@@ -118,10 +117,10 @@ func (d *description) upstream() bool {
 		return false
 	}
 	servers, whole := serversIn(d.object, true)
-	if whole && len(servers) <= maxParts {
+	if whole && len(servers) <= MaxParts {
 		d.forget("servers")
 	}
-	d.text += limited(servers, ", ").String()
+	d.text += Limited(servers, ", ").String()
 	d.say(", health check %s", "hc2.protocol")
 	return len(servers) > 0
 }
@@ -190,7 +189,7 @@ func (d *description) say(format string, fields ...string) bool {
 		if !ok {
 			return false
 		}
-		if texts[i] = limited(values, ", "); len(values) <= maxParts {
+		if texts[i] = Limited(values, ", "); len(values) <= MaxParts {
 			rest = without(rest, strings.Split(field, "."))
 		}
 	}
@@ -247,10 +246,10 @@ func valuesAt(object map[string]any, field string) (values []safe, ok bool) {
 
 // said returns a scalar for a sentence, quoted only if needed.
 func said(v any) safe {
-	if s, ok := v.(string); ok && s != "" && view.IsPlain(s) {
-		return view.Shorten(clean(s))
+	if s, ok := v.(string); ok && s != "" && IsPlain(s) {
+		return Shorten(clean(s))
 	}
-	return view.Shorten(view.Literal(v))
+	return Shorten(Literal(v))
 }
 
 // shownKeys returns the fields of an element's key that the brackets of its path or the hostname of the

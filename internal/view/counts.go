@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"maps"
@@ -9,51 +9,51 @@ import (
 	"trueup/internal/safetext"
 )
 
-// count is a number in the sentence of counts, and the words after it.
-type count struct {
-	n     int
-	words string
-	// calm is set if nothing happens to what is counted.
-	calm bool
+// Count is a number in the sentence of counts, and the words after it.
+type Count struct {
+	N     int
+	Words string
+	// Calm is set if nothing happens to what is counted.
+	Calm bool
 	// of has what is counted in it, such as "2 fields"; empty for nothing.
 	of safe
 }
 
-func (p count) text() safe {
-	text := safetext.F("%d %s", p.n, clean(p.words))
+func (p Count) Text() safe {
+	text := safetext.F("%d %s", p.N, clean(p.Words))
 	return safetext.Join(safetext.Filled(p.of, text), " of ")
 }
 
-// counted returns the sentence of counts. It starts with idle if nothing happens.
-func counted(idle string, parts []count) safe {
-	parts = slices.DeleteFunc(slices.Clone(parts), func(p count) bool { return p.n == 0 })
+// Counted returns the sentence of counts. It starts with idle if nothing happens.
+func Counted(idle string, parts []Count) safe {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p Count) bool { return p.N == 0 })
 	var texts []safe
-	if !slices.ContainsFunc(parts, func(p count) bool { return !p.calm }) {
+	if !slices.ContainsFunc(parts, func(p Count) bool { return !p.Calm }) {
 		texts = append(texts, clean(idle))
 	}
 	for _, p := range parts {
-		texts = append(texts, p.text())
+		texts = append(texts, p.Text())
 	}
 	return safetext.F("%s.", safetext.Join(texts, ", "))
 }
 
-// planParts counts the objects of a plan by what apply would do with them.
-func planParts(pl *plan.Plan) []count { return append(sendParts(pl), calmParts(pl.Summary)...) }
+// PlanParts counts the objects of a plan by what apply would do with them.
+func PlanParts(pl *plan.Plan) []Count { return append(SendParts(pl), CalmParts(pl.Summary)...) }
 
-func sendParts(pl *plan.Plan) []count {
+func SendParts(pl *plan.Plan) []Count {
 	s, change := pl.Summary, "to change"
 	if s.Removed > 0 {
 		change += " (" + removals(pl.Items).String() + ")"
 	}
-	return []count{
-		{n: s.Create, words: "to create"},
-		{n: s.Change, words: change},
-		{n: s.Purge, words: nouns(s.Purge, "purge") + " to post"},
-		{n: s.Delete, words: "to delete"},
-		{n: s.Deferred, words: "deferred"},
-		{n: s.InFlight, words: "in flight elsewhere"},
-		{n: s.Blocked, words: "blocked"},
-		{n: s.Kept, words: "kept", calm: true},
+	return []Count{
+		{N: s.Create, Words: "to create"},
+		{N: s.Change, Words: change},
+		{N: s.Purge, Words: Nouns(s.Purge, "purge") + " to post"},
+		{N: s.Delete, Words: "to delete"},
+		{N: s.Deferred, Words: "deferred"},
+		{N: s.InFlight, Words: "in flight elsewhere"},
+		{N: s.Blocked, Words: "blocked"},
+		{N: s.Kept, Words: "kept", Calm: true},
 	}
 }
 
@@ -87,12 +87,12 @@ func inNouns(counts map[string]int, last string) safe {
 	return safetext.Join(parts, ", ")
 }
 
-func calmParts(s plan.Summary) []count {
-	return []count{{n: s.Unchanged, words: "unchanged", calm: true}, {n: s.Unmanaged, words: "not in git", calm: true}}
+func CalmParts(s plan.Summary) []Count {
+	return []Count{{N: s.Unchanged, Words: "unchanged", Calm: true}, {N: s.Unmanaged, Words: "not in git", Calm: true}}
 }
 
-// nouns returns the noun, with an s unless n is 1.
-func nouns(n int, noun string) string {
+// Nouns returns the noun, with an s unless n is 1.
+func Nouns(n int, noun string) string {
 	if n == 1 {
 		return noun
 	}
@@ -113,8 +113,8 @@ var tableOfDrift = []struct {
 	{how: "failed on the platform", whole: func(it plan.Item) bool { return it.Failed && !it.Deleted }},
 }
 
-// driftParts counts what was changed outside git, or may have been.
-func driftParts(pl *plan.Plan) (parts []count) {
+// DriftParts counts what was changed outside git, or may have been.
+func DriftParts(pl *plan.Plan) (parts []Count) {
 	for _, d := range tableOfDrift {
 		counts, objects, noun := map[string]int{}, 0, ""
 		for _, item := range pl.Items {
@@ -124,26 +124,26 @@ func driftParts(pl *plan.Plan) (parts []count) {
 			}
 			countNouns(counts, item, lines)
 			objects++
-			if name := clean(item.Kind).Cut(maxPath).String(); noun == "" || noun == name {
+			if name := clean(item.Kind).Cut(MaxPath).String(); noun == "" || noun == name {
 				noun = name
 			} else {
 				noun = "object"
 			}
 		}
-		parts = append(parts, count{n: objects, words: nouns(objects, noun) + " " + d.how, of: inNouns(counts, " and ")})
+		parts = append(parts, Count{N: objects, Words: Nouns(objects, noun) + " " + d.how, of: inNouns(counts, " and ")})
 	}
 	return parts
 }
 
 // outcomeKind is a kind of outcome: its effect, or its status if it is not done.
 type outcomeKind struct {
-	what string
-	// label is the first column of its lines.
-	label, rule string
+	What string
+	// Label is the first column of its lines.
+	Label, rule string
 }
 
-// tableOfOutcomes has the kinds of outcomes that need a person first.
-var tableOfOutcomes = []outcomeKind{
+// TableOfOutcomes has the kinds of outcomes that need a person first.
+var TableOfOutcomes = []outcomeKind{
 	{string(apply.Failed), "failed", "apply/failed"},
 	{string(apply.Blocked), "blocked", "apply/blocked"},
 	{string(apply.Deferred), "deferred", "apply/deferred"},
@@ -158,38 +158,38 @@ var tableOfOutcomes = []outcomeKind{
 	{string(apply.Unchanged), "unchanged", ""},
 }
 
-// outcomeRank returns the place of an outcome in tableOfOutcomes, or its length for one that is unknown.
-func outcomeRank(o apply.Outcome) int {
-	i := slices.IndexFunc(tableOfOutcomes, func(k outcomeKind) bool { return k.what == o.What() })
+// OutcomeRank returns the place of an outcome in tableOfOutcomes, or its length for one that is unknown.
+func OutcomeRank(o apply.Outcome) int {
+	i := slices.IndexFunc(TableOfOutcomes, func(k outcomeKind) bool { return k.What == o.What() })
 	if i < 0 {
-		return len(tableOfOutcomes)
+		return len(TableOfOutcomes)
 	}
 	return i
 }
 
-// outcomeParts counts the outcomes of each kind, in the order of tableOfOutcomes.
-func outcomeParts(r *apply.Result) []count {
-	parts := make([]count, len(tableOfOutcomes))
+// OutcomeParts counts the outcomes of each kind, in the order of tableOfOutcomes.
+func OutcomeParts(r *apply.Result) []Count {
+	parts := make([]Count, len(TableOfOutcomes))
 	for i := range parts {
-		p, what := &parts[i], tableOfOutcomes[i].what
-		p.n = r.Summary[what]
+		p, what := &parts[i], TableOfOutcomes[i].What
+		p.N = r.Summary[what]
 		switch what {
 		case string(apply.Posted):
-			p.words = nouns(p.n, "purge") + " posted"
+			p.Words = Nouns(p.N, "purge") + " posted"
 		case string(apply.InFlight):
-			p.words = "in flight elsewhere"
+			p.Words = "in flight elsewhere"
 		case string(apply.Deleting):
-			p.words = "being deleted"
+			p.Words = "being deleted"
 		default:
-			p.words, p.calm = what, what == string(apply.Kept) || what == string(apply.Unchanged)
+			p.Words, p.Calm = what, what == string(apply.Kept) || what == string(apply.Unchanged)
 		}
 	}
 	return parts
 }
 
-func outcomeKindOf(o apply.Outcome) outcomeKind {
-	if i := outcomeRank(o); i < len(tableOfOutcomes) {
-		return tableOfOutcomes[i]
+func OutcomeKindOf(o apply.Outcome) outcomeKind {
+	if i := OutcomeRank(o); i < len(TableOfOutcomes) {
+		return TableOfOutcomes[i]
 	}
-	return outcomeKind{label: clean(o.What()).Cut(maxName).String()}
+	return outcomeKind{Label: clean(o.What()).Cut(MaxName).String()}
 }

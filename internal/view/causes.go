@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
 // tableOfClassLabels has the labels of lines that show no change. Fields of a new object have none: the line of the object
@@ -36,7 +35,7 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	case plan.FromTakeOver:
 		return safetext.F("newly managed%s%s", since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
-		return removal("", c.Commit, opts)
+		return Removal("", c.Commit, opts)
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
@@ -72,8 +71,8 @@ func pending(c *plan.Commit, opts Options) safe {
 	return safetext.F("pending%s", since(c, opts))
 }
 
-// removal says which commit removed what trueup applied. Git need not have had it in one.
-func removal(b plan.By, c *plan.Commit, opts Options) safe {
+// Removal says which commit removed what trueup applied. Git need not have had it in one.
+func Removal(b plan.By, c *plan.Commit, opts Options) safe {
 	switch {
 	case b != "":
 		return clean("removed by this change")
@@ -95,13 +94,13 @@ func since(c *plan.Commit, opts Options) safe {
 // read later. Without a time it has only the ID.
 func commit(c plan.Commit, opts Options) safe {
 	if c.Time.IsZero() {
-		return short(c.ID)
+		return Short(c.ID)
 	}
 	when := clean(c.Time.UTC().Format(time.DateOnly))
 	if !opts.Now.IsZero() {
 		when = ago(opts.Now.Sub(c.Time))
 	}
-	return safetext.F("%s \"%s\", %s", short(c.ID), clean(c.Subject).Cut(maxSubject), when)
+	return safetext.F("%s \"%s\", %s", Short(c.ID), clean(c.Subject).Cut(maxSubject), when)
 }
 
 // ago says how long something was ago, in its largest unit.
@@ -129,7 +128,7 @@ func touches(b plan.By) string {
 // driftCause says what sending git's value does to a change outside git, what it would do to one of a blocked object, or
 // what happened.
 func driftCause(item plan.Item, c plan.Change, happened bool) string {
-	i := oneIf(item.Op == plan.Blocked)
+	i := OneIf(item.Op == plan.Blocked)
 	if happened {
 		i = 2
 	}
@@ -160,10 +159,10 @@ func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
 		return conflictOutside(c)
 	}
 	was, since, mine := quoted(" (was ", c.Base, ")"), since(c.Commit, opts), c.By == plan.ByThisChange
-	wins := [...]string{"git wins", "git would win"}[oneIf(item.Op == plan.Blocked)]
+	wins := [...]string{"git wins", "git would win"}[OneIf(item.Op == plan.Blocked)]
 	switch missing := c.Live == nil && !c.Moved; {
 	case c.Desired == nil && !c.Moved:
-		return safetext.F("conflict: %s, changed in live%s; %s", removal(c.By, c.Commit, opts), was, wins)
+		return safetext.F("conflict: %s, changed in live%s; %s", Removal(c.By, c.Commit, opts), was, wins)
 	case missing && mine:
 		return safetext.F("conflict: this change changed it, and live lacks it%s%s; %s", was, since, wins)
 	case missing:
@@ -179,7 +178,7 @@ func quoted(before string, v any, after string) safe {
 	if v == nil {
 		return safe{}
 	}
-	return safetext.F("%s%s%s", before, view.Literal(v).Cut(40), after)
+	return safetext.F("%s%s%s", before, Literal(v).Cut(40), after)
 }
 
 // causeOf says which change of git created, changed or removed the object; empty for other causes.
@@ -187,13 +186,13 @@ func causeOf(item plan.Item, opts Options) safe {
 	switch item.Cause {
 	case plan.FromThisChange:
 		if item.LeftGit() {
-			return removal(item.By, nil, opts)
+			return Removal(item.By, nil, opts)
 		}
 		return clean("this change")
 	case plan.FromPending:
 		return pending(item.Commit, opts)
 	case plan.FromRemoval:
-		return removal("", item.Commit, opts)
+		return Removal("", item.Commit, opts)
 	case plan.FromUnknown:
 		return clean(unknownOrigin)
 	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:
@@ -201,25 +200,25 @@ func causeOf(item plan.Item, opts Options) safe {
 	return safe{}
 }
 
-// maxParts is the most parts that a line lists; the rest is counted.
-const maxParts = 12
+// MaxParts is the most parts that a line lists; the rest is counted.
+const MaxParts = 12
 
 // itemNotes returns sentences about an item: its purge and quota, what is sent, hints, and what to do.
-func itemNotes(item plan.Item, opts Options) []row {
+func itemNotes(item plan.Item, opts Options) []Row {
 	notes := purgeNotes(item, opts)
 	if item.Request != nil {
-		notes = append(notes, row{Text: requestLine(item)})
+		notes = append(notes, Row{Text: requestLine(item)})
 	}
 	for _, h := range item.Hints {
-		notes = append(notes, row{Text: safetext.F("note: %s", message(h))})
+		notes = append(notes, Row{Text: safetext.F("note: %s", Message(h))})
 	}
-	flag := safetext.F("--take-over %s", clean(item.Key.String()).Cut(maxPath))
-	if len(item.FirstContact) > 0 && !strings.Contains(message(item.Fix).String(), flag.String()) {
-		notes = append(notes, row{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
+	flag := safetext.F("--take-over %s", clean(item.Key.String()).Cut(MaxPath))
+	if len(item.FirstContact) > 0 && !strings.Contains(Message(item.Fix).String(), flag.String()) {
+		notes = append(notes, Row{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
 	}
 	if item.Fix != "" {
-		fix := safetext.Join(safetext.Filled(safetext.F("fix"), clean(item.Project).CutLeft(maxPath)), " in ")
-		notes = append(notes, row{Text: safetext.F("%s: %s", fix, message(item.Fix)), Fix: true})
+		fix := safetext.Join(safetext.Filled(safetext.F("fix"), clean(item.Project).CutLeft(MaxPath)), " in ")
+		notes = append(notes, Row{Text: safetext.F("%s: %s", fix, Message(item.Fix)), Fix: true})
 	}
 	return notes
 }
@@ -229,11 +228,11 @@ func requestLine(item plan.Item) safe {
 		item.Name = cmp.Or(item.RemoteName, item.Name)
 	}
 	item.Project = "" // the title has it
-	line := safetext.F("%s %s", clean(item.Request.Method).Cut(maxPath), titled(item.Key))
+	line := safetext.F("%s %s", clean(item.Request.Method).Cut(MaxPath), titled(item.Key))
 	if item.Op != plan.Patch {
 		return line
 	}
-	return safetext.F("%s  {%s}", line, limited(patchParts(item), "; "))
+	return safetext.F("%s  {%s}", line, Limited(patchParts(item), "; "))
 }
 
 // patchParts names the paths in a merge patch: lists with their length, because a patch
@@ -246,7 +245,7 @@ func patchParts(item plan.Item) []safe {
 	var parts []safe
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
-		name := clean(path).Cut(maxPath)
+		name := clean(path).Cut(MaxPath)
 		switch t := v.(type) {
 		case map[string]any:
 			if len(t) == 0 {
@@ -271,12 +270,12 @@ func patchParts(item plan.Item) []safe {
 	return parts
 }
 
-// limited joins the first parts and counts the rest.
-func limited(parts []safe, sep string) safe {
-	if len(parts) <= maxParts {
+// Limited joins the first parts and counts the rest.
+func Limited(parts []safe, sep string) safe {
+	if len(parts) <= MaxParts {
 		return safetext.Join(parts, sep)
 	}
-	return safetext.F("%s%s%d more", safetext.Join(parts[:maxParts], sep), sep, len(parts)-maxParts)
+	return safetext.F("%s%s%d more", safetext.Join(parts[:MaxParts], sep), sep, len(parts)-MaxParts)
 }
 
 // invalidated counts the paths and prefixes of a purge, and names its hosts.
@@ -291,29 +290,29 @@ func invalidated(p *plan.PurgeInfo) safe {
 	if p.Prefixes > 0 {
 		what = append(what, clean(diag.Plural(p.Prefixes, "prefix", "prefixes")))
 	}
-	hosts := []safe{clean(p.Hostname).Cut(maxPath)}
+	hosts := []safe{clean(p.Hostname).Cut(MaxPath)}
 	for _, s := range p.Subdomains {
-		hosts = append(hosts, clean(s).Cut(maxName))
+		hosts = append(hosts, clean(s).Cut(MaxName))
 	}
 	text := safetext.Join(what, " and ")
 	if p.Everything || slices.Contains(p.Sample, "/*") {
 		text = safetext.F("everything (%s)", text)
 	}
-	return safetext.F("%s on %s", text, limited(hosts, ", "))
+	return safetext.F("%s on %s", text, Limited(hosts, ", "))
 }
 
 // maxPaths is the most paths of a purge that are shown, but for its prefixes, which are all shown.
 const maxPaths = 10
 
 // purgeNotes lists the prefixes and the first files, and the hostname's budget if it matters or opts ask for it.
-func purgeNotes(item plan.Item, opts Options) []row {
+func purgeNotes(item plan.Item, opts Options) []Row {
 	p := item.Purge
 	if p == nil {
 		return nil
 	}
-	var notes []row
+	var notes []Row
 	if prefixes, files := pathsOf(item); len(prefixes)+len(files) > 0 {
-		n := row{facts: factsOfPurge(item)}
+		n := Row{Facts: factsOfPurge(item)}
 		files = files[:min(len(files), max(0, maxPaths-len(prefixes)))]
 		n.Text = safetext.F("paths: %s", safetext.Join(cleanAll(slices.Concat(prefixes, files)), ", "))
 		if rest := p.Paths + p.Prefixes - len(prefixes) - len(files); rest > 0 {
@@ -324,7 +323,7 @@ func purgeNotes(item plan.Item, opts Options) []row {
 	if item.Op != plan.Deferred && (item.Op != plan.Post || !opts.Verbose && !scarce(p.Budget, p.Limits)) {
 		return notes
 	}
-	return append(notes, row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(maxPath),
+	return append(notes, Row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(MaxPath),
 		used(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
 		used(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
 		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})

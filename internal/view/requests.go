@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"slices"
@@ -15,18 +15,18 @@ const (
 	maxRequestNames = 5
 )
 
-// requestSection is what a plan does to the requests of the site.
-type requestSection struct {
+// RequestSection is what a plan does to the requests of the site.
+type RequestSection struct {
 	Title safe
 	Lines []safe
-	// rank is that of the worst line.
-	rank rank
+	// Rank is that of the worst line.
+	Rank Rank
 }
 
-// requestsOf returns the section about requests of a plan; it has no lines if the plan changes no object that answers
+// RequestsOf returns the section about requests of a plan; it has no lines if the plan changes no object that answers
 // requests.
-func requestsOf(pl *plan.Plan, opts Options) requestSection {
-	s := requestSection{Title: clean("Requests that change, the worst first"), rank: rankChange}
+func RequestsOf(pl *plan.Plan, opts Options) RequestSection {
+	s := RequestSection{Title: clean("Requests that change, the worst first"), Rank: rankChange}
 	lines := routing.JoinLines(pl.Requests, true)
 	switch {
 	case pl.HidesRequests:
@@ -37,14 +37,14 @@ func requestsOf(pl *plan.Plan, opts Options) requestSection {
 		s.Title, s.Lines = clean("Requests"), []safe{clean("none is answered in another way")}
 	}
 	if len(lines) > 0 && lines[0].Effect == routing.Dark {
-		s.rank = rankStops
+		s.Rank = rankStops
 	}
 	s.addLines(lines, opts)
 	return s
 }
 
 // addLines adds the lines, not all of them if the report is brief.
-func (s *requestSection) addLines(lines []routing.Line, opts Options) {
+func (s *RequestSection) addLines(lines []routing.Line, opts Options) {
 	names, more := routing.All, 0
 	if opts.Brief {
 		names = maxRequestNames
@@ -55,7 +55,7 @@ func (s *requestSection) addLines(lines []routing.Line, opts Options) {
 	isOther := func(l routing.Line) bool { return !slices.Equal(l.Objects, lines[0].Objects) || len(l.Objects) > 1 }
 	areSeveral := slices.ContainsFunc(lines, isOther)
 	for _, l := range lines {
-		s.Lines = append(s.Lines, describeRequests(l, names, areSeveral))
+		s.Lines = append(s.Lines, DescribeRequests(l, names, areSeveral))
 	}
 	if more > 0 {
 		s.Lines = append(s.Lines, safetext.F("and %d more; -v lists them", more))
@@ -68,13 +68,13 @@ func changesAnswers(item plan.Item) bool {
 	return ok && k.CanPatch() && k.HostField != "" && item.Op == plan.Patch && !item.Happened
 }
 
-// describeRequests returns a line, with the objects whose change does it if there may be others.
-func describeRequests(l routing.Line, names int, areSeveral bool) safe {
+// DescribeRequests returns a line, with the objects whose change does it if there may be others.
+func DescribeRequests(l routing.Line, names int, areSeveral bool) safe {
 	text := clean(l.Sentence(names))
 	if !areSeveral {
 		return text
 	}
-	keys := namesOf(l.Objects)
+	keys := NamesOf(l.Objects)
 	if more := len(keys) - names; more > 1 {
 		keys = append(keys[:names], safetext.F("%d more", more))
 	}
