@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"trueup/internal/config"
 	"trueup/internal/exit"
@@ -133,6 +134,7 @@ type run struct {
 	ledger   *ledger.Ledger
 	view     ledger.View
 	target   files.Folder // where new files are written
+	edited   sync.Map     // the files of manifests that differ, by name
 }
 
 // Run writes manifests of the live objects that were asked for. The result is nil if nothing was

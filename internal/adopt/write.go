@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -83,7 +84,7 @@ func (r *run) draftNew(i *Item) (err error) {
 // draftOther makes the texts of a manifest that differs from live.
 func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
 	i.draft.Schema = r.project.SchemaAt(r.full(i.File))
-	if err := r.takeValues(ctx, i); err != nil || i.InPlace {
+	if err := r.takeValues(ctx, i); err != nil || i.InPlace || i.Verdict == Refused {
 		return err
 	}
 	git := i.draft
@@ -293,11 +294,15 @@ func (r *run) write(ctx context.Context) error {
 	if err := r.writeNew(); err != nil || !r.opts.Replace {
 		return err
 	}
+	byFile := map[string][]*Item{}
 	for _, i := range r.Items {
 		if i.Verdict == Differs {
-			if err := r.replace(ctx, i); err != nil {
-				return err
-			}
+			byFile[i.File] = append(byFile[i.File], i)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byFile)) {
+		if err := r.replace(ctx, byFile[name]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -87,8 +87,7 @@ type Options struct {
 	// AcceptNormalised sends a purge even if the server changed the values that were sent for the object that it
 	// waits for.
 	AcceptNormalised bool
-	Wait             bool // Wait waits until created objects are ready, and deleted ones gone, at most WaitTimeout
-	WaitTimeout      time.Duration
+	Wait             time.Duration // Wait is how long to wait until a created object is ready, or a deleted one gone; 0 is not at all
 	// Batch limits how many objects may wait for a slow ledger at once. Less than 2 means that the
 	// ledger is fast. Run claims at most Parallelism send-once requests at once.
 	Batch int

@@ -169,7 +169,7 @@ func (w *work) ready(ctx context.Context, name string, obj kind.Object) *Outcome
 			return failed(Partial, "the server created it and says: "+failure, "")
 		case ready:
 			return done("ready")
-		case !w.Options.Wait:
+		case w.Options.Wait == 0:
 			return done("not ready yet (--wait waits)")
 		}
 		return nil

@@ -242,7 +242,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 	busy.answer.RetryAfter = time.Minute
 	proven := func(s *stage) *stage { s.proven = true; return s }
 	waiting := func(s *stage, status string) *stage {
-		s.options.Wait, s.options.WaitTimeout = true, time.Hour
+		s.options.Wait = time.Hour
 		s.status = func(int) string { return status }
 		return s
 	}
@@ -429,7 +429,7 @@ func TestARunThatEndsTellsOfNoOtherTry(t *testing.T) {
 	}
 }
 
-// TestLooksThatTakeLongAreInTheWait: --wait-timeout holds where the platform does
+// TestLooksThatTakeLongAreInTheWait: the time of --wait holds where the platform does
 // not answer either.
 func TestLooksThatTakeLongAreInTheWait(t *testing.T) {
 	const long = 4 * time.Minute
@@ -438,7 +438,7 @@ func TestLooksThatTakeLongAreInTheWait(t *testing.T) {
 		s := begin(t, snapshot("db"))
 		s.writer, s.sleep = &slow{stage: s, get: long}, sleep
 		s.status = func(int) string { return `{}` }
-		s.options.Wait, s.options.WaitTimeout = true, limit
+		s.options.Wait = limit
 		start := time.Now()
 		s.ends(s.run(), db, apply.Failed, apply.Partial, "created, but not ready within 10m0s")
 		// One look before it is made, one after, and those of the wait.

@@ -175,10 +175,10 @@ func (a *app) checkFlag(f *pflag.Flag) error {
 // checkFormats refuses a report that can't be written.
 func (a *app) checkFormats(cmd *cobra.Command) error {
 	known := report.Formats()
-	if isList := cmd.Name() == "each" || cmd.Name() == "projects"; isList {
-		known = []string{"text", "json"} // merge-results has all others
+	if cmd.Name() == "each" {
+		known = []string{"text", "json"}
 		if err := oneOf("-o", a.global.output, known); err != nil {
-			return fmt.Errorf("%w; merge-results writes the others", err)
+			return fmt.Errorf("%w; show DIR writes the others from --results DIR", err)
 		}
 	}
 	for _, r := range a.global.reports {

@@ -27,6 +27,7 @@ func newFmt(a *app) *cobra.Command {
 	var opts fmtOptions
 	cmd := a.command("fmt [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		piped := slices.Contains(paths, onStdout)
+		opts.check = opts.check || opts.diff
 		if err := cmp.Or(
 			refuse(piped && len(paths) > 1, "- goes to standard output, so it can't be combined with other names"),
 			refuse(piped && !opts.check && a.global.output != "text", "standard output is the manifest itself: remove -o, or add --check"),
@@ -61,7 +62,7 @@ func newFmt(a *app) *cobra.Command {
 	f.BoolVar(&opts.check, "check", false, "change nothing, and exit with 2 if a file would change")
 	f.BoolVar(&opts.fix, "fix", false, "also apply fixes that are certain, and write the envelope of the API")
 	f.StringVar(&opts.envelope, "envelope", "", "write purges for the command-line route of `VENDOR`, with the workspace as metadata.namespace")
-	f.BoolVar(&opts.diff, "diff", false, "show the changes")
+	f.BoolVar(&opts.diff, "diff", false, "show the changes, and change nothing, as --check")
 	return cmd
 }
 
@@ -225,7 +226,9 @@ func (a *app) writeFmt(out report.Lines, opts fmtOptions, findings diag.List, li
 			continue
 		}
 		changed++
-		out.Printf("%s: %s\n", f.Path, formatted)
+		if f.Left == nil {
+			out.Printf("%s: %s\n", f.Path, formatted)
+		}
 		if opts.diff || shown.Verbose {
 			out.Diff(report.Versions{Path: f.Path, Before: f.Data, After: f.To}, shown)
 		}

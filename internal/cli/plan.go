@@ -249,16 +249,33 @@ func newStatus(a *app) *cobra.Command {
 }
 
 func newShow(a *app) *cobra.Command {
-	cmd := a.command("show FILE", func(_ context.Context, args []string) (report.Document, error) {
-		p, err := reconcile.ReadPlan(a.full(args[0]))
+	cmd := a.command("show FILE|DIR", func(_ context.Context, args []string) (doc report.Document, err error) {
+		full := a.full(args[0])
+		if info, err := os.Stat(full); err == nil && info.IsDir() {
+			return a.mergedResults(args[0])
+		}
+		p, err := reconcile.ReadPlan(full)
 		if err != nil {
-			return report.Document{}, exit.With(exit.Error, fmt.Errorf("%s: %w", args[0], err))
+			return doc, exit.With(exit.Error, fmt.Errorf("%s: %w", args[0], err))
 		}
 		note := fmt.Sprintf("this plan was created at %s by %s; nothing was read now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
 		p.Notes = append([]string{note}, p.Notes...)
 		return report.Document{Plan: p, Sandbox: p.Sandbox, Objects: len(p.Items)}, nil
 	})
 	return cmd
+}
+
+// mergedResults merges the results of many projects below a folder.
+func (a *app) mergedResults(dir string) (doc report.Document, err error) {
+	root, err := os.OpenRoot(a.full(dir))
+	if err == nil {
+		doc, err = report.Collect(files.FS(root), toolName())
+		err = errors.Join(err, root.Close())
+	}
+	if err != nil {
+		return doc, fmt.Errorf("the results below %s: %w", dir, err)
+	}
+	return doc, nil
 }
 
 func newValidate(a *app) *cobra.Command {

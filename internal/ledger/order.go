@@ -25,6 +25,8 @@ type Head struct {
 	After string `json:"after,omitempty"`
 	// OlderCommit means that a person allowed a commit that is older than the one before.
 	OlderCommit bool `json:"olderCommit,omitempty"`
+	// Areas are those whose objects were applied, now or before: some may be live although git has none there any more.
+	Areas []kind.Area `json:"areas,omitempty"`
 	// Tree is the digest of everything that the apply depended on. A head has it if the apply left nothing to do, until
 	// anything else is recorded.
 	Tree *canon.Sum `json:"tree,omitempty"`
@@ -41,6 +43,13 @@ func (h *Head) Newest() string {
 // String says which commit was applied, by whom and when.
 func (h *Head) String() string {
 	return fmt.Sprintf("%.12s, which %s applied at %s", h.Newest(), h.who(), h.At.UTC().Format(time.RFC3339))
+}
+
+// areas returns the areas of two heads, sorted.
+func (h *Head) areas(other *Head) []kind.Area {
+	all := slices.Concat(h.Areas, cmp.Or(other, &Head{}).Areas)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // state identifies what was applied: applies of the same files may run at once.
@@ -76,7 +85,7 @@ type MayFollow func(ctx context.Context, recorded *Head) (ancestors []string, ma
 // Begin lets every record that precedes a request first record the head of this run. If the ledger has another head by
 // then, mayAdd says whether this one may follow it.
 func (l *Ledger) Begin(seen *Head, own Head, mayAdd MayFollow) {
-	own.At = l.cfg.Now().UTC()
+	own.At, own.Areas = l.cfg.Now().UTC(), own.areas(seen)
 	l.cfg.Claim = own.Claim
 	l.order = &order{head: own, mayAdd: mayAdd, from: seen.state(), moved: seen.state() != own.state()}
 }
@@ -131,7 +140,7 @@ func (l *Ledger) follow(ctx context.Context, h *Head) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.order.from, l.order.moved, l.order.head.Ancestors = h.state(), true, ancestors
+	l.order.from, l.order.moved, l.order.head.Ancestors, l.order.head.Areas = h.state(), true, ancestors, l.order.head.areas(h)
 	return nil
 }
 

@@ -27,6 +27,9 @@ type Text struct {
 	Data []byte
 }
 
+// ErrChanged says that a file is not as it was read.
+var ErrChanged = errors.New("changed while it was read")
+
 // Replace changes the content of the file, unless it was written to since it was read.
 func (t Text) Replace(content []byte) error {
 	root := files.Root(t.FS)
@@ -34,7 +37,7 @@ func (t Text) Replace(content []byte) error {
 		return fmt.Errorf("%s: it is not writable", t.Path)
 	}
 	if !files.Same(root, files.File{Name: t.Name, Content: t.Data}) {
-		return fmt.Errorf("%s changed while it was read: run trueup again when nothing writes to it", t.Path)
+		return fmt.Errorf("%s %w: run trueup again when nothing writes to it", t.Path, ErrChanged)
 	}
 	if err := files.Replace(root, files.File{Name: t.Name, Content: content}); err != nil {
 		return fmt.Errorf("%s: %w", t.Path, errors.Unwrap(err))

@@ -166,7 +166,7 @@ func manifestSuite(doc Document) testSuite {
 }
 
 // projectSuite has a case for each of many projects.
-func projectSuite(projects []MergedProject) testSuite {
+func projectSuite(projects []Project) testSuite {
 	s := testSuite{Name: clean("projects")}
 	for _, p := range projects {
 		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(view.MaxPath), Lines: []safe{clean(p.Result).Cut(view.MaxName)}}

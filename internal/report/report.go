@@ -43,10 +43,10 @@ type Document struct {
 	// Errors stopped the run.
 	Errors []string `json:"errors"`
 	// Project is set in a result of one of many projects.
-	Project *Origin `json:"project,omitempty"`
-	// Projects are set in the merged result of many.
-	Projects []MergedProject `json:"projects,omitempty"`
-	Fleet    *Fleet          `json:"fleet,omitempty"`
+	Project *Project `json:"project,omitempty"`
+	// Projects are set in the result of many.
+	Projects []Project `json:"projects,omitempty"`
+	Fleet    *Fleet    `json:"fleet,omitempty"`
 	// Annotations are findings that Text and Data have in their own words. Code hosts and test reports show them.
 	Annotations diag.List `json:"-"`
 	// Data replaces the Document in JSON, and Text writes the same for a person. Commands

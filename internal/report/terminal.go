@@ -262,7 +262,7 @@ func textFindings(p *printer, doc Document, opts view.Options) {
 		p.gap()
 		textFinding(p, f)
 	}
-	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate" || doc.Tests != nil || doc.Projects != nil) {
+	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate" || doc.Tests != nil || doc.Projects != nil && doc.Text == nil) {
 		p.gap()
 		textCounts(p, doc)
 	}

@@ -22,7 +22,8 @@ func (r *Result) ListUpdates() map[string][]yamledit.Expectation {
 		if t.sameAs && !t.expects || !slices.ContainsFunc(cases, func(c Case) bool { return c.Result == Failed }) {
 			continue
 		}
-		if value := findAgreement(cases); value != nil {
+		value := findAgreement(cases)
+		if isNew := !bytes.Equal(canon.Bytes(value), canon.Bytes(t.expect)); value != nil && isNew {
 			found[t.object.Path] = append(found[t.object.Path], yamledit.Expectation{Line: t.object.Line, Test: t.index, Value: value})
 		}
 	}
@@ -68,7 +69,10 @@ func observe(expect map[string]any, l *routing.Location) map[string]any {
 	for _, f := range listFields() {
 		isSet := l.Behaviour[f.facet] != routing.Value{}
 		if want, isAsked := expect[f.name]; isAsked || isFirst && (f.isUsual || isSet && f.isObject) {
-			if is[f.name] = f.observe(want, l); is[f.name] == nil && isSet {
+			v := f.observe(want, l)
+			if v != nil || !isSet {
+				is[f.name] = v
+			} else if isAsked {
 				is[f.name] = want // what can't be expected stays
 			}
 		}

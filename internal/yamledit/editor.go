@@ -5,6 +5,7 @@ package yamledit
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,10 +42,18 @@ func newEditor(path string, data []byte) *editor {
 // token returns where a scalar starts and ends in the text, with its quotes. It supports quoted scalars,
 // and plain ones on one line, without anchor or tag.
 func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
-	if n == nil || n.Kind != yaml.ScalarNode || n.Anchor != "" || n.Style&^(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+	if n == nil || n.Anchor != "" {
 		return 0, 0, false
 	}
-	from = e.file.Lines.At(n)
+	return e.anchoredToken(n)
+}
+
+// anchoredToken is token for a scalar that may have an anchor, which is not a part of it.
+func (e *editor) anchoredToken(n *yaml.Node) (from, to int, ok bool) {
+	if n.Kind != yaml.ScalarNode || n.Style&^(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		return 0, 0, false
+	}
+	from = e.file.Lines.Behind(n)
 	to, ok = e.file.Lines.End(n)
 	return from, to, ok && from < to && (n.Style != 0 || to-from == len(n.Value))
 }
@@ -54,6 +63,9 @@ func (e *editor) text(from, to int) string { return string(e.file.Lines.Data[fro
 // write returns the edit that writes another value in place of a scalar.
 func write(n *yaml.Node, from, to int, text, value string) edit {
 	is := yaml.Node{Kind: yaml.ScalarNode, Value: value}
+	if n.Kind == yaml.ScalarNode {
+		is.Anchor = n.Anchor
+	}
 	return edit{from, to, text, []*yaml.Node{n}, []*yaml.Node{&is}}
 }
 
@@ -130,15 +142,23 @@ func commentLines(n *yaml.Node) []string {
 	return all
 }
 
-// Replace returns the file with another document in place of an object; data is the file as it was
-// loaded. Other documents and the style of line breaks stay.
-func Replace(o *manifest.Object, data, text []byte) []byte {
-	in := yamltext.Lines{Data: data}
-	first, last := documentOf(o, &in)
-	if yamltext.BetweenDocuments().Match(in.Bytes(first)) && !yamltext.BetweenDocuments().Match(text) {
-		text = slices.Concat([]byte("---\n"), text)
+// Replace returns the file with other documents in place of objects; in has the file as these were loaded from it.
+// Other documents and the style of line breaks stay.
+func Replace(in *yamltext.Lines, documents map[*manifest.Object][]byte) []byte {
+	style := newSource(in.Data)
+	byLine := func(a, b *manifest.Object) int { return a.Line - b.Line }
+	var out []byte
+	at := 0
+	for _, o := range slices.SortedFunc(maps.Keys(documents), byLine) {
+		text := documents[o]
+		first, last := documentOf(o, in)
+		if yamltext.BetweenDocuments().Match(in.Bytes(first)) && !yamltext.BetweenDocuments().Match(text) {
+			text = slices.Concat([]byte("---\n"), text)
+		}
+		out = append(append(out, in.Data[at:in.Offset(first)]...), style.broken(text)...)
+		at = in.Offset(last + 1)
 	}
-	return slices.Concat(data[:in.Offset(first)], newSource(data).broken(text), data[in.Offset(last+1):])
+	return append(out, in.Data[at:]...)
 }
 
 // documentOf returns the first and the last line of the object's document: without the line of ---, unless it starts

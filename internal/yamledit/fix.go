@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"strings"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -155,6 +155,10 @@ func (f *fixedFile) resolve(x diag.Finding, at [2]int) (edits []edit, how string
 	if !ok || x.Write == "" {
 		return nil, ""
 	}
-	text, value, old := inQuotesOf(n, x.Write), strings.Trim(x.Write, `"`), f.text(from, to)
+	value, err := strconv.Unquote(x.Write)
+	if err != nil {
+		value = x.Write
+	}
+	text, old := inStyle(n, value, err == nil), f.text(from, to)
 	return []edit{write(n, from, to, text, value)}, "write " + text + " instead of " + diag.Short(old)
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/diag"
+	"trueup/internal/manifest"
 	"trueup/internal/yamltext"
 )
 
@@ -56,23 +58,34 @@ type formatting struct {
 // element of JSON gets its own line.
 func newFormatting(in *yamltext.File, ordered bool, each func(doc *yaml.Node)) *formatting {
 	f := &formatting{source: newSource(in.Lines.Data), file: in}
-	if isJSON(f.body) {
+	asJSON := isJSON(f.body)
+	sheet := sync.OnceValue(func() *sheet { return newSheet(f.body) }) // not for what Documents refuses
+	in.Documents(func(doc *yaml.Node) {
+		switch each(doc); {
+		case f.err != nil:
+		case asJSON && isDeep(doc, manifest.MaxDepth):
+			f.err = left(doc.Line, tooDeep)
+		case !asJSON:
+			f.err = sheet().document(doc, ordered)
+		}
+	})
+	switch {
+	case f.err != nil || f.check() != nil:
+	case asJSON:
 		var out bytes.Buffer
 		_ = json.Indent(&out, bytes.TrimSpace(f.body), "", "  ") // it is valid
 		f.laid = append(out.Bytes(), '\n')
-		in.Documents(each)
-		return f
-	}
-	l := newSheet(f.body)
-	in.Documents(func(doc *yaml.Node) {
-		if each(doc); f.err == nil {
-			f.err = l.document(doc, ordered)
-		}
-	})
-	if f.err == nil && f.check() == nil {
-		f.laid, f.err = l.laidOut()
+	default:
+		f.laid, f.err = sheet().laidOut()
 	}
 	return f
+}
+
+const tooDeep = "it is nested too deeply"
+
+// isDeep reports whether a node is nested more than some levels deep.
+func isDeep(n *yaml.Node, levels int) bool {
+	return levels < 0 || slices.ContainsFunc(n.Content, func(below *yaml.Node) bool { return isDeep(below, levels-1) })
 }
 
 // format returns the checked layout of a file that was laid out in the order of the schema or, if that

@@ -201,7 +201,7 @@ func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) erro
 		return l.leaf(v, at, owner)
 	}
 	if l.depth++; l.depth >= manifest.MaxDepth {
-		return left(v.Line, "it is nested too deeply")
+		return left(v.Line, tooDeep)
 	}
 	defer func() { l.depth-- }()
 	if v.Kind == yaml.SequenceNode {
@@ -295,8 +295,11 @@ func (line *sheetLine) shifted() string {
 // (spare) belongs to the list above.
 func commentLevel(line string, spare bool, best token, open []token) int {
 	column := len(line) - len(strings.TrimLeft(line, " \t"))
+	least := 0
 	if best.from == column && !spare {
 		return best.to
+	} else if best.from == column {
+		least = best.to // the list above may be empty yet, and begin below
 	}
 	if best.from > column {
 		best = noToken()
@@ -310,7 +313,7 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 			best.to += levelIndent
 		}
 	}
-	return best.to
+	return max(best.to, least)
 }
 
 // spareHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another

@@ -40,6 +40,7 @@ func TestFormat(t *testing.T) {
 			head + "spec:\n  tls: {}\n  upstreams:\n  - name: a\n  # - name: b\n  #   scheme: https\n  # of locations\n  locations: []\n",
 			head + "spec:\n  tls: {}\n  upstreams:\n    - name: a\n    # - name: b\n    #   scheme: https\n  # of locations\n  locations: []\n",
 		},
+		{"a first element that is a comment", "a:\n    b:\n    # - c\n    #   d\n    - e\n    # of f\n    f: 1\n", "a:\n  b:\n    # - c\n    #   d\n    - e\n  # of f\n  f: 1\n"},
 		{"elements that are comments at the end", "a:\n- b\n#- c\n#- d\n\n# - e\n", "a:\n  - b\n  #- c\n  #- d\n\n  # - e\n"},
 		{"a comment with hyphens", "a:\n- b\n# of c:\n# - one\n# - two\nc: d\n", "a:\n  - b\n# of c:\n# - one\n# - two\nc: d\n"},
 		{"brackets stay deeper than their key", "a:\n  b:\n      [\n    c,\n    ]\n", "a:\n  b:\n    [\n   c,\n   ]\n"},

@@ -7,6 +7,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/yamltext"
 )
 
 func TestReplaceInKeepsWhatIsAround(t *testing.T) {
@@ -32,7 +33,7 @@ func TestReplaceInKeepsWhatIsAround(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, err, findings)
 		}
 		o := set.Find(kind.Key{Kind: "CDN", Name: "b"})
-		if got := string(Replace(o, []byte(tt.file), text)); got != tt.want {
+		if got := string(Replace(&yamltext.Lines{Data: []byte(tt.file)}, map[*manifest.Object][]byte{o: text})); got != tt.want {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, tt.want)
 		}
 	}
@@ -61,18 +62,26 @@ func TestWithValuesKeepsTheRest(t *testing.T) {
 			`{"upstreams":[{"name":"one"},{"name":"three"}]}`,
 			"  upstreams: [{name: one, scheme: http}, {name: three}] # both\n",
 		},
-		"nothing differs":       {"  hostname: b\n", `{"hostname":"b"}`, ""},
-		"one element more":      {"  upstreams: [{name: one}]\n", `{"upstreams":[{"name":"one"},{"name":"two"}]}`, ""},
-		"a structure for text":  {"  hostname: b\n", `{"hostname":{"a":"b"}}`, ""},
-		"an anchor used twice":  {"  hostname: &h b\n  tls: {forced: *h}\n", `{"hostname":"c","tls":{"forced":"b"}}`, ""},
-		"text of several lines": {"  hostname: |\n    b\n", `{"hostname":"c"}`, ""},
+		"nothing differs":         {"  hostname: b\n", `{"hostname":"b"}`, ""},
+		"one element more":        {"  upstreams: [{name: one}]\n", `{"upstreams":[{"name":"one"},{"name":"two"}]}`, ""},
+		"a structure for text":    {"  hostname: b\n", `{"hostname":{"a":"b"}}`, ""},
+		"an anchor used twice":    {"  hostname: &h b # of both\n  tls: {forced: *h}\n", `{"hostname":"c","tls":{"forced":"b"}}`, "  hostname: &h c # of both\n  tls: {forced: b}\n"},
+		"an anchor and its alias": {"  hostname: &h b\n  tls: {forced: *h} # too\n", `{"hostname":"c","tls":{"forced":"c"}}`, "  hostname: &h c\n  tls: {forced: *h} # too\n"},
+		"text of several lines":   {"  # why\n  hostname: |\n    b\n\n    c\n  x: 1\n", `{"hostname":"c"}`, "  # why\n  hostname: c\n  x: 1\n"},
+		"other lines":             {"  hostname: |\n      b\n  x: 1 # why\n", `{"hostname":"c\nd\n"}`, "  hostname: |\n      c\n      d\n  x: 1 # why\n"},
+		"lines in a list":         {"  subdomains:\n  - >-\n    b\n  - c # why\n", `{"subdomains":["d\n","c"]}`, "  subdomains:\n  - |\n    d\n  - c # why\n"},
+		"what single quotes can't have as it is": {
+			"  hostname: 'b' # why\n  a: 'c'\n  d: 'e'\n", `{"hostname":"it's","a":"x\\y\"z","d":"two\nlines"}`,
+			"  hostname: 'it''s' # why\n  a: 'x\\y\"z'\n  d: \"two\\nlines\"\n",
+		},
 	} {
 		file := []byte(strings.ReplaceAll("\ufeff"+other+head+tt.spec, "\n", "\r\n"))
 		k, _ := kind.Named("cdn")
 		o := &manifest.Object{Kind: k, Name: "b", Line: strings.Count(other, "\n") + 1}
 		want := strings.ReplaceAll("\ufeff"+other+head+tt.want, "\n", "\r\n")
-		_, text := WithValues(o, file, []byte(tt.live))
-		if got := string(Replace(o, file, text)); (text == nil) != (tt.want == "") || text != nil && got != want {
+		in := &yamltext.Lines{Data: file}
+		_, text := WithValues(o, in, []byte(tt.live))
+		if got := string(Replace(in, map[*manifest.Object][]byte{o: text})); (text == nil) != (tt.want == "") || text != nil && got != want {
 			t.Errorf("%s: %q\nwant\n%q", name, got, want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/yamltext"
@@ -19,14 +20,13 @@ import (
 
 // WithValues returns the object's document, and the same with the values of a spec, canonical JSON, in place of its own;
 // nil if there are none. It neither adds nor removes fields and elements, so comments and layout stay, and the result may
-// still differ from the spec. data is the file as it was loaded.
-func WithValues(o *manifest.Object, data, spec []byte) (was, is []byte) {
-	in := yamltext.Lines{Data: data}
-	first, last := documentOf(o, &in)
-	was = bytes.Clone(data[in.Offset(first):in.Offset(last+1)]) // the file may be large
-	t := taking{editor: newEditor(o.Path, was)}
+// still differ from the spec. in has the file as it was loaded.
+func WithValues(o *manifest.Object, in *yamltext.Lines, spec []byte) (was, is []byte) {
+	first, last := documentOf(o, in)
+	was = bytes.Clone(in.Data[in.Offset(first):in.Offset(last+1)]) // the file may be large
+	t := taking{editor: newEditor(o.Path, was), now: map[*yaml.Node]string{}}
 	for _, doc := range t.docs {
-		t.value(yamltext.Member(yamltext.Root(doc), "spec"), canon.MustDecode(spec), o.Kind.Spec())
+		t.value(yamltext.Member(yamltext.Root(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
 	}
 	if out, ok := t.apply(t.edits); ok && len(t.edits) > 0 {
 		return was, out
@@ -38,25 +38,29 @@ func WithValues(o *manifest.Object, data, spec []byte) (was, is []byte) {
 type taking struct {
 	*editor
 	edits []edit
+	// now has the new values of scalars that aliases repeat.
+	now map[*yaml.Node]string
 }
 
-func (t *taking) value(n *yaml.Node, v any, f *kind.Field) {
+// value takes a value in place of a node; owner is the column, from 0, of the key or hyphen before that.
+func (t *taking) value(n *yaml.Node, owner int, v any, f *kind.Field) {
 	switch v := v.(type) {
 	case map[string]any:
-		for name, below := range v {
-			if at := yamltext.Member(n, name); at != nil {
-				t.value(at, below, kind.Member(f, name))
+		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 { // anchors before their aliases
+			key := n.Content[i]
+			if below, has := v[key.Value]; has {
+				t.value(n.Content[i+1], key.Column-1, below, kind.Member(f, key.Value))
 			}
 		}
 	case []any:
 		for i, e := range elementsFor(n, v, f) {
-			t.value(e, v[i], kind.ItemOf(f))
+			t.value(e, n.Column-1, v[i], kind.ItemOf(f))
 		}
 	case string:
-		t.scalar(n, v, strconv.Quote(v))
+		t.scalar(n, owner, v, true)
 	case nil:
 	default:
-		t.scalar(n, fmt.Sprint(v), fmt.Sprint(v))
+		t.scalar(n, owner, fmt.Sprint(v), false)
 	}
 }
 
@@ -92,27 +96,61 @@ func keyOf(f *kind.Field, text func(name string) string) (key string) {
 	return key
 }
 
-// scalar writes a value, which is text in YAML, in the quotes of the old one.
-func (t *taking) scalar(n *yaml.Node, value, text string) {
-	from, to, ok := t.token(n)
-	if !ok || n.Value == value {
+// scalar takes a value, which may be text, in place of a scalar or an alias.
+func (t *taking) scalar(n *yaml.Node, owner int, value string, isText bool) {
+	if n == nil {
 		return
 	}
-	t.edits = append(t.edits, write(n, from, to, inQuotesOf(n, text), value))
-}
-
-// inQuotesOf returns a text of YAML, which may be in double quotes, in the quotes of a scalar where these suffice.
-func inQuotesOf(n *yaml.Node, text string) string {
-	value := strings.Trim(text, `"`)
+	from, to, ok := t.anchoredToken(n)
+	was, text := n.Value, inStyle(n, value, isText)
 	switch {
-	case text == value:
-	case n.Style == 0 && needsNoQuotes().MatchString(value) && yamltext.Resolve(value) == yamltext.PlainText:
-		return value
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		return "'" + value + "'"
+	case n.Kind == yaml.AliasNode && n.Alias.Kind == yaml.ScalarNode:
+		var changes bool
+		if was, changes = t.now[n.Alias]; !changes {
+			was = n.Alias.Value
+		}
+		from = t.file.Lines.At(n)
+		to, ok = t.file.Lines.End(n)
+	case n.Kind == yaml.ScalarNode && isBlockText(n):
+		from, to, text, ok = t.block(n, owner, value, text)
 	}
-	return text
+	if !ok || was == value {
+		return
+	}
+	t.now[n] = value
+	t.edits = append(t.edits, write(n, from, to, text, value))
 }
 
-// needsNoQuotes matches texts that need no quotes anywhere.
-var needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
+// block returns where a block scalar is, and the text that takes its place: a block for lines, or else text.
+func (t *taking) block(n *yaml.Node, owner int, value, text string) (from, to int, out string, ok bool) {
+	style := newSource(t.file.Lines.Data)
+	b, err := newSheet(style.body).block(n, owner)
+	if err != nil {
+		return 0, 0, "", false
+	}
+	if lines, isBlock := strings.CutSuffix(value, "\n"); isBlock && inBlock().MatchString(lines) {
+		margin := "\n" + strings.Repeat(" ", b.column)
+		text = string(style.broken([]byte("|" + margin + strings.ReplaceAll(lines, "\n", margin))))
+	}
+	return t.file.Lines.Behind(n), t.file.Lines.EndOf(b.last + 1), text, true
+}
+
+// inStyle returns a value as YAML has it in place of a scalar: in its quotes where these suffice.
+func inStyle(n *yaml.Node, value string, isText bool) string {
+	switch {
+	case !isText:
+		return value
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && needsNoQuotes().MatchString(value) && yamltext.Resolve(value) == yamltext.PlainText:
+		return value
+	case n.Style&yaml.SingleQuotedStyle != 0 && !strings.ContainsFunc(value, func(r rune) bool { return r == '\n' || diag.Unseen(r) }):
+		return "'" + strings.ReplaceAll(value, "'", "''") + "'"
+	}
+	return strconv.Quote(value)
+}
+
+var (
+	// needsNoQuotes matches texts that need no quotes anywhere.
+	needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
+	// inBlock matches lines that a block scalar has as they are.
+	inBlock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s][^\n]*(\n[ -~]*)*$`) })
+)

@@ -196,5 +196,6 @@ func proxiesAndRebinding(p *place) {
 		p.Error("the platform was not asked")
 	}
 	p.write("ca.pem", "no certificate")
-	p.must(1, "plan", "--ca-file", "ca.pem")
+	p.vars["TRUEUP_CA_FILE"] = "ca.pem"
+	p.must(1, "plan")
 }
