@@ -141,6 +141,7 @@ func FuzzRender(f *testing.F) {
 		}
 		checkJSON(t, doc, outputs["json"])
 		checkMarkdown(t, outputs["markdown"], maxMarkdown, doc.RunURL)
+		checkDotenv(t, render(t, "outputs", doc, Options{Variables: true}))
 		opts.Room = SummaryRoom(0)
 		checkMarkdown(t, render(t, "markdown", doc, opts), opts.Room, doc.RunURL)
 		small := 2000 + 7*int(n)

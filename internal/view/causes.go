@@ -18,7 +18,7 @@ import (
 var tableOfClassLabels = map[merge.Class]string{plan.Added: "", plan.Lost: "live only: would be lost"}
 
 // label describes the cause of a change, or what happened to the value outside git.
-func label(item plan.Item, c plan.Change, opts Options) safe {
+func label(item plan.Item, c plan.Change, opts Options) safetext.Text {
 	happened := item.Happened || c.Left
 	if words, known := tableOfClassLabels[c.Class]; known {
 		return clean(words)
@@ -46,11 +46,11 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 }
 
 // ofThisChange says what this change of git did.
-func ofThisChange(c plan.Change) safe {
-	switch c.Class {
-	case merge.Removed:
+func ofThisChange(c plan.Change) safetext.Text {
+	switch {
+	case c.Class == merge.Removed:
 		return clean("removed by this change")
-	case merge.TakeOver:
+	case c.Class == merge.TakeOver:
 		return safetext.F("newly managed by this change%s", quoted(", live had ", c.Live, ""))
 	}
 	return clean("this change")
@@ -59,7 +59,7 @@ func ofThisChange(c plan.Change) safe {
 const unknownOrigin = "origin unknown (no usable record)"
 
 // refusal is the cause of what the server did not do.
-func refusal(c plan.Change) safe {
+func refusal(c plan.Change) safetext.Text {
 	if c.KeptAt == nil {
 		return clean("the server did not keep it, or it changed since")
 	}
@@ -67,12 +67,12 @@ func refusal(c plan.Change) safe {
 }
 
 // pending is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
-func pending(c *plan.Commit, opts Options) safe {
+func pending(c *plan.Commit, opts Options) safetext.Text {
 	return safetext.F("pending%s", since(c, opts))
 }
 
 // Removal says which commit removed what trueup applied. Git need not have had it in one.
-func Removal(b plan.By, c *plan.Commit, opts Options) safe {
+func Removal(b plan.By, c *plan.Commit, opts Options) safetext.Text {
 	switch {
 	case b != "":
 		return clean("removed by this change")
@@ -83,16 +83,16 @@ func Removal(b plan.By, c *plan.Commit, opts Options) safe {
 }
 
 // since names the commit that gave git its value; empty for none.
-func since(c *plan.Commit, opts Options) safe {
+func since(c *plan.Commit, opts Options) safetext.Text {
 	if c == nil {
-		return safe{}
+		return safetext.Text{}
 	}
 	return safetext.F(", in git since %s", commit(*c, opts))
 }
 
 // commit names a commit as its author did, and says when that was: for files the day, because they are
 // read later. Without a time it has only the ID.
-func commit(c plan.Commit, opts Options) safe {
+func commit(c plan.Commit, opts Options) safetext.Text {
 	if c.Time.IsZero() {
 		return Short(c.ID)
 	}
@@ -104,7 +104,7 @@ func commit(c plan.Commit, opts Options) safe {
 }
 
 // ago says how long something was ago, in its largest unit.
-func ago(d time.Duration) safe {
+func ago(d time.Duration) safetext.Text {
 	const day = 24 * time.Hour
 	for _, unit := range []struct {
 		length time.Duration
@@ -142,7 +142,7 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 }
 
 // conflictOutside says what happened to a value that git changed, too.
-func conflictOutside(c plan.Change) safe {
+func conflictOutside(c plan.Change) safetext.Text {
 	was := quoted(" (was ", c.Base, ")")
 	switch {
 	case c.Desired == nil && !c.Moved:
@@ -154,7 +154,7 @@ func conflictOutside(c plan.Change) safe {
 }
 
 // conflict says what git and live made of a value, and which of them wins.
-func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
+func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safetext.Text {
 	if happened {
 		return conflictOutside(c)
 	}
@@ -174,15 +174,15 @@ func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
 }
 
 // quoted returns the first characters of a value for a cause.
-func quoted(before string, v any, after string) safe {
+func quoted(before string, v any, after string) safetext.Text {
 	if v == nil {
-		return safe{}
+		return safetext.Text{}
 	}
 	return safetext.F("%s%s%s", before, Literal(v).Cut(40), after)
 }
 
 // causeOf says which change of git created, changed or removed the object; empty for other causes.
-func causeOf(item plan.Item, opts Options) safe {
+func causeOf(item plan.Item, opts Options) safetext.Text {
 	switch item.Cause {
 	case plan.FromThisChange:
 		if item.LeftGit() {
@@ -197,7 +197,7 @@ func causeOf(item plan.Item, opts Options) safe {
 		return clean(unknownOrigin)
 	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:
 	}
-	return safe{}
+	return safetext.Text{}
 }
 
 // MaxParts is the most parts that a line lists; the rest is counted.
@@ -223,7 +223,7 @@ func itemNotes(item plan.Item, opts Options) []Row {
 	return notes
 }
 
-func requestLine(item plan.Item) safe {
+func requestLine(item plan.Item) safetext.Text {
 	if item.Op == plan.Delete {
 		item.Name = cmp.Or(item.RemoteName, item.Name)
 	}
@@ -237,12 +237,12 @@ func requestLine(item plan.Item) safe {
 
 // patchParts names the paths in a merge patch: lists with their length, because a patch
 // replaces the whole list, and removals.
-func patchParts(item plan.Item) []safe {
+func patchParts(item plan.Item) []safetext.Text {
 	lists := make(map[string]int, len(item.Lists))
 	for _, l := range item.Lists {
 		lists[l.Path] = l.Elements
 	}
-	var parts []safe
+	var parts []safetext.Text
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
 		name := clean(path).Cut(MaxPath)
@@ -271,7 +271,7 @@ func patchParts(item plan.Item) []safe {
 }
 
 // Limited joins the first parts and counts the rest.
-func Limited(parts []safe, sep string) safe {
+func Limited(parts []safetext.Text, sep string) safetext.Text {
 	if len(parts) <= MaxParts {
 		return safetext.Join(parts, sep)
 	}
@@ -279,18 +279,18 @@ func Limited(parts []safe, sep string) safe {
 }
 
 // invalidated counts the paths and prefixes of a purge, and names its hosts.
-func invalidated(p *plan.PurgeInfo) safe {
+func invalidated(p *plan.PurgeInfo) safetext.Text {
 	if p == nil {
-		return safe{}
+		return safetext.Text{}
 	}
-	var what []safe
+	var what []safetext.Text
 	if p.Paths > 0 || p.Prefixes == 0 {
 		what = append(what, safetext.Count(p.Paths, "path"))
 	}
 	if p.Prefixes > 0 {
 		what = append(what, clean(diag.Plural(p.Prefixes, "prefix", "prefixes")))
 	}
-	hosts := []safe{clean(p.Hostname).Cut(MaxPath)}
+	hosts := []safetext.Text{clean(p.Hostname).Cut(MaxPath)}
 	for _, s := range p.Subdomains {
 		hosts = append(hosts, clean(s).Cut(MaxName))
 	}
@@ -355,7 +355,7 @@ func scarce(used, limits plan.Budget) bool {
 }
 
 // used counts the used quota, and how much was used before this plan.
-func used(n, limit int, what string, before int) safe {
+func used(n, limit int, what string, before int) safetext.Text {
 	text := safetext.F("%d %s", n, what)
 	if limit > 0 {
 		text = safetext.F("%d of %d %s", n, limit, what)

@@ -16,18 +16,19 @@ type Count struct {
 	// Calm is set if nothing happens to what is counted.
 	Calm bool
 	// of has what is counted in it, such as "2 fields"; empty for nothing.
-	of safe
+	of safetext.Text
 }
 
-func (p Count) Text() safe {
+// Text returns the number with its words, and what is counted in it.
+func (p Count) Text() safetext.Text {
 	text := safetext.F("%d %s", p.N, clean(p.Words))
 	return safetext.Join(safetext.Filled(p.of, text), " of ")
 }
 
 // Counted returns the sentence of counts. It starts with idle if nothing happens.
-func Counted(idle string, parts []Count) safe {
+func Counted(idle string, parts []Count) safetext.Text {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p Count) bool { return p.N == 0 })
-	var texts []safe
+	var texts []safetext.Text
 	if !slices.ContainsFunc(parts, func(p Count) bool { return !p.Calm }) {
 		texts = append(texts, clean(idle))
 	}
@@ -40,6 +41,7 @@ func Counted(idle string, parts []Count) safe {
 // PlanParts counts the objects of a plan by what apply would do with them.
 func PlanParts(pl *plan.Plan) []Count { return append(SendParts(pl), CalmParts(pl.Summary)...) }
 
+// SendParts counts the objects for which apply sends something, or would.
 func SendParts(pl *plan.Plan) []Count {
 	s, change := pl.Summary, "to change"
 	if s.Removed > 0 {
@@ -58,7 +60,7 @@ func SendParts(pl *plan.Plan) []Count {
 }
 
 // removals counts what patches take out of live.
-func removals(items []plan.Item) safe {
+func removals(items []plan.Item) safetext.Text {
 	counts := map[string]int{}
 	for _, item := range items {
 		countNouns(counts, item, item.Removals())
@@ -76,8 +78,8 @@ func countNouns(counts map[string]int, item plan.Item, lines []plan.Line) {
 }
 
 // inNouns lists the counts, with last before the last one.
-func inNouns(counts map[string]int, last string) safe {
-	var parts []safe
+func inNouns(counts map[string]int, last string) safetext.Text {
+	var parts []safetext.Text
 	for _, noun := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, safetext.Count(counts[noun], noun))
 	}
@@ -87,6 +89,7 @@ func inNouns(counts map[string]int, last string) safe {
 	return safetext.Join(parts, ", ")
 }
 
+// CalmParts counts the objects to which nothing happens.
 func CalmParts(s plan.Summary) []Count {
 	return []Count{{N: s.Unchanged, Words: "unchanged", Calm: true}, {N: s.Unmanaged, Words: "not in git", Calm: true}}
 }
@@ -187,6 +190,7 @@ func OutcomeParts(r *apply.Result) []Count {
 	return parts
 }
 
+// OutcomeKindOf returns the kind of an outcome.
 func OutcomeKindOf(o apply.Outcome) outcomeKind {
 	if i := OutcomeRank(o); i < len(TableOfOutcomes) {
 		return TableOfOutcomes[i]

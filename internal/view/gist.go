@@ -10,7 +10,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// An object or list of at most maxInline columns is on the line of its path. A longer one is below.
+// MaxInline is the most columns of an object or list on the line of its path. A longer one is below.
 const MaxInline = 60
 
 // subject is what a value is the value of.
@@ -22,7 +22,7 @@ type subject struct {
 
 // gist describes a value in words, and returns the YAML flow tokens of everything else in it. Without words it returns the
 // whole flow, or if that is long, the number of values.
-func gist(of subject, v any) (words safe, details []safe) {
+func gist(of subject, v any) (words safetext.Text, details []safetext.Text) {
 	if d := newDescription(of, v); d != nil {
 		if d.rest != nil {
 			details = Tokens(d.rest, false)
@@ -41,12 +41,12 @@ func gist(of subject, v any) (words safe, details []safe) {
 }
 
 // partsIn counts and names the list elements in a value, such as the rules of a firewall; empty without any.
-func partsIn(of subject, v any) safe {
+func partsIn(of subject, v any) safetext.Text {
 	k, known := kind.Named(of.kind)
 	if !known {
-		return safe{}
+		return safetext.Text{}
 	}
-	var texts []safe
+	var texts []safetext.Text
 	named := false
 	for _, p := range k.Parts(of.path, v) {
 		text := safetext.Count(p.N, p.Noun)
@@ -56,7 +56,7 @@ func partsIn(of subject, v any) safe {
 		texts = append(texts, text)
 	}
 	if !named {
-		return safe{}
+		return safetext.Text{}
 	}
 	return safetext.Join(texts, ", ")
 }
@@ -132,7 +132,7 @@ func (d *description) server() bool {
 }
 
 // serversOf names the servers of an upstream in the spec of a new object.
-func (d *description) serversOf(upstream any) (names []safe) {
+func (d *description) serversOf(upstream any) (names []safetext.Text) {
 	upstreams, _ := d.spec["upstreams"].([]any)
 	for _, u := range upstreams {
 		object, _ := u.(map[string]any)
@@ -146,7 +146,7 @@ func (d *description) serversOf(upstream any) (names []safe) {
 
 // serversIn describes the servers of an upstream, in short or with their weights; there are none if one has no name. whole
 // reports whether the words have all of them.
-func serversIn(upstream map[string]any, weights bool) (words []safe, whole bool) {
+func serversIn(upstream map[string]any, weights bool) (words []safetext.Text, whole bool) {
 	list, _ := upstream["servers"].([]any)
 	whole = true
 	for _, v := range list {
@@ -179,7 +179,7 @@ func newDescription(of subject, v any) *description {
 	return d
 }
 
-func (d *description) words() safe { return clean(strings.TrimPrefix(d.text, ", ")) }
+func (d *description) words() safetext.Text { return clean(strings.TrimPrefix(d.text, ", ")) }
 
 // say adds words with values of fields. It reports whether the object has all of them.
 func (d *description) say(format string, fields ...string) bool {
@@ -224,7 +224,7 @@ func (d *description) forget(fields ...string) {
 }
 
 // valuesAt returns the values of a field: one, or those of a list.
-func valuesAt(object map[string]any, field string) (values []safe, ok bool) {
+func valuesAt(object map[string]any, field string) (values []safetext.Text, ok bool) {
 	v := any(object)
 	for step := range strings.SplitSeq(field, ".") {
 		object, _ := v.(map[string]any)
@@ -245,7 +245,7 @@ func valuesAt(object map[string]any, field string) (values []safe, ok bool) {
 }
 
 // said returns a scalar for a sentence, quoted only if needed.
-func said(v any) safe {
+func said(v any) safetext.Text {
 	if s, ok := v.(string); ok && s != "" && IsPlain(s) {
 		return Shorten(clean(s))
 	}

@@ -168,7 +168,7 @@ func TestFlowLines(t *testing.T) {
 		{[]string{"aaaa", "bbbb", "cccc", "dd ee ff"}, 5, "aaaa|bbbb|cccc|dd ee|… and 1 more value"},
 		{[]string{"aaaaaaaaaa", "b"}, 5, "aaaaa|aaaaa|b"},
 	} {
-		tokens := make([]safe, len(c.tokens))
+		tokens := make([]safetext.Text, len(c.tokens))
 		for i, token := range c.tokens {
 			tokens[i] = clean(token)
 		}

@@ -28,9 +28,9 @@ type Object struct {
 	Mark  Mark
 	State string
 	// Title is the kind and the name, and Headline counts the changes or says what is done.
-	Title, Headline safe
+	Title, Headline safetext.Text
 	// Source is the place of the manifest; empty for several objects. path and line are the same place.
-	Source safe
+	Source safetext.Text
 	Path   string
 	Line   int
 	// Leads are about the object as a whole, Changes about what differs in it, and Notes are sentences below them.
@@ -47,14 +47,14 @@ type Object struct {
 	Level   Level  // of that remark
 	Rank    Rank
 	// Requests are lines about the requests that the object is the first to change, and dark is set if some are served no longer.
-	Requests []safe
+	Requests []safetext.Text
 	Dark     bool
 }
 
 // verdict says why a person must act on an object, or wait for it.
 type verdict struct {
 	What string // such as blocked; empty for nothing
-	Says safe
+	Says safetext.Text
 	OK   bool // set if nobody must act
 }
 
@@ -156,7 +156,9 @@ func verdictOf(item plan.Item, o Object) verdict {
 	return verdict{}
 }
 
-func source(item plan.Item) safe { return Location(diag.Finding{Path: item.Path, Line: item.Line}) }
+func source(item plan.Item) safetext.Text {
+	return Location(diag.Finding{Path: item.Path, Line: item.Line})
+}
 
 // folded reports whether the foot of a plan names an object instead of a line of its own: it was removed
 // from git before this change, and stays live.
@@ -165,8 +167,8 @@ func folded(pl *plan.Plan, item plan.Item, opts Options) bool {
 }
 
 // FoldedLine names the folded objects; empty without any.
-func FoldedLine(pl *plan.Plan, opts Options) safe {
-	var names []safe
+func FoldedLine(pl *plan.Plan, opts Options) safetext.Text {
+	var names []safetext.Text
 	kinds := map[string]bool{}
 	for _, item := range pl.Items {
 		if folded(pl, item, opts) {
@@ -174,9 +176,9 @@ func FoldedLine(pl *plan.Plan, opts Options) safe {
 		}
 	}
 	if len(names) == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
-	parts := []safe{safetext.F("%s.", Limited(names, ", "))}
+	parts := []safetext.Text{safetext.F("%s.", Limited(names, ", "))}
 	for _, k := range kind.All() {
 		switch {
 		case !kinds[k.Name]:
@@ -212,7 +214,7 @@ func together(items []plan.Item, all []Object, content []contentSum, opts Option
 // objectsAsOne returns several objects with the changes of item. The last note names them.
 func objectsAsOne(item plan.Item, keys []kind.Key, opts Options) Object {
 	o := ObjectOf(forMany(item), opts)
-	o.Key, o.Keys, o.Request, o.Source, o.Line = item.Key, keys, nil, safe{}, 0
+	o.Key, o.Keys, o.Request, o.Source, o.Line = item.Key, keys, nil, safetext.Text{}, 0
 	o.Title = o.Where()
 	if o.SameName() {
 		o.Title = safetext.F("%s in %s", titled(kind.Key{Kind: item.Kind, Name: item.Name}), o.Where())
@@ -257,7 +259,7 @@ func (o Object) SameName() bool {
 }
 
 // Where counts several objects.
-func (o Object) Where() safe {
+func (o Object) Where() safetext.Text {
 	if o.SameName() {
 		return safetext.Count(len(o.Keys), "project")
 	}
@@ -265,8 +267,8 @@ func (o Object) Where() safe {
 }
 
 // Names returns what tells several objects apart.
-func (o Object) Names() []safe {
-	names, same := make([]safe, len(o.Keys)), o.Many() > 0 && o.SameName()
+func (o Object) Names() []safetext.Text {
+	names, same := make([]safetext.Text, len(o.Keys)), o.Many() > 0 && o.SameName()
 	for i, k := range o.Keys {
 		if names[i] = InProject(clean(k.Name).Cut(MaxPath), k.Project); same {
 			names[i] = clean(k.Project).CutLeft(MaxPath)
@@ -290,6 +292,7 @@ func (o Object) factsOf(facts []Fact) (all []Fact) {
 // wait for them, and advice.
 type Rank int
 
+// The ranks.
 const (
 	RankSettings Rank = iota
 	RankErrors

@@ -11,7 +11,10 @@ import (
 	"trueup/internal/safetext"
 )
 
-func Sentences(texts ...safe) safe { return safetext.Join(safetext.Filled(texts...), " ") }
+// Sentences joins sentences.
+func Sentences(texts ...safetext.Text) safetext.Text {
+	return safetext.Join(safetext.Filled(texts...), " ")
+}
 
 // opLook is how reports show an object as a whole: its mark, the title of its row, its headline and
 // its rule.
@@ -45,7 +48,7 @@ var tableOfOps = map[plan.Op]opLook{
 	plan.None:     {MarkSame, "", "unchanged", ""},
 }
 
-func headline(item plan.Item, rows []Row) safe {
+func headline(item plan.Item, rows []Row) safetext.Text {
 	switch {
 	case item.Waits:
 		item.Waits = false
@@ -71,7 +74,7 @@ func headline(item plan.Item, rows []Row) safe {
 const MergeByCodeHost = "the code host's merge of the pull request"
 
 // Blame returns the commit that the plan was compared with, or why there is none and the fix.
-func Blame(b *plan.Blame) (base, problem, fix safe) {
+func Blame(b *plan.Blame) (base, problem, fix safetext.Text) {
 	if b == nil {
 		return base, problem, fix
 	}
@@ -84,7 +87,8 @@ func Blame(b *plan.Blame) (base, problem, fix safe) {
 	return base, Message(b.Problem), Message(b.Fix)
 }
 
-func Short(commit string) safe { return clean(commit[:min(7, len(commit))]) }
+// Short returns the beginning of the ID of a commit.
+func Short(commit string) safetext.Text { return clean(commit[:min(7, len(commit))]) }
 
 // SettingsTitle is the heading of changes in trueup.yaml that affect the plan.
 const SettingsTitle = "Settings that differ from the base"
@@ -100,6 +104,7 @@ type Setting struct {
 	Rows []Row
 }
 
+// SettingsOf returns the settings that differ from the base, with their rows.
 func SettingsOf(pl *plan.Plan) []Setting {
 	if pl == nil {
 		return nil
@@ -149,9 +154,9 @@ func hiddenBy(pl *plan.Plan, s plan.Setting) []Row {
 }
 
 // NextSteps returns one line for each verdict that needs action.
-func NextSteps(r *apply.Result) []safe {
+func NextSteps(r *apply.Result) []safetext.Text {
 	const unseen, deferred, superseded apply.Verdict = "unseen", "deferred", "superseded"
-	keys := map[apply.Verdict][]safe{}
+	keys := map[apply.Verdict][]safetext.Text{}
 	for _, o := range r.Outcomes {
 		verdict := o.Verdict
 		switch {
@@ -164,7 +169,7 @@ func NextSteps(r *apply.Result) []safe {
 		}
 		keys[verdict] = append(keys[verdict], Named(o.Key))
 	}
-	var steps []safe
+	var steps []safetext.Text
 	for _, s := range []struct {
 		verdict       apply.Verdict
 		before, after string

@@ -12,11 +12,11 @@ import (
 
 // Notice is something in a plan that a reviewer should not miss, with the objects that have it.
 type Notice struct {
-	Title safe
+	Title safetext.Text
 	grave bool
 	total int
 	Keys  []kind.Key
-	Names []safe
+	Names []safetext.Text
 }
 
 // More returns how many objects follow the first ones.
@@ -24,12 +24,12 @@ func (n Notice) More(shown int) int { return max(0, len(n.Keys)-shown) }
 
 // Notices lists what a plan has, the gravest first.
 func Notices(pl *plan.Plan) (all []Notice) {
-	add := func(n Notice, title safe) {
+	add := func(n Notice, title safetext.Text) {
 		if n.Title = title; n.Keys != nil {
 			all = append(all, n)
 		}
 	}
-	number := func(n Notice, noun, rest string) safe {
+	number := func(n Notice, noun, rest string) safetext.Text {
 		return safetext.F("%s %s", safetext.Count(n.total, noun), rest)
 	}
 	is := func(op plan.Op) func(plan.Item) int {
@@ -39,12 +39,12 @@ func Notices(pl *plan.Plan) (all []Notice) {
 	if slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return item.Happened }) {
 		stops = "that a CDN stopped serving"
 	}
-	n := noticeOf(pl, func(item plan.Item) int { return len(unservedBy(item)) }, func(item plan.Item) safe { return Limited(cleanAll(unservedBy(item)), ", ") })
+	n := noticeOf(pl, func(item plan.Item) int { return len(unservedBy(item)) }, func(item plan.Item) safetext.Text { return Limited(cleanAll(unservedBy(item)), ", ") })
 	n.grave = true
 	add(n, safetext.F("%s %s", clean(diag.Plural(n.total, "address", "addresses")), stops))
 	for _, r := range kind.Risks() {
 		at := func(item plan.Item) int { return max(0, item.AtStake(r)-Stopping(item, r)) }
-		says := func(item plan.Item) safe { return factAt(item, r) }
+		says := func(item plan.Item) safetext.Text { return factAt(item, r) }
 		if !r.Grave() {
 			says = nil
 		}
@@ -54,7 +54,7 @@ func Notices(pl *plan.Plan) (all []Notice) {
 	}
 	n = noticeOf(pl, is(plan.Blocked), nil)
 	add(n, safetext.F("%d blocked", n.total))
-	n = noticeOf(pl, is(plan.Post), func(item plan.Item) safe { return invalidated(item.Purge) })
+	n = noticeOf(pl, is(plan.Post), func(item plan.Item) safetext.Text { return invalidated(item.Purge) })
 	add(n, number(n, "purge", "to post"))
 	n = noticeOf(pl, is(plan.Delete), nil)
 	add(n, number(n, "object", "to delete"))
@@ -69,7 +69,7 @@ func Notices(pl *plan.Plan) (all []Notice) {
 }
 
 // noticeOf counts something in the objects of a plan, and says what it is in the first of them.
-func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) safe) (n Notice) {
+func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) safetext.Text) (n Notice) {
 	for _, item := range pl.Items {
 		here := count(item)
 		if here == 0 {
@@ -86,15 +86,15 @@ func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) saf
 
 // factAt says what changes in an object at a risk: its first line, and how many follow. It is empty for an object that is made or
 // deleted as a whole.
-func factAt(item plan.Item, risk kind.Risk) safe {
+func factAt(item plan.Item, risk kind.Risk) safetext.Text {
 	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool {
 		return l.Risk != risk || l.Left || !plan.IsShown(l.Class) || l.Class == plan.Added || l.Class == plan.Stays || len(l.Unserved) > 0
 	})
 	if len(lines) == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
 	r := RowOf(item, lines[0].Change, nil, Options{})
-	r.Cause = safe{}
+	r.Cause = safetext.Text{}
 	text := clean(strings.TrimSuffix(Sentence(r).String(), ":")).Cut(maxFact)
 	if more := len(lines) - 1; more > 0 {
 		text = safetext.F("%s and %d more", text, more)
@@ -122,6 +122,7 @@ func Stopping(item plan.Item, r kind.Risk) int {
 	return n
 }
 
+// OneIf returns 1 if something is so, and 0 otherwise.
 func OneIf(is bool) int {
 	if is {
 		return 1
@@ -141,20 +142,23 @@ func Caused(why plan.Cause) func(plan.Item) int {
 }
 
 // RisksLine counts the grave changes and names their objects; empty without any.
-func RisksLine(pl *plan.Plan) safe {
-	var parts []safe
+func RisksLine(pl *plan.Plan) safetext.Text {
+	var parts []safetext.Text
 	for _, n := range Notices(pl) {
 		if n.grave {
 			parts = append(parts, safetext.F("%s (%s)", n.Title, Limited(n.Names, ", ")))
 		}
 	}
 	if len(parts) == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
 	return safetext.F("%s.", safetext.Join(parts, "; "))
 }
 
-func Advices(n int) safe { return clean(diag.Plural(n, "piece of advice", "pieces of advice")) }
+// Advices counts pieces of advice.
+func Advices(n int) safetext.Text {
+	return clean(diag.Plural(n, "piece of advice", "pieces of advice"))
+}
 
 // Tally is a number and what it counts: Value for filters, Class for CSS.
 type Tally struct {
@@ -208,8 +212,9 @@ func tallied(whys []plan.Cause) []Tally {
 	return all
 }
 
-func InWords(tallies []Tally) safe {
-	parts := make([]safe, len(tallies))
+// InWords lists counts with their names.
+func InWords(tallies []Tally) safetext.Text {
+	parts := make([]safetext.Text, len(tallies))
 	for i, t := range tallies {
 		parts[i] = safetext.F("%d %s", t.N, t.Name)
 	}
@@ -217,7 +222,7 @@ func InWords(tallies []Tally) safe {
 }
 
 // CausesLine returns the causes as a sentence; empty without any.
-func CausesLine(pl *plan.Plan, opts Options) safe {
+func CausesLine(pl *plan.Plan, opts Options) safetext.Text {
 	text := InWords(Causes(pl, opts))
 	if !text.Empty() {
 		text = safetext.F("%s.", text)

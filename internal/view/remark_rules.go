@@ -10,8 +10,10 @@ import (
 	"trueup/internal/requesttest"
 )
 
+// Level says how urgent a remark is.
 type Level uint8
 
+// The levels, the least urgent first.
 const (
 	NoteLevel Level = iota
 	WarningLevel
@@ -106,6 +108,7 @@ func Rule(id string) (level, means string, ok bool) {
 	return LevelNames[rule.Level].Sarif, rule.Means, rank > 0
 }
 
+// LevelOf returns the level of a rule.
 func LevelOf(rule string) Level {
 	known, _ := RuleNamed(rule)
 	return known.Level

@@ -17,8 +17,8 @@ const (
 
 // RequestSection is what a plan does to the requests of the site.
 type RequestSection struct {
-	Title safe
-	Lines []safe
+	Title safetext.Text
+	Lines []safetext.Text
 	// Rank is that of the worst line.
 	Rank Rank
 }
@@ -34,7 +34,7 @@ func RequestsOf(pl *plan.Plan, opts Options) RequestSection {
 		s.Title = clean("Requests that live answers otherwise than git, the worst first")
 	case slices.ContainsFunc(pl.Items, func(it plan.Item) bool { return it.Happened || it.Waits }): // what git changes is not compared
 	case len(lines) == 0 && slices.ContainsFunc(pl.Items, changesAnswers):
-		s.Title, s.Lines = clean("Requests"), []safe{clean("none is answered in another way")}
+		s.Title, s.Lines = clean("Requests"), []safetext.Text{clean("none is answered in another way")}
 	}
 	if len(lines) > 0 && lines[0].Effect == routing.Dark {
 		s.Rank = rankStops
@@ -69,7 +69,7 @@ func changesAnswers(item plan.Item) bool {
 }
 
 // DescribeRequests returns a line, with the objects whose change does it if there may be others.
-func DescribeRequests(l routing.Line, names int, areSeveral bool) safe {
+func DescribeRequests(l routing.Line, names int, areSeveral bool) safetext.Text {
 	text := clean(l.Sentence(names))
 	if !areSeveral {
 		return text

@@ -17,6 +17,7 @@ import (
 // Mark is the sign in front of a path.
 type Mark string
 
+// The marks.
 const (
 	MarkAdd     Mark = "+"
 	MarkChange  Mark = "~"
@@ -31,7 +32,7 @@ const (
 type Reason struct {
 	Mark Mark
 	// Cause is why in words.
-	Cause safe
+	Cause safetext.Text
 	// Alarm is set unless the cause is simply a change in git without a grave risk.
 	Alarm bool
 }
@@ -39,15 +40,15 @@ type Reason struct {
 // Row is a line about an object: a path, the change of its value, and the cause; or a sentence.
 type Row struct {
 	Reason
-	Path safe
+	Path safetext.Text
 	// Text is a sentence, in place of a path. Fix marks an instruction.
-	Text safe
+	Text safetext.Text
 	Fix  bool
 	// Before and After are the values in short; empty for none.
-	Before, After safe
+	Before, After safetext.Text
 	// Details are the YAML flow tokens that Before or After leaves out, and names the list elements that the line is
 	// about, if they are many.
-	Details, Names []safe
+	Details, Names []safetext.Text
 	// Why is the cause that the row says; empty for none.
 	Why plan.Cause
 	// Rule is that of a remark about the row; empty if it needs none.
@@ -81,7 +82,7 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) Row
 	}
 	risk := risky(item, l.Risk)
 	if l.Left || !plan.IsShown(l.Class) || r.Stops && l.Risk == kind.RiskServes {
-		risk = safe{}
+		risk = safetext.Text{}
 	}
 	r.Alarm = r.Alarm || !risk.Empty()
 	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, r.elements(l)), "; ")
@@ -100,12 +101,12 @@ func notSentRow(item plan.Item, l plan.Line) Row {
 
 // elements returns the words for the list elements that a line is about, if there are several, and puts the names of many below
 // the row.
-func (r *Row) elements(l plan.Line) safe {
+func (r *Row) elements(l plan.Line) safetext.Text {
 	n := len(l.Elements)
 	if n == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
-	names := make([]safe, n)
+	names := make([]safetext.Text, n)
 	for i, e := range l.Elements {
 		names[i] = CountSpaces(clean(e))
 	}
@@ -118,17 +119,17 @@ func (r *Row) elements(l plan.Line) safe {
 }
 
 // risky returns the words of a grave risk that takes effect; empty for others.
-func risky(item plan.Item, risk kind.Risk) safe {
+func risky(item plan.Item, risk kind.Risk) safetext.Text {
 	if !risk.Grave() || !item.TakesEffect() {
-		return safe{}
+		return safetext.Text{}
 	}
 	return clean(risk.Meaning())
 }
 
 // serving names what is served no longer; empty for nothing.
-func serving(item plan.Item, unserved []safe) safe {
+func serving(item plan.Item, unserved []safetext.Text) safetext.Text {
 	if len(unserved) == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
 	verb := "stops"
 	if item.Happened {
@@ -137,8 +138,8 @@ func serving(item plan.Item, unserved []safe) safe {
 	return safetext.F("%s serving %s", verb, Limited(unserved, ", "))
 }
 
-func cleanAll(texts []string) []safe {
-	out := make([]safe, len(texts))
+func cleanAll(texts []string) []safetext.Text {
+	out := make([]safetext.Text, len(texts))
 	for i, text := range texts {
 		out[i] = Shorten(CountSpaces(clean(text)))
 	}
@@ -190,7 +191,7 @@ func (r *Row) unsent(c plan.Change) {
 		r.Mark, r.Cause = MarkSame, safetext.F("%s, left as it is (--drift report)", r.Cause)
 		if !r.Moved {
 			absent := clean("absent")
-			r.Before, r.After = safe{}, safetext.F("%s (git: %s)", cmp.Or(r.Before, absent), cmp.Or(r.After, absent))
+			r.Before, r.After = safetext.Text{}, safetext.F("%s (git: %s)", cmp.Or(r.Before, absent), cmp.Or(r.After, absent))
 		}
 	}
 }
@@ -202,7 +203,7 @@ func inTime(v any, unit string) string {
 }
 
 // timed adds to a value what it is in words, if it is a number of a unit of time.
-func timed(value safe, v any, unit string) safe {
+func timed(value safetext.Text, v any, unit string) safetext.Text {
 	if words := inTime(v, unit); words != "" && !value.Empty() {
 		return safetext.F("%s (%s)", value, words)
 	}
@@ -228,7 +229,7 @@ func alarming(c merge.Class) bool {
 }
 
 // moved says how an element moves in its list, or how another client moved it.
-func moved(item plan.Item, c plan.Change) safe {
+func moved(item plan.Item, c plan.Change) safetext.Text {
 	drift, happened := c.Class == merge.DriftOverwrite, item.Happened || c.Left
 	verb := "moves"
 	switch {
@@ -250,7 +251,7 @@ func moved(item plan.Item, c plan.Change) safe {
 }
 
 // withPosition says where in an ordered list a new element is, if it is not the last.
-func withPosition(c plan.Change, value safe) safe {
+func withPosition(c plan.Change, value safetext.Text) safetext.Text {
 	switch p := c.Position; {
 	case p == nil || p.Of == 0:
 		return value
@@ -307,7 +308,7 @@ func riskAt(kindName, path string, v any) kind.Risk {
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 // mention says why an object is kept.
-func mention(item plan.Item, opts Options) safe {
+func mention(item plan.Item, opts Options) safetext.Text {
 	why := safetext.Join(safetext.Filled(causeOf(item, opts), Message(item.Reason)), "; ")
 	if item.Fix != "" {
 		why = safetext.F("%s (%s)", why, Message(item.Fix))
@@ -326,11 +327,7 @@ func opRows(item plan.Item, opts Options) []Row {
 	r := Row{Why: causeSaid(item), Path: clean(op.title)}
 	r.Mark = op.mark
 	if item.Happened && !item.Failed {
-		r.Alarm, r.Cause, r.Stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))), item.Unserved != ""
-		if item.Missing() {
-			r.Cause = clean(unknownOrigin)
-		}
-		return []Row{r}[:OneIf(item.Deleted || item.Missing())]
+		return happenedRows(item, r)
 	}
 	switch item.Op {
 	case plan.Create:
@@ -357,6 +354,15 @@ func opRows(item plan.Item, opts Options) []Row {
 	return []Row{r}
 }
 
+// happenedRows returns the row about an object that was deleted outside git, if it was.
+func happenedRows(item plan.Item, r Row) []Row {
+	r.Alarm, r.Cause, r.Stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))), item.Unserved != ""
+	if item.Missing() {
+		r.Cause = clean(unknownOrigin)
+	}
+	return []Row{r}[:OneIf(item.Deleted || item.Missing())]
+}
+
 // causeSaid returns the cause that the line of an object as a whole says; empty for none.
 func causeSaid(item plan.Item) plan.Cause {
 	again := item.Resend || item.Recreate && !item.Happened
@@ -367,8 +373,8 @@ func causeSaid(item plan.Item) plan.Cause {
 	return ""
 }
 
-func making(item plan.Item) safe {
-	var parts []safe
+func making(item plan.Item) safetext.Text {
+	var parts []safetext.Text
 	if item.Made != "" {
 		parts = append(parts, safetext.F("created at %s", clean(item.Made).Cut(MaxName)))
 	}
@@ -381,7 +387,7 @@ func making(item plan.Item) safe {
 func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.Deleted }
 
 // again returns why an object is created or sent, perhaps once more.
-func again(item plan.Item, opts Options) safe {
+func again(item plan.Item, opts Options) safetext.Text {
 	switch {
 	case item.Resend:
 		return clean("sent again: the platform rejects the name if it was executed")
@@ -394,10 +400,10 @@ func again(item plan.Item, opts Options) safe {
 }
 
 // afterwards returns the cause of a purge, and the objects that it waits for.
-func afterwards(item plan.Item, opts Options) safe {
+func afterwards(item plan.Item, opts Options) safetext.Text {
 	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
 	parts := safetext.Filled(again(why, opts))
-	names := make([]safe, len(item.After))
+	names := make([]safetext.Text, len(item.After))
 	for i, k := range item.After {
 		names[i] = titled(k)
 	}
@@ -408,7 +414,7 @@ func afterwards(item plan.Item, opts Options) safe {
 }
 
 // WholeSentence returns a row as a sentence, with what is below it if that must be shown.
-func WholeSentence(r Row) safe {
+func WholeSentence(r Row) safetext.Text {
 	if !r.Text.Empty() {
 		return r.Text
 	}
@@ -418,7 +424,8 @@ func WholeSentence(r Row) safe {
 	return Sentence(r)
 }
 
-func Sentence(r Row) safe {
+// Sentence returns a row as a sentence.
+func Sentence(r Row) safetext.Text {
 	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
 	if r.Cause.Empty() {
 		return text
@@ -427,7 +434,7 @@ func Sentence(r Row) safe {
 }
 
 // Place returns the prefix of a finding with its location; empty without one.
-func Place(f diag.Finding) safe {
+func Place(f diag.Finding) safetext.Text {
 	at := Location(f)
 	if at.Empty() {
 		return at
@@ -436,7 +443,7 @@ func Place(f diag.Finding) safe {
 }
 
 // Location returns file:line:column, as far as known.
-func Location(f diag.Finding) safe {
+func Location(f diag.Finding) safetext.Text {
 	text := clean(f.Path).Cut(MaxPath)
 	if f.Line > 0 {
 		text = safetext.F("%s:%d", text, f.Line)

@@ -14,7 +14,7 @@ const (
 )
 
 // CutText cuts a text and adds its size in bytes.
-func CutText(s safe, columns int) safe {
+func CutText(s safetext.Text, columns int) safetext.Text {
 	if short := s.Cut(columns); short != s {
 		return safetext.F("%s (%d bytes)", short, len(s.String()))
 	}
@@ -22,7 +22,7 @@ func CutText(s safe, columns int) safe {
 }
 
 // Value returns v on one line, shortened if it is long. Of an object or a list, it shows each value if whole is set.
-func Value(v any, whole bool) safe {
+func Value(v any, whole bool) safetext.Text {
 	if v == nil {
 		return clean("(absent)")
 	}
@@ -34,20 +34,21 @@ func Value(v any, whole bool) safe {
 }
 
 // Named returns KIND/NAME, shortened, and its project of many.
-func Named(k kind.Key) safe {
+func Named(k kind.Key) safetext.Text {
 	return InProject(safetext.F("%s/%s", k.Kind, k.Name).Cut(MaxPath), k.Project)
 }
 
 // InProject adds the project to a name; an empty one adds nothing.
-func InProject(name safe, project string) safe {
+func InProject(name safetext.Text, project string) safetext.Text {
 	if project == "" {
 		return name
 	}
 	return safetext.F("%s in %s", name, clean(project).CutLeft(MaxPath))
 }
 
-func NamesOf(keys []kind.Key) []safe {
-	names := make([]safe, len(keys))
+// NamesOf returns KIND/NAME of each object.
+func NamesOf(keys []kind.Key) []safetext.Text {
+	names := make([]safetext.Text, len(keys))
 	for i, k := range keys {
 		names[i] = Named(k)
 	}
@@ -55,9 +56,11 @@ func NamesOf(keys []kind.Key) []safe {
 }
 
 // titled returns "KIND NAME", shortened, and its project of many.
-func titled(k kind.Key) safe {
+func titled(k kind.Key) safetext.Text {
 	return InProject(safetext.F("%s %s", k.Kind, k.Name).Cut(MaxPath), k.Project)
 }
 
 // Message escapes and shortens a sentence from outside.
-func Message(s string) safe { return CutText(clean(s), maxMessage) }
+func Message(s string) safetext.Text { return CutText(clean(s), maxMessage) }
+
+func clean(s string) safetext.Text { return safetext.Clean(s) }
