@@ -47,10 +47,10 @@ func label(item plan.Item, c plan.Change, opts Options) safetext.Text {
 
 // ofThisChange says what this change of git did.
 func ofThisChange(c plan.Change) safetext.Text {
-	switch {
-	case c.Class == merge.Removed:
+	if c.Class == merge.Removed {
 		return clean("removed by this change")
-	case c.Class == merge.TakeOver:
+	}
+	if c.Class == merge.TakeOver {
 		return safetext.F("newly managed by this change%s", quoted(", live had ", c.Live, ""))
 	}
 	return clean("this change")

@@ -138,15 +138,15 @@ func DriftParts(pl *plan.Plan) (parts []Count) {
 	return parts
 }
 
-// outcomeKind is a kind of outcome: its effect, or its status if it is not done.
-type outcomeKind struct {
+// OutcomeKind is a kind of outcome: its effect, or its status if it is not done.
+type OutcomeKind struct {
 	What string
 	// Label is the first column of its lines.
 	Label, rule string
 }
 
 // TableOfOutcomes has the kinds of outcomes that need a person first.
-var TableOfOutcomes = []outcomeKind{
+var TableOfOutcomes = []OutcomeKind{
 	{string(apply.Failed), "failed", "apply/failed"},
 	{string(apply.Blocked), "blocked", "apply/blocked"},
 	{string(apply.Deferred), "deferred", "apply/deferred"},
@@ -163,7 +163,7 @@ var TableOfOutcomes = []outcomeKind{
 
 // OutcomeRank returns the place of an outcome in tableOfOutcomes, or its length for one that is unknown.
 func OutcomeRank(o apply.Outcome) int {
-	i := slices.IndexFunc(TableOfOutcomes, func(k outcomeKind) bool { return k.What == o.What() })
+	i := slices.IndexFunc(TableOfOutcomes, func(k OutcomeKind) bool { return k.What == o.What() })
 	if i < 0 {
 		return len(TableOfOutcomes)
 	}
@@ -191,9 +191,9 @@ func OutcomeParts(r *apply.Result) []Count {
 }
 
 // OutcomeKindOf returns the kind of an outcome.
-func OutcomeKindOf(o apply.Outcome) outcomeKind {
+func OutcomeKindOf(o apply.Outcome) OutcomeKind {
 	if i := OutcomeRank(o); i < len(TableOfOutcomes) {
 		return TableOfOutcomes[i]
 	}
-	return outcomeKind{Label: clean(o.What()).Cut(MaxName).String()}
+	return OutcomeKind{Label: clean(o.What()).Cut(MaxName).String()}
 }
