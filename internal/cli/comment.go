@@ -21,6 +21,7 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/report"
+	"trueup/internal/view"
 )
 
 type commentOptions struct {
@@ -39,7 +40,7 @@ func newComment(a *app) *cobra.Command {
 		if errors.Is(err, errNotPosted) && !opts.required && !errors.Is(err, context.Canceled) {
 			text := diag.OneLine(err)
 			doc, err = said("warning: %s", text), nil
-			doc.Annotations = diag.List{{Rule: report.NotPosted, Message: text, Severity: diag.Warning}}
+			doc.Annotations = diag.List{{Rule: view.NotPosted, Message: text, Severity: diag.Warning}}
 		}
 		return doc, err
 	})

@@ -15,6 +15,7 @@ import (
 	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/rules"
+	"trueup/internal/view"
 	"trueup/internal/yamledit"
 )
 
@@ -57,7 +58,7 @@ func (a *app) explainTopic(ctx context.Context, topic string, live bool) (report
 	if s, ok := explain.Word(topic); ok {
 		return wordDocument(s), nil
 	}
-	if level, means, ok := report.Rule(topic); ok {
+	if level, means, ok := view.Rule(topic); ok {
 		text := fmt.Sprintf("%s  (%s)\n  %s\n", topic, level, means)
 		return wordDocument(explain.Subject{Name: topic, Summary: means, Text: text}), nil
 	}

@@ -72,7 +72,7 @@ func TestRiskOfObjects(t *testing.T) {
 	p := w.make()
 	for _, it := range p.Items {
 		want, ok := map[string]kind.Risk{
-			"CDN/new": kind.RiskServes, "VolumeSnapshot/db": kind.RiskAvailability, "Purge/some": kind.RiskCost, "Purge/all": kind.RiskAvailability,
+			"CDN/new": kind.RiskServes, "VolumeSnapshot/db": kind.RiskCost, "Purge/some": kind.RiskCost, "Purge/all": kind.RiskAvailability,
 		}[it.String()]
 		if ok && it.Risk != want {
 			t.Errorf("%s is %q, want %q", it.String(), it.Risk, want)

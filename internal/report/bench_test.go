@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"trueup/internal/view"
+
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
@@ -45,13 +47,13 @@ func BenchmarkWrite(b *testing.B) {
 		"objects=100": ofMany(100), "objects=1000": ofMany(1000), "locations=500": ofLarge(500), "locations=5000": ofLarge(5000),
 	} {
 		for _, format := range Formats() {
-			b.Run(format+"/"+name, func(b *testing.B) { benchmarkWrite(b, format, pl, Options{}) })
+			b.Run(format+"/"+name, func(b *testing.B) { benchmarkWrite(b, format, pl, view.Options{}) })
 		}
-		b.Run("text in colour/"+name, func(b *testing.B) { benchmarkWrite(b, "text", pl, Options{Color: true, Width: 120}) })
+		b.Run("text in colour/"+name, func(b *testing.B) { benchmarkWrite(b, "text", pl, view.Options{Color: true, Width: 120}) })
 	}
 }
 
-func benchmarkWrite(b *testing.B, name string, pl *plan.Plan, opts Options) {
+func benchmarkWrite(b *testing.B, name string, pl *plan.Plan, opts view.Options) {
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -71,7 +73,7 @@ func TestCostOfManyObjects(t *testing.T) {
 	cost := func(pl *plan.Plan, format string) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := Write(io.Discard, format, Document{Command: "plan", Plan: pl}, Options{}); err != nil {
+		if err := Write(io.Discard, format, Document{Command: "plan", Plan: pl}, view.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)

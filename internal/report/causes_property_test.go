@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"pgregory.net/rapid"
 
 	"trueup/internal/merge"
@@ -70,10 +72,10 @@ func TestCausesEqualTheLines(t *testing.T) {
 			}
 			giveCause(it, rapid.IntRange(0, 99).Draw(rt, "cause"))
 		}
-		opts := Options{Width: 400, Verbose: rapid.Bool().Draw(rt, "verbose")}
+		opts := view.Options{Width: 400, Verbose: rapid.Bool().Draw(rt, "verbose")}
 		said := map[string]int{}
 		for _, item := range doc.Plan.Items {
-			for _, r := range objectOf(item, opts).lines() {
+			for _, r := range view.ObjectOf(item, opts).Lines() {
 				said[saidIn(r.Cause.String()+"\n"+onlyOf(r).String())]++
 			}
 		}
@@ -83,7 +85,7 @@ func TestCausesEqualTheLines(t *testing.T) {
 				want = append(want, fmt.Sprintf("%d %s", said[name], name))
 			}
 		}
-		if got := inWords(causes(doc.Plan, opts)).String(); got != strings.Join(want, ", ") {
+		if got := view.InWords(view.Causes(doc.Plan, opts)).String(); got != strings.Join(want, ", ") {
 			rt.Fatalf("the causes are %q, and the lines say %q in\n%s", got, want, render(t, "text", doc, opts))
 		}
 		format := rapid.SampledFrom([]string{"text", "markdown", "html"}).Draw(rt, "format")
@@ -103,8 +105,8 @@ func TestCausesEqualTheLines(t *testing.T) {
 }
 
 // onlyOf returns the words about an object as a whole.
-func onlyOf(r row) safe {
-	if r.line == 0 && r.facts == nil && !r.Moved {
+func onlyOf(r view.Row) safe {
+	if r.Line == 0 && r.Facts == nil && !r.Moved {
 		return r.Path
 	}
 	return safe{}

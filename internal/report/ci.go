@@ -45,7 +45,7 @@ func (c command) command() safe {
 	for i := range lines {
 		lines[i] = commandData(lines[i])
 	}
-	return safetext.F("::%s %s::%s", levelNames[c.Level].command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
+	return safetext.F("::%s %s::%s", view.LevelNames[c.Level].Command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
 }
 
 // commandData escapes text for a command. Safe text has no line breaks, and Guarded breaks
@@ -54,10 +54,10 @@ func commandData(s safe) safe { return s.Replace("%", "%25").Guarded() }
 
 // writeGitHub writes a workflow command for each remark, the most important first. The last
 // one counts those that a code host would not show, and names settings and grave changes.
-func writeGitHub(w io.Writer, doc Document, _ Options) error {
-	title := safetext.F("trueup %s", clean(doc.Command).Cut(maxName))
-	var byLevel [errorLevel + 1][]command
-	byLevel[noteLevel] = []command{{remark{text: runSummary(doc)}, title}}
+func writeGitHub(w io.Writer, doc Document, _ view.Options) error {
+	title := safetext.F("trueup %s", clean(doc.Command).Cut(view.MaxName))
+	var byLevel [view.ErrorLevel + 1][]command
+	byLevel[view.NoteLevel] = []command{{remark{text: runSummary(doc)}, title}}
 	for _, r := range remarks(doc) {
 		c := command{r, r.ID()}
 		if r.ofRun() {
@@ -66,7 +66,7 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 		byLevel[r.Level] = append(byLevel[r.Level], c)
 	}
 	var out strings.Builder
-	for _, l := range []level{errorLevel, warningLevel, noteLevel} {
+	for _, l := range []view.Level{view.ErrorLevel, view.WarningLevel, view.NoteLevel} {
 		found := byLevel[l]
 		if rest := len(found) - maxAnnotations + 1; rest > 1 {
 			last := command{restOf(doc, l, found[len(found)-rest:]), title}
@@ -83,7 +83,7 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 
 // restOf returns a remark in place of those of a level that have no annotation. It has the named ones that fit, and counts the
 // changes of the others by class.
-func restOf(doc Document, l level, rest []command) remark {
+func restOf(doc Document, l view.Level, rest []command) remark {
 	last, room, shown := remark{Level: l}, maxAnnotation, 0
 	var left []view.Fact
 	for _, c := range rest {
@@ -118,7 +118,7 @@ func restOf(doc Document, l level, rest []command) remark {
 
 // writeRestOfGitHub writes one more annotation, with the lines that fit.
 func writeRestOfGitHub(w io.Writer, lines []safe) error {
-	c := command{remark{Level: warningLevel, text: clean("changes that no other annotation shows")}, clean("trueup")}
+	c := command{remark{Level: view.WarningLevel, text: clean("changes that no other annotation shows")}, clean("trueup")}
 	room := maxAnnotation
 	for i, line := range lines {
 		if room -= len(commandData(line).String()) + len("%0A"); room < 0 {
@@ -140,7 +140,7 @@ func elsewhere(doc Document) safe {
 		case f.Path == "":
 			places = append(places, title)
 		default:
-			places = append(places, safetext.F("%s %s", title, clean(f.Path).Cut(maxPath)))
+			places = append(places, safetext.F("%s %s", title, clean(f.Path).Cut(view.MaxPath)))
 		}
 	}
 	if len(places) == 0 {
@@ -164,7 +164,7 @@ type codeIssue struct {
 	} `json:"location"`
 }
 
-func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
+func writeCodeQuality(w io.Writer, doc Document, _ view.Options) error {
 	found := remarks(doc)
 	for _, r := range found {
 		doc.score.Show(r.facts...)
@@ -175,7 +175,7 @@ func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
 // codeIssueOf puts remarks about no file at trueup.yaml: the format requires a file.
 func codeIssueOf(r remark, at Place) codeIssue {
 	issue := codeIssue{
-		Description: r.Join("; "), CheckName: r.ID(), Fingerprint: r.Fingerprint, Severity: levelNames[r.Level].code,
+		Description: r.Join("; "), CheckName: r.ID(), Fingerprint: r.Fingerprint, Severity: view.LevelNames[r.Level].Code,
 	}
 	issue.Location.Path = cmp.Or(r.file, at.project())
 	issue.Location.Lines.Begin = max(r.Line, 1)
@@ -189,7 +189,7 @@ func outputs(doc Document) [][2]string {
 	if doc.Plan == nil || doc.Findings.HasErrors() || len(doc.Projects) > 0 && len(doc.Errors) > 0 {
 		return list
 	}
-	yes := func(b bool) string { return [...]string{"false", "true"}[oneIf(b)] }
+	yes := func(b bool) string { return [...]string{"false", "true"}[view.OneIf(b)] }
 	list = append(list, [2]string{"changes", yes(doc.Plan.Differs())}, [2]string{"digest", word(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
 		[2]string{"whole", yes(isWhole(doc))})
 	s := doc.Plan.Summary
@@ -219,22 +219,22 @@ func outputs(doc Document) [][2]string {
 
 // isWhole reports whether a comment on a code host has room for all that a plan must show.
 func isWhole(doc Document) bool {
-	doc.score = scoreOf(doc)
-	markdown(doc, Options{}, maxMarkdown)
+	doc.score = view.ScoreOf(doc.Plan, doc.Apply != nil)
+	markdown(doc, view.Options{}, maxMarkdown)
 	return doc.score.Count() == 0
 }
 
 // word returns s, or "" if it is long or has more than letters, digits and -:_.
 func word(s string) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-:_."
-	if strings.Trim(s, letters) != "" || len(s) > maxName {
+	if strings.Trim(s, letters) != "" || len(s) > view.MaxName {
 		return ""
 	}
 	return s
 }
 
 // writeOutputs writes KEY=VALUE lines, as in GITHUB_OUTPUT, or variables, whose names can't have -.
-func writeOutputs(w io.Writer, doc Document, opts Options) error {
+func writeOutputs(w io.Writer, doc Document, opts view.Options) error {
 	var b strings.Builder
 	for _, p := range outputs(doc) {
 		if opts.Variables {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/view"
+
 	"trueup/internal/adopt"
 	"trueup/internal/diag"
 	"trueup/internal/doctor"
@@ -19,7 +21,7 @@ import (
 func Pull(r *adopt.Result, diff, sandbox bool) Document {
 	doc := Document{
 		ExitCode: r.ExitCode(diff), Annotations: pullFindings(r, diff),
-		Text: func(out Lines, shown Options) { writePull(out, r, diff, sandbox, shown) },
+		Text: func(out Lines, shown view.Options) { writePull(out, r, diff, sandbox, shown) },
 	}
 	doc.Data = pullDocument{
 		Format: "trueup.pull/v1", Command: "pull", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
@@ -96,7 +98,7 @@ func takeLive(i *adopt.Item, diff bool) string {
 }
 
 // writePull writes a line for each object, the differences, a summary, and what to do next.
-func writePull(out Lines, r *adopt.Result, diff, sandbox bool, shown Options) {
+func writePull(out Lines, r *adopt.Result, diff, sandbox bool, shown view.Options) {
 	if sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
@@ -179,7 +181,7 @@ func pullSummary(r *adopt.Result) string {
 
 // Doctor returns the document of trueup doctor.
 func Doctor(r doctor.Report) Document {
-	doc := Document{ExitCode: r.ExitCode, Data: r, Text: func(out Lines, opts Options) { writeChecks(out, r, opts) }}
+	doc := Document{ExitCode: r.ExitCode, Data: r, Text: func(out Lines, opts view.Options) { writeChecks(out, r, opts) }}
 	for _, c := range r.Checks {
 		f := diag.Finding{Rule: "run/check", Field: c.Group + "/" + c.Name, Message: c.Group + " " + c.Name + ": " + c.Says, Fix: c.Fix}
 		switch c.Status {
@@ -197,7 +199,7 @@ func Doctor(r doctor.Report) Document {
 
 // writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
 // do below each that needs it. -v also shows what follows from other lines.
-func writeChecks(out Lines, r doctor.Report, opts Options) {
+func writeChecks(out Lines, r doctor.Report, opts view.Options) {
 	var rows [][]string
 	for _, s := range r.Settings {
 		if s.Value != "" || !s.Optional || opts.Verbose {
@@ -276,10 +278,10 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 		}
 	}
 	_, _, drift := summaryOf(doc)
-	parts := append(planParts(&pl), count{n: len(unread), words: nouns(len(unread), "area") + " not read"})
-	counts := sentences(counted("nothing to do", parts), drift)
+	parts := append(view.PlanParts(&pl), view.Count{N: len(unread), Words: view.Nouns(len(unread), "area") + " not read"})
+	counts := view.Sentences(view.Counted("nothing to do", parts), drift)
 	doc.Data = status{Format: statusFormat, Sandbox: pl.Sandbox, Problem: pl.LedgerProblem, Unread: why, Objects: all, Notes: pl.Notes, counts: counts.String()}
-	doc.Text = func(out Lines, opts Options) {
+	doc.Text = func(out Lines, opts view.Options) {
 		if pl.Sandbox {
 			_ = out.Printf("%s\n\n", Banner)
 		}
@@ -292,7 +294,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 			rows[i] = []string{o.String(), state, statusText(o, opts), o.AppliedBy()}
 		}
 		if len(rows) > 0 {
-			_ = out.Marked(rows, Options{Width: opts.Width})
+			_ = out.Marked(rows, view.Options{Width: opts.Width})
 			_ = out.Printf("\n")
 		}
 		for _, n := range pl.Notes {
@@ -305,14 +307,14 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 }
 
 // statusText says what git says of an object, or else why it is as it is.
-func statusText(o plan.ObjectState, opts Options) string {
+func statusText(o plan.ObjectState, opts view.Options) string {
 	where := ""
 	if o.Path != "" {
 		where = fmt.Sprintf("%s:%d", o.Path, o.Line)
 	}
 	switch {
 	case o.State == plan.LeftGit:
-		gone := strings.TrimPrefix(removal(o.By, o.Commit, opts).String(), string(plan.LeftGit)+", ") // the state says that
+		gone := strings.TrimPrefix(view.Removal(o.By, o.Commit, opts).String(), string(plan.LeftGit)+", ") // the state says that
 		return fmt.Sprintf("%s; %s", gone, o.Reason)
 	case o.Reason != "":
 		return o.Reason

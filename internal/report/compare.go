@@ -28,14 +28,14 @@ type Versions struct {
 }
 
 // Diff writes a unified diff of two versions of a file.
-func (l Lines) Diff(v Versions, opts Options) error {
+func (l Lines) Diff(v Versions, opts view.Options) error {
 	p := newPrinter(l.w, opts)
 	p.wrap = false // other programs read diffs too
 	p.line(span{safetext.F("--- %s", v.Path), removed})
 	p.line(span{safetext.F("+++ %s", v.Path), added})
 	lines := diffLines(sourceLines(v.Before), sourceLines(v.After), v.LeftOut)
 	for _, line := range lines[:min(len(lines), maxDiffLines)] {
-		p.line(span{shorten(line, maxDiffText), styleOf(line)})
+		p.line(span{view.CutText(line, maxDiffText), styleOf(line)})
 	}
 	if more := len(lines) - maxDiffLines; more > 0 {
 		p.line(span{safetext.F("… %s", safetext.Count(more, "more line")), alarm})

@@ -11,6 +11,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // NotStarted is the result of a project that was not reached.
@@ -59,14 +60,14 @@ func ProjectOf(path string, doc Document) Project {
 
 // isCalm reports whether a plan or an apply leaves and left everything as it is, with nothing kept that git lacks.
 func isCalm(doc Document) bool {
-	var parts []count
+	var parts []view.Count
 	switch {
 	case doc.Apply != nil:
-		parts = outcomeParts(doc.Apply)
+		parts = view.OutcomeParts(doc.Apply)
 	case doc.Plan != nil:
-		parts = planParts(doc.Plan)
+		parts = view.PlanParts(doc.Plan)
 	}
-	return !slices.ContainsFunc(parts, func(p count) bool { return p.n > 0 && (!p.calm || p.words == string(plan.Kept)) })
+	return !slices.ContainsFunc(parts, func(p view.Count) bool { return p.N > 0 && (!p.Calm || p.Words == string(plan.Kept)) })
 }
 
 // WithoutData returns the document of a command that has a form of its own, such as status, with a message that counts
@@ -137,7 +138,7 @@ func Each(shard Shard, results []Project) Document {
 	for _, r := range all {
 		code = exit.Worst(code, r.ExitCode)
 	}
-	rank := func(r Project) int { return 2*exit.Rank(r.ExitCode) + oneIf(r.calm) }
+	rank := func(r Project) int { return 2*exit.Rank(r.ExitCode) + view.OneIf(r.calm) }
 	slices.SortStableFunc(all, func(a, b Project) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Path, b.Path))
 	})

@@ -6,32 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/view"
+
 	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
-
-// place returns the prefix of a finding with its location; empty without one.
-func place(f diag.Finding) safe {
-	at := location(f)
-	if at.Empty() {
-		return at
-	}
-	return safetext.F("%s: ", at)
-}
-
-// location returns file:line:column, as far as known.
-func location(f diag.Finding) safe {
-	text := clean(f.Path).Cut(maxPath)
-	if f.Line > 0 {
-		text = safetext.F("%s:%d", text, f.Line)
-		if f.Column > 0 {
-			text = safetext.F("%s:%d", text, f.Column)
-		}
-	}
-	return text
-}
 
 // alike is a finding and others with the same message.
 type alike struct {
@@ -64,9 +45,9 @@ func (a alike) Also() safe {
 	}
 	places := make([]safe, len(a.others))
 	for i, f := range a.others {
-		places[i] = location(f)
+		places[i] = view.Location(f)
 	}
-	return safetext.F("also at %s", limited(places, ", "))
+	return safetext.F("also at %s", view.Limited(places, ", "))
 }
 
 // fixes returns the label of the fix, which may apply only to the first place.
@@ -86,7 +67,7 @@ const (
 
 // shownFindings returns the findings of a document. Without a plan, or with Verbose, it
 // merges none.
-func shownFindings(doc Document, opts Options) []alike {
+func shownFindings(doc Document, opts view.Options) []alike {
 	quiet := map[string][]diag.Finding{}
 	isQuiet := func(diag.Finding) bool { return false }
 	if doc.Plan != nil && !opts.Verbose {
@@ -116,7 +97,7 @@ func shownFindings(doc Document, opts Options) []alike {
 func quietLine(doc Document) safe {
 	isQuiet, n := untouchedBy(doc.Plan), 0
 	for _, f := range doc.Findings {
-		n += oneIf(isQuiet(f))
+		n += view.OneIf(isQuiet(f))
 	}
 	if n == 0 {
 		return safe{}

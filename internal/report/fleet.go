@@ -10,6 +10,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/fleet"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // Run is what the results of one run have in common.
@@ -143,7 +144,7 @@ func (f *Fleet) lines() (lines []string) {
 func (f *Fleet) warnings() (list diag.List) {
 	for _, at := range f.Removed {
 		list = append(list, diag.Finding{
-			Path: path.Join(at, "trueup.yaml"), Rule: projectRule, Severity: diag.Warning,
+			Path: path.Join(at, "trueup.yaml"), Rule: view.ProjectRule, Severity: diag.Warning,
 			Message: "the project " + at + " was removed, and its objects are still live", Fix: "delete them on the platform, or restore trueup.yaml",
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"trueup/internal/view"
+
 	"trueup/internal/fleet"
 )
 
@@ -18,7 +20,7 @@ func TestProjectMatchesThePublishedSchema(t *testing.T) {
 		{Path: "."},
 	} {
 		var v any
-		if err := json.Unmarshal(render(t, "json", Document{Project: &origin}, Options{}), &v); err != nil {
+		if err := json.Unmarshal(render(t, "json", Document{Project: &origin}, view.Options{}), &v); err != nil {
 			t.Fatal(err)
 		}
 		for _, closed := range []bool{false, true} {

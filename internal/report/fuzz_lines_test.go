@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"trueup/internal/view"
 )
 
 // FuzzLines: what a command prints beside a Document, however it does so, holds
@@ -27,13 +29,13 @@ func FuzzLines(f *testing.F) {
 			"Printf":   {1, func(l Lines) error { return l.Printf("%s%s\n", a, b) }},
 			"quoted":   {1, func(l Lines) error { return l.Printf("  %q: %v\n", a, []string{b}) }},
 			"Table":    {2, func(l Lines) error { return l.Table("", [][]string{{a, b}, {b, a, a}}) }},
-			"Marked":   {2, func(l Lines) error { return l.Marked([][]string{{a, b}, {b, a, a}}, Options{}) }},
+			"Marked":   {2, func(l Lines) error { return l.Marked([][]string{{a, b}, {b, a, a}}, view.Options{}) }},
 			"JSON":     {0, func(l Lines) error { return l.JSON([]string{a, b}) }},
 			"JSONLine": {1, func(l Lines) error { return l.JSONLine(a, jsonOf(t, b)) }},
 			"Text":     {0, func(l Lines) error { return l.Text(a + "\n" + b) }},
 			"Source":   {0, func(l Lines) error { return l.Source([]byte(a + "\n" + b)) }},
 			"Diff": {0, func(l Lines) error {
-				return l.Diff(Versions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  "), 0}, Options{})
+				return l.Diff(Versions{a, []byte(a + "\n" + b), []byte(b + "\n " + a + "  "), 0}, view.Options{})
 			}},
 			"Help": {0, func(l Lines) error { return writeAll(Help(l.w), a, "\n", b) }},
 			"Stream": {2, func(l Lines) error {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"trueup/internal/view"
+
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
@@ -14,7 +16,7 @@ import (
 // forgotten.
 func TestHostileFillsEverything(t *testing.T) {
 	doc := hostile("x", "x", plan.Delete, merge.Conflict, 0)
-	doc.Data, doc.Text = "cleaned by Lines", func(Lines, Options) {}
+	doc.Data, doc.Text = "cleaned by Lines", func(Lines, view.Options) {}
 	empty := map[string]bool{}
 	emptyTexts(reflect.ValueOf(doc), "Document", empty)
 	for field := range empty {

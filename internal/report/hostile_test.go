@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"trueup/internal/view"
+
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -131,7 +133,7 @@ func FuzzRender(f *testing.F) {
 			v = nil
 		}
 		doc := hostile(s, v, ops[int(op)%len(ops)], classes[int(class)%len(classes)], int(n))
-		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n)}
+		opts := view.Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n)}
 		outputs := map[string][]byte{}
 		for _, format := range Formats() {
 			outputs[format] = render(t, format, doc, opts)
@@ -139,6 +141,7 @@ func FuzzRender(f *testing.F) {
 		}
 		checkJSON(t, doc, outputs["json"])
 		checkMarkdown(t, outputs["markdown"], maxMarkdown, doc.RunURL)
+		checkDotenv(t, render(t, "outputs", doc, Options{Variables: true}))
 		opts.Room = SummaryRoom(0)
 		checkMarkdown(t, render(t, "markdown", doc, opts), opts.Room, doc.RunURL)
 		small := 2000 + 7*int(n)
@@ -208,12 +211,12 @@ func structure(out []byte) string {
 // block, a fence or a tag: the blocks are those that a harmless text gives.
 func TestTextNeverChangesTheStructure(t *testing.T) {
 	for _, op := range ops {
-		want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 3), Options{Room: SummaryRoom(0), ShowUnmanaged: true}))
+		want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 3), view.Options{Room: SummaryRoom(0), ShowUnmanaged: true}))
 		for _, s := range seeds {
 			if s == "" {
 				continue
 			}
-			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 3), Options{Room: SummaryRoom(0), ShowUnmanaged: true}))
+			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 3), view.Options{Room: SummaryRoom(0), ShowUnmanaged: true}))
 			if got != want {
 				t.Errorf("%q, %s:\n%s, want\n%s", s, op, got, want)
 			}

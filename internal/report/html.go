@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/view"
+
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -28,30 +30,34 @@ var htmlFiles embed.FS
 
 // writeHTML renders a page that loads and sends nothing, which its policy enforces. It can
 // be read without the script, which only filters and folds.
-func writeHTML(w io.Writer, doc Document, opts Options) error {
+func writeHTML(w io.Writer, doc Document, opts view.Options) error {
 	page := newHTMLPage(doc, opts)
 	style, script := embedded("style.css"), embedded("script.js")
 	page.Style, page.Script = template.CSS(style), template.JS(script)
 	page.Policy = policy(style, script)
-	view, err := template.New("page.tmpl").Funcs(template.FuncMap{
+	tmpl, err := template.New("page.tmpl").Funcs(template.FuncMap{
 		"sandboxBanner": func() string { return Banner },
 		"offlineBanner": func() string { return offlineBanner },
-		"settingsTitle": func() string { return settingsTitle },
-		"short":         func(s any) safe { return clean(fmt.Sprint(s)).Cut(maxPath) },
+		"settingsTitle": func() string { return view.SettingsTitle },
+		"short":         func(s any) safe { return clean(fmt.Sprint(s)).Cut(view.MaxPath) },
 		"link":          func(k kind.Key) string { return page.links[k].String() },
 		"class":         func(s diag.Severity) string { return [...]string{"wait", "bad", "hint"}[s] },
-		"look":          func(m mark) look { return tableOfMarks[m] },
-		"outcome":       outcomeKindOf,
-		"message":       message,
-		"location":      location,
+		"look":          func(m view.Mark) look { return tableOfMarks[m] },
+		"outcome":       func(o apply.Outcome) look { return tableOfOutcomeLooks[view.OutcomeKindOf(o).What] },
+		"label":         func(o apply.Outcome) safe { return clean(view.OutcomeKindOf(o).Label) },
+		"message":       view.Message,
+		"location":      view.Location,
 		"source":        sourceView,
-		"named":         named,
+		"named":         view.Named,
 		"breakable":     breakable,
-		"sentence":      wholeSentence,
-		"advices":       advices,
+		"sentence":      view.WholeSentence,
+		"advices":       view.Advices,
 		"count":         safetext.Count,
-		"nextSteps":     nextSteps,
+		"nextSteps":     view.NextSteps,
 		"mismatch":      mismatchView,
+		"lineOf":        lineOf,
+		"cellsOf":       cellsOf,
+		"elementsOf":    elementsOf,
 	}).ParseFS(htmlFiles, "html/page.tmpl")
 	if err != nil {
 		return err
@@ -60,7 +66,7 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 	commands := strings.NewReplacer("##[", "#&#35;[", "##vso[", "#&#35;vso[")
 	lines := &lineWriter{w: w, change: commands.Replace}
 	out := bufio.NewWriterSize(lines, 32<<10)
-	if err := page.write(out, view); err != nil {
+	if err := page.write(out, tmpl); err != nil {
 		return err
 	}
 	if err := out.Flush(); err != nil {
@@ -70,18 +76,18 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 }
 
 // write writes the page. If the details of all objects are too large, the last objects are Named.
-func (p *htmlPage) write(w io.Writer, view *template.Template) error {
-	if err := view.ExecuteTemplate(w, "begin", p); err != nil {
+func (p *htmlPage) write(w io.Writer, tmpl *template.Template) error {
+	if err := tmpl.ExecuteTemplate(w, "begin", p); err != nil {
 		return err
 	}
 	shown, size := 0, 0
 	err := parallel.InOrder(len(p.Items), func(b *bytes.Buffer, i int) error {
-		return view.ExecuteTemplate(b, "object", p.Items[i])
+		return tmpl.ExecuteTemplate(b, "object", p.Items[i])
 	}, func(text []byte) (more bool, err error) {
 		if size >= maxHTMLDetails {
 			return false, nil
 		}
-		p.score.Show(factsIn(p.Items[shown].lines())...)
+		p.score.Show(view.FactsIn(p.Items[shown].Lines())...)
 		shown, size = shown+1, size+len(text)
 		_, err = w.Write(text)
 		return true, err
@@ -91,9 +97,9 @@ func (p *htmlPage) write(w io.Writer, view *template.Template) error {
 	}
 	p.Named = p.Items[shown:]
 	for _, i := range p.Named {
-		p.score.Show(factsIn(i.Grave())...)
+		p.score.Show(view.FactsIn(i.Grave())...)
 	}
-	return view.ExecuteTemplate(w, "end", p)
+	return tmpl.ExecuteTemplate(w, "end", p)
 }
 
 func embedded(name string) string {
@@ -125,12 +131,12 @@ type htmlPage struct {
 	Heading string
 	// Lede follows the heading and Sub is below it. Context is the workspace.
 	Lede, Sub, Context safe
-	Notices            []notice
+	Notices            []view.Notice
 	// Below has the links to what follows the objects. FoundBelow is set if Found is there.
 	Below         []htmlLink
 	FoundBelow    bool
 	Facts         []fact
-	Settings      []setting
+	Settings      []view.Setting
 	FoundOf       safe
 	Output        []safe
 	Found, Advice []alike
@@ -143,7 +149,7 @@ type htmlPage struct {
 	ItemsOf safe
 	Items   []htmlItem
 	// Requests has no lines if it says nothing.
-	Requests requestSection
+	Requests view.RequestSection
 	Filters  []htmlFilter
 	Lists    []htmlList
 	// Named are the last Items, which have a line each, and Ask is the command that shows one in full.
@@ -171,10 +177,10 @@ type htmlList struct {
 	Lines []safe
 }
 
-func newHTMLPage(doc Document, opts Options) *htmlPage {
+func newHTMLPage(doc Document, opts view.Options) *htmlPage {
 	p := &htmlPage{
-		Document: doc, Settings: settingsOf(doc.Plan), links: map[kind.Key]safe{},
-		Found: shownFindings(doc, Options{Verbose: true}), FoundOf: findingCounts(doc),
+		Document: doc, Settings: view.SettingsOf(doc.Plan), links: map[kind.Key]safe{},
+		Found: shownFindings(doc, view.Options{Verbose: true}), FoundOf: findingCounts(doc),
 		MaxText: maxHTMLText, MaxBody: maxHTMLBody, MaxOpen: maxUnfoldedObjects,
 		Ask: "trueup plan --target KIND/NAME",
 	}
@@ -182,7 +188,7 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 		p.Ask = "trueup drift --target KIND/NAME"
 	}
 	for _, s := range p.Settings {
-		p.score.Show(factsIn(s.Rows)...)
+		p.score.Show(view.FactsIn(s.Rows)...)
 	}
 	p.Found, p.MoreFound = firstFindings(p.Found)
 	p.Heading, p.Lede, p.Sub = summaryOf(doc)
@@ -197,22 +203,22 @@ func newHTMLPage(doc Document, opts Options) *htmlPage {
 	}
 	var texts []safe
 	for _, f := range silenced(doc) {
-		text := safetext.F("%s%s", place(f), clean(f.Rule).Cut(maxPath))
-		texts = append(texts, safetext.Join(safetext.Filled(text, message(f.Silenced)), " - "))
+		text := safetext.F("%s%s", view.Place(f), clean(f.Rule).Cut(view.MaxPath))
+		texts = append(texts, safetext.Join(safetext.Filled(text, view.Message(f.Silenced)), " - "))
 	}
 	p.list("Silenced by comments", "finding", texts)
 	p.list("Projects", "project", projectLines(doc.Projects))
 	return p
 }
 
-func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
-	p.Context = clean(pl.Target.Workspace.Name).Cut(maxPath)
-	p.Notices, p.Facts, p.Notes = notices(pl), facts(p.Document), messages(pl.Notes)
-	if _, problem, fix := blame(pl.Blame); !problem.Empty() {
+func (p *htmlPage) plan(pl *plan.Plan, opts view.Options) {
+	p.Context = clean(pl.Target.Workspace.Name).Cut(view.MaxPath)
+	p.Notices, p.Facts, p.Notes = view.Notices(pl), facts(p.Document), messages(pl.Notes)
+	if _, problem, fix := view.Blame(pl.Blame); !problem.Empty() {
 		p.Base = safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))
 	}
 	p.items(pl, opts)
-	p.Requests = requestsOf(pl, Options{})
+	p.Requests = view.RequestsOf(pl, view.Options{})
 	files := itemsByFile(pl)
 	p.Advice = alikeFindings(pl.Advice)
 	for i, a := range p.Advice {
@@ -228,15 +234,15 @@ func (p *htmlPage) plan(pl *plan.Plan, opts Options) {
 	if p.FoundBelow {
 		p.Below = append(p.Below, htmlLink{"findings", safetext.Count(len(p.Findings), "finding")})
 	}
-	notes := len(p.Notes) + oneIf(!p.Base.Empty())
+	notes := len(p.Notes) + view.OneIf(!p.Base.Empty())
 	if notes > 0 {
 		p.Below = append(p.Below, htmlLink{"notes", safetext.Count(notes, "note")})
 	}
 	if len(p.Advice) > 0 {
-		p.Below = append(p.Below, htmlLink{"advice", advices(len(pl.Advice))})
+		p.Below = append(p.Below, htmlLink{"advice", view.Advices(len(pl.Advice))})
 	}
 	p.list("Unchanged", "object", unchanged(pl))
-	p.list("Not in git", "object", namesOf(pl.Unmanaged))
+	p.list("Not in git", "object", view.NamesOf(pl.Unmanaged))
 }
 
 // manifests adds the summary of a run without a plan.
@@ -258,13 +264,13 @@ func (p *htmlPage) outcomes() {
 			p.Outcomes = append(p.Outcomes, o)
 		}
 	}
-	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int { return cmp.Compare(outcomeRank(a), outcomeRank(b)) })
+	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int { return cmp.Compare(view.OutcomeRank(a), view.OutcomeRank(b)) })
 }
 
 func unchanged(pl *plan.Plan) (names []safe) {
 	for _, item := range pl.Items {
-		if hidden(item, Options{}) {
-			names = append(names, named(item.Key))
+		if view.Hidden(item, view.Options{}) {
+			names = append(names, view.Named(item.Key))
 		}
 	}
 	return names
@@ -272,12 +278,12 @@ func unchanged(pl *plan.Plan) (names []safe) {
 
 // facts returns the inputs of the plan and of the run.
 func facts(doc Document) []fact {
-	cut := func(s string) []safe { return safetext.Filled(clean(s).Cut(maxPath)) }
+	cut := func(s string) []safe { return safetext.Filled(clean(s).Cut(view.MaxPath)) }
 	all := target(doc)
 	if b := doc.Plan.Blame; b != nil {
 		head := fact{Name: "Head", Values: cut(b.Head)}
 		if b.Merge {
-			head.Words = safetext.F("(%s)", mergeByCodeHost)
+			head.Words = safetext.F("(%s)", view.MergeByCodeHost)
 		}
 		all = append(all, fact{Name: "Base", Values: append(cut(b.Ref), cut(b.Base)...)}, head)
 	}
@@ -315,7 +321,7 @@ func sourceView(f diag.Finding) *htmlSource {
 
 type htmlFilter struct {
 	Name, By string
-	Choices  []tally
+	Choices  []view.Tally
 }
 
 // NamedObjects counts the objects of Named.
@@ -323,8 +329,8 @@ func (p *htmlPage) NamedObjects() int {
 	return sum(p.Named, func(i htmlItem) int { return max(i.Many(), 1) })
 }
 
-func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
-	filters := []htmlFilter{{"Cause", "why", causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
+func (p *htmlPage) filters(pl *plan.Plan, opts view.Options) {
+	filters := []htmlFilter{{"Cause", "why", view.Causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		n := max(i.Many(), 1)
 		filters[1].count(i.State, i.State, n)
@@ -335,10 +341,10 @@ func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 
 // count counts n objects with a value; choices are in the order of their first one.
 func (f *htmlFilter) count(value, name string, n int) {
-	i := slices.IndexFunc(f.Choices, func(t tally) bool { return t.Value == value })
+	i := slices.IndexFunc(f.Choices, func(t view.Tally) bool { return t.Value == value })
 	if i < 0 {
 		i = len(f.Choices)
-		f.Choices = append(f.Choices, tally{Class: "plain", Value: value, Name: name})
+		f.Choices = append(f.Choices, view.Tally{Class: "plain", Value: value, Name: name})
 	}
 	f.Choices[i].N += n
 }
@@ -348,7 +354,9 @@ func firstFindings(found []alike) (first []alike, more int) {
 	if len(found) <= maxHTMLFindings {
 		return found, 0
 	}
-	slices.SortStableFunc(found, func(a, b alike) int { return oneIf(b.Severity == diag.Error) - oneIf(a.Severity == diag.Error) })
+	slices.SortStableFunc(found, func(a, b alike) int {
+		return view.OneIf(b.Severity == diag.Error) - view.OneIf(a.Severity == diag.Error)
+	})
 	return found[:maxHTMLFindings], len(found) - maxHTMLFindings
 }
 

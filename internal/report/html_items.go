@@ -16,7 +16,7 @@ import (
 
 // htmlItem is an object in the page, or several with equal changes.
 type htmlItem struct {
-	object
+	view.Object
 	ID   safe
 	page *htmlPage
 	// Open is set if the details are unfolded.
@@ -34,41 +34,38 @@ func (i htmlItem) Diff() *htmlDiff {
 	case i.page.Plan.Offline:
 		class = "offline"
 	}
-	return &htmlDiff{class, safetext.F("What differs in %s", i.Title), i.Changes, i.Mark == markAdd}
+	return &htmlDiff{class, safetext.F("What differs in %s", i.Title), i.Changes, i.Mark == view.MarkAdd}
 }
 
 // Grave returns the rows about the grave changes and the removals of an object without details.
-func (i htmlItem) Grave() []row {
-	return slices.DeleteFunc(i.lines(), func(r row) bool {
-		return !mustShow(r.facts) && !r.stops && r.Mark != markRemove
+func (i htmlItem) Grave() []view.Row {
+	return slices.DeleteFunc(i.Lines(), func(r view.Row) bool {
+		return !view.MustShowOneOf(r.Facts) && !r.Stops && r.Mark != view.MarkRemove
 	})
 }
 
 // Whys has the cause of each line.
 func (i htmlItem) Whys() string {
 	var whys []string
-	for _, r := range i.rows() {
+	for _, r := range i.Rows() {
 		whys = append(whys, string(r.Why))
 	}
 	return strings.Join(whys, " ")
 }
 
 // Names are those of several objects.
-func (i htmlItem) Names() safe { return safetext.Join(i.names(), ", ") }
-
-// Many is the number of several objects, and 0 for one.
-func (i htmlItem) Many() int { return i.many() }
+func (i htmlItem) Names() safe { return safetext.Join(i.Object.Names(), ", ") }
 
 // Kind is that of the object.
-func (i htmlItem) Kind() safe { return clean(i.Key.Kind).Cut(maxPath) }
+func (i htmlItem) Kind() safe { return clean(i.Key.Kind).Cut(view.MaxPath) }
 
 // Name is the name after the kind.
 func (i htmlItem) Name() safe {
 	switch {
-	case i.many() == 0:
-		return inProject(clean(i.Key.Name).Cut(maxPath), i.Key.Project)
-	case i.sameName():
-		return safetext.F("%s in %s", clean(i.Key.Name).Cut(maxPath), i.where())
+	case i.Many() == 0:
+		return view.InProject(clean(i.Key.Name).Cut(view.MaxPath), i.Key.Project)
+	case i.SameName():
+		return safetext.F("%s in %s", clean(i.Key.Name).Cut(view.MaxPath), i.Where())
 	}
 	return safetext.Count(len(i.Keys), "object")
 }
@@ -90,15 +87,15 @@ func (i htmlItem) Body() *htmlBody {
 }
 
 // items adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
-func (p *htmlPage) items(pl *plan.Plan, opts Options) {
+func (p *htmlPage) items(pl *plan.Plan, opts view.Options) {
 	shown, taken := 0, map[safe]bool{}
 	opts.Brief = false
-	objects := shownObjects(pl, opts, len(p.Projects) > 0)
+	objects := view.ShownObjects(pl, opts, len(p.Projects) > 0)
 	if p.many = len(objects) > maxHTMLObjects; p.many {
-		objects = shownObjects(pl, opts, true)
+		objects = view.ShownObjects(pl, opts, true)
 	}
 	for n, o := range objects {
-		i := htmlItem{object: o, ID: anchor(o.Key), page: p, Open: n < maxUnfoldedObjects}
+		i := htmlItem{Object: o, ID: anchor(o.Key), page: p, Open: n < maxUnfoldedObjects}
 		if i.ID.Empty() || taken[i.ID] {
 			i.ID = safetext.F("object-%d", shown+1)
 		}
@@ -129,13 +126,13 @@ func anchor(key kind.Key) safe {
 	}
 	project := clean(key.Project)
 	key.Project = ""
-	return safetext.Join(safetext.Filled(project, named(key)), "/")
+	return safetext.Join(safetext.Filled(project, view.Named(key)), "/")
 }
 
 // addressable reports whether a text needs no escape in a URL.
 func addressable(s string) bool {
 	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
-	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""
+	return s != "" && len(s) <= view.MaxName && strings.Trim(s, literals) == ""
 }
 
 // The most columns of a text of the request map or of a body, and the most lines of a body. The page counts the rest.
@@ -159,7 +156,7 @@ const (
 type htmlDiff struct {
 	Class   string
 	Caption safe
-	Rows    []row
+	Rows    []view.Row
 	New     bool
 }
 
@@ -170,16 +167,16 @@ type htmlCell struct {
 	New   bool
 }
 
-// At returns the line of a change in the manifest; empty if unknown.
-func (r row) At() string {
-	if r.line == 0 {
+// lineOf returns the line of a change in the manifest; empty if unknown.
+func lineOf(r view.Row) string {
+	if r.Line == 0 {
 		return ""
 	}
-	return safetext.F("line %d", r.line).String()
+	return safetext.F("line %d", r.Line).String()
 }
 
-// Cells returns the two sides of a change.
-func (r row) Cells() (c struct{ Before, After htmlCell }) {
+// cellsOf returns the two sides of a change.
+func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
 	x, y, ok := differing(r.Before, r.After)
 	if !ok {
 		x, y = wholePart(r.Before), wholePart(r.After)
@@ -189,7 +186,7 @@ func (r row) Cells() (c struct{ Before, After htmlCell }) {
 	if r.After.Empty() {
 		side = &c.Before
 	}
-	side.Lines = view.Wrap(r.details, markdownColumns, r.whole)
+	side.Lines = view.Wrap(r.Details, markdownColumns, r.Whole)
 	return c
 }
 
@@ -200,8 +197,8 @@ func wholePart(text safe) []part {
 	return []part{{text, false}}
 }
 
-// Names returns the list elements that a change is about, if they are many.
-func (r row) Names() string { return safetext.Join(r.names, ", ").String() }
+// elementsOf returns the list elements that a change is about, if they are many.
+func elementsOf(r view.Row) string { return safetext.Join(r.Names, ", ").String() }
 
 // faultWords says what a server did with a value, in a few words.
 func faultWords(m apply.Mismatch) safe {
@@ -212,7 +209,7 @@ func faultWords(m apply.Mismatch) safe {
 		return clean("not sent")
 	case merge.NotKept:
 	}
-	return message(m.Hint)
+	return view.Message(m.Hint)
 }
 
 // mismatchView compares what apply sent with what the server returned; nil if they are equal.
@@ -220,9 +217,9 @@ func mismatchView(o apply.Outcome) *htmlDiff {
 	if len(o.Mismatches) == 0 {
 		return nil
 	}
-	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", named(o.Key))}
+	d := &htmlDiff{Class: "sent", Caption: safetext.F("What the server did not keep of %s", view.Named(o.Key))}
 	for _, m := range o.Mismatches {
-		r := row{reason: reason{Mark: markChange, Cause: faultWords(m)}, Path: clean(m.Path).Cut(maxPath)}
+		r := view.Row{Reason: view.Reason{Mark: view.MarkChange, Cause: faultWords(m)}, Path: clean(m.Path).Cut(view.MaxPath)}
 		r.Before, r.After = sentAndReturned(m)
 		d.Rows = append(d.Rows, r)
 	}
@@ -258,9 +255,9 @@ func bodyView(r *plan.Request) *htmlBody {
 	if r == nil || string(r.Body) == "null" || json.Indent(&text, r.Body, "", "  ") != nil {
 		return nil
 	}
-	v := &htmlBody{Of: safetext.F("%s, %s", clean(r.ContentType).Cut(maxName), safetext.Count(len(r.Body), "byte"))}
+	v := &htmlBody{Of: safetext.F("%s, %s", clean(r.ContentType).Cut(view.MaxName), safetext.Count(len(r.Body), "byte"))}
 	for line := range strings.Lines(safetext.CleanJSON(text.Bytes()).String()) {
-		v.Lines = append(v.Lines, shorten(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
+		v.Lines = append(v.Lines, view.CutText(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
 	}
 	v.Rest = moreLines(len(v.Lines) - maxHTMLBody)
 	v.Lines = v.Lines[:min(len(v.Lines), maxHTMLBody)]

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"text/template"
 
+	"trueup/internal/view"
+
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
+	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
@@ -40,13 +43,13 @@ type testCase struct {
 
 // writeJUnit writes a test case for each object and each finding. A case fails if a person
 // must act: blocked objects in a plan, drift in drift, requests that failed in apply.
-func writeJUnit(w io.Writer, doc Document, _ Options) error {
+func writeJUnit(w io.Writer, doc Document, _ view.Options) error {
 	all := testSuites{manifestSuite(doc)}
 	if doc.Tests != nil {
 		all = append(all, requestSuite(doc.Tests))
 	}
 	if doc.Plan != nil || doc.Apply != nil {
-		s := testSuite{Name: clean(doc.Command).Cut(maxName), Cases: settingCases(doc)}
+		s := testSuite{Name: clean(doc.Command).Cut(view.MaxName), Cases: settingCases(doc)}
 		if doc.Apply != nil {
 			s.Cases = append(s.Cases, applyCases(doc)...)
 		} else {
@@ -119,17 +122,17 @@ func (all testSuites) Count(end string) int {
 
 // Count counts the cases with an end, or all for "".
 func (s testSuite) Count(end string) int {
-	return sum(s.Cases, func(c testCase) int { return oneIf(end == "" || c.End == end) })
+	return sum(s.Cases, func(c testCase) int { return view.OneIf(end == "" || c.End == end) })
 }
 
 // manifestSuite has the findings and errors, or one case for all.
 func manifestSuite(doc Document) testSuite {
 	s := testSuite{Name: clean("manifests")}
 	if doc.Data != nil {
-		s.Name = clean(doc.Command).Cut(maxName)
+		s.Name = clean(doc.Command).Cut(view.MaxName)
 	}
 	for _, e := range doc.Errors {
-		s.Cases = append(s.Cases, testCase{Class: clean("trueup"), Name: clean("run"), End: "error", Message: message(e), Type: "run"})
+		s.Cases = append(s.Cases, testCase{Class: clean("trueup"), Name: clean("run"), End: "error", Message: view.Message(e), Type: "run"})
 	}
 	var advice diag.List
 	if doc.Plan != nil {
@@ -141,11 +144,11 @@ func manifestSuite(doc Document) testSuite {
 			continue
 		}
 		r := findingRemark(f, doc.Place)
-		name := safetext.Filled(clean(r.rule), clean(f.Path).Cut(maxPath), clean(f.Field).Cut(maxPath))
+		name := safetext.Filled(clean(r.rule), clean(f.Path).Cut(view.MaxPath), clean(f.Field).Cut(view.MaxPath))
 		c := testCase{Class: class, Name: safetext.Join(name, " ")}
-		c.Lines = append([]safe{safetext.F("%s%s", place(f), message(f.Message))}, r.more...)
+		c.Lines = append([]safe{safetext.F("%s%s", view.Place(f), view.Message(f.Message))}, r.more...)
 		if f.Severity == diag.Error {
-			c.End, c.Message, c.Type = "failure", message(f.Message), r.rule
+			c.End, c.Message, c.Type = "failure", view.Message(f.Message), r.rule
 		}
 		s.Cases = append(s.Cases, c)
 	}
@@ -166,9 +169,9 @@ func manifestSuite(doc Document) testSuite {
 func projectSuite(projects []Project) testSuite {
 	s := testSuite{Name: clean("projects")}
 	for _, p := range projects {
-		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(maxPath), Lines: []safe{clean(p.Result).Cut(maxName)}}
+		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(view.MaxPath), Lines: []safe{clean(p.Result).Cut(view.MaxName)}}
 		if p.ExitCode != exit.OK && p.ExitCode != exit.Changes {
-			c.End, c.Message, c.Type = "failure", clean(p.Result).Cut(maxName), "project"
+			c.End, c.Message, c.Type = "failure", clean(p.Result).Cut(view.MaxName), "project"
 		}
 		s.Cases = append(s.Cases, c)
 	}
@@ -179,15 +182,15 @@ func projectSuite(projects []Project) testSuite {
 func requestSuite(t *requesttest.Result) testSuite {
 	s := testSuite{Name: clean("requests")}
 	for _, c := range t.Cases {
-		out := testCase{Class: clean(c.File).Cut(maxPath), Name: clean(c.Name).Cut(maxPath)}
+		out := testCase{Class: clean(c.File).Cut(view.MaxPath), Name: clean(c.Name).Cut(view.MaxPath)}
 		for _, f := range c.Failures {
-			out.Lines = append(out.Lines, safetext.F("%s:%d:%d: %s", clean(c.File).Cut(maxPath), f.Line, f.Column, message(f.String())))
+			out.Lines = append(out.Lines, safetext.F("%s:%d:%d: %s", clean(c.File).Cut(view.MaxPath), f.Line, f.Column, view.Message(f.String())))
 		}
 		switch c.Result {
 		case requesttest.Failed:
-			out.End, out.Message, out.Type = "failure", message(c.Failures[0].String()), requesttest.Rule
+			out.End, out.Message, out.Type = "failure", view.Message(c.Failures[0].String()), requesttest.Rule
 		case requesttest.Skipped:
-			out.End, out.Message = "skipped", message(c.Why)
+			out.End, out.Message = "skipped", view.Message(c.Why)
 		}
 		s.Cases = append(s.Cases, out)
 	}
@@ -195,14 +198,14 @@ func requestSuite(t *requesttest.Result) testSuite {
 }
 
 func planCases(doc Document) (cases []testCase) {
-	for _, o := range everyObject(doc.Plan, Options{}) {
+	for _, o := range view.EveryObject(doc.Plan, view.Options{}) {
 		c := objectCase(o.Key)
 		c.Lines = objectLines(doc, o)
-		switch v := o.verdict; {
-		case v.ok:
-			c.End, c.Message = "skipped", v.says
-		case v.what != "":
-			c.End, c.Message, c.Type = "failure", v.says, v.what
+		switch v := o.Verdict; {
+		case v.OK:
+			c.End, c.Message = "skipped", v.Says
+		case v.What != "":
+			c.End, c.Message, c.Type = "failure", v.Says, v.What
 		}
 		cases = append(cases, c)
 	}
@@ -211,13 +214,13 @@ func planCases(doc Document) (cases []testCase) {
 
 func settingCases(doc Document) (cases []testCase) {
 	for _, r := range settingRemarks(doc) {
-		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: clean(r.field).Cut(maxPath), Lines: r.lines()})
+		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: clean(r.field).Cut(view.MaxPath), Lines: r.lines()})
 		doc.score.Show(r.facts...)
 	}
 	return cases
 }
 
-func objectLines(doc Document, o object) []safe {
+func objectLines(doc Document, o view.Object) []safe {
 	lines := []safe{safetext.Join(safetext.Filled(o.Source, o.Headline), ": ")}
 	for _, p := range diffPieces(o, maxSeen) {
 		lines = append(lines, p.lines...)
@@ -227,7 +230,7 @@ func objectLines(doc Document, o object) []safe {
 }
 
 func objectCase(key kind.Key) testCase {
-	return testCase{Class: safetext.F("trueup.%s", clean(key.Kind).Cut(maxName)), Name: named(key)}
+	return testCase{Class: safetext.F("trueup.%s", clean(key.Kind).Cut(view.MaxName)), Name: view.Named(key)}
 }
 
 // applyCases has the outcome of each object, and what the plan was.
@@ -239,14 +242,22 @@ func applyCases(doc Document) (cases []testCase) {
 		if object, ok := planned[o.Key]; ok {
 			c.Lines = append(c.Lines, objectLines(doc, object)...)
 		}
-		switch outcomeRule(o) {
+		switch view.OutcomeRule(o) {
 		case "":
 		case "apply/skipped", "apply/deferred", "apply/in-flight":
-			c.End, c.Message = "skipped", message(o.Message)
+			c.End, c.Message = "skipped", view.Message(o.Message)
 		default:
-			c.End, c.Message, c.Type = "failure", message(o.Message), string(o.Verdict)
+			c.End, c.Message, c.Type = "failure", view.Message(o.Message), string(o.Verdict)
 		}
 		cases = append(cases, c)
+	}
+	return cases
+}
+
+// requestCases returns a test case for each line about requests.
+func requestCases(pl *plan.Plan) (cases []testCase) {
+	for _, l := range pl.Requests {
+		cases = append(cases, testCase{Class: clean("trueup.requests"), Name: clean(l.Who(view.MaxParts)).Cut(view.MaxPath), Lines: []safe{view.DescribeRequests(l, view.MaxParts, true)}})
 	}
 	return cases
 }

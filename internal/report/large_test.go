@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -43,7 +45,7 @@ func ofDifferent(n int) *plan.Plan {
 func TestPageOfManyObjects(t *testing.T) {
 	const most = 15_000_000
 	pl := ofDifferent(10_000)
-	out := render(t, "html", Document{Command: "plan", Plan: pl}, Options{})
+	out := render(t, "html", Document{Command: "plan", Plan: pl}, view.Options{})
 	if len(out) > most {
 		t.Errorf("the page has %d bytes", len(out))
 	}
@@ -73,7 +75,7 @@ func TestPageOfManyObjects(t *testing.T) {
 
 // TestPageOfOneLargeObject: however large it is, the first object has its details.
 func TestPageOfOneLargeObject(t *testing.T) {
-	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(20_000)}, Options{})
+	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(20_000)}, view.Options{})
 	if len(out) < maxHTMLDetails || bytes.Contains(out, []byte("more object")) {
 		t.Errorf("the page has %d bytes", len(out))
 	}
@@ -85,7 +87,7 @@ func TestPageOfEqualObjects(t *testing.T) {
 	for i := range pl.Items {
 		pl.Items[i].Name = fmt.Sprintf("equal-%d", i)
 	}
-	page := string(render(t, "html", Document{Command: "plan", Plan: pl}, Options{}))
+	page := string(render(t, "html", Document{Command: "plan", Plan: pl}, view.Options{}))
 	if n := strings.Count(page, "<article"); n != 1 || !strings.Contains(page, "1001 objects") || !strings.Contains(page, "equal-1000") {
 		t.Errorf("%d objects", n)
 	}
@@ -101,7 +103,7 @@ func TestFiltersOfManyObjects(t *testing.T) {
 		pl.Items[i].Name, pl.Items[i].Changes[0].Line = fmt.Sprintf("equal-%d", i), i+1
 	}
 	pl.Items = append(pl.Items, plan.Item{Key: key("Purge", "p"), Op: plan.Post, Purge: &plan.PurgeInfo{}, Cause: plan.FromPending})
-	page := newHTMLPage(Document{Command: "plan", Plan: pl}, Options{})
+	page := newHTMLPage(Document{Command: "plan", Plan: pl}, view.Options{})
 	counts := map[string]int{}
 	for _, f := range page.Filters {
 		for _, c := range f.Choices {
@@ -115,7 +117,7 @@ func TestFiltersOfManyObjects(t *testing.T) {
 	if counts["to change"] != 1001 || counts["CDN"] != 1001 || counts["to post once"] != 1 || counts["Purge"] != 1 {
 		t.Errorf("the filters count %v", counts)
 	}
-	if all := sum(page.Filters[0].Choices, func(c tally) int { return c.N }); lines != all {
+	if all := sum(page.Filters[0].Choices, func(c view.Tally) int { return c.N }); lines != all {
 		t.Errorf("%d lines have causes, and the filter counts %d", lines, all)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -25,7 +27,7 @@ func TestWhatIsLeftSaysSo(t *testing.T) {
 		{Key: kind.Key{Kind: "CDN", Name: "b"}, Op: plan.Kept, Deleted: true, Reason: "it was deleted outside git", Fix: "make it again"},
 	}}}
 	for _, format := range []string{"text", "markdown", "html"} {
-		text := string(render(t, format, doc, Options{}))
+		text := string(render(t, format, doc, view.Options{}))
 		if n := strings.Count(text, "left as it is (--drift report)"); n != 3 {
 			t.Errorf("%s says it %d times: %s", format, n, text)
 		}
@@ -35,7 +37,7 @@ func TestWhatIsLeftSaysSo(t *testing.T) {
 			}
 		}
 	}
-	text := string(render(t, "text", doc, Options{}))
+	text := string(render(t, "text", doc, view.Options{}))
 	for _, want := range []string{`"false" (git: "true")`, `absent (git: "x")`, `"y" (git: absent)`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
@@ -46,9 +48,9 @@ func TestWhatIsLeftSaysSo(t *testing.T) {
 // TestANewFormatLosesNothing: what a format leaves out of a plan is appended to it, or it is no report.
 func TestANewFormatLosesNothing(t *testing.T) {
 	doc := Document{Command: "plan", Plan: weighed(&plan.Plan{Items: []plan.Item{changedItem(), purgeItem()}})}
-	forgetful := format{write: func(io.Writer, Document, Options) error { return nil }, rest: writeLines}
+	forgetful := format{write: func(io.Writer, Document, view.Options) error { return nil }, rest: writeLines}
 	var out bytes.Buffer
-	if err := forgetful.document(&out, doc, Options{}); err != nil {
+	if err := forgetful.document(&out, doc, view.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`CDN/shop: secureLink.tokenName: "t" → "token" (may expose protected content`, "CDN/shop: not sent: locations[/api/*].cors.maxAge", "Purge/rel-42: paths: /static/*"} {
@@ -57,7 +59,7 @@ func TestANewFormatLosesNothing(t *testing.T) {
 		}
 	}
 	forgetful.rest = nil
-	if err := forgetful.document(&out, doc, Options{}); err == nil {
+	if err := forgetful.document(&out, doc, view.Options{}); err == nil {
 		t.Error("a report without the changes is one")
 	}
 }
@@ -73,13 +75,13 @@ func TestDeletionsAreCounted(t *testing.T) {
 	if isWhole(doc) {
 		t.Error("a comment has room for 700 deletions")
 	}
-	if text := string(render(t, "markdown", doc, Options{})); !strings.Contains(text, "This is not whole: it leaves out ") || !strings.Contains(text, "because they delete an object") {
+	if text := string(render(t, "markdown", doc, view.Options{})); !strings.Contains(text, "This is not whole: it leaves out ") || !strings.Contains(text, "because they delete an object") {
 		t.Errorf("the comment says that it is whole: %.1000s", text)
 	}
-	if text := string(render(t, "github", doc, Options{})); !strings.Contains(text, "VolumeSnapshot/snapshot-of-a-volume-with-a-long-name-10: ") {
+	if text := string(render(t, "github", doc, view.Options{})); !strings.Contains(text, "VolumeSnapshot/snapshot-of-a-volume-with-a-long-name-10: ") {
 		t.Errorf("no annotation names it: %.1000s", text)
 	}
-	for line := range strings.Lines(string(render(t, "github", doc, Options{}))) {
+	for line := range strings.Lines(string(render(t, "github", doc, view.Options{}))) {
 		if len(line) > 4096 {
 			t.Errorf("an annotation has %d bytes", len(line))
 		}

@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"trueup/internal/view"
+
 	"trueup/internal/apply"
 	"trueup/internal/safetext"
 )
@@ -48,7 +50,7 @@ func (l Lines) Printf(format string, args ...any) error {
 		return l.write(text)
 	}
 	var b bytes.Buffer
-	p := newPrinter(&b, Options{Width: l.width})
+	p := newPrinter(&b, view.Options{Width: l.width})
 	for line := range strings.Lines(text) {
 		p.wrap = !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "#")
 		p.wrapped(indent, span{clean(strings.TrimSuffix(line, "\n")), plain})
@@ -175,9 +177,9 @@ func (l *lineWriter) end() error {
 
 // ProgressLine renders an event as one line, without a newline.
 func ProgressLine(e apply.Event) string {
-	text := safetext.F("%s  %s", named(e.Key), message(e.Phase))
+	text := safetext.F("%s  %s", view.Named(e.Key), view.Message(e.Phase))
 	if e.Message != "" {
-		text = safetext.F("%s  %s", text, message(e.Message))
+		text = safetext.F("%s  %s", text, view.Message(e.Message))
 	}
 	return text.Guarded().String()
 }

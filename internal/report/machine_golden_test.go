@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"pgregory.net/rapid"
 
 	"trueup/internal/diag"
@@ -36,7 +38,7 @@ func machineCases() []goldenCase {
 		}
 	}
 	drifted := plan.Drift(examplePlan())
-	cases = append(cases, goldenCase{"drift-found", Document{Command: "drift", Result: "changes", ExitCode: 2, Objects: 8, Plan: drifted}, Options{}})
+	cases = append(cases, goldenCase{"drift-found", Document{Command: "drift", Result: "changes", ExitCode: 2, Objects: 8, Plan: drifted}, view.Options{}})
 	for i := range cases {
 		cases[i].doc.Place = Place{Top: "/home/me/shop", Folder: "envs/prod", Project: "trueup.yaml"}
 		if cases[i].name == "apply" {
@@ -89,9 +91,9 @@ func TestAnyDocumentIsValid(t *testing.T) {
 			doc.Apply = nil
 		}
 		format := rapid.SampledFrom(slices.Sorted(maps.Keys(machineChecks()))).Draw(r, "format")
-		out := render(t, format, doc, Options{})
+		out := render(t, format, doc, view.Options{})
 		checkFormat(t, format, out)
-		if !bytes.Equal(out, render(t, format, doc, Options{})) {
+		if !bytes.Equal(out, render(t, format, doc, view.Options{})) {
 			t.Errorf("%s is not the same twice", format)
 		}
 	})
@@ -142,12 +144,12 @@ func TestTheMostImportantIsKept(t *testing.T) {
 	}
 
 	for _, room := range []int{5000, 50_000} {
-		if n := len(render(t, "markdown", doc, Options{Room: room})); n > room || n < room/2 {
+		if n := len(render(t, "markdown", doc, view.Options{Room: room})); n > room || n < room/2 {
 			t.Errorf("a report with room for %d bytes takes %d", room, n)
 		}
 	}
 	doc.Files = []File{{Format: "json", Path: "plan.json"}}
-	lines := strings.Split(string(render(t, "github", doc, Options{})), "\n")
+	lines := strings.Split(string(render(t, "github", doc, view.Options{})), "\n")
 	if want := "::error title=trueup plan::and 291 more of this kind, which this report does not show: look into the JSON report plan.json"; lines[9] != want {
 		t.Errorf("%q, want %q", lines[9], want)
 	}
@@ -259,12 +261,12 @@ func TestPlaces(t *testing.T) {
 
 // TestRules: every rule of a remark is one of the table, which is sorted by level.
 func TestRules(t *testing.T) {
-	if !slices.IsSortedFunc(remarkRules, func(a, b remarkRule) int { return int(b.level) - int(a.level) }) {
+	if !slices.IsSortedFunc(view.RemarkRules, func(a, b view.RemarkRule) int { return int(b.Level) - int(a.Level) }) {
 		t.Error("the table is not sorted by level")
 	}
 	for _, c := range machineCases() {
 		for _, r := range remarks(c.doc) {
-			if _, rank := ruleNamed(r.rule); strings.Contains(r.rule, "/") && rank == 0 {
+			if _, rank := view.RuleNamed(r.rule); strings.Contains(r.rule, "/") && rank == 0 {
 				t.Errorf("%s is not in the table", r.rule)
 			}
 		}
@@ -278,8 +280,8 @@ func TestReportRulesReference(t *testing.T) {
 	page.WriteString("# Rules of reports\n\n<!-- written by go test ./internal/report -run TestReportRulesReference -update -->\n\n" +
 		"Results of SARIF, code quality and annotations that are about a plan or a run, the most important first. " +
 		"Findings in manifests have [their own rules](../rules/README.md).\n\n| rule | level | meaning |\n|---|---|---|\n")
-	for _, rule := range remarkRules {
-		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", rule.id, levelNames[rule.level].sarif, rule.means)
+	for _, rule := range view.RemarkRules {
+		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", rule.ID, view.LevelNames[rule.Level].Sarif, rule.Means)
 	}
 	checkGolden(t, filepath.Join("..", "..", "..", "..", "docs", "reference", "report-rules.md"), []byte(page.String()))
 }
@@ -307,15 +309,15 @@ func TestReportsAreDocumented(t *testing.T) {
 // nothing else.
 func TestCommandsSayWhatWasSaid(t *testing.T) {
 	for _, s := range append(seeds, "%0A::error::x", "%25", "%", "%2C,%3A", "a,line=9,title=b::c", "100%\n") {
-		more := safetext.F("more: %s", message(s))
-		c := command{remark{Level: errorLevel, file: "a/" + s, Line: 3, Column: 4, text: message(s), more: []safe{more}}, message(s)}
+		more := safetext.F("more: %s", view.Message(s))
+		c := command{remark{Level: view.ErrorLevel, file: "a/" + s, Line: 3, Column: 4, text: view.Message(s), more: []safe{more}}, view.Message(s)}
 		name, properties, data, ok := runnerCommand(c.command().String())
-		want := map[string]string{"file": clean("a/" + s).Guarded().String(), "line": "3", "col": "4", "title": message(s).Guarded().String()}
+		want := map[string]string{"file": clean("a/" + s).Guarded().String(), "line": "3", "col": "4", "title": view.Message(s).Guarded().String()}
 		if s == "" {
 			delete(want, "title")
 		}
 		joined := func(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
-		if !ok || name != "error" || !maps.Equal(properties, want) || joined(data) != joined(message(s).Guarded().String()+more.Guarded().String()) {
+		if !ok || name != "error" || !maps.Equal(properties, want) || joined(data) != joined(view.Message(s).Guarded().String()+more.Guarded().String()) {
 			t.Errorf("%q: %v, %q, %q", s, name, properties, data)
 		}
 	}

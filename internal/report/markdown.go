@@ -28,7 +28,7 @@ const (
 // SummaryRoom returns how many bytes a report may append to a step's summary of that size.
 func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 
-func writeMarkdown(w io.Writer, doc Document, opts Options) error {
+func writeMarkdown(w io.Writer, doc Document, opts view.Options) error {
 	_, err := io.WriteString(w, markdown(doc, opts, cmp.Or(opts.Room, maxMarkdown)).String())
 	return err
 }
@@ -36,7 +36,7 @@ func writeMarkdown(w io.Writer, doc Document, opts Options) error {
 // markdown returns the report in at most budget bytes: the summary, then what fits, the most important first, then what it omits
 // and where that is, then what the plan was made from. If it has no room for all that must be shown, its top says how much is
 // missing. It is empty if the summary does not fit; 2,000 bytes are enough. Text from outside is only inside fences and code tags.
-func markdown(doc Document, opts Options, budget int) markup {
+func markdown(doc Document, opts view.Options, budget int) markup {
 	head, tail := markdownHead(doc, budget/3), markdownTail(doc, opts)
 	if head.Len() > budget-maxRest {
 		doc.score.Count()
@@ -79,7 +79,7 @@ func classesOf(score *view.Score) safe {
 
 // section is a part of the report: lines in a fence, folded below its summary.
 type section struct {
-	rank    rank
+	rank    view.Rank
 	summary markup
 	open    bool
 	// diff makes a code host colour the lines by their first character.
@@ -110,18 +110,18 @@ func pieced(lines []safe) []piece {
 const maxUnfolded = 60
 
 // markdownBlocks returns all parts below the head, the most important first, which are open.
-func markdownBlocks(doc Document, opts Options) []section {
-	findings := rankErrors
+func markdownBlocks(doc Document, opts view.Options) []section {
+	findings := view.RankErrors
 	if doc.Plan != nil && !doc.Findings.HasErrors() {
-		findings = rankAdvice // warnings stop nothing
+		findings = view.RankAdvice // warnings stop nothing
 	}
 	blocks := []section{
-		{rank: rankErrors, summary: safetext.M("Output"), pieces: pieced(ownLines(doc))},
-		{rank: rankErrors, pieces: pieced(messages(doc.Errors))},
+		{rank: view.RankErrors, summary: safetext.M("Output"), pieces: pieced(ownLines(doc))},
+		{rank: view.RankErrors, pieces: pieced(messages(doc.Errors))},
 		{rank: findings, pieces: findingPieces(shownFindings(doc, opts))},
 	}
 	if doc.Apply != nil {
-		blocks = append(blocks, section{rank: rankNext, pieces: pieced(nextSteps(doc.Apply))})
+		blocks = append(blocks, section{rank: view.RankNext, pieces: pieced(view.NextSteps(doc.Apply))})
 		blocks = append(blocks, outcomeBlocks(doc.Apply)...)
 	}
 	if doc.Plan != nil {
@@ -138,14 +138,14 @@ func markdownBlocks(doc Document, opts Options) []section {
 		}
 		lines = append(lines, b.names...)
 		unfolded += len(lines)
-		b.open = unfolded <= maxUnfolded && b.rank < rankRest
+		b.open = unfolded <= maxUnfolded && b.rank < view.RankRest
 		b.frame = b.text(lines).Len() - sum(b.pieces, piece.size)
 	}
 	return blocks
 }
 
-func planBlocks(pl *plan.Plan, opts Options) []section {
-	_, problem, fix := blame(pl.Blame)
+func planBlocks(pl *plan.Plan, opts view.Options) []section {
+	_, problem, fix := view.Blame(pl.Blame)
 	notes := messages(pl.Notes)
 	if !fix.Empty() {
 		notes = slices.Insert(notes, 0, safetext.F("fix: %s", fix))
@@ -154,33 +154,33 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 		notes = slices.Insert(notes, 0, safetext.F("base: %s", problem))
 	}
 	blocks := []section{
-		{rank: rankSettings, summary: safetext.Constant(clean(settingsTitle)), diff: true, pieces: settingPieces(pl)},
-		{rank: rankNotes, pieces: pieced(notes)},
-		{rank: rankAdvice, summary: safetext.Constant(advices(len(pl.Advice))), pieces: findingPieces(alikeFindings(pl.Advice))},
+		{rank: view.RankSettings, summary: safetext.Constant(clean(view.SettingsTitle)), diff: true, pieces: settingPieces(pl)},
+		{rank: view.RankNotes, pieces: pieced(notes)},
+		{rank: view.RankAdvice, summary: safetext.Constant(view.Advices(len(pl.Advice))), pieces: findingPieces(alikeFindings(pl.Advice))},
 	}
-	if requests := requestsOf(pl, opts); len(requests.Lines) > 0 {
-		blocks = append(blocks, section{rank: requests.rank, summary: safetext.Constant(requests.Title), pieces: pieced(requests.Lines)})
+	if requests := view.RequestsOf(pl, opts); len(requests.Lines) > 0 {
+		blocks = append(blocks, section{rank: requests.Rank, summary: safetext.Constant(requests.Title), pieces: pieced(requests.Lines)})
 	}
-	for _, o := range shownObjects(pl, opts, true) {
+	for _, o := range view.ShownObjects(pl, opts, true) {
 		summary := safetext.M("%s %s", safetext.Code(o.Title), safetext.Constant(o.Headline))
 		if !o.Source.Empty() {
 			summary = safetext.M("%s (%s)", summary, safetext.Code(o.Source))
 		}
-		b := section{rank: o.rank, summary: summary, diff: true, pieces: diffPieces(o, maxSeen)}
-		if last := len(b.pieces) - 1; o.many() > 0 {
+		b := section{rank: o.Rank, summary: summary, diff: true, pieces: diffPieces(o, maxSeen)}
+		if last := len(b.pieces) - 1; o.Many() > 0 {
 			b.names, b.pieces = b.pieces[last].lines, b.pieces[:last]
 		}
 		blocks = append(blocks, b)
 	}
 	if opts.ShowUnmanaged {
-		blocks = append(blocks, section{rank: rankRest, summary: safetext.M("Not in git"), pieces: pieced(namesOf(pl.Unmanaged))})
+		blocks = append(blocks, section{rank: view.RankRest, summary: safetext.M("Not in git"), pieces: pieced(view.NamesOf(pl.Unmanaged))})
 	}
 	return blocks
 }
 
 // settingPieces keeps what changed in a setting together with its effect.
 func settingPieces(pl *plan.Plan) (out []piece) {
-	for _, s := range settingsOf(pl) {
+	for _, s := range view.SettingsOf(pl) {
 		pieces := rowPieces(s.Rows, maxSeen)
 		pieces[0].lines = append(pieces[0].lines, pieces[1].lines...)
 		out = append(append(out, pieces[0]), pieces[2:]...)
@@ -191,7 +191,7 @@ func settingPieces(pl *plan.Plan) (out []piece) {
 func messages(texts []string) []safe {
 	out := make([]safe, len(texts))
 	for i, t := range texts {
-		out[i] = message(t)
+		out[i] = view.Message(t)
 	}
 	return out
 }
@@ -209,14 +209,14 @@ func findingPieces(found []alike) []piece {
 func outcomeBlocks(r *apply.Result) []section {
 	column := keyWidth(r)
 	var blocks []section
-	parts := outcomeParts(r)
-	for i, kind := range tableOfOutcomes {
-		b := section{rank: rankOutcomes, summary: safetext.Constant(parts[i].text())}
-		if parts[i].calm {
-			b.rank = rankRest
+	parts := view.OutcomeParts(r)
+	for i, kind := range view.TableOfOutcomes {
+		b := section{rank: view.RankOutcomes, summary: safetext.Constant(parts[i].Text())}
+		if parts[i].Calm {
+			b.rank = view.RankRest
 		}
 		for _, o := range r.Outcomes {
-			if o.What() == kind.what {
+			if o.What() == kind.What {
 				b.pieces = append(b.pieces, piece{lines: printed(func(p *printer) { textOutcome(p, o, column) })})
 			}
 		}
@@ -249,11 +249,11 @@ func markdownHead(doc Document, most int) markup {
 }
 
 // markdownTail returns the causes and inputs of the plan.
-func markdownTail(doc Document, opts Options) (text markup) {
+func markdownTail(doc Document, opts view.Options) (text markup) {
 	if doc.Plan == nil {
 		return text
 	}
-	if causes := causesLine(doc.Plan, opts); !causes.Empty() {
+	if causes := view.CausesLine(doc.Plan, opts); !causes.Empty() {
 		text = safetext.M("\nCauses: %s\n", safetext.Constant(causes))
 	}
 	return text.Add(madeFrom(doc))
@@ -265,22 +265,22 @@ func madeFrom(doc Document) markup {
 	for _, t := range target(doc) {
 		values := make([]markup, len(t.Values))
 		for i, v := range t.Values {
-			values[i] = safetext.Code(v.Cut(maxPath))
+			values[i] = safetext.Code(v.Cut(view.MaxPath))
 		}
 		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
 	}
 	if b := doc.Plan.Blame; b != nil && b.Base != "" {
-		text := safetext.Code(short(b.Base))
+		text := safetext.Code(view.Short(b.Base))
 		if b.Ref != "" {
 			text = safetext.M("%s at %s", safetext.Code(clean(b.Ref).Cut(maxNameInHead)), text)
 		}
 		if b.Merge {
-			text = safetext.M("%s, on %s", text, safetext.Constant(clean(mergeByCodeHost)))
+			text = safetext.M("%s, on %s", text, safetext.Constant(clean(view.MergeByCodeHost)))
 		}
 		parts = append(parts, safetext.M("Compared with %s", text))
 	}
 	if d := doc.Plan.Digest; d != "" {
-		parts = append(parts, safetext.M("Digest %s", safetext.Code(clean(d).Cut(maxName))))
+		parts = append(parts, safetext.M("Digest %s", safetext.Code(clean(d).Cut(view.MaxName))))
 	}
 	if len(parts) == 0 {
 		return markup{}
@@ -297,17 +297,17 @@ const (
 // lookAt returns a line for each notice and one for the advice, with names in at most most bytes.
 func lookAt(pl *plan.Plan, most int) markup {
 	var text markup
-	for _, n := range notices(pl) {
+	for _, n := range view.Notices(pl) {
 		text = listed(text, n.Title, n.Names, most)
 	}
 	if len(pl.Advice) > 0 {
 		var rules []safe
 		for _, f := range pl.Advice {
-			if rule := clean(f.Rule).Cut(maxName); !slices.Contains(rules, rule) {
+			if rule := clean(f.Rule).Cut(view.MaxName); !slices.Contains(rules, rule) {
 				rules = append(rules, rule)
 			}
 		}
-		text = listed(text, advices(len(pl.Advice)), rules, most)
+		text = listed(text, view.Advices(len(pl.Advice)), rules, most)
 	}
 	if text.Empty() {
 		return text

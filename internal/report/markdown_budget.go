@@ -23,7 +23,7 @@ func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitt
 	if sum(blocks, func(b section) int { return b.frame + sum(b.pieces, piece.size) }) > room {
 		leaveOut(blocks, room-rest)
 	}
-	counts, left := map[rank]int{}, 0
+	counts, left := map[view.Rank]int{}, 0
 	for _, b := range blocks {
 		var lines []safe
 		more := 0
@@ -49,8 +49,8 @@ func fitBlocks(blocks []section, room, rest int, score *view.Score) (text, omitt
 		return text, omitted
 	}
 	var parts []safe
-	for r, noun := range tableOfRanks() {
-		if n := counts[rank(r)]; n > 0 {
+	for r, noun := range view.TableOfRanks() {
+		if n := counts[view.Rank(r)]; n > 0 {
 			parts = append(parts, safetext.F("%d %s", n, noun))
 		}
 	}
@@ -84,8 +84,8 @@ func leaveOut(blocks []section, room int) {
 		slices.SortStableFunc(all[first:], func(x, y choice) int { return y.weight - x.weight })
 		for turn := range all[first:] {
 			c := &all[first+turn]
-			if c.turn = turn; b.rank <= rankOutcomes {
-				c.weight = weightOfRun + int(rankOutcomes-b.rank)
+			if c.turn = turn; b.rank <= view.RankOutcomes {
+				c.weight = weightOfRun + int(view.RankOutcomes-b.rank)
 			} else if c.weight == weightOfAlarms {
 				c.weight = 0
 			}
@@ -112,10 +112,10 @@ func (p piece) size() int {
 }
 
 func (p piece) weight() int {
-	if mustShow(p.facts) {
+	if view.MustShowOneOf(p.facts) {
 		return weightOfFacts
 	}
-	return oneIf(p.alarm) * weightOfAlarms
+	return view.OneIf(p.alarm) * weightOfAlarms
 }
 
 func (s section) text(lines []safe) markup {
@@ -134,7 +134,7 @@ func everythingIn(doc Document, most int) markup {
 	var places []markup
 	for _, f := range doc.Files {
 		if f.Format == "html" || f.Format == "json" {
-			places = append(places, safetext.M("%s %s", safetext.Constant(f.title()), safetext.Code(clean(f.Path).Cut(maxName))))
+			places = append(places, safetext.M("%s %s", safetext.Constant(f.title()), safetext.Code(clean(f.Path).Cut(view.MaxName))))
 		}
 	}
 	if page, ok := safetext.Link(safetext.M("the page of the run"), doc.RunURL); ok {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"github.com/yuin/goldmark/ast"
 	"pgregory.net/rapid"
 
@@ -109,7 +111,7 @@ func TestMarkdownOfAnyPlan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		budget := rapid.OneOf(rapid.IntRange(2000, 6000), rapid.IntRange(2000, 100_000)).Draw(rt, "room")
-		out := []byte(markdown(doc, Options{}, budget).String())
+		out := []byte(markdown(doc, view.Options{}, budget).String())
 		checkPlain(rt, "markdown", out)
 		checkMarkdown(rt, out, budget, doc.RunURL)
 		shown, left := 0, 0
@@ -124,7 +126,7 @@ func TestMarkdownOfAnyPlan(t *testing.T) {
 		if m := regexp.MustCompile(`\*\*(\d+) more parts? did not fit`).FindSubmatch(out); m != nil {
 			left, _ = strconv.Atoi(string(m[1]))
 		}
-		if all := len(markdownBlocks(doc, Options{})); shown+left != all || all > 0 && len(out) == 0 {
+		if all := len(markdownBlocks(doc, view.Options{})); shown+left != all || all > 0 && len(out) == 0 {
 			rt.Fatalf("%d parts are shown and %d counted of %d, in %q", shown, left, all, out)
 		}
 	})
@@ -144,7 +146,7 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 		huge("drifted", merge.DriftOverwrite), huge("changed", merge.Changed), changedItem(), createdItem(), purgeItem(), blockedItem(),
 	}}
 	for _, budget := range []int{8000, maxMarkdown} {
-		out := markdown(Document{Command: "plan", Plan: pl}, Options{}, budget).String()
+		out := markdown(Document{Command: "plan", Plan: pl}, view.Options{}, budget).String()
 		checkMarkdown(t, []byte(out), budget, "")
 		if len(out) < budget*8/10 {
 			t.Errorf("%d bytes of %d are used", len(out), budget)
@@ -161,13 +163,13 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 // of one would mislead.
 func TestMarkdownWithoutRoom(t *testing.T) {
 	doc := Document{Command: "plan", Plan: explainedPlan()}
-	if out := markdown(doc, Options{}, 400).String(); out != "" {
+	if out := markdown(doc, view.Options{}, 400).String(); out != "" {
 		t.Errorf("%q", out)
 	}
 	// Names are what the head loses first.
 	advised := *doc.Plan
 	advised.Advice = append(advised.Advice, advised.Advice...)
-	out := markdown(scored(Document{Command: "plan", Plan: &advised}), Options{}, 2000).String()
+	out := markdown(scored(Document{Command: "plan", Plan: &advised}), view.Options{}, 2000).String()
 	checkMarkdown(t, []byte(out), 2000, "")
 	for _, want := range []string{"- **1 purge to post**", "- **2 conflicts of git and live**", "- **4 pieces of advice**", "Digest <code>", "more parts did not fit: 1 that may expose protected content, 1 to create", "> **This is not whole: it leaves out 19 changes, 2 that may expose protected content; 11 that may serve other content, or none; "} {
 		if !strings.Contains(out, want) {
@@ -180,7 +182,7 @@ func TestMarkdownWithoutRoom(t *testing.T) {
 func TestMarkdownOrder(t *testing.T) {
 	doc := goldenCases()[0].doc
 	doc.Plan.Digest = "sha256:9b1c"
-	out := string(render(t, "markdown", doc, Options{}))
+	out := string(render(t, "markdown", doc, view.Options{}))
 	at := 0
 	for _, want := range []string{"## Plan: ", "\n- **", " that may serve other content", "<summary><code>CDN shop", "<summary><code>Purge", "\nCauses: ", "Ledger <code>", "Digest <code>sha256"} {
 		i := strings.Index(out[at:], want)
@@ -193,6 +195,6 @@ func TestMarkdownOrder(t *testing.T) {
 
 // scored is a document as Write passes it on.
 func scored(doc Document) Document {
-	doc.score = scoreOf(doc)
+	doc.score = view.ScoreOf(doc.Plan, doc.Apply != nil)
 	return doc
 }

@@ -17,6 +17,7 @@ import (
 	"trueup/internal/requesttest"
 	"trueup/internal/routing"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // projectResults counts the projects by their results; empty if all are ok.
@@ -47,7 +48,7 @@ func projectLines(projects []Project) []safe {
 	slices.SortStableFunc(sorted, func(a, b Project) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
 	lines := make([]safe, len(sorted))
 	for i, p := range sorted {
-		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(maxPath), clean(p.Result).Cut(maxName))
+		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(view.MaxPath), clean(p.Result).Cut(view.MaxName))
 	}
 	return lines
 }
@@ -154,7 +155,7 @@ func (m *merger) addPlan(pl *plan.Plan, at string) {
 		if isTouched(item) {
 			m.touched[at] = true
 		}
-		if hidden(item, Options{}) {
+		if view.Hidden(item, Options{}) {
 			continue
 		}
 		item.Project, item.Path = at, fileIn(at, item.Path)
@@ -292,9 +293,9 @@ func (m *merger) orderByChange(pl *plan.Plan) (waiting []string) {
 	for _, project := range order {
 		one := of[project]
 		one.Summary = one.Counts()
-		counts := counted("", planParts(one))
+		counts := view.Counted("", view.PlanParts(one))
 		if one.Summary.Drifted > 0 {
-			counts = sentences(counts, counted("", driftParts(one)))
+			counts = view.Sentences(counts, view.Counted("", view.DriftParts(one)))
 		}
 		waiting = append(waiting, project+": "+strings.TrimSuffix(counts.String(), "."))
 	}
@@ -327,7 +328,7 @@ func movedObjects(items []plan.Item) (list diag.List) {
 		host, _ := body.Spec[k.HostField].(string)
 		if other, ok := kept[kind.HostKey(host)]; ok && host != "" && other.Project != item.Project {
 			list = append(list, diag.Finding{
-				Path: item.Path, Line: item.Line, Column: 1, Rule: projectRule, Severity: diag.Warning,
+				Path: item.Path, Line: item.Line, Column: 1, Rule: view.ProjectRule, Severity: diag.Warning,
 				Message: fmt.Sprintf("%s is created in %s and stays live in %s: both have the hostname %s",
 					item.String(), item.Project, other.Project, host),
 				Fix: "delete the one in " + other.Project + " when the new one serves",

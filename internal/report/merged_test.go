@@ -19,6 +19,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 const testTool = "trueup 0.1.0"
@@ -218,7 +219,7 @@ func TestMergedCounts(t *testing.T) {
 			want.Change += doc.Plan.Summary.Change
 			want.Drifted += doc.Plan.Summary.Drifted
 			for _, it := range doc.Plan.Items {
-				if it.Project = at; !hidden(it, Options{}) {
+				if it.Project = at; !view.Hidden(it, Options{}) {
 					kept = append(kept, it.Key)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fatih/color"
 
+	"trueup/internal/apply"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
@@ -30,6 +31,39 @@ const (
 	addedPart
 	removedPart
 )
+
+// look is the style of a mark in a terminal; in HTML its class and sign, and its name for
+// screen readers.
+type look struct {
+	style             style
+	Class, Sign, Name string
+}
+
+var tableOfMarks = map[view.Mark]look{
+	view.MarkAdd:     {added, "add", "+", "added"},
+	view.MarkChange:  {changed, "edit", "~", "changed"},
+	view.MarkRemove:  {removed, "cut", "−", "removed"},
+	view.MarkOnce:    {once, "once", "!", "once"},
+	view.MarkBlocked: {alarm, "stop", "×", "blocked"},
+	view.MarkLater:   {once, "once", ">", "later"},
+	view.MarkSame:    {faint, "plain", "=", "unchanged"},
+}
+
+// tableOfOutcomeLooks has the look of each kind of outcome.
+var tableOfOutcomeLooks = map[string]look{
+	string(apply.Failed):    {alarm, "bad", "✗", ""},
+	string(apply.Blocked):   {changed, "bad", "✗", ""},
+	string(apply.Deferred):  {changed, "wait", "●", ""},
+	string(apply.InFlight):  {changed, "wait", "●", ""},
+	string(apply.Skipped):   {faint, "wait", "●", ""},
+	string(apply.Created):   {added, "good", "✓", ""},
+	string(apply.Changed):   {added, "good", "✓", ""},
+	string(apply.Posted):    {added, "good", "✓", ""},
+	string(apply.Deleted):   {added, "good", "✓", ""},
+	string(apply.Deleting):  {added, "good", "✓", ""},
+	string(apply.Kept):      {faint, "wait", "●", ""},
+	string(apply.Unchanged): {faint, "good", "✓", ""},
+}
 
 // palette maps styles to colours; nil means no colour. It ignores the process's colour settings. It
 // uses the 16 colours of the terminal's theme, so that light and dark themes work.
@@ -79,7 +113,7 @@ const (
 	minWidth     = 40
 )
 
-func newPrinter(w io.Writer, opts Options) *printer {
+func newPrinter(w io.Writer, opts view.Options) *printer {
 	columns := opts.Width
 	if columns == 0 {
 		columns = defaultWidth
@@ -165,7 +199,7 @@ func flat(spans []span) safe {
 // printed returns the lines that render prints, without colour.
 func printed(render func(*printer)) []safe {
 	var b bytes.Buffer
-	p := newPrinter(&b, Options{})
+	p := newPrinter(&b, view.Options{})
 	render(p)
 	_ = p.flush() // a Buffer never fails
 	return linesOf(b.String())
@@ -273,7 +307,7 @@ func joinCommands(words [][]span, most int) (joined [][]span) {
 
 // Marked writes rows with aligned cells, wrapped to the terminal. The first cell is ok, warn,
 // FAIL or another mark, and sets the colour.
-func (l Lines) Marked(rows [][]string, opts Options) error {
+func (l Lines) Marked(rows [][]string, opts view.Options) error {
 	var widths []int
 	lines := make([][]span, len(rows))
 	for n, row := range rows {

@@ -18,7 +18,7 @@ import (
 // remark is a part of a Document that a code host shows beside a line of a file: in SARIF,
 // code quality reports and annotations.
 type remark struct {
-	Level level
+	Level view.Level
 	rule  string
 	// About is the object, or empty.
 	About safe
@@ -43,7 +43,7 @@ type remark struct {
 func remarks(doc Document) []remark {
 	var found []remark
 	for _, e := range doc.Errors {
-		found = append(found, runRemark("run/failed", message(e)))
+		found = append(found, runRemark("run/failed", view.Message(e)))
 	}
 	for _, f := range slices.Concat(doc.Findings, doc.Annotations) {
 		found = append(found, findingRemark(f, doc.Place))
@@ -58,8 +58,8 @@ func remarks(doc Document) []remark {
 		found[i].text = cmp.Or(found[i].text, clean("the rest is not shown")) // no code host accepts an empty text
 	}
 	slices.SortStableFunc(found, func(a, b remark) int {
-		rankA, rankB := rankOfRule(a.rule), rankOfRule(b.rule)
-		return cmp.Or(cmp.Compare(b.Level, a.Level), oneIf(b.isNamed())-oneIf(a.isNamed()), rankA-rankB,
+		rankA, rankB := view.RankOfRule(a.rule), view.RankOfRule(b.rule)
+		return cmp.Or(cmp.Compare(b.Level, a.Level), view.OneIf(b.isNamed())-view.OneIf(a.isNamed()), rankA-rankB,
 			cmp.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line))
 	})
 	identify(found)
@@ -99,28 +99,28 @@ func (r remark) lines() (lines []safe) {
 func (r remark) Join(sep string) safe { return safetext.Join(append([]safe{r.text}, r.more...), sep) }
 
 // ID returns the rule for code hosts, which reject an empty one.
-func (r remark) ID() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(maxPath) }
+func (r remark) ID() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(view.MaxPath) }
 
 func runRemark(rule string, text safe) remark {
-	return remark{Level: levelOf(rule), rule: rule, text: text}
+	return remark{Level: view.LevelOf(rule), rule: rule, text: text}
 }
 
 func findingRemark(f diag.Finding, at Place) remark {
-	r := remark{rule: clean(f.Rule).Cut(maxPath).String(), text: message(f.Message), field: f.Field}
+	r := remark{rule: clean(f.Rule).Cut(view.MaxPath).String(), text: view.Message(f.Message), field: f.Field}
 	switch f.Severity {
 	case diag.Error:
-		r.Level = errorLevel
+		r.Level = view.ErrorLevel
 	case diag.Warning:
-		r.Level = warningLevel
+		r.Level = view.WarningLevel
 	case diag.Advice:
 	}
 	if file, ok := at.inRepository(f.Path); ok {
 		r.file, r.Line, r.Column, r.source = file, max(f.Line, 0), max(f.Column, 0), f.Source
 	} else {
-		r.text = safetext.F("%s%s", place(f), r.text)
+		r.text = safetext.F("%s%s", view.Place(f), r.text)
 	}
 	if f.Fix != "" {
-		r.more = []safe{safetext.F("fix: %s", message(f.Fix))}
+		r.more = []safe{safetext.F("fix: %s", view.Message(f.Fix))}
 	}
 	return r
 }
@@ -129,33 +129,33 @@ func applyRemarks(doc Document) []remark {
 	objects := objectsByKey(doc)
 	var found []remark
 	for _, o := range doc.Apply.Outcomes {
-		rule := outcomeRule(o)
+		rule := view.OutcomeRule(o)
 		if rule == "" {
 			continue
 		}
 		of := objects[o.Key]
 		of.Key = o.Key
-		r := of.remarkOf(rule, doc.Place, message(o.Message))
+		r := remarkOf(of, rule, doc.Place, view.Message(o.Message))
 		if r.file != "" && o.Line > 0 {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
 		for _, m := range o.Mismatches {
-			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Cut(maxPath), flat(mismatchSpans(m))))
+			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Cut(view.MaxPath), flat(mismatchSpans(m))))
 			if m.Hint != "" {
-				r.more = append(r.more, safetext.F("hint: %s", message(m.Hint)))
+				r.more = append(r.more, safetext.F("hint: %s", view.Message(m.Hint)))
 			}
 		}
 		if o.Fix != "" {
-			r.more = append(r.more, safetext.F("fix: %s", message(o.Fix)))
+			r.more = append(r.more, safetext.F("fix: %s", view.Message(o.Fix)))
 		}
 		found = append(found, r)
 	}
 	return found
 }
 
-func objectsByKey(doc Document) map[kind.Key]object {
-	objects := map[kind.Key]object{}
-	for _, o := range everyObject(doc.Plan, Options{}) {
+func objectsByKey(doc Document) map[kind.Key]view.Object {
+	objects := map[kind.Key]view.Object{}
+	for _, o := range view.EveryObject(doc.Plan, view.Options{}) {
 		objects[o.Key] = o
 	}
 	return objects
@@ -174,9 +174,9 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 // settingRemarks returns a remark for each setting that differs from the base.
 func settingRemarks(doc Document) []remark {
 	var found []remark
-	for _, s := range settingsOf(doc.Plan) {
-		r := runRemark("plan/setting", sentence(s.Rows[0]))
-		r.named, r.field, r.facts = true, s.Field, factsIn(s.Rows)
+	for _, s := range view.SettingsOf(doc.Plan) {
+		r := runRemark("plan/setting", view.Sentence(s.Rows[0]))
+		r.named, r.field, r.facts = true, s.Field, view.FactsIn(s.Rows)
 		for _, below := range s.Rows[1:] {
 			r.more = append(r.more, below.Text)
 		}
@@ -199,7 +199,7 @@ func planRemarks(doc Document) []remark {
 	if doc.Apply != nil {
 		return found
 	}
-	for _, o := range everyObject(doc.Plan, Options{}) {
+	for _, o := range view.EveryObject(doc.Plan, view.Options{}) {
 		found = slices.Concat(found, wholeRemark(o, doc.Place), changeRemarks(o, doc.Place), requestRemarks(o, doc.Place))
 	}
 	return found
@@ -208,9 +208,9 @@ func planRemarks(doc Document) []remark {
 func noteRemarks(pl *plan.Plan) []remark {
 	var found []remark
 	for _, n := range pl.Notes {
-		found = append(found, runRemark("run/note", message(n)))
+		found = append(found, runRemark("run/note", view.Message(n)))
 	}
-	if _, problem, fix := blame(pl.Blame); !problem.Empty() {
+	if _, problem, fix := view.Blame(pl.Blame); !problem.Empty() {
 		r := runRemark("run/note", safetext.F("base: %s", problem))
 		if !fix.Empty() {
 			r.more = []safe{safetext.F("fix: %s", fix)}
@@ -221,32 +221,32 @@ func noteRemarks(pl *plan.Plan) []remark {
 }
 
 // remarkOf returns a remark about an object.
-func (o object) remarkOf(rule string, at Place, text safe) remark {
+func remarkOf(o view.Object, rule string, at Place, text safe) remark {
 	if o.Waits {
 		text = safetext.F("not applied: %s", text)
 	}
-	r := runRemark(rule, safetext.F("%s: %s", named(o.Key), text))
-	r.About = named(o.Key)
-	if file, ok := at.inRepository(o.path); ok {
-		r.file, r.Line = file, max(o.line, 0)
+	r := runRemark(rule, safetext.F("%s: %s", view.Named(o.Key), text))
+	r.About = view.Named(o.Key)
+	if file, ok := at.inRepository(o.Path); ok {
+		r.file, r.Line = file, max(o.Line, 0)
 	}
 	return r
 }
 
 // wholeRemark returns a remark about an object as a whole, with what a creation brings and what to do.
-func wholeRemark(o object, at Place) []remark {
-	if o.rule == "" {
+func wholeRemark(o view.Object, at Place) []remark {
+	if o.Rule == "" {
 		return nil
 	}
-	r := o.remarkOf(o.rule, at, o.Headline)
+	r := remarkOf(o, o.Rule, at, o.Headline)
 	if len(o.Leads) > 0 {
-		r.text, r.facts = o.remarkOf(o.rule, at, sentence(o.Leads[0])).text, factsIn(o.Leads)
+		r.text, r.facts = remarkOf(o, o.Rule, at, view.Sentence(o.Leads[0])).text, view.FactsIn(o.Leads)
 	}
-	r.Level = o.level
+	r.Level = o.Level
 	for _, below := range slices.Concat(o.Changes, o.Notes) {
 		switch {
-		case below.rule == "" && mustShow(below.facts) || !below.Text.Empty() && len(below.facts) > 0:
-			r.more, r.facts = append(r.more, wholeSentence(below)), append(r.facts, below.facts...)
+		case below.Rule == "" && view.MustShowOneOf(below.Facts) || !below.Text.Empty() && len(below.Facts) > 0:
+			r.more, r.facts = append(r.more, view.WholeSentence(below)), append(r.facts, below.Facts...)
 		case below.Fix:
 			r.more = append(r.more, below.Text)
 		}
@@ -256,22 +256,22 @@ func wholeRemark(o object, at Place) []remark {
 
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
 // in git did not make. Those of a rule without lines of their own are one.
-func changeRemarks(o object, at Place) (found []remark) {
+func changeRemarks(o view.Object, at Place) (found []remark) {
 	together := map[string]int{}
 	for _, of := range slices.Concat(o.Changes, o.Notes) {
-		if of.rule == "" || !of.Text.Empty() && !mustShow(of.facts) && o.rule != "" {
+		if of.Rule == "" || !of.Text.Empty() && !view.MustShowOneOf(of.Facts) && o.Rule != "" {
 			continue
 		}
-		if i, ok := together[of.rule]; ok && of.line == 0 {
-			found[i].more, found[i].facts = append(found[i].more, wholeSentence(of)), append(found[i].facts, of.facts...)
+		if i, ok := together[of.Rule]; ok && of.Line == 0 {
+			found[i].more, found[i].facts = append(found[i].more, view.WholeSentence(of)), append(found[i].facts, of.Facts...)
 			continue
 		}
-		r := o.remarkOf(of.rule, at, wholeSentence(of))
-		r.facts, r.field = of.facts, of.field
-		if of.line == 0 {
-			together[of.rule] = len(found)
+		r := remarkOf(o, of.Rule, at, view.WholeSentence(of))
+		r.facts, r.field = of.Facts, of.Field
+		if of.Line == 0 {
+			together[of.Rule] = len(found)
 		} else if r.file != "" {
-			r.Line, r.Column = of.line, max(of.column, 0)
+			r.Line, r.Column = of.Line, max(of.Column, 0)
 		}
 		found = append(found, r)
 	}
@@ -283,54 +283,35 @@ func changeRemarks(o object, at Place) (found []remark) {
 
 // requestRemarks returns a remark about the requests that an object is the first to change, at the first location that
 // differs.
-func requestRemarks(o object, at Place) []remark {
-	if len(o.requests) == 0 || o.Mark == markAdd && !o.dark {
+func requestRemarks(o view.Object, at Place) []remark {
+	if len(o.Requests) == 0 || o.Mark == view.MarkAdd && !o.Dark {
 		return nil
 	}
 	rule := "plan/requests"
-	if o.dark {
+	if o.Dark {
 		rule = "plan/unserved"
 	}
-	r := o.remarkOf(rule, at, safetext.F("requests: %s", o.requests[0]))
-	r.named = o.dark
-	r.more = o.requests[1:min(len(o.requests), maxParts)]
-	if rest := len(o.requests) - maxParts; rest > 0 {
+	r := remarkOf(o, rule, at, safetext.F("requests: %s", o.Requests[0]))
+	r.named = o.Dark
+	r.more = o.Requests[1:min(len(o.Requests), view.MaxParts)]
+	if rest := len(o.Requests) - view.MaxParts; rest > 0 {
 		r.more = append(slices.Clip(r.more), safetext.F("and %s", safetext.Count(rest, "more line")))
 	}
-	i := slices.IndexFunc(o.Changes, func(c row) bool { return c.line > 0 && strings.HasPrefix(c.field, "locations[") })
+	i := slices.IndexFunc(o.Changes, func(c view.Row) bool { return c.Line > 0 && strings.HasPrefix(c.Field, "locations[") })
 	if i >= 0 && r.file != "" {
-		r.Line, r.Column = o.Changes[i].line, max(o.Changes[i].column, 0)
+		r.Line, r.Column = o.Changes[i].Line, max(o.Changes[i].Column, 0)
 	}
 	return []remark{r}
 }
 
 // cutMore counts the last of many lines, unless one of them must be shown.
 func (r *remark) cutMore() {
-	if rest := len(r.more) - maxParts; rest > 0 && !r.isNamed() {
-		r.more = append(r.more[:maxParts:maxParts], safetext.F("and %s", safetext.Count(rest, "more field")))
+	if rest := len(r.more) - view.MaxParts; rest > 0 && !r.isNamed() {
+		r.more = append(r.more[:view.MaxParts:view.MaxParts], safetext.F("and %s", safetext.Count(rest, "more field")))
 	}
-}
-
-// wholeSentence returns a row as a sentence, with what is below it if that must be shown.
-func wholeSentence(r row) safe {
-	if !r.Text.Empty() {
-		return r.Text
-	}
-	if r.whole {
-		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.Cause, safetext.Join(r.names, ", ")), "; ")
-	}
-	return sentence(r)
 }
 
 // isNamed reports whether no report may omit a remark.
 func (r remark) isNamed() bool {
-	return r.named || mustShow(r.facts)
-}
-
-func sentence(r row) safe {
-	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
-	if r.Cause.Empty() {
-		return text
-	}
-	return safetext.F("%s (%s)", text, r.Cause)
+	return r.named || view.MustShowOneOf(r.facts)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"pgregory.net/rapid"
 
 	"trueup/internal/merge"
@@ -29,13 +31,13 @@ func TestARenameIsOneLine(t *testing.T) {
 			item.Changes = append(item.Changes, changes([]merge.Change{{Path: fmt.Sprintf("tls.t%d", i), Class: merge.Changed, Live: "1", Desired: "2"}})...)
 			want++
 		}
-		if rows := objectOf(item, Options{}).rows(); len(rows) != want {
+		if rows := view.ObjectOf(item, view.Options{}).Rows(); len(rows) != want {
 			rt.Fatalf("%d rows, want %d", len(rows), want)
 		}
-		opts := Options{Width: 1000}
+		opts := view.Options{Width: 1000}
 		out := printed(func(p *printer) {
 			p.width = opts.Width
-			textRows(p, objectOf(item, opts))
+			textRows(p, view.ObjectOf(item, opts))
 		})
 		n := 0
 		for _, line := range out {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -52,8 +51,8 @@ type Document struct {
 	Annotations diag.List `json:"-"`
 	// Data replaces the Document in JSON, and Text writes the same for a person. Commands
 	// without a plan set them.
-	Data any                  `json:"-"`
-	Text func(Lines, Options) `json:"-"`
+	Data any                       `json:"-"`
+	Text func(Lines, view.Options) `json:"-"`
 	// Place turns file names into paths from the top of the repository, for code hosts.
 	Place Place `json:"-"`
 	// RunURL is the page of the CI run, and Files are the other reports of the run. A format
@@ -75,28 +74,10 @@ func (f File) title() safe {
 	return clean(map[string]string{"html": "the HTML page", "json": "the JSON report", "markdown": "the Markdown report"}[f.Format])
 }
 
-// Options change the text format. Markdown and HTML follow only Verbose and
-// ShowUnmanaged.
-type Options struct {
-	// Color allows colors and bold text, by ANSI escape sequences (SGR).
-	Color bool
-	// Now is when the report is read, for times like "2 days ago"; zero for a file, which is read later.
-	Now time.Time
-	// Width is the columns of the terminal; 0 means no terminal: sentences are not wrapped.
-	Width int
-	// Room limits the bytes of Markdown; 0 is the limit of a comment.
-	Room int
-	// Variables writes outputs as variables of a dotenv file, which GitLab reads.
-	Variables bool
-	// Verbose also shows objects and findings that need no action.
-	Verbose bool
-	// Brief leaves out of text what needs no decision: causes, digest, removed objects that stay live.
-	Brief bool
-	// ShowUnmanaged names the live objects and fields that are not in git.
-	ShowUnmanaged bool
-}
+// Options change how much of a plan a report shows, and how it looks.
+type Options = view.Options
 
-type writer func(io.Writer, Document, Options) error
+type writer func(io.Writer, Document, view.Options) error
 
 // format is a form of a Document. Unless it is for programs alone, Write holds it to all that a plan must show: rest appends what
 // write left out, and without rest that is an error.
@@ -131,7 +112,7 @@ func Formats() []string {
 
 // Write renders doc in the named format. It returns errors of w: a full disk must not
 // look like a complete report.
-func Write(w io.Writer, name string, doc Document, opts Options) error {
+func Write(w io.Writer, name string, doc Document, opts view.Options) error {
 	for _, f := range formats {
 		if f.name != name {
 			continue
@@ -145,8 +126,8 @@ func Write(w io.Writer, name string, doc Document, opts Options) error {
 }
 
 // document writes a document, and at its end what the format left out although it must be shown.
-func (f format) document(w io.Writer, doc Document, opts Options) error {
-	doc.score = scoreOf(doc)
+func (f format) document(w io.Writer, doc Document, opts view.Options) error {
+	doc.score = view.ScoreOf(doc.Plan, doc.Apply != nil)
 	if err := f.write(w, doc, opts); err != nil || f.programs {
 		return err
 	}
@@ -158,18 +139,18 @@ func (f format) document(w io.Writer, doc Document, opts Options) error {
 		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), kind.JoinSteps(left[0].Path), left[0].Object)
 	}
 	var lines []safe
-	say := func(before safe, rows []row) {
+	say := func(before safe, rows []view.Row) {
 		for _, r := range rows {
-			if doc.score.IsLeft(r.facts) {
-				lines = append(lines, safetext.F("%s%s", before, wholeSentence(r)))
+			if doc.score.IsLeft(r.Facts) {
+				lines = append(lines, safetext.F("%s%s", before, view.WholeSentence(r)))
 			}
 		}
 	}
-	for _, s := range settingsOf(doc.Plan) {
+	for _, s := range view.SettingsOf(doc.Plan) {
 		say(safe{}, s.Rows)
 	}
-	for _, o := range everyObject(doc.Plan, Options{}) {
-		say(safetext.F("%s: ", named(o.Key)), o.lines())
+	for _, o := range view.EveryObject(doc.Plan, view.Options{}) {
+		say(safetext.F("%s: ", view.Named(o.Key)), o.Lines())
 	}
 	return f.rest(w, lines)
 }
@@ -194,7 +175,7 @@ func resultIn(doc Document) result {
 	return result{ResultFormat, doc}
 }
 
-func writeJSON(w io.Writer, doc Document, _ Options) error {
+func writeJSON(w io.Writer, doc Document, _ view.Options) error {
 	if doc.Data != nil {
 		return NewLines(w).JSON(doc.Data)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode"
 
+	"trueup/internal/view"
+
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -42,20 +44,20 @@ func (f *full) Write(p []byte) (int, error) {
 func TestWriteReturnsTheErrorOfTheWriter(t *testing.T) {
 	doc := goldenCases()[0].doc
 	for _, name := range Formats() {
-		size := len(render(t, name, doc, Options{}))
+		size := len(render(t, name, doc, view.Options{}))
 		for _, room := range []int{0, 1, size / 2, size - 1} {
-			if err := Write(&full{room}, name, doc, Options{}); !errors.Is(err, errFull) {
+			if err := Write(&full{room}, name, doc, view.Options{}); !errors.Is(err, errFull) {
 				t.Errorf("%s with room for %d of %d bytes: %v", name, room, size, err)
 			}
 		}
-		if err := Write(&full{size}, name, doc, Options{}); err != nil {
+		if err := Write(&full{size}, name, doc, view.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestWriteRefusesAnUnknownFormat(t *testing.T) {
-	err := Write(&bytes.Buffer{}, "yaml", Document{}, Options{})
+	err := Write(&bytes.Buffer{}, "yaml", Document{}, view.Options{})
 	if err == nil || !strings.Contains(err.Error(), "text, markdown, json") {
 		t.Errorf("%v", err)
 	}
@@ -63,10 +65,10 @@ func TestWriteRefusesAnUnknownFormat(t *testing.T) {
 
 func TestWriteJSONRefusesABrokenBody(t *testing.T) {
 	doc := Document{Plan: &plan.Plan{Items: []plan.Item{{Op: plan.Patch, Request: &plan.Request{Body: json.RawMessage("{")}}}}}
-	if err := Write(&bytes.Buffer{}, "json", doc, Options{}); err == nil {
+	if err := Write(&bytes.Buffer{}, "json", doc, view.Options{}); err == nil {
 		t.Error("no error")
 	}
-	if got := string(render(t, "text", doc, Options{})); !strings.Contains(got, "{}") {
+	if got := string(render(t, "text", doc, view.Options{})); !strings.Contains(got, "{}") {
 		t.Error(got)
 	}
 }
@@ -191,7 +193,7 @@ func TestSmallCases(t *testing.T) {
 			"f: error: m [r]\n\n1 error, 2 objects.\n",
 		},
 	} {
-		if got := string(render(t, "text", c.doc, Options{})); !strings.Contains(got, c.want) {
+		if got := string(render(t, "text", c.doc, view.Options{})); !strings.Contains(got, c.want) {
 			t.Errorf("%s:\n%s\nhas no %q", name, got, c.want)
 		}
 	}
@@ -207,7 +209,7 @@ func TestWhatIsRemovedIsNamed(t *testing.T) {
 	doc := Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item}, Summary: plan.Summary{Change: 1, Removed: 7}}}
 	const want = "3 fields, 1 firewall rule, 2 locations, 1 server removed"
 	for format, line := range map[string]string{"text": "1 to change (" + want + ").", "markdown": "- **" + want + "**", "html": "<b>" + want + "</b>"} {
-		if got := string(render(t, format, doc, Options{})); !strings.Contains(got, line) {
+		if got := string(render(t, format, doc, view.Options{})); !strings.Contains(got, line) {
 			t.Errorf("%s:\n%s\nhas no %q", format, got, line)
 		}
 	}
@@ -245,7 +247,7 @@ func TestMarkdownFits(t *testing.T) {
 	}
 	pl.Items = append(pl.Items, plan.Item{Key: key("CDN", "last"), Op: plan.Blocked, Reason: "why"})
 	pl.Weigh()
-	out := render(t, "markdown", Document{Command: "plan", Plan: pl}, Options{})
+	out := render(t, "markdown", Document{Command: "plan", Plan: pl}, view.Options{})
 	checkMarkdown(t, out, maxMarkdown, "")
 	if len(out) < maxMarkdown*9/10 {
 		t.Errorf("only %d bytes are used", len(out))
@@ -264,7 +266,7 @@ func TestMarkdownOfOneHugeItem(t *testing.T) {
 	for i := range 1000 {
 		item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: fmt.Sprintf("headers.h%d", i), Class: merge.Changed, Desired: strings.Repeat("é", 300)}})
 	}
-	out := render(t, "markdown", Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item, createdItem()}}}, Options{})
+	out := render(t, "markdown", Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item, createdItem()}}}, view.Options{})
 	checkMarkdown(t, out, maxMarkdown, "")
 	for _, want := range []string{" more\n```\n\n</details>", "<code>CDN news</code> to create"} {
 		if !strings.Contains(string(out), want) {
@@ -284,8 +286,8 @@ func TestFenceBeatsBackticks(t *testing.T) {
 func TestColourIsThePaletteAlone(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	doc := goldenCases()[0].doc
-	coloured := render(t, "text", doc, Options{Color: true})
-	plainText := render(t, "text", doc, Options{})
+	coloured := render(t, "text", doc, view.Options{Color: true})
+	plainText := render(t, "text", doc, view.Options{})
 	if !bytes.Contains(coloured, []byte("\x1b[1mCDN shop\x1b[")) || bytes.Contains(plainText, []byte("\x1b")) {
 		t.Error("the option does not decide")
 	}
@@ -302,7 +304,7 @@ func TestNextOfWhatLiveDoesNotShow(t *testing.T) {
 		"the server has something else than what was sent for CDN/shop":                    {{Path: "spec.tls.forced", Sent: "true", Returned: "false"}},
 		"live does not show what the server confirmed for CDN/shop: check again with plan": nil,
 	} {
-		steps := nextSteps(&apply.Result{Outcomes: []apply.Outcome{{Key: key, Verdict: apply.NotConverged, Mismatches: mismatches}}})
+		steps := view.NextSteps(&apply.Result{Outcomes: []apply.Outcome{{Key: key, Verdict: apply.NotConverged, Mismatches: mismatches}}})
 		if len(steps) != 1 || !strings.Contains(steps[0].String(), want) {
 			t.Errorf("%q, want %q", steps, want)
 		}
@@ -321,7 +323,7 @@ func TestNumbersAndTheirTexts(t *testing.T) {
 		{json.Number("60"), json.Number("300"), "60 → 300"},
 		{json.Number("60"), "auto", `60 → "auto"`},
 	} {
-		r := rowOf(plan.Item{}, plan.Change{Change: merge.Change{Path: "x", Live: tt.live, Desired: tt.git}}, nil, Options{})
+		r := view.RowOf(plan.Item{}, plan.Change{Change: merge.Change{Path: "x", Live: tt.live, Desired: tt.git}}, nil, view.Options{})
 		if got := r.Before.String() + " → " + r.After.String(); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}

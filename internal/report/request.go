@@ -15,11 +15,11 @@ const maxConditions = 2
 
 // Requests returns the document of trueup request.
 func Requests(r routing.RequestResult) Document {
-	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out Lines, opts Options) { writeRequests(out, r, opts) }}
+	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out Lines, opts view.Options) { writeRequests(out, r, opts) }}
 }
 
 // writeRequests writes a table of several requests, and everything about a single one.
-func writeRequests(out Lines, r routing.RequestResult, opts Options) {
+func writeRequests(out Lines, r routing.RequestResult, opts view.Options) {
 	if r.Sandbox {
 		_ = out.Printf("%s\n\n", Banner)
 	}
@@ -38,7 +38,7 @@ func writeRequests(out Lines, r routing.RequestResult, opts Options) {
 }
 
 // writeRequestTable writes a row for each answer to a request that a side gives, and how many there are.
-func writeRequestTable(out Lines, r routing.RequestResult, opts Options) {
+func writeRequestTable(out Lines, r routing.RequestResult, opts view.Options) {
 	var rows [][]string
 	differ, depend := 0, 0
 	for _, q := range r.Requests {
@@ -54,7 +54,7 @@ func writeRequestTable(out Lines, r routing.RequestResult, opts Options) {
 				mark, url = "", ""
 			}
 		}
-		differ, depend = differ+oneIf(q.Differs), depend+oneIf(len(q.Answers) > 1)
+		differ, depend = differ+view.OneIf(q.Differs), depend+view.OneIf(len(q.Answers) > 1)
 	}
 	_ = out.Marked(rows, opts)
 	_ = out.Printf("\n%s.", diag.Plural(len(r.Requests), "request", "requests"))
@@ -97,7 +97,7 @@ func groupSides(q routing.RequestAnswer, textOf func(routing.Found) string) (out
 }
 
 // requestRows returns a row for each property of an answer.
-func requestRows(q routing.RequestAnswer, opts Options) (rows [][]string) {
+func requestRows(q routing.RequestAnswer, opts view.Options) (rows [][]string) {
 	if q.Rewritten {
 		rows = append(rows, []string{"", "path", q.Path})
 	}
@@ -116,7 +116,7 @@ func requestRows(q routing.RequestAnswer, opts Options) (rows [][]string) {
 	return rows
 }
 
-func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts Options) (rows [][]string) {
+func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts view.Options) (rows [][]string) {
 	for _, p := range properties {
 		what, differs, place := p.What, markDifference(p.Differs), ""
 		if p.Place != "" {
@@ -146,7 +146,7 @@ func propertyRows(q routing.RequestAnswer, properties []routing.Property, opts O
 }
 
 // writeMatching says which location wins against which others. Sides that agree share a table.
-func writeMatching(out Lines, q routing.RequestAnswer, rules int, opts Options) {
+func writeMatching(out Lines, q routing.RequestAnswer, rules int, opts view.Options) {
 	tables := map[string][][]string{}
 	texts := groupSides(q, func(f routing.Found) string {
 		if len(f.Matching) < 2 && len(f.Unclear) == 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"pgregory.net/rapid"
 
 	"trueup/internal/apply"
@@ -91,10 +93,10 @@ func (r *riskyTexts) item(i int) plan.Item {
 		item.Changes = []plan.Change{{Change: merge.Change{Path: "locations[/*].upstream", Class: merge.Changed, Live: "one", Desired: rapid.SampledFrom([]string{"two", "three"}).Draw(r.t, "upstream")}}}
 	case 2: // one of many that are alike until their details are read
 		item.Changes = []plan.Change{{Change: merge.Change{Path: "unknown", Class: merge.Changed, Desired: map[string]any{
-			"same": strings.Repeat("s", maxInline), "other": rapid.SampledFrom([]string{"detail-a", "detail-b", "detail-c"}).Draw(r.t, "detail"),
+			"same": strings.Repeat("s", view.MaxInline), "other": rapid.SampledFrom([]string{"detail-a", "detail-b", "detail-c"}).Draw(r.t, "detail"),
 		}}}}
 	case 3: // more lines of one rule than a remark of others would list
-		for range 2 * maxParts {
+		for range 2 * view.MaxParts {
 			r.n++
 			item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: fmt.Sprintf("unknown%d", r.n), Class: merge.Changed, Desired: fmt.Sprintf("v%dw", r.n)}})
 		}
@@ -193,7 +195,7 @@ func TestRisksBeforeAdvice(t *testing.T) {
 	if found[0].rule != "plan/setting" || found[1].rule != "plan/serves" {
 		t.Errorf("first are %s and %s", found[0].rule, found[1].rule)
 	}
-	log := jsonStrings(string(render(t, "sarif", Document{Command: "plan", Plan: pl}, Options{})))
+	log := jsonStrings(string(render(t, "sarif", Document{Command: "plan", Plan: pl}, view.Options{})))
 	for _, path := range []string{pl.Settings[0].Field, pl.Items[0].Changes[0].Path} {
 		if !strings.Contains(log, path) {
 			t.Errorf("SARIF lacks %s", path)
@@ -205,7 +207,7 @@ func TestRisksBeforeAdvice(t *testing.T) {
 func TestSettingsAfterApply(t *testing.T) {
 	pl := &plan.Plan{Format: plan.Format, Settings: []plan.Setting{{Path: "trueup.yaml", Field: "workspace.uuid", Was: "a", Now: "b", Consequence: "c"}}}
 	for name, read := range readers {
-		if out := read(string(render(t, name, Document{Command: "apply", Plan: pl, Apply: &apply.Result{}}, Options{}))); !strings.Contains(out, "workspace.uuid") {
+		if out := read(string(render(t, name, Document{Command: "apply", Plan: pl, Apply: &apply.Result{}}, view.Options{}))); !strings.Contains(out, "workspace.uuid") {
 			t.Errorf("%s lacks the setting", name)
 		}
 	}
@@ -217,10 +219,10 @@ func TestEachRiskIsMarkedWhereItIs(t *testing.T) {
 		for _, item := range riskyPlan(rt).Items {
 			for _, risk := range []kind.Risk{kind.RiskServes, kind.RiskSecurity} {
 				marked := 0
-				for _, r := range objectOf(item, Options{}).lines() {
+				for _, r := range view.ObjectOf(item, view.Options{}).Lines() {
 					marked += strings.Count(r.Cause.String()+r.Text.String(), risk.Meaning())
 				}
-				if want := item.AtStake(risk) - stopping(item, risk); marked != want {
+				if want := item.AtStake(risk) - view.Stopping(item, risk); marked != want {
 					rt.Fatalf("%d lines of %s say %q, and %d are counted: %+v", marked, item.Key, risk.Meaning(), want, item)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"text/template"
 
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // Code hosts show maxResults results of a SARIF log, and reject logs over 10 MB after
@@ -48,7 +49,7 @@ type sarifResult struct {
 	URI   string
 }
 
-func writeSARIF(w io.Writer, doc Document, _ Options) error {
+func writeSARIF(w io.Writer, doc Document, _ view.Options) error {
 	log, err := newSARIF(doc, sarifRoom{maxResults, maxResultBytes})
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func (r remark) Tail() string {
 		return ""
 	}
 	tail := line[r.Column-1:]
-	return string(tail[:min(len(tail), maxText)])
+	return string(tail[:min(len(tail), view.MaxText)])
 }
 
 // EndColumn is the column after Tail.
@@ -156,15 +157,15 @@ func sarifText(lines ...safe) safe {
 
 // Means describes the rule of a remark.
 func (r remark) Means() safe {
-	if known, rank := ruleNamed(r.rule); rank > 0 {
-		return sarifText(clean(known.means))
+	if known, rank := view.RuleNamed(r.rule); rank > 0 {
+		return sarifText(clean(known.Means))
 	}
 	return sarifText(safetext.F("The rule %s of trueup.", r.ID()))
 }
 
 // Help also names the command that explains a rule of manifests.
 func (r remark) Help() safe {
-	if _, rank := ruleNamed(r.rule); rank > 0 {
+	if _, rank := view.RuleNamed(r.rule); rank > 0 {
 		return r.Means()
 	}
 	return safetext.F("%s trueup explain %s says why it matters and how to fix it.", r.Means(), sarifText(r.ID()))

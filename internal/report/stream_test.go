@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"trueup/internal/diag"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -26,7 +28,7 @@ func TestAListIsWrittenAsItsElements(t *testing.T) {
 		if err := writeIndented(&whole, resultIn(doc), jsonList{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := render(t, "json", doc, Options{}); !bytes.Equal(got, whole.Bytes()) {
+		if got := render(t, "json", doc, view.Options{}); !bytes.Equal(got, whole.Bytes()) {
 			t.Errorf("%d: got\n%s\nwant\n%s", i, got, whole.Bytes())
 		}
 		all := []codeIssue{}
@@ -36,7 +38,7 @@ func TestAListIsWrittenAsItsElements(t *testing.T) {
 		if err := writeIndented(&issues, all, jsonList{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := render(t, "codequality", doc, Options{}); !bytes.Equal(got, issues.Bytes()) {
+		if got := render(t, "codequality", doc, view.Options{}); !bytes.Equal(got, issues.Bytes()) {
 			t.Errorf("%d: got\n%s\nwant\n%s", i, got, issues.Bytes())
 		}
 	}
@@ -72,7 +74,7 @@ func TestManyLostElements(t *testing.T) {
 		item.Changes = append(item.Changes, plan.Change{})
 		item.Changes[i].Path = path
 	}
-	if rows := objectOf(item, Options{}).rows(); len(rows) != len(item.Changes)+1 {
+	if rows := view.ObjectOf(item, view.Options{}).Rows(); len(rows) != len(item.Changes)+1 {
 		t.Errorf("%d rows", len(rows))
 	}
 }

@@ -19,7 +19,7 @@ const Banner = safetext.SandboxBanner
 // offlineBanner is the first line of the reports of --offline runs.
 const offlineBanner = "OFFLINE: git is compared with git, and not with what is live"
 
-func writeText(w io.Writer, doc Document, opts Options) error {
+func writeText(w io.Writer, doc Document, opts view.Options) error {
 	if doc.HasOwnText() {
 		if _, err := w.Write(commandText(doc, opts)); err != nil {
 			return err
@@ -39,14 +39,14 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 		p.gap()
 		p.entry("Silenced", strong, safetext.F("%s by comments in manifests.", safetext.Count(len(all), "finding")))
 		for _, f := range all {
-			p.below(faint, safetext.F("%s%s: %s", place(f), clean(f.Rule).Cut(maxPath), message(f.Silenced)))
+			p.below(faint, safetext.F("%s%s: %s", view.Place(f), clean(f.Rule).Cut(view.MaxPath), view.Message(f.Silenced)))
 		}
 	}
 	if len(doc.Errors) > 0 {
 		p.gap()
 	}
 	for _, e := range doc.Errors {
-		p.entry("error", alarm, message(e))
+		p.entry("error", alarm, view.Message(e))
 	}
 	return p.flush()
 }
@@ -73,11 +73,11 @@ func (doc Document) HasOwnText() bool { return doc.Text != nil || doc.Messages !
 
 // ownLines returns the output of a command without a plan.
 func ownLines(doc Document) []safe {
-	return linesOf(string(commandText(doc, Options{Width: markdownColumns})))
+	return linesOf(string(commandText(doc, view.Options{Width: markdownColumns})))
 }
 
 // commandText returns the output of a command without a plan.
-func commandText(doc Document, opts Options) []byte {
+func commandText(doc Document, opts view.Options) []byte {
 	var b bytes.Buffer
 	out := NewLines(&b).Within(opts.Width)
 	if opts.Width == 0 {
@@ -105,16 +105,16 @@ const (
 	sourceCol = 54
 )
 
-func textPlan(p *printer, doc Document, opts Options) {
+func textPlan(p *printer, doc Document, opts view.Options) {
 	for _, t := range target(doc) {
 		p.entry(t.Name, strong, safetext.Join(t.Values, ", "))
 	}
 	if len(doc.Plan.Settings) > 0 {
 		p.gap()
-		p.wrapped(indent, span{clean(settingsTitle + ":"), alarm})
+		p.wrapped(indent, span{clean(view.SettingsTitle + ":"), alarm})
 	}
-	for _, s := range settingsOf(doc.Plan) {
-		textRows(p, object{Changes: s.Rows[:1], Notes: s.Rows[1:]})
+	for _, s := range view.SettingsOf(doc.Plan) {
+		textRows(p, view.Object{Changes: s.Rows[:1], Notes: s.Rows[1:]})
 	}
 	textItems(p, doc.Plan, opts)
 	textRequests(p, doc.Plan, opts)
@@ -130,7 +130,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.gap()
 	}
 	for _, n := range notes {
-		p.entry("Note", changed, message(n))
+		p.entry("Note", changed, view.Message(n))
 	}
 	p.gap()
 	doc.Apply = nil // its counts follow
@@ -141,7 +141,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 // textCounts writes the sentence of counts.
 func textCounts(p *printer, doc Document) {
 	title, lede, sub := summaryOf(doc)
-	text := sentences(lede, sub)
+	text := view.Sentences(lede, sub)
 	if title == "" {
 		p.wrapped(indent, span{text, plain})
 		return
@@ -160,22 +160,22 @@ type footFact struct {
 // cause of a change is unknown.
 func needsBase(pl *plan.Plan) bool {
 	return pl.Blame != nil && pl.Blame.Ref != "" || slices.ContainsFunc(pl.Items, func(item plan.Item) bool {
-		return caused(plan.FromUnknown)(item) > 0
+		return view.Caused(plan.FromUnknown)(item) > 0
 	})
 }
 
-func textFoot(p *printer, doc Document, opts Options) {
+func textFoot(p *printer, doc Document, opts view.Options) {
 	pl := doc.Plan
-	base, problem, fix := blame(pl.Blame)
-	facts := []footFact{{name: "Risks", style: alarm, text: risksLine(pl)}}
+	base, problem, fix := view.Blame(pl.Blame)
+	facts := []footFact{{name: "Risks", style: alarm, text: view.RisksLine(pl)}}
 	if !opts.Brief {
-		facts = append(facts, footFact{name: "Causes", style: strong, text: causesLine(pl, opts)}, footFact{name: "Base", style: strong, text: base})
+		facts = append(facts, footFact{name: "Causes", style: strong, text: view.CausesLine(pl, opts)}, footFact{name: "Base", style: strong, text: base})
 	}
 	if !opts.Brief || needsBase(pl) {
 		facts = append(facts, footFact{"Base", changed, problem, fix})
 	}
 	if opts.Brief {
-		facts = append(facts, footFact{name: "Removed from git, still live", style: strong, text: foldedLine(pl, opts)},
+		facts = append(facts, footFact{name: "Removed from git, still live", style: strong, text: view.FoldedLine(pl, opts)},
 			footFact{name: "Warnings", style: changed, text: quietLine(doc)})
 	}
 	for _, f := range facts {
@@ -188,17 +188,17 @@ func textFoot(p *printer, doc Document, opts Options) {
 		}
 	}
 	if pl.Digest != "" && !opts.Brief {
-		p.entry("Digest", strong, clean(pl.Digest).Cut(maxPath))
+		p.entry("Digest", strong, clean(pl.Digest).Cut(view.MaxPath))
 	}
 	if opts.ShowUnmanaged {
 		for _, k := range pl.Unmanaged {
-			p.wrapped(indent, span{safetext.F("  not in git: %s", named(k)), faint})
+			p.wrapped(indent, span{safetext.F("  not in git: %s", view.Named(k)), faint})
 		}
 	}
 }
 
-func textItems(p *printer, pl *plan.Plan, opts Options) {
-	objects := shownObjects(pl, opts, true)
+func textItems(p *printer, pl *plan.Plan, opts view.Options) {
+	objects := view.ShownObjects(pl, opts, true)
 	column := sourceCol // where the manifest's path starts
 	for _, o := range objects {
 		if !o.Short {
@@ -225,7 +225,7 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 	}
 }
 
-func textOneLine(p *printer, o object) {
+func textOneLine(p *printer, o view.Object) {
 	says := o.Headline
 	if len(o.Leads) > 0 {
 		says = o.Leads[0].Path
@@ -238,7 +238,7 @@ func textOneLine(p *printer, o object) {
 
 // writeLines writes lines at the end of a text.
 func writeLines(w io.Writer, lines []safe) error {
-	p := newPrinter(w, Options{})
+	p := newPrinter(w, view.Options{})
 	for _, line := range lines {
 		p.within(indent, span{line, alarm})
 	}
@@ -246,7 +246,7 @@ func writeLines(w io.Writer, lines []safe) error {
 }
 
 // textHeading writes an object's key and its manifest, on two lines if they don't fit on one.
-func textHeading(p *printer, o object, column int) {
+func textHeading(p *printer, o view.Object, column int) {
 	space := max(2, min(column, p.width-o.Source.Width())-o.Title.Width())
 	if o.Title.Width()+space+o.Source.Width() <= p.width {
 		p.line(span{o.Title, strong}, span{safetext.F("%s%s", safetext.Spaces(space), o.Source), faint})
@@ -257,7 +257,7 @@ func textHeading(p *printer, o object, column int) {
 }
 
 // textFindings writes the findings, and without a plan the sentence of counts.
-func textFindings(p *printer, doc Document, opts Options) {
+func textFindings(p *printer, doc Document, opts view.Options) {
 	for _, f := range shownFindings(doc, opts) {
 		p.gap()
 		textFinding(p, f)
@@ -273,8 +273,8 @@ func textFinding(p *printer, f alike) {
 	if f.Severity == diag.Error {
 		s = alarm
 	}
-	p.wrapped(indent, span{place(f.Finding), strong}, span{safetext.F("%s: ", f.Severity.String()), s},
-		span{message(f.Message), plain}, span{safetext.F(" [%s]", clean(f.Rule).Cut(maxPath)), faint})
+	p.wrapped(indent, span{view.Place(f.Finding), strong}, span{safetext.F("%s: ", f.Severity.String()), s},
+		span{view.Message(f.Message), plain}, span{safetext.F(" [%s]", clean(f.Rule).Cut(view.MaxPath)), faint})
 	if f.Source != "" {
 		code, caret := excerpt(f.Source, f.Column, p.width-2*indent)
 		p.line(span{safetext.F("    %s", code), faint})
@@ -286,12 +286,12 @@ func textFinding(p *printer, f alike) {
 		p.wrapped(indent+2, span{safetext.F("  %s", also), plain})
 	}
 	if f.Fix != "" {
-		p.wrapped(indent+2, span{safetext.F("  %s: %s", f.fixes(), message(f.Fix)), plain})
+		p.wrapped(indent+2, span{safetext.F("  %s: %s", f.fixes(), view.Message(f.Fix)), plain})
 	}
 }
 
 // textApply writes the outcomes and the next steps. It only counts untouched objects.
-func textApply(p *printer, doc Document, opts Options) {
+func textApply(p *printer, doc Document, opts view.Options) {
 	r := doc.Apply
 	p.gap()
 	column, shown := keyWidth(r), false
@@ -308,7 +308,7 @@ func textApply(p *printer, doc Document, opts Options) {
 		p.gap()
 	}
 	textCounts(p, doc)
-	for _, s := range nextSteps(r) {
+	for _, s := range view.NextSteps(r) {
 		p.entry("Next", changed, s)
 	}
 }
@@ -326,27 +326,27 @@ const (
 
 func textOutcome(p *printer, o apply.Outcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
-	kind := outcomeKindOf(o)
-	p.wrapped(outcomeHang, span{safetext.F("%s  ", kind.Label.Pad(statusWidth)), kind.style},
-		span{safetext.F("%s  %s", named(o.Key).Pad(column), message(o.Message)), plain})
+	kind := view.OutcomeKindOf(o)
+	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(kind.Label).Pad(statusWidth)), tableOfOutcomeLooks[kind.What].style},
+		span{safetext.F("%s  %s", view.Named(o.Key).Pad(column), view.Message(o.Message)), plain})
 	for _, m := range o.Mismatches {
-		p.wrapped(outcomeHang+2, append([]span{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(maxPath)), plain}}, mismatchSpans(m)...)...)
+		p.wrapped(outcomeHang+2, append([]span{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(view.MaxPath)), plain}}, mismatchSpans(m)...)...)
 		if m.Hint != "" {
-			p.wrapped(outcomeHang+4, span{safetext.F("%s  hint: %s", lead, message(m.Hint)), plain})
+			p.wrapped(outcomeHang+4, span{safetext.F("%s  hint: %s", lead, view.Message(m.Hint)), plain})
 		}
 	}
 	for _, v := range o.Filled {
-		p.wrapped(outcomeHang+2, span{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Cut(maxPath), value(v.Value, false)), faint})
+		p.wrapped(outcomeHang+2, span{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Cut(view.MaxPath), view.Value(v.Value, false)), faint})
 	}
 	if o.Fix != "" {
-		p.wrapped(outcomeHang+2, span{safetext.F("%sfix: %s", lead, message(o.Fix)), plain})
+		p.wrapped(outcomeHang+2, span{safetext.F("%sfix: %s", lead, view.Message(o.Fix)), plain})
 	}
 }
 
 func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
 	sent, returned = view.Pair(m.Sent, m.Returned, true)
 	if m.Returned == nil {
-		returned = value(nil, false)
+		returned = view.Value(nil, false)
 	}
 	return sent, returned
 }
@@ -362,4 +362,17 @@ func mismatchSpans(m apply.Mismatch) []span {
 	case merge.NotKept:
 	}
 	return []span{{clean("sent "), plain}, {sent, added}, {clean(", returned "), plain}, {returned, removed}}
+}
+
+// textRequests writes the section about requests.
+func textRequests(p *printer, pl *plan.Plan, opts view.Options) {
+	s := view.RequestsOf(pl, opts)
+	if len(s.Lines) == 0 {
+		return
+	}
+	p.gap()
+	p.wrapped(indent, span{safetext.F("%s:", s.Title), strong})
+	for _, line := range s.Lines {
+		p.wrapped(hang, span{safetext.F("    %s", line), plain})
+	}
 }

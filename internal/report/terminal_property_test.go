@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/view"
+
 	"pgregory.net/rapid"
 )
 
@@ -13,7 +15,7 @@ func TestTextFitsAnyTerminal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		columns := rapid.SampledFrom([]int{40, 60, 80, 120, 200}).Draw(rt, "columns")
-		opts := Options{Width: columns, Verbose: true, ShowUnmanaged: true}
+		opts := view.Options{Width: columns, Verbose: true, ShowUnmanaged: true}
 		out := render(t, "text", doc, opts)
 		checkPlain(rt, "text", out)
 		for line := range strings.Lines(string(out)) {

@@ -9,8 +9,8 @@ import (
 )
 
 // textRows writes the lines of an object, with values and causes aligned if they fit, and sentences below.
-func textRows(p *printer, o object) {
-	changes := o.rows()
+func textRows(p *printer, o view.Object) {
+	changes := o.Rows()
 	values := make([][]span, len(changes))
 	l := layout{path: min(minPath, p.seen()*2/5), value: minValue}
 	for i := range changes {
@@ -31,15 +31,15 @@ func textRows(p *printer, o object) {
 	for _, r := range o.Notes {
 		textSentence(p, r)
 	}
-	p.score.Show(factsIn(o.lines())...)
+	p.score.Show(view.FactsIn(o.Lines())...)
 }
 
-func textSentence(p *printer, r row) {
+func textSentence(p *printer, r view.Row) {
 	s, breaks := faint, p.wrapped
 	if r.Fix {
 		s = plain
 	}
-	if len(r.facts) > 0 {
+	if len(r.Facts) > 0 {
 		breaks = p.within
 	}
 	breaks(hang, span{safetext.F("    %s", r.Text), s})
@@ -57,14 +57,14 @@ func grow(column, need, most int) int {
 }
 
 // valueSpans returns a row's values, with different words of long texts marked.
-func valueSpans(r row) []span {
+func valueSpans(r view.Row) []span {
 	switch {
 	case !r.Before.Empty() && !r.After.Empty():
 		before, after := wordSpans(r.Before, r.After)
 		return slices.Concat(before, []span{arrow()}, after)
 	case !r.Before.Empty():
 		return []span{{r.Before, removed}}
-	case !r.After.Empty() && r.Mark == markAdd:
+	case !r.After.Empty() && r.Mark == view.MarkAdd:
 		return []span{{r.After, added}}
 	case !r.After.Empty():
 		return []span{{r.After, plain}}
@@ -95,7 +95,7 @@ func partSpans(parts []part, same, differs style) []span {
 }
 
 // row writes a row on one line, or its values and cause below it if they don't fit.
-func (l layout) row(p *printer, r row, values []span) {
+func (l layout) row(p *printer, r view.Row, values []span) {
 	sign := safetext.F("%s%s ", safetext.Spaces(indent-1-len(r.Mark)), string(r.Mark))
 	head := []span{{sign, tableOfMarks[r.Mark].style}, {r.Path, plain}}
 	cause := span{r.Cause, faint}
@@ -118,10 +118,10 @@ func (l layout) row(p *printer, r row, values []span) {
 		at = start + wide
 	}
 	most, breaks, first := p.width, p.wrapped, p.within
-	if len(r.facts) == 0 {
+	if len(r.Facts) == 0 {
 		first = p.wrapped
 	}
-	if len(r.facts) > 1 { // the cause names them
+	if len(r.Facts) > 1 { // the cause names them
 		most, breaks = p.seen(), p.within
 	}
 	beside := end+cause.text.Width() <= most && flat(head).Width() <= p.seen()
@@ -140,17 +140,17 @@ func (l layout) row(p *printer, r row, values []span) {
 	textDetails(p, r)
 }
 
-// below returns the lines below a row: the rest of its values, and the names of list elements.
-func (r row) below(columns int) (details, names []safe) {
-	return view.Wrap(r.details, columns, r.whole), view.Columns(r.names, columns, r.whole)
+// belowRow returns the lines below a row: the rest of its values, and the names of list elements.
+func belowRow(r view.Row, columns int) (details, names []safe) {
+	return view.Wrap(r.Details, columns, r.Whole), view.Columns(r.Names, columns, r.Whole)
 }
 
-func textDetails(p *printer, r row) {
+func textDetails(p *printer, r view.Row) {
 	s := added
 	if !r.Before.Empty() {
 		s = removed
 	}
-	details, names := r.below(p.seen() - hang)
+	details, names := belowRow(r, p.seen()-hang)
 	for _, line := range details {
 		p.line(span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
 	}
@@ -170,21 +170,21 @@ func textTall(p *printer, lead span, values []span) {
 }
 
 // diffPieces returns the lines of an object in a diff, each of at most that many columns.
-func diffPieces(o object, columns int) []piece {
-	return rowPieces(o.lines(), columns)
+func diffPieces(o view.Object, columns int) []piece {
+	return rowPieces(o.Lines(), columns)
 }
 
-func rowPieces(rows []row, columns int) []piece {
+func rowPieces(rows []view.Row, columns int) []piece {
 	out := make([]piece, len(rows))
 	for i, r := range rows {
-		out[i] = piece{lines: diffRow(r, columns), facts: r.facts, alarm: r.Alarm || r.Fix || r.Mark == markRemove}
+		out[i] = piece{lines: diffRow(r, columns), facts: r.Facts, alarm: r.Alarm || r.Fix || r.Mark == view.MarkRemove}
 	}
 	return out
 }
 
 // diffRow returns the lines of a row in a diff: those of each value, its cause, and what is below it, each of at most that many
 // columns.
-func diffRow(r row, columns int) []safe {
+func diffRow(r view.Row, columns int) []safe {
 	if !r.Text.Empty() {
 		return sentenceLines(r, columns)
 	}
@@ -197,10 +197,10 @@ func diffRow(r row, columns int) []safe {
 	case !r.Before.Empty():
 		sign = "-"
 		lines = commented(sign, before, r, columns)
-	case !r.After.Empty() && r.Mark == markAdd:
+	case !r.After.Empty() && r.Mark == view.MarkAdd:
 		lines = commented("+", after, r, columns)
 	}
-	details, names := r.below(min(markdownColumns, columns-4))
+	details, names := belowRow(r, min(markdownColumns, columns-4))
 	for _, line := range slices.Concat(details, names) {
 		lines = append(lines, safetext.F("%s   %s", sign, line))
 	}
@@ -222,7 +222,7 @@ func signed(sign string, text safe, columns int) []safe {
 }
 
 // commented puts the cause of a row after a text, or below it if the line would be too wide.
-func commented(sign string, text safe, r row, columns int) []safe {
+func commented(sign string, text safe, r view.Row, columns int) []safe {
 	if r.Cause.Empty() {
 		return signed(sign+" ", text, columns)
 	}
@@ -230,14 +230,14 @@ func commented(sign string, text safe, r row, columns int) []safe {
 		return []safe{whole}
 	}
 	lines := signed(sign+" ", text, columns)
-	if len(r.facts) <= 1 { // nothing that must be seen is in the cause
+	if len(r.Facts) <= 1 { // nothing that must be seen is in the cause
 		return append(lines, safetext.F("%s     # %s", sign, r.Cause))
 	}
 	return append(lines, signed(sign+"     # ", r.Cause, columns)...)
 }
 
 // sentenceLines wraps a sentence; a fix stays on one line, so that you can copy it.
-func sentenceLines(r row, columns int) []safe {
+func sentenceLines(r view.Row, columns int) []safe {
 	line := safetext.F("  %s", r.Text)
 	if r.Fix {
 		return []safe{line}

@@ -1,5 +1,5 @@
-// Package view decides how a reader sees what a plan changes: how values are shortened, which changes no format may
-// leave out, and which of those one has shown so far. It prints nothing.
+// Package view says what a reader sees of a plan: objects with their lines, causes, counts and risks, and which of them no format may
+// leave out. It prints nothing.
 package view
 
 import (

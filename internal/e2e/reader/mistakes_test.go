@@ -11,17 +11,17 @@ import (
 
 // mistakes are such as hid a change from a reader: the code of a file, and what is in its place.
 var mistakes = []struct{ name, file, code, mistake string }{
-	{"names of equal changes are cut after twelve", "report/rows.go", "r.names = names", "r.names = names[:maxParts]"},
-	{"objects are one whose changes are as many, not equal", "report/object.go", "item.Cause, lines}", "item.Cause, len(lines)}"},
-	{"a group names its first members alone", "report/object.go", "safetext.Join(o.names(), \", \")", "safetext.Join(o.names()[:2], \", \")"},
+	{"names of equal changes are cut after twelve", "view/rows.go", "r.Names = names", "r.Names = names[:MaxParts]"},
+	{"objects are one whose changes are as many, not equal", "view/object.go", "item.Cause, lines}", "item.Cause, len(lines)}"},
+	{"a group names its first members alone", "view/object.go", "safetext.Join(o.Names(), \", \")", "safetext.Join(o.Names()[:2], \", \")"},
 	{"the end of a long text is cut", "view/value.go", "append(windows, [2]int{n - atEnds, n})", "windows"},
 	{"a comment breaks no wide line", "report/terminal_rows.go", "if text.Width()+len(sign) <= columns {", "if true {"},
-	{"a purge shows its first paths", "report/causes.go", "sent != nil {", "sent == nil {"},
-	{"/* says nothing of everything", "report/causes.go", "p.Everything || ", ""},
+	{"a purge shows its first paths", "view/causes.go", "sent != nil {", "sent == nil {"},
+	{"/* says nothing of everything", "view/causes.go", "p.Everything || ", ""},
 	{"long elements are cut after four lines", "view/value.go", "len(lines) == maxFlow && !whole", "len(lines) == maxFlow"},
 	{"what does not fit counts as shown", "report/markdown_budget.go", "\t\t\t\tmore++\n", "\t\t\t\tmore++\n\t\t\t\tscore.Show(p.facts...)\n"},
 	{"the last annotation has first lines alone", "report/ci.go", "append(append(last.more, c.text), c.more...)", "append(last.more, c.text)"},
-	{"git and live are swapped", "report/rows.go", "view.Pair(from, to, r.whole)", "view.Pair(to, from, r.whole)"},
+	{"git and live are swapped", "view/rows.go", "Pair(from, to, r.Whole)", "Pair(to, from, r.Whole)"},
 	{"a test case has the first line of each change", "report/junit.go", "append(lines, p.lines...)", "append(lines, p.lines[:1]...)"},
 	{"what may become unreachable may be counted", "view/score.go", "risk >= kind.RiskAvailability", "risk >= kind.RiskSecurity"},
 }

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ import (
 // TestDriftIsThePlanTurned: drift shows each change as the plan does in the other direction, with
 // what happened in place of what undoes it.
 func TestDriftIsThePlanTurned(t *testing.T) {
-	turned := map[mark]mark{markAdd: markRemove, markRemove: markAdd, markChange: markChange, markSame: markSame}
+	turned := map[Mark]Mark{MarkAdd: MarkRemove, MarkRemove: MarkAdd, MarkChange: MarkChange, MarkSame: MarkSame}
 	undoing := []string{"undoes", "adds back", "removes", "moves"}
 	rapid.Check(t, func(t *rapid.T) {
 		values := []any{nil, "60", "3600", map[string]any{"path": "/a"}, []any{"x"}}
@@ -32,16 +32,16 @@ func TestDriftIsThePlanTurned(t *testing.T) {
 			c.Position = &plan.Position{Live: rapid.IntRange(1, 3).Draw(t, "at"), Desired: rapid.IntRange(4, 6).Draw(t, "in git")}
 		}
 		item := plan.Item{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Patch, Changes: []plan.Change{c}}
-		now := rowOf(item, c, nil, Options{})
+		now := RowOf(item, c, nil, Options{})
 		item.Happened = true
-		then := rowOf(item, c, nil, Options{})
+		then := RowOf(item, c, nil, Options{})
 		if then.Mark != turned[now.Mark] {
 			t.Fatalf("%+v, %+v", now, then)
 		}
 		if !c.Moved && (then.Before != now.After || then.After != now.Before) {
 			t.Fatalf("%v → %v, %v → %v", now.Before, now.After, then.Before, then.After)
 		}
-		said, undone := sentence(then).String(), sentence(now).String()
+		said, undone := Sentence(then).String(), Sentence(now).String()
 		for _, word := range undoing {
 			if strings.Contains(said, word) {
 				t.Fatalf("drift says %s", said)

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"cmp"
@@ -7,98 +7,82 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
-// mark is the sign in front of a path.
-type mark string
+// Mark is the sign in front of a path.
+type Mark string
 
+// The marks.
 const (
-	markAdd     mark = "+"
-	markChange  mark = "~"
-	markRemove  mark = "-"
-	markOnce    mark = "!"
-	markBlocked mark = "x"
-	markLater   mark = ">"
-	markSame    mark = "="
+	MarkAdd     Mark = "+"
+	MarkChange  Mark = "~"
+	MarkRemove  Mark = "-"
+	MarkOnce    Mark = "!"
+	MarkBlocked Mark = "x"
+	MarkLater   Mark = ">"
+	MarkSame    Mark = "="
 )
 
-// look is the style of a mark in a terminal; in HTML its class and sign, and its name for
-// screen readers.
-type look struct {
-	style             style
-	Class, Sign, Name string
-}
-
-var tableOfMarks = map[mark]look{
-	markAdd:     {added, "add", "+", "added"},
-	markChange:  {changed, "edit", "~", "changed"},
-	markRemove:  {removed, "cut", "−", "removed"},
-	markOnce:    {once, "once", "!", "once"},
-	markBlocked: {alarm, "stop", "×", "blocked"},
-	markLater:   {once, "once", ">", "later"},
-	markSame:    {faint, "plain", "=", "unchanged"},
-}
-
-// reason says why a value differs.
-type reason struct {
-	Mark mark
+// Reason says why a value differs.
+type Reason struct {
+	Mark Mark
 	// Cause is why in words.
-	Cause safe
+	Cause safetext.Text
 	// Alarm is set unless the cause is simply a change in git without a grave risk.
 	Alarm bool
 }
 
-// row is a line about an object: a path, the change of its value, and the cause; or a sentence.
-type row struct {
-	reason
-	Path safe
+// Row is a line about an object: a path, the change of its value, and the cause; or a sentence.
+type Row struct {
+	Reason
+	Path safetext.Text
 	// Text is a sentence, in place of a path. Fix marks an instruction.
-	Text safe
+	Text safetext.Text
 	Fix  bool
 	// Before and After are the values in short; empty for none.
-	Before, After safe
-	// details are the YAML flow tokens that Before or After leaves out, and names the list elements that the line is
+	Before, After safetext.Text
+	// Details are the YAML flow tokens that Before or After leaves out, and names the list elements that the line is
 	// about, if they are many.
-	details, names []safe
+	Details, Names []safetext.Text
 	// Why is the cause that the row says; empty for none.
 	Why plan.Cause
-	// rule is that of a remark about the row; empty if it needs none.
-	rule string
-	// field is the path of the change. line and column are in the manifest; 0 is unknown.
-	field        string
-	line, column int
-	// facts are what the row shows, and whole is set if it must show all of that.
-	facts []view.Fact
-	whole bool
+	// Rule is that of a remark about the row; empty if it needs none.
+	Rule string
+	// Field is the path of the change. line and column are in the manifest; 0 is unknown.
+	Field        string
+	Line, Column int
+	// Facts are what the row shows, and whole is set if it must show all of that.
+	Facts []Fact
+	Whole bool
 	// Moved is set if only the position in a list changes, and stops if something is served no longer.
-	Moved, stops bool
+	Moved, Stops bool
 }
 
 // lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
-func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) row {
+func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) Row {
 	if l.Class == plan.Stays {
-		return row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Cut(maxPath), value(l.Live, false))}
+		return Row{Text: safetext.F("live only: %s = %s (it stays)", clean(l.Path).Cut(MaxPath), Value(l.Live, false))}
 	}
 	if l.Class == plan.NotSent {
 		return notSentRow(item, l)
 	}
-	r := rowOf(item, l.Change, spec, opts)
-	r.facts = factsOfLine(item, l)
+	r := RowOf(item, l.Change, spec, opts)
+	r.Facts = factsOfLine(item, l)
 	if l.Class == plan.Added { // the row of the object has the cause
 		return r
 	}
-	r.rule = riskRule(item, l.Change, changeRule(l.Change))
-	if r.stops = len(l.Unserved) > 0; r.stops {
-		r.Alarm, r.rule = true, "plan/stops"
+	r.Rule = riskRule(item, l.Change, changeRule(l.Change))
+	if r.Stops = len(l.Unserved) > 0; r.Stops {
+		r.Alarm, r.Rule = true, "plan/stops"
 	}
 	risk := risky(item, l.Risk)
-	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
-		risk = safe{}
+	if l.Left || !plan.IsShown(l.Class) || r.Stops && l.Risk == kind.RiskServes {
+		risk = safetext.Text{}
 	}
 	r.Alarm = r.Alarm || !risk.Empty()
 	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, r.elements(l)), "; ")
@@ -106,68 +90,68 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) row
 }
 
 // notSentRow returns the sentence about a value that is lost with a list that is sent whole.
-func notSentRow(item plan.Item, l plan.Line) row {
+func notSentRow(item plan.Item, l plan.Line) Row {
 	lost := clean("null") // which a list in live may have
 	if l.Live != nil {
-		lost = value(l.Live, view.MustShow(l.Risk))
+		lost = Value(l.Live, MustShow(l.Risk))
 	}
 	effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), risky(item, l.Risk)), "; ")
-	return row{Text: safetext.F("not sent: %s = %s (%s)", view.CountSpaces(clean(l.Path)), lost, effect), rule: ruleOf(l.Risk), facts: factsOfLine(item, l)}
+	return Row{Text: safetext.F("not sent: %s = %s (%s)", CountSpaces(clean(l.Path)), lost, effect), Rule: ruleOf(l.Risk), Facts: factsOfLine(item, l)}
 }
 
 // elements returns the words for the list elements that a line is about, if there are several, and puts the names of many below
 // the row.
-func (r *row) elements(l plan.Line) safe {
+func (r *Row) elements(l plan.Line) safetext.Text {
 	n := len(l.Elements)
 	if n == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
-	names := make([]safe, n)
+	names := make([]safetext.Text, n)
 	for i, e := range l.Elements {
-		names[i] = view.CountSpaces(clean(e))
+		names[i] = CountSpaces(clean(e))
 	}
 	words := safetext.F("in %d %s", n, clean(l.List[strings.LastIndexByte(l.List, '.')+1:]))
-	if n <= maxParts {
+	if n <= MaxParts {
 		return safetext.F("%s: %s", words, safetext.Join(names, ", "))
 	}
-	r.names = names
+	r.Names = names
 	return words
 }
 
 // risky returns the words of a grave risk that takes effect; empty for others.
-func risky(item plan.Item, risk kind.Risk) safe {
+func risky(item plan.Item, risk kind.Risk) safetext.Text {
 	if !risk.Grave() || !item.TakesEffect() {
-		return safe{}
+		return safetext.Text{}
 	}
 	return clean(risk.Meaning())
 }
 
 // serving names what is served no longer; empty for nothing.
-func serving(item plan.Item, unserved []safe) safe {
+func serving(item plan.Item, unserved []safetext.Text) safetext.Text {
 	if len(unserved) == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
 	verb := "stops"
 	if item.Happened {
 		verb = "stopped"
 	}
-	return safetext.F("%s serving %s", verb, limited(unserved, ", "))
+	return safetext.F("%s serving %s", verb, Limited(unserved, ", "))
 }
 
-func cleanAll(texts []string) []safe {
-	out := make([]safe, len(texts))
+func cleanAll(texts []string) []safetext.Text {
+	out := make([]safetext.Text, len(texts))
 	for i, text := range texts {
-		out[i] = view.Shorten(view.CountSpaces(clean(text)))
+		out[i] = Shorten(CountSpaces(clean(text)))
 	}
 	return out
 }
 
-// rowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
+// RowOf returns the row of a change, from live to git as apply sends it, perhaps in the spec of a new object. What happened
 // outside git goes from git to live.
-func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row {
-	r := row{
-		reason: reason{Mark: markRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, Path: view.CountSpaces(clean(c.Path)),
-		field: c.Path, Moved: c.Moved, Why: c.Cause, line: c.Line, column: c.Column,
+func RowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) Row {
+	r := Row{
+		Reason: Reason{Mark: MarkRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, Path: CountSpaces(clean(c.Path)),
+		Field: c.Path, Moved: c.Moved, Why: c.Cause, Line: c.Line, Column: c.Column,
 	}
 	from, to, units := c.Live, c.Desired, c.Units
 	if item.Happened {
@@ -175,21 +159,21 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 	}
 	from, to = likeText(from, to), likeText(to, from)
 	of := subject{item.Kind, c.Path, spec}
-	switch r.whole = view.MustShow(c.Risk); {
+	switch r.Whole = MustShow(c.Risk); {
 	case c.Moved:
-		r.Mark, r.After = markChange, moved(item, c)
+		r.Mark, r.After = MarkChange, moved(item, c)
 	case from != nil && to != nil:
-		r.Mark = markChange
-		r.Before, r.After = view.Pair(from, to, r.whole)
+		r.Mark = MarkChange
+		r.Before, r.After = Pair(from, to, r.Whole)
 	case to != nil:
-		r.Mark = markAdd
-		r.After, r.details = gist(of, to)
+		r.Mark = MarkAdd
+		r.After, r.Details = gist(of, to)
 		r.After = withPosition(c, r.After)
 	case from != nil:
-		r.Before, r.details = gist(of, from)
+		r.Before, r.Details = gist(of, from)
 	}
-	if len(r.details) > 0 { // what is in an element is read, even if the element itself only protects more
-		r.whole = view.MustShow(max(c.Risk, riskAt(item.Kind, c.Path, from), riskAt(item.Kind, c.Path, to)))
+	if len(r.Details) > 0 { // what is in an element is read, even if the element itself only protects more
+		r.Whole = MustShow(max(c.Risk, riskAt(item.Kind, c.Path, from), riskAt(item.Kind, c.Path, to)))
 	}
 	r.Before, r.After = timed(r.Before, from, units.Live), timed(r.After, to, units.Desired)
 	r.unsent(c)
@@ -197,17 +181,17 @@ func rowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) row
 }
 
 // unsent changes the row of what the request leaves as it is.
-func (r *row) unsent(c plan.Change) {
+func (r *Row) unsent(c plan.Change) {
 	switch {
 	case c.Class == merge.Unmanaged:
-		r.Mark = markSame
+		r.Mark = MarkSame
 	case c.Class == merge.Converged:
-		r.Mark, r.Why, r.Cause = markSame, "", clean("already so")
+		r.Mark, r.Why, r.Cause = MarkSame, "", clean("already so")
 	case c.Left:
-		r.Mark, r.Cause = markSame, safetext.F("%s, left as it is (--drift report)", r.Cause)
+		r.Mark, r.Cause = MarkSame, safetext.F("%s, left as it is (--drift report)", r.Cause)
 		if !r.Moved {
 			absent := clean("absent")
-			r.Before, r.After = safe{}, safetext.F("%s (git: %s)", cmp.Or(r.Before, absent), cmp.Or(r.After, absent))
+			r.Before, r.After = safetext.Text{}, safetext.F("%s (git: %s)", cmp.Or(r.Before, absent), cmp.Or(r.After, absent))
 		}
 	}
 }
@@ -219,7 +203,7 @@ func inTime(v any, unit string) string {
 }
 
 // timed adds to a value what it is in words, if it is a number of a unit of time.
-func timed(value safe, v any, unit string) safe {
+func timed(value safetext.Text, v any, unit string) safetext.Text {
 	if words := inTime(v, unit); words != "" && !value.Empty() {
 		return safetext.F("%s (%s)", value, words)
 	}
@@ -245,7 +229,7 @@ func alarming(c merge.Class) bool {
 }
 
 // moved says how an element moves in its list, or how another client moved it.
-func moved(item plan.Item, c plan.Change) safe {
+func moved(item plan.Item, c plan.Change) safetext.Text {
 	drift, happened := c.Class == merge.DriftOverwrite, item.Happened || c.Left
 	verb := "moves"
 	switch {
@@ -267,7 +251,7 @@ func moved(item plan.Item, c plan.Change) safe {
 }
 
 // withPosition says where in an ordered list a new element is, if it is not the last.
-func withPosition(c plan.Change, value safe) safe {
+func withPosition(c plan.Change, value safetext.Text) safetext.Text {
 	switch p := c.Position; {
 	case p == nil || p.Of == 0:
 		return value
@@ -287,19 +271,19 @@ func visible(c merge.Class, opts Options) bool {
 
 // changeRows returns the rows about what differs in an object, which begin with what is served no longer, and the sentences about
 // the object.
-func changeRows(item plan.Item, opts Options) (changes, notes []row) {
+func changeRows(item plan.Item, opts Options) (changes, notes []Row) {
 	said, spec := map[string]bool{}, map[string]any(nil)
 	if item.Op == plan.Create {
 		spec = item.BodySpec()
 	}
 	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool { return !visible(l.Class, opts) })
-	slices.SortStableFunc(lines, func(a, b plan.Line) int { return oneIf(len(b.Unserved) > 0) - oneIf(len(a.Unserved) > 0) })
+	slices.SortStableFunc(lines, func(a, b plan.Line) int { return OneIf(len(b.Unserved) > 0) - OneIf(len(a.Unserved) > 0) })
 	for _, l := range lines {
 		if l.Commit != nil && said[l.Commit.ID] {
 			l.Commit = &plan.Commit{ID: l.Commit.ID} // the first line says the rest
 		}
 		r := lineRow(item, l, spec, opts)
-		if l.Commit != nil && strings.Contains(r.Cause.String(), short(l.Commit.ID).String()) {
+		if l.Commit != nil && strings.Contains(r.Cause.String(), Short(l.Commit.ID).String()) {
 			said[l.Commit.ID] = true
 		}
 		if r.Text.Empty() {
@@ -324,30 +308,26 @@ func riskAt(kindName, path string, v any) kind.Risk {
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 // mention says why an object is kept.
-func mention(item plan.Item, opts Options) safe {
-	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason)), "; ")
+func mention(item plan.Item, opts Options) safetext.Text {
+	why := safetext.Join(safetext.Filled(causeOf(item, opts), Message(item.Reason)), "; ")
 	if item.Fix != "" {
-		why = safetext.F("%s (%s)", why, message(item.Fix))
+		why = safetext.F("%s (%s)", why, Message(item.Fix))
 	}
 	return safetext.F("kept: %s", why)
 }
 
-// hidden reports whether a report leaves an item out.
-func hidden(item plan.Item, opts Options) bool {
+// Hidden reports whether a report leaves an item out.
+func Hidden(item plan.Item, opts Options) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }
 
 // opRows returns the row about the object as a whole, if there is one.
-func opRows(item plan.Item, opts Options) []row {
-	op, reason := opOf(item), message(item.Reason)
-	r := row{Why: causeSaid(item), Path: clean(op.title)}
+func opRows(item plan.Item, opts Options) []Row {
+	op, reason := opOf(item), Message(item.Reason)
+	r := Row{Why: causeSaid(item), Path: clean(op.title)}
 	r.Mark = op.mark
 	if item.Happened && !item.Failed {
-		r.Alarm, r.Cause, r.stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(maxPath))), item.Unserved != ""
-		if item.Missing() {
-			r.Cause = clean(unknownOrigin)
-		}
-		return []row{r}[:oneIf(item.Deleted || item.Missing())]
+		return happenedRows(item, r)
 	}
 	switch item.Op {
 	case plan.Create:
@@ -356,10 +336,10 @@ func opRows(item plan.Item, opts Options) []row {
 		r.Cause = safetext.Join(safetext.Filled(risk, again(item, opts)), "; ")
 	case plan.Post:
 		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
-		r.facts = factsOfAll(item)
+		r.Facts = factsOfAll(item)
 	case plan.Delete:
-		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", removal(item.By, item.Commit, opts)), true
-		r.facts = factsOfAll(item)
+		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", Removal(item.By, item.Commit, opts)), true
+		r.Facts = factsOfAll(item)
 	case plan.Deferred:
 		r.After, r.Cause = invalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:
@@ -371,7 +351,16 @@ func opRows(item plan.Item, opts Options) []row {
 	case plan.None, plan.Patch:
 		return nil
 	}
-	return []row{r}
+	return []Row{r}
+}
+
+// happenedRows returns the row about an object that was deleted outside git, if it was.
+func happenedRows(item plan.Item, r Row) []Row {
+	r.Alarm, r.Cause, r.Stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))), item.Unserved != ""
+	if item.Missing() {
+		r.Cause = clean(unknownOrigin)
+	}
+	return []Row{r}[:OneIf(item.Deleted || item.Missing())]
 }
 
 // causeSaid returns the cause that the line of an object as a whole says; empty for none.
@@ -384,13 +373,13 @@ func causeSaid(item plan.Item) plan.Cause {
 	return ""
 }
 
-func making(item plan.Item) safe {
-	var parts []safe
+func making(item plan.Item) safetext.Text {
+	var parts []safetext.Text
 	if item.Made != "" {
-		parts = append(parts, safetext.F("created at %s", clean(item.Made).Cut(maxName)))
+		parts = append(parts, safetext.F("created at %s", clean(item.Made).Cut(MaxName)))
 	}
 	if item.Disk != "" {
-		parts = append(parts, safetext.F("from disk %s", clean(item.Disk).Cut(maxPath)))
+		parts = append(parts, safetext.F("from disk %s", clean(item.Disk).Cut(MaxPath)))
 	}
 	return safetext.Join(parts, " ")
 }
@@ -398,7 +387,7 @@ func making(item plan.Item) safe {
 func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.Deleted }
 
 // again returns why an object is created or sent, perhaps once more.
-func again(item plan.Item, opts Options) safe {
+func again(item plan.Item, opts Options) safetext.Text {
 	switch {
 	case item.Resend:
 		return clean("sent again: the platform rejects the name if it was executed")
@@ -411,15 +400,56 @@ func again(item plan.Item, opts Options) safe {
 }
 
 // afterwards returns the cause of a purge, and the objects that it waits for.
-func afterwards(item plan.Item, opts Options) safe {
+func afterwards(item plan.Item, opts Options) safetext.Text {
 	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
 	parts := safetext.Filled(again(why, opts))
-	names := make([]safe, len(item.After))
+	names := make([]safetext.Text, len(item.After))
 	for i, k := range item.After {
 		names[i] = titled(k)
 	}
 	if n := len(names); n > 0 {
-		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[oneIf(n == 1)]))
+		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[OneIf(n == 1)]))
 	}
 	return safetext.Join(parts, ", ")
+}
+
+// WholeSentence returns a row as a sentence, with what is below it if that must be shown.
+func WholeSentence(r Row) safetext.Text {
+	if !r.Text.Empty() {
+		return r.Text
+	}
+	if r.Whole {
+		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.Details, " "), r.Cause, safetext.Join(r.Names, ", ")), "; ")
+	}
+	return Sentence(r)
+}
+
+// Sentence returns a row as a sentence.
+func Sentence(r Row) safetext.Text {
+	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
+	if r.Cause.Empty() {
+		return text
+	}
+	return safetext.F("%s (%s)", text, r.Cause)
+}
+
+// Place returns the prefix of a finding with its location; empty without one.
+func Place(f diag.Finding) safetext.Text {
+	at := Location(f)
+	if at.Empty() {
+		return at
+	}
+	return safetext.F("%s: ", at)
+}
+
+// Location returns file:line:column, as far as known.
+func Location(f diag.Finding) safetext.Text {
+	text := clean(f.Path).Cut(MaxPath)
+	if f.Line > 0 {
+		text = safetext.F("%s:%d", text, f.Line)
+		if f.Column > 0 {
+			text = safetext.F("%s:%d", text, f.Column)
+		}
+	}
+	return text
 }

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"slices"
@@ -15,18 +15,18 @@ const (
 	maxRequestNames = 5
 )
 
-// requestSection is what a plan does to the requests of the site.
-type requestSection struct {
-	Title safe
-	Lines []safe
-	// rank is that of the worst line.
-	rank rank
+// RequestSection is what a plan does to the requests of the site.
+type RequestSection struct {
+	Title safetext.Text
+	Lines []safetext.Text
+	// Rank is that of the worst line.
+	Rank Rank
 }
 
-// requestsOf returns the section about requests of a plan; it has no lines if the plan changes no object that answers
+// RequestsOf returns the section about requests of a plan; it has no lines if the plan changes no object that answers
 // requests.
-func requestsOf(pl *plan.Plan, opts Options) requestSection {
-	s := requestSection{Title: clean("Requests that change, the worst first"), rank: rankChange}
+func RequestsOf(pl *plan.Plan, opts Options) RequestSection {
+	s := RequestSection{Title: clean("Requests that change, the worst first"), Rank: rankChange}
 	lines := routing.JoinLines(pl.Requests, true)
 	switch {
 	case pl.HidesRequests:
@@ -34,17 +34,17 @@ func requestsOf(pl *plan.Plan, opts Options) requestSection {
 		s.Title = clean("Requests that live answers otherwise than git, the worst first")
 	case slices.ContainsFunc(pl.Items, func(it plan.Item) bool { return it.Happened || it.Waits }): // what git changes is not compared
 	case len(lines) == 0 && slices.ContainsFunc(pl.Items, changesAnswers):
-		s.Title, s.Lines = clean("Requests"), []safe{clean("none is answered in another way")}
+		s.Title, s.Lines = clean("Requests"), []safetext.Text{clean("none is answered in another way")}
 	}
 	if len(lines) > 0 && lines[0].Effect == routing.Dark {
-		s.rank = rankStops
+		s.Rank = rankStops
 	}
 	s.addLines(lines, opts)
 	return s
 }
 
 // addLines adds the lines, not all of them if the report is brief.
-func (s *requestSection) addLines(lines []routing.Line, opts Options) {
+func (s *RequestSection) addLines(lines []routing.Line, opts Options) {
 	names, more := routing.All, 0
 	if opts.Brief {
 		names = maxRequestNames
@@ -55,7 +55,7 @@ func (s *requestSection) addLines(lines []routing.Line, opts Options) {
 	isOther := func(l routing.Line) bool { return !slices.Equal(l.Objects, lines[0].Objects) || len(l.Objects) > 1 }
 	areSeveral := slices.ContainsFunc(lines, isOther)
 	for _, l := range lines {
-		s.Lines = append(s.Lines, describeRequests(l, names, areSeveral))
+		s.Lines = append(s.Lines, DescribeRequests(l, names, areSeveral))
 	}
 	if more > 0 {
 		s.Lines = append(s.Lines, safetext.F("and %d more; -v lists them", more))
@@ -68,36 +68,15 @@ func changesAnswers(item plan.Item) bool {
 	return ok && k.CanPatch() && k.HostField != "" && item.Op == plan.Patch && !item.Happened
 }
 
-// describeRequests returns a line, with the objects whose change does it if there may be others.
-func describeRequests(l routing.Line, names int, areSeveral bool) safe {
+// DescribeRequests returns a line, with the objects whose change does it if there may be others.
+func DescribeRequests(l routing.Line, names int, areSeveral bool) safetext.Text {
 	text := clean(l.Sentence(names))
 	if !areSeveral {
 		return text
 	}
-	keys := namesOf(l.Objects)
+	keys := NamesOf(l.Objects)
 	if more := len(keys) - names; more > 1 {
 		keys = append(keys[:names], safetext.F("%d more", more))
 	}
 	return safetext.F("%s [%s]", text, safetext.Join(keys, ", "))
-}
-
-// textRequests writes the section about requests.
-func textRequests(p *printer, pl *plan.Plan, opts Options) {
-	s := requestsOf(pl, opts)
-	if len(s.Lines) == 0 {
-		return
-	}
-	p.gap()
-	p.wrapped(indent, span{safetext.F("%s:", s.Title), strong})
-	for _, line := range s.Lines {
-		p.wrapped(hang, span{safetext.F("    %s", line), plain})
-	}
-}
-
-// requestCases returns a test case for each line about requests.
-func requestCases(pl *plan.Plan) (cases []testCase) {
-	for _, l := range pl.Requests {
-		cases = append(cases, testCase{Class: clean("trueup.requests"), Name: clean(l.Who(maxParts)).Cut(maxPath), Lines: []safe{describeRequests(l, maxParts, true)}})
-	}
-	return cases
 }

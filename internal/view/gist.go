@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"cmp"
@@ -8,11 +8,10 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
-// An object or list of at most maxInline columns is on the line of its path. A longer one is below.
-const maxInline = 60
+// MaxInline is the most columns of an object or list on the line of its path. A longer one is below.
+const MaxInline = 60
 
 // subject is what a value is the value of.
 type subject struct {
@@ -23,41 +22,41 @@ type subject struct {
 
 // gist describes a value in words, and returns the YAML flow tokens of everything else in it. Without words it returns the
 // whole flow, or if that is long, the number of values.
-func gist(of subject, v any) (words safe, details []safe) {
+func gist(of subject, v any) (words safetext.Text, details []safetext.Text) {
 	if d := newDescription(of, v); d != nil {
 		if d.rest != nil {
-			details = view.Tokens(d.rest, false)
+			details = Tokens(d.rest, false)
 		}
 		return d.words(), details
 	}
-	if text := view.Literal(v); text.Width() <= maxInline {
+	if text := Literal(v); text.Width() <= MaxInline {
 		return text, nil
 	}
 	switch v.(type) {
 	case map[string]any, []any:
-		tokens := view.Tokens(v, false)
+		tokens := Tokens(v, false)
 		return safetext.F("%s:", cmp.Or(partsIn(of, v), safetext.Count(len(tokens), "value"))), tokens
 	}
-	return value(v, false), nil
+	return Value(v, false), nil
 }
 
 // partsIn counts and names the list elements in a value, such as the rules of a firewall; empty without any.
-func partsIn(of subject, v any) safe {
+func partsIn(of subject, v any) safetext.Text {
 	k, known := kind.Named(of.kind)
 	if !known {
-		return safe{}
+		return safetext.Text{}
 	}
-	var texts []safe
+	var texts []safetext.Text
 	named := false
 	for _, p := range k.Parts(of.path, v) {
 		text := safetext.Count(p.N, p.Noun)
 		if len(p.Names) > 0 {
-			named, text = true, safetext.F("%s (%s)", text, limited(cleanAll(p.Names), ", "))
+			named, text = true, safetext.F("%s (%s)", text, Limited(cleanAll(p.Names), ", "))
 		}
 		texts = append(texts, text)
 	}
 	if !named {
-		return safe{}
+		return safetext.Text{}
 	}
 	return safetext.Join(texts, ", ")
 }
@@ -91,7 +90,7 @@ func (d *description) rule() bool {
 func (d *description) location() bool {
 	serves := d.say("%s to %s", "action", "upstream")
 	if servers := d.serversOf(d.object["upstream"]); len(servers) > 0 {
-		d.text += safetext.F(" (%s)", limited(servers, ", ")).String()
+		d.text += safetext.F(" (%s)", Limited(servers, ", ")).String()
 	}
 	edge, _ := valuesAt(d.object, "cache.edgeTTL")
 	unit, _ := valuesAt(d.object, "cache.ttlTimeUnit")
@@ -118,10 +117,10 @@ func (d *description) upstream() bool {
 		return false
 	}
 	servers, whole := serversIn(d.object, true)
-	if whole && len(servers) <= maxParts {
+	if whole && len(servers) <= MaxParts {
 		d.forget("servers")
 	}
-	d.text += limited(servers, ", ").String()
+	d.text += Limited(servers, ", ").String()
 	d.say(", health check %s", "hc2.protocol")
 	return len(servers) > 0
 }
@@ -133,7 +132,7 @@ func (d *description) server() bool {
 }
 
 // serversOf names the servers of an upstream in the spec of a new object.
-func (d *description) serversOf(upstream any) (names []safe) {
+func (d *description) serversOf(upstream any) (names []safetext.Text) {
 	upstreams, _ := d.spec["upstreams"].([]any)
 	for _, u := range upstreams {
 		object, _ := u.(map[string]any)
@@ -147,7 +146,7 @@ func (d *description) serversOf(upstream any) (names []safe) {
 
 // serversIn describes the servers of an upstream, in short or with their weights; there are none if one has no name. whole
 // reports whether the words have all of them.
-func serversIn(upstream map[string]any, weights bool) (words []safe, whole bool) {
+func serversIn(upstream map[string]any, weights bool) (words []safetext.Text, whole bool) {
 	list, _ := upstream["servers"].([]any)
 	whole = true
 	for _, v := range list {
@@ -180,7 +179,7 @@ func newDescription(of subject, v any) *description {
 	return d
 }
 
-func (d *description) words() safe { return clean(strings.TrimPrefix(d.text, ", ")) }
+func (d *description) words() safetext.Text { return clean(strings.TrimPrefix(d.text, ", ")) }
 
 // say adds words with values of fields. It reports whether the object has all of them.
 func (d *description) say(format string, fields ...string) bool {
@@ -190,7 +189,7 @@ func (d *description) say(format string, fields ...string) bool {
 		if !ok {
 			return false
 		}
-		if texts[i] = limited(values, ", "); len(values) <= maxParts {
+		if texts[i] = Limited(values, ", "); len(values) <= MaxParts {
 			rest = without(rest, strings.Split(field, "."))
 		}
 	}
@@ -225,7 +224,7 @@ func (d *description) forget(fields ...string) {
 }
 
 // valuesAt returns the values of a field: one, or those of a list.
-func valuesAt(object map[string]any, field string) (values []safe, ok bool) {
+func valuesAt(object map[string]any, field string) (values []safetext.Text, ok bool) {
 	v := any(object)
 	for step := range strings.SplitSeq(field, ".") {
 		object, _ := v.(map[string]any)
@@ -246,11 +245,11 @@ func valuesAt(object map[string]any, field string) (values []safe, ok bool) {
 }
 
 // said returns a scalar for a sentence, quoted only if needed.
-func said(v any) safe {
-	if s, ok := v.(string); ok && s != "" && view.IsPlain(s) {
-		return view.Shorten(clean(s))
+func said(v any) safetext.Text {
+	if s, ok := v.(string); ok && s != "" && IsPlain(s) {
+		return Shorten(clean(s))
 	}
-	return view.Shorten(view.Literal(v))
+	return Shorten(Literal(v))
 }
 
 // shownKeys returns the fields of an element's key that the brackets of its path or the hostname of the
@@ -297,74 +296,3 @@ func without(v any, path []string) any {
 	}
 	return rest
 }
-
-// The most columns of a text. Only JSON cuts nothing.
-const (
-	maxText    = view.MaxText
-	maxName    = 80
-	maxSubject = 50
-	maxPath    = 200
-	maxMessage = 1000
-)
-
-// shorten cuts a text and adds its size in bytes.
-func shorten(s safe, columns int) safe {
-	if short := s.Cut(columns); short != s {
-		return safetext.F("%s (%d bytes)", short, len(s.String()))
-	}
-	return s
-}
-
-// value returns v on one line, shortened if it is long. Of an object or a list, it shows each value if whole is set.
-func value(v any, whole bool) safe {
-	if v == nil {
-		return clean("(absent)")
-	}
-	text := view.Literal(v)
-	if _, isText := v.(string); isText || !whole {
-		return view.Shorten(text)
-	}
-	return text
-}
-
-// safe is escaped text. Printers accept no other.
-type safe = safetext.Text
-
-type markup = safetext.Markdown
-
-func clean(s string) safe { return safetext.Clean(s) }
-
-// Clean escapes a text from outside for a line of a terminal or a log.
-func Clean(s string) string { return clean(s).Guarded().String() }
-
-// CleanJSON replaces every invisible character of a JSON text with its escape.
-func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }
-
-// named returns KIND/NAME, shortened, and its project of many.
-func named(k kind.Key) safe {
-	return inProject(safetext.F("%s/%s", k.Kind, k.Name).Cut(maxPath), k.Project)
-}
-
-// inProject adds the project to a name; an empty one adds nothing.
-func inProject(name safe, project string) safe {
-	if project == "" {
-		return name
-	}
-	return safetext.F("%s in %s", name, clean(project).CutLeft(maxPath))
-}
-
-func namesOf(keys []kind.Key) []safe {
-	names := make([]safe, len(keys))
-	for i, k := range keys {
-		names[i] = named(k)
-	}
-	return names
-}
-
-// titled returns "KIND NAME", shortened, and its project of many.
-func titled(k kind.Key) safe {
-	return inProject(safetext.F("%s %s", k.Kind, k.Name).Cut(maxPath), k.Project)
-}
-
-// message escapes and shortens a sentence from outside.
-func message(s string) safe { return shorten(clean(s), maxMessage) }

@@ -1,52 +1,13 @@
 package report
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
-	"trueup/internal/diag"
 	"trueup/internal/view"
+
+	"trueup/internal/diag"
 )
-
-func TestValue(t *testing.T) {
-	long := strings.Repeat("x", 300)
-	for _, c := range []struct {
-		in   any
-		want string
-	}{
-		{nil, "(absent)"},
-		{"true", `"true"`},
-		{true, "true"},
-		{json.Number("1.50"), "1.50"},
-		{"<a> & \"b\"\n", `"<a> & \"b\"\n"`},
-		{map[string]any{"b": []any{nil}, "a": 1}, `{a: 1, b: [null]}`},
-		{long, `"` + long[:39] + "…" + long[:39] + `" (302 bytes)`},
-		{"a" + strings.Repeat(" ", 400) + "b", `"a·400 spaces·b"`},
-		{json.Number("bad"), `"bad"`},
-	} {
-		if got := value(c.in, false).String(); got != c.want {
-			t.Errorf("%v: %s, want %s", c.in, got, c.want)
-		}
-	}
-}
-
-func TestPairNeverHidesTheDifference(t *testing.T) {
-	start := strings.Repeat("same ", 100)
-	for _, c := range [][2]any{
-		{start + "old", start + "new"},
-		{map[string]any{"a": start, "b": 1}, map[string]any{"a": start, "b": 2}},
-		{"x" + start, "y" + start},
-	} {
-		a, b := view.Pair(c[0], c[1], false)
-		if a == b {
-			t.Errorf("both are shown as %s", a)
-		}
-		if a.Width() > maxText+60 || b.Width() > maxText+60 {
-			t.Errorf("%d and %d columns", a.Width(), b.Width())
-		}
-	}
-}
 
 func TestDiffering(t *testing.T) {
 	for _, c := range []struct{ before, after, want string }{
@@ -118,7 +79,7 @@ func TestCaret(t *testing.T) {
 		{"a: b", 0, "    a: b\n"},
 		{strings.Repeat("x", 500) + "!", 501, "    …" + strings.Repeat("x", 56) + "!\n" + strings.Repeat(" ", 61) + "^\n"},
 	} {
-		got := string(render(t, "text", Document{Findings: diag.List{{Path: "f", Line: 1, Column: c.column, Rule: "r", Source: c.line}}}, Options{}))
+		got := string(render(t, "text", Document{Findings: diag.List{{Path: "f", Line: 1, Column: c.column, Rule: "r", Source: c.line}}}, view.Options{}))
 		_, got, _ = strings.Cut(got, "\n")
 		got, _, _ = strings.Cut(got, "\n\n")
 		if got+"\n" != c.want && got != strings.TrimSuffix(c.want, "\n") {

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"encoding/json"
@@ -6,10 +6,7 @@ import (
 	"testing"
 
 	"trueup/internal/kind"
-	"trueup/internal/merge"
-	"trueup/internal/plan"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
 func decoded(t *testing.T, text string) any {
@@ -171,58 +168,12 @@ func TestFlowLines(t *testing.T) {
 		{[]string{"aaaa", "bbbb", "cccc", "dd ee ff"}, 5, "aaaa|bbbb|cccc|dd ee|… and 1 more value"},
 		{[]string{"aaaaaaaaaa", "b"}, 5, "aaaaa|aaaaa|b"},
 	} {
-		tokens := make([]safe, len(c.tokens))
+		tokens := make([]safetext.Text, len(c.tokens))
 		for i, token := range c.tokens {
 			tokens[i] = clean(token)
 		}
-		if got := safetext.Join(view.Wrap(tokens, c.columns, false), "|").String(); got != c.want {
+		if got := safetext.Join(Wrap(tokens, c.columns, false), "|").String(); got != c.want {
 			t.Errorf("%s in %d: %s, want %s", c.tokens, c.columns, got, c.want)
-		}
-	}
-}
-
-// TestLinesFit holds that no line with a space to break at is wider than the
-// terminal, but for the lines of a manifest.
-func TestLinesFit(t *testing.T) {
-	pl := examplePlan()
-	long := changedItem()
-	long.Path = strings.Repeat("environments/production/", 6) + "shop.yaml"
-	pl.Items = append(pl.Items, long)
-	pl.Summary.Unmanaged = 1000
-	for _, columns := range []int{40, 60, 80, 100, 120, 140, 200} {
-		out := render(t, "text", Document{Command: "plan", Plan: pl, Errors: []string{strings.Repeat("what went wrong ", 20)}}, Options{Width: columns, ShowUnmanaged: true})
-		for line := range strings.Lines(string(out)) {
-			line = strings.TrimSuffix(line, "\n")
-			if clean(line).Width() > columns {
-				t.Errorf("%d columns of %d: %s", clean(line).Width(), columns, line)
-			}
-		}
-	}
-}
-
-func TestHeadingOfALongPath(t *testing.T) {
-	item := plan.Item{Key: key("CDN", "shop"), Path: strings.Repeat("漢字/", 30) + "shop.yaml", Line: 7, Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Changed, Desired: "1"}})}
-	out := string(render(t, "text", Document{Plan: &plan.Plan{Items: []plan.Item{item}}}, Options{Width: 40}))
-	lines := strings.Split(out, "\n")
-	if lines[0] != "CDN shop" || !strings.HasPrefix(lines[1], "    …") || !strings.HasSuffix(lines[1], "/shop.yaml:7") || clean(lines[1]).Width() > 40 {
-		t.Error(out)
-	}
-}
-
-// TestHostileTextInASummary: what a summary quotes comes from outside as well.
-func TestHostileTextInASummary(t *testing.T) {
-	for _, s := range seeds {
-		server := map[string]any{"host": s, "port": s, "weight": s, s: []any{s, s + s}}
-		item := plan.Item{Key: key("CDN", "x"), Op: plan.Patch, Changes: changes([]merge.Change{
-			{Path: "upstreams[b].servers[" + s + "]", Class: merge.Changed, Desired: server},
-			{Path: "upstreams[b].servers[a:1]", Class: merge.Removed, Live: server},
-		})}
-		for _, columns := range []int{0, 40, 80} {
-			doc := Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item}}}
-			checkPlain(t, "text", render(t, "text", doc, Options{Width: columns}))
-			md := render(t, "markdown", doc, Options{})
-			checkPlain(t, "markdown", md)
-			checkMarkdown(t, md, maxMarkdown, "")
 		}
 	}
 }

@@ -1,8 +1,6 @@
-package report
+package view
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,73 +10,41 @@ import (
 	"trueup/internal/safetext"
 )
 
-// fact is a line about a plan as a whole, such as its workspace.
-type fact struct {
-	Name   string
-	Values []safe
-	// Words are prose, and Values are names that a reader may copy.
-	Words safe
-}
-
-func (f fact) empty() bool { return len(f.Values) == 0 && f.Words.Empty() }
-
-// target returns where the plan sends requests, and the ledger that records them.
-func target(doc Document) []fact {
-	pl := doc.Plan
-	workspace := clean(pl.Target.Workspace.Name)
-	if uuid := pl.Target.Workspace.UUID; uuid != "" {
-		workspace = safetext.Join(safetext.Filled(workspace, safetext.F("(%s)", uuid)), " ")
-	}
-	var origins []safe
-	for _, area := range slices.Sorted(maps.Keys(pl.Target.Origins)) {
-		origin := clean(pl.Target.Origins[area])
-		if !doc.Sandbox && !slices.Contains(origins, origin) { // the banner names the sandbox
-			origins = append(origins, origin)
-		}
-	}
-	facts := []fact{
-		{Name: "Workspace", Values: safetext.Filled(workspace)},
-		{Name: "Platform", Values: safetext.Filled(origins...)},
-		{Name: "Ledger", Values: safetext.Filled(clean(cmp.Or(pl.LedgerStore, pl.Ledger)))},
-	}
-	return slices.DeleteFunc(facts, fact.empty)
-}
-
-// notice is something in a plan that a reviewer should not miss, with the objects that have it.
-type notice struct {
-	Title safe
+// Notice is something in a plan that a reviewer should not miss, with the objects that have it.
+type Notice struct {
+	Title safetext.Text
 	grave bool
 	total int
 	Keys  []kind.Key
-	Names []safe
+	Names []safetext.Text
 }
 
 // More returns how many objects follow the first ones.
-func (n notice) More(shown int) int { return max(0, len(n.Keys)-shown) }
+func (n Notice) More(shown int) int { return max(0, len(n.Keys)-shown) }
 
-// notices lists what a plan has, the gravest first.
-func notices(pl *plan.Plan) (all []notice) {
-	add := func(n notice, title safe) {
+// Notices lists what a plan has, the gravest first.
+func Notices(pl *plan.Plan) (all []Notice) {
+	add := func(n Notice, title safetext.Text) {
 		if n.Title = title; n.Keys != nil {
 			all = append(all, n)
 		}
 	}
-	number := func(n notice, noun, rest string) safe {
+	number := func(n Notice, noun, rest string) safetext.Text {
 		return safetext.F("%s %s", safetext.Count(n.total, noun), rest)
 	}
 	is := func(op plan.Op) func(plan.Item) int {
-		return func(item plan.Item) int { return oneIf(item.Op == op) }
+		return func(item plan.Item) int { return OneIf(item.Op == op) }
 	}
 	stops := "that a CDN stops serving"
 	if slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return item.Happened }) {
 		stops = "that a CDN stopped serving"
 	}
-	n := noticeOf(pl, func(item plan.Item) int { return len(unservedBy(item)) }, func(item plan.Item) safe { return limited(cleanAll(unservedBy(item)), ", ") })
+	n := noticeOf(pl, func(item plan.Item) int { return len(unservedBy(item)) }, func(item plan.Item) safetext.Text { return Limited(cleanAll(unservedBy(item)), ", ") })
 	n.grave = true
 	add(n, safetext.F("%s %s", clean(diag.Plural(n.total, "address", "addresses")), stops))
 	for _, r := range kind.Risks() {
-		at := func(item plan.Item) int { return max(0, item.AtStake(r)-stopping(item, r)) }
-		says := func(item plan.Item) safe { return factAt(item, r) }
+		at := func(item plan.Item) int { return max(0, item.AtStake(r)-Stopping(item, r)) }
+		says := func(item plan.Item) safetext.Text { return factAt(item, r) }
 		if !r.Grave() {
 			says = nil
 		}
@@ -88,29 +54,29 @@ func notices(pl *plan.Plan) (all []notice) {
 	}
 	n = noticeOf(pl, is(plan.Blocked), nil)
 	add(n, safetext.F("%d blocked", n.total))
-	n = noticeOf(pl, is(plan.Post), func(item plan.Item) safe { return invalidated(item.Purge) })
+	n = noticeOf(pl, is(plan.Post), func(item plan.Item) safetext.Text { return invalidated(item.Purge) })
 	add(n, number(n, "purge", "to post"))
 	n = noticeOf(pl, is(plan.Delete), nil)
 	add(n, number(n, "object", "to delete"))
 	add(noticeOf(pl, func(item plan.Item) int { return len(item.Removals()) }, nil), removals(pl.Items))
-	n = noticeOf(pl, caused(plan.FromBoth), nil)
+	n = noticeOf(pl, Caused(plan.FromBoth), nil)
 	add(n, number(n, "conflict", "of git and live"))
-	n = noticeOf(pl, caused(plan.FromDrift), nil)
+	n = noticeOf(pl, Caused(plan.FromDrift), nil)
 	add(n, number(n, "change", "outside git"))
-	n = noticeOf(pl, caused(plan.FromRefusal), nil)
+	n = noticeOf(pl, Caused(plan.FromRefusal), nil)
 	add(n, number(n, "value", "not kept by the server"))
 	return all
 }
 
 // noticeOf counts something in the objects of a plan, and says what it is in the first of them.
-func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) safe) (n notice) {
+func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) safetext.Text) (n Notice) {
 	for _, item := range pl.Items {
 		here := count(item)
 		if here == 0 {
 			continue
 		}
 		name := titled(item.Key)
-		if says != nil && len(n.Keys) < maxParts {
+		if says != nil && len(n.Keys) < MaxParts {
 			name = safetext.Join(safetext.Filled(name, says(item)), ": ")
 		}
 		n.total, n.Keys, n.Names = n.total+here, append(n.Keys, item.Key), append(n.Names, name)
@@ -120,16 +86,16 @@ func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) saf
 
 // factAt says what changes in an object at a risk: its first line, and how many follow. It is empty for an object that is made or
 // deleted as a whole.
-func factAt(item plan.Item, risk kind.Risk) safe {
+func factAt(item plan.Item, risk kind.Risk) safetext.Text {
 	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool {
 		return l.Risk != risk || l.Left || !plan.IsShown(l.Class) || l.Class == plan.Added || l.Class == plan.Stays || len(l.Unserved) > 0
 	})
 	if len(lines) == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
-	r := rowOf(item, lines[0].Change, nil, Options{})
-	r.Cause = safe{}
-	text := clean(strings.TrimSuffix(sentence(r).String(), ":")).Cut(maxFact)
+	r := RowOf(item, lines[0].Change, nil, Options{})
+	r.Cause = safetext.Text{}
+	text := clean(strings.TrimSuffix(Sentence(r).String(), ":")).Cut(maxFact)
 	if more := len(lines) - 1; more > 0 {
 		text = safetext.F("%s and %d more", text, more)
 	}
@@ -147,60 +113,64 @@ func unservedBy(item plan.Item) []string {
 	return item.StopsServing()
 }
 
-// stopping counts the lines of a risk that are told as what a CDN stops serving.
-func stopping(item plan.Item, r kind.Risk) int {
-	n := oneIf(r == kind.RiskServes && item.Happened && item.Unserved != "")
+// Stopping counts the lines of a risk that are told as what a CDN stops serving.
+func Stopping(item plan.Item, r kind.Risk) int {
+	n := OneIf(r == kind.RiskServes && item.Happened && item.Unserved != "")
 	for _, l := range item.ServedLines() {
-		n += oneIf(l.Risk == r && len(l.Unserved) > 0)
+		n += OneIf(l.Risk == r && len(l.Unserved) > 0)
 	}
 	return n
 }
 
-func oneIf(is bool) int {
+// OneIf returns 1 if something is so, and 0 otherwise.
+func OneIf(is bool) int {
 	if is {
 		return 1
 	}
 	return 0
 }
 
-// caused counts the object and its changes that have the cause.
-func caused(why plan.Cause) func(plan.Item) int {
+// Caused counts the object and its changes that have the cause.
+func Caused(why plan.Cause) func(plan.Item) int {
 	return func(item plan.Item) int {
-		n := oneIf(item.Cause == why)
+		n := OneIf(item.Cause == why)
 		for _, l := range item.Lines() {
-			n += oneIf(l.Cause == why)
+			n += OneIf(l.Cause == why)
 		}
 		return n
 	}
 }
 
-// risksLine counts the grave changes and names their objects; empty without any.
-func risksLine(pl *plan.Plan) safe {
-	var parts []safe
-	for _, n := range notices(pl) {
+// RisksLine counts the grave changes and names their objects; empty without any.
+func RisksLine(pl *plan.Plan) safetext.Text {
+	var parts []safetext.Text
+	for _, n := range Notices(pl) {
 		if n.grave {
-			parts = append(parts, safetext.F("%s (%s)", n.Title, limited(n.Names, ", ")))
+			parts = append(parts, safetext.F("%s (%s)", n.Title, Limited(n.Names, ", ")))
 		}
 	}
 	if len(parts) == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
 	return safetext.F("%s.", safetext.Join(parts, "; "))
 }
 
-func advices(n int) safe { return clean(diag.Plural(n, "piece of advice", "pieces of advice")) }
+// Advices counts pieces of advice.
+func Advices(n int) safetext.Text {
+	return clean(diag.Plural(n, "piece of advice", "pieces of advice"))
+}
 
-// tally is a number and what it counts: Value for filters, Class for CSS.
-type tally struct {
+// Tally is a number and what it counts: Value for filters, Class for CSS.
+type Tally struct {
 	Value, Name, Class string
 	N                  int
 }
 
-// causes counts the causes that the lines of a report say.
-func causes(pl *plan.Plan, opts Options) []tally {
+// Causes counts the causes that the lines of a report say.
+func Causes(pl *plan.Plan, opts Options) []Tally {
 	var whys []plan.Cause
 	for _, item := range pl.Items {
-		if hidden(item, opts) {
+		if Hidden(item, opts) {
 			continue
 		}
 		whys = append(whys, causeSaid(item))
@@ -228,31 +198,32 @@ var tableOfCauses = []struct {
 	{plan.FromUnknown, "of unknown origin", "plain"},
 }
 
-func tallied(whys []plan.Cause) []tally {
+func tallied(whys []plan.Cause) []Tally {
 	n := map[plan.Cause]int{}
 	for _, why := range whys {
 		n[why]++
 	}
-	var all []tally
+	var all []Tally
 	for _, c := range tableOfCauses {
 		if n[c.why] > 0 {
-			all = append(all, tally{Value: string(c.why), Name: c.name, Class: c.class, N: n[c.why]})
+			all = append(all, Tally{Value: string(c.why), Name: c.name, Class: c.class, N: n[c.why]})
 		}
 	}
 	return all
 }
 
-func inWords(tallies []tally) safe {
-	parts := make([]safe, len(tallies))
+// InWords lists counts with their names.
+func InWords(tallies []Tally) safetext.Text {
+	parts := make([]safetext.Text, len(tallies))
 	for i, t := range tallies {
 		parts[i] = safetext.F("%d %s", t.N, t.Name)
 	}
 	return safetext.Join(parts, ", ")
 }
 
-// causesLine returns the causes as a sentence; empty without any.
-func causesLine(pl *plan.Plan, opts Options) safe {
-	text := inWords(causes(pl, opts))
+// CausesLine returns the causes as a sentence; empty without any.
+func CausesLine(pl *plan.Plan, opts Options) safetext.Text {
+	text := InWords(Causes(pl, opts))
 	if !text.Empty() {
 		text = safetext.F("%s.", text)
 	}

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
 // tableOfClassLabels has the labels of lines that show no change. Fields of a new object have none: the line of the object
@@ -19,7 +18,7 @@ import (
 var tableOfClassLabels = map[merge.Class]string{plan.Added: "", plan.Lost: "live only: would be lost"}
 
 // label describes the cause of a change, or what happened to the value outside git.
-func label(item plan.Item, c plan.Change, opts Options) safe {
+func label(item plan.Item, c plan.Change, opts Options) safetext.Text {
 	happened := item.Happened || c.Left
 	if words, known := tableOfClassLabels[c.Class]; known {
 		return clean(words)
@@ -36,7 +35,7 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	case plan.FromTakeOver:
 		return safetext.F("newly managed%s%s", since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
-		return removal("", c.Commit, opts)
+		return Removal("", c.Commit, opts)
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
@@ -47,11 +46,11 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 }
 
 // ofThisChange says what this change of git did.
-func ofThisChange(c plan.Change) safe {
-	switch c.Class {
-	case merge.Removed:
+func ofThisChange(c plan.Change) safetext.Text {
+	if c.Class == merge.Removed {
 		return clean("removed by this change")
-	case merge.TakeOver:
+	}
+	if c.Class == merge.TakeOver {
 		return safetext.F("newly managed by this change%s", quoted(", live had ", c.Live, ""))
 	}
 	return clean("this change")
@@ -60,7 +59,7 @@ func ofThisChange(c plan.Change) safe {
 const unknownOrigin = "origin unknown (no usable record)"
 
 // refusal is the cause of what the server did not do.
-func refusal(c plan.Change) safe {
+func refusal(c plan.Change) safetext.Text {
 	if c.KeptAt == nil {
 		return clean("the server did not keep it, or it changed since")
 	}
@@ -68,12 +67,12 @@ func refusal(c plan.Change) safe {
 }
 
 // pending is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
-func pending(c *plan.Commit, opts Options) safe {
+func pending(c *plan.Commit, opts Options) safetext.Text {
 	return safetext.F("pending%s", since(c, opts))
 }
 
-// removal says which commit removed what trueup applied. Git need not have had it in one.
-func removal(b plan.By, c *plan.Commit, opts Options) safe {
+// Removal says which commit removed what trueup applied. Git need not have had it in one.
+func Removal(b plan.By, c *plan.Commit, opts Options) safetext.Text {
 	switch {
 	case b != "":
 		return clean("removed by this change")
@@ -84,28 +83,28 @@ func removal(b plan.By, c *plan.Commit, opts Options) safe {
 }
 
 // since names the commit that gave git its value; empty for none.
-func since(c *plan.Commit, opts Options) safe {
+func since(c *plan.Commit, opts Options) safetext.Text {
 	if c == nil {
-		return safe{}
+		return safetext.Text{}
 	}
 	return safetext.F(", in git since %s", commit(*c, opts))
 }
 
 // commit names a commit as its author did, and says when that was: for files the day, because they are
 // read later. Without a time it has only the ID.
-func commit(c plan.Commit, opts Options) safe {
+func commit(c plan.Commit, opts Options) safetext.Text {
 	if c.Time.IsZero() {
-		return short(c.ID)
+		return Short(c.ID)
 	}
 	when := clean(c.Time.UTC().Format(time.DateOnly))
 	if !opts.Now.IsZero() {
 		when = ago(opts.Now.Sub(c.Time))
 	}
-	return safetext.F("%s \"%s\", %s", short(c.ID), clean(c.Subject).Cut(maxSubject), when)
+	return safetext.F("%s \"%s\", %s", Short(c.ID), clean(c.Subject).Cut(maxSubject), when)
 }
 
 // ago says how long something was ago, in its largest unit.
-func ago(d time.Duration) safe {
+func ago(d time.Duration) safetext.Text {
 	const day = 24 * time.Hour
 	for _, unit := range []struct {
 		length time.Duration
@@ -129,7 +128,7 @@ func touches(b plan.By) string {
 // driftCause says what sending git's value does to a change outside git, what it would do to one of a blocked object, or
 // what happened.
 func driftCause(item plan.Item, c plan.Change, happened bool) string {
-	i := oneIf(item.Op == plan.Blocked)
+	i := OneIf(item.Op == plan.Blocked)
 	if happened {
 		i = 2
 	}
@@ -143,7 +142,7 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 }
 
 // conflictOutside says what happened to a value that git changed, too.
-func conflictOutside(c plan.Change) safe {
+func conflictOutside(c plan.Change) safetext.Text {
 	was := quoted(" (was ", c.Base, ")")
 	switch {
 	case c.Desired == nil && !c.Moved:
@@ -155,15 +154,15 @@ func conflictOutside(c plan.Change) safe {
 }
 
 // conflict says what git and live made of a value, and which of them wins.
-func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
+func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safetext.Text {
 	if happened {
 		return conflictOutside(c)
 	}
 	was, since, mine := quoted(" (was ", c.Base, ")"), since(c.Commit, opts), c.By == plan.ByThisChange
-	wins := [...]string{"git wins", "git would win"}[oneIf(item.Op == plan.Blocked)]
+	wins := [...]string{"git wins", "git would win"}[OneIf(item.Op == plan.Blocked)]
 	switch missing := c.Live == nil && !c.Moved; {
 	case c.Desired == nil && !c.Moved:
-		return safetext.F("conflict: %s, changed in live%s; %s", removal(c.By, c.Commit, opts), was, wins)
+		return safetext.F("conflict: %s, changed in live%s; %s", Removal(c.By, c.Commit, opts), was, wins)
 	case missing && mine:
 		return safetext.F("conflict: this change changed it, and live lacks it%s%s; %s", was, since, wins)
 	case missing:
@@ -175,78 +174,78 @@ func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safe {
 }
 
 // quoted returns the first characters of a value for a cause.
-func quoted(before string, v any, after string) safe {
+func quoted(before string, v any, after string) safetext.Text {
 	if v == nil {
-		return safe{}
+		return safetext.Text{}
 	}
-	return safetext.F("%s%s%s", before, view.Literal(v).Cut(40), after)
+	return safetext.F("%s%s%s", before, Literal(v).Cut(40), after)
 }
 
 // causeOf says which change of git created, changed or removed the object; empty for other causes.
-func causeOf(item plan.Item, opts Options) safe {
+func causeOf(item plan.Item, opts Options) safetext.Text {
 	switch item.Cause {
 	case plan.FromThisChange:
 		if item.LeftGit() {
-			return removal(item.By, nil, opts)
+			return Removal(item.By, nil, opts)
 		}
 		return clean("this change")
 	case plan.FromPending:
 		return pending(item.Commit, opts)
 	case plan.FromRemoval:
-		return removal("", item.Commit, opts)
+		return Removal("", item.Commit, opts)
 	case plan.FromUnknown:
 		return clean(unknownOrigin)
 	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:
 	}
-	return safe{}
+	return safetext.Text{}
 }
 
-// maxParts is the most parts that a line lists; the rest is counted.
-const maxParts = 12
+// MaxParts is the most parts that a line lists; the rest is counted.
+const MaxParts = 12
 
 // itemNotes returns sentences about an item: its purge and quota, what is sent, hints, and what to do.
-func itemNotes(item plan.Item, opts Options) []row {
+func itemNotes(item plan.Item, opts Options) []Row {
 	notes := purgeNotes(item, opts)
 	if item.Request != nil {
-		notes = append(notes, row{Text: requestLine(item)})
+		notes = append(notes, Row{Text: requestLine(item)})
 	}
 	for _, h := range item.Hints {
-		notes = append(notes, row{Text: safetext.F("note: %s", message(h))})
+		notes = append(notes, Row{Text: safetext.F("note: %s", Message(h))})
 	}
-	flag := safetext.F("--take-over %s", clean(item.Key.String()).Cut(maxPath))
-	if len(item.FirstContact) > 0 && !strings.Contains(message(item.Fix).String(), flag.String()) {
-		notes = append(notes, row{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
+	flag := safetext.F("--take-over %s", clean(item.Key.String()).Cut(MaxPath))
+	if len(item.FirstContact) > 0 && !strings.Contains(Message(item.Fix).String(), flag.String()) {
+		notes = append(notes, Row{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
 	}
 	if item.Fix != "" {
-		fix := safetext.Join(safetext.Filled(safetext.F("fix"), clean(item.Project).CutLeft(maxPath)), " in ")
-		notes = append(notes, row{Text: safetext.F("%s: %s", fix, message(item.Fix)), Fix: true})
+		fix := safetext.Join(safetext.Filled(safetext.F("fix"), clean(item.Project).CutLeft(MaxPath)), " in ")
+		notes = append(notes, Row{Text: safetext.F("%s: %s", fix, Message(item.Fix)), Fix: true})
 	}
 	return notes
 }
 
-func requestLine(item plan.Item) safe {
+func requestLine(item plan.Item) safetext.Text {
 	if item.Op == plan.Delete {
 		item.Name = cmp.Or(item.RemoteName, item.Name)
 	}
 	item.Project = "" // the title has it
-	line := safetext.F("%s %s", clean(item.Request.Method).Cut(maxPath), titled(item.Key))
+	line := safetext.F("%s %s", clean(item.Request.Method).Cut(MaxPath), titled(item.Key))
 	if item.Op != plan.Patch {
 		return line
 	}
-	return safetext.F("%s  {%s}", line, limited(patchParts(item), "; "))
+	return safetext.F("%s  {%s}", line, Limited(patchParts(item), "; "))
 }
 
 // patchParts names the paths in a merge patch: lists with their length, because a patch
 // replaces the whole list, and removals.
-func patchParts(item plan.Item) []safe {
+func patchParts(item plan.Item) []safetext.Text {
 	lists := make(map[string]int, len(item.Lists))
 	for _, l := range item.Lists {
 		lists[l.Path] = l.Elements
 	}
-	var parts []safe
+	var parts []safetext.Text
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
-		name := clean(path).Cut(maxPath)
+		name := clean(path).Cut(MaxPath)
 		switch t := v.(type) {
 		case map[string]any:
 			if len(t) == 0 {
@@ -271,49 +270,49 @@ func patchParts(item plan.Item) []safe {
 	return parts
 }
 
-// limited joins the first parts and counts the rest.
-func limited(parts []safe, sep string) safe {
-	if len(parts) <= maxParts {
+// Limited joins the first parts and counts the rest.
+func Limited(parts []safetext.Text, sep string) safetext.Text {
+	if len(parts) <= MaxParts {
 		return safetext.Join(parts, sep)
 	}
-	return safetext.F("%s%s%d more", safetext.Join(parts[:maxParts], sep), sep, len(parts)-maxParts)
+	return safetext.F("%s%s%d more", safetext.Join(parts[:MaxParts], sep), sep, len(parts)-MaxParts)
 }
 
 // invalidated counts the paths and prefixes of a purge, and names its hosts.
-func invalidated(p *plan.PurgeInfo) safe {
+func invalidated(p *plan.PurgeInfo) safetext.Text {
 	if p == nil {
-		return safe{}
+		return safetext.Text{}
 	}
-	var what []safe
+	var what []safetext.Text
 	if p.Paths > 0 || p.Prefixes == 0 {
 		what = append(what, safetext.Count(p.Paths, "path"))
 	}
 	if p.Prefixes > 0 {
 		what = append(what, clean(diag.Plural(p.Prefixes, "prefix", "prefixes")))
 	}
-	hosts := []safe{clean(p.Hostname).Cut(maxPath)}
+	hosts := []safetext.Text{clean(p.Hostname).Cut(MaxPath)}
 	for _, s := range p.Subdomains {
-		hosts = append(hosts, clean(s).Cut(maxName))
+		hosts = append(hosts, clean(s).Cut(MaxName))
 	}
 	text := safetext.Join(what, " and ")
 	if p.Everything || slices.Contains(p.Sample, "/*") {
 		text = safetext.F("everything (%s)", text)
 	}
-	return safetext.F("%s on %s", text, limited(hosts, ", "))
+	return safetext.F("%s on %s", text, Limited(hosts, ", "))
 }
 
 // maxPaths is the most paths of a purge that are shown, but for its prefixes, which are all shown.
 const maxPaths = 10
 
 // purgeNotes lists the prefixes and the first files, and the hostname's budget if it matters or opts ask for it.
-func purgeNotes(item plan.Item, opts Options) []row {
+func purgeNotes(item plan.Item, opts Options) []Row {
 	p := item.Purge
 	if p == nil {
 		return nil
 	}
-	var notes []row
+	var notes []Row
 	if prefixes, files := pathsOf(item); len(prefixes)+len(files) > 0 {
-		n := row{facts: factsOfPurge(item)}
+		n := Row{Facts: factsOfPurge(item)}
 		files = files[:min(len(files), max(0, maxPaths-len(prefixes)))]
 		n.Text = safetext.F("paths: %s", safetext.Join(cleanAll(slices.Concat(prefixes, files)), ", "))
 		if rest := p.Paths + p.Prefixes - len(prefixes) - len(files); rest > 0 {
@@ -324,7 +323,7 @@ func purgeNotes(item plan.Item, opts Options) []row {
 	if item.Op != plan.Deferred && (item.Op != plan.Post || !opts.Verbose && !scarce(p.Budget, p.Limits)) {
 		return notes
 	}
-	return append(notes, row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(maxPath),
+	return append(notes, Row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(MaxPath),
 		used(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
 		used(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
 		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
@@ -356,7 +355,7 @@ func scarce(used, limits plan.Budget) bool {
 }
 
 // used counts the used quota, and how much was used before this plan.
-func used(n, limit int, what string, before int) safe {
+func used(n, limit int, what string, before int) safetext.Text {
 	text := safetext.F("%d %s", n, what)
 	if limit > 0 {
 		text = safetext.F("%d of %d %s", n, limit, what)

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"go/ast"
@@ -40,9 +40,9 @@ func TestExplainKnowsEveryLabel(t *testing.T) {
 			t.Errorf("explain does not know %q", l)
 		}
 	}
-	for _, r := range remarkRules {
-		if level, means, ok := Rule(r.id); !ok || level == "" || means == "" {
-			t.Errorf("%s: %q, %q", r.id, level, means)
+	for _, r := range RemarkRules {
+		if level, means, ok := Rule(r.ID); !ok || level == "" || means == "" {
+			t.Errorf("%s: %q, %q", r.ID, level, means)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package view
 
 import (
 	"cmp"
@@ -14,109 +14,108 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/routing"
 	"trueup/internal/safetext"
-	"trueup/internal/view"
 )
 
 // minGroup is the fewest objects with equal changes that become one.
 const minGroup = 3
 
-// object is what a reader sees of an object of a plan, or of several with equal changes.
-type object struct {
+// Object is what a reader sees of an object of a plan, or of several with equal changes.
+type Object struct {
 	// Key is the first of several Keys. A single object has none of these.
 	Key  kind.Key
 	Keys []kind.Key
 	// Mark is the sign of what is done with the object, or of what happened to it, and State says that in a word.
-	Mark  mark
+	Mark  Mark
 	State string
 	// Title is the kind and the name, and Headline counts the changes or says what is done.
-	Title, Headline safe
+	Title, Headline safetext.Text
 	// Source is the place of the manifest; empty for several objects. path and line are the same place.
-	Source safe
-	path   string
-	line   int
+	Source safetext.Text
+	Path   string
+	Line   int
 	// Leads are about the object as a whole, Changes about what differs in it, and Notes are sentences below them.
-	Leads, Changes, Notes []row
+	Leads, Changes, Notes []Row
 	// Short is set if one line says all of an object.
 	Short bool
 	// Waits is set if apply sends the change later, and Happened if it happened outside git.
 	Waits, Happened bool
 	// Request is what apply sends; nil for nothing, and for several objects.
 	Request *plan.Request
-	// verdict is set if a person must act or wait.
-	verdict verdict
-	rule    string // of a remark about the object as a whole; empty if it needs none
-	level   level  // of that remark
-	rank    rank
-	// requests are lines about the requests that the object is the first to change, and dark is set if some are served no longer.
-	requests []safe
-	dark     bool
+	// Verdict is set if a person must act or wait.
+	Verdict verdict
+	Rule    string // of a remark about the object as a whole; empty if it needs none
+	Level   Level  // of that remark
+	Rank    Rank
+	// Requests are lines about the requests that the object is the first to change, and dark is set if some are served no longer.
+	Requests []safetext.Text
+	Dark     bool
 }
 
 // verdict says why a person must act on an object, or wait for it.
 type verdict struct {
-	what string // such as blocked; empty for nothing
-	says safe
-	ok   bool // set if nobody must act
+	What string // such as blocked; empty for nothing
+	Says safetext.Text
+	OK   bool // set if nobody must act
 }
 
-// everyObject returns each object of a plan, in its order.
-func everyObject(pl *plan.Plan, opts Options) []object {
+// EveryObject returns each object of a plan, in its order.
+func EveryObject(pl *plan.Plan, opts Options) []Object {
 	if pl == nil {
 		return nil
 	}
-	all := make([]object, len(pl.Items))
-	parallel.Each(len(all), func(i int) { all[i] = objectOf(pl.Items[i], opts) })
+	all := make([]Object, len(pl.Items))
+	parallel.Each(len(all), func(i int) { all[i] = ObjectOf(pl.Items[i], opts) })
 	at := make(map[kind.Key]int, len(all))
 	for i := range all {
 		at[all[i].Key] = i
 	}
 	for _, l := range pl.Requests {
 		if i, known := at[l.Objects[0]]; known {
-			all[i].requests, all[i].dark = append(all[i].requests, describeRequests(l, maxParts, len(l.Objects) > 1)), all[i].dark || l.Effect == routing.Dark
+			all[i].Requests, all[i].Dark = append(all[i].Requests, DescribeRequests(l, MaxParts, len(l.Objects) > 1)), all[i].Dark || l.Effect == routing.Dark
 		}
 	}
 	return all
 }
 
-// shownObjects returns the objects that a report shows, those with grave changes first. Equal changes of several are one if joins
+// ShownObjects returns the objects that a report shows, those with grave changes first. Equal changes of several are one if joins
 // is set.
-func shownObjects(pl *plan.Plan, opts Options, joins bool) []object {
-	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return hidden(item, opts) || folded(pl, item, opts) })
-	all, content := make([]object, len(shown)), make([]contentSum, len(shown))
+func ShownObjects(pl *plan.Plan, opts Options, joins bool) []Object {
+	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return Hidden(item, opts) || folded(pl, item, opts) })
+	all, content := make([]Object, len(shown)), make([]contentSum, len(shown))
 	parallel.Each(len(shown), func(i int) {
-		all[i] = objectOf(shown[i], opts)
+		all[i] = ObjectOf(shown[i], opts)
 		if joins && shown[i].Op == plan.Patch {
 			content[i] = contentOf(shown[i])
 		}
 	})
 	all = together(shown, all, content, opts)
-	slices.SortStableFunc(all, func(a, b object) int {
-		return cmp.Or(oneIf(a.Waits)-oneIf(b.Waits), cmp.Compare(a.rank, b.rank))
+	slices.SortStableFunc(all, func(a, b Object) int {
+		return cmp.Or(OneIf(a.Waits)-OneIf(b.Waits), cmp.Compare(a.Rank, b.Rank))
 	})
 	return all
 }
 
-// objectOf returns what a reader sees of one object.
-func objectOf(item plan.Item, opts Options) object {
+// ObjectOf returns what a reader sees of one object.
+func ObjectOf(item plan.Item, opts Options) Object {
 	op := opOf(item)
-	o := object{
-		Key: item.Key, Mark: op.mark, State: stateOf(item), Title: titled(item.Key), Source: source(item), path: item.Path, line: item.Line,
-		Waits: item.Waits, Happened: item.Happened, Request: item.Request, Leads: opRows(item, opts), rank: rankElsewhere,
+	o := Object{
+		Key: item.Key, Mark: op.mark, State: stateOf(item), Title: titled(item.Key), Source: source(item), Path: item.Path, Line: item.Line,
+		Waits: item.Waits, Happened: item.Happened, Request: item.Request, Leads: opRows(item, opts), Rank: rankElsewhere,
 	}
 	o.Changes, o.Notes = changeRows(item, opts)
 	if mentioned(item) {
 		o.Notes = nil // the line has the fix
 	}
 	o.Short = isShort(item)
-	o.Headline = headline(item, o.rows())
-	o.verdict = verdictOf(item, o)
-	o.rule = opRule(item)
-	o.level = levelOf(o.rule)
-	if o.rule == "plan/blocked" && !item.NeedsPerson {
-		o.level = warningLevel
+	o.Headline = headline(item, o.Rows())
+	o.Verdict = verdictOf(item, o)
+	o.Rule = opRule(item)
+	o.Level = LevelOf(o.Rule)
+	if o.Rule == "plan/blocked" && !item.NeedsPerson {
+		o.Level = WarningLevel
 	}
 	if !item.Elsewhere {
-		o.rank = priority(item, o.rows())
+		o.Rank = priority(item, o.Rows())
 	}
 	return o
 }
@@ -126,11 +125,11 @@ func isShort(item plan.Item) bool {
 	return mentioned(item) || item.Op == plan.None && len(item.Changes)+len(item.Notes) == 0
 }
 
-// rows returns the lines that are not sentences.
-func (o object) rows() []row { return slices.Concat(o.Leads, o.Changes) }
+// Rows returns the lines that are not sentences.
+func (o Object) Rows() []Row { return slices.Concat(o.Leads, o.Changes) }
 
-// lines returns all lines, of which the sentences are the last.
-func (o object) lines() []row { return slices.Concat(o.Leads, o.Changes, o.Notes) }
+// Lines returns all lines, of which the sentences are the last.
+func (o Object) Lines() []Row { return slices.Concat(o.Leads, o.Changes, o.Notes) }
 
 // stateOf says what is done with an object, or what happened to it. Several operations undo the same.
 func stateOf(item plan.Item) string {
@@ -140,24 +139,26 @@ func stateOf(item plan.Item) string {
 	return opOf(item).headline
 }
 
-func verdictOf(item plan.Item, o object) verdict {
-	rows := o.rows()
+func verdictOf(item plan.Item, o Object) verdict {
+	rows := o.Rows()
 	switch {
 	case item.Waits:
-		return verdict{what: "not-applied", says: o.Headline}
+		return verdict{What: "not-applied", Says: o.Headline}
 	case item.Happened && len(rows) == 1:
-		return verdict{what: "drift", says: sentence(rows[0])}
+		return verdict{What: "drift", Says: Sentence(rows[0])}
 	case item.Happened:
-		return verdict{what: "drift", says: o.Headline}
+		return verdict{What: "drift", Says: o.Headline}
 	case item.Op == plan.Blocked:
-		return verdict{what: "blocked", says: safetext.F("blocked: %s", message(item.Reason))}
+		return verdict{What: "blocked", Says: safetext.F("blocked: %s", Message(item.Reason))}
 	case item.Op == plan.Deferred || item.Op == plan.InFlight:
-		return verdict{what: "later", says: message(item.Reason), ok: true}
+		return verdict{What: "later", Says: Message(item.Reason), OK: true}
 	}
 	return verdict{}
 }
 
-func source(item plan.Item) safe { return location(diag.Finding{Path: item.Path, Line: item.Line}) }
+func source(item plan.Item) safetext.Text {
+	return Location(diag.Finding{Path: item.Path, Line: item.Line})
+}
 
 // folded reports whether the foot of a plan names an object instead of a line of its own: it was removed
 // from git before this change, and stays live.
@@ -165,9 +166,9 @@ func folded(pl *plan.Plan, item plan.Item, opts Options) bool {
 	return opts.Brief && mentioned(item) && item.Cause == plan.FromRemoval && item.By == "" && pl.Options["prune"] != true
 }
 
-// foldedLine names the folded objects; empty without any.
-func foldedLine(pl *plan.Plan, opts Options) safe {
-	var names []safe
+// FoldedLine names the folded objects; empty without any.
+func FoldedLine(pl *plan.Plan, opts Options) safetext.Text {
+	var names []safetext.Text
 	kinds := map[string]bool{}
 	for _, item := range pl.Items {
 		if folded(pl, item, opts) {
@@ -175,9 +176,9 @@ func foldedLine(pl *plan.Plan, opts Options) safe {
 		}
 	}
 	if len(names) == 0 {
-		return safe{}
+		return safetext.Text{}
 	}
-	parts := []safe{safetext.F("%s.", limited(names, ", "))}
+	parts := []safetext.Text{safetext.F("%s.", Limited(names, ", "))}
 	for _, k := range kind.All() {
 		switch {
 		case !kinds[k.Name]:
@@ -187,14 +188,14 @@ func foldedLine(pl *plan.Plan, opts Options) safe {
 			parts = append(parts, safetext.F("The platform documents no deletion of a %s: delete it in the web console.", k.Name))
 		}
 	}
-	return sentences(append(parts, clean("trueup ledger forget KIND/NAME hides an object."))...)
+	return Sentences(append(parts, clean("trueup ledger forget KIND/NAME hides an object."))...)
 }
 
 // contentSum is equal for equal changes, and zero for what is not compared.
 type contentSum [sha256.Size]byte
 
 // together merges objects with equal changes.
-func together(items []plan.Item, all []object, content []contentSum, opts Options) (out []object) {
+func together(items []plan.Item, all []Object, content []contentSum, opts Options) (out []Object) {
 	members := map[contentSum][]kind.Key{}
 	for i := range all {
 		members[content[i]] = append(members[content[i]], all[i].Key)
@@ -211,19 +212,19 @@ func together(items []plan.Item, all []object, content []contentSum, opts Option
 }
 
 // objectsAsOne returns several objects with the changes of item. The last note names them.
-func objectsAsOne(item plan.Item, keys []kind.Key, opts Options) object {
-	o := objectOf(forMany(item), opts)
-	o.Key, o.Keys, o.Request, o.Source, o.line = item.Key, keys, nil, safe{}, 0
-	o.Title = o.where()
-	if o.sameName() {
-		o.Title = safetext.F("%s in %s", titled(kind.Key{Kind: item.Kind, Name: item.Name}), o.where())
+func objectsAsOne(item plan.Item, keys []kind.Key, opts Options) Object {
+	o := ObjectOf(forMany(item), opts)
+	o.Key, o.Keys, o.Request, o.Source, o.Line = item.Key, keys, nil, safetext.Text{}, 0
+	o.Title = o.Where()
+	if o.SameName() {
+		o.Title = safetext.F("%s in %s", titled(kind.Key{Kind: item.Kind, Name: item.Name}), o.Where())
 	}
-	for _, rows := range [][]row{o.Leads, o.Changes, o.Notes} {
+	for _, rows := range [][]Row{o.Leads, o.Changes, o.Notes} {
 		for i := range rows {
-			rows[i].facts, rows[i].line = o.factsOf(rows[i].facts), 0
+			rows[i].Facts, rows[i].Line = o.factsOf(rows[i].Facts), 0
 		}
 	}
-	o.Notes = append(o.Notes, row{Text: safetext.F("in %s: %s", o.where(), safetext.Join(o.names(), ", "))})
+	o.Notes = append(o.Notes, Row{Text: safetext.F("in %s: %s", o.Where(), safetext.Join(o.Names(), ", "))})
 	return o
 }
 
@@ -249,35 +250,35 @@ func contentOf(item plan.Item) contentSum {
 	return contentSum(h.Sum(nil))
 }
 
-// many is the number of several objects, and 0 for one.
-func (o object) many() int { return len(o.Keys) }
+// Many is the number of several objects, and 0 for one.
+func (o Object) Many() int { return len(o.Keys) }
 
-// sameName reports whether several objects are one of the same name in each of many projects.
-func (o object) sameName() bool {
+// SameName reports whether several objects are one of the same name in each of many projects.
+func (o Object) SameName() bool {
 	return o.Keys[0].Project != "" && !slices.ContainsFunc(o.Keys, func(k kind.Key) bool { return k.Name != o.Keys[0].Name })
 }
 
-// where counts several objects.
-func (o object) where() safe {
-	if o.sameName() {
+// Where counts several objects.
+func (o Object) Where() safetext.Text {
+	if o.SameName() {
 		return safetext.Count(len(o.Keys), "project")
 	}
-	return safetext.Count(len(o.Keys), clean(o.Key.Kind).Cut(maxPath).String())
+	return safetext.Count(len(o.Keys), clean(o.Key.Kind).Cut(MaxPath).String())
 }
 
-// names returns what tells several objects apart.
-func (o object) names() []safe {
-	names, same := make([]safe, len(o.Keys)), o.many() > 0 && o.sameName()
+// Names returns what tells several objects apart.
+func (o Object) Names() []safetext.Text {
+	names, same := make([]safetext.Text, len(o.Keys)), o.Many() > 0 && o.SameName()
 	for i, k := range o.Keys {
-		if names[i] = inProject(clean(k.Name).Cut(maxPath), k.Project); same {
-			names[i] = clean(k.Project).CutLeft(maxPath)
+		if names[i] = InProject(clean(k.Name).Cut(MaxPath), k.Project); same {
+			names[i] = clean(k.Project).CutLeft(MaxPath)
 		}
 	}
 	return names
 }
 
 // factsOf returns the same facts about each of several objects.
-func (o object) factsOf(facts []view.Fact) (all []view.Fact) {
+func (o Object) factsOf(facts []Fact) (all []Fact) {
 	for _, k := range o.Keys {
 		for _, f := range facts {
 			all = append(all, f.Of(k))
@@ -286,16 +287,17 @@ func (o object) factsOf(facts []view.Fact) (all []view.Fact) {
 	return all
 }
 
-// rank orders the parts of a report, the most important first: settings, errors and next
+// Rank orders the parts of a report, the most important first: settings, errors and next
 // steps, grave risks, new objects, what needs a person, deletions and removals, drift, changes of git, the purges that
 // wait for them, and advice.
-type rank int
+type Rank int
 
+// The ranks.
 const (
-	rankSettings rank = iota
-	rankErrors
-	rankNext
-	rankOutcomes
+	RankSettings Rank = iota
+	RankErrors
+	RankNext
+	RankOutcomes
 	rankStops
 	rankSecurity
 	rankServes
@@ -306,13 +308,13 @@ const (
 	rankChange
 	rankPurge
 	rankElsewhere
-	rankNotes
-	rankAdvice
-	rankRest
+	RankNotes
+	RankAdvice
+	RankRest
 )
 
-// tableOfRanks describes the parts of each rank, for the count of omitted parts.
-func tableOfRanks() [rankRest + 1]string {
+// TableOfRanks describes the parts of each rank, for the count of omitted parts.
+func TableOfRanks() [RankRest + 1]string {
 	return [...]string{
 		"with settings", "with errors", "with next steps", "with outcomes", "that stop serving something", "that " + kind.RiskSecurity.Meaning(),
 		"that " + kind.RiskServes.Meaning(), "to create", "blocked", "with removals",
@@ -321,34 +323,34 @@ func tableOfRanks() [rankRest + 1]string {
 }
 
 // tableOfOpRanks has the rank of each operation, if its rows have no graver one. All others need no request.
-var tableOfOpRanks = map[plan.Op]rank{
+var tableOfOpRanks = map[plan.Op]Rank{
 	plan.Blocked: rankBlocked, plan.Post: rankPurge, plan.Deferred: rankPurge, plan.Delete: rankRemoval,
 	plan.Patch: rankChange,
 }
 
-func priority(item plan.Item, rows []row) rank {
-	has := func(is func(row) bool) bool { return slices.ContainsFunc(rows, is) }
+func priority(item plan.Item, rows []Row) Rank {
+	has := func(is func(Row) bool) bool { return slices.ContainsFunc(rows, is) }
 	switch {
 	case item.Op == plan.Create && !item.Happened:
 		return rankCreate
-	case has(func(r row) bool { return r.stops }):
+	case has(func(r Row) bool { return r.Stops }):
 		return rankStops
 	}
 	for _, risk := range kind.Risks() {
 		if risk.Grave() && item.AtStake(risk) > 0 {
-			return map[kind.Risk]rank{kind.RiskSecurity: rankSecurity, kind.RiskServes: rankServes}[risk]
+			return map[kind.Risk]Rank{kind.RiskSecurity: rankSecurity, kind.RiskServes: rankServes}[risk]
 		}
 	}
 	of, known := tableOfOpRanks[item.Op]
 	if !known {
-		of = rankRest
+		of = RankRest
 	}
 	switch {
 	case known && of != rankChange: // whatever its rows are
 		return of
-	case has(func(r row) bool { return r.Mark == markRemove }):
+	case has(func(r Row) bool { return r.Mark == MarkRemove }):
 		return rankRemoval
-	case has(func(r row) bool { return r.Alarm }):
+	case has(func(r Row) bool { return r.Alarm }):
 		return rankDrift
 	}
 	return of

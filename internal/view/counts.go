@@ -1,0 +1,199 @@
+package view
+
+import (
+	"maps"
+	"slices"
+
+	"trueup/internal/apply"
+	"trueup/internal/plan"
+	"trueup/internal/safetext"
+)
+
+// Count is a number in the sentence of counts, and the words after it.
+type Count struct {
+	N     int
+	Words string
+	// Calm is set if nothing happens to what is counted.
+	Calm bool
+	// of has what is counted in it, such as "2 fields"; empty for nothing.
+	of safetext.Text
+}
+
+// Text returns the number with its words, and what is counted in it.
+func (p Count) Text() safetext.Text {
+	text := safetext.F("%d %s", p.N, clean(p.Words))
+	return safetext.Join(safetext.Filled(p.of, text), " of ")
+}
+
+// Counted returns the sentence of counts. It starts with idle if nothing happens.
+func Counted(idle string, parts []Count) safetext.Text {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p Count) bool { return p.N == 0 })
+	var texts []safetext.Text
+	if !slices.ContainsFunc(parts, func(p Count) bool { return !p.Calm }) {
+		texts = append(texts, clean(idle))
+	}
+	for _, p := range parts {
+		texts = append(texts, p.Text())
+	}
+	return safetext.F("%s.", safetext.Join(texts, ", "))
+}
+
+// PlanParts counts the objects of a plan by what apply would do with them.
+func PlanParts(pl *plan.Plan) []Count { return append(SendParts(pl), CalmParts(pl.Summary)...) }
+
+// SendParts counts the objects for which apply sends something, or would.
+func SendParts(pl *plan.Plan) []Count {
+	s, change := pl.Summary, "to change"
+	if s.Removed > 0 {
+		change += " (" + removals(pl.Items).String() + ")"
+	}
+	return []Count{
+		{N: s.Create, Words: "to create"},
+		{N: s.Change, Words: change},
+		{N: s.Purge, Words: Nouns(s.Purge, "purge") + " to post"},
+		{N: s.Delete, Words: "to delete"},
+		{N: s.Deferred, Words: "deferred"},
+		{N: s.InFlight, Words: "in flight elsewhere"},
+		{N: s.Blocked, Words: "blocked"},
+		{N: s.Kept, Words: "kept", Calm: true},
+	}
+}
+
+// removals counts what patches take out of live.
+func removals(items []plan.Item) safetext.Text {
+	counts := map[string]int{}
+	for _, item := range items {
+		countNouns(counts, item, item.Removals())
+	}
+	return safetext.F("%s removed", inNouns(counts, ", "))
+}
+
+// countNouns counts the lines of an item by what they are about: list elements by their title, and fields.
+func countNouns(counts map[string]int, item plan.Item, lines []plan.Line) {
+	for _, l := range lines {
+		for _, p := range l.Parts(item.Kind) {
+			counts[p.Noun] += p.N
+		}
+	}
+}
+
+// inNouns lists the counts, with last before the last one.
+func inNouns(counts map[string]int, last string) safetext.Text {
+	var parts []safetext.Text
+	for _, noun := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, safetext.Count(counts[noun], noun))
+	}
+	if n := len(parts) - 2; n >= 0 {
+		parts = append(parts[:n], safetext.F("%s%s%s", parts[n], last, parts[n+1]))
+	}
+	return safetext.Join(parts, ", ")
+}
+
+// CalmParts counts the objects to which nothing happens.
+func CalmParts(s plan.Summary) []Count {
+	return []Count{{N: s.Unchanged, Words: "unchanged", Calm: true}, {N: s.Unmanaged, Words: "not in git", Calm: true}}
+}
+
+// Nouns returns the noun, with an s unless n is 1.
+func Nouns(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// tableOfDrift has what may have happened outside git: to what an object has, or to it as a whole.
+var tableOfDrift = []struct {
+	how    string
+	causes []plan.Cause
+	whole  func(plan.Item) bool
+}{
+	{how: "changed outside git", causes: []plan.Cause{plan.FromDrift, plan.FromBoth}},
+	{how: "not kept by the server", causes: []plan.Cause{plan.FromRefusal}},
+	{how: "of unknown origin", causes: []plan.Cause{plan.FromUnknown}},
+	{how: "deleted outside git", whole: func(it plan.Item) bool { return it.Deleted }},
+	{how: "missing live", whole: plan.Item.Missing},
+	{how: "failed on the platform", whole: func(it plan.Item) bool { return it.Failed && !it.Deleted }},
+}
+
+// DriftParts counts what was changed outside git, or may have been.
+func DriftParts(pl *plan.Plan) (parts []Count) {
+	for _, d := range tableOfDrift {
+		counts, objects, noun := map[string]int{}, 0, ""
+		for _, item := range pl.Items {
+			lines := slices.DeleteFunc(item.Lines(), func(l plan.Line) bool { return !slices.Contains(d.causes, l.Cause) })
+			if len(lines) == 0 && (d.whole == nil || !d.whole(item)) {
+				continue
+			}
+			countNouns(counts, item, lines)
+			objects++
+			if name := clean(item.Kind).Cut(MaxPath).String(); noun == "" || noun == name {
+				noun = name
+			} else {
+				noun = "object"
+			}
+		}
+		parts = append(parts, Count{N: objects, Words: Nouns(objects, noun) + " " + d.how, of: inNouns(counts, " and ")})
+	}
+	return parts
+}
+
+// OutcomeKind is a kind of outcome: its effect, or its status if it is not done.
+type OutcomeKind struct {
+	What string
+	// Label is the first column of its lines.
+	Label, rule string
+}
+
+// TableOfOutcomes has the kinds of outcomes that need a person first.
+var TableOfOutcomes = []OutcomeKind{
+	{string(apply.Failed), "failed", "apply/failed"},
+	{string(apply.Blocked), "blocked", "apply/blocked"},
+	{string(apply.Deferred), "deferred", "apply/deferred"},
+	{string(apply.InFlight), "in flight", "apply/in-flight"},
+	{string(apply.Skipped), "skipped", "apply/skipped"},
+	{string(apply.Created), "created", ""},
+	{string(apply.Changed), "changed", ""},
+	{string(apply.Posted), "posted", ""},
+	{string(apply.Deleted), "deleted", ""},
+	{string(apply.Deleting), "deleting", ""},
+	{string(apply.Kept), "kept", ""},
+	{string(apply.Unchanged), "unchanged", ""},
+}
+
+// OutcomeRank returns the place of an outcome in tableOfOutcomes, or its length for one that is unknown.
+func OutcomeRank(o apply.Outcome) int {
+	i := slices.IndexFunc(TableOfOutcomes, func(k OutcomeKind) bool { return k.What == o.What() })
+	if i < 0 {
+		return len(TableOfOutcomes)
+	}
+	return i
+}
+
+// OutcomeParts counts the outcomes of each kind, in the order of tableOfOutcomes.
+func OutcomeParts(r *apply.Result) []Count {
+	parts := make([]Count, len(TableOfOutcomes))
+	for i := range parts {
+		p, what := &parts[i], TableOfOutcomes[i].What
+		p.N = r.Summary[what]
+		switch what {
+		case string(apply.Posted):
+			p.Words = Nouns(p.N, "purge") + " posted"
+		case string(apply.InFlight):
+			p.Words = "in flight elsewhere"
+		case string(apply.Deleting):
+			p.Words = "being deleted"
+		default:
+			p.Words, p.Calm = what, what == string(apply.Kept) || what == string(apply.Unchanged)
+		}
+	}
+	return parts
+}
+
+// OutcomeKindOf returns the kind of an outcome.
+func OutcomeKindOf(o apply.Outcome) OutcomeKind {
+	if i := OutcomeRank(o); i < len(TableOfOutcomes) {
+		return TableOfOutcomes[i]
+	}
+	return OutcomeKind{Label: clean(o.What()).Cut(MaxName).String()}
+}

@@ -1,0 +1,192 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+	"trueup/internal/safetext"
+)
+
+// Sentences joins sentences.
+func Sentences(texts ...safetext.Text) safetext.Text {
+	return safetext.Join(safetext.Filled(texts...), " ")
+}
+
+// opLook is how reports show an object as a whole: its mark, the title of its row, its headline and
+// its rule.
+type opLook struct {
+	mark                  Mark
+	title, headline, rule string
+}
+
+// opOf returns the look of what apply does with an object, or of what happened to it outside git.
+func opOf(item plan.Item) opLook {
+	switch {
+	case !item.Happened || item.Failed:
+		return tableOfOps[item.Op]
+	case item.Deleted:
+		return opLook{MarkRemove, "deleted outside git", "deleted outside git", "plan/gone"}
+	case item.Missing():
+		return opLook{MarkRemove, "missing live", "missing live", "plan/unknown"}
+	}
+	return opLook{MarkChange, "", "changed outside git", ""}
+}
+
+var tableOfOps = map[plan.Op]opLook{
+	plan.Create:   {MarkAdd, "create", "to create", ""},
+	plan.Post:     {MarkOnce, "post once", "to post once", "plan/purge"},
+	plan.Delete:   {MarkRemove, "delete", "to delete", "plan/delete"},
+	plan.Blocked:  {MarkBlocked, "blocked: ", "blocked", "plan/blocked"},
+	plan.InFlight: {MarkLater, "", "in flight elsewhere", "plan/in-flight"},
+	plan.Deferred: {MarkLater, "deferred", "deferred", "plan/deferred"},
+	plan.Kept:     {MarkSame, "kept: ", "kept", "plan/kept"},
+	plan.Patch:    {MarkChange, "", "to change", ""},
+	plan.None:     {MarkSame, "", "unchanged", ""},
+}
+
+func headline(item plan.Item, rows []Row) safetext.Text {
+	switch {
+	case item.Waits:
+		item.Waits = false
+		return safetext.F("not applied: %s", headline(item, rows))
+	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
+		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, Options{})), ", ")
+	case len(rows) == 0:
+		return clean("unchanged")
+	}
+	var whys []plan.Cause
+	for _, r := range rows {
+		whys = append(whys, r.Why)
+	}
+	counts := safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), InWords(tallied(whys))), ": ")
+	if gone := item.Removals(); len(gone) > 0 {
+		counts = safetext.F("%s; %s", counts, removals([]plan.Item{item}))
+	}
+	return counts
+}
+
+// MergeByCodeHost describes the commit that a code host makes to test a pull request. No branch
+// contains it.
+const MergeByCodeHost = "the code host's merge of the pull request"
+
+// Blame returns the commit that the plan was compared with, or why there is none and the fix.
+func Blame(b *plan.Blame) (base, problem, fix safetext.Text) {
+	if b == nil {
+		return base, problem, fix
+	}
+	if b.Base != "" {
+		base = safetext.F("compared with %s", safetext.Join(safetext.Filled(clean(b.Ref).Cut(MaxName), Short(b.Base)), " at "))
+		if b.Merge {
+			base = safetext.F("%s; the checked-out commit is %s", base, MergeByCodeHost)
+		}
+	}
+	return base, Message(b.Problem), Message(b.Fix)
+}
+
+// Short returns the beginning of the ID of a commit.
+func Short(commit string) safetext.Text { return clean(commit[:min(7, len(commit))]) }
+
+// SettingsTitle is the heading of changes in trueup.yaml that affect the plan.
+const SettingsTitle = "Settings that differ from the base"
+
+// maxHidden limits the listed differences that a setting hides. Grave ones are always listed and
+// don't count.
+const maxHidden = 40
+
+// Setting is a setting that differs from the base. Its rows are what changed in it, its place and effect, and the
+// differences that it hides.
+type Setting struct {
+	plan.Setting
+	Rows []Row
+}
+
+// SettingsOf returns the settings that differ from the base, with their rows.
+func SettingsOf(pl *plan.Plan) []Setting {
+	if pl == nil {
+		return nil
+	}
+	all := make([]Setting, len(pl.Settings))
+	for i, s := range pl.Settings {
+		r := Row{Path: clean(s.Field), Reason: Reason{Mark: MarkChange, Alarm: true}, Facts: []Fact{{Path: []string{s.Field}, Risk: kind.RiskServes}}}
+		switch {
+		case s.Was != nil && s.Now != nil:
+			r.Before, r.After = Pair(s.Was, s.Now, true)
+		case s.Was != nil:
+			r.Mark, r.Before = MarkRemove, Value(s.Was, true)
+		default:
+			r.Mark, r.After = MarkAdd, Value(s.Now, true)
+		}
+		where := Location(diag.Finding{Path: s.Path, Line: s.Line})
+		effect := Row{Text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}
+		all[i] = Setting{s, append([]Row{r, effect}, hiddenBy(pl, s)...)}
+	}
+	return all
+}
+
+// sidesOf names the two sides that a plan compares.
+func sidesOf(pl *plan.Plan) (before, after string) {
+	if pl.Offline {
+		return "base", "head"
+	}
+	return "live", "git"
+}
+
+// hiddenBy returns the differences that a setting hides, the gravest first.
+func hiddenBy(pl *plan.Plan, s plan.Setting) []Row {
+	hides, grave := make([]Row, len(s.Hides)), 0
+	before, after := sidesOf(pl)
+	for i, h := range s.Hides {
+		risk := max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))
+		must := MustShow(risk)
+		text := safetext.F("hidden: %s %s: %s %s, %s %s", Named(h.Key), CountSpaces(clean(h.Path)), before, Value(h.Live, must), after, Value(h.Git, must))
+		hides[i] = Row{Text: text, Facts: []Fact{{Object: h.Key, Path: kind.Steps(h.Path), Risk: risk}}}
+		grave += OneIf(must)
+	}
+	slices.SortStableFunc(hides, func(a, b Row) int { return cmp.Compare(b.Facts[0].Risk, a.Facts[0].Risk) })
+	if more := len(hides) - grave - maxHidden; more > 0 {
+		hides = append(hides[:grave+maxHidden], Row{Text: safetext.F("and %s: -o json has them all", safetext.Count(more, "more difference"))})
+	}
+	return hides
+}
+
+// NextSteps returns one line for each verdict that needs action.
+func NextSteps(r *apply.Result) []safetext.Text {
+	const unseen, deferred, superseded apply.Verdict = "unseen", "deferred", "superseded"
+	keys := map[apply.Verdict][]safetext.Text{}
+	for _, o := range r.Outcomes {
+		verdict := o.Verdict
+		switch {
+		case o.Status == apply.Deferred:
+			verdict = deferred
+		case verdict == apply.NotConverged && len(o.Mismatches) == 0:
+			verdict = unseen
+		case o.Fix == apply.FixSuperseded:
+			verdict = superseded
+		}
+		keys[verdict] = append(keys[verdict], Named(o.Key))
+	}
+	var steps []safetext.Text
+	for _, s := range []struct {
+		verdict       apply.Verdict
+		before, after string
+	}{
+		{apply.Interrupted, "interrupted before ", ": run apply again; it does not repeat what is done"},
+		{apply.Auth, "not allowed: ", ": check the token and its roles, then run apply again"},
+		{apply.NeedsPerson, "a person must decide about ", ""},
+		{apply.NotConverged, "the server has something else than what was sent for ", ": see the fix above"},
+		{apply.Stale, "live differs from the plan for ", ", so trueup sent nothing there: review a new plan"},
+		{superseded, "a newer commit is being applied: there is nothing to do here for ", ""},
+		{apply.Partial, "run apply again for ", " when the cause is fixed; it does not repeat what is done"},
+		{unseen, "live does not show what the server confirmed for ", ": check again with plan"},
+		{deferred, "run apply again later for ", ""},
+	} {
+		if which := keys[s.verdict]; len(which) > 0 {
+			steps = append(steps, safetext.F("%s%s%s", s.before, Limited(which, ", "), s.after))
+		}
+	}
+	return steps
+}

@@ -1,0 +1,66 @@
+package view
+
+import (
+	"trueup/internal/kind"
+	"trueup/internal/safetext"
+)
+
+// The most columns of a text. Only JSON cuts nothing.
+const (
+	MaxName    = 80
+	maxSubject = 50
+	MaxPath    = 200
+	maxMessage = 1000
+)
+
+// CutText cuts a text and adds its size in bytes.
+func CutText(s safetext.Text, columns int) safetext.Text {
+	if short := s.Cut(columns); short != s {
+		return safetext.F("%s (%d bytes)", short, len(s.String()))
+	}
+	return s
+}
+
+// Value returns v on one line, shortened if it is long. Of an object or a list, it shows each value if whole is set.
+func Value(v any, whole bool) safetext.Text {
+	if v == nil {
+		return clean("(absent)")
+	}
+	text := Literal(v)
+	if _, isText := v.(string); isText || !whole {
+		return Shorten(text)
+	}
+	return text
+}
+
+// Named returns KIND/NAME, shortened, and its project of many.
+func Named(k kind.Key) safetext.Text {
+	return InProject(safetext.F("%s/%s", k.Kind, k.Name).Cut(MaxPath), k.Project)
+}
+
+// InProject adds the project to a name; an empty one adds nothing.
+func InProject(name safetext.Text, project string) safetext.Text {
+	if project == "" {
+		return name
+	}
+	return safetext.F("%s in %s", name, clean(project).CutLeft(MaxPath))
+}
+
+// NamesOf returns KIND/NAME of each object.
+func NamesOf(keys []kind.Key) []safetext.Text {
+	names := make([]safetext.Text, len(keys))
+	for i, k := range keys {
+		names[i] = Named(k)
+	}
+	return names
+}
+
+// titled returns "KIND NAME", shortened, and its project of many.
+func titled(k kind.Key) safetext.Text {
+	return InProject(safetext.F("%s %s", k.Kind, k.Name).Cut(MaxPath), k.Project)
+}
+
+// Message escapes and shortens a sentence from outside.
+func Message(s string) safetext.Text { return CutText(clean(s), maxMessage) }
+
+func clean(s string) safetext.Text { return safetext.Clean(s) }
