@@ -76,6 +76,7 @@ func checks() map[string]check {
 		"hostname-odd":         {object: checkHostnameOdd},
 		"hostname-shape":       {object: checkHostnameShape},
 		RuleHostnameTaken:      {set: checkHostnameTaken},
+		"location-host":        ofCDN(checkLocationHost),
 		"location-path-odd":    ofCDN(checkLocationPathOdd),
 		"location-unreachable": ofCDN(checkLocationUnreachable),
 		"name-odd":             {object: checkNameOdd},

@@ -156,18 +156,6 @@ func (h host) oddities() []string {
 	return odd
 }
 
-func checkHostnameTaken(set *Set, report reportOn) {
-	first := firstByHost(set)
-	for _, o := range set.Objects {
-		if before := first[kind.HostKey(o.Host)]; o.Kind.Name == cdn && o.Host != "" && before != o {
-			line, _ := before.Place("spec.hostname")
-			report(o, "spec.hostname",
-				fmt.Sprintf("%[2]s has the hostname %[1]s too (%[3]s:%[4]d)", o.Host, before.Key(), before.Path, line),
-				"give one of them another hostname")
-		}
-	}
-}
-
 // firstByHost returns the first CDN of each hostname, in the form of kind.HostKey.
 func firstByHost(set *Set) map[string]*Object {
 	first := map[string]*Object{}
