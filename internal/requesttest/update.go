@@ -31,10 +31,10 @@ func (r *Result) ListUpdates() map[string][]manifest.Expectation {
 // findAgreement returns the one expectation that all requests of a test meet, or nil.
 func findAgreement(cases []Case) (value map[string]any) {
 	for _, c := range cases {
-		if c.isUnclear || len(c.locations) == 0 {
+		if c.answer == nil || c.isUnclear() {
 			return nil
 		}
-		for _, l := range c.locations {
+		for _, l := range c.answer.Locations(0) {
 			is := observe(c.test.expect, l)
 			if value != nil && !bytes.Equal(canon.Bytes(value), canon.Bytes(is)) {
 				return nil
