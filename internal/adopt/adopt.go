@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"trueup/internal/config"
 	"trueup/internal/exit"
@@ -18,6 +19,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
+	"trueup/internal/yamledit"
 )
 
 // Options say where the manifests go. Without Dir and File, it is the project's folder of manifests.
@@ -72,7 +74,7 @@ type Item struct {
 
 	live     kind.Object
 	manifest *manifest.Object // in git, nil for none
-	draft    manifest.Draft
+	draft    yamledit.Draft
 }
 
 // Key names the object as git does.
@@ -132,6 +134,7 @@ type run struct {
 	ledger   *ledger.Ledger
 	view     ledger.View
 	target   files.Folder // where new files are written
+	edited   sync.Map     // the files of manifests that differ, by name
 }
 
 // Run writes manifests of the live objects that were asked for. The result is nil if nothing was
@@ -155,7 +158,7 @@ func Run(ctx context.Context, cfg config.Options, p project.Project, asked Selec
 		return nil, err
 	}
 	if opts.Stdout {
-		r.Text, err = manifest.Write(draftsOf(r.newItems())...)
+		r.Text, err = yamledit.Write(draftsOf(r.newItems())...)
 		return &r.Result, err
 	}
 	if !opts.Diff {

@@ -2,25 +2,69 @@ package adopt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
+	"trueup/internal/yamledit"
+	"trueup/internal/yamltext"
 )
+
+// edited is a file with manifests that differ from live. It is read once: what others write to it later stays.
+type edited struct {
+	read  sync.Once
+	lines yamltext.Lines
+	set   *manifest.Set
+	err   error
+}
+
+// open reads the file of an object in git, unless another object did.
+func (r *run) open(ctx context.Context, i *Item) (*edited, error) {
+	file, _ := r.edited.LoadOrStore(i.File, &edited{})
+	e := file.(*edited)
+	e.read.Do(func() {
+		var data []byte
+		if data, _, e.err = files.Read(r.full(i.File), manifest.MaxFile); e.err == nil {
+			e.lines = yamltext.Lines{Data: data}
+			e.lines.Count() // from here on, goroutines may share it
+			e.set, e.err = r.reload(ctx, i.File, data)
+		}
+	})
+	if e.err != nil {
+		return nil, fmt.Errorf("%s: %w", i.File, files.WithoutPath(e.err))
+	}
+	return e, nil
+}
+
+func (r *run) reload(ctx context.Context, name string, text []byte) (*manifest.Set, error) {
+	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: text, Display: name}}, r.manifestOptions())
+	if err == nil {
+		err = project.Loaded{Findings: findings}.Refuse("this one stays as it is")
+	}
+	return set, err
+}
 
 // takeValues edits the document of an object where other values suffice to make its plan empty.
 func (r *run) takeValues(ctx context.Context, i *Item) error {
-	file, _, err := files.Read(r.full(i.File), manifest.MaxFile)
+	e, err := r.open(ctx, i)
 	if err != nil {
-		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
+		return err
 	}
-	was, is := i.manifest.WithValues(file, i.draft.Spec)
+	o := e.set.Find(i.Key())
+	if o == nil || o.Digest != i.manifest.Digest {
+		i.refuseChanged()
+		return nil
+	}
+	i.manifest = o
+	was, is := yamledit.WithValues(o, &e.lines, i.draft.Spec)
 	if is == nil {
 		return nil
 	}
@@ -34,8 +78,64 @@ func (r *run) takeValues(ctx context.Context, i *Item) error {
 	return nil
 }
 
-// replace writes what is live in place of the manifest of an object, and keeps the rest of its file.
-func (r *run) replace(ctx context.Context, i *Item) error {
+func (i *Item) refuseChanged() {
+	i.refuse(i.File+" changed while trueup read it", "run pull again when nothing writes to it")
+}
+
+// replace writes what is live in place of the manifests of a file, and keeps the rest of it.
+func (r *run) replace(ctx context.Context, items []*Item) error {
+	e, err := r.open(ctx, items[0])
+	if err != nil {
+		return err
+	}
+	for _, i := range items {
+		if err := r.mayReplace(ctx, i); err != nil {
+			return err
+		}
+	}
+	isRefused := func(i *Item) bool { return i.Verdict == Refused }
+	items = slices.DeleteFunc(items, isRefused)
+	text := r.replaced(ctx, e, items)
+	if text == nil { // find out which
+		for _, i := range items {
+			if r.replaced(ctx, e, []*Item{i}) == nil {
+				i.refuse("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
+			}
+		}
+		items = slices.DeleteFunc(items, isRefused)
+		text = r.replaced(ctx, e, items)
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	err = r.writeOver(items[0].File, e.lines.Data, text)
+	for _, i := range items {
+		switch {
+		case errors.Is(err, manifest.ErrChanged):
+			i.refuseChanged()
+		case err == nil:
+			i.Verdict = Replaced
+		}
+	}
+	if errors.Is(err, manifest.ErrChanged) {
+		return nil
+	}
+	return err
+}
+
+// writeOver writes a file that is still as it was read.
+func (r *run) writeOver(name string, was, text []byte) error {
+	full := r.full(name)
+	root, err := os.OpenRoot(filepath.Dir(full))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, files.WithoutPath(err))
+	}
+	defer func() { _ = root.Close() }()
+	return manifest.Text{FS: files.FS(root), Name: filepath.Base(full), Path: name, Data: was}.Replace(text)
+}
+
+// mayReplace refuses an item whose manifest would lose what matters, or would be invalid.
+func (r *run) mayReplace(ctx context.Context, i *Item) error {
 	switch {
 	case !manifest.IsYAML(i.File):
 		i.refuse(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
@@ -45,61 +145,30 @@ func (r *run) replace(ctx context.Context, i *Item) error {
 		return nil
 	}
 	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: i.After}}, r.manifestOptions())
-	if err != nil {
-		return err
-	}
 	if at := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); at >= 0 {
 		i.refuseFor(findings[at])
-		return nil
 	}
-	full := r.full(i.File)
-	root, err := os.OpenRoot(filepath.Dir(full))
-	if err != nil {
-		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
-	}
-	defer func() { _ = root.Close() }()
-	// This run may have replaced another object of the file.
-	text, err := root.ReadFile(filepath.Base(full))
-	if err != nil {
-		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
-	}
-	before, err := r.reread(ctx, i, text)
-	if err != nil {
-		return err
-	}
-	text = before.Find(i.Key()).ReplaceIn(text, i.After)
-	after, err := r.reread(ctx, i, text)
-	if err != nil || !r.changesOnly(i, before, after) {
-		i.refuse("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
-		return nil
-	}
-	if err := files.Replace(root, files.File{Name: filepath.Base(full), Content: text}); err != nil {
-		return fmt.Errorf("%s: %w", i.File, err)
-	}
-	i.Verdict = Replaced
-	return nil
+	return err
 }
 
-func (r *run) reread(ctx context.Context, i *Item, text []byte) (*manifest.Set, error) {
-	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: text, Display: i.File}}, r.manifestOptions())
-	if err == nil {
-		err = project.Loaded{Findings: findings}.Refuse("this one stays as it is")
+// replaced returns a file with the manifests of items as they are live, or nil if that would change others.
+func (r *run) replaced(ctx context.Context, e *edited, items []*Item) []byte {
+	texts, byKey := map[*manifest.Object][]byte{}, map[kind.Key]*Item{}
+	for _, i := range items {
+		texts[i.manifest], byKey[i.Key()] = i.After, i
 	}
-	if err == nil && set.Find(i.Key()) == nil {
-		err = fmt.Errorf("%s: %s was removed just now: run pull again", i.File, i.Key())
+	text := yamledit.Replace(&e.lines, texts)
+	after, err := r.reload(ctx, "", text)
+	if err != nil || len(e.set.Objects) != len(after.Objects) {
+		return nil
 	}
-	return set, err
-}
-
-// changesOnly reports whether a file has the same objects after an edit, and only the item changed, to what is live.
-func (r *run) changesOnly(i *Item, before, after *manifest.Set) bool {
-	isRight := func(o *manifest.Object) bool {
-		was := before.Find(o.Key())
-		if o.Key() == i.Key() {
-			return r.settled(i, o.Spec)
+	for _, o := range after.Objects {
+		was, i := e.set.Find(o.Key()), byKey[o.Key()]
+		isRight := i != nil && r.settled(i, o.Spec) ||
+			i == nil && was != nil && was.Digest == o.Digest && was.Namespace == o.Namespace && was.APIVersion == o.APIVersion
+		if !isRight {
+			return nil
 		}
-		return was != nil && was.Digest == o.Digest && was.Namespace == o.Namespace && was.APIVersion == o.APIVersion
 	}
-	return len(before.Objects) == len(after.Objects) &&
-		!slices.ContainsFunc(after.Objects, func(o *manifest.Object) bool { return !isRight(o) })
+	return text
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,6 +29,7 @@ import (
 	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/project"
+	"trueup/internal/yamledit"
 )
 
 // makeDrafts makes the manifest of each object, and refuses those that would be wrong.
@@ -75,22 +77,22 @@ func (r *run) draftNew(i *Item) (err error) {
 		i.File = r.target.Shown(r.fileOf(i))
 		i.draft.Schema = r.project.SchemaAt(r.full(i.File))
 	}
-	i.After, err = manifest.Write(i.draft)
+	i.After, err = yamledit.Write(i.draft)
 	return err
 }
 
 // draftOther makes the texts of a manifest that differs from live.
 func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
 	i.draft.Schema = r.project.SchemaAt(r.full(i.File))
-	if err := r.takeValues(ctx, i); err != nil || i.InPlace {
+	if err := r.takeValues(ctx, i); err != nil || i.InPlace || i.Verdict == Refused {
 		return err
 	}
 	git := i.draft
 	git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
-	if i.Before, err = manifest.Write(git); err != nil {
+	if i.Before, err = yamledit.Write(git); err != nil {
 		return err
 	}
-	i.After, err = manifest.Write(i.draft)
+	i.After, err = yamledit.Write(i.draft)
 	return err
 }
 
@@ -103,12 +105,12 @@ func (r *run) forget(i *Item) {
 			i.draft.Spec = i.manifest.Spec
 		}
 	case i.Verdict == Differs && r.opts.Diff:
-		i.live.Spec, i.draft = nil, manifest.Draft{}
+		i.live.Spec, i.draft = nil, yamledit.Draft{}
 		i.cut()
 	case i.Verdict == Differs && !r.opts.Replace:
-		i.live.Spec, i.draft, i.Before, i.After = nil, manifest.Draft{}, nil, nil
+		i.live.Spec, i.draft, i.Before, i.After = nil, yamledit.Draft{}, nil, nil
 	case i.Verdict == Differs:
-		i.draft, i.Before = manifest.Draft{}, nil
+		i.draft, i.Before = yamledit.Draft{}, nil
 	}
 }
 
@@ -134,8 +136,8 @@ func (r *run) newItems() []*Item {
 	return slices.DeleteFunc(slices.Clone(r.Items), func(i *Item) bool { return i.Verdict != New })
 }
 
-func draftsOf(items []*Item) []manifest.Draft {
-	drafts := make([]manifest.Draft, len(items))
+func draftsOf(items []*Item) []yamledit.Draft {
+	drafts := make([]yamledit.Draft, len(items))
 	for n, i := range items {
 		drafts[n] = i.draft
 	}
@@ -150,7 +152,7 @@ func (r *run) judge(i *Item) {
 		taken = plan.Take(k, r.project.Overrides, i.live.Spec, true)
 	}
 	i.Unknown = taken.Left
-	i.draft = manifest.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.head(i), Silence: "live has it"}
+	i.draft = yamledit.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.head(i), Silence: "live has it"}
 	if !r.project.Exists() {
 		i.draft.Namespace = r.platform.Workspace.Name
 	}
@@ -292,11 +294,15 @@ func (r *run) write(ctx context.Context) error {
 	if err := r.writeNew(); err != nil || !r.opts.Replace {
 		return err
 	}
+	byFile := map[string][]*Item{}
 	for _, i := range r.Items {
 		if i.Verdict == Differs {
-			if err := r.replace(ctx, i); err != nil {
-				return err
-			}
+			byFile[i.File] = append(byFile[i.File], i)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byFile)) {
+		if err := r.replace(ctx, byFile[name]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -323,7 +329,7 @@ func (r *run) writeNew() error {
 	for batch := range slices.Chunk(items, atOnce) {
 		text := batch[0].After
 		if len(batch) > 1 {
-			if text, err = manifest.Write(draftsOf(batch)...); err != nil {
+			if text, err = yamledit.Write(draftsOf(batch)...); err != nil {
 				return err
 			}
 		}

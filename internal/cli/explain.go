@@ -14,6 +14,8 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/report"
+	"trueup/internal/rules"
+	"trueup/internal/yamledit"
 )
 
 func newExplain(a *app) *cobra.Command {
@@ -47,7 +49,7 @@ func (a *app) explainTopic(ctx context.Context, topic string, live bool) (report
 	if live && (!strings.Contains(object, "/") || strings.Contains(object, "[")) {
 		return report.Document{}, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
 	}
-	for _, r := range manifest.Rules() {
+	for _, r := range rules.All() {
 		if r.Name == topic {
 			return ruleDocument(r), nil
 		}
@@ -146,7 +148,7 @@ func wordDocument(s explain.Subject) report.Document {
 	}
 }
 
-func ruleDocument(r manifest.Rule) report.Document {
+func ruleDocument(r rules.Rule) report.Document {
 	data := map[string]any{
 		"format": "trueup.rule/v1", "rule": r.Name, "severity": r.Severity.String(), "summary": r.Summary, "why": r.Why, "fix": r.Fix,
 		"bad": r.Bad, "good": r.Good, "live": r.Live, "needsLive": r.NeedsLive, "page": "docs/rules/" + r.Name + ".md",
@@ -235,7 +237,7 @@ func writeValue(out report.Lines, side string, value any, place string, field *k
 		out.Printf("    %-5s not there\n", side)
 		return
 	}
-	text, err := manifest.Snippet(value, field)
+	text, err := yamledit.Snippet(value, field)
 	if err != nil {
 		text = err.Error()
 	}

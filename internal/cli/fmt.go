@@ -14,8 +14,8 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/report"
+	"trueup/internal/yamledit"
 )
 
 type fmtOptions struct {
@@ -27,6 +27,7 @@ func newFmt(a *app) *cobra.Command {
 	var opts fmtOptions
 	cmd := a.command("fmt [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		piped := slices.Contains(paths, onStdout)
+		opts.check = opts.check || opts.diff
 		if err := cmp.Or(
 			refuse(piped && len(paths) > 1, "- goes to standard output, so it can't be combined with other names"),
 			refuse(piped && !opts.check && a.global.output != "text", "standard output is the manifest itself: remove -o, or add --check"),
@@ -61,7 +62,7 @@ func newFmt(a *app) *cobra.Command {
 	f.BoolVar(&opts.check, "check", false, "change nothing, and exit with 2 if a file would change")
 	f.BoolVar(&opts.fix, "fix", false, "also apply fixes that are certain, and write the envelope of the API")
 	f.StringVar(&opts.envelope, "envelope", "", "write purges for the command-line route of `VENDOR`, with the workspace as metadata.namespace")
-	f.BoolVar(&opts.diff, "diff", false, "show the changes")
+	f.BoolVar(&opts.diff, "diff", false, "show the changes, and change nothing, as --check")
 	return cmd
 }
 
@@ -78,7 +79,7 @@ type fmtDocument struct {
 // fmtFile is a file with what was done to it. Changed is false if it could not be written, which Error
 // explains; Unformatted says why the layout stays as it is.
 type fmtFile struct {
-	manifest.Tidied `json:"-"`
+	yamledit.Tidied `json:"-"`
 	Path            string    `json:"path"`
 	Changed         bool      `json:"changed"`
 	Repaired        diag.List `json:"repaired,omitempty"`
@@ -98,12 +99,12 @@ func (f fmtFile) unformatted() string {
 // tidy reads files, and decides on their new content.
 func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtFile, diag.List, error) {
 	p, err := a.findProject()
-	how := manifest.Tidying{Fix: opts.fix}
+	how := yamledit.Tidying{Fix: opts.fix}
 	if opts.fix || opts.envelope != "" {
-		how.Route = &manifest.Route{Vendor: opts.envelope, Workspace: p.Workspace.Name}
+		how.Route = &yamledit.Route{Vendor: opts.envelope, Workspace: p.Workspace.Name}
 	}
 	if opts.envelope != "" {
-		err = cmp.Or(err, manifest.CheckVendor(opts.envelope))
+		err = cmp.Or(err, yamledit.CheckVendor(opts.envelope))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -116,7 +117,7 @@ func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtF
 	defer formatting.end()
 	reading := p.ManifestOptions(false, a.global.parallelism)
 	reading.Progress = formatting.reached
-	tidied, findings, err := manifest.Tidy(ctx, texts, how, reading)
+	tidied, findings, err := yamledit.Tidy(ctx, texts, how, reading)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -225,7 +226,9 @@ func (a *app) writeFmt(out report.Lines, opts fmtOptions, findings diag.List, li
 			continue
 		}
 		changed++
-		out.Printf("%s: %s\n", f.Path, formatted)
+		if f.Left == nil {
+			out.Printf("%s: %s\n", f.Path, formatted)
+		}
 		if opts.diff || shown.Verbose {
 			out.Diff(report.Versions{Path: f.Path, Before: f.Data, After: f.To}, shown)
 		}

@@ -37,7 +37,7 @@ func TestFmtAsJSON(t *testing.T) {
 func TestFmtOnATerminal(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/a.yaml", untidyPurge+"#   \u200b::error::x\n")
-	text := s.must(exit.OK, "fmt", "--diff")
+	text := s.must(exit.Changes, "fmt", "--diff")
 	if strings.Contains(text, "\u200b") || !strings.Contains(text, `\u200b::error::x`) || !strings.Contains(text, "\n+  name: rel-42\n") {
 		t.Error(text)
 	}

@@ -17,7 +17,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/explain"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
+	"trueup/internal/rules"
 )
 
 var updateReference = flag.Bool("update", false, "write the pages of docs/reference anew")
@@ -322,7 +322,7 @@ func referenceIndex(root *cobra.Command) string {
 		}
 	}
 	b.WriteString("\nAll others give 0 or 1. A signal ends every command with 130.\n\n## Rules\n\n| rule | severity | what it checks |\n|---|---|---|\n")
-	for _, r := range manifest.Rules() {
+	for _, r := range rules.All() {
 		fmt.Fprintf(&b, "| [%s](../rules/%s.md) | %s | %s |\n", r.Name, r.Name, r.Severity, prose(r.Summary))
 	}
 	return b.String()

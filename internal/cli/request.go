@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/compose"
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
@@ -53,7 +54,7 @@ func (a *app) lookUp(ctx context.Context, opts requestOptions, args []string) (d
 	if err != nil {
 		return doc, err
 	}
-	result, err := routing.NewLookup(sides, routing.PrecedencesOf(l.Project.Platform.Precedence), manifest.DidYouMean).AskAll(urls)
+	result, err := routing.NewLookup(sides, routing.PrecedencesOf(l.Project.Platform.Precedence), diag.DidYouMean).AskAll(urls)
 	if err != nil {
 		return doc, err
 	}

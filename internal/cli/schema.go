@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
@@ -44,7 +44,7 @@ func printSchema(name string) (report.Document, error) {
 	_, text, ok := kind.SchemaNamed(name)
 	if !ok {
 		return report.Document{}, fmt.Errorf("there is no schema %q%s", name,
-			cmp.Or(manifest.DidYouMean(name, kind.SchemaNames()), ": trueup explain --schema lists them"))
+			cmp.Or(diag.DidYouMean(name, kind.SchemaNames()), ": trueup explain --schema lists them"))
 	}
 	doc := sourceText(text)
 	doc.Data = json.RawMessage(text)

@@ -14,6 +14,7 @@ import (
 	"trueup/internal/report"
 	"trueup/internal/requesttest"
 	"trueup/internal/routing"
+	"trueup/internal/yamledit"
 )
 
 type testOptions struct{ live, update, coverage bool }
@@ -100,7 +101,7 @@ func addTests(doc *report.Document, l project.Loaded, sides []routing.Side, stri
 }
 
 // updateTests writes expectations into files of tests, and says into which. If one can't be edited, it writes none.
-func (a *app) updateTests(p project.Project, paths []string, updates map[string][]manifest.Expectation) (changed []string, err error) {
+func (a *app) updateTests(p project.Project, paths []string, updates map[string][]yamledit.Expectation) (changed []string, err error) {
 	texts, _, err := a.texts(p, paths)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (a *app) updateTests(p project.Project, paths []string, updates map[string]
 	texts = slices.DeleteFunc(texts, func(t manifest.Text) bool { return updates[t.Path] == nil })
 	contents := make([][]byte, len(texts))
 	for i, t := range texts {
-		if contents[i], err = manifest.WithExpectations(t.Data, updates[t.Path]); err != nil {
+		if contents[i], err = yamledit.WithExpectations(t.Data, updates[t.Path]); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Path, err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/purge"
+	"trueup/internal/yamledit"
 )
 
 // Known is what the ledger has about requests that are sent once.
@@ -308,12 +309,12 @@ func (m *maker) draft(ctx context.Context) (err error) {
 		if r.Status != "" {
 			continue
 		}
-		d := manifest.Draft{Kind: m.kind, Name: r.Name, Namespace: r.namespace, Spec: r.spec, Head: head}
+		d := yamledit.Draft{Kind: m.kind, Name: r.Name, Namespace: r.namespace, Spec: r.spec, Head: head}
 		if m.Dir != ToStdout {
 			d.Schema = m.Project.SchemaAt(m.folder.Full(r.fileName()))
 		}
 		r.file.Name = m.folder.Name(r.fileName())
-		if r.file.Content, err = manifest.Write(d); err != nil {
+		if r.file.Content, err = yamledit.Write(d); err != nil {
 			return err
 		}
 		source := manifest.Source{Data: r.file.Content, Display: m.folder.Shown(r.fileName())}

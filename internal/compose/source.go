@@ -290,7 +290,7 @@ func (g *gatherer) insteadOf(host string) string {
 	if labels == nil {
 		label, domain, labels = host, "", g.known
 	}
-	if meant := manifest.Misspelt(label, labels); len(meant) == 1 {
+	if meant := diag.Misspelt(label, labels); len(meant) == 1 {
 		return fmt.Sprintf(": did you mean %s?", strings.TrimSuffix(meant[0]+"."+domain, "."))
 	}
 	return ""

@@ -22,7 +22,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/project"
 )
 
@@ -74,7 +73,7 @@ func (o Options) networkSettings() (Settings, error) {
 	var s Settings
 	var err error
 	s.Profile, s.ProfileFrom, err = o.profile()
-	s.CAFile = first(Setting{absolute(o.Cwd, o.CAFile), "--ca-file"}, Setting{absolute(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
+	s.CAFile = first(Setting{absolute(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
 		Setting{s.Profile.path(s.Profile.CAFile), s.Profile.origin("caFile")})
 	// Requests to loopback use no proxy, so only https goes through one: plain http is for loopback.
 	chosen := first(Setting{o.Getenv("https_proxy"), "https_proxy"}, Setting{o.Getenv("HTTPS_PROXY"), "HTTPS_PROXY"},
@@ -308,7 +307,7 @@ func (o Options) profile() (p Profile, from string, err error) {
 		err = fmt.Errorf("%s: %w", file, err)
 	case !ok:
 		err = fmt.Errorf("%s is %s, but %s has no such profile; it has: %s%s",
-			from, name, file, cmp.Or(strings.Join(names, ", "), "none"), manifest.DidYouMean(name, names))
+			from, name, file, cmp.Or(strings.Join(names, ", "), "none"), diag.DidYouMean(name, names))
 	default:
 		p.File = file
 		return p, from, nil

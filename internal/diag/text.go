@@ -3,6 +3,7 @@ package diag
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -65,4 +66,18 @@ func Unseen(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// Short shortens a text that a message quotes.
+func Short(s string) string { return Cut(s, 60) }
+
+// Quote quotes and shortens a text of a file for a message.
+func Quote(s string) string { return strconv.Quote(Short(s)) }
+
+// Cut shortens a text to a number of bytes.
+func Cut(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
 }

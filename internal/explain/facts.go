@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
+	"trueup/internal/yamledit"
 )
 
 // Facts is what is known of a field.
@@ -56,7 +56,7 @@ func (t *Topic) Facts() (Facts, error) {
 		facts.Sent = "only when the object is created; a change needs a new name"
 	}
 	var err error
-	facts.Text, err = manifest.Snippet(facts.Example, t.root)
+	facts.Text, err = yamledit.Snippet(facts.Example, t.root)
 	return facts, err
 }
 

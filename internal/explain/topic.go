@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
@@ -40,7 +41,7 @@ func Parse(asked string, manifests func() (*manifest.Set, error)) (t Topic, err 
 		if paths := endingIn(asked); len(paths) > 0 {
 			return t, fmt.Errorf("there is no topic %q: did you mean %s?", asked, strings.Join(paths[:min(len(paths), 4)], ", "))
 		}
-		return t, fmt.Errorf("there is no topic %q%s", asked[:end], cmp.Or(manifest.DidYouMean(asked, all), ": trueup explain lists all"))
+		return t, fmt.Errorf("there is no topic %q%s", asked[:end], cmp.Or(diag.DidYouMean(asked, all), ": trueup explain lists all"))
 	}
 	t.Kind, t.root = k, k.Root()
 	if rest, ok := strings.CutPrefix(t.path, "/"); ok {
@@ -153,7 +154,7 @@ func (t *Topic) noField(parts []string) error {
 			known = append(known, spec.Names...)
 		}
 		name, _, _ := strings.Cut(parts[i], "[")
-		hint = manifest.DidYouMean(name, known)
+		hint = diag.DidYouMean(name, known)
 		break
 	}
 	return fmt.Errorf("%s has no field %q in %s%s", t.title(), t.path, of, hint)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -64,7 +65,7 @@ func (t Topic) Values(set *manifest.Set, ws kind.Workspace, get func() (kind.Obj
 	}
 	if get == nil {
 		if o == nil {
-			return nil, fmt.Errorf("there is no manifest of %s%s", key, manifest.DidYouMean(out.Key, names))
+			return nil, fmt.Errorf("there is no manifest of %s%s", key, diag.DidYouMean(out.Key, names))
 		}
 		return out, nil
 	}
@@ -77,7 +78,7 @@ func (t Topic) Values(set *manifest.Set, ws kind.Workspace, get func() (kind.Obj
 	var missing interface{ NotFound() bool }
 	switch notFound := errors.As(err, &missing) && missing.NotFound(); {
 	case notFound && o == nil:
-		return nil, fmt.Errorf("%s is neither in git nor live%s", key, manifest.DidYouMean(out.Key, names))
+		return nil, fmt.Errorf("%s is neither in git nor live%s", key, diag.DidYouMean(out.Key, names))
 	case notFound:
 		return out, nil
 	case err != nil:

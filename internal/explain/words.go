@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
+	"trueup/internal/rules"
 )
 
 //go:embed words.txtar
@@ -50,7 +50,7 @@ func Subjects() (all []Subject) {
 		summary, _, _ := strings.Cut(root.Description, ". ")
 		all = append(all, Subject{Is: "fields", Name: name, Summary: summary + "."})
 	}
-	for _, r := range manifest.Rules() {
+	for _, r := range rules.All() {
 		all = append(all, Subject{Is: "rule", Name: r.Name, Summary: r.Summary})
 	}
 	return all

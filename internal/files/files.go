@@ -226,15 +226,20 @@ func Same(root *os.Root, f File) bool {
 	return err == nil && bytes.Equal(is, f.Content)
 }
 
-// Replace replaces the content of a file atomically, and keeps its permissions. It rejects a link or a device.
+// Replace replaces the content of a file atomically, and keeps its permissions and group. It rejects a link, a device
+// and a read-only file.
 func Replace(root *os.Root, f File) error {
 	name := filepath.FromSlash(f.Name)
 	info, err := root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file, so trueup does not write to it")
 	}
+	const ownerWrites = 0o200
+	if err == nil && info.Mode().Perm()&ownerWrites == 0 {
+		err = errors.New("it is read-only")
+	}
 	if err == nil {
-		err = replace(root, name, f.Content, info.Mode().Perm())
+		err = replace(root, name, f.Content, info)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, WithoutPath(err))
@@ -242,27 +247,19 @@ func Replace(root *os.Root, f File) error {
 	return nil
 }
 
-// Put writes a file atomically, with the directories above it. It replaces an earlier one, and a link itself.
-func Put(root *os.Root, f File) error {
-	name := filepath.FromSlash(f.Name)
-	err := root.MkdirAll(filepath.Dir(name), 0o755)
-	if err == nil {
-		err = replace(root, name, f.Content, 0o644)
+// replace writes a file atomically, in place of was, which may be nil.
+func replace(root *os.Root, name string, content []byte, was fs.FileInfo) error {
+	mode := fs.FileMode(0o644)
+	if was != nil {
+		mode = was.Mode().Perm()
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name, WithoutPath(err))
-	}
-	return nil
-}
-
-func replace(root *os.Root, name string, content []byte, mode os.FileMode) error {
 	temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text())
 	file, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(content)
-	if err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close()); err == nil {
+	if err = errors.Join(err, keepGroup(file, was), file.Chmod(mode), file.Sync(), file.Close()); err == nil {
 		err = root.Rename(temp, name)
 	}
 	if err != nil {

@@ -77,12 +77,9 @@ func TestKindsAreNamedInFewPlaces(t *testing.T) {
 }
 
 func mayNameKinds(file string) bool {
-	dir, name := path.Split(file)
-	switch room(path.Join(module, dir)) {
-	case "kind", "sandbox", "e2e":
+	switch room(path.Join(module, path.Dir(file))) {
+	case "kind", "rules", "sandbox", "e2e":
 		return true
-	case "manifest":
-		return strings.HasPrefix(name, "rule_")
 	}
 	return false
 }

@@ -23,6 +23,9 @@ func JoinField(path, name string) string {
 	return path + "." + name
 }
 
+// JoinIndex returns the path of an element of a list, from 0: locations[2].
+func JoinIndex(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
 // QuoteElement returns what names an element of a list in the brackets of a path, in quotes if it has other
 // characters than names usually have: limit, /static/*, "a b". key has the fields that the name is made of.
 func QuoteElement(key []string, name string) string {
@@ -153,4 +156,20 @@ func (f *Field) Element() *Field {
 
 func (f *Field) undocumented() *Field {
 	return &Field{inherited: f.inherited, rows: f.belowRows}
+}
+
+// Member returns the documented field of an object, or nil. f may be nil.
+func Member(f *Field, name string) *Field {
+	if f == nil {
+		return nil
+	}
+	return f.Fields[name]
+}
+
+// ItemOf returns the documented field of the elements of a list, or nil. f may be nil.
+func ItemOf(f *Field) *Field {
+	if f == nil {
+		return nil
+	}
+	return f.Item
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,11 +13,12 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/yamltext"
 )
 
 // The limits of a document: far above any real manifest, and far below what hurts.
 const (
-	maxDepth   = 64
+	MaxDepth   = 64
 	maxAliased = 100_000
 	// maxExpanded is in bytes, of a whole file.
 	maxExpanded = 16 << 20
@@ -25,7 +27,7 @@ const (
 // converter turns the nodes of one document into a tree, and in the same pass into canonical JSON with a
 // place for each value.
 type converter struct {
-	file *file
+	file *yamltext.File
 	out  positions
 	// last is the place that was written last.
 	last place
@@ -61,7 +63,7 @@ type pair struct {
 	of         *yaml.Node
 }
 
-func (c *converter) reset(f *file) {
+func (c *converter) reset(f *yamltext.File) {
 	c.file, c.out, c.last = f, positions{c.out.json[:0], c.out.places[:0]}, place{}
 	c.spec.from, c.spec.to = 0, 0
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
@@ -90,7 +92,7 @@ func fieldPath(steps []step) string {
 	path := ""
 	for _, s := range steps {
 		if s.index >= 0 {
-			path = element(path, s.index)
+			path = kind.JoinIndex(path, s.index)
 		} else {
 			path = kind.JoinField(path, s.name)
 		}
@@ -99,12 +101,12 @@ func fieldPath(steps []step) string {
 }
 
 func (c *converter) fail(n *yaml.Node, rule, message, fix string) *diag.Finding {
-	return c.file.fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
+	return c.file.Fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
 }
 
 func (c *converter) atMember(p pair, rule string, severity diag.Severity, message, fix string) *diag.Finding {
 	path := fieldPath(append(c.path, step{p.name, -1}))
-	return c.file.add(p.key.Line, p.key.Column, rule, severity, path, message, fix)
+	return c.file.Add(p.key.Line, p.key.Column, rule, severity, path, message, fix)
 }
 
 // stop reports a limit and ends the document.
@@ -135,14 +137,14 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 	case c.stopped, len(c.open) > 0 && !c.count(n):
 		return c.emit(n, nil)
 	case n.Kind == yaml.AliasNode && slices.Contains(c.open, n.Alias):
-		return c.stop(n, ruleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
+		return c.stop(n, yamltext.RuleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
 	case n.Kind == yaml.AliasNode:
 		return c.expand(n.Alias, n.Alias, at, f)
-	case n.Anchor != "" && bytes.HasPrefix(c.file.lines.data[c.file.lines.at(n):], []byte("&"+n.Anchor+":")):
-		c.fail(n, ruleAlias, "parsers disagree where the name of this anchor ends", "give it a name of letters, digits and hyphens")
+	case n.Anchor != "" && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.At(n):], []byte("&"+n.Anchor+":")):
+		c.fail(n, yamltext.RuleAlias, "parsers disagree where the name of this anchor ends", "give it a name of letters, digits and hyphens")
 		return c.emit(n, nil)
-	case len(c.path) > maxDepth:
-		return c.stop(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", maxDepth),
+	case len(c.path) > MaxDepth:
+		return c.stop(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", MaxDepth),
 			"flatten the document: no documented field is nested this deeply")
 	case n.Kind == yaml.MappingNode:
 		return c.mapping(n, at, f)
@@ -154,7 +156,7 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 
 func (c *converter) count(n *yaml.Node) bool {
 	if c.aliased++; c.aliased > maxAliased {
-		c.stop(n, ruleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
+		c.stop(n, yamltext.RuleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
 			"write the values themselves, or use fewer aliases")
 	}
 	return !c.stopped
@@ -167,7 +169,7 @@ func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
 	v := c.value(n, at, f)
 	c.open = c.open[:len(c.open)-1]
 	if c.expanded += len(c.out.json) - before; c.expanded > maxExpanded {
-		c.stop(at, ruleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values themselves, or use fewer aliases")
+		c.stop(at, yamltext.RuleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values themselves, or use fewer aliases")
 	}
 	return v
 }
@@ -175,7 +177,7 @@ func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
 func (c *converter) sequence(n, at *yaml.Node, f *kind.Field) any {
 	c.checkTag(n, "!!seq")
 	c.mark(at)
-	item := itemOf(f)
+	item := kind.ItemOf(f)
 	list := make([]any, len(n.Content))
 	c.out.json = append(c.out.json, '[')
 	for i, e := range n.Content {
@@ -212,7 +214,7 @@ func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
 }
 
 func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
-	field := member(f, p.name)
+	field := kind.Member(f, p.name)
 	top := len(c.path) == 0
 	c.path = append(c.path, step{p.name, -1})
 	defer func() { c.path = c.path[:len(c.path)-1] }()
@@ -232,7 +234,7 @@ func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 func (c *converter) collect(n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		if isMerge(key) {
+		if yamltext.IsMerge(key) {
 			continue
 		}
 		if name, ok := c.key(key); ok {
@@ -243,7 +245,7 @@ func (c *converter) collect(n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		switch {
-		case !isMerge(key):
+		case !yamltext.IsMerge(key):
 		case first != nil:
 			c.fail(key, ruleDuplicateKey, fmt.Sprintf("the mapping has the key << twice, first in line %d", first.Line), "write one list: <<: [*ONE, *OTHER]")
 		default:
@@ -252,8 +254,6 @@ func (c *converter) collect(n *yaml.Node) {
 		}
 	}
 }
-
-func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
 
 // merge collects the members that a merge key includes, from a mapping or a list of mappings.
 func (c *converter) merge(key, source *yaml.Node) {
@@ -266,7 +266,7 @@ func (c *converter) merge(key, source *yaml.Node) {
 	}
 	switch {
 	case slices.Contains(c.open, from):
-		c.stop(source, ruleAlias, "a merge key includes the mapping that contains it", "write the members themselves")
+		c.stop(source, yamltext.RuleAlias, "a merge key includes the mapping that contains it", "write the members themselves")
 	case from.Kind == yaml.MappingNode:
 		c.aliased += len(from.Content) / 2
 		c.open = append(c.open, from)
@@ -277,7 +277,7 @@ func (c *converter) merge(key, source *yaml.Node) {
 			c.merge(key, e)
 		}
 	default:
-		c.fail(key, ruleAlias, "a merge key (<<) needs a mapping or a list of mappings", "write <<: *NAME, where &NAME marks a mapping")
+		c.fail(key, yamltext.RuleAlias, "a merge key (<<) needs a mapping or a list of mappings", "write <<: *NAME, where &NAME marks a mapping")
 	}
 }
 
@@ -294,7 +294,7 @@ func (c *converter) dropRepeated(base int) {
 			kept = append(kept, p)
 		case last.of == p.of:
 			c.atMember(p, ruleDuplicateKey, diag.Error,
-				fmt.Sprintf("the mapping has the key %s twice, first in line %d", quoteName(p.name), last.key.Line),
+				fmt.Sprintf("the mapping has the key %s twice, first in line %d", diag.Quote(p.name), last.key.Line),
 				fmt.Sprintf("keep one of the lines %d and %d", last.key.Line, p.key.Line))
 		}
 		last = p
@@ -328,18 +328,18 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		return "", false
 	}
 	name := target.Value
-	if c.file.followsQuestionMark(n) {
-		c.fail(n, ruleKey, "YAML parsers disagree whether a key starts with the question mark before "+quoteName(name), "write "+quoteText("?"+name)+": or "+quoteText(name)+":")
+	if c.file.FollowsQuestionMark(n) {
+		c.fail(n, ruleKey, "YAML parsers disagree whether a key starts with the question mark before "+diag.Quote(name), "write "+strconv.Quote("?"+name)+": or "+strconv.Quote(name)+":")
 		return "", false
 	}
 	switch {
 	case target.Style&yaml.TaggedStyle != 0 && target.Tag != "!!str":
 		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
 		return "", false
-	case isPlain(target) && resolve(name) != plainText:
-		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", quoteName(name)), "write "+quoteText(name)+":")
+	case yamltext.IsPlain(target) && yamltext.Resolve(name) != yamltext.PlainText:
+		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", diag.Quote(name)), "write "+strconv.Quote(name)+":")
 		if n == target {
-			x.Write = quoteText(name)
+			x.Write = strconv.Quote(name)
 		}
 	}
 	c.checkText(n, name, true)
@@ -348,20 +348,15 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 
 func (c *converter) checkTag(n *yaml.Node, want string) {
 	if n.Style&yaml.TaggedStyle != 0 && n.Tag != want {
-		c.fail(n, ruleTag, fmt.Sprintf("YAML parsers disagree about the meaning of the tag %s", quoteName(n.Tag)), "remove the tag")
+		c.fail(n, ruleTag, fmt.Sprintf("YAML parsers disagree about the meaning of the tag %s", diag.Quote(n.Tag)), "remove the tag")
 	}
-}
-
-func isPlain(n *yaml.Node) bool {
-	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
-	return n.Style&quoted == 0
 }
 
 // number rejects numbers that double precision reads as infinity or zero. These would also make the
 // check of the schema expensive.
 func (c *converter) number(n *yaml.Node, s string) any {
-	if !fitsDouble(s) {
-		c.fail(n, ruleNumber, short(s)+" is outside the range of numbers that all JSON parsers support",
+	if !yamltext.FitsDouble(s) {
+		c.fail(n, ruleNumber, diag.Short(s)+" is outside the range of numbers that all JSON parsers support",
 			"write a number between -1e308 and 1e308, and no closer to zero than 1e-308")
 		return c.emit(n, nil)
 	}

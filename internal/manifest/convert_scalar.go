@@ -11,6 +11,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/yamltext"
 )
 
 // scalar converts a text, number, boolean or null. Where the platform needs text, an unquoted value that
@@ -19,26 +20,26 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
 		return c.tagged(n, at, f)
-	case c.file.tagged && bytes.HasPrefix(c.file.lines.data[c.file.lines.at(n):], []byte("!")):
+	case c.file.Tagged && bytes.HasPrefix(c.file.Lines.Data[c.file.Lines.At(n):], []byte("!")):
 		c.fail(n, ruleTag, "YAML parsers disagree about the meaning of the tag !", "remove the tag, and write a text in quotes")
 		return c.emit(n, nil)
-	case !isPlain(n):
+	case !yamltext.IsPlain(n):
 		return c.text(n, f)
 	case n.Value == "-":
-		c.fail(n, ruleSyntax, "a lone - is neither text nor a list element", `write "-" for the text`)
+		c.fail(n, yamltext.RuleSyntax, "a lone - is neither text nor a list element", `write "-" for the text`)
 		return c.emit(n, nil)
 	case strings.HasSuffix(n.Value, ":"):
-		c.fail(n, ruleSyntax, "YAML parsers disagree whether a colon at the end of a value makes it a key", "write "+quoteText(n.Value)+" for the text")
+		c.fail(n, yamltext.RuleSyntax, "YAML parsers disagree whether a colon at the end of a value makes it a key", "write "+strconv.Quote(n.Value)+" for the text")
 		return c.emit(n, nil)
 	}
-	switch what := resolve(n.Value); what {
-	case plainNull:
+	switch what := yamltext.Resolve(n.Value); what {
+	case yamltext.PlainNull:
 		return c.emit(n, nil)
-	case plainEmpty:
+	case yamltext.PlainEmpty:
 		return c.empty(n, at)
-	case plainBool, plainNumber, looseBool, looseNumber:
+	case yamltext.PlainBool, yamltext.PlainNumber, yamltext.LooseBool, yamltext.LooseNumber:
 		return c.literal(n, f, what)
-	case plainText:
+	case yamltext.PlainText:
 	}
 	return c.text(n, f)
 }
@@ -49,28 +50,28 @@ func (c *converter) text(n *yaml.Node, f *kind.Field) any {
 	return c.emit(n, n.Value)
 }
 
-func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
+func (c *converter) literal(n *yaml.Node, f *kind.Field, what yamltext.Plain) any {
 	want, value := kind.AnyType, n.Value
 	if f != nil {
 		want = f.Type
 	}
-	boolean, isBool := booleanWord(n.Value)
+	boolean, isBool := yamltext.BooleanWord(n.Value)
 	switch {
 	case want == kind.Text:
 		if isBool && sees(f, "true") {
 			value = strconv.FormatBool(boolean)
 		}
-		c.failSure(n, ruleUnquoted, fmt.Sprintf("%s without quotes is a %s, and the platform needs text here", n.Value, what.name()), quoteText(value))
-	case what == plainBool:
+		c.failSure(n, ruleUnquoted, fmt.Sprintf("%s without quotes is a %s, and the platform needs text here", n.Value, what.Name()), strconv.Quote(value))
+	case what == yamltext.PlainBool:
 		return c.emit(n, boolean)
-	case what == plainNumber:
+	case what == yamltext.PlainNumber:
 		return c.number(n, n.Value)
-	case want == kind.Bool && what == looseBool:
+	case want == kind.Bool && what == yamltext.LooseBool:
 		c.failSure(n, ruleSchema, n.Value+" is a boolean to some YAML parsers and text to others", strconv.FormatBool(boolean))
-	case want == kind.Number && what == looseNumber:
+	case want == kind.Number && what == yamltext.LooseNumber:
 		c.fail(n, ruleSchema, n.Value+" is a different number to different YAML parsers", "write the number in plain decimal digits")
 	default:
-		c.failSure(n, ruleUnquoted, fmt.Sprintf("%s is text to some YAML parsers and a %s to others", n.Value, what.name()), quoteText(n.Value))
+		c.failSure(n, ruleUnquoted, fmt.Sprintf("%s is text to some YAML parsers and a %s to others", n.Value, what.Name()), strconv.Quote(n.Value))
 	}
 	return c.emit(n, value)
 }
@@ -99,20 +100,20 @@ func (c *converter) empty(n, at *yaml.Node) any {
 
 // tagged converts a scalar with a tag; it accepts only tags that change nothing.
 func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
-	what := resolve(n.Value)
+	what := yamltext.Resolve(n.Value)
 	switch {
 	case n.Tag == "!!str":
 		return c.text(n, f)
-	case n.Tag == "!!float" && what == plainNumber, n.Tag == "!!int" && what == plainNumber && !strings.ContainsAny(n.Value, ".eE"):
+	case n.Tag == "!!float" && what == yamltext.PlainNumber, n.Tag == "!!int" && what == yamltext.PlainNumber && !strings.ContainsAny(n.Value, ".eE"):
 		return c.number(n, n.Value)
-	case n.Tag == "!!bool" && what == plainBool:
+	case n.Tag == "!!bool" && what == yamltext.PlainBool:
 		return c.emit(n, n.Value == "true")
-	case n.Tag == "!!null" && what == plainNull:
+	case n.Tag == "!!null" && what == yamltext.PlainNull:
 		return c.emit(n, nil)
 	case n.Tag == "!!null" && n.Value == "":
 		return c.empty(n, at)
 	}
-	c.fail(n, ruleTag, fmt.Sprintf("the tag %s changes what the value means", quoteName(n.Tag)), "remove the tag and write the value as plain YAML")
+	c.fail(n, ruleTag, fmt.Sprintf("the tag %s changes what the value means", diag.Quote(n.Tag)), "remove the tag and write the value as plain YAML")
 	return c.emit(n, nil)
 }
 
@@ -125,13 +126,6 @@ func (c *converter) line(value string) string {
 	return c.path[len(c.path)-1].name + ": " + value
 }
 
-func quoteText(s string) string { return strconv.Quote(s) }
-
-// quoteName quotes and shortens a text of the file for a message.
-func quoteName(s string) string { return strconv.Quote(short(s)) }
-
-func short(s string) string { return cut(s, 60) }
-
 // checkText rejects invisible characters, and line breaks in a key. A value may have escapes of them, and the
 // joiners U+200C and U+200D, because texts of some languages need them.
 func (c *converter) checkText(n *yaml.Node, s string, key bool) {
@@ -140,7 +134,7 @@ func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 			continue
 		}
 		if diag.Unseen(r) && (key || !c.isEscape(n, r)) {
-			c.fail(n, ruleEncoding, fmt.Sprintf("the text contains the invisible character U+%04X", r), "remove the character")
+			c.fail(n, yamltext.RuleEncoding, fmt.Sprintf("the text contains the invisible character U+%04X", r), "remove the character")
 			return
 		}
 	}
@@ -148,5 +142,5 @@ func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 
 // isEscape reports whether a character of a text is only there as an escape.
 func (c *converter) isEscape(n *yaml.Node, r rune) bool {
-	return n.Style&yaml.DoubleQuotedStyle != 0 && !bytes.ContainsRune(c.file.lines.data, r)
+	return n.Style&yaml.DoubleQuotedStyle != 0 && !bytes.ContainsRune(c.file.Lines.Data, r)
 }

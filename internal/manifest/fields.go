@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -37,7 +38,7 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 
 // checkKeep reports a misspelt annotation that would not keep its object.
 func (c *converter) checkKeep(p pair, f *kind.Field) {
-	if f.Name == "annotations" && p.name != kind.KeepAnnotation && Misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
+	if f.Name == "annotations" && p.name != kind.KeepAnnotation && diag.Misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
 		c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, kind.KeepAnnotation), "write "+kind.KeepAnnotation)
 	}
 }
@@ -56,7 +57,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	if name, ok := tree[f.Discriminator].(string); ok && !slices.Contains(known, name) {
 		known = append(slices.Clip(known), name)
 	}
-	if meant := Misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
+	if meant := diag.Misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
 		right := strings.Join(meant, " or ")
 		fix := "write " + right
 		if _, used := tree[meant[0]]; used && len(meant) == 1 {
@@ -71,17 +72,17 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 		}
 		return
 	}
-	if c.file.full(diag.Warning) {
+	if c.file.Full(diag.Warning) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(f.Fields))
 	unused := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, used := tree[name]; return used })
-	fix := suggestion(p.name, unused, "did you mean %s?", "remove it if it is a mistake; the known fields here are "+strings.Join(names, ", "))
-	rule, severity, message := ruleUnknownField, diag.Warning, "the platform documents no field "
+	fix := diag.Suggest(p.name, unused, "did you mean %s?", "remove it if it is a mistake; the known fields here are "+strings.Join(names, ", "))
+	rule, severity, message := RuleUnknownField, diag.Warning, "the platform documents no field "
 	if f.Closed {
 		rule, severity, message = ruleSchema, diag.Error, "there is no field "
 	}
-	c.atMember(p, rule, severity, message+quoteName(p.name)+" here", fix)
+	c.atMember(p, rule, severity, message+diag.Quote(p.name)+" here", fix)
 }
 
 // unless ends the fix of a misspelt field of an object that may have undocumented fields.
@@ -98,7 +99,7 @@ const unlessUndocumented = "; if the platform has it, see trueup explain "
 // resembles is the message about a misspelt field or value. It names the first character that is not
 // ASCII, which may look like an ASCII letter.
 func resembles(noun, word, right string) string {
-	message := fmt.Sprintf("there is no %s %s here: it resembles %s", noun, quoteName(word), right)
+	message := fmt.Sprintf("there is no %s %s here: it resembles %s", noun, diag.Quote(word), right)
 	for _, r := range word {
 		if r > unicode.MaxASCII {
 			return message + fmt.Sprintf(", and has the character %q (U+%04X)", r, r)
@@ -122,7 +123,7 @@ func otherCase(word string, known []string) string {
 	if len(meant) != 1 || meant[0] == word {
 		return ""
 	}
-	return quoteText(meant[0])
+	return strconv.Quote(meant[0])
 }
 
 // checkSeen reports a value that the platform does not document, if it documents others. A misspelt
@@ -131,17 +132,17 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
 		return
 	}
-	meant := Misspelt(value, f.Seen)
+	meant := diag.Misspelt(value, f.Seen)
 	if meant != nil && !slices.Contains(f.Observed, value) && !c.undocumented(value) {
 		right := strings.Join(quoted(meant), " or ")
 		x := c.fail(n, ruleMisspeltValue, resembles("value", value, right), "write "+c.line(right)+unlessUndocumented+ruleMisspeltValue)
 		x.Write = otherCase(value, meant)
 		return
 	}
-	if c.file.full(diag.Warning) {
+	if c.file.Full(diag.Warning) {
 		return
 	}
-	fix := suggestion(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoted(f.Seen), ", "))
-	c.file.add(n.Line, n.Column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
-		fmt.Sprintf("the platform documents no value %s for %s", quoteName(value), f.Name), fix)
+	fix := diag.Suggest(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoted(f.Seen), ", "))
+	c.file.Add(n.Line, n.Column, RuleUnknownValue, diag.Warning, fieldPath(c.path),
+		fmt.Sprintf("the platform documents no value %s for %s", diag.Quote(value), f.Name), fix)
 }

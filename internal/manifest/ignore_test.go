@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"trueup/internal/diag"
+	"trueup/internal/rules"
 )
 
 // heard is what a text gives: what is shown as RULE:LINE, and what is silenced
@@ -174,12 +175,12 @@ func TestIgnoreSaysWhatToWrite(t *testing.T) {
 // TestManyMarks: comments cost as much as other text, and no more than so many
 // are read.
 func TestManyMarks(t *testing.T) {
-	text := cdnStart + "  locations:\n" + strings.Repeat("  - path: /a\n    headers: {a: \"# trueup:ignore x\", b: \"\\x23trueup:ignore\"} # trueup:ignore unknown-field why\n", maxMarks)
+	text := cdnStart + "  locations:\n" + strings.Repeat("  - path: /a\n    headers: {a: \"# trueup:ignore x\", b: \"\\x23trueup:ignore\"} # trueup:ignore unknown-field why\n", 10_000)
 	set, found, err := Load(context.Background(), []Source{{FS: fstest.MapFS{"a.yaml": {Data: []byte(text)}}, Path: "a.yaml"}}, Options{})
 	if err != nil || len(set.Objects) != 1 {
 		t.Fatal(err, found)
 	}
-	if !slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Rule == ruleIgnoreOdd && f.Line == 1 }) {
+	if !slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Rule == rules.IgnoreOdd && f.Line == 1 }) {
 		t.Errorf("%v", found[0])
 	}
 }

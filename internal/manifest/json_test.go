@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/yamltext"
 )
 
 // TestEscapesOfJSONAreReadInTheirPlace: whatever an encoder of JSON escapes, the
@@ -44,9 +45,9 @@ func TestEscapesOfJSONAreReadInTheirPlace(t *testing.T) {
 		if err := json.Unmarshal([]byte(text.String()), &value); err != nil {
 			t.Fatalf("%s: %v", text.String(), err)
 		}
-		f := fileOf("x.json", []byte(text.String()))
+		f := yamltext.NewFile("x.json", []byte(text.String()))
 		var got []place
-		f.documents(func(n *yaml.Node) {
+		f.Documents(func(n *yaml.Node) {
 			for _, e := range n.Content[0].Content {
 				got = append(got, place{uint32(e.Line), uint32(e.Column)})
 			}
@@ -58,25 +59,7 @@ func TestEscapesOfJSONAreReadInTheirPlace(t *testing.T) {
 			}
 		})
 		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("%s\nhas %v\nwant %v\n%v", text.String(), got, want, f.findings)
+			t.Fatalf("%s\nhas %v\nwant %v\n%v", text.String(), got, want, f.Findings)
 		}
 	})
-}
-
-// TestEscapesOutsideJSONAreAsTheyAre: in YAML a backslash may be just that, and half
-// a character is left to the parser of YAML.
-func TestEscapesOutsideJSONAreAsTheyAre(t *testing.T) {
-	for _, text := range []string{
-		`a: \/`, `{a: '\/'}`, "{\"a\": '\\/'}", `{"a": "\ud83d"}`, `{"a": "\ude00\ud83d"}`, "{\"a\": 1} # \\/\n",
-	} {
-		if got := asYAML([]byte(text)); string(got) != text {
-			t.Errorf("%s is read as %s", text, got)
-		}
-	}
-	for text, want := range map[string]string{`{"a": "\\/"}`: `\/`, `{"a": "\\ud83d\\ude00"}`: `\ud83d\ude00`} {
-		f := fileOf("", []byte(text))
-		if docs := f.read(); len(f.findings) > 0 || docs[0].Content[0].Content[1].Value != want {
-			t.Errorf("%s is read as %v, %v", text, docs, f.findings)
-		}
-	}
 }

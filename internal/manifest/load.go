@@ -9,12 +9,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"go.yaml.in/yaml/v3"
-
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/parallel"
-	"trueup/internal/plainyaml"
+	"trueup/internal/yamltext"
 )
 
 // loader is the state that all workers of one Load share.
@@ -36,9 +34,9 @@ type result struct {
 type worker struct {
 	*loader
 	result  // of the current file
-	file    *file
+	file    *yamltext.File
 	convert converter
-	pool    plainyaml.Pool
+	pool    yamltext.Pool
 	buffer  bytes.Buffer
 }
 
@@ -79,7 +77,7 @@ func (o Options) judge(findings diag.List) diag.List {
 }
 
 func (l *loader) readAll(ctx context.Context) {
-	eachFile(ctx, l.options, len(l.texts), func(w *worker, i int) (more bool) {
+	EachFile(ctx, l.options, len(l.texts), func(w *worker, i int) (more bool) {
 		if l.excess() != "" {
 			return false
 		}
@@ -90,9 +88,9 @@ func (l *loader) readAll(ctx context.Context) {
 	})
 }
 
-// eachFile calls do for 0 to n-1, until one returns false or ctx ends, in as many goroutines as the options
+// EachFile calls do for 0 to n-1, until one returns false or ctx ends, in as many goroutines as the options
 // say, each with a W of its own. A panic is passed on to the caller.
-func eachFile[W any](ctx context.Context, o Options, n int, do func(w *W, i int) (more bool)) {
+func EachFile[W any](ctx context.Context, o Options, n int, do func(w *W, i int) (more bool)) {
 	var done atomic.Int64
 	parallel.EachWith(o.workers(), n, func(w *W, i int) (more bool) {
 		if ctx.Err() != nil || !do(w, i) {
@@ -127,20 +125,18 @@ func (w *worker) readFile(t Text) {
 		return
 	}
 	w.total.Add(int64(len(data)))
-	f := &file{path: t.Path, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: limits.Values, pool: &w.pool}
+	f := yamltext.NewFile(t.Path, data)
+	f.MaxFindings, f.MaxValues, f.Pool = w.options.Findings, limits.Values, &w.pool
 	w.file = f
 	if int64(len(data)) > limits.File {
-		f.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
+		f.Fail(1, 1, yamltext.RuleSize, "", "the file is larger than "+bytesOf(limits.File), "split it into several files")
 	} else {
-		f.documents(w.document)
+		f.Documents(w.document)
 	}
-	if f.ofFile.count > 0 {
-		f.unshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile), f.ofFile.worst)
-	}
+	f.End()
 	w.count.Add(int64(len(w.objects)))
-	w.reported.Add(int64(len(f.findings)))
-	f.findings.Sort()
-	w.findings = slices.Compact(f.findings)
+	w.reported.Add(int64(len(f.Findings)))
+	w.findings = f.Findings
 }
 
 // gather joins the results in the order of the files.
@@ -148,7 +144,7 @@ func (l *loader) gather() (*Set, diag.List, error) {
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	var findings diag.List
 	if message := l.excess(); message != "" {
-		return set, diag.List{{Path: l.texts[0].Path, Rule: ruleSize, Severity: diag.Error, Message: message, Fix: "name fewer files at once"}}, nil
+		return set, diag.List{{Path: l.texts[0].Path, Rule: yamltext.RuleSize, Severity: diag.Error, Message: message, Fix: "name fewer files at once"}}, nil
 	}
 	for _, r := range l.results {
 		if r.err != nil {
@@ -192,7 +188,7 @@ func (l Limits) orDefault() Limits {
 		Total:   cmp.Or(l.Total, 512<<20),
 		Files:   cmp.Or(l.Files, 200_000),
 		Objects: cmp.Or(l.Objects, 200_000),
-		Values:  cmp.Or(l.Values, 500_000),
+		Values:  cmp.Or(l.Values, yamltext.MaxValues),
 		Folders: cmp.Or(l.Folders, 64),
 	}
 }
@@ -211,27 +207,10 @@ func (l *loader) excess() string {
 	switch {
 	case l.total.Load() > limits.Total:
 		return "the manifests are larger in total than " + bytesOf(limits.Total)
-	case l.reported.Load() > maxOfAll:
-		return fmt.Sprintf("there are more than %d findings in the manifests", maxOfAll)
+	case l.reported.Load() > yamltext.MaxOfAll:
+		return fmt.Sprintf("there are more than %d findings in the manifests", yamltext.MaxOfAll)
 	case l.count.Load() > int64(limits.Objects):
 		return fmt.Sprintf("the manifests have more than %d objects in total", limits.Objects)
 	}
 	return ""
-}
-
-// FirstAlias returns the line of the first alias of a YAML text, or 0. A parser without limits must not
-// expand aliases, because a few lines can fill the memory. A text that is not YAML has none.
-func FirstAlias(text []byte) int {
-	line := 0
-	var visit func(n *yaml.Node)
-	visit = func(n *yaml.Node) {
-		if n.Kind == yaml.AliasNode && line == 0 {
-			line = n.Line
-		}
-		for _, below := range n.Content {
-			visit(below)
-		}
-	}
-	_ = decode(asYAML(text), nil, visit) // the caller's parser reports a syntax error
-	return line
 }

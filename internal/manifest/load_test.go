@@ -13,7 +13,12 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/rules"
+	"trueup/internal/yamltext"
 )
+
+// maxFindings is the limit of the findings of a document.
+const maxFindings = 100
 
 const shop = `# the shop
 apiVersion: delivery/v2.1
@@ -208,13 +213,13 @@ func TestLoadAccepts(t *testing.T) {
 
 func TestEveryRuleOfTheLoaderIsInTheTable(t *testing.T) {
 	table := map[string]bool{}
-	for _, rule := range Rules() {
+	for _, rule := range rules.All() {
 		table[rule.Name] = true
 	}
 	for _, name := range []string{
-		ruleSyntax, ruleDuplicateKey, ruleKey, ruleTag, ruleAlias, ruleSize, ruleDepth, ruleEncoding, ruleTrailing,
+		yamltext.RuleSyntax, ruleDuplicateKey, ruleKey, ruleTag, yamltext.RuleAlias, yamltext.RuleSize, ruleDepth, yamltext.RuleEncoding, "yaml-trailing",
 		ruleUnquoted, ruleEmpty, ruleUnknownKind, ruleDuplicate, ruleNotRegular, ruleFileCase, ruleSchema, ruleMisspeltField,
-		ruleMisspeltValue, ruleUnknownField, ruleUnknownValue, ruleNotSent,
+		ruleMisspeltValue, RuleUnknownField, RuleUnknownValue, ruleNotSent,
 	} {
 		if !table[name] {
 			t.Errorf("no rule %s", name)
@@ -267,10 +272,10 @@ func TestManyFindingsAreCounted(t *testing.T) {
 
 // TestManyFindingsOfAFileAreCounted over its documents, and over all files.
 func TestManyFindingsOfAFileAreCounted(t *testing.T) {
-	many := strings.Repeat("a: 1\n---\n", 2*maxOfFile)
+	many := strings.Repeat("a: 1\n---\n", 2*yamltext.MaxOfFile)
 	_, findings := loadText(t, many, Options{})
 	last := findings[len(findings)-1]
-	if len(findings) != maxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
+	if len(findings) != yamltext.MaxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
 		t.Errorf("%d findings, the last is %+v", len(findings), last)
 	}
 	// Behind warnings alone everything is read.
@@ -282,14 +287,14 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 		}
 	}
 	set, findings := loadText(t, warned.String(), Options{Workspace: "acme"})
-	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != maxOfFile+1 {
+	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != yamltext.MaxOfFile+1 {
 		t.Errorf("%d objects, %d findings", len(set.Objects), len(findings))
 	}
 	if testing.Short() {
 		t.Skip("-short: a hundred thousand findings are slow with the race detector")
 	}
 	files := fstest.MapFS{}
-	for i := range maxOfAll/maxOfFile + 1 {
+	for i := range yamltext.MaxOfAll/yamltext.MaxOfFile + 1 {
 		files[fmt.Sprintf("f%03d.yaml", i)] = &fstest.MapFile{Data: []byte(many[:len(many)/2])}
 	}
 	_, all, err := Load(t.Context(), []Source{{FS: files, Path: "."}}, Options{})
@@ -300,14 +305,14 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 
 func TestManyBrokenDocumentsEnd(t *testing.T) {
 	_, findings := loadText(t, strings.Repeat("a: [\n---\n", 50_000), Options{})
-	if len(findings) != maxBroken {
+	if len(findings) != 20 {
 		t.Errorf("%d findings", len(findings))
 	}
 }
 
 func TestTooLargeAFileIsRefused(t *testing.T) {
 	_, findings := loadText(t, strings.Repeat("# filling\n", 1000), Options{Limits: Limits{File: 9999}})
-	if len(findings) != 1 || findings[0].Rule != ruleSize {
+	if len(findings) != 1 || findings[0].Rule != yamltext.RuleSize {
 		t.Error(findings)
 	}
 }
@@ -451,5 +456,5 @@ func TestAPanicReachesTheCaller(t *testing.T) {
 			t.Errorf("got %v", value)
 		}
 	}()
-	eachFile(t.Context(), Options{}, 3, func(*struct{}, int) bool { panic("odd") })
+	EachFile(t.Context(), Options{}, 3, func(*struct{}, int) bool { panic("odd") })
 }

@@ -9,6 +9,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/yamltext"
 )
 
 // Object is one manifest. To save memory, it keeps its spec as canonical bytes and not as a tree.
@@ -32,7 +33,7 @@ type Object struct {
 	Keep      bool
 	positions positions
 	// Silences are its comments that silence rules.
-	Silences []Silence
+	Silences []yamltext.Mark
 }
 
 // Key returns the kind and name of the object.
@@ -105,6 +106,6 @@ type Options struct {
 	Limits      Limits
 	// Progress, if set, is called after every file, from several goroutines.
 	Progress func(done, of int)
-	// findings raises the limit of findings of a document.
-	findings int
+	// Findings raises the limit of findings of a document.
+	Findings int
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/yamltext"
 )
 
 // TestReadsAsYAMLSays has texts that parsers of YAML read in two ways: each is read as YAML 1.2 says, or refused.
@@ -37,15 +39,15 @@ func TestReadsAsYAMLSays(t *testing.T) {
 		"{\"a\": {\"b\" \n\n  :[1]}}\n":                     `{"a":{"b":[1]}}`,
 		"a: 0e400\n":                                        `{"a":0}`,
 	} {
-		f := &file{path: "in.yaml", lines: lines{data: []byte(text)}, maxValues: 1 << 20}
+		f := &yamltext.File{Path: "in.yaml", Lines: yamltext.Lines{Data: []byte(text)}, MaxValues: 1 << 20}
 		var c converter
 		got := ""
-		f.documents(func(n *yaml.Node) {
+		f.Documents(func(n *yaml.Node) {
 			c.reset(f)
 			c.value(n.Content[0], n.Content[0], nil)
 			got += string(c.out.json)
 		})
-		if f.findings.HasErrors() {
+		if f.Findings.HasErrors() {
 			got = "refused"
 		}
 		if got != want {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"trueup/internal/kind"
+	"trueup/internal/yamltext"
 )
 
 // Names finds the objects of manifests without reading all of each: they have a kind, a name, a host and
@@ -21,7 +22,7 @@ func Names(ctx context.Context, sources []Source, opts Options) *Set {
 	}
 	all := make([][]*Object, len(found.texts))
 	var total atomic.Int64
-	eachFile(ctx, opts, len(all), func(o *outliner, i int) (more bool) {
+	EachFile(ctx, opts, len(all), func(o *outliner, i int) (more bool) {
 		data, err := found.texts[i].glance(opts.Limits.File, &o.buffer)
 		fits := total.Add(int64(len(data))) <= opts.Limits.Total
 		if err == nil && fits {
@@ -134,11 +135,11 @@ func (o *outliner) end() {
 
 // parsed finds the objects of a text by its nodes.
 func parsed(data []byte, path string) (objects []*Object) {
-	for _, doc := range fileOf(path, data).read() {
-		root := rootOf(doc)
-		name := peekText(peek(peek(root, "metadata"), "name"))
-		if k, ok := kind.ForEnvelope(peekText(peek(root, "apiVersion")), peekText(peek(root, "kind"))); ok && name != "" {
-			objects = append(objects, &Object{Kind: k, Name: name, Host: peekText(peek(peek(root, "spec"), k.HostField)), Path: path})
+	for _, doc := range yamltext.NewFile(path, data).Nodes() {
+		root := yamltext.Root(doc)
+		name := yamltext.Text(yamltext.Member(yamltext.Member(root, "metadata"), "name"))
+		if k, ok := kind.ForEnvelope(yamltext.Text(yamltext.Member(root, "apiVersion")), yamltext.Text(yamltext.Member(root, "kind"))); ok && name != "" {
+			objects = append(objects, &Object{Kind: k, Name: name, Host: yamltext.Text(yamltext.Member(yamltext.Member(root, "spec"), k.HostField)), Path: path})
 		}
 	}
 	return objects

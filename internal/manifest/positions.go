@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/yamltext"
 )
 
 // place is a line and a column, from 1, in characters.
@@ -142,4 +144,21 @@ func unescaped(name string) string {
 		name, _ = strconv.Unquote(`"` + name + `"`) // JSON's escapes are Go's
 	}
 	return name
+}
+
+// placeFindings sets the line and column of findings that have none. It looks for all at once, because finding one reads the whole object.
+func (o *Object) placeFindings(all diag.List, text *yamltext.Lines) {
+	var found []*diag.Finding
+	var fields []string
+	for i := range all {
+		if x := &all[i]; x.Line == 0 {
+			found, fields = append(found, x), append(fields, x.Field)
+		}
+	}
+	if fields == nil {
+		return
+	}
+	for i, at := range o.Places(fields) {
+		found[i].Line, found[i].Column, found[i].Source = at[0], at[1], text.Text(at[0])
+	}
 }

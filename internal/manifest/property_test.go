@@ -18,6 +18,8 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
+	"trueup/internal/rules"
+	"trueup/internal/yamltext"
 )
 
 // layout writes a random value as YAML and notes the line of each field.
@@ -57,7 +59,7 @@ func (l *layout) write(path string, v any, indent int) {
 		}
 		l.put("\n")
 		for i, e := range t {
-			at := element(path, i)
+			at := kind.JoinIndex(path, i)
 			l.lines[at] = l.line
 			if m, ok := e.(map[string]any); ok && len(m) > 0 {
 				l.lines[at]++
@@ -98,10 +100,10 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 		}
 		l := &layout{line: 1, lines: map[string]int{}}
 		l.write("", doc, 0)
-		f := &file{path: "x.yaml", lines: lines{data: []byte(l.text.String())}, maxValues: 1 << 20}
+		f := &yamltext.File{Path: "x.yaml", Lines: yamltext.Lines{Data: []byte(l.text.String())}, MaxValues: 1 << 20}
 		var c converter
 		var o *Object
-		f.documents(func(n *yaml.Node) {
+		f.Documents(func(n *yaml.Node) {
 			c.reset(f)
 			tree, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
 			o = &Object{Spec: bytes.Clone(c.out.json[c.spec.from:c.spec.to]), positions: positions{bytes.Clone(c.out.json), bytes.Clone(c.out.places)}}
@@ -109,8 +111,8 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 				t.Fatalf("read %s, want %s", canon.Bytes(tree), want)
 			}
 		})
-		if len(f.findings) > 0 || o == nil {
-			t.Fatalf("%s\n%v", l.text.String(), f.findings)
+		if len(f.Findings) > 0 || o == nil {
+			t.Fatalf("%s\n%v", l.text.String(), f.Findings)
 		}
 		if want := canon.Bytes(doc["spec"]); !bytes.Equal(o.Spec, want) {
 			t.Fatalf("spec %s, want %s", o.Spec, want)
@@ -186,7 +188,7 @@ func placesOf(t *testing.T, data []byte) []string {
 		if strings.Contains(f.Message, "not shown") {
 			return nil
 		}
-		if f.Rule != ruleIgnoreOdd && f.Rule != ruleIgnoreUnused {
+		if f.Rule != rules.IgnoreOdd && f.Rule != rules.IgnoreUnused {
 			all = append(all, fmt.Sprintf("%s:%d:%d", f.Rule, f.Line, f.Column))
 		}
 	}

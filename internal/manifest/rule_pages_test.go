@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"trueup/internal/diag"
+	"trueup/internal/rules"
 )
 
 var update = flag.Bool("update", false, "write the pages of docs/rules anew")
@@ -21,8 +22,8 @@ var pages = filepath.Join("..", "..", "docs", "rules")
 // TestRulePages holds that docs/rules says what the rules do; -update writes
 // it.
 func TestRulePages(t *testing.T) {
-	want := map[string]string{"README.md": index(Rules())}
-	for _, rule := range Rules() {
+	want := map[string]string{"README.md": index(rules.All())}
+	for _, rule := range rules.All() {
 		want[rule.Name+".md"] = page(t, rule)
 	}
 	if *update {
@@ -75,7 +76,7 @@ const (
 		"JSON has no comments: write such a manifest as YAML.\n\n"
 )
 
-func index(rules []Rule) string {
+func index(rules []rules.Rule) string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\n`trueup validate` checks these rules, and so do `plan` and `apply` before anything else. " +
 		"An error stops the run with exit code 4. A warning does not; `--strict` makes it an error. " +
@@ -88,7 +89,7 @@ func index(rules []Rule) string {
 	return b.String()
 }
 
-func page(t *testing.T, r Rule) string {
+func page(t *testing.T, r rules.Rule) string {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n**%s** · %s\n\n%s\n", r.Name, r.Severity, r.Summary, r.Why)
@@ -113,7 +114,7 @@ func page(t *testing.T, r Rule) string {
 }
 
 // printed returns the findings of the bad example as they are printed.
-func printed(t *testing.T, r Rule) string {
+func printed(t *testing.T, r rules.Rule) string {
 	t.Helper()
 	folder := fstest.MapFS{"example.yaml": {Data: []byte(written(r.Bad))}}
 	var b strings.Builder

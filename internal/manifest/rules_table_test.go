@@ -8,9 +8,9 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
-	"pgregory.net/rapid"
 
 	"trueup/internal/diag"
+	"trueup/internal/yamltext"
 )
 
 const (
@@ -406,17 +406,6 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-func TestGenericNames(t *testing.T) {
-	for name, want := range map[string]bool{
-		"purge": true, "test": true, "purge-all": true, "Purge1": true, "my-cache-purge": true, "1": true, "a": true, "x-1": true,
-		"rel-42": false, "purge-42": false, "20261121-logo": false, "jira-1": false, "purge-logo": false, "4f1c9a2b": false,
-	} {
-		if got := generic(name); got != want {
-			t.Errorf("generic(%q) = %v", name, got)
-		}
-	}
-}
-
 func TestManyPurgesOfOneHostname(t *testing.T) {
 	write := func(n int) string {
 		var b strings.Builder
@@ -434,27 +423,15 @@ func TestManyPurgesOfOneHostname(t *testing.T) {
 	}
 }
 
-// TestPlainHostsHaveNothingToSay: nothing is wrong or odd in the names that
-// plainHost passes over.
-func TestPlainHostsHaveNothingToSay(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.StringMatching(`([a-c]|-|\.|0x|[0-9]|[A-Z_*/@é]?){0,8}|[a-z]{60,66}(\.[a-z]{1,60}){0,5}`).Draw(t, "name")
-		h := host{text: name, noun: "host"}
-		if problem, _ := h.problem(); plainHost(name) && (problem != "" || len(h.oddities()) > 0) {
-			t.Fatalf("%q: %q, %q", name, problem, h.oddities())
-		}
-	})
-}
-
 // TestWhatNobodySeesIsRefused holds, over all of Unicode, that a text has no
 // character that nobody sees, but for line breaks and tabs and the two joiners that
 // some languages write with; and that a key has none at all.
 func TestWhatNobodySeesIsRefused(t *testing.T) {
 	var c converter
 	refused := func(text string, key bool) bool {
-		c.reset(&file{})
+		c.reset(&yamltext.File{})
 		c.checkText(&yaml.Node{}, text, key)
-		return c.file.findings.HasErrors()
+		return c.file.Findings.HasErrors()
 	}
 	var seen strings.Builder
 	for r := rune(0); r <= unicode.MaxRune; r++ {

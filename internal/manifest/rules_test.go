@@ -2,8 +2,6 @@ package manifest
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,6 +9,8 @@ import (
 	"testing"
 
 	"trueup/internal/diag"
+	"trueup/internal/rules"
+	"trueup/internal/yamltext"
 )
 
 // ruleOptions switch on what is off without a project.
@@ -40,12 +40,12 @@ func foundIn(t *testing.T, source Source, opts Options) diag.List {
 }
 
 // withoutExample are the rules of files that no manifest can show.
-func withoutExample() []string { return []string{ruleSize, ruleNotRegular, ruleFileCase} }
+func withoutExample() []string { return []string{yamltext.RuleSize, ruleNotRegular, ruleFileCase} }
 
 // TestRuleExamples holds that each rule's bad example has findings of that
 // rule alone, at its severity, and that its good example has none at all.
 func TestRuleExamples(t *testing.T) {
-	for _, rule := range Rules() {
+	for _, rule := range rules.All() {
 		t.Run(rule.Name, func(t *testing.T) {
 			if rule.Bad == "" || rule.Good == "" {
 				if !slices.Contains(withoutExample(), rule.Name) {
@@ -76,71 +76,6 @@ func TestRuleExamples(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRulesAreComplete(t *testing.T) {
-	names := map[string]bool{}
-	for _, rule := range Rules() {
-		if names[rule.Name] {
-			t.Errorf("%s is there twice", rule.Name)
-		}
-		names[rule.Name] = true
-		for _, text := range []string{rule.Summary, rule.Why, rule.Fix} {
-			if !strings.HasSuffix(text, ".") {
-				t.Errorf("%s: %q is no sentence", rule.Name, text)
-			}
-		}
-		checked := rule.object != nil || rule.set != nil
-		if rule.NeedsLive && checked {
-			t.Errorf("%s is checked in two places", rule.Name)
-		}
-	}
-}
-
-// TestEveryNameReportedHasARule reads the names under which the loader
-// reports, which are constants rule..., and looks for each in the table.
-func TestEveryNameReportedHasARule(t *testing.T) {
-	known := map[string]Rule{}
-	for _, rule := range Rules() {
-		known[rule.Name] = rule
-	}
-	own := map[string]bool{}
-	for _, name := range loaderNames(t) {
-		own[name] = true
-		if _, ok := known[name]; !ok {
-			t.Errorf("%s is reported and has no rule", name)
-		}
-	}
-	if len(own) == 0 {
-		t.Fatal("no constants found")
-	}
-	for name, rule := range known {
-		checked := rule.object != nil || rule.set != nil || rule.NeedsLive
-		if checked == own[name] {
-			t.Errorf("%s is checked by a function %v, by the loader %v", name, checked, own[name])
-		}
-	}
-}
-
-// loaderNames returns the values of the package's constants rule....
-func loaderNames(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	constant := regexp.MustCompile(`(?m)^\s*(?:const )?rule[A-Z]\w*\s*=\s*"([^"]+)"$`)
-	var names []string
-	for _, name := range files {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range constant.FindAllSubmatch(source, -1) {
-			names = append(names, string(m[1]))
-		}
-	}
-	return names
 }
 
 // written returns an example of a rule as a file would have it: with the

@@ -16,6 +16,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/yamltext"
 )
 
 // validators compile the schema of each kind when an object is first rejected.
@@ -74,7 +75,7 @@ func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 		return
 	}
 	s := &schemaErrors{file: w.file, doc: doc, root: k.Root(), failed: map[string]bool{}}
-	for _, x := range w.file.findings[w.file.from:] {
+	for _, x := range w.file.OfDocument() {
 		if x.Severity == diag.Error {
 			s.failed[x.Field] = true
 		}
@@ -86,7 +87,7 @@ func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
 
 // schemaErrors turns the validator's errors into findings.
 type schemaErrors struct {
-	file *file
+	file *yamltext.File
 	doc  any
 	root *kind.Field
 	// failed are the fields that already have an error.
@@ -157,7 +158,7 @@ func (s *schemaErrors) resolve(pointer string) (path string, v any, f *kind.Fiel
 			path, v, f = kind.JoinField(path, token), t[token], f.Fields[token]
 		case []any:
 			i, _ := strconv.Atoi(token)
-			path, v, f = element(path, i), t[i], f.Item
+			path, v, f = kind.JoinIndex(path, i), t[i], f.Item
 		}
 	}
 	return path, v, f
@@ -176,16 +177,16 @@ func (s *schemaErrors) wrongType(path, name string, v any, f *kind.Field) {
 
 func (s *schemaErrors) wrongText(path, name, text string, f *kind.Field) {
 	right := strings.Join(quoted(f.Enum), " or ")
-	x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(text), right), "write "+name+": "+right)
+	x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, diag.Quote(text), right), "write "+name+": "+right)
 	x.Write = otherCase(text, f.Enum)
 }
 
 func (s *schemaErrors) report(path, message, fix string) *diag.Finding {
-	if s.failed[path] || s.file.full(diag.Error) {
+	if s.failed[path] || s.file.Full(diag.Error) {
 		return &diag.Finding{}
 	}
 	s.failed[path] = true
-	return s.file.fail(0, 0, ruleSchema, path, message, fix)
+	return s.file.Fail(0, 0, ruleSchema, path, message, fix)
 }
 
 func typeOf(v any) kind.Type {
@@ -214,13 +215,13 @@ func valueName(v any) string {
 
 // inType converts a scalar to the type of a field, or returns "".
 func inType(text string, f *kind.Field) string {
-	value, isBool := booleanWord(text)
+	value, isBool := yamltext.BooleanWord(text)
 	switch {
 	case f.Type == kind.Text && text != "":
-		return quoteText(text)
+		return strconv.Quote(text)
 	case f.Type == kind.Bool && isBool:
 		return strconv.FormatBool(value)
-	case f.Type == kind.Number && isJSONNumber(text):
+	case f.Type == kind.Number && yamltext.IsJSONNumber(text):
 		return text
 	}
 	return ""
@@ -249,7 +250,7 @@ func scalarText(v any) string {
 func quoted(all []string) []string {
 	out := make([]string, len(all))
 	for i, s := range all {
-		out[i] = quoteName(s)
+		out[i] = diag.Quote(s)
 	}
 	return out
 }

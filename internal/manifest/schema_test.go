@@ -20,6 +20,8 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
+	"trueup/internal/rules"
+	"trueup/internal/yamltext"
 )
 
 // trees are the documents of all rules' examples, by their kinds.
@@ -27,8 +29,8 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 	t.Helper()
 	all := map[*kind.Kind][]map[string]any{}
 	add := func(text string) {
-		f := fileOf("", []byte(text))
-		f.documents(func(n *yaml.Node) {
+		f := yamltext.NewFile("", []byte(text))
+		f.Documents(func(n *yaml.Node) {
 			var c converter
 			c.reset(f)
 			doc, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
@@ -39,7 +41,7 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 			}
 		})
 	}
-	for _, r := range Rules() {
+	for _, r := range rules.All() {
 		add(written(r.Bad))
 		add(written(r.Good))
 	}
@@ -147,10 +149,10 @@ func TestFindingsAreTheValidators(t *testing.T) {
 			if of, ok := kind.ForEnvelope(version, name); !ok || of != k {
 				return false // no document of the kind
 			}
-			w := &worker{loader: &loader{}, file: &file{maxFindings: math.MaxInt}}
+			w := &worker{loader: &loader{}, file: &yamltext.File{MaxFindings: math.MaxInt}}
 			w.checkSchema(doc, k)
 			var found []string
-			for _, x := range w.file.findings {
+			for _, x := range w.file.Findings {
 				found = append(found, x.Field)
 			}
 			slices.Sort(found)

@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/files"
+	"trueup/internal/yamltext"
 )
 
 // Text is a file of manifests.
@@ -26,6 +27,9 @@ type Text struct {
 	Data []byte
 }
 
+// ErrChanged says that a file is not as it was read.
+var ErrChanged = errors.New("changed while it was read")
+
 // Replace changes the content of the file, unless it was written to since it was read.
 func (t Text) Replace(content []byte) error {
 	root := files.Root(t.FS)
@@ -33,7 +37,7 @@ func (t Text) Replace(content []byte) error {
 		return fmt.Errorf("%s: it is not writable", t.Path)
 	}
 	if !files.Same(root, files.File{Name: t.Name, Content: t.Data}) {
-		return fmt.Errorf("%s changed while it was read: run trueup again when nothing writes to it", t.Path)
+		return fmt.Errorf("%s %w: run trueup again when nothing writes to it", t.Path, ErrChanged)
 	}
 	if err := files.Replace(root, files.File{Name: t.Name, Content: content}); err != nil {
 		return fmt.Errorf("%s: %w", t.Path, errors.Unwrap(err))
@@ -72,7 +76,7 @@ func (l *lister) report(path, rule string, severity diag.Severity, message, fix 
 func (l *lister) exceed(path, message, fix string) {
 	if !l.exceeded {
 		l.exceeded = true
-		l.report(path, ruleSize, diag.Error, message, fix)
+		l.report(path, yamltext.RuleSize, diag.Error, message, fix)
 	}
 }
 
@@ -124,7 +128,7 @@ func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	shown := path.Join(s.Display, name)
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
-		l.report(shown, ruleEncoding, diag.Error, "the name is not UTF-8", "rename it")
+		l.report(shown, yamltext.RuleEncoding, diag.Error, "the name is not UTF-8", "rename it")
 		return skip(e)
 	case e.IsDir() && depth > l.limits.Folders:
 		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
@@ -147,7 +151,7 @@ func (l *lister) checkCase(shown string, cases map[string]string) {
 	folded := dir + strings.ToLower(name)
 	if other, taken := cases[folded]; taken {
 		l.report(shown, ruleFileCase, diag.Warning,
-			fmt.Sprintf("the name differs from %s only in case", quoteName(other)), "rename one of them")
+			fmt.Sprintf("the name differs from %s only in case", diag.Quote(other)), "rename one of them")
 	}
 	cases[folded] = name
 }

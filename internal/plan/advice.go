@@ -12,6 +12,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
 	"trueup/internal/routing"
+	"trueup/internal/rules"
 )
 
 // maxAdvice is how many findings of one rule are shown of one object, maxPlaced
@@ -157,7 +158,7 @@ func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string
 			message += " and comes from " + counted(len(servers), "server")
 		}
 	}
-	return diag.List{advice(o, manifest.RulePurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
+	return diag.List{advice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
 		"name the paths that changed, or send it when the servers can handle every request")}
 }
 
@@ -204,7 +205,7 @@ func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, host
 	if len(outside) == 0 {
 		return nil
 	}
-	return diag.List{advice(o, manifest.RulePurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
+	return diag.List{advice(o, rules.PurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
 		fmt.Sprintf("no location of %s serves %s", by.key, diag.First(outside, 5)), "correct the path, or add the location")}
 }
 

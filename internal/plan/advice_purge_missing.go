@@ -15,6 +15,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
 	"trueup/internal/routing"
+	"trueup/internal/rules"
 )
 
 // unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
@@ -52,7 +53,7 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 		all[i].classes, all[i].stay = append(all[i].classes, c), max(all[i].stay, out.stay)
 	}
 	for _, out := range all {
-		found = append(found, advice(o, manifest.RulePurgeMissing, out.field, out.message(kind.HostKey(o.Host)), a.fixOf(out.classes)))
+		found = append(found, advice(o, rules.PurgeMissing, out.field, out.message(kind.HostKey(o.Host)), a.fixOf(out.classes)))
 	}
 	return found
 }

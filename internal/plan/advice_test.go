@@ -14,6 +14,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/rules"
 )
 
 // advised are the rules of a plan's advice with the fields that they are about.
@@ -28,7 +29,7 @@ func advised(p *plan.Plan) []string {
 // TestAdviceExamples: the plan gives the advice of each rule on its bad example,
 // and none on the good one.
 func TestAdviceExamples(t *testing.T) {
-	for _, rule := range manifest.Rules() {
+	for _, rule := range rules.All() {
 		if rule.Severity != diag.Advice {
 			continue
 		}
@@ -110,7 +111,7 @@ func TestPurgeMissing(t *testing.T) {
 			p := git(t, documents...).has(shop, answered).applied(shop, wasServed).make()
 			var got diag.List
 			for _, f := range p.Advice {
-				if f.Rule == manifest.RulePurgeMissing {
+				if f.Rule == rules.PurgeMissing {
 					got = append(got, f)
 				}
 			}
@@ -139,7 +140,7 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 			t.Errorf("%s: %v", host, p.Advice)
 		}
 		for _, f := range p.Advice {
-			if f.Rule == manifest.RulePurgeMissing && !strings.HasPrefix(f.Fix, "trueup new purge --hostname "+host+" '/a/*' writes") {
+			if f.Rule == rules.PurgeMissing && !strings.HasPrefix(f.Fix, "trueup new purge --hostname "+host+" '/a/*' writes") {
 				t.Errorf("%s: %s", host, f.Fix)
 			}
 		}
@@ -171,7 +172,7 @@ func TestPurgeMissingPurgesWhatChanged(t *testing.T) {
 		p := git(t, cdn("shop", spec("a")), cdn("other", other)).has(shop, spec("b")).applied(shop, spec("b")).make()
 		var fixes []string
 		for _, f := range p.Advice {
-			if f.Rule == manifest.RulePurgeMissing {
+			if f.Rule == rules.PurgeMissing {
 				fixes = append(fixes, f.Fix)
 			}
 		}
@@ -222,7 +223,7 @@ func TestStaleClasses(t *testing.T) {
 		p := git(t, cdn("shop", strings.Replace(was, c.from, c.to, 1))).has(shop, was).applied(shop, was).make()
 		var got []string
 		for _, f := range p.Advice {
-			if f.Rule == manifest.RulePurgeMissing {
+			if f.Rule == rules.PurgeMissing {
 				got = append(got, f.Message)
 			}
 		}
@@ -402,7 +403,7 @@ func TestAdviceChangesNothing(t *testing.T) {
 		}
 		loud := build("")
 		quiet := build("# trueup:ignore tls-not-forced why\n# trueup:ignore purge-missing why\n")
-		if slices.ContainsFunc(quiet.Advice, func(f diag.Finding) bool { return f.Rule == manifest.RulePurgeMissing }) {
+		if slices.ContainsFunc(quiet.Advice, func(f diag.Finding) bool { return f.Rule == rules.PurgeMissing }) {
 			t.Fatalf("not silenced: %v", quiet.Advice)
 		}
 		if !slices.ContainsFunc(loud.Items, func(it plan.Item) bool { return it.Op == plan.Patch || it.Op == plan.Post }) && len(loud.Advice) > 0 {

@@ -10,6 +10,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
+	"trueup/internal/rules"
 )
 
 // converge plans an object that is created and patched until live equals git.
@@ -67,7 +68,7 @@ func (d *decision) hostTaken() bool {
 		return false
 	}
 	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() {
-		d.wrong(manifest.RuleHostnameTaken, field,
+		d.wrong(rules.HostnameTaken, field,
 			fmt.Sprintf("the live %s already serves the hostname %s", other, o.Host),
 			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
 		return true
@@ -76,7 +77,7 @@ func (d *decision) hostTaken() bool {
 	if len(first) == 0 || first[0] == o {
 		return false
 	}
-	d.wrong(manifest.RuleHostnameTaken, field,
+	d.wrong(rules.HostnameTaken, field,
 		fmt.Sprintf("%s has the hostname %s too, and neither is live", first[0].Key(), o.Host), anotherHostname)
 	return true
 }

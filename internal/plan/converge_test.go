@@ -8,9 +8,9 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/rules"
 )
 
 const shop = "CDN/shop"
@@ -223,11 +223,11 @@ func TestAnAbsentHostIsAWildcard(t *testing.T) {
 func TestAHostnameHasOneObject(t *testing.T) {
 	const spec = `{hostname: shop.example.com}`
 	f := git(t, cdn("shop2", spec)).foreign(shop, spec).finding()
-	if f.Rule != manifest.RuleHostnameTaken || f.Field != "spec.hostname" || f.Line != 4 {
+	if f.Rule != rules.HostnameTaken || f.Field != "spec.hostname" || f.Line != 4 {
 		t.Errorf("finding %+v", f)
 	}
 	f = git(t, cdn("docs", spec)).foreign(shop, spec).has("CDN/docs", `{hostname: docs.example.com}`).finding()
-	if f.Rule != manifest.RuleHostnameTaken {
+	if f.Rule != rules.HostnameTaken {
 		t.Errorf("finding %+v", f)
 	}
 	// Both have it already: that is not this plan's doing.
@@ -269,7 +269,7 @@ func TestTwoOfOneHostname(t *testing.T) {
 		_, findings := plan.NewPlanner(w.in).Make()
 		var names []string
 		for _, f := range findings {
-			if f.Rule != manifest.RuleHostnameTaken || f.Severity != diag.Error {
+			if f.Rule != rules.HostnameTaken || f.Severity != diag.Error {
 				t.Errorf("finding %+v", f)
 			}
 			names = append(names, f.Message)

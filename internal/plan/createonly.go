@@ -10,8 +10,8 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/merge"
+	"trueup/internal/rules"
 )
 
 // createOnly plans an object that is created once, never patched, and created again only if a person
@@ -109,7 +109,7 @@ func (d *decision) reportChanged(in merge.Input) {
 			message += fmt.Sprintf(", and %s", counted(more, "more difference"))
 		}
 	}
-	d.wrong(manifest.RuleSnapshotChanged, field, message+": a snapshot can't be changed",
+	d.wrong(rules.SnapshotChanged, field, message+": a snapshot can't be changed",
 		"restore the old spec, and give the new one another name")
 }
 

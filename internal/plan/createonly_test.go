@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/rules"
 )
 
 const db = "VolumeSnapshot/db"
@@ -57,7 +57,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 	}
 	for name, w := range worlds {
 		f := w.finding()
-		if f.Rule != manifest.RuleSnapshotChanged || f.Field != "spec.source.persistentVolumeClaimName" || !strings.Contains(f.Fix, "another name") ||
+		if f.Rule != rules.SnapshotChanged || f.Field != "spec.source.persistentVolumeClaimName" || !strings.Contains(f.Fix, "another name") ||
 			!strings.HasPrefix(f.Message, `source.persistentVolumeClaimName is "data" in git, and "other" in the live VolumeSnapshot/db`) {
 			t.Errorf("%s: finding %+v", name, f)
 		}

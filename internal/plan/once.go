@@ -7,8 +7,8 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/purge"
+	"trueup/internal/rules"
 )
 
 // sampleSize is how many paths of a purge a plan shows.
@@ -56,7 +56,7 @@ func (d *decision) unserved(hostname string) bool {
 	}
 	field := "spec." + d.manifest.Kind.HostField
 	if server, right, ok := d.server(hostname); ok {
-		d.wrong(manifest.RulePurgeHostname, field,
+		d.wrong(rules.PurgeHostname, field,
 			fmt.Sprintf("the hostname %s must equal that of %s, %s", hostname, server, right), "write "+right)
 		return true
 	}
@@ -66,7 +66,7 @@ func (d *decision) unserved(hostname string) bool {
 			return true
 		}
 	}
-	d.wrong(manifest.RulePurgeHostname, field,
+	d.wrong(rules.PurgeHostname, field,
 		fmt.Sprintf("no CDN in git or live has the hostname %s", hostname),
 		"write the hostname of an existing CDN, or add the CDN to git")
 	return true
@@ -130,7 +130,7 @@ func (d *decision) spent() bool {
 	if rec.Open() {
 		outcome = "may have been sent"
 	}
-	d.wrong(manifest.RulePurgeSpent, "metadata.name",
+	d.wrong(rules.PurgeSpent, "metadata.name",
 		fmt.Sprintf("%s %s before with another spec, so its name can't be used again", o.Key(), outcome),
 		"restore the old spec, and give the new one another name")
 	return true

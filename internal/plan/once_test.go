@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/rules"
 )
 
 const (
@@ -84,7 +84,7 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 			t.Errorf("%s, %s: %v", tt.state, tt.spec, findings)
 		}
 		if tt.spent != "" {
-			if f := w.finding(); f.Rule != manifest.RulePurgeSpent || f.Field != "metadata.name" || f.Line != 3 || !strings.Contains(f.Message, tt.spent) {
+			if f := w.finding(); f.Rule != rules.PurgeSpent || f.Field != "metadata.name" || f.Line != 3 || !strings.Contains(f.Message, tt.spent) {
 				t.Errorf("finding %+v", f)
 			}
 		}
@@ -126,7 +126,7 @@ func TestWithoutALedgerNoPurgeIsSent(t *testing.T) {
 }
 
 func TestTheHostnameBelongsToACDN(t *testing.T) {
-	if f := git(t, purge("rel", relSpec)).finding(); f.Rule != manifest.RulePurgeHostname || f.Field != "spec.hostname" {
+	if f := git(t, purge("rel", relSpec)).finding(); f.Rule != rules.PurgeHostname || f.Field != "spec.hostname" {
 		t.Errorf("finding %+v", f)
 	}
 	if it := git(t, purge("rel", relSpec)).foreign(shop, shopSpec).item(rel); it.Op != plan.Post || len(it.After) != 0 {
@@ -206,7 +206,7 @@ func TestHostnamesHaveNoCase(t *testing.T) {
 		t.Errorf("the budget of one hostname is %+v", got)
 	}
 	w := git(t, cdn("shop", `{hostname: Shop.Example.com}`)).foreign("CDN/theirs", shopSpec)
-	if f := w.finding(); f.Rule != manifest.RuleHostnameTaken {
+	if f := w.finding(); f.Rule != rules.HostnameTaken {
 		t.Errorf("finding %+v", f)
 	}
 	w = git(t, cdn("shop", `{hostname: Shop.Example.com}`)).foreign("CDN/a-theirs", shopSpec).has(shop, shopSpec)
@@ -221,7 +221,7 @@ func TestAPurgeHasTheHostnameOfItsCDN(t *testing.T) {
 	of := func(hostname string) string { return purge("rel", "{hostname: "+hostname+", paths: [/]}") }
 	w := git(t, of("Far.Example.com")).foreign("CDN/far", `{hostname: far.example.com}`)
 	f := w.finding()
-	if f.Rule != manifest.RulePurgeHostname || f.Message != "the hostname Far.Example.com must equal that of CDN/far, far.example.com" || f.Fix != "write far.example.com" {
+	if f.Rule != rules.PurgeHostname || f.Message != "the hostname Far.Example.com must equal that of CDN/far, far.example.com" || f.Fix != "write far.example.com" {
 		t.Errorf("finding %+v", f)
 	}
 	w = git(t, of("Far.Example.com")).foreign("CDN/far", `{hostname: Far.Example.com}`)

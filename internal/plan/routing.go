@@ -13,6 +13,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/parallel"
 	"trueup/internal/routing"
+	"trueup/internal/rules"
 )
 
 // requests is what a plan does to requests. Objects whose hosts no other one may claim are compared alone.
@@ -212,7 +213,7 @@ func (d *decision) adviseSharedHost(r *requests) (found diag.List) {
 		if d.in.Set.Find(c.Key) != nil || !c.Config().HasHost(host) { // manifests are compared when they are read
 			continue
 		}
-		found = append(found, advice(o, manifest.RuleHostnameTaken, "spec."+o.Kind.HostField,
+		found = append(found, advice(o, rules.HostnameTaken, "spec."+o.Kind.HostField,
 			fmt.Sprintf("%s has the host %s, too, and no document says which of the two CDNs answers it", c.Key, o.Host),
 			fmt.Sprintf("remove the locations of this host from %s, or use another hostname", c.Key)))
 	}

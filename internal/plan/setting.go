@@ -9,6 +9,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
+	"trueup/internal/yamltext"
 )
 
 // Project is the content of trueup.yaml.
@@ -36,7 +37,6 @@ type LedgerSettings struct {
 // PurgeSettings are settings for requests that are sent once.
 type PurgeSettings struct {
 	Window        string            `json:"window"`
-	Wait          string            `json:"wait"`
 	Duplicate     DuplicateSettings `json:"duplicate"`
 	DeprecatedURL string            `json:"deprecatedURL"`
 }
@@ -110,7 +110,6 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 		{"platform.precedence", was.Platform.Precedence, now.Platform.Precedence, "trueup takes this to be the location that serves a request"},
 		{"purge.deprecatedURL", was.Purge.DeprecatedURL, now.Purge.DeprecatedURL, purges},
 		{"purge.duplicate", was.Purge.Duplicate.String(), now.Purge.Duplicate.String(), purges},
-		{"purge.wait", was.Purge.Wait, now.Purge.Wait, purges},
 		{"purge.window", was.Purge.Window, now.Purge.Window, purges},
 	} {
 		if s.was != s.now {
@@ -245,7 +244,7 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 }
 
 // silenced returns a sentence with the messages that a silence hides of an object.
-func silenced(s manifest.Silence, o *manifest.Object, hushed diag.List) string {
+func silenced(s yamltext.Mark, o *manifest.Object, hushed diag.List) string {
 	var texts []string
 	for _, f := range hushed {
 		if f.Path == o.Path && s.Governs(f) && !slices.Contains(texts, f.Message) {

@@ -16,6 +16,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/yamledit"
 )
 
 // TestAPulledObjectPlansEmpty: whatever a platform answers, its manifest is refused
@@ -49,7 +50,7 @@ func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 	if !plan.Settled(cdn, nil, ledger.Record{}, taken.Spec, kind.Object{Spec: live}) {
 		t.Fatalf("%s does not cover %s", taken.Spec, live)
 	}
-	text, err := manifest.Write(manifest.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
+	text, err := yamledit.Write(yamledit.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 	if o == nil || !bytes.Equal(o.Spec, taken.Spec) {
 		t.Fatalf("%s\nis not read as %s", text, taken.Spec)
 	}
-	if laid, err := manifest.Format(text); err != nil || !bytes.Equal(laid, text) {
+	if laid, err := yamledit.Format(text); err != nil || !bytes.Equal(laid, text) {
 		t.Fatalf("%s\nis laid out as %s, %v", text, laid, err)
 	}
 	return true

@@ -25,6 +25,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/yamltext"
 )
 
 // File is the name of the project file.
@@ -95,7 +96,7 @@ func Parse(text []byte) (Project, error) {
 	if m, found := diag.FindMisread(text); found {
 		return Project{}, m
 	}
-	if line := manifest.FirstAlias(text); line > 0 {
+	if line := yamltext.FirstAlias(text); line > 0 {
 		return Project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
 	}
 	var p Project

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
@@ -64,13 +65,13 @@ func (o Options) Match(set *manifest.Set) error {
 	for _, pattern := range o.Patterns {
 		filter, _ := kind.Filter(pattern) // Check has read it
 		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
-			return fmt.Errorf("--target %s matches no manifest%s", pattern, manifest.DidYouMean(pattern, names))
+			return fmt.Errorf("--target %s matches no manifest%s", pattern, diag.DidYouMean(pattern, names))
 		}
 	}
 	for flag, values := range map[string][]string{"--take-over": o.TakeOver, "--allow-recreate": o.AllowRecreate} {
 		for _, value := range values {
 			if key, err := kind.ParseKey(value); err != nil || set.Find(key) == nil {
-				return fmt.Errorf("%s %s names no manifest%s", flag, value, manifest.DidYouMean(value, names))
+				return fmt.Errorf("%s %s names no manifest%s", flag, value, diag.DidYouMean(value, names))
 			}
 		}
 	}

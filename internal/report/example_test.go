@@ -60,6 +60,8 @@ func weighed(pl *plan.Plan) *plan.Plan {
 	for _, item := range pl.Items {
 		pl.Summary.Serves += item.AtStake(kind.RiskServes)
 		pl.Summary.Security += item.AtStake(kind.RiskSecurity)
+		pl.Summary.Availability += item.AtStake(kind.RiskAvailability)
+		pl.Summary.Cost += item.AtStake(kind.RiskCost)
 	}
 	return pl
 }

@@ -87,9 +87,9 @@ type Result struct {
 // is skipped.
 func Run(documents []*manifest.Object, sides []routing.Side, precedences []routing.Precedence) *Result {
 	result := &Result{Cases: []Case{}}
-	r := runner{git: routing.NewLookup(sides[:1], precedences, manifest.DidYouMean)}
+	r := runner{git: routing.NewLookup(sides[:1], precedences, diag.DidYouMean)}
 	if len(sides) > 1 {
-		r.both = routing.NewLookup(sides, precedences, manifest.DidYouMean)
+		r.both = routing.NewLookup(sides, precedences, diag.DidYouMean)
 	}
 	for _, o := range documents {
 		result.Cases = append(result.Cases, r.runDocument(o)...)

@@ -5,15 +5,16 @@ import (
 	"slices"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/routing"
+	"trueup/internal/yamledit"
 )
 
 // ListUpdates returns what failed tests would have to expect, by file. It leaves out tests whose requests can't be
 // compared, differ from each other, or depend on the platform.
-func (r *Result) ListUpdates() map[string][]manifest.Expectation {
-	found := map[string][]manifest.Expectation{}
+func (r *Result) ListUpdates() map[string][]yamledit.Expectation {
+	found := map[string][]yamledit.Expectation{}
 	for rest := r.Cases; len(rest) > 0; {
 		t := rest[0].test
 		cases := rest[:t.requests]
@@ -21,8 +22,9 @@ func (r *Result) ListUpdates() map[string][]manifest.Expectation {
 		if t.sameAs && !t.expects || !slices.ContainsFunc(cases, func(c Case) bool { return c.Result == Failed }) {
 			continue
 		}
-		if value := findAgreement(cases); value != nil {
-			found[t.object.Path] = append(found[t.object.Path], manifest.Expectation{Line: t.object.Line, Test: t.index, Value: value})
+		value := findAgreement(cases)
+		if isNew := !bytes.Equal(canon.Bytes(value), canon.Bytes(t.expect)); value != nil && isNew {
+			found[t.object.Path] = append(found[t.object.Path], yamledit.Expectation{Line: t.object.Line, Test: t.index, Value: value})
 		}
 	}
 	return found
@@ -49,7 +51,7 @@ func findAgreement(cases []Case) (value map[string]any) {
 func FirstExpectation(spec map[string]any, url string) map[string]any {
 	u, _ := routing.ParseURL(url)
 	side := routing.Side{Name: routing.Git, Site: routing.NewSite(routing.ConfigCDN(kind.Key{}, routing.Read(spec)))}
-	q, err := routing.NewLookup([]routing.Side{side}, routing.PrecedencesOf(""), manifest.DidYouMean).Find(u)
+	q, err := routing.NewLookup([]routing.Side{side}, routing.PrecedencesOf(""), diag.DidYouMean).Find(u)
 	if err != nil {
 		return observe(nil, nil)
 	}
@@ -67,7 +69,10 @@ func observe(expect map[string]any, l *routing.Location) map[string]any {
 	for _, f := range listFields() {
 		isSet := l.Behaviour[f.facet] != routing.Value{}
 		if want, isAsked := expect[f.name]; isAsked || isFirst && (f.isUsual || isSet && f.isObject) {
-			if is[f.name] = f.observe(want, l); is[f.name] == nil && isSet {
+			v := f.observe(want, l)
+			if v != nil || !isSet {
+				is[f.name] = v
+			} else if isAsked {
 				is[f.name] = want // what can't be expected stays
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/routing"
@@ -24,7 +25,7 @@ func cdnOf(t *testing.T, name, host, spec string) *routing.CDN {
 }
 
 func askAll(sides []routing.Side, urls []routing.URL) (routing.RequestResult, error) {
-	return routing.NewLookup(sides, routing.PrecedencesOf(""), manifest.DidYouMean).AskAll(urls)
+	return routing.NewLookup(sides, routing.PrecedencesOf(""), diag.DidYouMean).AskAll(urls)
 }
 
 // TestDiffers: a property differs where its values do, and values that differ never look equal.
@@ -128,7 +129,7 @@ func TestUnknownHosts(t *testing.T) {
 	searches := 0
 	unknown := routing.NewLookup([]routing.Side{{Name: routing.Git, Site: site}}, nil, func(word string, known []string) string {
 		searches++
-		return manifest.DidYouMean(word, known)
+		return diag.DidYouMean(word, known)
 	})
 	for range 2 {
 		for i := range 200 {

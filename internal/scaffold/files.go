@@ -19,6 +19,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/requesttest"
+	"trueup/internal/yamledit"
 )
 
 // The states of an Edit, beside those of package files.
@@ -245,7 +246,7 @@ func (s *Setup) addExamples() error {
 		}
 		object, _ := k.Root().Fields["metadata"].Fields["name"].Example(true).(string)
 		name := path.Join(folder, "example-"+strings.ToLower(k.Name)+".yaml")
-		text, err := manifest.Write(manifest.Draft{
+		text, err := yamledit.Write(yamledit.Draft{
 			Kind: k, Name: "example-" + object, Spec: canon.Bytes(spec), Schema: kind.EditorSchemaPath(name),
 			Head: []string{
 				"An example: change or remove it before you apply.",
@@ -269,7 +270,7 @@ func (s *Setup) addExamples() error {
 func (s *Setup) addTest(name string, spec map[string]any) error {
 	k, home := kind.RequestTest(), "https://"+exampleHost+"/"
 	test := map[string]any{"name": "the home page", "url": home, "expect": requesttest.FirstExpectation(spec, home)}
-	text, err := manifest.Snippet(map[string]any{
+	text, err := yamledit.Snippet(map[string]any{
 		"apiVersion": k.APIVersion, "kind": k.Name, "spec": map[string]any{"tests": []any{test}},
 	}, k.Root())
 	head := "# yaml-language-server: $schema=" + kind.EditorSchemaPath(name) + "\n# trueup test runs this. Change it with the CDN.\n"

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"trueup/internal/kind"
-	"trueup/internal/manifest"
+	"trueup/internal/yamledit"
 )
 
 // Fill writes the manifests of a world into folders, as the arguments say. Folders are relative to base.
@@ -53,11 +53,11 @@ func (w World) Write(dir string, specOf func(Object) map[string]any) error {
 		if err != nil {
 			return err
 		}
-		draft := manifest.Draft{Kind: k, Name: o.Name, Spec: raw}
+		draft := yamledit.Draft{Kind: k, Name: o.Name, Spec: raw}
 		if k.NamespaceOnWire {
 			draft.Namespace = "acme"
 		}
-		text, err := manifest.Write(draft)
+		text, err := yamledit.Write(draft)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,66 @@
+package manifest
+
+import (
+	"fmt"
+
+	"trueup/internal/diag"
+	"trueup/internal/rules"
+	"trueup/internal/yamltext"
+)
+
+// ofRules returns what rules read of the options.
+func (o Options) ofRules() rules.Options {
+	return rules.Options{Workspace: o.Workspace, DeprecatedPurgeURL: o.DeprecatedPurgeURL, Precedence: o.Precedence}
+}
+
+// subject returns the object for rules that report to a file.
+func (o *Object) subject(doc, tree map[string]any, opts Options, f *yamltext.File) *rules.Subject {
+	return &rules.Subject{
+		Kind: o.Kind, Name: o.Name, Host: o.Host, Doc: doc, Tree: tree, Options: opts.ofRules(),
+		Report: func(x diag.Finding) { f.Add(0, 0, x.Rule, x.Severity, x.Field, x.Message, x.Fix) },
+		Full:   f.Full,
+		Line: func(field string) int {
+			line, _ := o.Place(field)
+			return line
+		},
+	}
+}
+
+// Hostname returns the hostname that the object is about, or "".
+func (o *Object) Hostname() string { return o.Host }
+
+// LocationHosts returns the hosts of locations, and perhaps others.
+func (o *Object) LocationHosts() []string { return routing.AppendHosts(nil, o.Spec) }
+
+// At returns where a field is, as FILE:LINE.
+func (o *Object) At(field string) string {
+	line, _ := o.Place(field)
+	return fmt.Sprintf("%s:%d", o.Path, line)
+}
+
+// Check runs the rules that need every object of the set. It adds what comments silence to the set.
+func Check(set *Set, opts Options) (findings diag.List) {
+	all := make([]rules.Object, len(set.Objects))
+	for i, o := range set.Objects {
+		all[i] = o
+	}
+	rules.Compare(all, func(of rules.Object, x diag.Finding) {
+		o := of.(*Object)
+		x.Line, x.Column = o.Place(x.Field)
+		x.Path, x.Field, x.Message, x.Fix = o.Path, yamltext.Clip(x.Field), yamltext.Clip(x.Message), yamltext.Clip(x.Fix)
+		shown, silenced := o.Sift(diag.List{x})
+		findings, set.Silenced = append(findings, shown...), append(set.Silenced, silenced...)
+	})
+	return opts.judge(findings)
+}
+
+// Advise returns the advice that needs only the manifest, whose spec is the tree, separated by whether a comment silences it.
+// Advice never stops a run.
+func Advise(o *Object, tree map[string]any, opts Options) (advice, silenced diag.List) {
+	f := yamltext.NewFile(o.Path, nil)
+	s := o.subject(nil, tree, opts, f)
+	s.Begin = f.Start // each rule has room of its own
+	s.Run(true)
+	o.placeFindings(f.Findings, &f.Lines)
+	return o.Sift(f.Findings)
+}

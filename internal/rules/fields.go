@@ -1,0 +1,222 @@
+package rules
+
+import (
+	"fmt"
+	"iter"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"trueup/internal/kind"
+)
+
+const (
+	cdn      = "CDN"
+	purging  = "Purge"
+	snapshot = "VolumeSnapshot"
+)
+
+// each yields the path and the value of every mapping at a place of the spec, such as
+// "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
+func (s *Subject) each(place string) iter.Seq2[string, map[string]any] {
+	if s.found == nil {
+		s.found = map[string][]located{}
+	}
+	found, known := s.found[place]
+	if !known { // several rules look at most places
+		for at, m := range mappings("spec", s.Tree, place) {
+			found = append(found, located{at, m})
+		}
+		s.found[place] = found
+	}
+	return func(yield func(string, map[string]any) bool) {
+		for _, l := range found {
+			if !yield(l.at, l.mapping) {
+				return
+			}
+		}
+	}
+}
+
+// located is a mapping with its path.
+type located struct {
+	at      string
+	mapping map[string]any
+}
+
+// mappings yields the path and the value of every mapping at a place below v.
+func mappings(at string, v any, place string) iter.Seq2[string, map[string]any] {
+	return func(yield func(string, map[string]any) bool) {
+		visit(at, v, place, func(at string, v any) bool {
+			m, ok := v.(map[string]any)
+			return !ok || yield(at, m)
+		})
+	}
+}
+
+// visit calls yield with every value at a place below v until yield returns false, and reports whether
+// it visited all.
+func visit(at string, v any, place string, yield func(string, any) bool) bool {
+	if place == "" {
+		return yield(at, v)
+	}
+	if below, ok := strings.CutPrefix(place, "[]"); ok {
+		list, _ := v.([]any)
+		for i, e := range list {
+			if !visit(kind.JoinIndex(at, i), e, strings.TrimPrefix(below, "."), yield) {
+				return false
+			}
+		}
+		return true
+	}
+	end := strings.IndexAny(place+".", ".[")
+	m, _ := v.(map[string]any)
+	below := m[place[:end]]
+	return below == nil || visit(kind.JoinField(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
+}
+
+// texts yields the path and the value of each text in a list of the spec.
+func texts(spec map[string]any, field string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		visit("spec", spec, field+"[]", func(at string, v any) bool {
+			text, ok := v.(string)
+			return !ok || yield(at, text)
+		})
+	}
+}
+
+// mapping returns a field if it is a mapping, or nil.
+func mapping(parent map[string]any, field string) map[string]any {
+	m, _ := parent[field].(map[string]any)
+	return m
+}
+
+// text returns a field if it is text, or "".
+func text(parent map[string]any, field string) string {
+	s, _ := parent[field].(string)
+	return s
+}
+
+// cdnField returns the field of the schema at a place of the spec of a CDN.
+func cdnField(place string) *kind.Field {
+	k, _ := kind.Named(cdn)
+	f, _ := k.Spec().At(strings.Split(strings.Trim(strings.ReplaceAll(place, "[]", ""), "."), "."))
+	return f
+}
+
+// inRange returns the check that text fields of the mappings at a place are whole numbers in the range
+// of the schema. The fix ends with more.
+func inRange(place, more string, names ...string) func(*Subject) {
+	var fields []*kind.Field
+	for _, name := range names {
+		fields = append(fields, cdnField(place+"."+name))
+	}
+	return func(s *Subject) {
+		for at, owner := range s.each(place) {
+			for _, f := range fields {
+				value, ok := owner[f.Name].(string)
+				if !ok {
+					continue
+				}
+				n, err := strconv.ParseUint(value, 10, 63)
+				if err == nil && n >= f.Range[0] && (len(f.Range) == 1 || n <= f.Range[1]) {
+					continue
+				}
+				limits := fmt.Sprintf("from %d", f.Range[0])
+				if len(f.Range) > 1 {
+					limits += fmt.Sprintf(" to %d", f.Range[1])
+				}
+				s.report(kind.JoinField(at, f.Name), fmt.Sprintf("%s is %q, which is not a whole number %s", f.Name, value, limits),
+					fmt.Sprintf("write digits in quotes, such as %s: %q", f.Name, f.Examples[0])+more)
+			}
+		}
+	}
+}
+
+// noDuplicates returns the check that no two elements of a list have the same key, whose fields the
+// schema lists. It ignores empty keys, and compares only elements of the same owner.
+func noDuplicates(owners, list, fix string) func(*Subject) {
+	f := cdnField(owners + "." + list)
+	key := func(e map[string]any) string {
+		parts := make([]string, 0, 4)
+		for _, name := range f.List.Key {
+			part := text(e, name)
+			switch {
+			case name != "host":
+			case part == "" && f.List.Join != "":
+				return "" // a server without a host, which may be any
+			default:
+				part = strings.ToLower(part)
+			}
+			parts = append(parts, part)
+		}
+		return strings.TrimSuffix(strings.Join(parts, f.List.Join), f.List.Join)
+	}
+	return func(s *Subject) {
+		for at, owner := range s.each(owners) {
+			unique := s.unique("the "+strings.ToLower(f.Item.Title), fix)
+			for at, e := range mappings(at, owner, list+"[]") {
+				unique(at, key(e))
+			}
+		}
+	}
+}
+
+// unique returns a function to call with each element of a list. It reports an element whose key an
+// earlier one has, and ignores empty keys.
+func (s *Subject) unique(noun, fix string) func(at, key string) {
+	first := map[string]string{}
+	return func(at, key string) {
+		before, again := first[key]
+		switch {
+		case key == "":
+		case again && s.full():
+		case again:
+			s.report(at, fmt.Sprintf("%s %s is already on line %d", noun, key, s.Line(before)), fix)
+		default:
+			first[key] = at
+		}
+	}
+}
+
+// oddities lists what a path has that the platform does not document.
+func oddities(path string) []string {
+	before, _, _ := strings.Cut(path, "?")
+	before, _, _ = strings.Cut(before, "#")
+	segments := "/" + before + "/"
+	_, badEscape := url.PathUnescape(path)
+	var odd []string
+	for _, o := range []struct {
+		found bool
+		what  string
+	}{
+		{strings.Contains(before, "//"), "an empty segment"},
+		// clients resolve these before they request a path (RFC 3986, 5.2.4)
+		{strings.Contains(segments, "/./") || strings.Contains(segments, "/../"), ". or .. as a segment"},
+		{strings.Contains(path, "?"), "a query"},
+		{strings.Contains(path, "#"), "a fragment"},
+		{strings.ContainsFunc(path, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), "white space or a control character"},
+		{strings.ContainsFunc(path, func(r rune) bool { return r > unicode.MaxASCII }), "a character that is not ASCII"},
+		{badEscape != nil, "a % without two hexadecimal digits"},
+	} {
+		if o.found {
+			odd = append(odd, o.what)
+		}
+	}
+	const never = "\"<>\\^`{|}" // in URLs (RFC 3986, 2)
+	if strings.ContainsAny(path, never) {
+		raw := slices.DeleteFunc(strings.Split(never, ""), func(c string) bool { return !strings.Contains(path, c) })
+		noun := "the character "
+		if len(raw) > 1 {
+			noun = "the characters "
+		}
+		odd = append(odd, noun+strings.Join(raw, " ")+", which clients encode")
+	}
+	return odd
+}
+
+func oddPath(path string, odd []string) string {
+	return fmt.Sprintf("the path %q has %s: the platform does not document how it treats that", path, strings.Join(odd, " and "))
+}

@@ -1,0 +1,296 @@
+package sandbox
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The media types of answers.
+const (
+	typeJSON = "application/json"
+	typeText = "text/plain; charset=utf-8"
+	typeHTML = "text/html; charset=utf-8"
+)
+
+// response is the platform's response to a request.
+type response struct {
+	Status int // 0 if nothing is sent
+	Header http.Header
+	Body   []byte
+
+	delay time.Duration                            // to wait before answering
+	send  func(w http.ResponseWriter, wait waiter) // replaces write
+}
+
+// waiter waits for a time, or forever if it is negative. It returns false if the
+// client or the server went away.
+type waiter func(time.Duration) bool
+
+// NewAnswer returns an answer with a body of the media type.
+func newResponse(status int, media string, body []byte) *response {
+	return &response{Status: status, Header: http.Header{"Content-Type": {media}}, Body: body}
+}
+
+// JSON returns an answer with a value as its body.
+func jsonResponse(status int, v any) *response {
+	return newResponse(status, typeJSON, []byte(encode(v)+"\n"))
+}
+
+// Encode returns a value as JSON.
+func encode(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(raw)
+}
+
+// Decode reads JSON, with numbers as json.Number. It returns nil if it can't.
+func decode(raw []byte) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// Map returns v if it is a JSON object, else nil.
+func asMap(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// List returns v if it is a JSON array, else nil.
+func asList(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// Text returns v if it is a string, else "".
+func asText(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// write sends the answer. It panics with http.ErrAbortHandler to break the connection.
+func (a *response) write(w http.ResponseWriter, wait waiter) {
+	switch {
+	case a.delay > 0 && !wait(a.delay):
+		panic(http.ErrAbortHandler)
+	case a.send != nil:
+		a.send(w, wait)
+	default:
+		a.head(w, int64(len(a.Body)))
+		_, _ = w.Write(a.Body)
+	}
+}
+
+// head sends the status and headers; a negative size sends no Content-Length.
+func (a *response) head(w http.ResponseWriter, size int64) {
+	if size >= 0 && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
+		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	}
+	maps.Copy(w.Header(), a.Header)
+	w.WriteHeader(a.Status)
+}
+
+// endBy breaks the connection after end, without an answer.
+func (a *response) endBy(end func(w http.ResponseWriter, wait waiter)) {
+	a.Status = 0
+	a.send = func(w http.ResponseWriter, wait waiter) {
+		end(w, wait)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// reset closes the connection so that the client sees a reset.
+func reset(w http.ResponseWriter, _ waiter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+// drip sends the body in parts of size bytes, with a pause after each.
+func (a *response) drip(w http.ResponseWriter, wait waiter, size int) {
+	a.head(w, int64(len(a.Body)))
+	for part := range slices.Chunk(a.Body, max(size, 1)) {
+		_, _ = w.Write(part)
+		_ = http.NewResponseController(w).Flush()
+		if !wait(slowPause) {
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// truncate sends the first size bytes of the body, or half of it if size is
+// negative. Content-Length promises the rest.
+func (a *response) truncate(w http.ResponseWriter, _ waiter, size int) {
+	a.head(w, int64(len(a.Body)))
+	a.begin(w, size)
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// truncateUnseen truncates without Content-Length: net/http ends the body with the connection.
+func (a *response) truncateUnseen(w http.ResponseWriter, _ waiter, size int) {
+	a.Header.Set("Transfer-Encoding", "identity")
+	a.head(w, -1)
+	a.begin(w, size)
+}
+
+func (a *response) begin(w http.ResponseWriter, size int) {
+	if size < 0 {
+		size = len(a.Body) / 2
+	}
+	_, _ = w.Write(a.Body[:min(size, len(a.Body))])
+}
+
+// pad adds a member of so many MiB to the JSON object in the body.
+func (a *response) pad(w http.ResponseWriter, _ waiter, mebibytes int) {
+	body, length := a.padded(mebibytes)
+	a.head(w, length)
+	_, _ = io.Copy(w, body)
+}
+
+// padPacked pads the body and compresses it.
+func (a *response) padPacked(w http.ResponseWriter, _ waiter, mebibytes int) {
+	body, _ := a.padded(mebibytes)
+	a.Header.Set("Content-Encoding", "gzip")
+	a.head(w, -1)
+	if zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed); err == nil {
+		_, _ = io.Copy(zip, body)
+		_ = zip.Close()
+	}
+}
+
+func (a *response) padded(mebibytes int) (body io.Reader, length int64) {
+	begin, rest, isObject := bytes.Cut(a.Body, []byte("{"))
+	if !isObject {
+		return bytes.NewReader(a.Body), int64(len(a.Body))
+	}
+	const open, after = `{"padding":"`, `",`
+	size := int64(mebibytes) << 20
+	return io.MultiReader(bytes.NewReader(begin), strings.NewReader(open), io.LimitReader(filler{}, size),
+		strings.NewReader(after), bytes.NewReader(rest)), int64(len(a.Body)+len(open)+len(after)) + size - 1
+}
+
+// filler reads as endless text.
+type filler struct{}
+
+func (filler) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}
+
+// cause is one invalid field.
+type cause struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Field   string `json:"field"`
+}
+
+// Failure is an error of the platform, answered as a Kubernetes Status.
+type apiError struct {
+	Code    int    `json:"code"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Details struct {
+		Name       string  `json:"name,omitempty"`
+		Group      string  `json:"group,omitempty"`
+		Resource   string  `json:"kind,omitempty"`
+		Causes     []cause `json:"causes,omitempty"`
+		RetryAfter int     `json:"retryAfterSeconds,omitempty"`
+	} `json:"details,omitzero"`
+	Meta struct {
+		Continue string `json:"continue,omitempty"` // the token to continue an expired list with
+	} `json:"metadata"`
+	Instead any `json:"-"` // if not nil, the body in place of a Status: a string or an object
+}
+
+// Error returns Message.
+func (f *apiError) Error() string { return f.Message }
+
+// response returns the failure as an answer.
+func (f *apiError) response() *response {
+	body := f.Instead
+	if body == nil {
+		body = struct {
+			Kind       string `json:"kind"`
+			APIVersion string `json:"apiVersion"`
+			Status     string `json:"status"`
+			*apiError
+		}{"Status", "v1", "Failure", f}
+	}
+	a := jsonResponse(f.Code, body)
+	if plain, isText := body.(string); isText {
+		a = newResponse(f.Code, typeText, []byte(plain))
+	}
+	if after := f.Details.RetryAfter; after > 0 {
+		a.Header.Set("Retry-After", strconv.Itoa(after))
+	}
+	return a
+}
+
+// shapeError changes a failed Status as the error-* quirks require.
+// docs/platform.md 7.3 shows no form of errors.
+func shapeError(a *response, path string, on quirkSet) {
+	if !on.hasAny("error-") || a.Header.Get("Content-Type") != typeJSON {
+		return
+	}
+	status := asMap(decode(a.Body))
+	if status["kind"] != "Status" || status["status"] != "Failure" {
+		return
+	}
+	message := asText(status["message"])
+	code, _ := strconv.Atoi(fmt.Sprint(status["code"]))
+	title := http.StatusText(code)
+	switch {
+	case on["error-html"]:
+		a.Header.Set("Content-Type", typeHTML)
+		a.Body = fmt.Appendf(nil, "<!DOCTYPE html>\n<html><head><title>%d %s</title></head><body><h1>%s</h1></body></html>\n", code, title, title)
+		return
+	case on["error-text"]:
+		a.Header.Set("Content-Type", typeText)
+		a.Body = []byte(message + "\n")
+		return
+	case on["error-problem"]:
+		a.Header.Set("Content-Type", "application/problem+json")
+		status = map[string]any{"type": "about:blank", "title": title, "status": code, "detail": message, "instance": path}
+	case on["error-message-object"]:
+		status = map[string]any{"message": map[string]any{"detail": message}}
+	case on["error-nil-cause"]:
+		addNilCause(asMap(status["details"]))
+	}
+	for name, member := range map[string]string{"error-reason": "reason", "error-string": "error", "error-details": "details"} {
+		if on[name] {
+			status = map[string]any{member: message}
+		}
+	}
+	a.Body = []byte(encode(status) + "\n")
+}
+
+func addNilCause(details map[string]any) {
+	if causes := asList(details["causes"]); len(causes) > 0 {
+		noise := cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
+		details["causes"] = append([]any{noise}, causes...)
+	}
+}

@@ -1,0 +1,132 @@
+package yamledit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/kind"
+	"trueup/internal/yamltext"
+)
+
+// Expectation is what a test of a document of kind.RequestTest is to expect.
+type Expectation struct {
+	// Line is where the document starts, and Test the index of the test.
+	Line, Test int
+	Value      map[string]any
+}
+
+// WithExpectations returns a file with the expectations of tests. Everything else stays, with comments and layout.
+func WithExpectations(data []byte, all []Expectation) ([]byte, error) {
+	e := newEditor("", data)
+	var edits []edit
+	for _, x := range all {
+		test := e.test(x)
+		if test == nil {
+			return nil, errors.New("the file changed while it was read")
+		}
+		more, err := e.expect(test, x.Value)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", test.Line, err)
+		}
+		edits = append(edits, more...)
+	}
+	out, ok := e.apply(edits)
+	if !ok {
+		return nil, errors.New("a comment or another part of the file would change: write the expectations by hand")
+	}
+	return out, nil
+}
+
+// test returns the node of a test, or nil.
+func (e *editor) test(x Expectation) *yaml.Node {
+	for _, doc := range e.docs {
+		if root := yamltext.Root(doc); root != nil && root.Line == x.Line {
+			if tests := yamltext.Member(yamltext.Member(root, "spec"), "tests"); tests != nil && x.Test < len(tests.Content) {
+				return tests.Content[x.Test]
+			}
+		}
+	}
+	return nil
+}
+
+// expect returns the edits that give a test an expectation: scalars in their places, or else the whole of it.
+func (e *editor) expect(test *yaml.Node, value map[string]any) ([]edit, error) {
+	const name = "expect"
+	key, old := yamltext.Pair(test, name)
+	after := cmp.Or(yamltext.Member(test, "urls"), yamltext.Member(test, "url"))
+	if after == nil || anchored(test) {
+		return nil, errors.New("an anchor shares a part of the test with others: write expect by hand")
+	}
+	if old != nil {
+		if edits, ok := e.scalars(old, value); ok {
+			return edits, nil
+		}
+	}
+	if test.Style&yaml.FlowStyle != 0 {
+		return nil, errors.New("the test is in braces: write expect by hand, or put each field of the test on its own line")
+	}
+	if old != nil && len(commentLines(key))+len(commentLines(old)) > 0 {
+		return nil, errors.New("expect has a comment, which would be lost: write expect by hand")
+	}
+	field, _ := kind.RequestTest().Root().At([]string{"spec", "tests[]"})
+	text, err := Snippet(map[string]any{name: value}, field)
+	if err != nil {
+		return nil, err
+	}
+	_, is := yamltext.Pair(yamltext.Root(newEditor("", []byte(text)).docs[0]), name)
+	margin := "\n" + strings.Repeat(" ", test.Content[0].Column-1)
+	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", margin)
+	if old != nil {
+		return []edit{{e.file.Lines.At(key), e.file.Lines.EndOf(lastLine(old)), text, []*yaml.Node{old}, []*yaml.Node{is}}}, nil
+	}
+	at := e.file.Lines.EndOf(lastLine(after))
+	return []edit{{at, at, margin + text, []*yaml.Node{after}, []*yaml.Node{after, textNode(name), is}}}, nil
+}
+
+// scalars returns the edits that give a node a value with the same fields, if that takes only other scalars.
+func (e *editor) scalars(n *yaml.Node, value any) (edits []edit, ok bool) {
+	if object, isObject := value.(map[string]any); isObject {
+		ok = n.Kind == yaml.MappingNode && len(n.Content) == 2*len(object)
+		for name, below := range object {
+			at := yamltext.Member(n, name)
+			if !ok || at == nil {
+				return nil, false
+			}
+			var more []edit
+			more, ok = e.scalars(at, below)
+			edits = append(edits, more...)
+		}
+		return edits, ok
+	}
+	is := drafting{}.node(value, nil)
+	from, to, isScalar := e.token(n)
+	if is.Kind != yaml.ScalarNode || !isScalar {
+		return nil, false
+	}
+	if n.Value == is.Value && (n.Tag == "!!str") == (is.Tag == "!!str") {
+		return nil, true
+	}
+	text, _ := Snippet(value, nil)
+	text = strings.TrimSuffix(text, "\n")
+	if is.Tag == "!!str" && strings.ContainsAny(is.Value, ",[]{}") {
+		text = strconv.Quote(is.Value)
+	}
+	return []edit{write(n, from, to, text, is.Value)}, true
+}
+
+// anchored reports whether aliases may stand for a node or a part of it.
+func anchored(n *yaml.Node) bool { return n.Anchor != "" || slices.ContainsFunc(n.Content, anchored) }
+
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, below := range n.Content {
+		last = max(last, lastLine(below))
+	}
+	return last
+}

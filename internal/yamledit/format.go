@@ -1,0 +1,218 @@
+package yamledit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/diag"
+	"trueup/internal/manifest"
+	"trueup/internal/yamltext"
+)
+
+// LeftError says why Format does not change a file.
+type LeftError struct {
+	// Line is where, from 1, or 0 for the whole file.
+	Line   int
+	Reason string
+	// Findings say why the file can't be read. They are empty if it can.
+	Findings diag.List
+}
+
+// Error returns the line and the reason.
+func (e *LeftError) Error() string {
+	if e.Line == 0 {
+		return e.Reason
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
+}
+
+func left(line int, reason string) error { return &LeftError{Line: line, Reason: reason} }
+
+// Format returns the canonical layout of a file of manifests: two spaces for each level, also for
+// lists; no white space at the ends of lines; one empty line at most in a row; the fields of each
+// paragraph (between empty lines) in the order of the schema. JSON stays JSON, over several lines.
+//
+// Format edits the text, so comments, quotes, anchors, brackets, byte order mark and line breaks stay. It
+// compares the values and comments of the result with the file. An error is always a *LeftError: leave
+// the file as it is.
+func Format(data []byte) ([]byte, error) {
+	return newFormatting(yamltext.NewFile("", data), true, func(*yaml.Node) {}).format()
+}
+
+// formatting is a file that was laid out.
+type formatting struct {
+	source
+	file *yamltext.File
+	laid []byte
+	err  error // why it could not be laid out
+}
+
+// newFormatting reads a file, calls each with its documents, and lays them out one by one: their nodes take
+// many times the memory of the text. ordered sorts the fields in the order of the schema. Each member and
+// element of JSON gets its own line.
+func newFormatting(in *yamltext.File, ordered bool, each func(doc *yaml.Node)) *formatting {
+	f := &formatting{source: newSource(in.Lines.Data), file: in}
+	asJSON := isJSON(f.body)
+	sheet := sync.OnceValue(func() *sheet { return newSheet(f.body) }) // not for what Documents refuses
+	in.Documents(func(doc *yaml.Node) {
+		switch each(doc); {
+		case f.err != nil:
+		case asJSON && isDeep(doc, manifest.MaxDepth):
+			f.err = left(doc.Line, tooDeep)
+		case !asJSON:
+			f.err = sheet().document(doc, ordered)
+		}
+	})
+	switch {
+	case f.err != nil || f.check() != nil:
+	case asJSON:
+		var out bytes.Buffer
+		_ = json.Indent(&out, bytes.TrimSpace(f.body), "", "  ") // it is valid
+		f.laid = append(out.Bytes(), '\n')
+	default:
+		f.laid, f.err = sheet().laidOut()
+	}
+	return f
+}
+
+const tooDeep = "it is nested too deeply"
+
+// isDeep reports whether a node is nested more than some levels deep.
+func isDeep(n *yaml.Node, levels int) bool {
+	return levels < 0 || slices.ContainsFunc(n.Content, func(below *yaml.Node) bool { return isDeep(below, levels-1) })
+}
+
+// format returns the checked layout of a file that was laid out in the order of the schema or, if that
+// fails, in its own.
+func (f *formatting) format() ([]byte, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	err := f.verify(true)
+	if err != nil {
+		f = newFormatting(yamltext.NewFile("", f.data), false, func(*yaml.Node) {})
+		err = f.verify(false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(f.mark, f.broken(f.laid)), nil
+}
+
+// check rejects a file that can't be read.
+func (f *formatting) check() error {
+	for _, x := range f.file.Findings {
+		if x.Severity == diag.Error {
+			return &LeftError{x.Line, x.Message, f.file.Findings}
+		}
+	}
+	return nil
+}
+
+// source is the text of a file. body has neither the byte order mark nor carriage returns.
+type source struct {
+	data, mark, body []byte
+	crlf             bool // the first line ends in CR LF
+}
+
+func newSource(data []byte) source {
+	body := bytes.TrimPrefix(data, []byte("\uFEFF"))
+	first, _, _ := bytes.Cut(body, []byte("\n"))
+	s := source{
+		data: data, mark: data[:len(data)-len(body)], crlf: len(first) < len(body) && bytes.HasSuffix(first, []byte("\r")),
+		body: body,
+	}
+	if bytes.Contains(body, []byte("\r\n")) {
+		s.body = bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))
+	}
+	return s
+}
+
+// broken returns a text with the line breaks of the file.
+func (s source) broken(text []byte) []byte {
+	if s.crlf {
+		return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+	}
+	return text
+}
+
+func isJSON(text []byte) bool {
+	text = bytes.TrimLeft(text, " \n\t")
+	return len(text) > 0 && text[0] == '{' && json.Valid(text)
+}
+
+// errDiffers reports a bug of this program, before it changes a file.
+var errDiffers = left(0, "the result would have another meaning")
+
+// verify checks that the layout has the same lines, apart from white space and order, the same values and
+// styles, and trueup: comments at the same fields, and that it is final.
+func (f *formatting) verify(ordered bool) error {
+	if f.err != nil || bytes.Equal(f.laid, f.body) {
+		return f.err
+	}
+	again := newFormatting(yamltext.NewFile("", slices.Concat(f.mark, f.laid)), ordered, func(*yaml.Node) {})
+	switch {
+	case again.check() != nil, !sameDocuments(f.body, f.laid),
+		!isJSON(f.body) && !slices.Equal(significantLines(f.body), significantLines(f.laid)):
+		return errDiffers
+	case !slices.Equal(marked(f.body), marked(f.laid)):
+		return left(0, "a trueup:ignore comment would move to another field")
+	case again.err != nil || !bytes.Equal(again.laid, f.laid):
+		return left(0, "formatting it twice would give different results")
+	}
+	return nil
+}
+
+// significantLines returns the lines of a text without white space and leading hyphens, sorted.
+func significantLines(text []byte) (all []string) {
+	for line := range strings.Lines(string(text)) {
+		if line = strings.Join(strings.Fields(strings.TrimLeft(line, " -")), ""); line != "" {
+			all = append(all, line)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// laidOut returns the layout, once all documents are known.
+func (l *sheet) laidOut() ([]byte, error) {
+	if err := l.layOut(); err != nil {
+		return nil, err
+	}
+	for _, m := range l.mappings {
+		l.sort(m)
+	}
+	return l.joined(), nil
+}
+
+// joined joins the lines, without white space at their ends, empty lines at both ends or two of them in a
+// row.
+func (l *sheet) joined() []byte {
+	b := make([]byte, 0, len(l.text.Data)+1)
+	empty := false
+	for _, at := range l.order {
+		line := l.lines[at]
+		if line.kind == emptyLine {
+			empty = len(b) > 0
+			continue
+		}
+		if empty {
+			b = append(b, '\n')
+			empty = false
+		}
+		if !line.open {
+			line.out = strings.TrimRight(line.out, " \t")
+		}
+		b = append(append(b, line.out...), '\n')
+	}
+	if l.unended {
+		b = bytes.TrimSuffix(b, []byte("\n"))
+	}
+	return b
+}

@@ -1,0 +1,331 @@
+package yamledit
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/yamltext"
+)
+
+const levelIndent = 2
+
+type lineKind uint8
+
+const (
+	// otherLine belongs to no node yet.
+	otherLine lineKind = iota
+	emptyLine
+	commentLine
+	// markerLine is --- or ..., perhaps with something after it.
+	markerLine
+	// tokenLine starts with a key, a hyphen or a value.
+	tokenLine
+	// innerLine continues a value that starts above.
+	innerLine
+)
+
+// token is a key, a hyphen or a value: its columns in the file and in the layout, from 0 and in
+// characters.
+type token struct{ from, to int }
+
+// noToken is left of all tokens.
+func noToken() token { return token{-1, 0} }
+
+// sheetLine is a line while it is laid out.
+type sheetLine struct {
+	in, out string
+	kind    lineKind
+	tokens  []token // from left to right
+	// value is the column of the value after the last token, or 0.
+	value int
+	// shift is how far an inner line moves to the right, and level the column of a comment.
+	shift, level int
+	// open reports whether a value in quotes or brackets continues on the next line.
+	open bool
+}
+
+// sheet is a text while it is laid out; lines count from 0.
+type sheet struct {
+	text     yamltext.Lines
+	lines    []sheetLine
+	order    []int // the lines in the order of the result
+	mappings []ordering
+	// ended reports whether the last line has a line break, and unended whether adding one would change
+	// the value on that line.
+	ended, unended bool
+	depth          int
+	scratch        []byte // for the line that is laid out
+}
+
+func newSheet(text []byte) *sheet {
+	body, ended := strings.CutSuffix(string(text), "\n")
+	n := strings.Count(body, "\n") + 1
+	l := &sheet{text: yamltext.Lines{Data: text}, ended: ended, lines: make([]sheetLine, 0, n), order: make([]int, 0, n)}
+	tokens := make([]token, n) // most lines have one
+	for line := range strings.SplitSeq(body, "\n") {
+		at := len(l.lines)
+		l.order = append(l.order, at)
+		next := sheetLine{in: line, tokens: tokens[at : at : at+1]}
+		switch trimmed := strings.TrimLeft(line, " \t"); {
+		case trimmed == "":
+			next.kind = emptyLine
+		case trimmed[0] == '#':
+			next.kind = commentLine
+		case (line[0] == '-' || line[0] == '.') && yamltext.BetweenDocuments().MatchString(line):
+			next.kind = markerLine
+		}
+		l.lines = append(l.lines, next)
+	}
+	return l
+}
+
+// document sets the columns of everything in a document.
+func (l *sheet) document(doc *yaml.Node, ordered bool) error {
+	root := yamltext.Root(doc)
+	if root == nil {
+		return nil
+	}
+	if !isBlock(root) || root.Kind != yaml.MappingNode {
+		return l.keepLines(root)
+	}
+	if l.lines[root.Line-1].kind == markerLine {
+		return left(root.Line, "a mapping starts on the line of ---")
+	}
+	var field *kind.Field
+	k, ok := manifest.KindOf(root)
+	if ok && ordered && !hasAnchor(root) {
+		field = k.Root()
+	}
+	return l.mapping(root, 0, field)
+}
+
+// keepLines leaves a document unchanged that is not a block mapping.
+func (l *sheet) keepLines(root *yaml.Node) error {
+	end := len(l.lines)
+	if !isBlock(root) {
+		last, err := l.lastLine(root)
+		if err != nil {
+			return err
+		}
+		end = last + 1
+	}
+	for at := root.Line - 1; at < end && (at < root.Line || l.lines[at].kind != markerLine); at++ {
+		if line := &l.lines[at]; line.kind != markerLine {
+			line.kind, line.open = innerLine, true
+		}
+	}
+	return nil
+}
+
+// isBlock reports whether a node is a mapping or list in block style, without brackets.
+func isBlock(n *yaml.Node) bool {
+	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
+}
+
+// hasAnchor reports whether a node has an anchor at or below it, so that the order of fields matters.
+func hasAnchor(n *yaml.Node) bool {
+	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
+}
+
+// mark adds a token to a line.
+func (l *sheet) mark(at, from, to int) {
+	l.lines[at].tokens = append(l.lines[at].tokens, token{from, to})
+	l.lines[at].kind = tokenLine
+}
+
+// mapping lays out a mapping with its keys at column to.
+func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
+	from := n.Content[0].Column - 1
+	own := ordering{column: to, root: l.depth == 0, field: field}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		at := key.Line - 1
+		if key.Column-1 != from || !l.startsLine(at, from, "") || isBlock(key) {
+			return left(key.Line, "the key is not written as KEY:")
+		}
+		l.mark(at, from, to)
+		own.entries = append(own.entries, entry{line: at, name: key.Value})
+		if err := l.value(value, at, token{from, to}, kind.Member(field, key.Value)); err != nil {
+			return err
+		}
+	}
+	l.mappings = append(l.mappings, own)
+	return nil
+}
+
+// startsLine reports whether a text is at a place, with only spaces and hyphens before it.
+func (l *sheet) startsLine(at, column int, text string) bool {
+	line := l.lines[at].in
+	start := yamltext.Offset(line, column)
+	return strings.Trim(line[:start], " -") == "" && strings.HasPrefix(line[start:], text)
+}
+
+// sequence lays out a list, which is below the line owner, with its hyphens at column to.
+func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
+	_, column := l.text.Position(l.text.Behind(n))
+	from := column - 1 // of the first hyphen
+	for _, e := range n.Content {
+		at := e.Line - 1
+		for at > owner && !l.startsLine(at, from, "-") {
+			at-- // the hyphen is alone on a line above
+		}
+		if at <= owner {
+			return left(e.Line, "the element does not follow a hyphen of its list")
+		}
+		l.mark(at, from, to)
+		if err := l.value(e, at, token{from, to}, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value lays out the value after a key or a hyphen.
+func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) error {
+	start, below := v.Line-1, owner.to+levelIndent
+	switch {
+	case yamltext.IsEmpty(v) && v.Anchor == "":
+		return nil
+	case isBlock(v) && v.Anchor == "" && v.Style&yaml.TaggedStyle == 0:
+	case start > at:
+		l.mark(start, v.Column-1, below)
+	default:
+		l.lines[at].value = v.Column - 1
+	}
+	if !isBlock(v) {
+		return l.leaf(v, at, owner)
+	}
+	if l.depth++; l.depth >= manifest.MaxDepth {
+		return left(v.Line, tooDeep)
+	}
+	defer func() { l.depth-- }()
+	if v.Kind == yaml.SequenceNode {
+		return l.sequence(v, at-1, below, kind.ItemOf(field))
+	}
+	return l.mapping(v, below, field)
+}
+
+func (l *sheet) layOut() error {
+	var open []token
+	below, spare := l.below(), -1
+	for at := range l.lines {
+		line := &l.lines[at]
+		switch line.kind {
+		case otherLine:
+			return left(at+1, "trueup does not know how to format a line")
+		case markerLine:
+			open, line.out = nil, line.in
+		case commentLine:
+			spare = spareHyphen(line.in, at > 0 && l.isComment(at-1), spare)
+			line.level = commentLevel(line.in, spare >= 0, below[at], open)
+			line.out = strings.Repeat(" ", line.level) + strings.Trim(line.in, " \t")
+		case innerLine:
+			// A comment below a value of several lines would be a line of the value.
+			open = enter(open, []token{{math.MaxInt, math.MaxInt}})
+			line.out = line.shifted()
+		case tokenLine:
+			open = enter(open, line.tokens)
+			l.layOutTokens(line)
+		case emptyLine:
+		}
+	}
+	return nil
+}
+
+// enter adds the tokens of a line to the open ones above it, and removes those that end there.
+func enter(open, tokens []token) []token {
+	for _, t := range tokens {
+		for len(open) > 0 && open[len(open)-1].to >= t.to {
+			open = open[:len(open)-1]
+		}
+		open = append(open, t)
+	}
+	return open
+}
+
+// below returns for each line the first token below it in the same document, or noToken.
+func (l *sheet) below() []token {
+	all, next := make([]token, len(l.lines)), noToken()
+	for at, line := range slices.Backward(l.lines) {
+		all[at] = next
+		if len(line.tokens) > 0 {
+			next = line.tokens[0]
+		} else if line.kind == markerLine {
+			next = noToken()
+		}
+	}
+	return all
+}
+
+// layOutTokens writes the hyphens, the key and the value of a line.
+func (l *sheet) layOutTokens(line *sheetLine) {
+	in, tokens := line.in, line.tokens
+	l.scratch = append(l.scratch[:0], strings.Repeat(" ", tokens[0].to)...)
+	for i, t := range tokens[1:] {
+		l.scratch = append(append(l.scratch, '-'), strings.Repeat(" ", t.to-tokens[i].to-1)...)
+	}
+	rest := yamltext.Offset(in, tokens[len(tokens)-1].from)
+	if value := yamltext.Offset(in, line.value); value > rest {
+		l.scratch = append(append(l.scratch, strings.TrimRight(in[rest:value], " \t")...), ' ')
+		rest = value
+	}
+	if l.scratch = append(l.scratch, in[rest:]...); string(l.scratch) == in {
+		line.out = in
+	} else {
+		line.out = string(l.scratch)
+	}
+}
+
+// shifted returns an inner line, moved by its shift.
+func (line *sheetLine) shifted() string {
+	if line.shift >= 0 {
+		return strings.Repeat(" ", line.shift) + line.in
+	}
+	spaces := len(line.in) - len(strings.TrimLeft(line.in, " "))
+	return line.in[min(spaces, -line.shift):]
+}
+
+// commentLevel returns the new column of a comment: that of the field below or of an open one above,
+// whichever it was aligned with. A comment deeper than all of these stays deeper. A commented-out element
+// (spare) belongs to the list above.
+func commentLevel(line string, spare bool, best token, open []token) int {
+	column := len(line) - len(strings.TrimLeft(line, " \t"))
+	least := 0
+	if best.from == column && !spare {
+		return best.to
+	} else if best.from == column {
+		least = best.to // the list above may be empty yet, and begin below
+	}
+	if best.from > column {
+		best = noToken()
+	}
+	for i, t := range open {
+		if t.from > column || t.from < best.from || t.from == best.from && t.from == column && !spare {
+			continue
+		}
+		best = t
+		if i == len(open)-1 && t.from < column {
+			best.to += levelIndent
+		}
+	}
+	return max(best.to, least)
+}
+
+// spareHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another
+// one may continue its element.
+func spareHyphen(line string, goesOn bool, above int) int {
+	text := strings.TrimLeft(line, " \t#")
+	at, hyphen := len(line)-len(text), strings.HasPrefix(text, "- ")
+	switch {
+	case goesOn && (at > above || at == above && hyphen):
+		return above
+	case !goesOn && hyphen:
+		return at
+	}
+	return -1
+}

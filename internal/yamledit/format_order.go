@@ -1,0 +1,114 @@
+package yamledit
+
+import (
+	"slices"
+	"strings"
+
+	"trueup/internal/kind"
+)
+
+// ordering is a mapping that may be sorted.
+type ordering struct {
+	entries []entry
+	// column is the new column of the keys; root reports whether it is the top-level mapping.
+	column int
+	root   bool
+	field  *kind.Field
+}
+
+// entry is a field: the line and name of its key, and its lines from head, with the comments above it, to
+// end (exclusive).
+type entry struct {
+	line      int
+	name      string
+	head, end int
+}
+
+// sort sorts the fields of each paragraph of a mapping by the schema, if each comment clearly belongs to
+// one field.
+func (l *sheet) sort(m ordering) {
+	if m.field == nil || len(m.field.Names) == 0 {
+		return
+	}
+	l.extend(m)
+	from := 0
+	for i, e := range m.entries {
+		if i+1 < len(m.entries) && e.end == m.entries[i+1].head {
+			continue
+		}
+		if !l.isComment(e.end) || l.lines[e.end].level != m.column { // it may belong to no field
+			l.sortParagraph(m, from, i+1)
+		}
+		from = i + 1
+	}
+}
+
+func (l *sheet) extend(m ordering) {
+	for i := range m.entries {
+		e := &m.entries[i]
+		e.head = e.line
+		if i == 0 && m.root || l.isInline(e.line, m.column) {
+			continue // the comments above it are the document's, or the element's
+		}
+		for e.head > 0 && l.isComment(e.head-1) && l.lines[e.head-1].level == m.column {
+			e.head--
+		}
+	}
+	limit := len(l.lines)
+	for i := range slices.Backward(m.entries) {
+		l.close(&m.entries[i], m.column, limit)
+		limit = m.entries[i].head
+	}
+}
+
+// close finds where a field ends, before the limit.
+func (l *sheet) close(e *entry, column, limit int) {
+	e.end = e.line + 1
+	for at := e.end; at < limit; at++ {
+		line := l.lines[at]
+		if line.kind == markerLine || line.kind == tokenLine && line.tokens[0].to <= column {
+			break
+		}
+		if line.kind == tokenLine || line.kind == innerLine {
+			e.end = at + 1
+		}
+	}
+	for e.end < limit && l.isComment(e.end) && l.lines[e.end].level > column {
+		e.end++
+	}
+}
+
+func (l *sheet) isComment(at int) bool { return at < len(l.lines) && l.lines[at].kind == commentLine }
+
+// isInline reports whether a key is on the line of its hyphen.
+func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to != column }
+
+// sortParagraph sorts fields that follow each other without a gap.
+func (l *sheet) sortParagraph(m ordering, from, to int) {
+	was := m.entries[from:to]
+	sorted := slices.Clone(was)
+	slices.SortStableFunc(sorted, func(a, b entry) int { return inOrder(m.field, a.name) - inOrder(m.field, b.name) })
+	if sorted[0].line != was[0].line && from == 0 && !l.mayLead(m, was[0], sorted[0]) {
+		return
+	}
+	start := was[0].head
+	moved := make([]int, 0, was[len(was)-1].end-start)
+	for _, e := range sorted {
+		moved = append(moved, l.order[e.head:e.end]...)
+	}
+	if first, now := was[0].line, sorted[0].line; first != now && l.isInline(first, m.column) {
+		hyphens := l.lines[first].out[:m.column]
+		l.lines[first].out = strings.Repeat(" ", m.column) + l.lines[first].out[m.column:]
+		l.lines[now].out = hyphens + l.lines[now].out[m.column:]
+	}
+	copy(l.order[start:], moved)
+}
+
+// mayLead reports whether another field may become the first of a mapping. A comment there may be about
+// the whole mapping.
+func (l *sheet) mayLead(m ordering, first, now entry) bool {
+	if first.head < first.line || now.head < now.line {
+		return false
+	}
+	return !l.isInline(first.line, m.column) || !strings.Contains(l.lines[first.line].in+l.lines[now.line].in, "#")
+}

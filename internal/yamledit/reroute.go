@@ -1,0 +1,231 @@
+package yamledit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/rules"
+	"trueup/internal/yamltext"
+)
+
+// Route is how manifests reach the platform: by its API, or by the vendor's command line, where a kind
+// may have another apiVersion and needs metadata.namespace.
+type Route struct {
+	// Vendor is the vendor's name in the envelope of the command line, and empty for the API.
+	Vendor string
+	// Workspace is the name for metadata.namespace; empty if it is not known.
+	Workspace string
+}
+
+// Rerouted is a document that Convert changed.
+type Rerouted struct {
+	Key      kind.Key
+	Line     int
+	From, To string // values of apiVersion
+	// Namespace is what Convert did with metadata.namespace: added, removed, or kept, because the API does
+	// not need it, but nothing else names the workspace, or Convert can't remove it alone.
+	Namespace string
+}
+
+// CheckVendor returns an error unless a kind has an envelope with the vendor's name.
+func CheckVendor(vendor string) error {
+	isVendor := func(k *kind.Kind) bool {
+		_, ok := k.AliasVersion(vendor)
+		return ok
+	}
+	if !slices.ContainsFunc(kind.All(), isVendor) {
+		return fmt.Errorf("--envelope is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", vendor)
+	}
+	return nil
+}
+
+// String says what was done to the document.
+func (d Rerouted) String() string {
+	namespace := ""
+	if d.Namespace != "" {
+		namespace = ", metadata.namespace " + d.Namespace
+	}
+	return d.Key.String() + ": " + d.From + " became " + d.To + namespace
+}
+
+// Convert edits apiVersion and metadata.namespace of the documents of a file, and nothing else. If it
+// can't, it returns findings and no text.
+func (r Route) Convert(t manifest.Text) ([]byte, []Rerouted, diag.List) {
+	var e *rerouter
+	for _, remove := range []bool{true, false} { // of metadata.namespace
+		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove}
+		for _, doc := range e.docs {
+			if root := yamltext.Root(doc); root != nil && root.Kind == yaml.MappingNode {
+				e.document(root)
+			}
+		}
+		if e.file.Findings.HasErrors() {
+			return nil, nil, e.file.Findings
+		}
+		if out, ok := e.apply(e.edits); ok {
+			return out, e.done, nil
+		}
+	}
+	e.file.Fail(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
+	return nil, nil, e.file.Findings
+}
+
+type rerouter struct {
+	*editor
+	route  Route
+	remove bool
+	done   []Rerouted
+	edits  []edit
+}
+
+func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
+	e.file.Fail(n.Line, n.Column, rule, field, message, fix)
+	return false
+}
+
+// document edits one document, if its kind has another envelope.
+func (e *rerouter) document(root *yaml.Node) {
+	from, name := yamltext.Text(yamltext.Member(root, "apiVersion")), yamltext.Text(yamltext.Member(root, "kind"))
+	metadata := yamltext.Member(root, "metadata")
+	done := Rerouted{Key: kind.Key{Kind: name, Name: yamltext.Text(yamltext.Member(metadata, "name"))}, Line: root.Line, From: from}
+	k, ok := kind.ForEnvelope(from, name)
+	if !ok || k.Alias == nil {
+		return
+	}
+	if done.To = k.APIVersion; e.route.Vendor != "" {
+		done.To, _ = k.AliasVersion(e.route.Vendor)
+	}
+	if problem := envelopeProblem(root, metadata); problem != "" {
+		e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
+		return
+	}
+	if e.ofWorkspace(metadata) && e.reroute(root, metadata, &done) && (done.From != done.To || done.Namespace != "") {
+		e.done = append(e.done, done)
+	}
+}
+
+// envelopeProblem says why the envelope of a document can't be edited, or "".
+func envelopeProblem(root, metadata *yaml.Node) string {
+	if yamltext.Text(yamltext.Member(metadata, "name")) == "" {
+		return "has no metadata with a name"
+	}
+	for _, n := range []*yaml.Node{root, metadata} {
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if yamltext.IsMerge(key) || key.Kind != yaml.ScalarNode {
+				return "has a merge key (<<), or a key that is not text"
+			}
+			if seen[key.Value] {
+				return "has " + diag.Quote(key.Value) + " twice"
+			}
+			seen[key.Value] = true
+		}
+	}
+	return ""
+}
+
+// ofWorkspace rejects a manifest of another workspace: without its namespace, it would belong to this
+// one.
+func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
+	n := yamltext.Member(metadata, "namespace")
+	switch namespace := yamltext.Text(n); {
+	case n == nil:
+	case namespace == "" || n.Tag != "!!str":
+		return e.fail(n, rules.Namespace, "metadata.namespace", "the workspace is not text", "write its name, or remove metadata.namespace")
+	case e.route.Workspace != "" && namespace != e.route.Workspace:
+		return e.fail(n, rules.Namespace, "metadata.namespace",
+			fmt.Sprintf("the workspace is %s here, and you asked for %s", diag.Quote(namespace), diag.Quote(e.route.Workspace)),
+			"convert it in the project of that workspace")
+	}
+	return true
+}
+
+func (e *rerouter) reroute(root, metadata *yaml.Node, done *Rerouted) bool {
+	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, yamltext.Member(metadata, "namespace") != nil
+	if version := yamltext.Member(root, "apiVersion"); changes {
+		from, to, ok := e.token(version)
+		if !ok {
+			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
+		}
+		e.edits = append(e.edits, write(version, from, to, requote(e.text(from, to), done.To), done.To))
+	}
+	switch {
+	case !toAPI && !named:
+		done.Namespace = "added"
+		return e.addNamespace(metadata)
+	case toAPI && named && changes:
+		done.Namespace = "kept"
+		if e.remove && e.route.Workspace != "" && e.removeNamespace(metadata) {
+			done.Namespace = "removed"
+		}
+	}
+	return true
+}
+
+// requote returns a text in the same quotes as another.
+func requote(old, text string) string {
+	if quote := old[:1]; quote == `"` || quote == "'" {
+		return quote + text + quote
+	}
+	return text
+}
+
+// addNamespace adds metadata.namespace after the name, in the same style.
+func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
+	if e.route.Workspace == "" {
+		return e.fail(metadata, rules.Namespace, "metadata.namespace", "the command-line route needs the workspace",
+			"name it as workspace: in trueup.yaml")
+	}
+	key, value := yamltext.Pair(metadata, "name")
+	from, keyEnd, isKey := e.token(key)
+	valueAt, to, isText := e.token(value)
+	if !isKey || !isText {
+		return e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
+	}
+	written, name := requote(e.text(from, keyEnd), "namespace"), e.route.Workspace
+	if written[0] == '"' || yamltext.Resolve(name) != yamltext.PlainText {
+		name = string(canon.Append(nil, name))
+	}
+	added := []*yaml.Node{value, {Kind: yaml.ScalarNode, Value: "namespace"}, {Kind: yaml.ScalarNode, Value: e.route.Workspace}}
+	text := "," + e.gapBefore(from, keyEnd) + written + e.text(keyEnd, valueAt) + name
+	if metadata.Style&yaml.FlowStyle == 0 {
+		to, text = e.file.Lines.EndOf(value.Line), "\n"+e.text(e.file.Lines.Offset(key.Line), from)+written+": "+name
+		text = string(newSource(e.file.Lines.Data).broken([]byte(text)))
+	}
+	e.edits = append(e.edits, edit{to, to, text, added[:1], added})
+	return true
+}
+
+// gapBefore returns the white space to write after a comma in brackets: the same as before the current
+// key. If that follows a bracket, it returns a space if the key's colon has one.
+func (e *rerouter) gapBefore(from, keyEnd int) string {
+	data := e.file.Lines.Data
+	before := bytes.TrimRight(data[:from], " \t\r\n")
+	gap := string(data[len(before):from])
+	switch {
+	case bytes.HasSuffix(before, []byte(",")), strings.Contains(gap, "\n"):
+		return gap
+	case bytes.HasPrefix(data[keyEnd:], []byte(": ")):
+		return " "
+	}
+	return ""
+}
+
+// removeNamespace removes metadata.namespace, if nothing else is on its lines.
+func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
+	key, value := yamltext.Pair(metadata, "namespace")
+	cut, ok := e.cut(metadata, key == metadata.Content[0], key, value)
+	if ok {
+		e.edits = append(e.edits, cut)
+	}
+	return ok
+}

@@ -1,0 +1,174 @@
+package yamledit
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/yamltext"
+)
+
+// Draft is a manifest for Write.
+type Draft struct {
+	Kind *kind.Kind
+	// APIVersion is an alias of the kind's, or empty.
+	APIVersion string
+	Name       string
+	// Namespace may be empty.
+	Namespace string
+	// Spec is JSON.
+	Spec []byte
+	// Schema is the JSON Schema for editors, relative to the file, or empty.
+	Schema string
+	// Head are the lines of a comment above the manifest.
+	Head []string
+	// Silence is the reason in the comments that silence warnings about fields and values that the
+	// schema does not know; empty writes no comments.
+	Silence string
+}
+
+// Write returns the text of manifests as documents of one file, in the layout of Format: fields in the
+// order of the schema, and quotes only where needed.
+func Write(drafts ...Draft) ([]byte, error) {
+	var out bytes.Buffer
+	for i, d := range drafts {
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		if err := d.write(&out); err != nil {
+			return nil, fmt.Errorf("write %s/%s: %w", d.Kind.Name, d.Name, err)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+func (d Draft) write(out *bytes.Buffer) error {
+	if d.Schema != "" {
+		fmt.Fprintf(out, "# yaml-language-server: $schema=%s\n", d.Schema)
+	}
+	for _, line := range d.Head {
+		out.WriteString(strings.TrimRight("# "+line, " ") + "\n")
+	}
+	spec, err := canon.Decode(d.Spec)
+	if err != nil {
+		return err
+	}
+	metadata := map[string]any{"name": d.Name}
+	if d.Namespace != "" {
+		metadata["namespace"] = d.Namespace
+	}
+	return encode(out, map[string]any{
+		"apiVersion": cmp.Or(d.APIVersion, d.Kind.APIVersion), "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
+	}, d.Kind.Root(), d.Silence)
+}
+
+// Snippet returns a JSON value as YAML in the layout of Write. f is the field of the value, or nil.
+func Snippet(value any, f *kind.Field) (string, error) {
+	var out bytes.Buffer
+	if err := encode(&out, value, f, ""); err != nil {
+		return "", fmt.Errorf("write a part of a manifest: %w", err)
+	}
+	return out.String(), nil
+}
+
+// encode writes a JSON value as YAML. With a reason, it silences warnings about fields and values that f
+// does not have.
+func encode(out *bytes.Buffer, value any, f *kind.Field, reason string) error {
+	enc := yaml.NewEncoder(out)
+	enc.SetIndent(levelIndent)
+	if err := enc.Encode(drafting{reason}.node(value, f)); err != nil {
+		return err
+	}
+	return enc.Close()
+}
+
+// drafting converts JSON values to YAML. silence is the reason of its comments, or empty for none.
+type drafting struct{ silence string }
+
+func (d drafting) node(v any, f *kind.Field) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode}
+	switch v := v.(type) {
+	case map[string]any:
+		n.Kind, n.Content = yaml.MappingNode, d.members(v, f)
+	case []any:
+		n.Kind = yaml.SequenceNode
+		for _, e := range v {
+			item := d.node(e, kind.ItemOf(f))
+			d.commentUnseen(item, item, kind.ItemOf(f))
+			n.Content = append(n.Content, item)
+		}
+	case string:
+		return textNode(v)
+	case nil:
+		n.Value = "null"
+	default:
+		n.Value = fmt.Sprint(v) // a boolean or number
+	}
+	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	return n
+}
+
+func (d drafting) members(v map[string]any, f *kind.Field) (all []*yaml.Node) {
+	names := slices.Sorted(maps.Keys(v))
+	if f != nil {
+		slices.SortStableFunc(names, func(a, b string) int { return inOrder(f, a) - inOrder(f, b) })
+	}
+	for _, name := range names {
+		key, below := textNode(name), kind.Member(f, name)
+		value := d.node(v[name], below)
+		if f != nil && f.Fields != nil && !f.Knows(name, v) {
+			d.comment(key, value, manifest.RuleUnknownField)
+		}
+		d.commentUnseen(key, value, below)
+		all = append(all, key, value)
+	}
+	return all
+}
+
+// commentUnseen silences the warning about a value that the schema does not show. at is the node that a
+// comment above belongs to.
+func (d drafting) commentUnseen(at, n *yaml.Node, f *kind.Field) {
+	if n.Kind == yaml.ScalarNode && f != nil && len(f.Seen) > 0 && !slices.Contains(f.Seen, n.Value) {
+		d.comment(at, n, manifest.RuleUnknownValue)
+	}
+}
+
+// comment silences a rule: after a scalar of one line, above anything else.
+func (d drafting) comment(at, n *yaml.Node, rule string) {
+	comment := "# " + yamltext.MarkName + "ignore " + rule + " " + d.silence
+	switch {
+	case d.silence == "":
+	case n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n"):
+		n.LineComment = comment
+	default:
+		at.HeadComment = comment
+	}
+}
+
+// textNode is a text, in quotes if some YAML parser would read it as something else, or not at all: a block must not
+// start with a tab.
+func textNode(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	if yamltext.Resolve(s) != yamltext.PlainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") || strings.HasPrefix(strings.TrimLeft(s, " \n"), "\t") {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// inOrder returns the position of a field in the schema. Unknown fields come last.
+func inOrder(f *kind.Field, name string) int {
+	if at := slices.Index(f.Names, name); at >= 0 {
+		return at
+	}
+	return len(f.Names)
+}
