@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"trueup/internal/diag"
+	"trueup/internal/routing"
 	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
