@@ -64,7 +64,7 @@ func isHostSlip(host, other string) bool {
 
 // checkHostnameTaken reports each host that two CDNs have, as hostname or as host of a location.
 func checkHostnameTaken(all []Object, report reportOn) {
-	h := holders{map[string]Object{}, map[string]Object{}}
+	h := holders{make(map[string]Object, len(all)), make(map[string]Object, len(all))}
 	for _, o := range all {
 		if o.Key().Kind == cdn {
 			h.addHostname(o, report)
