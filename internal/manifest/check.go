@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"trueup/internal/diag"
+	"trueup/internal/routing"
 	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
@@ -28,6 +29,9 @@ func (o *Object) subject(doc, tree map[string]any, opts Options, f *yamltext.Fil
 
 // Hostname returns the hostname that the object is about, or "".
 func (o *Object) Hostname() string { return o.Host }
+
+// LocationHosts returns the hosts of locations, and perhaps others.
+func (o *Object) LocationHosts() []string { return routing.AppendHosts(nil, o.Spec) }
 
 // At returns where a field is, as FILE:LINE.
 func (o *Object) At(field string) string {

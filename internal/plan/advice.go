@@ -42,7 +42,7 @@ func (p *Planner) advise(out *Plan, all *study, classes map[kind.Key][]routing.C
 			continue
 		}
 		found, o := all.advice[it.Key], p.in.Set.Find(it.Key)
-		if it.Op == Patch && o != nil {
+		if (it.Op == Patch || it.Op == Create) && o != nil {
 			found.add(o.Sift(a.unpurged(it, o, all.waiting, classes[it.Key])))
 		}
 		if o != nil && o.Kind.RequestOnly() {

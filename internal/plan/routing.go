@@ -210,13 +210,11 @@ func (d *decision) adviseSharedHost(r *requests) (found diag.List) {
 		return nil
 	}
 	for _, c := range r.site().Claimants(host) {
-		m := d.in.Set.Find(c.Key)
-		leaves := m != nil && !slices.Contains(routing.ClaimsOf(m.Spec), host)
-		if c.Key == o.Key() || leaves || !c.Config().HasHost(host) {
+		if d.in.Set.Find(c.Key) != nil || !c.Config().HasHost(host) { // manifests are compared when they are read
 			continue
 		}
 		found = append(found, advice(o, rules.HostnameTaken, "spec."+o.Kind.HostField,
-			fmt.Sprintf("a location of %s has the host %s, and no document says which of the two CDNs answers it", c.Key, o.Host),
+			fmt.Sprintf("%s has the host %s, too, and no document says which of the two CDNs answers it", c.Key, o.Host),
 			fmt.Sprintf("remove the locations of this host from %s, or use another hostname", c.Key)))
 	}
 	return found

@@ -57,9 +57,12 @@ func (c *Coverage) String() string {
 func Cover(cases []Case, objects []*manifest.Object) *Coverage {
 	reached := map[string]bool{}
 	for _, c := range cases {
-		for _, l := range c.locations {
-			if l != nil {
-				reached[c.cdn.String()+" "+l.Field()], reached[c.cdn.String()+" "+l.Upstream] = true, true
+		if c.answer == nil {
+			continue
+		}
+		for _, l := range c.answer.Locations(0) {
+			if cdn := c.answer.Sides[0].Object; l != nil {
+				reached[cdn+" "+l.Field()], reached[cdn+" "+l.Upstream] = true, true
 			}
 		}
 	}

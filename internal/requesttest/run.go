@@ -40,12 +40,13 @@ type Case struct {
 	Failures []Failure `json:"failures,omitempty"`
 
 	test *test
-	// cdn answers the request, with one of the locations under each reading, or nil. Without a CDN there are none.
-	cdn       *routing.CDN
-	locations []*routing.Location
-	readings  []string
-	// isUnclear is true if no document says which locations match.
-	isUnclear bool
+	// answer is what answers the request in git; nil without a CDN.
+	answer *routing.RequestAnswer
+}
+
+// isUnclear reports whether no document says which locations match.
+func (c *Case) isUnclear() bool {
+	return slices.ContainsFunc(c.answer.Sides, func(f routing.Found) bool { return len(f.Unclear) > 0 })
 }
 
 // Failure is an expectation that does not hold under every reading.
@@ -269,22 +270,32 @@ func (r runner) findFailures(c *Case) {
 		c.addProblem("live has no CDN of the host " + q.Host)
 		compares = false
 	}
-	if c.setAnswer(q); c.isUnclear {
+	c.answer = &q
+	if c.addUnclear(); c.isUnclear() {
 		return
 	}
 	if t.expects {
-		c.compareExpectations(q.Path)
+		c.compareExpectations()
 	}
 	if compares {
-		c.compareWithLive(q)
+		c.compareWithLive()
 	}
 }
 
 // compareWithLive adds a failure if live answers in another way.
-func (c *Case) compareWithLive(q routing.RequestAnswer) {
-	if q.Differs {
-		findChange := func(reading int) string { return q.Change(1, reading) }
+func (c *Case) compareWithLive() {
+	if c.answer.Differs {
+		findChange := func(reading int) string { return c.answer.Change(1, reading) }
 		c.Failures = append(c.Failures, Failure{Field: c.test.at + ".same-as", What: sameAsLive, Expected: "no change", Got: c.listAnswers(findChange)})
+	}
+}
+
+// addUnclear adds a failure for each side of which no document says which locations match.
+func (c *Case) addUnclear() {
+	for i, f := range c.answer.Sides {
+		if len(f.Unclear) > 0 {
+			c.addProblem(fmt.Sprintf("%s%q may match: its pattern is not documented", []string{"", "live: "}[i], f.Unclear[0].Path))
+		}
 	}
 }
 
@@ -296,26 +307,12 @@ func lookUp(url string, in *routing.Lookup) (routing.RequestAnswer, error) {
 	return in.Find(u)
 }
 
-// setAnswer sets what answers the request in git. It adds a failure if no document says which locations of a side match.
-func (c *Case) setAnswer(q routing.RequestAnswer) {
-	c.cdn, c.readings = q.Sides[0].CDN, q.Readings()
-	for i := range c.readings {
-		c.locations = append(c.locations, q.Location(0, i))
-	}
-	for i, f := range q.Sides {
-		if len(f.Unclear) > 0 {
-			c.isUnclear = true
-			c.addProblem(fmt.Sprintf("%s%q may match: its pattern is not documented", []string{"", "live: "}[i], f.Unclear[0].Path))
-		}
-	}
-}
-
 // compareExpectations compares the answer with the expectations.
-func (c *Case) compareExpectations(path string) {
+func (c *Case) compareExpectations() {
 	wanted, says := c.test.expect["served"].(bool)
-	isWanted, expectations := wanted || !says, expectationsOf(c.test.expect)
+	isWanted, expectations, locations := wanted || !says, expectationsOf(c.test.expect), c.answer.Locations(0)
 	isWrong := func(l *routing.Location) bool { return (l == nil) == isWanted }
-	if slices.ContainsFunc(c.locations, isWrong) || !isWanted && len(expectations) > 0 {
+	if slices.ContainsFunc(locations, isWrong) || !isWanted && len(expectations) > 0 {
 		expected, field := "a location", c.test.at+".expect.served"
 		switch {
 		case !says:
@@ -324,18 +321,18 @@ func (c *Case) compareExpectations(path string) {
 			expected = "no location"
 		}
 		c.Failures = append(c.Failures, Failure{Field: field, What: "served", Expected: expected, Got: c.listAnswers(func(reading int) string {
-			if c.locations[reading] == nil {
-				return "no location matches " + path
+			if locations[reading] == nil {
+				return "no location matches " + c.answer.Path
 			}
 			return ""
 		})})
 		return
 	}
 	for _, e := range expectations {
-		if slices.ContainsFunc(c.locations, func(l *routing.Location) bool { return !e.holds(l) }) {
+		if slices.ContainsFunc(locations, func(l *routing.Location) bool { return !e.holds(l) }) {
 			c.Failures = append(c.Failures, Failure{
 				Field: c.test.at + ".expect." + e.name, What: e.name, Expected: routing.Describe(e.want),
-				Got: c.listAnswers(func(reading int) string { return e.describe(c.locations[reading]) }),
+				Got: c.listAnswers(func(reading int) string { return e.describe(locations[reading]) }),
 			})
 		}
 	}
@@ -343,16 +340,17 @@ func (c *Case) compareExpectations(path string) {
 
 // listAnswers returns what a request gets, with the readings under which it does.
 func (c *Case) listAnswers(describe func(reading int) string) (all []Answer) {
-	for i, name := range c.readings {
+	cdn, names := c.answer.Sides[0].CDN, c.answer.Readings()
+	for i, l := range c.answer.Locations(0) {
 		a := Answer{Value: describe(i)}
-		if l := c.locations[i]; l != nil {
-			a.Location, a.File, a.Line = l.Path, c.cdn.Path, c.cdn.LineOf(l)
+		if l != nil {
+			a.Location, a.File, a.Line = l.Path, cdn.Path, cdn.LineOf(l)
 		}
 		at := slices.IndexFunc(all, func(b Answer) bool { return a.Value == b.Value && a.Line == b.Line })
 		if at < 0 {
 			at, all = len(all), append(all, a)
 		}
-		all[at].Readings = append(all[at].Readings, name)
+		all[at].Readings = append(all[at].Readings, names[i])
 	}
 	return all
 }

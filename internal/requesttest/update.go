@@ -33,10 +33,10 @@ func (r *Result) ListUpdates() map[string][]yamledit.Expectation {
 // findAgreement returns the one expectation that all requests of a test meet, or nil.
 func findAgreement(cases []Case) (value map[string]any) {
 	for _, c := range cases {
-		if c.isUnclear || len(c.locations) == 0 {
+		if c.answer == nil || c.isUnclear() {
 			return nil
 		}
-		for _, l := range c.locations {
+		for _, l := range c.answer.Locations(0) {
 			is := observe(c.test.expect, l)
 			if value != nil && !bytes.Equal(canon.Bytes(value), canon.Bytes(is)) {
 				return nil
@@ -58,6 +58,11 @@ func FirstExpectation(spec map[string]any, url string) map[string]any {
 	return observe(nil, q.Location(0, 0))
 }
 
+// isInFirst reports whether an expectation that expects nothing yet, or no location, gets the field.
+func (f field) isInFirst(expect map[string]any, isSet bool) bool {
+	return (len(expect) == 0 || expect["served"] == false) && (f.isUsual || isSet && f.isObject)
+}
+
 // observe returns an expectation with the fields of expect that a location meets; nil is no location. If it expects nothing
 // yet, or no location, it gets the usual fields and those that the location has.
 func observe(expect map[string]any, l *routing.Location) map[string]any {
@@ -65,16 +70,16 @@ func observe(expect map[string]any, l *routing.Location) map[string]any {
 		return map[string]any{"served": false}
 	}
 	is := map[string]any{}
-	isFirst := len(expect) == 0 || expect["served"] == false
 	for _, f := range listFields() {
 		isSet := l.Behaviour[f.facet] != routing.Value{}
-		if want, isAsked := expect[f.name]; isAsked || isFirst && (f.isUsual || isSet && f.isObject) {
-			v := f.observe(want, l)
-			if v != nil || !isSet {
-				is[f.name] = v
-			} else if isAsked {
-				is[f.name] = want // what can't be expected stays
-			}
+		want, isAsked := expect[f.name]
+		if !isAsked && !f.isInFirst(expect, isSet) {
+			continue
+		}
+		if v := f.observe(want, l); v != nil || !isSet {
+			is[f.name] = v
+		} else if isAsked {
+			is[f.name] = want // what can't be expected stays
 		}
 	}
 	if expect["served"] == true {

@@ -301,7 +301,11 @@ func (c *comparison) addUnclear(change Change) {
 			configs = append(configs, cdn.Config())
 		}
 	}
-	if len(configs) == 2 && slices.Equal(configs[0].Locations, configs[1].Locations) {
+	isSame := func(a, b Location) bool {
+		copy(a.Behaviour[ofCDN:], b.Behaviour[ofCDN:])
+		return a == b
+	}
+	if len(configs) == 2 && slices.EqualFunc(configs[0].Locations, configs[1].Locations, isSame) {
 		return
 	}
 	hosts := map[string][]string{}

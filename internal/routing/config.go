@@ -23,11 +23,11 @@ type Value struct {
 	Known bool
 }
 
-// Facet is one property of how a location answers requests.
+// Facet is one property of how requests are answered.
 type Facet uint8
 
-// The facets of a location. The platform does not document what rewrite and headers do, so their values compare as they
-// are.
+// The facets of a location, and then those of its CDN. The platform does not document what rewrite and headers do, so their
+// values compare as they are.
 const (
 	Origin     Facet = iota // the scheme and the servers of the upstream, whatever its name is
 	Connection              // the other settings of the upstream
@@ -41,23 +41,16 @@ const (
 	Rewrite
 	Headers
 	Other // fields that are not documented
+	TLS
+	SecureLink
+	Firewall
+	OtherOfCDN // fields that are not documented, or locations that are no list
 	facets
+	ofCDN = TLS // the first of a CDN
 )
 
 // Behaviour has the value of each facet. Two locations answer requests alike if theirs are equal.
 type Behaviour [facets]Value
-
-// CDNFacet is one property of how a CDN answers all requests.
-type CDNFacet uint8
-
-// The facets of a CDN.
-const (
-	TLS CDNFacet = iota
-	SecureLink
-	Firewall
-	OtherOfCDN // fields that are not documented, or locations that are no list
-	cdnFacets
-)
 
 // Location is one location of a CDN.
 type Location struct {
@@ -82,7 +75,8 @@ type Config struct {
 	Locations []Location
 	// Upstreams are the names of the groups of servers.
 	Upstreams []string
-	Facets    [cdnFacets]Value
+	// Behaviour has the facets of the CDN alone.
+	Behaviour
 
 	// hosts has the locations of each host, and unclear those that are.
 	hosts   map[string][]*Location
@@ -109,6 +103,10 @@ func Read(spec map[string]any) *Config {
 	}
 	servers := map[string][2]Value{}
 	locations := listOf("locations")
+	c.Behaviour = Behaviour{
+		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), Firewall: valueOf(withoutDisabled(spec["firewall"])),
+		OtherOfCDN: remainderOf(spec, known...),
+	}
 	c.Locations = make([]Location, len(locations))
 	for i, v := range locations {
 		l := &c.Locations[i]
@@ -118,16 +116,13 @@ func Read(spec map[string]any) *Config {
 			servers[l.Upstream] = readOrigin(l.Upstream, named[l.Upstream])
 		}
 		l.Behaviour[Origin], l.Behaviour[Connection] = servers[l.Upstream][0], servers[l.Upstream][1]
+		copy(l.Behaviour[ofCDN:], c.Behaviour[ofCDN:])
 		if l.isUnclear = !l.isClear(); l.isUnclear {
 			c.unclear = append(c.unclear, l)
 		}
 		if !strings.Contains(strings.TrimPrefix(l.Host, "*."), "*") {
 			c.hosts[l.Host] = append(c.hosts[l.Host], l)
 		}
-	}
-	c.Facets = [cdnFacets]Value{
-		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), Firewall: valueOf(withoutDisabled(spec["firewall"])),
-		OtherOfCDN: remainderOf(spec, known...),
 	}
 	return c
 }

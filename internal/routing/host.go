@@ -12,6 +12,17 @@ type Answer struct {
 	*Location
 }
 
+// behaviour returns the behaviour of the location, or that of the CDN if no location answers; nil without a CDN.
+func (a Answer) behaviour() *Behaviour {
+	switch {
+	case a.Location != nil:
+		return &a.Behaviour
+	case a.CDN != nil:
+		return &a.CDN.Config().Behaviour
+	}
+	return nil
+}
+
 // describeCDN returns the name of the CDN that has the answer.
 func (a Answer) describeCDN() string {
 	if a.Location == nil {
@@ -195,12 +206,10 @@ func (r Reading) isSame(a, b Answer) bool {
 		return true
 	case (a.Location == nil) != (b.Location == nil):
 		return false
-	case a.Location == nil && (a.CDN == nil || b.CDN == nil):
+	case a.CDN == nil || b.CDN == nil:
 		return true
-	case a.CDN != b.CDN && a.CDN.Config().Facets != b.CDN.Config().Facets:
-		return false
 	}
-	return a.Location == b.Location || a.Behaviour == b.Behaviour && (r.Without != Units || a.times == b.times)
+	return *a.behaviour() == *b.behaviour() && (a.Location == nil || r.Without != Units || a.times == b.times)
 }
 
 // compareLocations compares two locations that match a request; the lesser one answers it. Those of several CDNs are one list, by name.

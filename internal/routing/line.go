@@ -196,11 +196,10 @@ func areAll(paths []Paths) bool {
 }
 
 func (p Paths) describe(most int) string {
-	pattern := cmp.Or(p.Pattern, "every path")
 	if len(p.Outside) == 0 {
-		return pattern
+		return cmp.Or(p.Pattern, "every path")
 	}
-	return pattern + " outside " + diag.First(p.Outside, most)
+	return cmp.Or(p.Pattern, "paths") + " outside " + diag.First(p.Outside, most)
 }
 
 // describePaths names paths. Those that are outside others stand apart.

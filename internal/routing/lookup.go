@@ -222,6 +222,14 @@ func (q *RequestAnswer) Location(side, reading int) *Location {
 	return q.table.answer(q.node, side, reading).Location
 }
 
+// Locations returns what answers the request on a side under each of the Readings.
+func (q *RequestAnswer) Locations(side int) (all []*Location) {
+	for r := range q.table.readings {
+		all = append(all, q.Location(side, r))
+	}
+	return all
+}
+
 // Change returns what is otherwise on the first side than on another one under a reading, or "".
 func (q *RequestAnswer) Change(other, reading int) string {
 	h := q.table

@@ -222,7 +222,7 @@ func isIn(path, pattern string, r reading) bool {
 		path, pattern = strings.ToLower(path), strings.ToLower(pattern)
 	}
 	stem, prefix := strings.CutSuffix(pattern, "*")
-	return pattern == "every path" || path == pattern || prefix && strings.HasPrefix(path, stem)
+	return pattern == "every path" || pattern == "paths" || path == pattern || prefix && strings.HasPrefix(path, stem)
 }
 
 func readPaths(text string) (list []pathList) {

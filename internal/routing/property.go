@@ -49,14 +49,22 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 		cdn := q.Sides[0].CDN
 		selected.Place = placeOf(cdn.Path, cdn.LineOf(l))
 	}
-	all := []Property{selected}
-	for facet := range facets {
+	return append([]Property{selected}, q.describeFacets(Origin, ofCDN, func(side int) *Behaviour {
+		if l := q.Location(side, readings[0]); l != nil {
+			return &l.Behaviour
+		}
+		return nil
+	})...)
+}
+
+// describeFacets returns some facets of the sides that have a behaviour. It leaves out those that no side sets.
+func (q *RequestAnswer) describeFacets(from, to Facet, behaviourOf func(side int) *Behaviour) (all []Property) {
+	for facet := from; facet < to; facet++ {
 		p, isSet := q.compareSides(facet.String(), func(side int) (v Value, words string, has bool) {
-			l := q.Location(side, readings[0])
-			if l == nil {
-				return v, "", false
+			if b := behaviourOf(side); b != nil {
+				return b[facet], b.Describe(facet), true
 			}
-			return l.Behaviour[facet], l.Describe(facet), true
+			return v, "", false
 		})
 		if isSet {
 			all = append(all, p)
@@ -79,35 +87,26 @@ func (q *RequestAnswer) describeSite(plain bool) []Property {
 		return Value{Text: f.Object}, text, true
 	})
 	cdn.Place = placeOf(q.Sides[0].File, q.Sides[0].Line)
-	all := []Property{cdn}
-	for facet := range cdnFacets {
-		p, isSet := q.compareSides(facet.String(), func(side int) (v Value, words string, has bool) {
-			if c := q.Sides[side].CDN; c != nil {
-				return c.Config().Facets[facet], c.Config().Describe(facet), true
-			}
-			return v, "", false
-		})
-		if isSet {
-			all = append(all, p)
-		}
-	}
+	behaviourOf := func(side int) *Behaviour { return Answer{CDN: q.Sides[side].CDN}.behaviour() }
+	all := append([]Property{cdn}, q.describeFacets(ofCDN, facets, behaviourOf)...)
 	if !plain {
 		return all
 	}
 	http, _ := q.compareSides("plain HTTP", func(side int) (v Value, words string, has bool) {
-		c := q.Sides[side].CDN
-		if c == nil {
+		b := behaviourOf(side)
+		if b == nil {
 			return v, "", false
 		}
-		tls, _ := c.Config().Facets[TLS].Tree().(map[string]any)
-		text := "unknown, because tls.forced is not set"
-		switch tls["forced"] {
-		case "true":
-			text = "sent on to TLS"
-		case "false":
-			text = "not sent on to TLS"
+		text, isKnown := map[any]string{"true": "sent on to TLS", "false": "not sent on to TLS"}[fieldOf(b[TLS].Tree(), "forced")]
+		if !isKnown {
+			text = "unknown, because tls.forced is not set"
 		}
 		return Value{Text: text}, text, true
 	})
 	return append(all, http)
+}
+
+func fieldOf(v any, name string) any {
+	m, _ := v.(map[string]any)
+	return m[name]
 }

@@ -18,7 +18,7 @@ import (
 func (f Facet) String() string {
 	return [...]string{
 		"origin", "upstream settings", "action", "cache level", "edge TTL", "browser TTL", "cache settings", "CORS",
-		"image service", "rewrite", "headers", "other fields",
+		"image service", "rewrite", "headers", "other fields", "TLS", "secure link", "firewall", "other fields of the CDN",
 	}[f]
 }
 
@@ -31,11 +31,6 @@ func (f Facet) effect() Effect {
 		return OtherCaching
 	}
 	return OtherRules
-}
-
-// String returns the name of the facet.
-func (f CDNFacet) String() string {
-	return [...]string{"TLS", "secure link", "firewall", "other fields of the CDN"}[f]
 }
 
 // Tree returns the value decoded, with numbers and booleans as text. It is nil for an absent one.
@@ -51,16 +46,26 @@ func (v Value) Tree() any {
 	return v.Text
 }
 
-// Describe returns a facet in words: "1 h", "a:443, b:443 over https", "on, allowOrigins: *", "not set".
-func (l *Location) Describe(f Facet) string {
-	v := l.Behaviour[f]
+// Describe returns a facet in words: "1 h", "a:443, b:443 over https", "on, allowOrigins: *", "not set". Rules of the firewall
+// are their names.
+func (b *Behaviour) Describe(f Facet) string {
+	v := b[f]
 	switch {
 	case v.Known:
 		return kind.DurationText(v.Time)
 	case f == Origin:
 		return v.describeOrigin(false)
 	}
-	return Describe(v.Tree())
+	tree := v.Tree()
+	firewall, _ := tree.(map[string]any)
+	if rules := objectsOf(firewall["rules"]); f == Firewall && len(rules) > 0 {
+		names := make([]any, len(rules))
+		for i, rule := range rules {
+			names[i] = rule["name"]
+		}
+		firewall["rules"] = names
+	}
+	return Describe(tree)
 }
 
 // Servers returns the servers of the location as host:port, sorted. It is empty if the upstream is not listed.
@@ -189,20 +194,6 @@ func describeSwitch(v any) string {
 	return Describe(v)
 }
 
-// Describe returns a facet of the CDN in words. Rules of the firewall are their names.
-func (c *Config) Describe(f CDNFacet) string {
-	tree := c.Facets[f].Tree()
-	firewall, _ := tree.(map[string]any)
-	if rules := objectsOf(firewall["rules"]); f == Firewall && len(rules) > 0 {
-		names := make([]any, len(rules))
-		for i, rule := range rules {
-			names[i] = rule["name"]
-		}
-		firewall["rules"] = names
-	}
-	return Describe(tree)
-}
-
 // String returns the origin and the edge TTL.
 func (l *Location) String() string {
 	if (l.Behaviour[EdgeTTL] == Value{}) {
@@ -254,46 +245,27 @@ func partsBut(text, other string) string {
 
 // compareAnswers returns what differs in two answers under a reading. The parts of the CDNs come last.
 func compareAnswers(before, after Answer, reading Reading) (out []Difference) {
+	was, is := before.behaviour(), after.behaviour()
 	for f := range facets {
-		if before.Location == nil {
-			break
+		var found []Difference
+		switch a, b := was[f], is[f]; {
+		case a == b && a.Known && reading.Without == Units && before.writtenTime(f) != after.writtenTime(f):
+			found = []Difference{{What: f.String(), Before: before.writtenTime(f), After: after.writtenTime(f)}}
+		case a == b:
+		case f == Origin:
+			was, is := describeOrigins(a, b)
+			found = []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was, is)}
+		case a.Known || b.Known:
+			found = []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was.Describe(f), is.Describe(f))}
+		default:
+			found = compareTrees(f.String(), a.Tree(), b.Tree())
 		}
-		for _, d := range before.compareFacet(after.Location, f, reading) {
+		for _, d := range found {
 			d.effect = f.effect()
 			out = append(out, d)
 		}
 	}
-	if before.CDN == after.CDN {
-		return out
-	}
-	was, is := before.CDN.Config().Facets, after.CDN.Config().Facets
-	for f := range cdnFacets {
-		if was[f] == is[f] {
-			continue
-		}
-		for _, d := range compareTrees(f.String(), was[f].Tree(), is[f].Tree()) {
-			d.effect = OtherRules
-			out = append(out, d)
-		}
-	}
 	return out
-}
-
-// compareFacet returns what differs in a facet of two locations under a reading.
-func (l *Location) compareFacet(after *Location, f Facet, reading Reading) []Difference {
-	a, b := l.Behaviour[f], after.Behaviour[f]
-	switch {
-	case a == b && a.Known && reading.Without == Units && l.writtenTime(f) != after.writtenTime(f):
-		return []Difference{{What: f.String(), Before: l.writtenTime(f), After: after.writtenTime(f)}}
-	case a == b:
-		return nil
-	case f == Origin:
-		was, is := describeOrigins(a, b)
-		return []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was, is)}
-	case a.Known || b.Known:
-		return []Difference{newDifference(f.String(), a.Tree(), b.Tree(), l.Describe(f), after.Describe(f))}
-	}
-	return compareTrees(f.String(), a.Tree(), b.Tree())
 }
 
 // writtenTime returns a time to live as in the manifest.

@@ -109,7 +109,7 @@ func TestLongOriginsNameWhatDiffers(t *testing.T) {
 		{origin("a*2"), origin("a*3"), "origin a:443 weight 2 and 12 others → a:443 weight 3 and 12 others"},
 		{origin("a", "c", "d", "e", "f"), origin("b"), "origin a:443, c:443, d:443 and 14 others → b:443 and 12 others"},
 	} {
-		found := location(c.before).compareFacet(location(c.after), Origin, Reading{})
+		found := compareAnswers(Answer{Location: location(c.before)}, Answer{Location: location(c.after)}, Reading{})
 		if len(found) != 1 || found[0].String() != c.want {
 			t.Errorf("%v, want %s", found, c.want)
 		}

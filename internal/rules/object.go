@@ -156,17 +156,6 @@ func (h host) oddities() []string {
 	return odd
 }
 
-func checkHostnameTaken(all []Object, report reportOn) {
-	first := firstByHost(all)
-	for _, o := range all {
-		if before := first[kind.HostKey(o.Hostname())]; o.Key().Kind == cdn && o.Hostname() != "" && before != o {
-			report(o, hostnameField,
-				fmt.Sprintf("%s has the hostname %s too (%s)", before.Key(), o.Hostname(), before.At(hostnameField)),
-				"give one of them another hostname")
-		}
-	}
-}
-
 // firstByHost returns the first CDN of each hostname, in the form of kind.HostKey.
 func firstByHost(all []Object) map[string]Object {
 	first := map[string]Object{}

@@ -89,6 +89,7 @@ func checks() map[string]check {
 		"hostname-odd":         {object: checkHostnameOdd},
 		"hostname-shape":       {object: checkHostnameShape},
 		HostnameTaken:          {set: checkHostnameTaken},
+		"location-host":        ofCDN(checkLocationHost),
 		"location-path-odd":    ofCDN(checkLocationPathOdd),
 		"location-unreachable": ofCDN(checkLocationUnreachable),
 		"name-odd":             {object: checkNameOdd},
@@ -236,6 +237,8 @@ func (s *Subject) full() bool { return s.Full(s.rule.Severity) }
 type Object interface {
 	Key() kind.Key
 	Hostname() string
+	// LocationHosts returns the hosts of locations, and perhaps others.
+	LocationHosts() []string
 	Tree() map[string]any
 	// At returns where a field is, as FILE:LINE.
 	At(field string) string

@@ -65,7 +65,7 @@ func (s *RequestSection) addLines(lines []routing.Line, opts Options) {
 // changesAnswers reports whether an item changes an object that answers requests.
 func changesAnswers(item plan.Item) bool {
 	k, ok := kind.Named(item.Kind)
-	return ok && k.CanPatch() && k.HostField != "" && item.Op == plan.Patch && !item.Happened
+	return ok && k.CanPatch() && k.HostField != "" && (item.Op == plan.Patch || item.Op == plan.Create) && !item.Happened
 }
 
 // DescribeRequests returns a line, with the objects whose change does it if there may be others.
