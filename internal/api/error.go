@@ -124,8 +124,8 @@ func Answer(err error) *Error {
 	return new(Error)
 }
 
-// Refusal returns what the platform said of a token that it refused, "" if that is not why a request failed. It is the
-// same for all requests with the token.
+// Refusal returns that the platform refused a token, "" if that is not why a request failed. It is the same for all
+// requests that need the same right.
 func Refusal(err error) string {
 	for {
 		e, ok := errors.AsType[*Error](err)
@@ -134,6 +134,8 @@ func Refusal(err error) string {
 			return ""
 		case e.Status == http.StatusUnauthorized:
 			return joinSentences(joinSentences("the platform refused the token, 401 Unauthorized", e.Said.String()), e.Message)
+		case e.Status == http.StatusForbidden: // it says which workspace
+			return joinSentences("the platform refused the token, 403 Forbidden", e.Message)
 		}
 		err = e.err
 	}

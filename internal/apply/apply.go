@@ -34,7 +34,7 @@ type Writer interface {
 // Journal is the part of a ledger that apply needs. What a method wrote is durable when it
 // returns (docs/design.md A3).
 type Journal interface {
-	// For requests that are sent once. Look reads what other runs claimed.
+	// For requests that are sent once. Look reads which run claimed one.
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	Posted(ctx context.Context, key kind.Key, m ledger.Made) error
 	Found(ctx context.Context, key kind.Key, m ledger.Made) error
@@ -87,12 +87,10 @@ type Options struct {
 	// AcceptNormalised sends a purge even if the server changed the values that were sent for the object that it
 	// waits for.
 	AcceptNormalised bool
-	Wait             bool // Wait waits until created objects are ready, and deleted ones gone, at most WaitTimeout
-	WaitTimeout      time.Duration
+	Wait             time.Duration // Wait is how long to wait until a created object is ready, or a deleted one gone; 0 is not at all
 	// Batch limits how many objects may wait for a slow ledger at once. Less than 2 means that the
 	// ledger is fast. Run claims at most Parallelism send-once requests at once.
-	Batch      int
-	WaitOthers time.Duration // WaitOthers limits the wait for requests that other runs claimed
+	Batch int
 }
 
 // Run applies a plan: first objects that it creates and patches, then objects that it creates once
@@ -121,7 +119,6 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	r.phase(ctx, kind.Converge)
 	r.phase(ctx, kind.CreateOnly)
 	r.postAll(ctx)
-	r.awaitOthers(ctx)
 	r.deleteAll(ctx)
 	return NewResult(r.outcomes)
 }
@@ -145,9 +142,8 @@ type run struct {
 	stopped  string // why nothing new may start, or empty
 	failures int    // failures counts consecutive operations that failed because of the platform
 	// full has, by hostname, the reason why the platform accepts no more purges for now.
-	full      map[string]string
-	clocks    map[kind.Area]clockReading // the last clock reading of each area
-	elsewhere []kind.Key                 // the items that other runs have claimed
+	full   map[string]string
+	clocks map[kind.Area]clockReading // the last clock reading of each area
 }
 
 // phase applies all items of a policy in parallel. Items that wait for a slow ledger leave their

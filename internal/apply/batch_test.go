@@ -12,7 +12,6 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/apply"
-	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
@@ -149,104 +148,61 @@ func TestARefusedTokenStopsABatch(t *testing.T) {
 	s.ends(s.run(), "Purge/rel-02", apply.Skipped, apply.Partial, "does not know this workspace")
 }
 
-// theirs makes another run claim the purge right before we do, and end it as the
-// function says when we look at its record for the n-th time.
-func theirs(t *testing.T, end func(look int, r *ledger.Record)) *stage {
-	s := due(t)
-	s.options.WaitOthers = time.Minute
+// theirs makes another run claim the request right before we do, and end it as the
+// function says.
+func theirs(s *stage, name string, end func(r *ledger.Record)) *stage {
 	at := s.now
-	s.at("claim Purge/rel", 1, func() {
-		s.records[key(rel)] = ledger.Record{
-			Key: key(rel), State: ledger.Claimed, FirstClaimAt: &at, ClaimedAt: &at,
+	return s.at("claim "+name, 1, func() {
+		r := ledger.Record{
+			Key: key(name), State: ledger.Claimed, FirstClaimAt: &at, ClaimedAt: &at,
 			Claim: &ledger.Claim{RunURL: "https://ci.example.com/runs/7"},
 		}
+		end(&r)
+		s.records[key(name)] = r
 	})
-	looks := 0
-	s.looked = func(k kind.Key) error {
-		looks++
-		r := s.records[k]
-		end(looks, &r)
-		s.records[k] = r
-		return nil
-	}
-	return s
 }
 
-// TestWhatAnotherRunHasClaimed is waited for, as long as the user wants, and
-// never sent while it may be under way.
+// TestWhatAnotherRunHasClaimed is never sent, whatever became of it: the next apply
+// sees that. Who has it is said.
 func TestWhatAnotherRunHasClaimed(t *testing.T) {
-	after := func(n int, state ledger.State, more ...func(*ledger.Record)) func(int, *ledger.Record) {
-		return func(look int, r *ledger.Record) {
-			if look >= n && r.State == ledger.Claimed {
-				r.State = state
-				for _, m := range more {
-					m(r)
-				}
-			}
-		}
-	}
 	for name, tt := range map[string]struct {
-		end     func(int, *ledger.Record)
-		status  apply.Status
-		verdict apply.Verdict
-		words   []string
-		slept   time.Duration
-		calls   string
+		end   func(*ledger.Record)
+		words []string
+		next  string
 	}{
-		"posted at once":    {after(1, ledger.Posted), apply.Done, apply.OK, []string{"was accepted"}, 0, "claim Purge/rel"},
-		"posted meanwhile":  {after(4, ledger.Posted), apply.Done, apply.OK, []string{"was accepted"}, 14 * time.Second, "claim Purge/rel"},
-		"adopted meanwhile": {after(2, ledger.Adopted), apply.Done, apply.OK, nil, 2 * time.Second, "claim Purge/rel"},
-		"given up":          {after(2, ledger.Abandoned), apply.Done, apply.OK, nil, 2 * time.Second, "claim Purge/rel"},
-		"made unknown": {
-			after(3, ledger.Unknown), apply.Blocked, apply.NeedsPerson, []string{"its outcome is unknown", "ledger resolve"}, 6 * time.Second, "claim Purge/rel",
-		},
-		"given back": {
-			after(2, ""), apply.Done, apply.OK,
-			[]string{"executes it later"},
-			2 * time.Second,
-			"claim Purge/rel, claim Purge/rel, POST Purge/rel, posted Purge/rel",
-		},
-		"refused to them": {
-			after(1, ledger.Rejected), apply.Done, apply.OK, nil, 0, "claim Purge/rel, claim Purge/rel, POST Purge/rel, posted Purge/rel",
-		},
-		"left open": {
-			after(2, ledger.Claimed, func(r *ledger.Record) { r.Left = true }), apply.Skipped, apply.Partial,
-			[]string{"may have been executed", "run apply again"},
-			2 * time.Second, "claim Purge/rel",
-		},
-		"claimed all the time": {
-			after(99, ""), apply.InFlight, apply.Partial,
+		"claimed": {
+			func(*ledger.Record) {},
 			[]string{"in flight elsewhere: claimed by run https://ci.example.com/runs/7", "run apply again", "2026-11-21T09:10:00Z"},
-			time.Minute, "claim Purge/rel",
+			"",
 		},
+		"posted":       {func(r *ledger.Record) { r.State = ledger.Posted }, []string{"another run has claimed it meanwhile: Purge/rel was accepted", "run apply again"}, ""},
+		"adopted":      {func(r *ledger.Record) { r.State = ledger.Adopted }, []string{"another run has claimed it", "run apply again"}, ""},
+		"abandoned":    {func(r *ledger.Record) { r.State = ledger.Abandoned }, []string{"another run has claimed it", "run apply again"}, ""},
+		"made unknown": {func(r *ledger.Record) { r.State = ledger.Unknown }, []string{"another run has claimed it meanwhile", "its outcome is unknown"}, ""},
+		"left open":    {func(r *ledger.Record) { r.Left = true }, []string{"another run has claimed it meanwhile", "may have been executed", "run apply again"}, "give up Purge/rel"},
 	} {
-		s := theirs(t, tt.end)
-		t.Log(name)
-		s.ends(s.run(), rel, tt.status, tt.verdict, tt.words...)
-		s.wrote(tt.calls)
-		if s.slept != tt.slept {
-			t.Errorf("slept %s, want %s", s.slept, tt.slept)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := theirs(due(t), rel, tt.end)
+			s.ends(s.run(), rel, apply.InFlight, apply.Partial, tt.words...)
+			s.wrote("claim Purge/rel")
+			s.run()
+			s.wrote(tt.next)
+			if s.slept != 0 {
+				t.Errorf("slept %s", s.slept)
+			}
+		})
 	}
+	s := theirs(begin(t, snapshot("db")), db, func(*ledger.Record) {})
+	s.ends(s.run(), db, apply.InFlight, apply.Partial, "runs/7")
+	s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db")
 }
 
-// TestANameThatAnotherRunTakesForAnotherSpec: what they send is not what git asks
-// for here, and nobody may think that it was done.
-func TestANameThatAnotherRunTakesForAnotherSpec(t *testing.T) {
-	for _, state := range []ledger.State{ledger.Posted, ledger.Claimed, ledger.Unknown} {
-		s := theirs(t, func(_ int, r *ledger.Record) {
-			digest := canon.Digest([]byte("another"))
-			r.State, r.SpecDigest = state, &digest
-		})
-		s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson, "another spec", "this one was not sent", "another name")
-		s.wrote("claim Purge/rel")
-	}
-	s := theirs(t, func(_ int, r *ledger.Record) {
-		digest := canon.Digest([]byte("another"))
-		r.State, r.SpecDigest = ledger.Rejected, &digest
-	})
-	s.ends(s.run(), rel, apply.Done, apply.OK)
-	s.wrote("claim Purge/rel, claim Purge/rel, POST Purge/rel, posted Purge/rel")
+// TestTheOtherRunIsUnknown: a ledger that can't be read again changes nothing but the words.
+func TestTheOtherRunIsUnknown(t *testing.T) {
+	s := theirs(due(t), rel, func(*ledger.Record) {})
+	s.looked = func(kind.Key) error { return refused() }
+	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "another run has claimed it, and the ledger could not be read again: 422", "run apply again")
+	s.wrote("claim Purge/rel")
 }
 
 // TestWhatIsInterruptedIsGivenBackTogether: a CI service kills what does not end
@@ -286,51 +242,4 @@ func (s *slowRelease) End(ctx context.Context, k kind.Key, o ledger.Outcome) err
 		return errors.New("one after the other")
 	}
 	return s.stage.End(ctx, k, o)
-}
-
-func TestWaitingForOthers(t *testing.T) {
-	never := func(int, *ledger.Record) {}
-	s := theirs(t, never)
-	s.options.WaitOthers = 0
-	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "runs/7")
-	if s.slept != 0 {
-		t.Errorf("slept %s, and nobody wants to wait", s.slept)
-	}
-
-	s = theirs(t, never)
-	s.options.WaitOthers = 4 * time.Second
-	s.looked = func(kind.Key) error { return refused() }
-	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "in flight elsewhere", "could not be read again: 422")
-
-	s = theirs(t, never)
-	ctx, cancel := context.WithCancel(t.Context())
-	s.looked = func(kind.Key) error { cancel(); return nil }
-	s.ends(s.apply(ctx, nil), rel, apply.InFlight, apply.Partial, "runs/7")
-	if s.slept > 2*time.Second {
-		t.Errorf("slept %s after the interruption", s.slept)
-	}
-	said := slices.IndexFunc(s.events, func(e apply.Event) bool {
-		return e.Phase == "wait" && strings.Contains(e.Message, "1 in flight elsewhere")
-	})
-	if said < 0 {
-		t.Errorf("nobody was told of the waiting: %+v", s.events)
-	}
-
-	// What the plan knew to be in flight is not sent by this run.
-	s = theirs(t, func(_ int, r *ledger.Record) { r.State = "" })
-	s.hook(`claim Purge/rel`, 1)
-	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "run apply again")
-	s.wrote("")
-}
-
-// TestASnapshotThatAnotherRunClaims is made by us when it is given back.
-func TestASnapshotThatAnotherRunClaims(t *testing.T) {
-	s := begin(t, snapshot("db"))
-	s.options.WaitOthers = time.Minute
-	at := s.now
-	s.at("claim "+db, 1, func() {
-		s.records[key(db)] = ledger.Record{Key: key(db), State: ledger.Claimed, FirstClaimAt: &at, ClaimedAt: &at}
-	})
-	s.looked = func(k kind.Key) error { delete(s.records, k); return nil }
-	s.ends(s.run(), db, apply.Done, apply.OK, "created ready")
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -171,7 +169,7 @@ func (w *work) ready(ctx context.Context, name string, obj kind.Object) *Outcome
 			return failed(Partial, "the server created it and says: "+failure, "")
 		case ready:
 			return done("ready")
-		case !w.Options.Wait:
+		case w.Options.Wait == 0:
 			return done("not ready yet (--wait waits)")
 		}
 		return nil
@@ -250,7 +248,7 @@ func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
 	})
 	switch {
 	case errors.Is(err, ledger.ErrTaken), errors.Is(err, ledger.ErrConflict):
-		return s.leaveToOther(s.item.Key)
+		return s.leaveToOther()
 	case err != nil:
 		return unclaimed(err)
 	}
@@ -258,11 +256,24 @@ func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
 	return nil
 }
 
-func (r *run) leaveToOther(key kind.Key) *Outcome {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.elsewhere = append(r.elsewhere, key)
-	return &Outcome{Status: InFlight, Verdict: Partial, Message: "in flight elsewhere"}
+// leaveToOther ends an item that another run has claimed, and says which run.
+func (w *work) leaveToOther() *Outcome {
+	end := &Outcome{Status: InFlight, Verdict: Partial, Message: "another run has claimed it", Fix: "run apply again"}
+	var records map[kind.Key]ledger.Record
+	err := w.safely(w.item.Key, func() (err error) {
+		records, err = w.Journal.Look(w.ledgerCtx, []kind.Key{w.item.Key})
+		return err
+	})
+	switch rec := records[w.item.Key]; {
+	case err != nil:
+		end.Message += ", and the ledger could not be read again: " + err.Error()
+	case rec.State == ledger.Claimed && !rec.Left:
+		end.Message, end.Fix = ledger.ExplainFlight(rec)
+	default:
+		now, _ := ledger.Explain(rec)
+		end.Message += " meanwhile: " + now
+	}
+	return end
 }
 
 // leaveIfClaimed leaves an object that appeared since the plan to the run that claimed it, if any.
@@ -272,107 +283,7 @@ func (w *work) leaveIfClaimed(ctx context.Context, end *Outcome) *Outcome {
 	}
 	records, err := w.Journal.Look(ctx, []kind.Key{w.item.Key})
 	if state := records[w.item.Key].State; err == nil && (state == ledger.Claimed || state == ledger.Posted) {
-		return w.leaveToOther(w.item.Key)
+		return w.leaveToOther()
 	}
 	return end
-}
-
-// pollSeldom is the longest pause between two reads of the ledger: many runs that wait must not
-// slow the store for the one that works.
-const pollSeldom = 8 * time.Second
-
-// awaitOthers waits up to Options.WaitOthers for requests that other runs claimed, and sends those
-// that they gave back.
-func (r *run) awaitOthers(ctx context.Context) {
-	pause := pollEvery
-	for waited := time.Duration(0); len(r.elsewhere) > 0 && ctx.Err() == nil; waited += pause {
-		waiting := r.elsewhere
-		r.elsewhere = nil
-		slices.SortFunc(waiting, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
-		r.lookAt(ctx, waiting)
-		if len(r.elsewhere) == 0 || waited >= r.Options.WaitOthers {
-			return
-		}
-		r.Report(Event{Key: waiting[0], Phase: "wait", Message: fmt.Sprintf("%d in flight elsewhere, waited %s of %s",
-			len(waiting), waited, r.Options.WaitOthers)})
-		if waited > 0 {
-			pause = min(2*pause, pollSeldom)
-		}
-		pause = min(pause, r.Options.WaitOthers-waited)
-		if r.Sleep(ctx, pause) != nil {
-			return
-		}
-	}
-}
-
-func (r *run) lookAt(ctx context.Context, waiting []kind.Key) {
-	var records map[kind.Key]ledger.Record
-	err := r.safely(waiting[0], func() (err error) {
-		records, err = r.Journal.Look(ctx, waiting)
-		return err
-	})
-	for _, key := range waiting {
-		i := r.index[key]
-		w := r.work(i)
-		r.outcomes[i] = w.finish(func() *Outcome {
-			if err != nil {
-				end := w.leaveToOther(key)
-				end.Message += ", and the ledger could not be read again: " + err.Error()
-				return end
-			}
-			return w.endByRecord(ctx, i, records[key])
-		})
-	}
-}
-
-func (w *work) endByRecord(ctx context.Context, i int, rec ledger.Record) *Outcome {
-	end := skipped(Partial, "")
-	end.Message, end.Fix = ledger.Explain(rec)
-	if w.hasOtherSpec(rec) {
-		end.Status, end.Verdict, end.Fix = Blocked, NeedsPerson, "give this one another name"
-		end.Message += "; its record has another spec, so this one was not sent"
-		return end
-	}
-	switch rec.State {
-	case ledger.Posted, ledger.Adopted, ledger.Abandoned:
-		end.Status, end.Verdict = Done, OK
-	case ledger.Unknown:
-		end.Status, end.Verdict = Blocked, NeedsPerson
-	case ledger.Claimed:
-		if !rec.Left {
-			end = w.leaveToOther(w.item.Key)
-			end.Message, end.Fix = ledger.ExplainFlight(rec)
-			return end
-		}
-		end.Fix = "run apply again"
-	case "", ledger.Rejected:
-		if w.item.Request != nil && !w.item.Resend {
-			return w.sendNow(ctx, i)
-		}
-		end.Fix = "run apply again"
-	}
-	return end
-}
-
-// hasOtherSpec reports whether the record is of another spec than the manifest's: two commits may use one name.
-func (w *work) hasOtherSpec(rec ledger.Record) bool {
-	free := rec.State == "" || rec.State == ledger.Rejected
-	if free || rec.SpecDigest == nil || w.item.DesiredDigest == nil {
-		return false // the name is free, or the manifest has no spec
-	}
-	return *rec.SpecDigest != plan.SpecDigest(w.kind, w.Spec(w.item.Key))
-}
-
-// sendNow sends a request that another run had claimed and given back.
-func (w *work) sendNow(ctx context.Context, i int) *Outcome {
-	if !w.kind.RequestOnly() {
-		end := w.run.work(i).all(ctx)
-		return &end
-	}
-	w.done.Add(-1) // it counted when it was left to the other run
-	var recording sync.WaitGroup
-	w.sendBatch(ctx, []int{i}, &recording)
-	recording.Wait()
-	end := w.outcomes[i]
-	return &end
 }

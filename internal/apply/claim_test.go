@@ -267,21 +267,20 @@ func TestReady(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		status  func(int) string
-		wait    bool
 		limit   time.Duration
 		verdict apply.Verdict
 		words   string
 		slept   time.Duration
 	}{
-		"at once":           {after(0, yes), true, time.Minute, apply.OK, "ready", 0},
-		"nobody waits":      {after(9, yes), false, 0, apply.OK, "not ready yet", 0},
-		"in time":           {after(5, yes), true, time.Minute, apply.OK, "created ready", 6 * time.Second},
-		"too late":          {after(99, yes), true, 10 * time.Second, apply.Partial, "not ready within 10s", 10 * time.Second},
-		"failed":            {after(3, bad), true, time.Minute, apply.Partial, "no disk", 2 * time.Second},
-		"failed, no waiter": {after(0, bad), false, 0, apply.Partial, "no disk", 0},
+		"at once":           {after(0, yes), time.Minute, apply.OK, "ready", 0},
+		"nobody waits":      {after(9, yes), 0, apply.OK, "not ready yet", 0},
+		"in time":           {after(5, yes), time.Minute, apply.OK, "created ready", 6 * time.Second},
+		"too late":          {after(99, yes), 10 * time.Second, apply.Partial, "not ready within 10s", 10 * time.Second},
+		"failed":            {after(3, bad), time.Minute, apply.Partial, "no disk", 2 * time.Second},
+		"failed, no waiter": {after(0, bad), 0, apply.Partial, "no disk", 0},
 	} {
 		s := begin(t, snapshot("db"))
-		s.status, s.options.Wait, s.options.WaitTimeout = tt.status, tt.wait, tt.limit
+		s.status, s.options.Wait = tt.status, tt.limit
 		want := apply.Done
 		if tt.verdict != apply.OK {
 			want = apply.Failed
@@ -293,7 +292,7 @@ func TestReady(t *testing.T) {
 	}
 	// A read that fails meanwhile is no answer.
 	s := begin(t, snapshot("db")).on("GET "+db, 3, &said{"503", api.Error{Class: api.Unavailable}}, false)
-	s.status, s.options.Wait, s.options.WaitTimeout = after(4, yes), true, time.Minute
+	s.status, s.options.Wait = after(4, yes), time.Minute
 	s.ends(s.run(), db, apply.Done, apply.OK)
 }
 
@@ -319,7 +318,7 @@ func TestWaitForWhatAnEarlierRunMade(t *testing.T) {
 	s.status = func(int) string { return `{"readyToUse":false}` }
 	s.ends(s.run(), db, apply.Done, apply.OK, "not ready yet")
 	s.ends(s.run(), db, apply.Done, apply.OK)
-	s.options.Wait, s.options.WaitTimeout = true, 5*time.Second
+	s.options.Wait = 5 * time.Second
 	s.ends(s.run(), db, apply.Failed, apply.Partial, "not ready within 5s")
 	s.status = func(int) string { return `{"readyToUse":false,"error":{"message":"disk is busy"}}` }
 	s.ends(s.run(), db, apply.Failed, apply.Partial, "disk is busy")

@@ -52,7 +52,7 @@ func (d *deletion) all(ctx context.Context) *Outcome {
 		}
 		end = d.record(end)
 	}
-	if d.state == deletePending && d.Options.Wait && end.Verdict == OK {
+	if d.state == deletePending && d.Options.Wait > 0 && end.Verdict == OK {
 		end = d.poll(ctx, "accepted", "gone", func(ctx context.Context) *Outcome {
 			if obj, err := d.Writer.Get(ctx, d.kind, d.name); notFound(err) || err == nil && !d.isPlanned(obj) {
 				return done("")

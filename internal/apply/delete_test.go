@@ -100,7 +100,7 @@ func TestADeletionThatTakesItsTime(t *testing.T) {
 	}
 
 	s = departed(t)
-	s.lingers, s.options.Wait, s.options.WaitTimeout = true, true, time.Minute
+	s.lingers, s.options.Wait = true, time.Minute
 	s.at("GET VolumeSnapshot/old", 5, func() { delete(s.objects, key(leftOver)) })
 	s.ends(s.run(), leftOver, apply.Done, apply.OK, "deleted")
 	if s.slept != 4*time.Second {
@@ -108,7 +108,7 @@ func TestADeletionThatTakesItsTime(t *testing.T) {
 	}
 
 	s = departed(t)
-	s.lingers, s.options.Wait, s.options.WaitTimeout = true, true, 3*time.Second
+	s.lingers, s.options.Wait = true, 3*time.Second
 	s.ends(s.run(), leftOver, apply.Failed, apply.Partial, "not gone within 3s")
 }
 

@@ -101,7 +101,7 @@ func TestInterruptionOfOnceOnlyRequests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := begin(t, snapshot("db")).at("posted "+db, 1, cancel)
-	s.options.Wait, s.options.WaitTimeout = true, time.Hour
+	s.options.Wait = time.Hour
 	s.status = func(int) string { return `{}` }
 	s.ends(s.apply(ctx, nil), db, apply.Failed, apply.Interrupted, "created", "interrupted")
 	if s.records[key(db)].State != ledger.Posted {

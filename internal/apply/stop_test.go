@@ -242,7 +242,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 	busy.answer.RetryAfter = time.Minute
 	proven := func(s *stage) *stage { s.proven = true; return s }
 	waiting := func(s *stage, status string) *stage {
-		s.options.Wait, s.options.WaitTimeout = true, time.Hour
+		s.options.Wait = time.Hour
 		s.status = func(int) string { return status }
 		return s
 	}
@@ -412,14 +412,6 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"interrupted before it was ready"},
 			}
 		},
-		"another run": func(t *testing.T) stopping {
-			s := theirs(t, func(int, *ledger.Record) {})
-			s.options.WaitOthers = time.Hour
-			return stopping{
-				stage: s, took: time.Second, state: ledger.Claimed,
-				ends: rel, status: apply.InFlight, verdict: apply.Partial, words: []string{"in flight elsewhere"},
-			}
-		},
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { c(t).run(t) }) })
 	}
@@ -437,7 +429,7 @@ func TestARunThatEndsTellsOfNoOtherTry(t *testing.T) {
 	}
 }
 
-// TestLooksThatTakeLongAreInTheWait: --wait-timeout holds where the platform does
+// TestLooksThatTakeLongAreInTheWait: the time of --wait holds where the platform does
 // not answer either.
 func TestLooksThatTakeLongAreInTheWait(t *testing.T) {
 	const long = 4 * time.Minute
@@ -446,7 +438,7 @@ func TestLooksThatTakeLongAreInTheWait(t *testing.T) {
 		s := begin(t, snapshot("db"))
 		s.writer, s.sleep = &slow{stage: s, get: long}, sleep
 		s.status = func(int) string { return `{}` }
-		s.options.Wait, s.options.WaitTimeout = true, limit
+		s.options.Wait = limit
 		start := time.Now()
 		s.ends(s.run(), db, apply.Failed, apply.Partial, "created, but not ready within 10m0s")
 		// One look before it is made, one after, and those of the wait.
@@ -530,8 +522,9 @@ func TestAMistakeElsewhere(t *testing.T) {
 	deps.Replan = func(kind.Key, *kind.Object) (plan.Item, error) { panic(struct{ token string }{"secret-canary"}) }
 	s.ends(apply.Run(t.Context(), p, deps), shop, apply.Failed, apply.Partial, "internal error: struct")
 
-	s = theirs(t, func(int, *ledger.Record) { panic("a torn record") })
-	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "in flight elsewhere", "could not be read again: internal error: a torn record")
+	s = theirs(due(t), rel, func(*ledger.Record) {})
+	s.looked = func(kind.Key) error { panic("a torn record") }
+	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "another run has claimed it", "could not be read again: internal error: a torn record")
 
 	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true).on("GET "+db, 2, mistake("no spec"), false)
 	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "may have been executed")

@@ -109,7 +109,7 @@ func (w *work) withoutRequest(ctx context.Context) *Outcome {
 	end := done("")
 	switch {
 	case it.Op == plan.InFlight:
-		return w.leaveToOther(it.Key)
+		return &Outcome{Status: InFlight, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
 	case it.Op == plan.Deferred:
 		return &Outcome{Status: Deferred, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
 	case it.Op == plan.Blocked:
@@ -280,10 +280,10 @@ func (w *work) hasAll(sent []byte, obj kind.Object) bool {
 	return obj.Spec != nil && !obj.Terminating && merge.Covers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }
 
-// poll calls look until it returns an outcome, for at most Options.WaitTimeout: look's context ends then, too.
+// poll calls look until it returns an outcome, for at most Options.Wait: look's context ends then, too.
 // If it stops earlier, the outcome says that did was done but state, such as "ready", was not reached.
 func (w *work) poll(ctx context.Context, did, state string, look func(context.Context) *Outcome) *Outcome {
-	limit := w.Options.WaitTimeout
+	limit := w.Options.Wait
 	looking, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	for waited := time.Duration(0); ; waited += pollEvery {
@@ -309,7 +309,7 @@ func (w *work) endInSync(ctx context.Context, end *Outcome) *Outcome {
 			end = w.recordFound(end)
 		}
 	}
-	if w.Options.Wait && w.item.Op == plan.None && w.kind.CreateOnly() && end.Verdict == OK {
+	if w.Options.Wait > 0 && w.item.Op == plan.None && w.kind.CreateOnly() && end.Verdict == OK {
 		name := cmp.Or(w.item.RemoteName, w.item.Name)
 		obj, err := w.Writer.Get(ctx, w.kind, name)
 		why, verdict := ended(ctx)
@@ -333,7 +333,7 @@ func (w *work) recordFound(end *Outcome) *Outcome {
 	made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
 	err := w.Journal.Found(w.ledgerCtx, w.item.Key, made)
 	if errors.Is(err, ledger.ErrConflict) {
-		return w.leaveToOther(w.item.Key)
+		return w.leaveToOther()
 	}
 	end.unrecordedLive("it is live", err)
 	return end

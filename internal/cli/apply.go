@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,12 +49,11 @@ func newApply(a *app) *cobra.Command {
 	})
 	f := cmd.Flags()
 	opts.register(f)
-	a.global.registerDiff(cmd)
 	f.StringVar(&opts.expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
 	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
 	f.BoolVar(&opts.AcceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")
-	f.BoolVar(&opts.Wait, "wait", false, "wait until created objects are ready")
-	f.DurationVar(&opts.WaitTimeout, "wait-timeout", 10*time.Minute, "how long --wait waits for each object")
+	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, 10m without it")
+	f.Lookup("wait").NoOptDefVal = "10m"
 	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	f.BoolVar(&opts.OlderCommit, "older-commit", false, "apply a commit that is older than the one that was applied last")
 	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")

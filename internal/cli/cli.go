@@ -172,7 +172,7 @@ func (a *app) groups() []group {
 		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), status, newShow(a), newComment(a)}},
 		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newNew(a), newFmt(a), newValidate(a), newTest(a)}},
 		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a)}},
-		{"Many projects", []*cobra.Command{newProjects(a), newEach(a), newMergeResults(a)}},
+		{"Many projects", []*cobra.Command{newEach(a)}},
 		{aroundGroup, []*cobra.Command{newLedger(a), newDoctor(a), newSandbox(a), newVersion(a)}},
 	}
 }

@@ -175,10 +175,10 @@ func (a *app) checkFlag(f *pflag.Flag) error {
 // checkFormats refuses a report that can't be written.
 func (a *app) checkFormats(cmd *cobra.Command) error {
 	known := report.Formats()
-	if isList := cmd.Name() == "each" || cmd.Name() == "projects"; isList {
-		known = []string{"text", "json"} // merge-results has all others
+	if cmd.Name() == "each" {
+		known = []string{"text", "json"}
 		if err := oneOf("-o", a.global.output, known); err != nil {
-			return fmt.Errorf("%w; merge-results writes the others", err)
+			return fmt.Errorf("%w; show DIR writes the others from --results DIR", err)
 		}
 	}
 	for _, r := range a.global.reports {
@@ -247,7 +247,9 @@ func (a *app) stamped(doc report.Document) report.Document {
 	doc.RunURL, doc.Files = ci.RunURL, nil
 	for _, r := range a.global.reports {
 		if format, file, _ := strings.Cut(r, "="); file != onStdout {
-			if doc.RunURL != "" && filepath.IsAbs(file) {
+			if a.sharedFile(file) {
+				file = ""
+			} else if doc.RunURL != "" && filepath.IsAbs(file) {
 				file = filepath.Base(file) // the runner's folders are gone by then
 			}
 			doc.Files = append(doc.Files, report.File{Format: format, Path: file})
@@ -276,7 +278,7 @@ func (a *app) place() report.Place {
 
 // shown returns the options that say how much of a document to write, in any format.
 func (a *app) shown() report.Options {
-	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose, Diff: a.global.diff}
+	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose}
 }
 
 // writeReports writes the document to each file of --report. One of many projects hands it over, too.
@@ -304,6 +306,7 @@ const minRoom = 4096
 
 func (a *app) writeReport(format, file string, doc report.Document) error {
 	opts := a.shown()
+	opts.Variables = filepath.Ext(file) == ".env"
 	if file == onStdout {
 		return report.Write(a.stdout, format, doc, opts)
 	}

@@ -91,7 +91,6 @@ func TestCompletionOffers(t *testing.T) {
 		"plan --report html=":      ":0",
 		"apply --max-deletes ":     noFilesAfter,
 		"ledger resolve cdn/w":     "cdn/web " + noFilesAfter,
-		"plan --diff ":             "fields unified " + noFilesAfter,
 	} {
 		words, directive := completed(t, env, strings.Split(line, " ")...)
 		if got := strings.Join(append(words, directive), " "); got != want {

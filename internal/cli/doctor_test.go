@@ -314,14 +314,15 @@ func TestDoctorSeesTheCertificate(t *testing.T) {
 	s.vars["TRUEUP_DELIVERY_URL"] = address
 	s.without()
 	finds(
-		t, s.examined(exit.NeedsPerson), "delivery connection: fail trust it with --ca-file",
+		t, s.examined(exit.NeedsPerson), "delivery connection: fail trust it with TRUEUP_CA_FILE",
 		"delivery connection: fail the certificate is signed by CN=a test of doctor", "delivery certificate: warn it expires in 5 days",
 	)
 	s.write("ca.pem", pemText)
-	doc := s.examined(exit.NeedsPerson, "--ca-file", "ca.pem")
+	s.vars["TRUEUP_CA_FILE"] = "ca.pem"
+	doc := s.examined(exit.NeedsPerson)
 	finds(t, doc, "delivery connection: ok TLS 1.3", "delivery certificate: warn it expires in 5 days", "delivery CDN: warn 0 CDNs found")
 	s.write("ca.pem", "nonsense")
-	finds(t, s.examined(exit.NeedsPerson, "--ca-file", "ca.pem"), "project configuration: fail has no PEM certificate")
+	finds(t, s.examined(exit.NeedsPerson), "project configuration: fail has no PEM certificate")
 }
 
 // TestDoctorSeesABadCertificate: one that no setting makes good, whoever made it.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,17 +26,24 @@ import (
 // eachOptions are the flags of trueup each.
 type eachOptions struct {
 	fleet.Rollout
-	selected *fleet.Selection
-	results  string
-	rps      float64
+	fleet.Selection
+	list, matrix bool
+	results      string
+	rps          float64
 }
 
 func newEach(a *app) *cobra.Command {
 	o := eachOptions{}
 	var cmd *cobra.Command
 	cmd = a.command("each COMMAND...", func(ctx context.Context, words []string) (report.Document, error) {
-		if before := cmd.ArgsLenAtDash(); before > 0 {
-			return report.Document{}, fmt.Errorf("%q stands before --: only flags do; -C names another folder", words[0])
+		if before := cmd.ArgsLenAtDash(); before > 0 || before < 0 && len(words) > 0 {
+			return report.Document{}, fmt.Errorf("%q is before --: write only flags there, and name another folder with -C", words[0])
+		}
+		if o.list {
+			if err := o.checkList(cmd, words); err != nil {
+				return report.Document{}, err
+			}
+			return a.listProjects(ctx, o)
 		}
 		line, err := a.memberLine(cmd, words)
 		if errors.Is(err, pflag.ErrHelp) {
@@ -61,28 +69,37 @@ func newEach(a *app) *cobra.Command {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.DisableFlagsInUseLine = true
-	f := cmd.Flags()
-	o.selected = registerSelection(f)
-	f.StringVar(&o.results, "results", "", "write the result of each project below `DIR`, for merge-results")
+	o.register(cmd.Flags())
+	return cmd
+}
+
+func (o *eachOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.ChangedSince, "changed-since", "", "take only projects with a file that differs from commit `REF`")
+	f.StringArrayVar(&o.Select, "select", nil, "take only projects whose path, or a folder above it, matches `GLOB`; repeatable")
+	f.StringArrayVar(&o.Exclude, "exclude", nil, "leave out projects whose path, or a folder above it, matches `GLOB`; repeatable")
+	f.Var(&o.Shard, "shard", "take part `I/N` of the projects, with I from 1 to N")
+	f.BoolVar(&o.list, "list", false, "list the projects, and run nothing")
+	f.BoolVar(&o.matrix, "matrix", false, "with --list, print the shards that the projects need, as a JSON list")
+	f.StringVar(&o.results, "results", "", "write the results below `DIR`, for show")
 	f.Float64Var(&o.rps, "rps", 0, "`N` writes per second of all projects and shards together; the default is 5, and no limit on loopback")
 	f.IntVar(&o.Jobs, "jobs", 4, "run in `N` projects at once")
 	f.Var(&o.Waves, "waves", "start no more than 1, then 10%, then 100% of the projects, for example: `1,10%,100%`")
 	f.DurationVar(&o.Pause, "pause", 0, "time between two waves")
 	f.IntVar(&o.MaxFailures, "max-failures", 0, "with --waves, start nothing further after more than `N` failed projects")
-	return cmd
 }
 
 // check rejects values that have no meaning. changed reports whether a flag was set.
 func (o *eachOptions) check(changed func(flag string) bool, command string) error {
 	hasWaves, isPartial := len(o.Waves) > 0, slices.Contains([]string{"plan", "validate", "test"}, command)
 	return errors.Join(
+		refuse(o.matrix, "--matrix needs --list"),
 		refuse(changed("rps") && !(o.rps > 0 && o.rps <= math.MaxInt32), "--rps %v: write a number above 0", o.rps), // NaN, too
 		refuse(o.Jobs < 1, "--jobs %d: write 1 or more", o.Jobs),
 		refuse(o.MaxFailures < 0, "--max-failures %d: write 0 or more", o.MaxFailures),
 		refuse(o.Pause < 0, "--pause %s: write a time above 0, such as 10m", o.Pause),
-		refuse(!hasWaves && (changed("pause") || changed("max-failures")), "--pause and --max-failures are about waves: add --waves, or remove them"),
-		refuse(o.selected.ChangedSince != "" && command != "" && !isPartial,
-			"--changed-since is not for %s: where git did not change, live may still differ from it, after a failed apply or drift. Remove the flag: %[1]s takes every project", command),
+		refuse(!hasWaves && (changed("pause") || changed("max-failures")), "--pause and --max-failures need --waves"),
+		refuse(o.ChangedSince != "" && command != "" && !isPartial,
+			"--changed-since does not work with %s: live may differ from git where git did not change. Remove the flag: %[1]s takes every project", command),
 	)
 }
 
@@ -91,14 +108,14 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	found, err := a.fleetFor(ctx, o, line)
 	shard := a.newShard(ctx, o, found, line)
 	if err != nil {
-		return doc, errors.Join(err, a.keepError(ctx, o.results, shard, err))
+		shard.Error = err.Error() // the merged result says it
 	}
-	out, err := a.openResults(o.results, found, shard)
-	if err != nil {
+	out, failed := a.openResults(o.results, shard)
+	defer func() { err = errors.Join(err, out.close()) }()
+	if err = errors.Join(err, failed); err != nil {
 		return doc, err
 	}
-	defer out.close()
-	results := make([]report.ProjectResult, len(found.Projects))
+	results := make([]report.Project, len(found.Projects))
 	budget := api.NewBudget(o.rps, shard.Shards, a.global.parallelism)
 	working := a.begin(line.command)
 	working.reached(0, len(results))
@@ -112,7 +129,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 			doc.Result = exit.Name(doc.ExitCode)
 		}
-		results[i] = report.ProjectResultOf(p.Path, doc)
+		results[i] = report.ProjectOf(p.Path, doc)
 	}
 	started := o.Run(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
@@ -133,36 +150,32 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	}
 	doc = report.Each(shard, results)
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
-	if err := out.end(); err != nil {
-		return doc, exit.With(exit.Worst(doc.ExitCode, exit.Error), fmt.Errorf("--results: %w", err))
-	}
 	return doc, nil
 }
 
 // fleetFor returns the projects that the command runs in, and what is known of all.
 func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (found fleet.Fleet, err error) {
-	dir, err := a.folder(nil)
+	dir, err := a.folder()
 	if err != nil {
 		return found, err
 	}
 	a.pins.Root = dir
-	base := ""
-	if line.base != nil {
-		base = a.history(project.Loaded{}, nil).Past(ctx, *line.base, false).Blame.Base
+	base, isCompared := "", line.base != nil || line.command == "drift"
+	if isCompared {
+		base = a.history(project.Loaded{}, nil).Past(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
-	if found, err = o.selected.In(ctx, dir, base); err == nil && !isLocal {
+	if found, err = o.In(ctx, dir, base); err == nil && !isLocal {
 		err = a.checkPins(len(found.Projects))
 	}
-	if err == nil && (line.base != nil || slices.Contains([]string{"validate", "drift"}, line.command)) {
+	if err == nil && (isCompared || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	if err == nil && !isLocal {
 		var gone []string
 		gone, err = a.config().Unmanaged(dir, found.Manages)
-		o.selected.AddRemoved(&found, gone)
+		o.AddRemoved(&found, gone)
 	}
-	found.AddClashing()
 	return found, err
 }
 
@@ -174,16 +187,16 @@ func (a *app) checkPins(projects int) error {
 }
 
 // newShard says what this process runs.
-func (a *app) newShard(ctx context.Context, o eachOptions, found fleet.Fleet, line memberLine) report.ShardFile {
-	part := o.selected.Shard
-	shard := report.ShardFile{
+func (a *app) newShard(ctx context.Context, o eachOptions, found fleet.Fleet, line memberLine) report.Shard {
+	part := o.Shard
+	shard := report.Shard{
 		Format: report.ShardFormat, Shard: max(part.Index, 1), Started: a.env.Now().UTC(), Projects: []string{}, Facts: found.Facts,
 		Run: report.Run{
-			Command: line.command, Flags: line.flags, Selection: o.selected.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
+			Command: line.command, Flags: line.flags, Selection: o.Describe(found.Since), Tool: toolName(), Shards: max(part.Of, 1),
 		},
 	}
 	if found.Root != "" {
-		shard.Commit, shard.Dirty = found.Digest(ctx)
+		shard.Commit = found.Commit(ctx)
 	}
 	for _, p := range found.Projects {
 		shard.Projects = append(shard.Projects, p.Path)

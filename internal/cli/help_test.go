@@ -141,7 +141,7 @@ func TestFlagsAreInGroups(t *testing.T) {
 
 // TestFlagsThatDoNothingAreRefused.
 func TestFlagsThatDoNothingAreRefused(t *testing.T) {
-	for _, line := range []string{"help -o json", "completion bash -o json", "ledger export --report json=x", "version --sandbox", "version --sandbox --sandbox-fault x", "show x --profile p", "validate --ca-file x", "comment x --sandbox"} {
+	for _, line := range []string{"help -o json", "completion bash -o json", "ledger export --report json=x", "version --sandbox", "version --sandbox --sandbox-fault x", "show x --profile p", "comment x --sandbox"} {
 		code, _, said := ran(t, t.TempDir(), strings.Fields(line)...)
 		if code != exit.Error || !strings.Contains(said, " does nothing in trueup ") {
 			t.Errorf("%s: exit %d, %s", line, code, said)

@@ -100,6 +100,9 @@ func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc repor
 func writeRecord(out report.Lines, rec ledger.Record) {
 	message, fix := ledger.Explain(rec)
 	out.Printf("%s\n", message)
+	if applied := rec.LastApplied(); applied != nil {
+		out.Printf("%s\n", applied)
+	}
 	if fix != "" {
 		out.Printf("fix: %s\n", fix)
 	}

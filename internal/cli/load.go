@@ -26,7 +26,7 @@ func (a *app) config() config.Options {
 	o := config.Options{
 		Getenv: a.env.Getenv, Cwd: a.env.Dir, Dir: a.dir(), Stdin: a.env.Stdin, StdinIsTTY: a.env.StdinIsTTY,
 		Now: a.env.Now, Sleep: a.env.Sleep, Log: a.log, Verbose: a.global.verbose, Clean: report.Clean,
-		Profile: a.global.profile, CAFile: a.global.caFile, Pins: a.pins, Said: a.tokenWarnings,
+		Profile: a.global.profile, Pins: a.pins, Said: a.tokenWarnings,
 		Writes:  slices.Contains([]string{"apply", "ledger settle", "ledger init"}, a.running),
 		Sandbox: a.global.sandbox, SandboxFaults: a.global.sandboxFaults, EphemeralOK: a.global.ephemeralOK,
 		API: api.Config{

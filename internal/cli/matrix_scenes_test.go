@@ -86,7 +86,6 @@ func (s *stage) commit() {
 // arrange builds a scene on a stage of its own.
 func (sc *scene) arrange(t *testing.T, proven bool) *stage {
 	s := newStage(t)
-	s.more("purge: {wait: 0s}\n")
 	for _, name := range []string{"aaa", "zzz"} {
 		s.put(fmt.Sprintf(matrixCDN, name, "true"))
 		s.put(fmt.Sprintf(matrixSnapshot, name))

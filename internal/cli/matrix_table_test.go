@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"trueup/internal/exit"
-	"trueup/internal/sandbox/fault"
+	"trueup/internal/sandbox"
 )
 
 // matrixFault is a fault of the matrix: an effect in the words of the sandbox,
@@ -41,22 +41,22 @@ func matrixFaults() []matrixFault {
 			all = append(all, matrixFault{e, class})
 		}
 	}
-	add(noAnswer, "drop", "reset", "stall", "408", "502", "503", "503 retry-after=1", "504", "truncate half", "truncate 20B", "bad-header")
+	add(noAnswer, "drop", "reset", "stall", "408", "502", "503", "503 retry-after=1", "504", "truncate", "truncate=20", "bad-header")
 	add(broken, "500")
 	add(limited, "429", "429 retry-after=1", "429 retry-after=+1s", "429 retry-after=-5", "429 retry-after=soon")
 	add(tooLong, "429 retry-after=86400")
-	add(slow, "delay 5ms", "drip 200B/1ms")
+	add(slow, "delay=5ms", "drip=200")
 	add(denied, "401", "403")
 	add(refused, "400", "404", "405", "409", "410", "413", "415", "422")
-	add(redirected, "redirect http://127.0.0.1:9/elsewhere", "303")
+	add(redirected, "redirect=http://127.0.0.1:9/elsewhere", "303")
 	add(bare, "200", "204", "empty")
 	add(noSense, "html", "not-json", "status-failure", "wrong-kind", "wrong-name", "wrong-namespace",
-		"truncate half close-delimited", "huge 17MiB", "gzip-bomb 17MiB")
-	add(wrongTime, "clock +25h", "clock -7m", "date=soon")
-	add(partOfList, "partial-list 1", "partial-list 1 remaining", "partial-list 1 continue")
+		"truncate-unseen", "huge=17", "gzip-bomb=17")
+	add(wrongTime, "clock=+25h", "clock=-7m", "date=soon")
+	add(partOfList, "partial-list=1", "partial-list-counted=1", "partial-list-paged=1")
 	add(duplicate, "duplicate-executes")
 	add(forEver, "drop x*", "503 x*", "429 x*")
-	add(overdue, "delay 1500ms")
+	add(overdue, "delay=1500ms")
 	return all
 }
 
@@ -65,23 +65,22 @@ func matrixFaults() []matrixFault {
 // that a request was carried out which was not is believed where nobody can read
 // it back.
 func (f matrixFault) moments(role string) []string {
-	effect, _, _ := strings.Cut(f.effect, " ")
-	either := slices.ContainsFunc(fault.Effects(), func(e fault.Effect) bool {
-		return e.Either && (e.Name == effect || e.Name == "status" && len(effect) == 3)
+	effect := strings.FieldsFunc(f.effect, func(c rune) bool { return c == ' ' || c == '=' })[0]
+	either := slices.ContainsFunc(sandbox.FaultKinds(), func(k sandbox.FaultKind) bool {
+		return k.Either && (k.Name == effect || k.Name == "NNN" && len(effect) == 3)
 	})
 	hasNotActed := []string{limited, tooLong, denied, refused}
 	switch {
 	case f.class == partOfList && role != "list", f.class == duplicate && role != "write purge",
 		f.class == overdue && !strings.HasPrefix(role, "write"):
 		return nil
-	case !either || !strings.HasPrefix(role, "write"):
+	case !either || !strings.HasPrefix(role, "write"),
+		slices.Contains(hasNotActed, f.class), f.class == overdue, effect == "redirect", effect == "429":
 		return []string{""}
-	case slices.Contains(hasNotActed, f.class), f.class == overdue, effect == "redirect", effect == "429":
-		return []string{"before-commit"}
 	case f.class == bare && role == "write purge":
 		return []string{"after-commit"}
 	}
-	return []string{"before-commit", "after-commit"}
+	return []string{"", "after-commit"}
 }
 
 // mayEnd are the exit codes that a fault may end a run with, by the role of the

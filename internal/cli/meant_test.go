@@ -19,6 +19,8 @@ func TestSlipsAreExplained(t *testing.T) {
 		"schema pins":                     `unknown command "schema" for "trueup": write trueup explain --schema`,
 		"forget CDN/shop":                 `unknown command "forget" for "trueup": write trueup ledger forget`,
 		"convert":                         `unknown command "convert" for "trueup": write trueup fmt --fix`,
+		"projects":                        `unknown command "projects" for "trueup": write trueup each --list`,
+		"merge-results out":               `unknown command "merge-results" for "trueup": write trueup show`,
 		"ledger resolv":                   `unknown command "resolv" for "trueup ledger": did you mean resolve?`,
 		"sandbox requsts":                 "did you mean requests?",
 		"sandbox serve":                   `unknown command "serve" for "trueup sandbox": trueup sandbox alone does that`,

@@ -155,7 +155,7 @@ func (a *app) memberLine(own *cobra.Command, words []string) (line memberLine, e
 	var wrong []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		wrong = append(wrong, probe.checkUse(cmd, f), checkMemberFlag(f))
-		if !slices.Contains([]string{"verbose", "parallelism", "request-timeout", "ca-file", "out", "report"}, f.Name) {
+		if !slices.Contains([]string{"verbose", "parallelism", "request-timeout", "out", "report"}, f.Name) {
 			line.flags = strings.TrimSpace(line.flags + " " + strings.Join(flagWords(f), " "))
 		}
 	})

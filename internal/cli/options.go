@@ -16,14 +16,14 @@ import (
 
 // globalOptions are the flags that mean the same everywhere.
 type globalOptions struct {
-	dir, profile, caFile           string
-	sandbox, ephemeralOK           bool
-	sandboxFaults                  []string
-	output, color, diff, logFormat string
-	reports                        []string
-	quiet, verbose                 bool
-	parallelism                    int
-	timeout, requestTimeout        time.Duration
+	dir, profile             string
+	sandbox, ephemeralOK     bool
+	sandboxFaults            []string
+	output, color, logFormat string
+	reports                  []string
+	quiet, verbose           bool
+	parallelism              int
+	timeout, requestTimeout  time.Duration
 }
 
 func (g *globalOptions) register(f *pflag.FlagSet) {
@@ -40,17 +40,10 @@ func (g *globalOptions) register(f *pflag.FlagSet) {
 	f.IntVar(&g.parallelism, "parallelism", 4, "work on `N` files, requests or objects at once")
 	f.DurationVar(&g.timeout, "timeout", 0, "time limit of the whole run; 0 means none")
 	f.DurationVar(&g.requestTimeout, "request-timeout", 30*time.Second, "time limit of one request")
-	f.StringVar(&g.caFile, "ca-file", "", "PEM `FILE` of certificates to trust in addition to the system's (default TRUEUP_CA_FILE, or the profile's)")
 	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where a runner's disk is usually lost")
 	oneOfFlag(f, "output", report.Formats()...)
 	oneOfFlag(f, "color", "auto", "always", "never")
 	oneOfFlag(f, "log-format", "text", "json")
-}
-
-// registerDiff adds the flag of commands that show what differs inside objects.
-func (g *globalOptions) registerDiff(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&g.diff, "diff", report.DiffFields, "how the text format shows what differs in an object, as `FORM`: "+strings.Join(report.Diffs(), ", "))
-	oneOfFlag(cmd.Flags(), "diff", report.Diffs()...)
 }
 
 // useColor reports whether to use colour: by flag, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
@@ -102,7 +95,8 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 func movedCommands() map[string]string {
 	return map[string]string{
 		"trueup purge": "trueup new purge", "trueup snapshot": "trueup new snapshot", "trueup schema": "trueup explain --schema",
-		"trueup forget": "trueup ledger forget", "trueup convert": "trueup fmt --fix",
+		"trueup forget": "trueup ledger forget", "trueup convert": "trueup fmt --fix", "trueup projects": "trueup each --list",
+		"trueup merge-results": "trueup show",
 	}
 }
 

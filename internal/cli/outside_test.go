@@ -93,7 +93,6 @@ func sourcesOfText() []source {
 				{"plan", "--target", p},
 				{"plan", "--target", "cdn/" + p},
 				{"plan", "--take-over", "cdn/" + p},
-				{"plan", "--ca-file", p},
 				{"plan", "-C", p},
 				{"explain", p},
 				{"explain", "cdn.spec." + p},
@@ -199,7 +198,13 @@ func sourcesOfText() []source {
 		{"certificates", func(s *stage, p string) [][]string {
 			s.vars["TRUEUP_DELIVERY_URL"] = certified(s.t, p, filepath.Join(s.dir, "ca.pem"))
 			s.without()
-			return [][]string{{"plan"}, {"plan", "--ca-file", "ca.pem", "--request-timeout", "1s"}}
+			return [][]string{{"plan"}}
+		}},
+		{"trusted certificates", func(s *stage, p string) [][]string {
+			s.vars["TRUEUP_DELIVERY_URL"] = certified(s.t, p, filepath.Join(s.dir, "ca.pem"))
+			s.vars["TRUEUP_CA_FILE"] = "ca.pem"
+			s.without()
+			return [][]string{{"plan", "--request-timeout", "1s"}}
 		}},
 	}
 }

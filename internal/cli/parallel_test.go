@@ -124,7 +124,6 @@ func (f *frozen) tells(fault string, args ...string) string {
 
 // busy is a project in which every command has something to say of many objects.
 func busy(s *stage) {
-	s.more("purge: {wait: 0s}\n")
 	const n = 24
 	for i := range n {
 		name := fmt.Sprintf("web-%02d", i)

@@ -126,7 +126,6 @@ func newPlan(a *app) *cobra.Command {
 	})
 	cmd.Aliases = []string{"diff"}
 	opts.register(cmd.Flags())
-	a.global.registerDiff(cmd)
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs, is to be sent, or is blocked")
@@ -230,7 +229,6 @@ func newDrift(a *app) *cobra.Command {
 		}
 		return doc, nil
 	})
-	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
 	cmd.Flags().StringArrayVar(&opts.Patterns, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
 	return cmd
@@ -242,7 +240,7 @@ func newStatus(a *app) *cobra.Command {
 	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		opts.All, opts.EachArea = len(paths) == 0, true
 		doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
-			*doc = report.Status(*doc, plan.States(doc.Plan, s.Loaded.Set, s.Unread), s.Unread)
+			*doc = report.Status(*doc, s.States(doc.Plan), s.Unread)
 			return s.Unread.Err()
 		})
 		doc.Plan = nil // findings say what is wrong
@@ -251,17 +249,33 @@ func newStatus(a *app) *cobra.Command {
 }
 
 func newShow(a *app) *cobra.Command {
-	cmd := a.command("show FILE", func(_ context.Context, args []string) (report.Document, error) {
-		p, err := reconcile.ReadPlan(a.full(args[0]))
+	cmd := a.command("show FILE|DIR", func(_ context.Context, args []string) (doc report.Document, err error) {
+		full := a.full(args[0])
+		if info, err := os.Stat(full); err == nil && info.IsDir() {
+			return a.mergedResults(args[0])
+		}
+		p, err := reconcile.ReadPlan(full)
 		if err != nil {
-			return report.Document{}, exit.With(exit.Error, fmt.Errorf("%s: %w", args[0], err))
+			return doc, exit.With(exit.Error, fmt.Errorf("%s: %w", args[0], err))
 		}
 		note := fmt.Sprintf("this plan was created at %s by %s; nothing was read now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
 		p.Notes = append([]string{note}, p.Notes...)
 		return report.Document{Plan: p, Sandbox: p.Sandbox, Objects: len(p.Items)}, nil
 	})
-	a.global.registerDiff(cmd)
 	return cmd
+}
+
+// mergedResults merges the results of many projects below a folder.
+func (a *app) mergedResults(dir string) (doc report.Document, err error) {
+	root, err := os.OpenRoot(a.full(dir))
+	if err == nil {
+		doc, err = report.Collect(files.FS(root), toolName())
+		err = errors.Join(err, root.Close())
+	}
+	if err != nil {
+		return doc, fmt.Errorf("the results below %s: %w", dir, err)
+	}
+	return doc, nil
 }
 
 func newValidate(a *app) *cobra.Command {

@@ -13,7 +13,6 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/sandbox"
-	"trueup/internal/sandbox/fault"
 )
 
 // corpusCDNs returns the trees of the corpus's CDN sets, by file name.
@@ -46,7 +45,7 @@ func corpusCDNs(t *testing.T) map[string]map[string]any {
 func benign() map[string][]string {
 	all := []string{}
 	cases := map[string][]string{"none": nil}
-	for _, q := range fault.Quirks() {
+	for _, q := range sandbox.Quirks() {
 		if q.Group != "benign" {
 			continue
 		}

@@ -26,10 +26,10 @@ func TestSharedFilesAreAddedTo(t *testing.T) {
 	s.vars["GITHUB_STEP_SUMMARY"], s.vars["GITHUB_OUTPUT"] = filepath.Join(s.dir, "summary"), filepath.Join(s.dir, "ci", "..", "outputs")
 	s.write("summary", "# Before")
 	s.write("outputs", "a=b\n")
-	s.write("other", "gone\n")
+	s.write("other.env", "gone\n")
 	s.write("manifests/.keep", "")
 	for range 2 {
-		s.must(exit.OK, "validate", "--report", "summary="+s.vars["GITHUB_STEP_SUMMARY"], "--report", "outputs=outputs", "--report", "dotenv=other")
+		s.must(exit.OK, "validate", "--report", "markdown="+s.vars["GITHUB_STEP_SUMMARY"], "--report", "outputs=outputs", "--report", "outputs=other.env")
 	}
 	if got, want := s.content("outputs"), "a=b\n\nresult=ok\nexit-code=0\n\nresult=ok\nexit-code=0\n"; got != want {
 		t.Errorf("outputs are %q, want %q", got, want)
@@ -37,13 +37,13 @@ func TestSharedFilesAreAddedTo(t *testing.T) {
 	if got := s.content("summary"); !strings.HasPrefix(got, "# Before\n## ") || strings.Count(got, "\n## ") != 2 {
 		t.Errorf("the summary is %q", got)
 	}
-	if got, want := s.content("other"), "TRUEUP_RESULT=ok\nTRUEUP_EXIT_CODE=0\n"; got != want {
+	if got, want := s.content("other.env"), "TRUEUP_RESULT=ok\nTRUEUP_EXIT_CODE=0\n"; got != want {
 		t.Errorf("another file is %q, want %q", got, want)
 	}
 
 	full := strings.Repeat("x", 999_000)
 	s.write("summary", full)
-	code, _, stderr := s.run("validate", "--report", "summary=summary", "--report", "markdown=summary")
+	code, _, stderr := s.run("validate", "--report", "markdown=summary", "--report", "html=summary")
 	if s.content("summary") != full || code != exit.OK || strings.Count(stderr, "warning: summary is full") != 2 {
 		t.Errorf("exit %d, %q", code, stderr)
 	}

@@ -20,7 +20,6 @@ import (
 	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
-	"trueup/internal/sandbox/fault"
 )
 
 type sandboxOptions struct {
@@ -40,7 +39,7 @@ func newSandbox(a *app) *cobra.Command {
 	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (see sandbox fault --help)")
 	f.StringArrayVar(&opts.faults, "fault", nil, "make requests fail as `RULE` says; repeatable (see sandbox fault --help)")
 	completeQuirks := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return offers(fault.Quirks(), func(q fault.Quirk) (string, string) { return q.Name, q.Summary }), noFiles
+		return offers(sandbox.Quirks(), func(q sandbox.Quirk) (string, string) { return q.Name, q.Summary }), noFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("quirk", completeQuirks) // the flag exists
 	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxFault(a), newSandboxSeed(a))
@@ -49,7 +48,7 @@ func newSandbox(a *app) *cobra.Command {
 
 func (a *app) serveSandbox(ctx context.Context, opts sandboxOptions) (err error) {
 	var known []string
-	for _, q := range fault.Quirks() {
+	for _, q := range sandbox.Quirks() {
 		known = append(known, q.Name)
 	}
 	for _, name := range opts.quirks {
@@ -170,7 +169,7 @@ func newSandboxFault(a *app) *cobra.Command {
 		if err != nil || method != http.MethodGet {
 			return doc, err
 		}
-		waiting := []fault.Pending{}
+		waiting := []sandbox.Pending{}
 		if err := json.Unmarshal(answer, &waiting); err != nil {
 			return doc, fmt.Errorf("faults of the sandbox: %w", err)
 		}
@@ -188,16 +187,16 @@ func newSandboxFault(a *app) *cobra.Command {
 	return cmd
 }
 
-// faultHelp returns the grammar of faults, and the tables of their effects and of quirks.
+// faultHelp returns the form of faults, and the tables of their names and of quirks.
 func faultHelp() string {
 	var b strings.Builder
-	grammar, example, _ := strings.Cut(fault.Grammar, ", such as ")
-	fmt.Fprintf(&b, "  %s\n  such as '%s'\n\nEffects:\n", grammar, example)
-	for _, e := range fault.Effects() {
-		fmt.Fprintf(&b, "  %-40s %s\n", e.Form, e.Summary)
+	grammar, example, _ := strings.Cut(sandbox.Grammar, ", such as ")
+	fmt.Fprintf(&b, "  %s\n  such as '%s'\n\nNames:\n", grammar, example)
+	for _, e := range sandbox.FaultKinds() {
+		fmt.Fprintf(&b, "  %-40s %s\n", e.Form(), e.Summary)
 	}
 	b.WriteString("\nQuirks, for sandbox --quirk:\n")
-	for _, q := range fault.Quirks() {
+	for _, q := range sandbox.Quirks() {
 		fmt.Fprintf(&b, "  %-40s %s\n", q.Name, q.Summary)
 	}
 	return b.String()

@@ -114,7 +114,6 @@ func newStops(t *testing.T, store string, proven bool) *stage {
 		}
 		s.moveTo("s3://elsewhere", func() {})
 	}
-	s.more("purge: {wait: 0s}\n")
 	if proven {
 		s.prove()
 	} else {

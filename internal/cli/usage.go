@@ -25,9 +25,8 @@ func tableOfFlags() map[string][]string {
 			"required", "result", "strict", "yes",
 		},
 		rarePart: {
-			"accept-normalised", "all-fields", "allow-empty-live", "allow-recreate", "ca-file", "color", "help-all", "max-creates",
+			"accept-normalised", "all-fields", "allow-empty-live", "allow-recreate", "color", "help-all", "max-creates",
 			"max-deletes", "no-index", "parallelism", "request-timeout", "rps", "sandbox-fault", "skip-unplaced", "take-over", "timeout",
-			"wait-timeout",
 		},
 	}
 }
@@ -46,7 +45,7 @@ func reachOf(cmd *cobra.Command) int {
 	switch name {
 	case "version", "help", "completion":
 		return reachesNothing
-	case "validate", "fmt", "show", "sandbox", "projects", "merge-results":
+	case "validate", "fmt", "show", "sandbox":
 		return reachesFiles
 	case "comment":
 		return reachesNetwork
@@ -65,7 +64,7 @@ func useful(cmd *cobra.Command, f *pflag.Flag) bool {
 		return !writesText(cmd)
 	case "sandbox", "sandbox-fault", "ledger-ephemeral-ok":
 		reach = reachesPlatform
-	case "profile", "ca-file", "request-timeout":
+	case "profile", "request-timeout":
 		reach = reachesNetwork
 	case "chdir", "parallelism", "timeout":
 		reach = reachesFiles

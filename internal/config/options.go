@@ -28,25 +28,24 @@ import (
 type Options struct {
 	Getenv func(string) string
 	// Cwd is the folder that trueup was started in, and Dir the one that it works in (-C).
-	Cwd, Dir   string
-	Stdin      io.Reader
-	StdinIsTTY bool
-	Now        func() time.Time
-	Sleep      func(context.Context, time.Duration) error
-	Log        func(slog.Level, string)
-	Verbose    bool
-	Clean      func(string) string // makes control characters of a text visible
-	// Profile and CAFile are flags.
-	Profile, CAFile string
-	Pins            *Pins     // those of all projects, which are read once
-	Writes          bool      // the command sends requests that change something
-	Said            *sync.Map // the warnings about tokens that were logged; shared by all projects
-	PinnedProfile   string    // the profile that the pin of the project names
-	Sandbox         bool
-	SandboxFaults   []string
-	EphemeralOK     bool       // accepts a ledger on the disk of a CI runner
-	API             api.Config // the configuration of clients, without addresses and tokens
-	Tool            string     // names the program and its version
+	Cwd, Dir      string
+	Stdin         io.Reader
+	StdinIsTTY    bool
+	Now           func() time.Time
+	Sleep         func(context.Context, time.Duration) error
+	Log           func(slog.Level, string)
+	Verbose       bool
+	Clean         func(string) string // makes control characters of a text visible
+	Profile       string              // a flag
+	Pins          *Pins               // those of all projects, which are read once
+	Writes        bool                // the command sends requests that change something
+	Said          *sync.Map           // the warnings about tokens that were logged; shared by all projects
+	PinnedProfile string              // the profile that the pin of the project names
+	Sandbox       bool
+	SandboxFaults []string
+	EphemeralOK   bool       // accepts a ledger on the disk of a CI runner
+	API           api.Config // the configuration of clients, without addresses and tokens
+	Tool          string     // names the program and its version
 	// Open opens the platform of a run, or the sandbox. Begin begins a phase that may take long.
 	Open  func(context.Context, project.Project, *manifest.Set) (*Platform, error)
 	Begin func(doing string) (progress func(done, of int), end func())
@@ -130,9 +129,8 @@ type Platform struct {
 	API       api.Config
 	Ledger    ledger.Config
 	// Pin is what the environment allows.
-	Pin        Pin
-	WaitOthers time.Duration // how long apply waits for requests that other runs have claimed
-	Profile    Profile       // empty in the sandbox
+	Pin     Pin
+	Profile Profile // empty in the sandbox
 
 	opening sync.Mutex
 	opened  *ledger.Ledger
@@ -191,7 +189,7 @@ func (o Options) Platform(s Settings, p project.Project) (w *Platform, wrong map
 	pin, err := o.Pin(p)
 	w = &Platform{
 		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
-		Pin: pin, WaitOthers: p.Wait(), Profile: s.Profile,
+		Pin: pin, Profile: s.Profile,
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.Duplicate()
 	wrong = map[kind.Area]error{}

@@ -81,13 +81,16 @@ func (o Options) Unmanaged(root string, isManaged func(path, workspace string) b
 	return paths, err
 }
 
-// pinsOf returns all pins, and the folder that their paths start from: the top of the repository that has dir.
+// pinsOf returns all pins, and the folder that their paths start from: the top of the repository that has dir, or in which
+// trueup each searches.
 func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
 	pins, file := cmp.Or(o.Pins, &Pins{}), o.Getenv(ProjectsPin)
-	top = resolve(cmp.Or(pins.Root, o.Cwd))
-	entry, inGit := files.Above(dir, ".git")
-	if inGit {
-		top = filepath.Dir(entry)
+	if pins.Root != "" {
+		dir = resolve(pins.Root)
+	}
+	top, inGit := topOf(dir)
+	if !inGit {
+		top = resolve(cmp.Or(pins.Root, o.Cwd))
 	}
 	pins.once.Do(func() { pins.list, pins.err = readPins(file) })
 	switch err = pins.err; {
@@ -101,6 +104,23 @@ func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
 		return top, nil, fmt.Errorf("%s is %s: %w", ProjectsPin, file, err)
 	}
 	return top, pins.list, nil
+}
+
+// topOf returns the top of the repository that has dir. A submodule is a part of the repository around it: a change there
+// can add one.
+func topOf(dir string) (top string, inGit bool) {
+	for {
+		entry, ok := files.Above(dir, ".git")
+		if !ok {
+			return top, inGit
+		}
+		top, inGit = filepath.Dir(entry), true
+		text, _, err := files.Read(entry, maxFile)
+		if err != nil || !strings.Contains(filepath.ToSlash(string(text)), "/modules/") {
+			return top, true
+		}
+		dir = filepath.Dir(top)
+	}
 }
 
 // isBelow reports whether a file, or a link that its name goes through, is below a folder.

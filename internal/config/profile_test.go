@@ -144,7 +144,7 @@ func TestFlagOverEnvironmentOverProfileOverDefault(t *testing.T) {
 	type want struct{ value, origin string }
 	for _, c := range []struct {
 		name               string
-		flag, ca           string
+		flag               string
 		vars               map[string]string
 		url, token, cas    want
 		proxy, profileFrom string
@@ -164,13 +164,13 @@ func TestFlagOverEnvironmentOverProfileOverDefault(t *testing.T) {
 		},
 		{name: "the flag wins over the variable", flag: "other", vars: map[string]string{"TRUEUP_PROFILE": "prod"}, profileFrom: "--profile"},
 		{
-			name: "environment over profile", flag: "prod", ca: "/flag.pem",
+			name: "environment over profile", flag: "prod",
 			vars: map[string]string{
 				"TRUEUP_DELIVERY_URL": "https://prod.example.com/other", "TRUEUP_DELIVERY_TOKEN": canary,
 				"TRUEUP_CA_FILE": "/env.pem", "https_proxy": "other:1",
 			},
 			url: want{"https://prod.example.com/other", "TRUEUP_DELIVERY_URL"}, token: want{"variable TRUEUP_DELIVERY_TOKEN", "TRUEUP_DELIVERY_TOKEN"},
-			cas: want{"/flag.pem", "--ca-file"}, proxy: "http://other:1", profileFrom: "--profile",
+			cas: want{"/env.pem", "TRUEUP_CA_FILE"}, proxy: "http://other:1", profileFrom: "--profile",
 		},
 		{
 			name: "no profile", vars: map[string]string{"TRUEUP_CA_FILE": "/env.pem", "TRUEUP_DELIVERY_TOKEN_FILE": "/t"},
@@ -178,7 +178,7 @@ func TestFlagOverEnvironmentOverProfileOverDefault(t *testing.T) {
 		},
 	} {
 		o, _, file := userOptions(t, text, c.vars)
-		o.Profile, o.CAFile = c.flag, c.ca
+		o.Profile = c.flag
 		s, err := o.Settings()
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)

@@ -80,7 +80,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set
 		return nil, err
 	}
 	w := &Platform{
-		Workspace: ws, WaitOthers: p.Wait(), API: o.apiConfig(ws), Origins: map[kind.Area]string{}, closers: []func() error{server.Close},
+		Workspace: ws, API: o.apiConfig(ws), Origins: map[kind.Area]string{}, closers: []func() error{server.Close},
 	}
 	defer func() {
 		if err != nil {

@@ -73,7 +73,7 @@ func (o Options) networkSettings() (Settings, error) {
 	var s Settings
 	var err error
 	s.Profile, s.ProfileFrom, err = o.profile()
-	s.CAFile = first(Setting{absolute(o.Cwd, o.CAFile), "--ca-file"}, Setting{absolute(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
+	s.CAFile = first(Setting{absolute(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
 		Setting{s.Profile.path(s.Profile.CAFile), s.Profile.origin("caFile")})
 	// Requests to loopback use no proxy, so only https goes through one: plain http is for loopback.
 	chosen := first(Setting{o.Getenv("https_proxy"), "https_proxy"}, Setting{o.Getenv("HTTPS_PROXY"), "HTTPS_PROXY"},

@@ -121,7 +121,7 @@ func (c *areaChecks) connectionFix(err error) string {
 	case errors.As(err, &other):
 		return "check the address: the certificate there is for another host"
 	case c.seen.Issuer != "":
-		return "the certificate is signed by " + c.seen.Issuer + ": if you know that issuer, trust it with --ca-file, TRUEUP_CA_FILE or caFile in a profile"
+		return "the certificate is signed by " + c.seen.Issuer + ": if you know that issuer, trust it with TRUEUP_CA_FILE or caFile in a profile"
 	case strings.Contains(err.Error(), "proxy"):
 		return ""
 	case c.settings.Proxy.Value == "":

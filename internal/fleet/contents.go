@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/parallel"
 )
 
 // Contents is what the manifests of a project have.
@@ -27,16 +26,10 @@ type claim struct{ host, place string }
 // same hostname get an error. It returns the contents of the selected projects, in their order.
 func (f *Fleet) Read(ctx context.Context, parallelism int) ([]Contents, error) {
 	all := make([]Contents, len(f.All))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(max(parallelism, 1), len(all)) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(all) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				all[i] = f.All[i].contents(ctx)
-			}
-		})
-	}
-	group.Wait()
+	parallel.EachWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
+		all[i] = f.All[i].contents(ctx)
+		return ctx.Err() == nil
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
@@ -85,15 +78,13 @@ func (f *Fleet) compareHosts(all []Contents) {
 		project int
 		place   string
 	}
-	const same = "%s has the hostname %s, too: keep it in one project, or leave one out with --exclude"
 	first := map[string]owner{}
 	for i, c := range all {
 		for _, claim := range c.claims {
 			if by, taken := first[claim.host]; !taken {
 				first[claim.host] = owner{i, claim.place}
 			} else if by.project != i {
-				f.All[i].clash(claim.place, fmt.Sprintf(same, by.place, claim.host))
-				f.All[by.project].clash(by.place, fmt.Sprintf(same, claim.place, claim.host))
+				clash(&f.All[i], claim.place, &f.All[by.project], by.place, "the hostname "+claim.host, "keep it in one project")
 			}
 		}
 	}

@@ -24,7 +24,6 @@ type Project struct {
 	Dir      string // absolute
 	Settings project.Project
 	Err      error // why trueup can't run there: it fails alone
-	Clashes  bool  // the error is that it contradicts another project
 }
 
 // File returns the path of its trueup.yaml from the folder of the search.
@@ -96,10 +95,9 @@ func addConflicts(all []Project) {
 	for i := range all {
 		p := &all[i]
 		for above := range above(p.Path) {
-			if at[above] != nil {
-				const fix = "move it beside that, or leave one out with --exclude"
-				p.clash(p.File(), "the project is within that of "+at[above].File()+": "+fix)
-				at[above].clash(at[above].File(), "the project of "+p.File()+" is within it: "+fix)
+			if outer := at[above]; outer != nil {
+				p.fail(p.File(), "this project is inside that of "+outer.File()+": move it beside that one")
+				outer.fail(outer.File(), "the project of "+p.File()+" is inside this one: move it beside this one")
 			}
 		}
 		if p.Err != nil {
@@ -109,25 +107,27 @@ func addConflicts(all []Project) {
 		workspace := strings.ToLower(id)
 		switch other, holder := byWorkspace[workspace], byLedger[key]; {
 		case other != nil:
-			const same = " has the same workspace: make them one project whose manifests: names both folders, or leave one out with --exclude"
-			here, there := p.place("uuid", id), other.place("uuid", other.Settings.Workspace.UUID)
-			p.clash(here, there+same)
-			other.clash(there, here+same)
+			clash(p, p.place("uuid", id), other, other.place("uuid", other.Settings.Workspace.UUID), "this workspace",
+				"make them one project, whose manifests: names both folders")
 		case key != "" && holder != nil:
-			const same = " has the same ledger, and a ledger belongs to one workspace: name another one, or leave one out with --exclude"
-			here, there := p.place("store", store), holder.place("store", holder.Settings.Ledger.Store)
-			p.clash(here, there+same)
-			holder.clash(there, here+same)
+			clash(p, p.place("store", store), holder, holder.place("store", holder.Settings.Ledger.Store), "this ledger",
+				"name another one, because a ledger belongs to one workspace")
 		default:
 			byWorkspace[workspace], byLedger[key] = p, p
 		}
 	}
 }
 
-// clash gives a project its first contradiction with another.
-func (p *Project) clash(place, why string) {
+// clash gives an error to two projects that have the same thing at two places.
+func clash(a *Project, atA string, b *Project, atB, what, fix string) {
+	a.fail(atA, what+" is also in "+atB+": "+fix)
+	b.fail(atB, what+" is also in "+atA+": "+fix)
+}
+
+// fail gives a project its first contradiction with another.
+func (p *Project) fail(place, why string) {
 	if p.Err == nil {
-		p.Err, p.Clashes = exit.With(exit.Invalid, fmt.Errorf("%s: %s", place, why)), true
+		p.Err = exit.With(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
 	}
 }
 

@@ -3,9 +3,10 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"path"
 	"slices"
 	"strings"
@@ -40,8 +41,6 @@ type Facts struct {
 	Added   []string `json:"added,omitempty"`
 	Removed []string `json:"removed,omitempty"`
 	Moved   []Move   `json:"moved,omitempty"`
-	// Clashing are projects that contradict each other.
-	Clashing []string `json:"clashing,omitempty"`
 	// Unselected counts the projects that the selection leaves out.
 	Unselected int `json:"unselected,omitempty"`
 }
@@ -64,23 +63,21 @@ func (s Selection) In(ctx context.Context, root, base string) (Fleet, error) {
 	if err != nil {
 		return f, err
 	}
-	isChanged := func(Project) bool { return true }
+	var changed map[string]bool
 	if ref := cmp.Or(s.ChangedSince, base); ref != "" {
-		c, err := since(ctx, ref, f)
-		switch {
-		case err == nil:
-			f.Facts = c.Facts
-		case s.ChangedSince != "":
+		then, err := f.since(ctx, ref)
+		if err == nil {
+			err = f.addPast(ctx, then)
+		}
+		if err != nil && s.ChangedSince != "" {
 			return f, fmt.Errorf("--changed-since %s: %w", s.ChangedSince, err)
 		}
-		if s.ChangedSince != "" {
-			isChanged = c.has
-		}
 		f.Removed = slices.DeleteFunc(f.Removed, func(path string) bool { return matchesAny(s.Exclude, path) })
+		changed = then.changed(f.All)
 	}
 	for _, p := range f.All {
 		switch {
-		case !s.matches(p.Path) || !isChanged(p):
+		case !s.matches(p.Path) || s.ChangedSince != "" && !changed[p.Path]:
 			f.Unselected++
 		case s.Shard.Has(p.Path):
 			f.Projects = append(f.Projects, p)
@@ -97,15 +94,6 @@ func (s Selection) AddRemoved(f *Fleet, paths []string) {
 		}
 	}
 	slices.Sort(f.Removed)
-}
-
-// AddClashing sets which projects contradict each other.
-func (f *Fleet) AddClashing() {
-	for _, p := range f.All {
-		if p.Clashes {
-			f.Clashing = append(f.Clashing, p.Path)
-		}
-	}
 }
 
 // Manages reports whether a project is in the folder, or has the workspace with this UUID.
@@ -128,7 +116,7 @@ func (s Selection) candidates(ctx context.Context, root string) ([]Project, erro
 	}
 	for _, glob := range s.Select {
 		if !slices.ContainsFunc(all, func(p Project) bool { return project.MatchesPath(glob, p.Path) }) {
-			return nil, fmt.Errorf("--select %s matches no project: trueup projects lists them", glob)
+			return nil, fmt.Errorf("--select %s matches no project: trueup each --list lists them", glob)
 		}
 	}
 	addConflicts(all)
@@ -172,15 +160,6 @@ type Shard struct {
 	Index, Of int // from 1
 }
 
-// ParseShard reads I/N.
-func ParseShard(text string) (s Shard, err error) {
-	_, err = fmt.Sscanf(text, "%d/%d", &s.Index, &s.Of)
-	if err != nil || s.String() != text || s.Index < 1 || s.Index > s.Of {
-		return Shard{}, fmt.Errorf("%q is no shard: write I/N with I from 1 to N, such as 1/20", text)
-	}
-	return s, nil
-}
-
 // String returns I/N, or "" for all.
 func (s Shard) String() string {
 	if s.Of == 0 {
@@ -190,37 +169,22 @@ func (s Shard) String() string {
 }
 
 // Set reads I/N, as a flag does.
-func (s *Shard) Set(text string) (err error) {
-	*s, err = ParseShard(text)
-	return err
+func (s *Shard) Set(text string) error {
+	_, err := fmt.Sscanf(text, "%d/%d", &s.Index, &s.Of)
+	if err != nil || s.String() != text || s.Index < 1 || s.Index > s.Of {
+		return fmt.Errorf("%q is no shard: write I/N with I from 1 to N, such as 1/20", text)
+	}
+	return nil
 }
 
 // Type names the value for help texts.
 func (s *Shard) Type() string { return "I/N" }
 
-// Has reports whether the shard has the project with this path. Each shard ranks the path by a hash, and the highest
-// wins. So a new project moves no other, and one more shard only takes its own share from the others.
+// Has reports whether the shard has the project with this path. A new project moves no other.
 func (s Shard) Has(path string) bool {
 	if s.Of <= 1 {
 		return true
 	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(path)) // it never fails
-	seed, winner, best := h.Sum64(), 0, uint64(0)
-	for i := 1; i <= s.Of; i++ {
-		if rank := mix(seed + uint64(i)*golden); rank >= best {
-			winner, best = i, rank
-		}
-	}
-	return winner == s.Index
-}
-
-// golden is the step of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, 2014).
-const golden = 0x9e3779b97f4a7c15
-
-// mix is the output function of SplitMix64: each bit of the result depends on each of x.
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	sum := sha256.Sum256([]byte(path))
+	return binary.BigEndian.Uint64(sum[:])%uint64(s.Of) == uint64(s.Index-1)
 }

@@ -149,7 +149,7 @@ func (c *Client) explained(err error) error {
 		return fmt.Errorf("%w: the host does not accept the token: store a new one", err)
 	case http.StatusForbidden:
 		if c.context.Fork {
-			return fmt.Errorf("%w: runs of pull requests from another repository have a read-only token: show the plan in the job's summary instead (plan --report summary=FILE)", err)
+			return fmt.Errorf("%w: runs of pull requests from another repository have a read-only token: show the plan in the job's summary instead (plan --report markdown=$GITHUB_STEP_SUMMARY)", err)
 		}
 		return fmt.Errorf("%w: allow the token to write comments or issues (GitHub: permissions pull-requests: write or issues: write; GitLab: a token with scope api)", err)
 	case http.StatusNotFound:

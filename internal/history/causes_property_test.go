@@ -23,6 +23,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/live"
 	"trueup/internal/manifest"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/project"
 )
@@ -685,18 +686,18 @@ func in(w world, name string) map[string]any {
 func (t *truth) item(it plan.Item) {
 	applied, recorded := t.applied[it.Name]
 	has := func(w world) bool { return w[it.Name] != nil }
-	switch it.Cause { //nolint:exhaustive // an object as a whole has no other cause
-	case plan.FromThisChange, plan.FromPending:
-		t.line(it, "", it.Cause, it.By, it.Commit, has, true)
-		if recorded {
-			t.wrong(it, "", "%s, and it was applied", it.Cause)
-		}
-	case plan.FromRemoval:
+	switch { // an object as a whole has no other cause
+	case it.LeftGit():
 		if has(t.work) || !recorded {
 			t.wrong(it, "", "removed")
 		}
 		t.line(it, "", it.Cause, it.By, it.Commit, has, false)
-	case plan.FromDrift:
+	case it.Cause == plan.FromThisChange || it.Cause == plan.FromPending:
+		t.line(it, "", it.Cause, it.By, it.Commit, has, true)
+		if recorded {
+			t.wrong(it, "", "%s, and it was applied", it.Cause)
+		}
+	case it.Cause == plan.FromDrift:
 		if !recorded || t.live[it.Name] != nil {
 			t.wrong(it, "", "drift")
 		}
@@ -729,7 +730,7 @@ func (t *truth) change(it plan.Item, c plan.Change, last any, recorded bool) {
 		if c.Cause == plan.FromBoth && at(last) == at(t.live[it.Name]) {
 			t.wrong(it, c.Path, "conflict, and live has what was applied")
 		}
-		if c.Cause == plan.FromRemoval && (at(now) != "" || at(last) == "") {
+		if c.Class == merge.Removed && (at(now) != "" || at(last) == "") {
 			t.wrong(it, c.Path, "removed: %s, applied %s", at(now), at(last))
 		}
 	case plan.FromDrift:

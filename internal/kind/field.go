@@ -147,8 +147,8 @@ var tableOfRisks = [...]struct{ name, meaning string }{
 	RiskServes:       {"serves", "may serve other content, or none"},
 }
 
-// Risks returns all risks but NoRisk, the most severe first.
-func Risks() []Risk { return []Risk{RiskServes, RiskSecurity, RiskAvailability, RiskCost} }
+// Risks returns all risks but NoRisk in the order of reports: what may be exposed can't be taken back, and comes first.
+func Risks() []Risk { return []Risk{RiskSecurity, RiskServes, RiskAvailability, RiskCost} }
 
 // String returns the name that schemas use, such as "cost", or "" for NoRisk.
 func (r Risk) String() string { return tableOfRisks[r].name }

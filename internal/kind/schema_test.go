@@ -476,7 +476,7 @@ func TestProjectFile(t *testing.T) {
 workspace: {name: acme, uuid: 5a1d}
 manifests: [manifests]
 ledger: {store: "git:refs/trueup/ledger", id: 7c0e}
-purge: {window: 20h, wait: 90s, deprecatedURL: "https://purge.example.com", duplicate: {status: [409, 422], bodyRegex: already exists}}
+purge: {window: 20h, deprecatedURL: "https://purge.example.com", duplicate: {status: [409, 422], bodyRegex: already exists}}
 overrides:
   - {kind: CDN, path: spec.locations, order: set}
   - {kind: CDN, path: spec.upstreams, key: [name]}
@@ -493,7 +493,6 @@ overrides:
 		head + "ledger: {store: \"gs://bucket/prefix\"}\n":                                 true,
 		head + "ledger: {store: \"azblob://container/prefix\"}\n":                          true,
 		head + "purge: {window: tomorrow}\n":                                               false,
-		head + "purge: {wait: a while}\n":                                                  false,
 		head + "purge: {duplicate: {status: [500]}}\n":                                     false,
 		head + "purge: {duplicate: {status: [403]}}\n":                                     false,
 		head + "purge: {duplicate: {body: x}}\n":                                           false,

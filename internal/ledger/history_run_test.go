@@ -100,7 +100,7 @@ func (r *run) all(ctx context.Context, store ledger.Store) error {
 		Report: r.report,
 		Sleep:  r.sleep,
 		Options: apply.Options{
-			Parallelism: 4, Batch: r.batch, WaitOthers: time.Minute,
+			Parallelism: 4, Batch: r.batch,
 		},
 	})
 	if !r.dead {

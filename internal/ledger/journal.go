@@ -31,8 +31,8 @@ type AppliedSpec struct {
 	RemoteName, UID, CreationTimestamp string // as in Made
 }
 
-func (a AppliedSpec) move() move {
-	return move{event: evConfirm, requires: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.confirmed(a), nil }}
+func (a AppliedSpec) move(by Claim) move {
+	return move{event: evConfirm, requires: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.confirmed(a, by), nil }}
 }
 
 // Adoption is a person's statement that a request was executed, or that git owns an object.
@@ -245,7 +245,7 @@ func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 
 // Applied records a spec that is live.
 func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
-	_, err := l.change(ctx, key, a.move())
+	_, err := l.change(ctx, key, a.move(l.cfg.Claim))
 	return err
 }
 
@@ -268,7 +268,7 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	for i, c := range all {
 		rec, err := Record{}, failed
 		if err == nil {
-			rec, err = l.after(found[c.Key], c.Key, l.withNonce(c.move()))
+			rec, err = l.after(found[c.Key], c.Key, l.withNonce(c.move(l.cfg.Claim)))
 		}
 		if err != nil {
 			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)

@@ -238,7 +238,7 @@ func (r Record) forgotten(reason, by string) (Record, error) {
 	}
 	r.Applied, r.Owed, r.Altered, r.Pending, r.NotConverged = nil, nil, nil, nil, false
 	r.Outcome = personal(Forgotten, reason, by)
-	if r.State == "" {
+	if r.AppliedAt = nil; r.State == "" {
 		return r.withRemote("", "", ""), nil
 	}
 	r.State = Abandoned
@@ -257,7 +257,7 @@ func (r Record) begun(spec []byte) (Record, error) {
 }
 
 // confirmed returns the record of an object whose spec is live.
-func (r Record) confirmed(a AppliedSpec) Record {
+func (r Record) confirmed(a AppliedSpec, by Claim) Record {
 	if !bytes.Equal(r.Applied, a.Spec) {
 		r.Altered = nil // git says something else now
 	}
@@ -266,7 +266,7 @@ func (r Record) confirmed(a AppliedSpec) Record {
 			r.Altered = append(slices.Clip(r.Altered), path)
 		}
 	}
-	r.Applied, r.Owed, r.Pending, r.NotConverged = a.Spec, a.Owed, nil, !a.Converged
+	r.Applied, r.Owed, r.Pending, r.NotConverged, r.Claim = a.Spec, a.Owed, nil, !a.Converged, &by
 	return r.withRemote(cmp.Or(a.RemoteName, r.RemoteName), cmp.Or(a.UID, r.UID), cmp.Or(a.CreationTimestamp, r.CreationTimestamp))
 }
 
@@ -286,8 +286,11 @@ func (r Record) withStep(s Step) Record {
 	r.Seq, r.Nonce = s.Seq, s.Nonce
 	if r.Owed == nil {
 		r.OwedAt = nil
-	} else if s.Event == string(evConfirm) {
-		r.OwedAt = &s.At
+	}
+	if s.Event == string(evConfirm) {
+		if r.AppliedAt = &s.At; r.Owed != nil {
+			r.OwedAt = &s.At
+		}
 	}
 	most := maxSteps
 	if r.State == "" && r.SpecDigest == nil && r.Applied != nil {

@@ -171,7 +171,7 @@ func begun(rec Record) string {
 
 func TestConfirmedKeepsFactsThatWereNotSaidAgain(t *testing.T) {
 	rec := Record{Pending: []JSON{JSON(`{"a":2}`)}, RemoteName: "r", UID: "u", CreationTimestamp: "c"}
-	rec = rec.confirmed(AppliedSpec{Spec: []byte(`{"a":2}`), UID: "u2"})
+	rec = rec.confirmed(AppliedSpec{Spec: []byte(`{"a":2}`), UID: "u2"}, Claim{})
 	if rec.Pending != nil || string(rec.Applied) != `{"a":2}` || !rec.NotConverged || rec.UID != "u2" || rec.RemoteName != "r" {
 		t.Errorf("confirmed %+v", rec)
 	}

@@ -19,14 +19,14 @@ type Head struct {
 	At time.Time `json:"at"`
 	// Claim says whose apply it is. Its Commit was checked out; it is empty where no commit is known.
 	Claim
-	// Dirty means that the project's files were not those of Commit.
-	Dirty bool `json:"dirty,omitempty"`
 	// Ancestors are abbreviated ids of commits before Newest, for runs whose clone lacks that one.
 	Ancestors []string `json:"ancestors,omitempty"`
 	// After is the commit that was recorded before. A head has it if its own files were those of no commit.
 	After string `json:"after,omitempty"`
 	// OlderCommit means that a person allowed a commit that is older than the one before.
 	OlderCommit bool `json:"olderCommit,omitempty"`
+	// Areas are those whose objects were applied, now or before: some may be live although git has none there any more.
+	Areas []kind.Area `json:"areas,omitempty"`
 	// Tree is the digest of everything that the apply depended on. A head has it if the apply left nothing to do, until
 	// anything else is recorded.
 	Tree *canon.Sum `json:"tree,omitempty"`
@@ -42,14 +42,14 @@ func (h *Head) Newest() string {
 
 // String says which commit was applied, by whom and when.
 func (h *Head) String() string {
-	by := h.Actor
-	switch {
-	case h.RunURL != "":
-		by = fmt.Sprintf("%s (%s)", cmp.Or(h.Actor, "a run"), h.RunURL)
-	case h.Host != "":
-		by = cmp.Or(h.Actor, "somebody") + "@" + h.Host
-	}
-	return fmt.Sprintf("%.12s, which %s applied at %s", h.Newest(), cmp.Or(by, "somebody"), h.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%.12s, which %s applied at %s", h.Newest(), h.who(), h.At.UTC().Format(time.RFC3339))
+}
+
+// areas returns the areas of two heads, sorted.
+func (h *Head) areas(other *Head) []kind.Area {
+	all := slices.Concat(h.Areas, cmp.Or(other, &Head{}).Areas)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // state identifies what was applied: applies of the same files may run at once.
@@ -85,7 +85,7 @@ type MayFollow func(ctx context.Context, recorded *Head) (ancestors []string, ma
 // Begin lets every record that precedes a request first record the head of this run. If the ledger has another head by
 // then, mayAdd says whether this one may follow it.
 func (l *Ledger) Begin(seen *Head, own Head, mayAdd MayFollow) {
-	own.At = l.cfg.Now().UTC()
+	own.At, own.Areas = l.cfg.Now().UTC(), own.areas(seen)
 	l.cfg.Claim = own.Claim
 	l.order = &order{head: own, mayAdd: mayAdd, from: seen.state(), moved: seen.state() != own.state()}
 }
@@ -140,7 +140,7 @@ func (l *Ledger) follow(ctx context.Context, h *Head) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.order.from, l.order.moved, l.order.head.Ancestors = h.state(), true, ancestors
+	l.order.from, l.order.moved, l.order.head.Ancestors, l.order.head.Areas = h.state(), true, ancestors, l.order.head.areas(h)
 	return nil
 }
 

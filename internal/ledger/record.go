@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -62,6 +63,8 @@ type Record struct {
 	Owed JSON `json:"owed,omitempty"`
 	// Altered are the paths in which a write changed something grave that was not sent. A person decides about them.
 	Altered []string `json:"altered,omitempty"`
+	// AppliedAt is when a run, which Claim names, recorded Applied.
+	AppliedAt *time.Time `json:"appliedAt,omitempty"`
 	// OwedAt is when the platform last kept them.
 	OwedAt *time.Time `json:"owedAt,omitempty"`
 
@@ -99,14 +102,58 @@ type Step struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Claim identifies the run that is about to send.
+// Claim identifies the run that is about to send, or has applied an object.
 type Claim struct {
 	RunID  string `json:"runId,omitempty"`
 	RunURL string `json:"runUrl,omitempty"`
 	Actor  string `json:"actor,omitempty"`
 	Commit string `json:"commit,omitempty"`
-	Host   string `json:"host,omitempty"`
-	Tool   string `json:"tool,omitempty"`
+	// Dirty means that the project's files were not those of Commit.
+	Dirty bool   `json:"dirty,omitempty"`
+	Host  string `json:"host,omitempty"`
+	Tool  string `json:"tool,omitempty"`
+}
+
+// who names the person, with the page of the run or else the machine.
+func (c Claim) who() string {
+	switch {
+	case c.RunURL != "":
+		return fmt.Sprintf("%s (%s)", cmp.Or(c.Actor, "a run"), c.RunURL)
+	case c.Host != "":
+		return cmp.Or(c.Actor, "somebody") + "@" + c.Host
+	}
+	return cmp.Or(c.Actor, "somebody")
+}
+
+// Applied says which run applied an object last, and when.
+type Applied struct {
+	Claim
+	At time.Time `json:"at"`
+}
+
+// LastApplied returns nil if the ledger does not know.
+func (r Record) LastApplied() *Applied {
+	at := r.AppliedAt
+	if r.State == Posted {
+		at = r.AcceptedAt
+	}
+	if r.Claim == nil || at == nil {
+		return nil
+	}
+	return &Applied{Claim: *r.Claim, At: *at}
+}
+
+// String says from which commit, by whom and when.
+func (a *Applied) String() string {
+	commit := ""
+	if a.Commit != "" {
+		commit = fmt.Sprintf("from commit %.12s", a.Commit)
+		if a.Dirty {
+			commit += " and files that were changed"
+		}
+		commit += ", "
+	}
+	return fmt.Sprintf("%sby %s, at %s", commit, a.who(), a.At.UTC().Format(time.RFC3339))
 }
 
 // How is how a request ended.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -27,11 +28,14 @@ type adviser struct {
 	routes map[kind.Key]served
 	// reached is what objects serve of hosts.
 	reached map[string]reach
+	// hostnames are those that purges may name.
+	hostnames func() purge.Hosts
 }
 
 // advise collects advice on what the plan creates, changes and posts. It has the classes of requests that objects change.
 func (p *Planner) advise(out *Plan, all *study, classes map[kind.Key][]routing.Class) {
 	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]reach{}}
+	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {
 		it := &out.Items[i]
 		if !it.Op.sends() && it.Op != Deferred {
@@ -39,8 +43,7 @@ func (p *Planner) advise(out *Plan, all *study, classes map[kind.Key][]routing.C
 		}
 		found, o := all.advice[it.Key], p.in.Set.Find(it.Key)
 		if it.Op == Patch && o != nil {
-			specs := each(all.waiting[kind.HostKey(o.Host)], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) })
-			found.add(o.Sift(it.unpurged(o, specs, classes[it.Key])))
+			found.add(o.Sift(a.unpurged(it, o, all.waiting, classes[it.Key])))
 		}
 		if o != nil && o.Kind.RequestOnly() {
 			found = newAdvised(manifest.Advise(o, o.Tree(), manifest.Options{Precedence: p.in.Project.Platform.Precedence}))

@@ -19,14 +19,25 @@ import (
 )
 
 // unpurged advises on classes of requests whose cached copies a patch outdates, and no waiting request covers.
-func (it *Item) unpurged(o *manifest.Object, waiting []purge.Spec, classes []routing.Class) (found diag.List) {
-	covered := purged(waiting, o.Host)
+func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*manifest.Object, classes []routing.Class) (found diag.List) {
+	covers := map[string]func(path, host string) bool{}
+	isCovered := func(c routing.Class) bool {
+		hostname, isNamed := a.purgedBy(c.Host)
+		host := c.Host
+		if !isNamed {
+			hostname, host = kind.HostKey(o.Host), ""
+		}
+		if covers[hostname] == nil {
+			covers[hostname] = purged(each(waiting[hostname], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) }))
+		}
+		return covers[hostname](purgeOf(c), host)
+	}
 	places := sync.OnceValue(func() places { return newPlaces(o.Tree(), it) }) // few plans need it
 	var all []outdated
 	index := map[string]int{}
 	for _, c := range classes {
 		out, ok := outdatedBy(c)
-		if !ok || covered(c) {
+		if !ok || isCovered(c) {
 			continue
 		}
 		out.field = places().of(c.After[out.precedence].Location, out.facets)
@@ -42,7 +53,7 @@ func (it *Item) unpurged(o *manifest.Object, waiting []purge.Spec, classes []rou
 		all[i].classes, all[i].stay = append(all[i].classes, c), max(all[i].stay, out.stay)
 	}
 	for _, out := range all {
-		found = append(found, advice(o, rules.PurgeMissing, out.field, out.message(kind.HostKey(o.Host)), out.fix(o.Host)))
+		found = append(found, advice(o, rules.PurgeMissing, out.field, out.message(kind.HostKey(o.Host)), a.fixOf(out.classes)))
 	}
 	return found
 }
@@ -106,27 +117,55 @@ func (out outdated) message(hostname string) string {
 // maxNamed bounds how many paths a command, or a sentence, has.
 const maxNamed = 5
 
-// fix is the command that writes a request of the classes.
-func (out outdated) fix(hostname string) string {
-	hosts, paths := map[string]bool{}, map[string]bool{}
-	for _, c := range out.classes {
-		host := hostname
-		if canName(c.Host, hostname) && !strings.Contains(c.Host, "*") {
-			host = c.Host
+// fixOf returns how to purge classes of requests, and no others.
+func (a *adviser) fixOf(classes []routing.Class) string {
+	var addresses, fixes []string
+	hosts, unnamed := map[string]bool{}, map[string]bool{}
+	for _, c := range classes {
+		switch _, isNamed := a.purgedBy(c.Host); {
+		case strings.Contains(c.Host, "*"):
+			fixes = append(fixes, fmt.Sprintf("purge each host of %s that clients use", c.Host))
+		case !isNamed:
+			unnamed[c.Host] = true
+		default:
+			hosts[c.Host], addresses = true, append(addresses, c.Host+purgeOf(c))
 		}
-		hosts[host], paths[purgeOf(c)] = true, true
 	}
-	command := "trueup new purge"
-	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		command += " --hostname " + ledger.ShellWord(host)
+	wait := "; or wait for the cache to expire"
+	if len(unnamed) > 0 {
+		if len(fixes)+len(addresses) == 0 {
+			wait = "; wait for the cache to expire"
+		}
+		fixes = append(fixes, "no purge can name "+diag.First(slices.Sorted(maps.Keys(unnamed)), maxNamed)+", because it is not below the hostname of a CDN")
 	}
-	for _, path := range slices.Sorted(maps.Keys(paths))[:min(maxNamed, len(paths))] {
-		command += " " + ledger.ShellWord(path)
+	if len(addresses) > 0 {
+		fixes = append(fixes, commandOf(addresses, slices.Collect(maps.Keys(hosts)))+" writes a purge, which apply sends after the change")
 	}
-	if more := len(paths) - maxNamed; more > 0 {
+	slices.Sort(fixes)
+	return strings.Join(slices.Compact(fixes), "; ") + wait
+}
+
+// commandOf returns the command that writes a purge of addresses without a scheme.
+func commandOf(addresses, hosts []string) string {
+	slices.Sort(addresses)
+	addresses = slices.Compact(addresses)
+	command, start, without := "trueup new purge", "https://", ""
+	if len(hosts) == 1 {
+		command, start, without = command+" --hostname "+ledger.ShellWord(hosts[0]), "", hosts[0]
+	}
+	for _, address := range addresses[:min(maxNamed, len(addresses))] {
+		command += " " + ledger.ShellWord(start+strings.TrimPrefix(address, without))
+	}
+	if more := len(addresses) - maxNamed; more > 0 {
 		command += fmt.Sprintf(", with %d more paths,", more)
 	}
-	return command + " writes a purge, which apply sends after the change; or wait for the cache to expire"
+	return command
+}
+
+// purgedBy returns the hostname by which a purge names a host; ok is false for a wildcard, and if no CDN in git has one.
+func (a *adviser) purgedBy(host string) (hostname string, ok bool) {
+	hostname, _, ok = a.hostnames().Place(host)
+	return hostname, ok && !strings.Contains(host, "*")
 }
 
 // purgeOf returns the path of a purge that covers a class.
@@ -177,9 +216,8 @@ func (p places) of(l *routing.Location, facets []routing.Facet) string {
 	return in.Field()
 }
 
-// purged returns a function that reports whether a request for the hostname invalidates a class; if none can name
-// the host of the class, any request counts.
-func purged(requests []purge.Spec, hostname string) func(routing.Class) bool {
+// purged returns a function that reports whether a request invalidates a path of a host, or of any if it is "".
+func purged(requests []purge.Spec) func(path, host string) bool {
 	hosts, lists, files := make([]map[string]bool, len(requests)), make([][]string, len(requests)), map[string][]int{}
 	for i, spec := range requests {
 		hosts[i], lists[i] = hostsOf(spec.Hostname, spec.Subdomains), spec.Paths
@@ -190,16 +228,9 @@ func purged(requests []purge.Spec, hostname string) func(routing.Class) bool {
 		}
 	}
 	cover := purge.NewCover(lists...)
-	return func(c routing.Class) bool {
-		path, unnamed := purgeOf(c), !canName(c.Host, hostname) || strings.Contains(c.Host, "*")
-		fits := func(i int, _ string) bool { return unnamed || hosts[i][c.Host] }
+	return func(path, host string) bool {
+		fits := func(i int, _ string) bool { return host == "" || hosts[i][host] }
 		_, _, ok := cover.By(path, fits)
 		return ok || slices.ContainsFunc(files[path], func(i int) bool { return fits(i, path) })
 	}
-}
-
-// canName reports whether a purge of the hostname can name the host.
-func canName(host, hostname string) bool {
-	host, hostname = kind.HostKey(host), kind.HostKey(hostname)
-	return host == hostname || strings.HasSuffix(host, "."+hostname)
 }

@@ -147,6 +147,41 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 	}
 }
 
+// TestPurgeMissingPurgesWhatChanged: the fix purges the requests that change, and no others.
+func TestPurgeMissingPurgesWhatChanged(t *testing.T) {
+	const other = "{hostname: img.example.net, locations: [{path: /x}]}"
+	for name, c := range map[string]struct{ locations, fix string }{
+		"a hostname": {`{path: /a/*, upstream: o}`, "trueup new purge --hostname shop.example.com '/a/*' writes a purge, which apply sends after the change; or wait for the cache to expire"},
+		"below that of another CDN": {
+			`{path: /a/*, host: b.img.example.net, upstream: o}`,
+			"trueup new purge --hostname b.img.example.net '/a/*' writes a purge, which apply sends after the change; or wait for the cache to expire",
+		},
+		"a host that no CDN has as hostname": {
+			`{path: /a/*, host: cdn.example.org, upstream: o}`,
+			"no purge can name cdn.example.org, because it is not below the hostname of a CDN; wait for the cache to expire",
+		},
+		"a wildcard": {`{path: /a/*, host: "*.shop.example.com", upstream: o}`, "purge each host of *.shop.example.com that clients use; or wait for the cache to expire"},
+		"several hosts": {
+			`{path: /a/*, host: a.shop.example.com, upstream: o}, {path: /b, host: b.shop.example.com, upstream: o}`,
+			"trueup new purge 'https://a.shop.example.com/a/*' https://b.shop.example.com/b writes a purge, which apply sends after the change; or wait for the cache to expire",
+		},
+	} {
+		spec := func(server string) string {
+			return fmt.Sprintf("{hostname: shop.example.com, locations: [%s], upstreams: [{name: o, servers: [{host: %s}]}]}", c.locations, server)
+		}
+		p := git(t, cdn("shop", spec("a")), cdn("other", other)).has(shop, spec("b")).applied(shop, spec("b")).make()
+		var fixes []string
+		for _, f := range p.Advice {
+			if f.Rule == rules.PurgeMissing {
+				fixes = append(fixes, f.Fix)
+			}
+		}
+		if !slices.Equal(fixes, []string{c.fix}) {
+			t.Errorf("%s: %q", name, fixes)
+		}
+	}
+}
+
 // TestPurgeMissingOfOtherHosts: the hostname has a location of its own, and its copies stay true.
 func TestPurgeMissingOfOtherHosts(t *testing.T) {
 	const spec = `{hostname: shop.example.com, locations: [{path: %s, host: shop.example.com, upstream: a}, {path: /*, upstream: %s}], ` +
@@ -163,7 +198,7 @@ func TestPurgeMissingOfOtherHosts(t *testing.T) {
 // TestPurgeMissingNamesACommand: what stands in it is one word each to a shell,
 // whatever the manifest holds.
 func TestPurgeMissingNamesACommand(t *testing.T) {
-	spec := `{hostname: shop.example.com, locations: [{path: "/it's;rm$HOME/*", host: "*.shop.example.com", cache: {edgeTTL: "%d"}}]}`
+	spec := `{hostname: shop.example.com, locations: [{path: "/it's;rm$HOME/*", cache: {edgeTTL: "%d"}}]}`
 	p := git(t, cdn("shop", fmt.Sprintf(spec, 30))).has(shop, fmt.Sprintf(spec, 60)).applied(shop, fmt.Sprintf(spec, 60)).make()
 	want := `trueup new purge --hostname shop.example.com '/it'\''s;rm$HOME/*' writes a purge, which apply sends after the change; or wait for the cache to expire`
 	if !slices.ContainsFunc(p.Advice, func(f diag.Finding) bool { return f.Fix == want }) {

@@ -201,12 +201,12 @@ func (p *Planner) touched(was, now *manifest.Object) func(merge.Change) bool {
 	return merge.NewHistory(p.rules[now.Kind.Name], before, canon.MustDecode(now.Spec)).Touched
 }
 
-// blame adds to a cause whether this change of git has a part in it.
+// blame adds to a cause whether this change of git has a part in it. What git changed, removed or took over is then its own.
 func blame(c Cause, touched bool) (Cause, By) {
 	switch {
 	case !touched || c == "" || c == FromLiveOnly || c == FromRefusal:
 		return c, ""
-	case c == FromPending:
+	case c == FromPending || c == FromRemoval || c == FromTakeOver:
 		return FromThisChange, ByThisChange
 	}
 	return c, ByThisChange

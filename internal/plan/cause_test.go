@@ -132,7 +132,7 @@ func TestCausesOfObjects(t *testing.T) {
 		},
 		"left git now": {
 			git(t, rel, host).has(shop, live).foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`),
-			since(t, host, cdn("old", `{hostname: old.example.com}`)), "CDN/old", plan.FromRemoval, plan.ByThisChange,
+			since(t, host, cdn("old", `{hostname: old.example.com}`)), "CDN/old", plan.FromThisChange, plan.ByThisChange,
 		},
 		"left git before": {
 			git(t, rel, host).has(shop, live).foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`),
@@ -196,7 +196,7 @@ func TestCausesOfFields(t *testing.T) {
 			}{
 				"tls.forced":                         {map[plan.By]plan.Cause{plan.ByThisChange: plan.FromThisChange, "": plan.FromPending}[tt.forced], tt.forced},
 				"upstreams[o].servers[s:443].weight": {plan.FromBoth, tt.weight},
-				"secureLink":                         {plan.FromRemoval, tt.link},
+				"secureLink":                         {map[plan.By]plan.Cause{plan.ByThisChange: plan.FromThisChange, "": plan.FromRemoval}[tt.link], tt.link},
 			} {
 				if c := got[path]; c.Cause != want.cause || c.By != want.by {
 					t.Errorf("%s: %s by %s, want %s by %s", path, c.Cause, c.By, want.cause, want.by)

@@ -59,8 +59,8 @@ func positionOf(c merge.Change) *Position {
 // Cause is why a line of a plan is there.
 type Cause string
 
-// The causes. FromPending is what git has and trueup did not apply last; of that, FromThisChange is what
-// git changed since the base.
+// The causes. FromPending is what git has and trueup did not apply last, FromRemoval what git no longer has, and FromTakeOver what
+// it has without having applied it. Of these, FromThisChange is what git changed since the base: the class tells them apart.
 const (
 	FromThisChange Cause = "this-change"
 	FromPending    Cause = "pending"

@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -57,10 +59,16 @@ func (p *Plan) Counts() Summary {
 		if n := counts[it.Op]; n != nil && !it.Happened {
 			*n++
 		}
-		s.Removed += len(it.Removals())
+		for _, l := range it.Removals() {
+			for _, p := range l.Parts(it.Kind) {
+				s.Removed += p.N
+			}
+		}
 		s.Drifted += it.drifted()
-		s.Serves += it.AtStake(kind.RiskServes)
 		s.Security += it.AtStake(kind.RiskSecurity)
+		s.Serves += it.AtStake(kind.RiskServes)
+		s.Availability += it.AtStake(kind.RiskAvailability)
+		s.Cost += it.AtStake(kind.RiskCost)
 	}
 	return s
 }
@@ -184,11 +192,22 @@ type ObjectState struct {
 	Commit *Commit `json:"commit,omitempty"`
 	Reason string  `json:"reason,omitempty"`
 	Fix    string  `json:"fix,omitempty"`
+	// Applied says which run applied it last, if the ledger knows.
+	Applied *ledger.Applied `json:"applied,omitempty"`
+}
+
+// AppliedBy says in short from which commit the object was applied, by whom and when.
+func (o ObjectState) AppliedBy() string {
+	if o.Applied == nil {
+		return ""
+	}
+	by := fmt.Sprintf("%.12s by %s, %s", o.Applied.Commit, cmp.Or(o.Applied.Actor, "somebody"), o.Applied.At.UTC().Format(time.DateOnly))
+	return strings.TrimSpace(by)
 }
 
 // States returns the state of each object of a plan and of the manifests in areas that were not read, by kind
 // and name.
-func States(p *Plan, set *manifest.Set, unread live.Unread) []ObjectState {
+func States(p *Plan, set *manifest.Set, unread live.Unread, records map[kind.Key]ledger.Record) []ObjectState {
 	all := make([]ObjectState, 0, len(set.Objects)+len(p.Unmanaged))
 	for _, o := range set.Objects {
 		if unread[o.Kind.Area] != nil {
@@ -198,7 +217,7 @@ func States(p *Plan, set *manifest.Set, unread live.Unread) []ObjectState {
 	for _, it := range p.Items {
 		s := ObjectState{
 			Key: it.Key, State: it.state(), Path: it.Path, Line: it.Line, Changes: len(it.Changes),
-			By: it.By, Commit: it.Commit, Reason: it.Reason, Fix: it.Fix,
+			By: it.By, Commit: it.Commit, Reason: it.Reason, Fix: it.Fix, Applied: records[it.Key].LastApplied(),
 		}
 		if !unsure(it.Changes) {
 			s.Outside = len(driftOf(it))
@@ -220,12 +239,18 @@ func States(p *Plan, set *manifest.Set, unread live.Unread) []ObjectState {
 	return all
 }
 
+// LeftGit reports whether trueup applied the object and git has it no longer.
+func (it Item) LeftGit() bool {
+	departs := it.Op == Kept || it.Op == Delete || it.Op == InFlight
+	return it.Cause == FromRemoval || it.Cause == FromThisChange && departs && it.Path == ""
+}
+
 func (it Item) state() State {
 	k, _ := kind.Named(it.Kind)
 	switch {
 	case it.Failed:
 		return Failed
-	case it.Op == Kept && it.Cause == FromRemoval:
+	case it.Op == Kept && it.LeftGit():
 		return LeftGit
 	case it.Op == None && k.RequestOnly():
 		return Posted

@@ -128,6 +128,21 @@ func isScalar(v any) bool {
 	return false
 }
 
+// Parts returns what a line of an object is about: the list elements and fields of a value that goes or comes, or one field.
+func (l Line) Parts(kindName string) []kind.Part {
+	value := l.Live
+	if l.Moved || l.Live != nil && l.Desired != nil {
+		value = nil
+	} else if l.Live == nil {
+		value = l.Desired
+	}
+	k, ok := kind.Named(kindName)
+	if !ok {
+		return []kind.Part{{Noun: "field", N: 1}}
+	}
+	return k.Parts(l.Path, value)
+}
+
 func isRemoval(c Change) bool { return c.Live != nil && c.Desired == nil && !c.Moved }
 
 // added returns what a creation brings: each field of its BodySpec, and each element of a list of

@@ -246,14 +246,15 @@ type Summary struct {
 	Blocked   int `json:"blocked"`
 	Kept      int `json:"kept"`
 	Unchanged int `json:"unchanged"`
-	// Removed counts the fields and list elements that patches take out of live.
+	// Removed counts the fields and list elements that patches take out of live, also those of an object that goes as a whole.
 	Removed   int `json:"removed"`
 	Drifted   int `json:"drifted"`
 	Unmanaged int `json:"unmanaged"`
-	// Serves and Security count the lines of that risk that are sent; an object that is
-	// created is one.
-	Serves   int `json:"serves"`
-	Security int `json:"security"`
+	// Security, Serves, Availability and Cost count the lines of that risk that are sent; an object that is created is one.
+	Security     int `json:"security"`
+	Serves       int `json:"serves"`
+	Availability int `json:"availability"`
+	Cost         int `json:"cost"`
 }
 
 // Add adds the counts of another plan.

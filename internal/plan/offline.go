@@ -121,7 +121,7 @@ func (p *Planner) goneSinceBase(out *Plan, past Past) {
 		if p.in.Set.Find(o.Key()) != nil || !p.targeted(o.Key()) {
 			continue
 		}
-		item := Item{Key: o.Key(), Op: Kept, Cause: FromRemoval, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: new(o.Digest)}}
+		item := Item{Key: o.Key(), Op: Kept, Cause: FromThisChange, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: new(o.Digest)}}
 		switch {
 		case o.Kind.RequestOnly():
 			item.Live = Fingerprint{}

@@ -19,14 +19,20 @@ func (it Item) StopsServing() (names []string) {
 	return names
 }
 
-// ServedLines returns the Lines of an item with what each takes away.
+// ServedLines returns the Lines of an item with what each takes away. If the hostname changes, its line takes away what that
+// served, and no line of a location says it again.
 func (it Item) ServedLines() []Line {
 	lines := it.Lines()
-	k, isKnown := kind.Named(it.Kind)
-	for i := range lines {
-		l := &lines[i]
-		for _, s := range it.Stops {
-			if isKnown && !l.Left && l.takesAway(s, k.HostField) && !slices.Contains(l.Unserved, s.Name) {
+	k, _ := kind.Named(it.Kind)
+	isHostname := func(l Line) bool { return k != nil && l.Path == k.HostField && !l.Left }
+	at := slices.IndexFunc(lines, isHostname)
+	for _, s := range it.Stops {
+		if at >= 0 && isHost(it.before(lines[at]).Live, s.Host) {
+			lines[at].Unserved = append(lines[at].Unserved, s.Name)
+			continue
+		}
+		for i := range lines {
+			if l := &lines[i]; !l.Left && it.before(*l).takesAway(s) {
 				l.Unserved = append(l.Unserved, s.Name)
 			}
 		}
@@ -34,41 +40,42 @@ func (it Item) ServedLines() []Line {
 	return lines
 }
 
+// before returns a line whose Live is the value before: what happened outside git went from git's value to live's.
+func (it Item) before(l Line) Line {
+	if it.Happened {
+		l.Live, l.Desired = l.Desired, l.Live
+	}
+	return l
+}
+
+func isHost(v any, host string) bool {
+	text, _ := v.(string)
+	return kind.HostKey(text) == host
+}
+
 // locations is the list of a CDN's locations.
 const locations = "locations"
 
-// isRemovedLocation reports whether a whole location is removed.
-func isRemovedLocation(c Change) bool {
-	return isRemoval(c) && strings.HasPrefix(c.Path, locations+"[") && strings.HasSuffix(c.Path, "]")
-}
-
-// takesAway reports whether the line removes or renames what answered requests: a location, or the hostname of the object.
-func (l Line) takesAway(s routing.Stop, hostField string) bool {
+// takesAway reports whether the line removes or renames a location that answered requests.
+func (l Line) takesAway(s routing.Stop) bool {
+	was, _ := l.Live.(string)
+	if location, isObject := l.Live.(map[string]any); isObject && isRemoval(l.Change) && isElement(l.Path) {
+		l := routing.Read(map[string]any{locations: []any{location}}).Locations[0]
+		return s.HadAnswerOf(l.Host, l.Path)
+	}
 	list, name, field := inElement(l.Path)
 	names := []string{name}
 	if l.Elements != nil {
 		list, names, field = l.List, l.Elements, strings.TrimPrefix(l.Path, l.List+".")
 	}
-	from, _ := l.Live.(string)
-	to, _ := l.Desired.(string)
-	host, path := s.Host, s.Path
-	switch {
-	case s.Host+s.Path == "":
-		return l.Path == hostField
-	case isRemovedLocation(l.Change):
-		was := routing.Read(map[string]any{locations: []any{l.Live}}).Locations[0]
-		return was.Host == s.Host && was.Path == s.Path
-	case list != locations:
-		return false
-	case field == "host" && kind.HostKey(from) == s.Host:
-		host = kind.HostKey(to)
-	case field == "path" && from == s.Path:
-		path = to
-	default:
-		return false
-	}
-	return slices.ContainsFunc(names, func(element string) bool {
+	return list == locations && slices.ContainsFunc(names, func(element string) bool {
 		name, _ := kind.StepName("[" + element)
-		return name == path || name == host+path
+		host, path, _ := strings.Cut(name, "/") // of the location, once it is renamed
+		return field == "host" && s.HadAnswerOf(was, "/"+path) || field == "path" && s.HadAnswerOf(host, was)
 	})
+}
+
+// isElement reports whether the path is that of a location.
+func isElement(path string) bool {
+	return strings.HasPrefix(path, locations+"[") && strings.HasSuffix(path, "]")
 }

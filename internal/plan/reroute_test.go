@@ -28,10 +28,16 @@ func TestWhatIsServedNoLonger(t *testing.T) {
 			`{path: /a, host: x.example.com}, {path: /*, host: x.example.com, upstream: o}`, `{path: /a, host: y.example.com}, {path: /*, host: x.example.com, upstream: o}`,
 			"",
 		},
-		"one that only unknown hosts reach": {`{path: /*, host: h.example.com}, {path: /*}`, `{path: /*, host: h.example.com}`, ""},
-		"a host, with all its paths":        {`{path: /a, host: x.example.com}, {path: /*}`, `{path: /*}`, "/a: not x.example.com"},
-		"a host that moves below a star":    {`{path: /a, host: x.example.com}, {path: /*}`, `{path: /b, host: "*.example.com"}, {path: /*}`, ""},
-		"no change":                         {`{path: /a}`, `{path: /a}`, ""},
+		"one that only unknown hosts reach":   {`{path: /*, host: h.example.com}, {path: /*}`, `{path: /*, host: h.example.com}`, ""},
+		"a host, with all its paths":          {`{path: /a, host: x.example.com}, {path: /*}`, `{path: /*}`, "/a: not x.example.com"},
+		"a host, with a wide path first":      {`{path: /*, host: x.example.com}, {path: /a, host: x.example.com}, {path: /*}`, `{path: /*}`, "/a: not x.example.com\nx.example.com/*: not x.example.com"},
+		"a host, with a wide path last":       {`{path: /a, host: x.example.com}, {path: /*, host: x.example.com}, {path: /*}`, `{path: /*}`, "/a: not x.example.com\nx.example.com/*: not x.example.com"},
+		"wide and narrow paths, wide first":   {`{path: /a/*}, {path: /a/b}, {path: /c}`, `{path: /c}`, "/a/*: not h.example.com/a/*\n/a/b: not h.example.com/a/*"},
+		"wide and narrow paths, wide last":    {`{path: /a/b}, {path: /a/*}, {path: /c}`, `{path: /c}`, "/a/*: not h.example.com/a/*\n/a/b: not h.example.com/a/*"},
+		"a hostname that a location has, too": {`{path: /s/*, host: h.example.com}, {path: /*}`, `{path: /s/*, host: h.example.com}`, "/*: not h.example.com/* outside /s/*"},
+		"a renamed host and path":             {`{path: /a, host: x.example.com, upstream: o, action: p}, {path: /*}`, `{path: /b, host: y.example.com, upstream: o, action: p}, {path: /*}`, "/a: not x.example.com"},
+		"a host that moves below a star":      {`{path: /a, host: x.example.com}, {path: /*}`, `{path: /b, host: "*.example.com"}, {path: /*}`, ""},
+		"no change":                           {`{path: /a}`, `{path: /a}`, ""},
 	} {
 		live, want := fmt.Sprintf(host, tt.live), fmt.Sprintf(host, tt.git)
 		if got := notServed(t, live, want); got != tt.want {

@@ -120,7 +120,7 @@ func busyPlan(t tester) *plan.Plan { return busy(t).make() }
 
 func TestSummary(t *testing.T) {
 	p := busyPlan(t)
-	want := plan.Summary{Create: 2, Change: 1, Purge: 2, Blocked: 2, Unchanged: 2, Unmanaged: 1, Serves: 1, Security: 1}
+	want := plan.Summary{Create: 2, Change: 1, Purge: 2, Blocked: 2, Unchanged: 2, Unmanaged: 1, Serves: 1, Security: 1, Availability: 2, Cost: 2}
 	want.Drifted = p.Summary.Drifted
 	if p.Summary != want || !p.Differs() || !p.Sends() || p.Format != plan.Format {
 		t.Errorf("summary %+v, want %+v", p.Summary, want)

@@ -37,7 +37,6 @@ type LedgerSettings struct {
 // PurgeSettings are settings for requests that are sent once.
 type PurgeSettings struct {
 	Window        string            `json:"window"`
-	Wait          string            `json:"wait"`
 	Duplicate     DuplicateSettings `json:"duplicate"`
 	DeprecatedURL string            `json:"deprecatedURL"`
 }
@@ -111,7 +110,6 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 		{"platform.precedence", was.Platform.Precedence, now.Platform.Precedence, "trueup takes this to be the location that serves a request"},
 		{"purge.deprecatedURL", was.Purge.DeprecatedURL, now.Purge.DeprecatedURL, purges},
 		{"purge.duplicate", was.Purge.Duplicate.String(), now.Purge.Duplicate.String(), purges},
-		{"purge.wait", was.Purge.Wait, now.Purge.Wait, purges},
 		{"purge.window", was.Purge.Window, now.Purge.Window, purges},
 	} {
 		if s.was != s.now {

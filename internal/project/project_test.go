@@ -25,17 +25,17 @@ func readText(t *testing.T, text string) (Project, error) {
 
 func TestPurgeSettings(t *testing.T) {
 	for _, c := range []struct {
-		text         string
-		window, wait time.Duration
-		status       []int
-		pattern      string
+		text    string
+		window  time.Duration
+		status  []int
+		pattern string
 	}{
-		{"", 20 * time.Hour, time.Minute, nil, ""},
-		{"purge: {window: 90m, wait: 0s}", 90 * time.Minute, 0, nil, ""},
-		{"purge: {window: 22h, wait: 1h}", 22 * time.Hour, time.Hour, nil, ""},
-		{"purge: {duplicate: {status: [409]}}", 20 * time.Hour, time.Minute, []int{409}, ""},
-		{"purge: {duplicate: {status: [400, 422], bodyRegex: '(?i)already exists'}}", 20 * time.Hour, time.Minute, []int{400, 422}, "(?i)already exists"},
-		{"purge: {duplicate: {bodyRegex: exists}}", 20 * time.Hour, time.Minute, nil, "exists"},
+		{"", 20 * time.Hour, nil, ""},
+		{"purge: {window: 90m}", 90 * time.Minute, nil, ""},
+		{"purge: {window: 22h}", 22 * time.Hour, nil, ""},
+		{"purge: {duplicate: {status: [409]}}", 20 * time.Hour, []int{409}, ""},
+		{"purge: {duplicate: {status: [400, 422], bodyRegex: '(?i)already exists'}}", 20 * time.Hour, []int{400, 422}, "(?i)already exists"},
+		{"purge: {duplicate: {bodyRegex: exists}}", 20 * time.Hour, nil, "exists"},
 	} {
 		p, err := readText(t, c.text)
 		if err != nil {
@@ -47,8 +47,8 @@ func TestPurgeSettings(t *testing.T) {
 		if d.Body != nil {
 			pattern = d.Body.String()
 		}
-		if p.Window() != c.window || p.Wait() != c.wait || !slices.Equal(d.Status, c.status) || pattern != c.pattern {
-			t.Errorf("%s: %s, %s, %+v", c.text, p.Window(), p.Wait(), d)
+		if p.Window() != c.window || !slices.Equal(d.Status, c.status) || pattern != c.pattern {
+			t.Errorf("%s: %s, %+v", c.text, p.Window(), d)
 		}
 	}
 }
@@ -57,9 +57,6 @@ func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"window: 59m", `purge.window is "59m": write a time between 1h and 22h`},
 		{"window: 23h", `purge.window is "23h"`},
-		{"wait: soon", `purge.wait is "soon": write a time between 0s and 1h`},
-		{"wait: -1s", `purge.wait is "-1s"`},
-		{"wait: 61m", `purge.wait is "61m"`},
 		{"duplicate: {status: [409, 500]}", "purge.duplicate.status[1] is 500: write codes between 400 and 499"},
 		{"duplicate: {status: [399]}", "purge.duplicate.status[0] is 399"},
 		{"duplicate: {status: [403], bodyRegex: x}", "purge.duplicate.status[0] is 403, which has another meaning"},

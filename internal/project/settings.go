@@ -20,13 +20,8 @@ import (
 	"trueup/internal/routing"
 )
 
-const usualWait = time.Minute
-
 // Window returns how long after its first attempt a request without an answer may be sent again (docs/design.md A1).
 func (p Project) Window() time.Duration { return Duration(p.Purge.Window, ledger.DefaultWindow) }
-
-// Wait returns how long apply waits for requests that another run has claimed.
-func (p Project) Wait() time.Duration { return Duration(p.Purge.Wait, usualWait) }
 
 // Duration reads a duration that was checked. It returns usual if the text has none.
 func Duration(text string, usual time.Duration) time.Duration {
@@ -54,18 +49,9 @@ func checkPrecedence(name string) error {
 
 // checkPurge returns an error that starts with the name of the field.
 func checkPurge(s plan.PurgeSettings) error {
-	for _, each := range []struct {
-		field, text string
-		least, most time.Duration
-		between     string
-	}{
-		{"window", s.Window, time.Hour, 22 * time.Hour, "1h and 22h"},
-		{"wait", s.Wait, 0, time.Hour, "0s and 1h"},
-	} {
-		d, err := time.ParseDuration(each.text)
-		if each.text != "" && (err != nil || d < each.least || d > each.most) {
-			return fmt.Errorf("%s is %q: write a time between %s", each.field, each.text, each.between)
-		}
+	d, err := time.ParseDuration(s.Window)
+	if s.Window != "" && (err != nil || d < time.Hour || d > 22*time.Hour) {
+		return fmt.Errorf("window is %q: write a time between 1h and 22h", s.Window)
 	}
 	return checkDuplicate(s.Duplicate)
 }

@@ -25,8 +25,7 @@ import (
 // ApplyOptions say how a plan is applied.
 type ApplyOptions struct {
 	AcceptNormalised bool
-	Wait             bool
-	WaitTimeout      time.Duration
+	Wait             time.Duration
 	WritesPerSecond  float64
 }
 
@@ -62,9 +61,7 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, i
 			Parallelism:      s.env.API.Parallelism,
 			AcceptNormalised: opts.AcceptNormalised,
 			Wait:             opts.Wait,
-			WaitTimeout:      opts.WaitTimeout,
 			Batch:            s.Ledger.Batch(),
-			WaitOthers:       s.Platform.WaitOthers,
 		},
 	}
 	if s.Plan.LedgerProblem == "" {

@@ -64,7 +64,8 @@ func (s *Session) Begin(ctx context.Context) {
 		return
 	}
 	applied := appliedBy(s.inputs.Ledger.Head)
-	head := ledger.Head{Claim: s.env.Claim(), Dirty: s.order.Dirty, OlderCommit: s.order.Older()}
+	head := ledger.Head{Claim: s.env.Claim(), OlderCommit: s.order.Older(), Areas: s.inputs.Set.Areas()}
+	head.Dirty = s.order.Dirty
 	switch head.Commit = s.order.Commit; {
 	case head.Commit == "", s.order.Ancestor && s.order.Dirty:
 		head.After, head.Ancestors = applied.Commit, applied.Ancestors // what is older stays older
@@ -91,7 +92,7 @@ func (s *Session) Finish(ctx context.Context, result apply.Result, code int) (in
 		return code, nil
 	}
 	e := ledger.End{Keys: kind.KeysOf(s.inputs.Set.Objects), Spec: s.managed, Whole: code == exit.OK && options.Targets == nil && !options.PartOfTree}
-	if e.Whole && (s.Skipped != nil || s.Plan.Completes()) {
+	if _, unread := s.areas(); e.Whole && len(unread) == 0 && (s.Skipped != nil || s.Plan.Completes()) {
 		e.Tree = new(s.tree())
 	}
 	disturbed, err := s.Ledger.Finish(ctx, s.inputs.Ledger, e)

@@ -104,6 +104,11 @@ func (s *Session) Close() {
 	}
 }
 
+// States returns the state of each object of the plan.
+func (s *Session) States(p *plan.Plan) []plan.ObjectState {
+	return plan.States(p, s.Loaded.Set, s.Unread, s.inputs.Ledger.Records)
+}
+
 // Settle reduces the plan to the requests without an outcome.
 func (s *Session) Settle() error {
 	s.Plan, s.settles = s.Plan.OpenOnly(s.inputs.Ledger.Records), true
@@ -175,6 +180,9 @@ func (s *Session) make(ctx context.Context) {
 	}
 	s.order = s.compareCommit(ctx)
 	s.Plan.Commit, s.Plan.OrderNote, s.Plan.Older = s.order.Commit, s.orderNote(), s.order.Older()
+	if _, unread := s.areas(); len(unread) > 0 {
+		s.Plan.Notes = append(s.Plan.Notes, fmt.Sprintf("trueup has no address or token for the %s area, so it does not show what left git there", unread[0]))
+	}
 	if s.Plan.OrderNote != "" {
 		s.Plan.Notes = append(s.Plan.Notes, s.Plan.OrderNote)
 	}
@@ -208,7 +216,8 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 // admit rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects
 // a run without the ledger that the environment names.
 func (s *Session) admit(ctx context.Context) error {
-	if err := s.Platform.Admit(ctx, s.inputs.Set.Areas()...); err != nil {
+	read, _ := s.areas()
+	if err := s.Platform.Admit(ctx, read...); err != nil {
 		return err
 	}
 	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.StoreFromEnv && !s.options.ReadOnly {
@@ -230,14 +239,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(), Whole: s.options.Whole,
 		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.Doubt(s.inputs, s.Platform.API.Now()),
 	}
-	if all := s.options.All; all || s.inputs.Options.Prune {
-		// The kinds that can be deleted, or all, whose list can be read.
-		opts.Also = slices.DeleteFunc(slices.Clone(kind.All()), func(k *kind.Kind) bool {
-			e := s.Platform.API.Endpoints[k.Area]
-			wanted := k.Can(kind.Delete) || all && k.Can(kind.List)
-			return !wanted || e.Base == nil || e.Token.IsZero() && e.Ask == nil
-		})
-	}
+	opts.Also = slices.DeleteFunc(slices.Clone(kind.All()), s.isUnneeded)
 	if !s.options.EachArea {
 		s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
 		return err
@@ -250,6 +252,37 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// isUnneeded reports whether the list of a kind is of no use where git has nothing of it. Objects may have left git:
+// those of the areas that were applied to, and with --prune of the kinds that can be deleted.
+func (s *Session) isUnneeded(k *kind.Kind) bool {
+	read, _ := s.areas()
+	wanted := s.options.All || slices.Contains(read, k.Area)
+	return !s.canRead(k.Area) || !(wanted && k.Can(kind.List) || s.inputs.Options.Prune && k.Can(kind.Delete))
+}
+
+// areas returns the areas of manifests, and those that were applied to before: objects may be live there that left git.
+// unread are those that trueup has no address or token for.
+func (s *Session) areas() (read, unread []kind.Area) {
+	read = s.inputs.Set.Areas()
+	if head := s.inputs.Ledger.Head; head != nil {
+		for _, area := range head.Areas {
+			switch {
+			case slices.Contains(read, area):
+			case s.canRead(area):
+				read = append(read, area)
+			default:
+				unread = append(unread, area)
+			}
+		}
+	}
+	return read, unread
+}
+
+func (s *Session) canRead(area kind.Area) bool {
+	e := s.Platform.API.Endpoints[area]
+	return e.Base != nil && (!e.Token.IsZero() || e.Ask != nil)
 }
 
 // Offline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is

@@ -26,7 +26,7 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	}
 	switch c.Cause {
 	case plan.FromThisChange:
-		return clean("this change")
+		return ofThisChange(c)
 	case plan.FromPending:
 		return pending(c.Commit, opts)
 	case plan.FromDrift:
@@ -34,9 +34,9 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	case plan.FromBoth:
 		return conflict(item, c, happened, opts)
 	case plan.FromTakeOver:
-		return safetext.F("newly managed%s%s%s", by(c.By), since(c.Commit, opts), quoted(", live had ", c.Live, ""))
+		return safetext.F("newly managed%s%s", since(c.Commit, opts), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
-		return removal(c.By, c.Commit, opts)
+		return removal("", c.Commit, opts)
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
@@ -44,6 +44,17 @@ func label(item plan.Item, c plan.Change, opts Options) safe {
 	case plan.FromUnknown:
 	}
 	return safetext.F("%s%s", unknownOrigin, touches(c.By))
+}
+
+// ofThisChange says what this change of git did.
+func ofThisChange(c plan.Change) safe {
+	switch c.Class {
+	case merge.Removed:
+		return clean("removed by this change")
+	case merge.TakeOver:
+		return safetext.F("newly managed by this change%s", quoted(", live had ", c.Live, ""))
+	}
+	return clean("this change")
 }
 
 const unknownOrigin = "origin unknown (no usable record)"
@@ -61,20 +72,15 @@ func pending(c *plan.Commit, opts Options) safe {
 	return safetext.F("pending%s", since(c, opts))
 }
 
-// removal is the cause of what trueup applied and git lacks.
+// removal says which commit removed what trueup applied. Git need not have had it in one.
 func removal(b plan.By, c *plan.Commit, opts Options) safe {
-	return safetext.F("%s, %s", string(plan.LeftGit), departure(b, c, opts))
-}
-
-// departure says which commit removed what trueup applied. Git need not have had it in one.
-func departure(b plan.By, c *plan.Commit, opts Options) safe {
 	switch {
 	case b != "":
-		return safetext.F("removed%s", by(b))
+		return clean("removed by this change")
 	case c != nil:
-		return safetext.F("removed in %s", commit(*c, opts))
+		return safetext.F("not in git now, removed in %s", commit(*c, opts))
 	}
-	return clean("applied before")
+	return clean("not in git now, applied before")
 }
 
 // since names the commit that gave git its value; empty for none.
@@ -110,14 +116,6 @@ func ago(d time.Duration) safe {
 		}
 	}
 	return clean("just now")
-}
-
-// by returns " by this change", or nothing.
-func by(b plan.By) string {
-	if b == plan.ByThisChange {
-		return " by this change"
-	}
-	return ""
 }
 
 // touches returns a remark if this change affects the value too.
@@ -188,11 +186,14 @@ func quoted(before string, v any, after string) safe {
 func causeOf(item plan.Item, opts Options) safe {
 	switch item.Cause {
 	case plan.FromThisChange:
+		if item.LeftGit() {
+			return removal(item.By, nil, opts)
+		}
 		return clean("this change")
 	case plan.FromPending:
 		return pending(item.Commit, opts)
 	case plan.FromRemoval:
-		return removal(item.By, item.Commit, opts)
+		return removal("", item.Commit, opts)
 	case plan.FromUnknown:
 		return clean(unknownOrigin)
 	case plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromLiveOnly, plan.FromRefusal:

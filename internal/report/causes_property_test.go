@@ -18,6 +18,7 @@ import (
 func saidIn(line string) string {
 	for _, c := range []struct{ words, name string }{
 		{"conflict: ", "in conflict"},
+		{"by this change", "this change"},
 		{"origin unknown", "of unknown origin"},
 		{"outside git", "drift"},
 		{"not in git now, ", "not in git now"},
@@ -38,7 +39,9 @@ func giveCause(it *plan.Item, n int) {
 	it.By = []plan.By{"", plan.ByThisChange}[n%2]
 	switch it.Op {
 	case plan.Delete, plan.Kept:
-		it.Cause = plan.FromRemoval
+		if it.Cause = plan.FromRemoval; it.By != "" {
+			it.Cause, it.Path = plan.FromThisChange, ""
+		}
 	case plan.Patch, plan.None:
 		return
 	case plan.Create, plan.Post, plan.Blocked, plan.Deferred, plan.InFlight:
@@ -70,11 +73,8 @@ func TestCausesEqualTheLines(t *testing.T) {
 		opts := Options{Width: 400, Verbose: rapid.Bool().Draw(rt, "verbose")}
 		said := map[string]int{}
 		for _, item := range doc.Plan.Items {
-			for _, r := range itemRows(item, opts) {
+			for _, r := range objectOf(item, opts).lines() {
 				said[saidIn(r.Cause.String()+"\n"+onlyOf(r).String())]++
-			}
-			if mentioned(item) && !hidden(item, opts) {
-				said[saidIn(mention(item, opts).String())]++
 			}
 		}
 		var want []string

@@ -137,7 +137,7 @@ func elsewhere(doc Document) safe {
 	for _, f := range doc.Files {
 		switch title := f.title(); {
 		case title.Empty():
-		case f.Format == "summary": // its file is the runner's own
+		case f.Path == "":
 			places = append(places, title)
 		default:
 			places = append(places, safetext.F("%s %s", title, clean(f.Path).Cut(maxPath)))
@@ -204,8 +204,10 @@ func outputs(doc Document) [][2]string {
 		{"delete", s.Delete},
 		{"drifted", s.Drifted},
 		{"blocked", s.Blocked},
-		{"serves", s.Serves},
 		{"security", s.Security},
+		{"serves", s.Serves},
+		{"availability", s.Availability},
+		{"cost", s.Cost},
 		{"deferred", s.Deferred},
 		{"in-flight", s.InFlight},
 		{"requests-changed", len(doc.Plan.Requests)},
@@ -231,21 +233,17 @@ func word(s string) string {
 	return s
 }
 
-// writePairs writes KEY=VALUE lines, as in GITHUB_OUTPUT.
-func writePairs(name func(key string) string) writer {
-	return func(w io.Writer, doc Document, _ Options) error {
-		var b strings.Builder
-		for _, p := range outputs(doc) {
-			b.WriteString(name(p[0]) + "=" + p[1] + "\n")
+// writeOutputs writes KEY=VALUE lines, as in GITHUB_OUTPUT, or variables, whose names can't have -.
+func writeOutputs(w io.Writer, doc Document, opts Options) error {
+	var b strings.Builder
+	for _, p := range outputs(doc) {
+		if opts.Variables {
+			p[0] = "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(p[0], "-", "_"))
 		}
-		_, err := io.WriteString(w, b.String())
-		return err
+		b.WriteString(p[0] + "=" + p[1] + "\n")
 	}
-}
-
-// variable returns a key as a variable name for GitLab, which does not allow -.
-func variable(key string) string {
-	return "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // Place is the working directory of a run in its repository. It turns file names of a Document

@@ -289,7 +289,7 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 			if o.State == plan.Drifted {
 				state = string(plan.ToChange) + ", drifted" // the sentence counts it so
 			}
-			rows[i] = []string{o.String(), state, statusText(o, opts)}
+			rows[i] = []string{o.String(), state, statusText(o, opts), o.AppliedBy()}
 		}
 		if len(rows) > 0 {
 			_ = out.Marked(rows, Options{Width: opts.Width})
@@ -312,7 +312,8 @@ func statusText(o plan.ObjectState, opts Options) string {
 	}
 	switch {
 	case o.State == plan.LeftGit:
-		return fmt.Sprintf("%s; %s", departure(o.By, o.Commit, opts), o.Reason)
+		gone := strings.TrimPrefix(removal(o.By, o.Commit, opts).String(), string(plan.LeftGit)+", ") // the state says that
+		return fmt.Sprintf("%s; %s", gone, o.Reason)
 	case o.Reason != "":
 		return o.Reason
 	case o.State == plan.Drifted:

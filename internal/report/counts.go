@@ -95,7 +95,9 @@ func removals(items []plan.Item) safe {
 // countNouns counts the lines of an item by what they are about: list elements by their title, and fields.
 func countNouns(counts map[string]int, item plan.Item, lines []plan.Line) {
 	for _, l := range lines {
-		counts[nounOf(item.Kind, l.Path)]++
+		for _, p := range l.Parts(item.Kind) {
+			counts[p.Noun] += p.N
+		}
 	}
 }
 

@@ -10,36 +10,38 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
-	"trueup/internal/fleet"
 	"trueup/internal/plan"
 )
-
-// eachFormat is the version of the JSON form of trueup each (schemas/each.schema.json).
-const eachFormat = "trueup.each/v1"
 
 // NotStarted is the result of a project that was not reached.
 const NotStarted = "not-started"
 
-// ProjectResult is what the run of one of many projects came to.
-type ProjectResult struct {
+// Project is what the run of one of many projects came to.
+type Project struct {
+	// Path is the folder of the project, from where the search began, with slashes.
 	Path string `json:"path"`
+	// Workspace is the UUID; empty if the settings of the project can't be read.
+	Workspace string `json:"workspace,omitempty"`
 	// Result is the name of the exit code, or NotStarted.
 	Result   string `json:"result"`
 	ExitCode int    `json:"exitCode"`
-	// Summary counts what the run shows, in words.
-	Summary string `json:"summary"`
-	// Errors say why the project failed.
-	Errors   []string `json:"errors"`
-	Warnings []string `json:"warnings,omitempty"` // about its manifests, and the order of commits
+	// Running is set from before the first request of an apply until its end.
+	Running bool `json:"running,omitempty"`
+	// Digest is that of its own plan, or empty. A merged plan has none.
+	Digest string `json:"digest,omitempty"`
+	// Summary counts what the run shows, in words, Errors say why the project failed, and Warnings are about its manifests
+	// and the order of commits. Only trueup each lists them.
+	Summary  string   `json:"summary,omitempty"`
+	Errors   []string `json:"errors,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 	// calm is set if nothing is to be done or was done, and nothing waits for somebody.
 	calm bool
 }
 
-// ProjectResultOf keeps what the table of projects shows of a result.
-func ProjectResultOf(path string, doc Document) ProjectResult {
-	r := ProjectResult{Path: path, Result: cmp.Or(doc.Result, exit.Name(doc.ExitCode)), ExitCode: doc.ExitCode}
+// ProjectOf keeps what the table of projects shows of a result.
+func ProjectOf(path string, doc Document) Project {
+	r := Project{Path: path, Result: cmp.Or(doc.Result, exit.Name(doc.ExitCode)), ExitCode: doc.ExitCode}
 	if r.Result == NotStarted {
-		r.Errors = []string{}
 		return r // why is the same for all of them, and said once
 	}
 	r.Errors, r.Warnings = reasons(path, doc)
@@ -83,7 +85,7 @@ const mostReasons = 10
 // reasons returns why a project failed, which are the errors of its run, of its manifests, and of requests, and the
 // warnings, which begin with the note about the order of commits. Files start from the folder of all projects.
 func reasons(project string, doc Document) (errors, warnings []string) {
-	errors = append([]string{}, doc.Errors...)
+	errors = slices.Clone(doc.Errors)
 	said := strings.Join(errors, "\n")
 	for _, f := range doc.Findings {
 		named, list := strings.Contains(said, f.String()), &errors
@@ -96,7 +98,11 @@ func reasons(project string, doc Document) (errors, warnings []string) {
 	}
 	if doc.Apply != nil {
 		for _, o := range doc.Apply.Outcomes {
-			if o.Verdict != apply.OK && o.Status != apply.Skipped {
+			switch refusal := o.Refusal(); {
+			case o.Verdict == apply.OK || o.Status == apply.Skipped || slices.Contains(errors, refusal):
+			case refusal != "":
+				errors = append(errors, refusal)
+			default:
 				errors = append(errors, fmt.Sprintf("%s: %s", o.Key, cmp.Or(o.Message, o.What())))
 			}
 		}
@@ -115,40 +121,25 @@ func atMost(list []string) []string {
 }
 
 // Failed reports whether the project counts as a failure; Changes is what a run found, and no failure.
-func (r ProjectResult) Failed() bool { return r.ExitCode != exit.OK && r.ExitCode != exit.Changes }
-
-// each is the JSON form of the results of many projects.
-type each struct {
-	Format string `json:"format"`
-	Shard  int    `json:"shard"`
-	Run
-	Result   string          `json:"result"`
-	ExitCode int             `json:"exitCode"`
-	Facts    fleet.Facts     `json:"facts"`
-	Projects []ProjectResult `json:"projects"`
-}
+func (r Project) Failed() bool { return r.ExitCode != exit.OK && r.ExitCode != exit.Changes }
 
 // Each returns the document of many projects, the worst first. The exit code is the worst of theirs and
 // of what is known of all.
-func Each(shard ShardFile, results []ProjectResult) Document {
-	all := append([]ProjectResult{}, results...)
-	code := exit.OK
+func Each(shard Shard, results []Project) Document {
+	all, f := slices.Clone(results), &Fleet{Run: shard.Run, Facts: shard.Facts}
+	code := f.code()
 	for _, r := range all {
 		code = exit.Worst(code, r.ExitCode)
 	}
-	code = exit.Worst(code, (&Fleet{Facts: shard.Facts}).code(shard.Command))
-	rank := func(r ProjectResult) int { return 2*exit.Rank(r.ExitCode) + oneIf(r.calm) }
-	slices.SortStableFunc(all, func(a, b ProjectResult) int {
+	rank := func(r Project) int { return 2*exit.Rank(r.ExitCode) + oneIf(r.calm) }
+	slices.SortStableFunc(all, func(a, b Project) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Path, b.Path))
 	})
-	return Document{
-		ExitCode: code, Data: each{eachFormat, shard.Shard, shard.Run, exit.Name(code), code, shard.Facts, all},
-		Text: func(out Lines, opts Options) { textEach(out, opts, shard, all) },
-	}
+	return Document{ExitCode: code, Projects: all, Fleet: f, Text: func(out Lines, opts Options) { textEach(out, opts, f, all) }}
 }
 
 // text returns what the table says of the project.
-func (r ProjectResult) text() string {
+func (r Project) text() string {
 	text := strings.TrimSpace(r.Summary + " " + strings.Join(append(r.Errors, r.Warnings...), "; "))
 	if r.ExitCode != exit.OK {
 		text = strings.TrimSuffix(r.Result+": "+text, ": ")
@@ -157,7 +148,7 @@ func (r ProjectResult) text() string {
 }
 
 // row returns the line of a project in the table.
-func (r ProjectResult) row() []string {
+func (r Project) row() []string {
 	mark := "ok"
 	switch {
 	case r.Result == NotStarted:
@@ -169,17 +160,17 @@ func (r ProjectResult) row() []string {
 }
 
 // textEach writes the table of projects, then what is known of them, and their results.
-func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
+func textEach(out Lines, opts Options, f *Fleet, all []Project) {
 	rows, calm := tableOf(all, opts.Verbose)
 	_ = out.Marked(rows, opts)
 	if calm > 0 {
-		word := map[string]string{"validate": "valid", "test": "passed"}[shard.Command]
+		word := map[string]string{"validate": "valid", "test": "passed"}[f.Command]
 		_ = out.Printf("%s %s\n", diag.Plural(calm, "project", "projects"), cmp.Or(word, "without changes"))
 	}
 	if len(all) > 0 {
 		_ = out.Printf("\n")
 	}
-	for _, line := range (&Fleet{Facts: shard.Facts}).lines(shard.Command) {
+	for _, line := range f.lines() {
 		_ = out.Printf("%s\n", line)
 	}
 	var results []string
@@ -192,29 +183,34 @@ func textEach(out Lines, opts Options, shard ShardFile, all []ProjectResult) {
 	for i, result := range results {
 		results[i] = diag.Plural(counts[result], result, result)
 	}
-	_ = out.Printf("%s in %s: %s.\n", shard.Command, diag.Plural(len(all), "project", "projects"), cmp.Or(strings.Join(results, ", "), "nothing selected"))
+	_ = out.Printf("%s in %s: %s.\n", f.Command, diag.Plural(len(all), "project", "projects"), cmp.Or(strings.Join(results, ", "), "nothing selected"))
 }
 
 // tableOf returns the rows of projects, and counts those that need no look, which have no row unless it is verbose. Those
 // whose token was refused share one.
-func tableOf(all []ProjectResult, verbose bool) (rows [][]string, calm int) {
+func tableOf(all []Project, verbose bool) (rows [][]string, calm int) {
 	refused := map[string]int{}
 	for _, r := range all {
-		if r.ExitCode == exit.Auth {
-			refused[r.text()]++
-		}
+		refused[r.refusal()]++
 	}
 	for _, r := range all {
-		switch n := refused[r.text()]; {
-		case n > 1:
-			rows = append(rows, []string{"FAIL", diag.Plural(n, "project", "projects"), r.text()})
-			refused[r.text()] = -1
-		case n < 0:
+		switch n := refused[r.refusal()]; {
 		case r.calm && !verbose:
 			calm++
-		default:
+		case r.refusal() == "" || n == 1:
 			rows = append(rows, r.row())
+		case n > 1:
+			rows = append(rows, []string{"FAIL", diag.Plural(n, "project", "projects"), r.refusal()})
+			refused[r.refusal()] = 0
 		}
 	}
 	return rows, calm
+}
+
+// refusal returns why the token was refused, or "".
+func (r Project) refusal() string {
+	if r.ExitCode != exit.Auth {
+		return ""
+	}
+	return r.Result + ": " + strings.Join(r.Errors, "; ")
 }

@@ -60,6 +60,8 @@ func weighed(pl *plan.Plan) *plan.Plan {
 	for _, item := range pl.Items {
 		pl.Summary.Serves += item.AtStake(kind.RiskServes)
 		pl.Summary.Security += item.AtStake(kind.RiskSecurity)
+		pl.Summary.Availability += item.AtStake(kind.RiskAvailability)
+		pl.Summary.Cost += item.AtStake(kind.RiskCost)
 	}
 	return pl
 }
@@ -108,7 +110,7 @@ func changedItem() plan.Item {
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
 		Request: &plan.Request{Method: "PATCH", Path: "/cdns/shop", ContentType: "application/merge-patch+json", Body: json.RawMessage(
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
-		Stops: []routing.Stop{{Name: "shop.example.com/old/*", Path: "/old/*"}},
+		Stops: []routing.Stop{{Name: "shop.example.com/old/*", Host: "shop.example.com", Paths: routing.Paths{Pattern: "/old/*"}}},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},
 		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -35,9 +36,30 @@ func gist(of subject, v any) (words safe, details []safe) {
 	switch v.(type) {
 	case map[string]any, []any:
 		tokens := view.Tokens(v, false)
-		return safetext.F("%s:", safetext.Count(len(tokens), "value")), tokens
+		return safetext.F("%s:", cmp.Or(partsIn(of, v), safetext.Count(len(tokens), "value"))), tokens
 	}
 	return value(v, false), nil
+}
+
+// partsIn counts and names the list elements in a value, such as the rules of a firewall; empty without any.
+func partsIn(of subject, v any) safe {
+	k, known := kind.Named(of.kind)
+	if !known {
+		return safe{}
+	}
+	var texts []safe
+	named := false
+	for _, p := range k.Parts(of.path, v) {
+		text := safetext.Count(p.N, p.Noun)
+		if len(p.Names) > 0 {
+			named, text = true, safetext.F("%s (%s)", text, limited(cleanAll(p.Names), ", "))
+		}
+		texts = append(texts, text)
+	}
+	if !named {
+		return safe{}
+	}
+	return safetext.Join(texts, ", ")
 }
 
 // description describes an object. rest is what neither the words nor the path show; nil for nothing.
@@ -234,7 +256,7 @@ func said(v any) safe {
 // shownKeys returns the fields of an element's key that the brackets of its path or the hostname of the
 // new object show.
 func shownKeys(k *kind.Kind, of subject, element map[string]any) (shown []string) {
-	list, in := listOf(k, of.path)
+	list, in := k.ListOf(of.path)
 	if in == "" {
 		return nil
 	}
@@ -252,28 +274,6 @@ func shownKeys(k *kind.Kind, of subject, element map[string]any) (shown []string
 		}
 	}
 	return shown
-}
-
-// listOf returns the list whose element has the path, and the text in the brackets, which is empty for other paths.
-func listOf(k *kind.Kind, path string) (list *kind.Field, in string) {
-	parts := kind.PathParts(path)
-	last := len(parts) - 1
-	name, in, _ := strings.Cut(parts[last], "[")
-	list, known := k.Spec().At(append(parts[:last:last], name))
-	if !known || list.List == nil {
-		return nil, ""
-	}
-	return list, strings.TrimSuffix(in, "]")
-}
-
-// nounOf returns what is at a path: a list element by its title, or a field.
-func nounOf(kindName, path string) string {
-	if k, ok := kind.Named(kindName); ok {
-		if list, in := listOf(k, path); in != "" {
-			return strings.ToLower(list.Item.Title)
-		}
-	}
-	return "field"
 }
 
 // without returns an object without a field and its empty parents; nil if nothing is

@@ -30,9 +30,18 @@ func changes(found []merge.Change) []plan.Change {
 		}
 		if c.Class == merge.Removed || c.Class == merge.Conflict || c.Class == merge.TakeOver {
 			out[i].By = plan.ByThisChange
+			out[i].Cause = ofAuthor(out[i].Cause, out[i].By)
 		}
 	}
 	return out
+}
+
+// ofAuthor returns the cause that a plan has for what this change made.
+func ofAuthor(c plan.Cause, by plan.By) plan.Cause {
+	if by == plan.ByThisChange && (c == plan.FromPending || c == plan.FromRemoval || c == plan.FromTakeOver) {
+		return plan.FromThisChange
+	}
+	return c
 }
 
 // raised is a commit that is pending.
@@ -70,7 +79,7 @@ func explainedPlan() *plan.Plan {
 	made.Cause, made.Commit = plan.FromPending, raised()
 	purge.Cause, purge.By = plan.FromThisChange, plan.ByThisChange
 	gone := keptItem()
-	gone.Cause, gone.By = plan.FromRemoval, plan.ByThisChange
+	gone.Cause, gone.By = plan.FromThisChange, plan.ByThisChange
 	pl := &plan.Plan{
 		Format: plan.Format, Tool: "trueup 0.1.0", Digest: "sha256:" + strings.Repeat("0123456789abcdef", 4),
 		CreatedAt: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),

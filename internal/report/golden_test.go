@@ -66,17 +66,8 @@ func withoutLook(out []byte) []byte {
 	return look.ReplaceAll(out, nil)
 }
 
-// TestGoldenDiffs has widths and forms that are the terminal's alone.
-func TestGoldenDiffs(t *testing.T) {
-	for name, c := range map[string]struct {
-		pl   *plan.Plan
-		opts Options
-	}{
-		"plan-narrow": {examplePlan(), Options{Width: 60}},
-		"unified":     {examplePlan(), Options{Diff: DiffUnified}},
-	} {
-		checkGolden(t, name+".txt", render(t, "text", Document{Command: "plan", Plan: c.pl}, c.opts))
-	}
+func TestGoldenNarrow(t *testing.T) {
+	checkGolden(t, "plan-narrow.txt", render(t, "text", Document{Command: "plan", Plan: examplePlan()}, Options{Width: 60}))
 }
 
 func TestGoldenColour(t *testing.T) {

@@ -45,7 +45,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
-		Stops: []routing.Stop{{Name: s, Host: s, Path: s, Objects: []kind.Key{k}}},
+		Stops: []routing.Stop{{Name: s, Host: s, Paths: routing.Paths{Pattern: s, Outside: []string{s}}, Objects: []kind.Key{k}}},
 		Disk:  s, Made: s, Hostname: s, Elsewhere: n%9 == 1, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s, Unserved: s,
 		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
 		Recorded: &plan.Recorded{Seq: n, State: ledger.State(s)},
@@ -54,10 +54,10 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
-		Project:  &Origin{Path: s, Workspace: s, Run: Run{Command: s, Flags: s, Selection: s, Commit: s, Dirty: s, Tool: s, Shards: n}, Shard: n, Fact: s},
-		Projects: []MergedProject{{Origin: Origin{Path: s, Workspace: s, Run: Run{Command: s, Flags: s, Selection: s, Commit: s, Dirty: s, Tool: s}, Fact: s}, Result: s, ExitCode: n, Digest: s}},
-		Fleet: &Fleet{Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: fleet.Facts{
-			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []fleet.Move{{From: s, To: s}}, Clashing: []string{s}, Unselected: n,
+		Project:  &Project{Path: s, Workspace: s, Result: s, ExitCode: n, Running: n%2 == 0, Digest: s, Summary: s, Errors: []string{s}, Warnings: []string{s}},
+		Projects: []Project{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s, Summary: s, Errors: []string{s}, Warnings: []string{s}}},
+		Fleet: &Fleet{Run: Run{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: fleet.Facts{
+			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []fleet.Move{{From: s, To: s}}, Unselected: n,
 		}},
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &requesttest.Result{Passed: n, Failed: 1, Cases: []requesttest.Case{{
@@ -131,7 +131,7 @@ func FuzzRender(f *testing.F) {
 			v = nil
 		}
 		doc := hostile(s, v, ops[int(op)%len(ops)], classes[int(class)%len(classes)], int(n))
-		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n), Diff: Diffs()[int(n)%2]}
+		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n)}
 		outputs := map[string][]byte{}
 		for _, format := range Formats() {
 			outputs[format] = render(t, format, doc, opts)
@@ -139,7 +139,8 @@ func FuzzRender(f *testing.F) {
 		}
 		checkJSON(t, doc, outputs["json"])
 		checkMarkdown(t, outputs["markdown"], maxMarkdown, doc.RunURL)
-		checkMarkdown(t, outputs["summary"], maxSummary, doc.RunURL)
+		opts.Room = SummaryRoom(0)
+		checkMarkdown(t, render(t, "markdown", doc, opts), opts.Room, doc.RunURL)
 		small := 2000 + 7*int(n)
 		checkMarkdown(t, []byte(markdown(doc, opts, small).String()), small, doc.RunURL)
 		checkHTML(t, outputs["html"])
@@ -207,12 +208,12 @@ func structure(out []byte) string {
 // block, a fence or a tag: the blocks are those that a harmless text gives.
 func TestTextNeverChangesTheStructure(t *testing.T) {
 	for _, op := range ops {
-		want := structure(render(t, "summary", hostile("plain", "plain", op, merge.Conflict, 3), Options{ShowUnmanaged: true}))
+		want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 3), Options{Room: SummaryRoom(0), ShowUnmanaged: true}))
 		for _, s := range seeds {
 			if s == "" {
 				continue
 			}
-			got := structure(render(t, "summary", hostile(s, s, op, merge.Conflict, 3), Options{ShowUnmanaged: true}))
+			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 3), Options{Room: SummaryRoom(0), ShowUnmanaged: true}))
 			if got != want {
 				t.Errorf("%q, %s:\n%s, want\n%s", s, op, got, want)
 			}

@@ -47,7 +47,7 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 		"source":        sourceView,
 		"named":         named,
 		"breakable":     breakable,
-		"sentence":      sentence,
+		"sentence":      wholeSentence,
 		"advices":       advices,
 		"count":         safetext.Count,
 		"nextSteps":     nextSteps,
@@ -81,6 +81,7 @@ func (p *htmlPage) write(w io.Writer, view *template.Template) error {
 		if size >= maxHTMLDetails {
 			return false, nil
 		}
+		p.score.Show(factsIn(p.Items[shown].lines())...)
 		shown, size = shown+1, size+len(text)
 		_, err = w.Write(text)
 		return true, err
@@ -89,6 +90,9 @@ func (p *htmlPage) write(w io.Writer, view *template.Template) error {
 		return err
 	}
 	p.Named = p.Items[shown:]
+	for _, i := range p.Named {
+		p.score.Show(factsIn(i.Grave())...)
+	}
 	return view.ExecuteTemplate(w, "end", p)
 }
 
@@ -323,7 +327,7 @@ func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 	filters := []htmlFilter{{"Cause", "why", causes(pl, opts)}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, i := range p.Items {
 		n := max(i.Many(), 1)
-		filters[1].count(i.What(), opOf(i.item).headline, n)
+		filters[1].count(i.State, i.State, n)
 		filters[2].count(i.Kind().String(), i.Kind().String(), n)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })

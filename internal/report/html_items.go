@@ -14,63 +14,40 @@ import (
 	"trueup/internal/view"
 )
 
-// htmlItem is an object in the page, or several with equal changes. The template calls View, Grave and Body once for each.
+// htmlItem is an object in the page, or several with equal changes.
 type htmlItem struct {
-	group
+	object
 	ID   safe
 	page *htmlPage
 	// Open is set if the details are unfolded.
 	Open bool
 }
 
-// htmlView is what the page shows of an object below its headline. Leads are rows about the object as a whole.
-type htmlView struct {
-	Leads []row
-	Diff  *htmlDiff
-	Notes []row
-}
-
-// View returns all that the page shows of an object, and notes that it does.
-func (i htmlItem) View() (v htmlView) {
-	if mentioned(i.item) {
-		v.Leads = []row{{Why: causeSaid(i.item), reason: reason{Mark: markSame}, Path: mention(i.item, Options{})}}
-		return v
-	}
-	i.page.score.Show(factsIn(i.rows)...)
-	changes, leads := changesIn(i.rows), len(opRows(i.item, Options{}))
-	v.Leads, v.Notes = changes[:leads], slices.Concat(i.rows[len(changes):], i.members())
-	if i.page.many && !i.many() && i.item.Request != nil {
-		v.Notes = append(v.Notes, row{Text: safetext.F("body of the request: %s; -o json has it", safetext.Count(len(i.item.Request.Body), "byte"))})
-	}
+// Diff is the table of what differs in the object; nil if nothing does.
+func (i htmlItem) Diff() *htmlDiff {
 	class := "live"
 	switch {
-	case i.item.Happened:
+	case len(i.Changes) == 0:
+		return nil
+	case i.Happened:
 		class = "happened"
 	case i.page.Plan.Offline:
 		class = "offline"
 	}
-	if changes = changes[leads:]; len(changes) > 0 {
-		v.Diff = &htmlDiff{class, safetext.F("What differs in %s", titled(i.item.Key)), changes, i.item.Op == plan.Create && !i.item.Happened}
-	}
-	return v
+	return &htmlDiff{class, safetext.F("What differs in %s", i.Title), i.Changes, i.Mark == markAdd}
 }
 
-// Grave returns sentences about the grave changes and the removals of an object without details, and notes that the page shows
-// them.
-func (i htmlItem) Grave() (sentences []safe) {
-	for _, r := range i.rows {
-		if mustShow(r.facts) || r.stops || r.Mark == markRemove {
-			sentences = append(sentences, safetext.Join(safetext.Filled(clean(string(r.Mark)), wholeSentence(r)), " "))
-			i.page.score.Show(r.facts...)
-		}
-	}
-	return sentences
+// Grave returns the rows about the grave changes and the removals of an object without details.
+func (i htmlItem) Grave() []row {
+	return slices.DeleteFunc(i.lines(), func(r row) bool {
+		return !mustShow(r.facts) && !r.stops && r.Mark != markRemove
+	})
 }
 
 // Whys has the cause of each line.
 func (i htmlItem) Whys() string {
 	var whys []string
-	for _, r := range changesIn(i.rows) {
+	for _, r := range i.rows() {
 		whys = append(whys, string(r.Why))
 	}
 	return strings.Join(whys, " ")
@@ -80,69 +57,55 @@ func (i htmlItem) Whys() string {
 func (i htmlItem) Names() safe { return safetext.Join(i.names(), ", ") }
 
 // Many is the number of several objects, and 0 for one.
-func (i htmlItem) Many() int { return len(i.keys) }
-
-// Mark is the sign of what is done with the object.
-func (i htmlItem) Mark() mark { return opOf(i.item).mark }
+func (i htmlItem) Many() int { return i.many() }
 
 // Kind is that of the object.
-func (i htmlItem) Kind() safe { return clean(i.item.Kind).Cut(maxPath) }
+func (i htmlItem) Kind() safe { return clean(i.Key.Kind).Cut(maxPath) }
 
-// What is the operation, or in drift what happened: several operations undo the same.
-func (i htmlItem) What() string {
-	if i.item.Happened && !i.item.Failed {
-		return opOf(i.item).headline
-	}
-	if i.item.Waits {
-		return "not applied"
-	}
-	return clean(string(i.item.Op)).String()
-}
-
-// Headline counts the changes, or says what is done with the object.
-func (i htmlItem) Headline() safe { return headline(i.item, i.rows) }
-
-// Title is the name after the kind.
-func (i htmlItem) Title() safe {
+// Name is the name after the kind.
+func (i htmlItem) Name() safe {
 	switch {
-	case !i.many():
-		return inProject(clean(i.item.Name).Cut(maxPath), i.item.Project)
+	case i.many() == 0:
+		return inProject(clean(i.Key.Name).Cut(maxPath), i.Key.Project)
 	case i.sameName():
-		return safetext.F("%s in %s", clean(i.keys[0].Name).Cut(maxPath), i.where())
+		return safetext.F("%s in %s", clean(i.Key.Name).Cut(maxPath), i.where())
 	}
-	return safetext.Count(len(i.keys), "object")
+	return safetext.Count(len(i.Keys), "object")
 }
 
-// Place is where the manifest is; empty for several objects.
-func (i htmlItem) Place() safe {
-	if i.many() {
+// Left says that the page leaves out the body of the request; empty if it does not.
+func (i htmlItem) Left() safe {
+	if !i.page.many || i.Request == nil {
 		return safe{}
 	}
-	return source(i.item)
+	return safetext.F("body of the request: %s; -o json has it", safetext.Count(len(i.Request.Body), "byte"))
 }
 
 // Body is that of the request; nil for several objects, and if there are many others.
 func (i htmlItem) Body() *htmlBody {
-	if i.many() || i.page.many {
+	if i.page.many {
 		return nil
 	}
-	return bodyView(i.item.Request)
+	return bodyView(i.Request)
 }
 
 // items adds the visible objects and their anchors. Equal changes of many projects, or of many objects, are one object.
 func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 	shown, taken := 0, map[safe]bool{}
-	p.many = sum(pl.Items, func(item plan.Item) int { return oneIf(!hidden(item, opts)) }) > maxHTMLObjects
 	opts.Brief = false
-	for n, g := range groups(pl, opts, len(p.Projects) > 0 || p.many) {
-		i := htmlItem{group: g, ID: anchor(g.item), page: p, Open: n < maxUnfoldedObjects}
+	objects := shownObjects(pl, opts, len(p.Projects) > 0)
+	if p.many = len(objects) > maxHTMLObjects; p.many {
+		objects = shownObjects(pl, opts, true)
+	}
+	for n, o := range objects {
+		i := htmlItem{object: o, ID: anchor(o.Key), page: p, Open: n < maxUnfoldedObjects}
 		if i.ID.Empty() || taken[i.ID] {
 			i.ID = safetext.F("object-%d", shown+1)
 		}
 		taken[i.ID] = true
-		keys := g.keys
-		if !g.many() {
-			keys = []kind.Key{g.item.Key}
+		keys := o.Keys
+		if keys == nil {
+			keys = []kind.Key{o.Key}
 		}
 		for _, k := range keys {
 			if p.links[k].Empty() {
@@ -160,13 +123,13 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 }
 
 // anchor is the ID of an object that is the same in every page with it; empty if its name does not fit in one.
-func anchor(item plan.Item) safe {
-	if !addressable(item.Kind) || !addressable(item.Name) || !addressable(strings.ReplaceAll(item.Project+"-", "/", "-")) {
+func anchor(key kind.Key) safe {
+	if !addressable(key.Kind) || !addressable(key.Name) || !addressable(strings.ReplaceAll(key.Project+"-", "/", "-")) {
 		return safe{}
 	}
-	key := item.Key
+	project := clean(key.Project)
 	key.Project = ""
-	return safetext.Join(safetext.Filled(clean(item.Project), named(key)), "/")
+	return safetext.Join(safetext.Filled(project, named(key)), "/")
 }
 
 // addressable reports whether a text needs no escape in a URL.

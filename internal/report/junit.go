@@ -13,7 +13,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
-	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
 )
@@ -164,7 +163,7 @@ func manifestSuite(doc Document) testSuite {
 }
 
 // projectSuite has a case for each of many projects.
-func projectSuite(projects []MergedProject) testSuite {
+func projectSuite(projects []Project) testSuite {
 	s := testSuite{Name: clean("projects")}
 	for _, p := range projects {
 		c := testCase{Class: clean("trueup.projects"), Name: clean(p.Path).CutLeft(maxPath), Lines: []safe{clean(p.Result).Cut(maxName)}}
@@ -196,22 +195,14 @@ func requestSuite(t *requesttest.Result) testSuite {
 }
 
 func planCases(doc Document) (cases []testCase) {
-	for _, item := range doc.Plan.Items {
-		g := groupOf(item, Options{})
-		c := objectCase(item.Key)
-		c.Lines = objectLines(doc, g)
-		switch {
-		case item.Waits:
-			c.End, c.Message, c.Type = "failure", headline(item, g.rows), "not-applied"
-		case item.Happened:
-			c.End, c.Message, c.Type = "failure", headline(item, g.rows), "drift"
-			if len(changesIn(g.rows)) == 1 {
-				c.Message = sentence(g.rows[0])
-			}
-		case item.Op == plan.Blocked:
-			c.End, c.Message, c.Type = "failure", safetext.F("blocked: %s", message(item.Reason)), "blocked"
-		case item.Op == plan.Deferred || item.Op == plan.InFlight:
-			c.End, c.Message = "skipped", message(item.Reason)
+	for _, o := range everyObject(doc.Plan, Options{}) {
+		c := objectCase(o.Key)
+		c.Lines = objectLines(doc, o)
+		switch v := o.verdict; {
+		case v.ok:
+			c.End, c.Message = "skipped", v.says
+		case v.what != "":
+			c.End, c.Message, c.Type = "failure", v.says, v.what
 		}
 		cases = append(cases, c)
 	}
@@ -226,9 +217,9 @@ func settingCases(doc Document) (cases []testCase) {
 	return cases
 }
 
-func objectLines(doc Document, g group) []safe {
-	lines := []safe{safetext.Join(safetext.Filled(source(g.item), headline(g.item, g.rows)), ": ")}
-	for _, p := range diffPieces(g, maxSeen) {
+func objectLines(doc Document, o object) []safe {
+	lines := []safe{safetext.Join(safetext.Filled(o.Source, o.Headline), ": ")}
+	for _, p := range diffPieces(o, maxSeen) {
 		lines = append(lines, p.lines...)
 		doc.score.Show(p.facts...)
 	}
@@ -241,12 +232,12 @@ func objectCase(key kind.Key) testCase {
 
 // applyCases has the outcome of each object, and what the plan was.
 func applyCases(doc Document) (cases []testCase) {
-	column, planned := keyWidth(doc.Apply), itemsByKey(doc)
+	column, planned := keyWidth(doc.Apply), objectsByKey(doc)
 	for _, o := range doc.Apply.Outcomes {
 		c := objectCase(o.Key)
 		c.Lines = printed(func(p *printer) { textOutcome(p, o, column) })
-		if item, ok := planned[o.Key]; ok {
-			c.Lines = append(c.Lines, objectLines(doc, groupOf(item, Options{}))...)
+		if object, ok := planned[o.Key]; ok {
+			c.Lines = append(c.Lines, objectLines(doc, object)...)
 		}
 		switch outcomeRule(o) {
 		case "":

@@ -112,7 +112,7 @@ func TestFiltersOfManyObjects(t *testing.T) {
 	for _, i := range page.Items {
 		lines += max(i.Many(), 1) * len(strings.Fields(i.Whys()))
 	}
-	if counts["patch"] != 1001 || counts["CDN"] != 1001 || counts["post"] != 1 || counts["Purge"] != 1 {
+	if counts["to change"] != 1001 || counts["CDN"] != 1001 || counts["to post once"] != 1 || counts["Purge"] != 1 {
 		t.Errorf("the filters count %v", counts)
 	}
 	if all := sum(page.Filters[0].Choices, func(c tally) int { return c.N }); lines != all {

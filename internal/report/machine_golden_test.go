@@ -23,7 +23,7 @@ import (
 func machineEndings() map[string]string {
 	return map[string]string{
 		"sarif": ".sarif", "codequality": ".codequality.json", "junit": ".junit.xml",
-		"github": ".github", "outputs": ".outputs", "dotenv": ".env",
+		"github": ".github", "outputs": ".outputs",
 	}
 }
 
@@ -142,8 +142,8 @@ func TestTheMostImportantIsKept(t *testing.T) {
 	}
 
 	for _, room := range []int{5000, 50_000} {
-		if n := len(render(t, "summary", doc, Options{Room: room})); n > room || n < room/2 {
-			t.Errorf("a summary with room for %d bytes takes %d", room, n)
+		if n := len(render(t, "markdown", doc, Options{Room: room})); n > room || n < room/2 {
+			t.Errorf("a report with room for %d bytes takes %d", room, n)
 		}
 	}
 	doc.Files = []File{{Format: "json", Path: "plan.json"}}

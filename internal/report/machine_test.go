@@ -21,7 +21,7 @@ import (
 func machineChecks() map[string]func(*testing.T, []byte) {
 	return map[string]func(*testing.T, []byte){
 		"sarif": checkSARIF, "codequality": checkCodeQuality, "junit": checkJUnit, "github": checkCommands,
-		"outputs": checkOutputs, "dotenv": checkDotenv, "summary": checkSummary,
+		"outputs": checkOutputs,
 	}
 }
 
@@ -378,12 +378,5 @@ func checkDotenv(t *testing.T, out []byte) {
 	t.Helper()
 	if !regexp.MustCompile(`^(TRUEUP_[A-Z_]+=[A-Za-z0-9:._-]*\n){2,20}$`).Match(out) || len(out) > 5<<10 {
 		t.Errorf("%q", out)
-	}
-}
-
-func checkSummary(t *testing.T, out []byte) {
-	t.Helper()
-	if len(out) > maxSummary {
-		t.Errorf("%d bytes", len(out))
 	}
 }

@@ -28,16 +28,9 @@ const (
 // SummaryRoom returns how many bytes a report may append to a step's summary of that size.
 func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 
-// writeMarkdown renders at most most bytes.
-func writeMarkdown(most int) writer {
-	return func(w io.Writer, doc Document, opts Options) error {
-		room := most
-		if opts.Room > 0 {
-			room = min(room, opts.Room)
-		}
-		_, err := io.WriteString(w, markdown(doc, opts, room).String())
-		return err
-	}
+func writeMarkdown(w io.Writer, doc Document, opts Options) error {
+	_, err := io.WriteString(w, markdown(doc, opts, cmp.Or(opts.Room, maxMarkdown)).String())
+	return err
 }
 
 // markdown returns the report in at most budget bytes: the summary, then what fits, the most important first, then what it omits
@@ -168,13 +161,16 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 	if requests := requestsOf(pl, opts); len(requests.Lines) > 0 {
 		blocks = append(blocks, section{rank: requests.rank, summary: safetext.Constant(requests.Title), pieces: pieced(requests.Lines)})
 	}
-	for _, g := range groups(pl, opts, true) {
-		name := g.title()
-		summary := safetext.M("%s %s", safetext.Code(name), safetext.Constant(headline(g.item, g.rows)))
-		if s := source(g.item); !s.Empty() && !g.many() {
-			summary = safetext.M("%s (%s)", summary, safetext.Code(s))
+	for _, o := range shownObjects(pl, opts, true) {
+		summary := safetext.M("%s %s", safetext.Code(o.Title), safetext.Constant(o.Headline))
+		if !o.Source.Empty() {
+			summary = safetext.M("%s (%s)", summary, safetext.Code(o.Source))
 		}
-		blocks = append(blocks, section{rank: g.rank, summary: summary, diff: true, pieces: diffPieces(g, maxSeen), names: g.memberLines(maxSeen)})
+		b := section{rank: o.rank, summary: summary, diff: true, pieces: diffPieces(o, maxSeen)}
+		if last := len(b.pieces) - 1; o.many() > 0 {
+			b.names, b.pieces = b.pieces[last].lines, b.pieces[:last]
+		}
+		blocks = append(blocks, b)
 	}
 	if opts.ShowUnmanaged {
 		blocks = append(blocks, section{rank: rankRest, summary: safetext.M("Not in git"), pieces: pieced(namesOf(pl.Unmanaged))})

@@ -19,18 +19,8 @@ import (
 	"trueup/internal/safetext"
 )
 
-// MergedProject is the result of one project in a merged Document.
-type MergedProject struct {
-	Origin
-	// Result and ExitCode are those of its own run.
-	Result   string `json:"result"`
-	ExitCode int    `json:"exitCode"`
-	// Digest is that of its own plan, or empty. A merged plan has none.
-	Digest string `json:"digest,omitempty"`
-}
-
 // projectResults counts the projects by their results; empty if all are ok.
-func projectResults(projects []MergedProject) safe {
+func projectResults(projects []Project) safe {
 	counts, codes := map[string]int{}, map[string]int{}
 	for _, p := range projects {
 		result := cmp.Or(exit.Name(p.ExitCode), exit.Name(exit.Error))
@@ -52,9 +42,9 @@ func projectResults(projects []MergedProject) safe {
 }
 
 // projectLines returns a line for each project and its result, the worst first.
-func projectLines(projects []MergedProject) []safe {
+func projectLines(projects []Project) []safe {
 	sorted := slices.Clone(projects)
-	slices.SortStableFunc(sorted, func(a, b MergedProject) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
+	slices.SortStableFunc(sorted, func(a, b Project) int { return exit.Rank(a.ExitCode) - exit.Rank(b.ExitCode) })
 	lines := make([]safe, len(sorted))
 	for i, p := range sorted {
 		lines[i] = safetext.F("%s: %s", clean(p.Path).CutLeft(maxPath), clean(p.Result).Cut(maxName))
@@ -62,18 +52,16 @@ func projectLines(projects []MergedProject) []safe {
 	return lines
 }
 
-// Merger joins the results of many projects. It counts what is unchanged, and keeps the rest.
-type Merger struct {
+// merger joins the results of many projects. It counts what is unchanged, and keeps the rest.
+type merger struct {
 	doc   Document
-	plan  plan.Plan
-	plans int
-	apply *apply.Result
-	// settings maps what is equal in many projects to its index in the plan.
+	fleet Fleet
+	wrong []string // what can't be merged, with the file
+	// settings maps what is equal in many projects to its index in the plan, and also has those projects.
 	settings map[string]int
 	also     [][]string
 	// notes and errors are sentences, and the projects that have them.
 	notes, errors shared
-	fleet         *Fleet
 	// touched are the projects that this change changes.
 	touched map[string]bool
 }
@@ -114,31 +102,30 @@ func inProjects(projects []string, all int) string {
 	return "in " + diag.Plural(len(projects), "project", "projects") + ": " + nameProjects(projects)
 }
 
-// Add adds the result of a project, which has its Project.
-func (m *Merger) Add(doc Document) {
-	at := doc.Project.Path
-	entry := MergedProject{Origin: *doc.Project, Result: doc.Result, ExitCode: doc.ExitCode}
+// add adds the result of a project, which has its Project.
+func (m *merger) add(doc Document) {
+	all, at := &m.doc, doc.Project.Path
+	entry := *doc.Project
 	switch {
 	case doc.Plan != nil:
 		entry.Digest = doc.Plan.Digest
 		m.addPlan(doc.Plan, at)
-	case m.fleet == nil:
 	case doc.Result == NotStarted:
 		m.fleet.NotReached = append(m.fleet.NotReached, at)
 	case slices.Contains([]string{"plan", "apply", "drift"}, doc.Command) && doc.ExitCode != exit.OK:
 		m.fleet.NotPlanned = append(m.fleet.NotPlanned, at)
 	}
-	m.doc.Projects = append(m.doc.Projects, entry)
-	m.doc.Command, m.doc.ExitCode = doc.Command, exit.Worst(m.doc.ExitCode, doc.ExitCode)
-	m.doc.Sandbox = m.doc.Sandbox || doc.Sandbox
-	m.doc.Objects += doc.Objects
-	m.doc.Findings = append(m.doc.Findings, findingsIn(at, doc.Findings)...)
-	m.doc.Silenced = append(m.doc.Silenced, findingsIn(at, doc.Silenced)...)
+	all.Projects = append(all.Projects, entry)
+	all.Command, all.ExitCode = doc.Command, exit.Worst(all.ExitCode, doc.ExitCode)
+	all.Sandbox = all.Sandbox || doc.Sandbox
+	all.Objects += doc.Objects
+	all.Findings = append(all.Findings, findingsIn(at, doc.Findings)...)
+	all.Silenced = append(all.Silenced, findingsIn(at, doc.Silenced)...)
 	for _, e := range doc.Errors {
 		m.errors.add(e, at)
 	}
 	for _, text := range doc.Messages {
-		m.doc.Messages = append(m.doc.Messages, at+": "+text)
+		all.Messages = append(all.Messages, at+": "+text)
 	}
 	if doc.Apply != nil {
 		m.addApply(doc.Apply, at)
@@ -149,17 +136,18 @@ func (m *Merger) Add(doc Document) {
 }
 
 // addPlan adds the items of a plan, except those that need no action.
-func (m *Merger) addPlan(pl *plan.Plan, at string) {
-	if m.plans++; m.plans == 1 {
-		m.touched = map[string]bool{}
-		m.plan = plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Target{Origins: pl.Target.Origins}}
+func (m *merger) addPlan(pl *plan.Plan, at string) {
+	all := m.doc.Plan
+	if all == nil {
+		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Target{Origins: pl.Target.Origins}}
+		m.doc.Plan, m.touched, m.settings = all, map[string]bool{}, map[string]int{}
 	}
-	m.plan.Sandbox, m.plan.Offline = m.plan.Sandbox || pl.Sandbox, m.plan.Offline || pl.Offline
-	if !maps.Equal(m.plan.Target.Origins, pl.Target.Origins) {
-		m.plan.Target.Origins = nil
+	all.Sandbox, all.Offline = all.Sandbox || pl.Sandbox, all.Offline || pl.Offline
+	if !maps.Equal(all.Target.Origins, pl.Target.Origins) {
+		all.Target.Origins = nil
 	}
-	if problem := pl.LedgerProblem; problem != "" && m.plan.LedgerProblem == "" {
-		m.plan.LedgerProblem = at + ": " + problem
+	if problem := pl.LedgerProblem; problem != "" && all.LedgerProblem == "" {
+		all.LedgerProblem = at + ": " + problem
 	}
 	m.addBlame(pl.Blame, at)
 	for _, s := range pl.Settings {
@@ -174,49 +162,45 @@ func (m *Merger) addPlan(pl *plan.Plan, at string) {
 		}
 		item.Project, item.Path = at, fileIn(at, item.Path)
 		item.After = keysIn(at, item.After)
-		m.plan.Items = append(m.plan.Items, item)
+		all.Items = append(all.Items, item)
 	}
-	m.addRequests(pl, at)
-	m.plan.Unmanaged = append(m.plan.Unmanaged, keysIn(at, pl.Unmanaged)...)
+	for _, l := range pl.Requests {
+		l.Objects = keysIn(at, l.Objects)
+		all.Requests = append(all.Requests, l)
+	}
+	all.HidesRequests = all.HidesRequests || pl.HidesRequests
+	all.Unmanaged = append(all.Unmanaged, keysIn(at, pl.Unmanaged)...)
 	for _, n := range pl.Notes {
 		m.notes.add(n, at)
 	}
-	m.plan.Advice = append(m.plan.Advice, findingsIn(at, pl.Advice)...)
-	m.plan.Silenced = append(m.plan.Silenced, findingsIn(at, pl.Silenced)...)
-	m.plan.Summary.Add(pl.Summary)
+	all.Advice = append(all.Advice, findingsIn(at, pl.Advice)...)
+	all.Silenced = append(all.Silenced, findingsIn(at, pl.Silenced)...)
+	all.Summary.Add(pl.Summary)
 }
 
-func (m *Merger) addRequests(pl *plan.Plan, at string) {
-	for _, l := range pl.Requests {
-		l.Objects = keysIn(at, l.Objects)
-		m.plan.Requests = append(m.plan.Requests, l)
-	}
-	m.plan.HidesRequests = m.plan.HidesRequests || pl.HidesRequests
-}
-
-func (m *Merger) addApply(r *apply.Result, at string) {
-	if m.apply == nil {
-		m.apply = &apply.Result{Outcomes: []apply.Outcome{}, Summary: map[string]int{}}
+func (m *merger) addApply(r *apply.Result, at string) {
+	if m.doc.Apply == nil {
+		m.doc.Apply = &apply.Result{Outcomes: []apply.Outcome{}, Summary: map[string]int{}}
 	}
 	for what, n := range r.Summary {
-		m.apply.Summary[what] += n
+		m.doc.Apply.Summary[what] += n
 	}
 	for _, o := range r.Outcomes {
 		if !untouched(o) {
 			o.Project = at
-			m.apply.Outcomes = append(m.apply.Outcomes, o)
+			m.doc.Apply.Outcomes = append(m.doc.Apply.Outcomes, o)
 		}
 	}
 }
 
 // addBlame keeps the base that all plans have in common. Problems of others become notes.
-func (m *Merger) addBlame(b *plan.Blame, at string) {
-	first := m.plan.Blame
+func (m *merger) addBlame(b *plan.Blame, at string) {
+	first := m.doc.Plan.Blame
 	if first != nil && b != nil && *first == *b {
 		return
 	}
 	if first != nil && b != nil && (first.Ref != b.Ref || first.Base != b.Base || first.Head != b.Head || first.Merge != b.Merge) {
-		m.plan.Blame = &plan.Blame{Problem: first.Problem, Fix: first.Fix}
+		m.doc.Plan.Blame = &plan.Blame{Problem: first.Problem, Fix: first.Fix}
 	}
 	if b != nil && b.Problem != "" {
 		m.notes.add("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
@@ -224,26 +208,23 @@ func (m *Merger) addBlame(b *plan.Blame, at string) {
 }
 
 // addSetting adds a setting that differs from the base. An equal one of another project is named with it.
-func (m *Merger) addSetting(s plan.Setting, at string) {
+func (m *merger) addSetting(s plan.Setting, at string) {
 	key, err := json.Marshal([]any{s.Field, s.Was, s.Now, s.Consequence})
 	if i, known := m.settings[string(key)]; err == nil && known && s.Hides == nil {
 		m.also[i] = append(m.also[i], at)
 		return
 	}
-	if m.settings == nil {
-		m.settings = map[string]int{}
-	}
 	if s.Hides == nil { // what is hidden belongs to one project
-		m.settings[string(key)] = len(m.plan.Settings)
+		m.settings[string(key)] = len(m.doc.Plan.Settings)
 	}
 	s.Path, s.Hides = fileIn(at, s.Path), slices.Clone(s.Hides)
 	for i := range s.Hides {
 		s.Hides[i].Project = at
 	}
-	m.plan.Settings, m.also = append(m.plan.Settings, s), append(m.also, []string{at})
+	m.doc.Plan.Settings, m.also = append(m.doc.Plan.Settings, s), append(m.also, []string{at})
 }
 
-func (m *Merger) addTests(t *requesttest.Result, at string) {
+func (m *merger) addTests(t *requesttest.Result, at string) {
 	if m.doc.Tests == nil {
 		m.doc.Tests = &requesttest.Result{Cases: []requesttest.Case{}}
 	}
@@ -267,44 +248,38 @@ func (m *Merger) addTests(t *requesttest.Result, at string) {
 	}
 }
 
-// finish returns the joined results, with what can't be merged. Its exit code is the worst of all.
-func (m *Merger) finish(wrong []string) Document {
-	doc, pl := m.doc, m.plan
-	f := cmp.Or(m.fleet, &Fleet{})
-	doc.Errors = slices.Concat(f.Missing, wrong, m.errors.lines(len(m.doc.Projects)))
-	doc.ExitCode = exit.Worst(doc.ExitCode, f.code(doc.Command))
-	if len(f.Missing) > 0 {
-		doc.ExitCode = exit.Worst(doc.ExitCode, exit.Partial)
-	}
-	if len(wrong) > 0 {
+// finish returns the joined results. Its exit code is the worst of all.
+func (m *merger) finish() Document {
+	doc, f, all := m.doc, &m.fleet, len(m.doc.Projects)
+	doc.Errors = slices.Concat(f.Missing, m.wrong, m.errors.lines(all))
+	doc.ExitCode = exit.Worst(doc.ExitCode, f.code())
+	if len(m.wrong) > 0 {
 		doc.ExitCode = exit.Worst(doc.ExitCode, exit.Error)
 	}
-	doc.Result, doc.Apply, doc.Fleet = exit.Name(doc.ExitCode), m.apply, f
+	doc.Result, doc.Fleet = exit.Name(doc.ExitCode), f
 	doc.Findings = append(doc.Findings, f.warnings()...)
-	facts := f.lines(doc.Command)
-	if m.plans == 0 {
+	facts, pl := f.lines(), doc.Plan
+	if pl == nil {
 		doc.Messages = append(facts, doc.Messages...)
 		return doc
 	}
 	pl.Requests = routing.JoinLines(pl.Requests, false)
-	pl.Settings = slices.Clone(pl.Settings)
 	for i, projects := range m.also {
 		if s := &pl.Settings[i]; len(projects) > 1 {
-			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects, len(m.doc.Projects)), "; ")
+			s.Consequence = strings.TrimPrefix(s.Consequence+"; "+inProjects(projects, all), "; ")
 		}
 	}
-	if waiting := m.orderByChange(&pl); len(waiting) > 0 {
-		facts = append(facts, "waits in projects that this change does not change: "+strings.Join(waiting, "; "))
+	if waiting := m.orderByChange(pl); len(waiting) > 0 {
+		facts = append(facts, "waiting in other projects: "+strings.Join(waiting, "; "))
 	}
 	doc.Findings = append(doc.Findings, movedObjects(pl.Items)...)
-	pl.Notes = append(facts, m.notes.lines(len(m.doc.Projects))...)
-	doc.Plan = &pl
+	pl.Notes = append(facts, m.notes.lines(all)...)
 	return doc
 }
 
 // orderByChange puts the projects that this change changes before all others, if it is known which. It counts what waits in
 // each of the others.
-func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
+func (m *merger) orderByChange(pl *plan.Plan) (waiting []string) {
 	if pl.Blame == nil || pl.Blame.Base == "" {
 		return nil
 	}
@@ -359,8 +334,8 @@ func movedObjects(items []plan.Item) (list diag.List) {
 		if other, ok := kept[kind.HostKey(host)]; ok && host != "" && other.Project != item.Project {
 			list = append(list, diag.Finding{
 				Path: item.Path, Line: item.Line, Column: 1, Rule: projectRule, Severity: diag.Warning,
-				Message: fmt.Sprintf("%s moves from %s to %s, where it is created, and the one in %s stays live: both have the hostname %s",
-					item.String(), other.Project, item.Project, other.Project, host),
+				Message: fmt.Sprintf("%s is created in %s and stays live in %s: both have the hostname %s",
+					item.String(), item.Project, other.Project, host),
 				Fix: "delete the one in " + other.Project + " when the new one serves",
 			})
 		}

@@ -25,14 +25,14 @@ const testTool = "trueup 0.1.0"
 
 // merged returns what the results of projects become, each with its path.
 func merged(docs map[string]Document) Document {
-	m := &Merger{}
+	m := &merger{fleet: Fleet{Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
-		doc.Project = &Origin{Path: at, Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}, Shard: 1}
 		doc.Result = exit.Name(doc.ExitCode)
-		m.Add(doc)
+		doc.Project = &Project{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
+		m.add(doc)
 	}
-	return m.finish(nil)
+	return m.finish()
 }
 
 // cachedLonger is a plan of one equal change and of unchanged objects.
@@ -114,7 +114,7 @@ func readAgain(t check, name string, doc Document, opts Options, same bool, form
 		}
 	}
 	text := write(t, "json", doc, opts)
-	got, err := ReadResult(bytes.NewReader(text))
+	got, err := ReadResult(text)
 	if err != nil {
 		t.Fatalf("%s: %v in %s", name, err, text)
 	}
@@ -125,7 +125,7 @@ func readAgain(t check, name string, doc Document, opts Options, same bool, form
 		t.Fatalf("%s:\n%s\nbecame\n%s", name, text, again)
 	}
 	if !same {
-		doc, _ = ReadResult(bytes.NewReader(text)) // as before
+		doc, _ = ReadResult(text) // as before
 	}
 	for _, format := range formats {
 		if a, b := write(t, format, doc, opts), write(t, format, got, opts); !bytes.Equal(a, b) {
@@ -148,16 +148,20 @@ func FuzzReadResult(f *testing.F) {
 		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		doc, err := ReadResult(bytes.NewReader(text))
+		doc, err := ReadResult(text)
 		if err != nil {
 			return
 		}
-		doc.Project = &Origin{Path: "a", Running: len(text)%2 > 0}
-		m := &Merger{}
-		m.Add(withEarlier(doc, doc))
+		doc.Project = &Project{Path: "a", Running: len(text)%2 > 0}
+		if doc.Project.Running && doc.Plan != nil {
+			doc = Unended(doc)
+		}
+		m := &merger{}
+		m.add(withEarlier(doc, doc))
+		all := m.finish()
 		for _, format := range Formats() {
 			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
-			write(t, format, m.finish(nil), Options{})
+			write(t, format, all, Options{})
 		}
 	})
 }
@@ -177,7 +181,7 @@ func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
 	}
 	doc := merged(docs)
 	checkGolden(t, "merged-thousand.md", render(t, "markdown", doc, Options{})) // docs/fleet-comment.png shows it
-	for format, starts := range map[string]string{"markdown": "<summary><code>", "summary": "<summary><code>", "html": "<h3>"} {
+	for format, starts := range map[string]string{"markdown": "<summary><code>", "html": "<h3>"} {
 		_, text, _ := strings.Cut(string(render(t, format, doc, Options{})), starts)
 		blocks := strings.Split(text, starts)
 		for i, at := range risky {
@@ -246,7 +250,7 @@ func TestMergedOutcomes(t *testing.T) {
 			{Key: key("CDN", "calm"), Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK},
 			{Key: key("CDN", "web"), Status: apply.Failed, Verdict: apply.Partial, Message: "502 Bad Gateway"},
 		})
-		docs[fmt.Sprintf("p%d", i)] = Document{Command: "apply", ExitCode: exit.Partial, Apply: &result}
+		docs[fmt.Sprintf("p%d", i)] = Document{Command: "apply", ExitCode: exit.Partial, Plan: &plan.Plan{}, Apply: &result}
 	}
 	text := string(render(t, "text", merged(docs), Options{}))
 	for _, want := range []string{"CDN/web in p0", "CDN/web in p2", "Apply of 3 projects: 3 failed, 3 unchanged. Results of the projects: 3 partial."} {
@@ -256,27 +260,33 @@ func TestMergedOutcomes(t *testing.T) {
 	}
 }
 
+// fileOf returns the file of the results of a shard.
+func fileOf(t check, shard Shard, docs ...Document) *fstest.MapFile {
+	t.Helper()
+	var text bytes.Buffer
+	lines := []any{shard}
+	for _, doc := range docs {
+		lines = append(lines, resultIn(doc))
+	}
+	for _, line := range lines {
+		if err := json.NewEncoder(&text).Encode(line); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	return &fstest.MapFile{Data: text.Bytes()}
+}
+
 // folderOf returns the folder that two shards write.
 func folderOf(t *testing.T) fstest.MapFS {
 	t.Helper()
 	fsys, run := fstest.MapFS{}, Run{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 2}
 	for i, projects := range [][]string{{"a", "b/c"}, {"d"}} {
-		dir := fmt.Sprintf("runner-%d", i+1)
-		put := func(name string, v any) {
-			text, err := json.Marshal(v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fsys[path.Join(dir, name)] = &fstest.MapFile{Data: text}
-		}
-		put(fmt.Sprintf("shard-%d-of-2.json", i+1), ShardFile{
-			Format: ShardFormat, Shard: i + 1, Run: run, Projects: projects,
-		})
+		shard := Shard{Format: ShardFormat, Shard: i + 1, Run: run, Projects: projects}
+		var docs []Document
 		for _, p := range projects {
-			put(fmt.Sprintf("shard-%d-of-2/%s/result.json", i+1, p), resultIn(Document{Command: "plan", Plan: cachedLonger(1), Project: &Origin{
-				Path: p, Run: run, Shard: i + 1,
-			}}))
+			docs = append(docs, Document{Command: "plan", Plan: cachedLonger(1), Project: &Project{Path: p}})
 		}
+		fsys[path.Join(fmt.Sprintf("runner-%d", i+1), shard.Name())] = fileOf(t, shard, docs...)
 	}
 	return fsys
 }
@@ -295,75 +305,69 @@ func TestCollect(t *testing.T) {
 func TestCollectTakesTheRunWithMostShards(t *testing.T) {
 	fsys, run := fstest.MapFS{}, Run{Command: "plan", Commit: "8a6c09fc", Tool: testTool, Shards: 3}
 	for i := 1; i <= 3; i++ {
-		s := ShardFile{Format: ShardFormat, Shard: i, Run: run, Started: time.Unix(int64(i), 0).UTC(), Projects: []string{}}
+		s := Shard{Format: ShardFormat, Shard: i, Run: run, Started: time.Unix(int64(i), 0).UTC(), Projects: []string{}}
 		if i == 3 {
 			s.Commit = "12345678"
 		}
-		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fsys[s.Name()] = &fstest.MapFile{Data: text}
+		fsys[s.Name()] = fileOf(t, s)
 	}
 	doc, err := Collect(fsys, testTool)
-	want := []string{`shard 3 is of another run: the commit is "12345678" in shard-3-of-3.json and "8a6c09fc" in shard-2-of-3.json: run it again`}
-	if err != nil || !slices.Equal(doc.Errors, want) || doc.Fleet.headline().String() != "shard 3 is of another run." {
+	want := []string{
+		"shard 3 of 3 is missing: run it, or copy its file into this folder",
+		`shard-3-of-3.jsonl: it is of another run: the commit is "12345678" in shard-3-of-3.jsonl and "8a6c09fc" in shard-2-of-3.jsonl`,
+	}
+	if err != nil || !slices.Equal(doc.Errors, want) || doc.Fleet.headline().String() != "1 result missing." {
 		t.Errorf("%v, %q, %q", err, doc.Errors, doc.Fleet.headline())
 	}
 }
 
 // TestCollectRejects: an error names the file and what is wrong with it, and all other results are there.
 func TestCollectRejects(t *testing.T) {
-	const one, result = "runner-1/shard-1-of-2.json", "runner-1/shard-1-of-2/b/c/result.json"
-	edit := func(name, from, to string) func(fstest.MapFS) {
+	const one, two = "runner-1/shard-1-of-2.jsonl", "runner-2/shard-2-of-2.jsonl"
+	edit := func(name string, line int, from, to string) func(fstest.MapFS) {
 		return func(fsys fstest.MapFS) {
-			text := string(fsys[name].Data)
-			if !strings.Contains(text, from) {
+			lines := strings.SplitAfter(string(fsys[name].Data), "\n")
+			if !strings.Contains(lines[line], from) {
 				panic(from)
 			}
-			fsys[name] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(text, from, to))}
+			lines[line] = strings.ReplaceAll(lines[line], from, to)
+			fsys[name] = &fstest.MapFile{Data: []byte(strings.Join(lines, ""))}
 		}
 	}
+	cut := func(bytes int) func(fstest.MapFS) {
+		return func(f fstest.MapFS) { f[one] = &fstest.MapFile{Data: f[one].Data[:len(f[one].Data)-bytes]} }
+	}
+	const shard, last = 0, 2 // lines
 	cases := map[string]struct {
 		damage func(fstest.MapFS)
 		names  []string
 	}{
-		"nothing":           {func(f fstest.MapFS) { clear(f) }, []string{"shard-I-of-N.json"}},
-		"a missing shard":   {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2 is missing"}},
-		"a missing result":  {func(f fstest.MapFS) { delete(f, result) }, []string{result, "b/c in shard 1", "did not end"}},
-		"a lost result":     {func(f fstest.MapFS) { edit(one, `"projects"`, `"ended":true,"projects"`)(f); delete(f, result) }, []string{result, "b/c in shard 1", "copy it"}},
-		"a running project": {edit(result, `"path":"b/c"`, `"running":true,"path":"b/c"`), []string{"b/c in shard 1 did not end"}},
-		"a shard twice":     {func(f fstest.MapFS) { f["again/shard-1-of-2.json"] = f[one] }, []string{"again/shard-1-of-2.json", one}},
-		"a plan again": {func(f fstest.MapFS) {
-			f["again/shard-1-of-2.json"] = f[one]
-			edit(one, `"started":"0001`, `"started":"2026`)(f)
-		}, []string{"again/shard-1-of-2.json", one}},
-		"a project twice":    {edit("runner-2/shard-2-of-2.json", `"d"`, `"a"`), []string{"runner-2/shard-2-of-2.json", one, "project a"}},
-		"another number":     {edit(one, `"shards":2`, `"shards":3`), []string{one, "number of shards", "runner-2/shard-2-of-2.json"}},
-		"shard 0":            {edit(one, `"shard":1`, `"shard":0`), []string{one, "shard 0 of 2"}},
-		"another selection":  {edit(one, `"command":"plan"`, `"command":"plan","selection":"--select a"`), []string{one, "selection", "runner-2/shard-2-of-2.json"}},
-		"other flags":        {edit(one, `"command":"plan"`, `"command":"plan","flags":"--offline=true"`), []string{one, "flags", "--offline"}},
-		"a dirty tree":       {edit(one, `"command":"plan"`, `"command":"plan","dirty":"sha256:5f"`), []string{one, "uncommitted files", "sha256:5f"}},
-		"no selection":       {edit(one, `"projects"`, `"error":"no such commit","projects"`), []string{one, "no project could be selected: no such commit"}},
-		"another version":    {edit(one, testTool, "trueup 9"), []string{one, "trueup 9", testTool}},
-		"a newer format":     {edit(one, "trueup.shard/v1", "trueup.shard/v9"), []string{one, "v9"}},
-		"another commit":     {edit(one, "8a6c09fc", "12345678"), []string{"runner-2/shard-2-of-2.json", "12345678", one}},
-		"another command":    {edit(one, `"command":"plan"`, `"command":"apply"`), []string{one, "apply"}},
-		"a path outside":     {edit(one, `"b/c"`, `"../c"`), []string{one, "../c"}},
-		"no shard in it":     {edit(one, ShardFormat, "x"), []string{one, "not a shard"}},
-		"a result of v2":     {edit(result, ResultFormat, "trueup.result/v2"), []string{result, "v2"}},
-		"no result":          {edit(result, ResultFormat, "x"), []string{result, "not a result"}},
-		"a result's version": {edit(result, `"tool":"`+testTool+`","shards"`, `"tool":"trueup 9","shards"`), []string{result, "trueup 9"}},
-		"a result's commit":  {edit(result, "8a6c09fc", "12345678"), []string{result, "12345678"}},
-		"a result's shard":   {edit(result, `"shard":1`, `"shard":2`), []string{result, "shard 2"}},
-		"a result's command": {edit(result, `"command":"plan"`, `"command":"apply"`), []string{result, "apply"}},
-		"a result's code":    {edit(result, `"exitCode":0`, `"exitCode":77`), []string{result, "77", "damaged"}},
-		"a result elsewhere": {edit(result, `"path":"b/c"`, `"path":"a"`), []string{result, `"a"`}},
-		"of one project":     {edit(result, `"project":`, `"other":`), []string{result, "its project"}},
-		"truncated":          {func(f fstest.MapFS) { f[result].Data = f[result].Data[:len(f[result].Data)/2] }, []string{result, "cut off"}},
-		"empty":              {func(f fstest.MapFS) { f[result].Data = nil }, []string{result, "cut off"}},
-		"more":               {func(f fstest.MapFS) { f[result].Data = append(f[result].Data, "{}"...) }, []string{result, "more after"}},
-		"too large":          {func(f fstest.MapFS) { f[result].Data = make([]byte, MaxResult+1) }, []string{result, "64 MiB"}},
+		"nothing":            {func(f fstest.MapFS) { clear(f) }, []string{"shard-I-of-N.jsonl"}},
+		"a missing shard":    {func(f fstest.MapFS) { delete(f, one) }, []string{"shard 1 of 2 is missing"}},
+		"a missing result":   {edit(one, shard, `"b/c"`, `"b/c","e"`), []string{"shard 1 has no result of the project e", "did not end"}},
+		"a killed project":   {edit(one, last, `"path":"b/c"`, `"running":true,"path":"b/c"`), []string{"shard 1 was killed while it applied the project b/c"}},
+		"a shard twice":      {func(f fstest.MapFS) { f["again/shard-1-of-2.jsonl"] = f[one] }, []string{"again/shard-1-of-2.jsonl", one}},
+		"a project twice":    {edit(two, shard, `"d"`, `"a"`), []string{two, "project"}},
+		"another number":     {edit(one, shard, `"shards":2`, `"shards":3`), []string{one, "number of shards", two}},
+		"shard 0":            {edit(one, shard, `"shard":1`, `"shard":0`), []string{one, "shard 0 of 2"}},
+		"another selection":  {edit(one, shard, `"command":"plan"`, `"command":"plan","selection":"--select a"`), []string{one, "selection", two}},
+		"other flags":        {edit(one, shard, `"command":"plan"`, `"command":"plan","flags":"--offline=true"`), []string{one, "flags", "--offline"}},
+		"no selection":       {edit(one, shard, `"projects"`, `"error":"no such commit","projects"`), []string{one, "no project could be selected: no such commit"}},
+		"another version":    {edit(one, shard, testTool, "trueup 9"), []string{one, "trueup 9", testTool}},
+		"a newer format":     {edit(one, shard, "trueup.shard/v1", "trueup.shard/v9"), []string{one, "v9"}},
+		"another commit":     {edit(one, shard, "8a6c09fc", "12345678"), []string{two, "12345678", one}},
+		"another command":    {edit(one, shard, `"command":"plan"`, `"command":"apply"`), []string{one, "apply"}},
+		"no shard in it":     {edit(one, shard, ShardFormat, "x"), []string{one, "not a shard"}},
+		"a result of v2":     {edit(one, last, ResultFormat, "trueup.result/v2"), []string{one, "v2"}},
+		"no result":          {edit(one, last, ResultFormat, "x"), []string{one, "not a result"}},
+		"a result's code":    {edit(one, last, `"exitCode":0`, `"exitCode":77`), []string{one, "77", "damaged"}},
+		"a result elsewhere": {edit(one, last, `"path":"b/c"`, `"path":"d"`), []string{one, "\"d\", which is not in the shard"}},
+		"of one project":     {edit(one, last, `"project":`, `"other":`), []string{one, "not in the shard"}},
+		"truncated":          {cut(100), []string{"shard 1 has no result of the project b/c"}},
+		"without its end":    {cut(1), []string{"shard 1 has no result of the project b/c"}},
+		"empty":              {func(f fstest.MapFS) { f[one].Data = nil }, []string{one, "is empty"}},
+		"more":               {edit(one, last, "\n", "{}\n"), []string{one, "line 3"}},
+		"too large":          {func(f fstest.MapFS) { f[one].Data = make([]byte, maxResult+1) }, []string{one, "64 MiB"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

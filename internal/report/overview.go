@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -47,6 +48,7 @@ func target(doc Document) []fact {
 type notice struct {
 	Title safe
 	grave bool
+	total int
 	Keys  []kind.Key
 	Names []safe
 }
@@ -55,73 +57,87 @@ type notice struct {
 func (n notice) More(shown int) int { return max(0, len(n.Keys)-shown) }
 
 // notices lists what a plan has, the gravest first.
-func notices(pl *plan.Plan) []notice {
-	var out []notice
-	add := func(noun, rest string, grave bool, count func(plan.Item) int) {
-		if n := noticeOf(pl, noun, rest, count); n.Keys != nil {
-			n.grave = grave
-			out = append(out, n)
+func notices(pl *plan.Plan) (all []notice) {
+	add := func(n notice, title safe) {
+		if n.Title = title; n.Keys != nil {
+			all = append(all, n)
 		}
+	}
+	number := func(n notice, noun, rest string) safe {
+		return safetext.F("%s %s", safetext.Count(n.total, noun), rest)
 	}
 	is := func(op plan.Op) func(plan.Item) int {
 		return func(item plan.Item) int { return oneIf(item.Op == op) }
 	}
-	stops := " that a CDN stops serving"
+	stops := "that a CDN stops serving"
 	if slices.ContainsFunc(pl.Items, func(item plan.Item) bool { return item.Happened }) {
-		stops = " that a CDN stopped serving"
+		stops = "that a CDN stopped serving"
 	}
-	add("address", stops, true, func(item plan.Item) int { return len(unservedBy(item)) })
+	n := noticeOf(pl, func(item plan.Item) int { return len(unservedBy(item)) }, func(item plan.Item) safe { return limited(cleanAll(unservedBy(item)), ", ") })
+	n.grave = true
+	add(n, safetext.F("%s %s", clean(diag.Plural(n.total, "address", "addresses")), stops))
 	for _, r := range kind.Risks() {
-		if r.Grave() {
-			add("change", " that "+r.Meaning(), true, func(item plan.Item) int {
-				n := item.AtStake(r)
-				if n > 0 {
-					n -= stopping(item, r)
-				}
-				return n
-			})
+		at := func(item plan.Item) int { return max(0, item.AtStake(r)-stopping(item, r)) }
+		says := func(item plan.Item) safe { return factAt(item, r) }
+		if !r.Grave() {
+			says = nil
 		}
+		n = noticeOf(pl, at, says)
+		n.grave = true
+		add(n, number(n, "change", "that "+r.Meaning()))
 	}
-	add("", " blocked", false, is(plan.Blocked))
-	add("purge", " to post", false, is(plan.Post))
-	add("object", " to delete", false, is(plan.Delete))
-	add("removal", "", false, func(item plan.Item) int { return len(item.Removals()) })
-	add("conflict", " of git and live", false, caused(plan.FromBoth))
-	add("change", " outside git", false, caused(plan.FromDrift))
-	add("value", " not kept by the server", false, caused(plan.FromRefusal))
-	return out
+	n = noticeOf(pl, is(plan.Blocked), nil)
+	add(n, safetext.F("%d blocked", n.total))
+	n = noticeOf(pl, is(plan.Post), func(item plan.Item) safe { return invalidated(item.Purge) })
+	add(n, number(n, "purge", "to post"))
+	n = noticeOf(pl, is(plan.Delete), nil)
+	add(n, number(n, "object", "to delete"))
+	add(noticeOf(pl, func(item plan.Item) int { return len(item.Removals()) }, nil), removals(pl.Items))
+	n = noticeOf(pl, caused(plan.FromBoth), nil)
+	add(n, number(n, "conflict", "of git and live"))
+	n = noticeOf(pl, caused(plan.FromDrift), nil)
+	add(n, number(n, "change", "outside git"))
+	n = noticeOf(pl, caused(plan.FromRefusal), nil)
+	add(n, number(n, "value", "not kept by the server"))
+	return all
 }
 
-// noticeOf counts things of a noun.
-func noticeOf(pl *plan.Plan, noun, rest string, count func(plan.Item) int) (n notice) {
-	total := 0
+// noticeOf counts something in the objects of a plan, and says what it is in the first of them.
+func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) safe) (n notice) {
 	for _, item := range pl.Items {
 		here := count(item)
 		if here == 0 {
 			continue
 		}
-		total += here
 		name := titled(item.Key)
-		switch noun {
-		case "purge":
-			name = safetext.Join(safetext.Filled(name, invalidated(item.Purge)), ": ")
-		case "address":
-			name = safetext.F("%s: %s", name, limited(cleanAll(unservedBy(item)), ", "))
+		if says != nil && len(n.Keys) < maxParts {
+			name = safetext.Join(safetext.Filled(name, says(item)), ": ")
 		}
-		n.Keys, n.Names = append(n.Keys, item.Key), append(n.Names, name)
-	}
-	switch noun {
-	case "":
-		n.Title = safetext.F("%d%s", total, rest)
-	case "removal":
-		n.Title = removals(pl.Items)
-	case "address":
-		n.Title = safetext.F("%s%s", clean(diag.Plural(total, noun, "addresses")), rest)
-	default:
-		n.Title = safetext.F("%s%s", safetext.Count(total, noun), rest)
+		n.total, n.Keys, n.Names = n.total+here, append(n.Keys, item.Key), append(n.Names, name)
 	}
 	return n
 }
+
+// factAt says what changes in an object at a risk: its first line, and how many follow. It is empty for an object that is made or
+// deleted as a whole.
+func factAt(item plan.Item, risk kind.Risk) safe {
+	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool {
+		return l.Risk != risk || l.Left || !plan.IsShown(l.Class) || l.Class == plan.Added || l.Class == plan.Stays || len(l.Unserved) > 0
+	})
+	if len(lines) == 0 {
+		return safe{}
+	}
+	r := rowOf(item, lines[0].Change, nil, Options{})
+	r.Cause = safe{}
+	text := clean(strings.TrimSuffix(sentence(r).String(), ":")).Cut(maxFact)
+	if more := len(lines) - 1; more > 0 {
+		text = safetext.F("%s and %d more", text, more)
+	}
+	return text
+}
+
+// maxFact is the most columns of a fact in the sentence of risks.
+const maxFact = 60
 
 // unservedBy returns what a CDN stops serving, or stopped serving.
 func unservedBy(item plan.Item) []string {

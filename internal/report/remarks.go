@@ -126,16 +126,16 @@ func findingRemark(f diag.Finding, at Place) remark {
 }
 
 func applyRemarks(doc Document) []remark {
-	items := itemsByKey(doc)
+	objects := objectsByKey(doc)
 	var found []remark
 	for _, o := range doc.Apply.Outcomes {
 		rule := outcomeRule(o)
 		if rule == "" {
 			continue
 		}
-		item := items[o.Key]
-		item.Key = o.Key
-		r := itemRemark(item, rule, doc.Place, message(o.Message))
+		of := objects[o.Key]
+		of.Key = o.Key
+		r := of.remarkOf(rule, doc.Place, message(o.Message))
 		if r.file != "" && o.Line > 0 {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
@@ -151,6 +151,14 @@ func applyRemarks(doc Document) []remark {
 		found = append(found, r)
 	}
 	return found
+}
+
+func objectsByKey(doc Document) map[kind.Key]object {
+	objects := map[kind.Key]object{}
+	for _, o := range everyObject(doc.Plan, Options{}) {
+		objects[o.Key] = o
+	}
+	return objects
 }
 
 func itemsByKey(doc Document) map[kind.Key]plan.Item {
@@ -191,11 +199,8 @@ func planRemarks(doc Document) []remark {
 	if doc.Apply != nil {
 		return found
 	}
-	for _, item := range doc.Plan.Items {
-		rows := itemRows(item, Options{})
-		found = append(found, opRemarks(item, rows, doc.Place)...)
-		found = append(found, changeRemarks(item, rows, doc.Place)...)
-		found = append(found, requestRemarks(item, doc.Plan, doc.Place)...)
+	for _, o := range everyObject(doc.Plan, Options{}) {
+		found = slices.Concat(found, wholeRemark(o, doc.Place), changeRemarks(o, doc.Place), requestRemarks(o, doc.Place))
 	}
 	return found
 }
@@ -215,64 +220,53 @@ func noteRemarks(pl *plan.Plan) []remark {
 	return found
 }
 
-func itemRemark(item plan.Item, rule string, at Place, text safe) remark {
-	if item.Waits {
+// remarkOf returns a remark about an object.
+func (o object) remarkOf(rule string, at Place, text safe) remark {
+	if o.Waits {
 		text = safetext.F("not applied: %s", text)
 	}
-	r := runRemark(rule, safetext.F("%s: %s", named(item.Key), text))
-	r.About = named(item.Key)
-	if file, ok := at.inRepository(item.Path); ok {
-		r.file, r.Line = file, max(item.Line, 0)
+	r := runRemark(rule, safetext.F("%s: %s", named(o.Key), text))
+	r.About = named(o.Key)
+	if file, ok := at.inRepository(o.path); ok {
+		r.file, r.Line = file, max(o.line, 0)
 	}
 	return r
 }
 
-// opRemarks returns a remark about an object as a whole, with what a creation brings and what to do.
-func opRemarks(item plan.Item, rows []row, at Place) []remark {
-	rule := opRule(item)
-	if rule == "" {
+// wholeRemark returns a remark about an object as a whole, with what a creation brings and what to do.
+func wholeRemark(o object, at Place) []remark {
+	if o.rule == "" {
 		return nil
 	}
-	r := itemRemark(item, rule, at, opSentence(item, rows))
-	r.facts = factsOfAll(item)
-	if rule == "plan/blocked" && !item.NeedsPerson {
-		r.Level = warningLevel
+	r := o.remarkOf(o.rule, at, o.Headline)
+	if len(o.Leads) > 0 {
+		r.text, r.facts = o.remarkOf(o.rule, at, sentence(o.Leads[0])).text, factsIn(o.Leads)
 	}
-	for _, below := range rows {
-		isNote := !below.Text.Empty()
-		if isNote && len(below.facts) > 0 || !isNote && item.Op == plan.Create && mustShow(below.facts) {
+	r.Level = o.level
+	for _, below := range slices.Concat(o.Changes, o.Notes) {
+		switch {
+		case below.rule == "" && mustShow(below.facts) || !below.Text.Empty() && len(below.facts) > 0:
 			r.more, r.facts = append(r.more, wholeSentence(below)), append(r.facts, below.facts...)
-		} else if below.Fix && item.Op != plan.Kept {
+		case below.Fix:
 			r.more = append(r.more, below.Text)
 		}
 	}
 	return []remark{r}
 }
 
-// opSentence says what is done with an object as a whole.
-func opSentence(item plan.Item, rows []row) safe {
-	switch {
-	case len(opRows(item, Options{})) > 0:
-		return sentence(rows[0])
-	case item.Op == plan.Kept:
-		return mention(item, Options{})
-	}
-	return again(item, Options{})
-}
-
 // changeRemarks returns remarks about grave changes, removed values, and differences that the current edit
 // in git did not make. Those of a rule without lines of their own are one.
-func changeRemarks(item plan.Item, rows []row, at Place) (found []remark) {
+func changeRemarks(o object, at Place) (found []remark) {
 	together := map[string]int{}
-	for _, of := range rows {
-		if of.rule == "" || !of.Text.Empty() && !mustShow(of.facts) && opRule(item) != "" {
+	for _, of := range slices.Concat(o.Changes, o.Notes) {
+		if of.rule == "" || !of.Text.Empty() && !mustShow(of.facts) && o.rule != "" {
 			continue
 		}
 		if i, ok := together[of.rule]; ok && of.line == 0 {
 			found[i].more, found[i].facts = append(found[i].more, wholeSentence(of)), append(found[i].facts, of.facts...)
 			continue
 		}
-		r := itemRemark(item, of.rule, at, wholeSentence(of))
+		r := o.remarkOf(of.rule, at, wholeSentence(of))
 		r.facts, r.field = of.facts, of.field
 		if of.line == 0 {
 			together[of.rule] = len(found)
@@ -285,6 +279,29 @@ func changeRemarks(item plan.Item, rows []row, at Place) (found []remark) {
 		found[i].cutMore()
 	}
 	return found
+}
+
+// requestRemarks returns a remark about the requests that an object is the first to change, at the first location that
+// differs.
+func requestRemarks(o object, at Place) []remark {
+	if len(o.requests) == 0 || o.Mark == markAdd && !o.dark {
+		return nil
+	}
+	rule := "plan/requests"
+	if o.dark {
+		rule = "plan/unserved"
+	}
+	r := o.remarkOf(rule, at, safetext.F("requests: %s", o.requests[0]))
+	r.named = o.dark
+	r.more = o.requests[1:min(len(o.requests), maxParts)]
+	if rest := len(o.requests) - maxParts; rest > 0 {
+		r.more = append(slices.Clip(r.more), safetext.F("and %s", safetext.Count(rest, "more line")))
+	}
+	i := slices.IndexFunc(o.Changes, func(c row) bool { return c.line > 0 && strings.HasPrefix(c.field, "locations[") })
+	if i >= 0 && r.file != "" {
+		r.Line, r.Column = o.Changes[i].line, max(o.Changes[i].column, 0)
+	}
+	return []remark{r}
 }
 
 // cutMore counts the last of many lines, unless one of them must be shown.

@@ -29,13 +29,13 @@ func TestARenameIsOneLine(t *testing.T) {
 			item.Changes = append(item.Changes, changes([]merge.Change{{Path: fmt.Sprintf("tls.t%d", i), Class: merge.Changed, Live: "1", Desired: "2"}})...)
 			want++
 		}
-		if rows := changesIn(itemRows(item, Options{})); len(rows) != want {
+		if rows := objectOf(item, Options{}).rows(); len(rows) != want {
 			rt.Fatalf("%d rows, want %d", len(rows), want)
 		}
 		opts := Options{Width: 1000}
 		out := printed(func(p *printer) {
 			p.width = opts.Width
-			textRows(p, itemRows(item, opts))
+			textRows(p, objectOf(item, opts))
 		})
 		n := 0
 		for _, line := range out {

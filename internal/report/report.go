@@ -13,6 +13,7 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
@@ -43,10 +44,10 @@ type Document struct {
 	// Errors stopped the run.
 	Errors []string `json:"errors"`
 	// Project is set in a result of one of many projects.
-	Project *Origin `json:"project,omitempty"`
-	// Projects are set in the merged result of many.
-	Projects []MergedProject `json:"projects,omitempty"`
-	Fleet    *Fleet          `json:"fleet,omitempty"`
+	Project *Project `json:"project,omitempty"`
+	// Projects are set in the result of many.
+	Projects []Project `json:"projects,omitempty"`
+	Fleet    *Fleet    `json:"fleet,omitempty"`
 	// Annotations are findings that Text and Data have in their own words. Code hosts and test reports show them.
 	Annotations diag.List `json:"-"`
 	// Data replaces the Document in JSON, and Text writes the same for a person. Commands
@@ -63,26 +64,16 @@ type Document struct {
 	score *view.Score
 }
 
-// File is a report of the same run in another format.
+// File is a report of the same run in another format. The summary of the job has no path: its file is the runner's own.
 type File struct{ Format, Path string }
 
 // title returns the name to show for a report in a format that omits little, or "".
 func (f File) title() safe {
-	return clean(map[string]string{
-		"html": "the HTML page", "json": "the JSON report", "markdown": "the Markdown report", "summary": "the summary of the job",
-	}[f.Format])
+	if f.Format == "markdown" && f.Path == "" {
+		return clean("the summary of the job")
+	}
+	return clean(map[string]string{"html": "the HTML page", "json": "the JSON report", "markdown": "the Markdown report"}[f.Format])
 }
-
-// The formats in which to show the differences of an object.
-const (
-	// DiffFields is a line for each field that differs.
-	DiffFields = "fields"
-	// DiffUnified has the same lines as a unified diff, live against git.
-	DiffUnified = "unified"
-)
-
-// Diffs returns the values of Options.Diff, the default first.
-func Diffs() []string { return []string{DiffFields, DiffUnified} }
 
 // Options change the text format. Markdown and HTML follow only Verbose and
 // ShowUnmanaged.
@@ -93,14 +84,14 @@ type Options struct {
 	Now time.Time
 	// Width is the columns of the terminal; 0 means no terminal: sentences are not wrapped.
 	Width int
-	// Room limits the bytes of Markdown that is appended to a file; 0 sets no extra limit.
+	// Room limits the bytes of Markdown; 0 is the limit of a comment.
 	Room int
+	// Variables writes outputs as variables of a dotenv file, which GitLab reads.
+	Variables bool
 	// Verbose also shows objects and findings that need no action.
 	Verbose bool
 	// Brief leaves out of text what needs no decision: causes, digest, removed objects that stay live.
 	Brief bool
-	// Diff is one of Diffs; empty is the first.
-	Diff string
 	// ShowUnmanaged names the live objects and fields that are not in git.
 	ShowUnmanaged bool
 }
@@ -119,16 +110,14 @@ type format struct {
 // formats has the default first.
 var formats = []format{
 	{name: "text", write: writeText, rest: writeLines},
-	{name: "markdown", write: writeMarkdown(maxMarkdown)},
+	{name: "markdown", write: writeMarkdown},
 	{name: "json", write: writeJSON, programs: true},
 	{name: "html", write: writeHTML},
-	{name: "summary", write: writeMarkdown(maxSummary)},
 	{name: "github", write: writeGitHub, rest: writeRestOfGitHub},
-	{name: "outputs", write: writePairs(func(key string) string { return key }), programs: true},
+	{name: "outputs", write: writeOutputs, programs: true},
 	{name: "sarif", write: writeSARIF},
 	{name: "junit", write: writeJUnit},
 	{name: "codequality", write: writeCodeQuality},
-	{name: "dotenv", write: writePairs(variable), programs: true},
 }
 
 // Formats returns the names that Write knows, the default first.
@@ -153,6 +142,36 @@ func Write(w io.Writer, name string, doc Document, opts Options) error {
 		return nil
 	}
 	return fmt.Errorf("unknown output format %q (one of %s)", name, strings.Join(Formats(), ", "))
+}
+
+// document writes a document, and at its end what the format left out although it must be shown.
+func (f format) document(w io.Writer, doc Document, opts Options) error {
+	doc.score = scoreOf(doc)
+	if err := f.write(w, doc, opts); err != nil || f.programs {
+		return err
+	}
+	left := doc.score.Left()
+	switch {
+	case len(left) == 0:
+		return nil
+	case f.rest == nil:
+		return fmt.Errorf("it leaves out %s, the first is %s of %s", safetext.Count(len(left), "grave change"), kind.JoinSteps(left[0].Path), left[0].Object)
+	}
+	var lines []safe
+	say := func(before safe, rows []row) {
+		for _, r := range rows {
+			if doc.score.IsLeft(r.facts) {
+				lines = append(lines, safetext.F("%s%s", before, wholeSentence(r)))
+			}
+		}
+	}
+	for _, s := range settingsOf(doc.Plan) {
+		say(safe{}, s.Rows)
+	}
+	for _, o := range everyObject(doc.Plan, Options{}) {
+		say(safetext.F("%s: ", named(o.Key)), o.lines())
+	}
+	return f.rest(w, lines)
 }
 
 // ResultFormat is the version of the JSON format (schemas/result.schema.json). New versions

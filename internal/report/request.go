@@ -10,6 +10,9 @@ import (
 	"trueup/internal/view"
 )
 
+// maxConditions is how many conditions of an answer are shown without -v.
+const maxConditions = 2
+
 // Requests returns the document of trueup request.
 func Requests(r routing.RequestResult) Document {
 	return Document{Data: r, Sandbox: r.Sandbox, Text: func(out Lines, opts Options) { writeRequests(out, r, opts) }}
@@ -43,7 +46,7 @@ func writeRequestTable(out Lines, r routing.RequestResult, opts Options) {
 		for _, a := range q.Answers {
 			under := ""
 			if len(q.Answers) > 1 {
-				under = strings.Join(a.Rules, ", ") + ": "
+				under = a.Condition(maxConditions) + ": "
 			}
 			texts := groupSides(q, func(f routing.Found) string { return cmp.Or(a.Summaries[f.Side], "no CDN") })
 			for _, s := range texts {
@@ -101,7 +104,12 @@ func requestRows(q routing.RequestAnswer, opts Options) (rows [][]string) {
 	rows = append(rows, propertyRows(q, q.Site, opts)...)
 	for _, a := range q.Answers {
 		if len(q.Answers) > 1 {
-			rows = append(rows, []string{""}, []string{"", "If the " + strings.Join(a.Rules, " or the ") + " wins:"})
+			most := maxConditions
+			if opts.Verbose {
+				most = routing.All
+			}
+			condition := a.Condition(most)
+			rows = append(rows, []string{""}, []string{"", strings.ToUpper(condition[:1]) + condition[1:] + ":"})
 		}
 		rows = append(rows, propertyRows(q, a.Properties, opts)...)
 	}

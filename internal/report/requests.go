@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"trueup/internal/kind"
 	"trueup/internal/plan"
@@ -93,36 +92,6 @@ func textRequests(p *printer, pl *plan.Plan, opts Options) {
 	for _, line := range s.Lines {
 		p.wrapped(hang, span{safetext.F("    %s", line), plain})
 	}
-}
-
-// requestRemarks returns a remark about the requests that an object is the first to change, at the first location that
-// differs.
-func requestRemarks(item plan.Item, pl *plan.Plan, at Place) []remark {
-	var lines []safe
-	rule := "plan/requests"
-	for _, l := range pl.Requests {
-		if l.Objects[0] != item.Key {
-			continue
-		}
-		if l.Effect == routing.Dark {
-			rule = "plan/unserved"
-		}
-		lines = append(lines, describeRequests(l, maxParts, len(l.Objects) > 1))
-	}
-	if len(lines) == 0 || item.Op == plan.Create && rule == "plan/requests" {
-		return nil
-	}
-	r := itemRemark(item, rule, at, safetext.F("requests: %s", lines[0]))
-	r.named = rule == "plan/unserved"
-	r.more = lines[1:min(len(lines), maxParts)]
-	if rest := len(lines) - maxParts; rest > 0 {
-		r.more = append(slices.Clip(r.more), safetext.F("and %s", safetext.Count(rest, "more line")))
-	}
-	i := slices.IndexFunc(item.Changes, func(c plan.Change) bool { return c.Line > 0 && strings.HasPrefix(c.Path, "locations[") })
-	if i >= 0 && r.file != "" {
-		r.Line, r.Column = item.Changes[i].Line, max(item.Changes[i].Column, 0)
-	}
-	return []remark{r}
 }
 
 // requestCases returns a test case for each line about requests.

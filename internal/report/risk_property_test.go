@@ -157,7 +157,7 @@ var below = regexp.MustCompile(`\n[-+]   `)
 // readers undo what each format does to a text.
 var readers = map[string]func(string) string{
 	"text":        func(s string) string { return s },
-	"summary":     func(s string) string { return html.UnescapeString(below.ReplaceAllString(s, "")) },
+	"markdown":    func(s string) string { return html.UnescapeString(below.ReplaceAllString(s, "")) },
 	"html":        func(s string) string { return html.UnescapeString(tag.ReplaceAllString(s, "")) },
 	"json":        jsonStrings,
 	"github":      func(s string) string { return strings.NewReplacer("%25", "%", "%0A", "\n").Replace(s) },
@@ -217,7 +217,7 @@ func TestEachRiskIsMarkedWhereItIs(t *testing.T) {
 		for _, item := range riskyPlan(rt).Items {
 			for _, risk := range []kind.Risk{kind.RiskServes, kind.RiskSecurity} {
 				marked := 0
-				for _, r := range itemRows(item, Options{}) {
+				for _, r := range objectOf(item, Options{}).lines() {
 					marked += strings.Count(r.Cause.String()+r.Text.String(), risk.Meaning())
 				}
 				if want := item.AtStake(risk) - stopping(item, risk); marked != want {

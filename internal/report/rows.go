@@ -49,7 +49,7 @@ type reason struct {
 	Mark mark
 	// Cause is why in words.
 	Cause safe
-	// Alarm is set unless the cause is simply a change in git.
+	// Alarm is set unless the cause is simply a change in git without a grave risk.
 	Alarm bool
 }
 
@@ -79,14 +79,6 @@ type row struct {
 	Moved, stops bool
 }
 
-// changesIn returns rows without the sentences, which are the last.
-func changesIn(rows []row) []row {
-	if i := slices.IndexFunc(rows, func(r row) bool { return !r.Text.Empty() }); i >= 0 {
-		return rows[:i]
-	}
-	return rows
-}
-
 // lineRow returns the row of a line, with what a rename and the request do. spec is that of a new object.
 func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) row {
 	if l.Class == plan.Stays {
@@ -108,6 +100,7 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) row
 	if l.Left || !plan.IsShown(l.Class) || r.stops && l.Risk == kind.RiskServes {
 		risk = safe{}
 	}
+	r.Alarm = r.Alarm || !risk.Empty()
 	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, r.elements(l)), "; ")
 	return r
 }
@@ -286,12 +279,16 @@ func withPosition(c plan.Change, value safe) safe {
 }
 
 func visible(c merge.Class, opts Options) bool {
+	if c == plan.Stays {
+		return opts.Verbose
+	}
 	return plan.IsShown(c) || c == merge.Converged && opts.Verbose || c == merge.Unmanaged && opts.ShowUnmanaged
 }
 
-// itemRows returns the rows of an item that opts make visible: what is served no longer, other changes, then sentences.
-func itemRows(item plan.Item, opts Options) []row {
-	rows, said, spec := opRows(item, opts), map[string]bool{}, map[string]any(nil)
+// changeRows returns the rows about what differs in an object, which begin with what is served no longer, and the sentences about
+// the object.
+func changeRows(item plan.Item, opts Options) (changes, notes []row) {
+	said, spec := map[string]bool{}, map[string]any(nil)
 	if item.Op == plan.Create {
 		spec = item.BodySpec()
 	}
@@ -305,9 +302,13 @@ func itemRows(item plan.Item, opts Options) []row {
 		if l.Commit != nil && strings.Contains(r.Cause.String(), short(l.Commit.ID).String()) {
 			said[l.Commit.ID] = true
 		}
-		rows = append(rows, r)
+		if r.Text.Empty() {
+			changes = append(changes, r)
+		} else {
+			notes = append(notes, r)
+		}
 	}
-	return append(rows, itemNotes(item, opts)...)
+	return changes, append(notes, itemNotes(item, opts)...)
 }
 
 // riskAt returns the risk of changing a value.
@@ -321,6 +322,15 @@ func riskAt(kindName, path string, v any) kind.Risk {
 
 // mentioned reports whether an item is kept without changes.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
+
+// mention says why an object is kept.
+func mention(item plan.Item, opts Options) safe {
+	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason)), "; ")
+	if item.Fix != "" {
+		why = safetext.F("%s (%s)", why, message(item.Fix))
+	}
+	return safetext.F("kept: %s", why)
+}
 
 // hidden reports whether a report leaves an item out.
 func hidden(item plan.Item, opts Options) bool {
@@ -341,8 +351,9 @@ func opRows(item plan.Item, opts Options) []row {
 	}
 	switch item.Op {
 	case plan.Create:
-		r.After, r.Alarm = making(item), isAgain(item)
-		r.Cause = safetext.Join(safetext.Filled(risky(item, item.Risk), again(item, opts)), "; ")
+		risk := risky(item, item.Risk)
+		r.After, r.Alarm = making(item), isAgain(item) || !risk.Empty()
+		r.Cause = safetext.Join(safetext.Filled(risk, again(item, opts)), "; ")
 	case plan.Post:
 		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
 		r.facts = factsOfAll(item)
@@ -353,7 +364,8 @@ func opRows(item plan.Item, opts Options) []row {
 		r.After, r.Cause = invalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:
 		if mentioned(item) {
-			return nil
+			r.Path = mention(item, opts)
+			break
 		}
 		r.Path, r.Alarm = safetext.F("%s%s", op.title, reason), item.Op != plan.InFlight
 	case plan.None, plan.Patch:

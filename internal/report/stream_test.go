@@ -72,7 +72,7 @@ func TestManyLostElements(t *testing.T) {
 		item.Changes = append(item.Changes, plan.Change{})
 		item.Changes[i].Path = path
 	}
-	if rows := changesIn(itemRows(item, Options{})); len(rows) != len(item.Changes)+1 {
+	if rows := objectOf(item, Options{}).rows(); len(rows) != len(item.Changes)+1 {
 		t.Errorf("%d rows", len(rows))
 	}
 }

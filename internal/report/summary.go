@@ -167,21 +167,24 @@ var tableOfOps = map[plan.Op]opLook{
 }
 
 func headline(item plan.Item, rows []row) safe {
-	changes := changesIn(rows)
 	switch {
 	case item.Waits:
 		item.Waits = false
 		return safetext.F("not applied: %s", headline(item, rows))
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
 		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, Options{})), ", ")
-	case len(changes) == 0:
+	case len(rows) == 0:
 		return clean("unchanged")
 	}
 	var whys []plan.Cause
-	for _, r := range changes {
+	for _, r := range rows {
 		whys = append(whys, r.Why)
 	}
-	return safetext.Join(safetext.Filled(safetext.Count(len(changes), "change"), inWords(tallied(whys))), ": ")
+	counts := safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), inWords(tallied(whys))), ": ")
+	if gone := item.Removals(); len(gone) > 0 {
+		counts = safetext.F("%s; %s", counts, removals([]plan.Item{item}))
+	}
+	return counts
 }
 
 // mergeByCodeHost describes the commit that a code host makes to test a pull request. No branch

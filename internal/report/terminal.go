@@ -114,7 +114,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.wrapped(indent, span{clean(settingsTitle + ":"), alarm})
 	}
 	for _, s := range settingsOf(doc.Plan) {
-		textRows(p, s.Rows)
+		textRows(p, object{Changes: s.Rows[:1], Notes: s.Rows[1:]})
 	}
 	textItems(p, doc.Plan, opts)
 	textRequests(p, doc.Plan, opts)
@@ -198,62 +198,42 @@ func textFoot(p *printer, doc Document, opts Options) {
 }
 
 func textItems(p *printer, pl *plan.Plan, opts Options) {
+	objects := shownObjects(pl, opts, true)
 	column := sourceCol // where the manifest's path starts
-	for _, item := range pl.Items {
-		if !hidden(item, opts) && !oneLine(item) {
-			column = max(column, titled(item.Key).Width()+2)
+	for _, o := range objects {
+		if !o.Short {
+			column = max(column, o.Title.Width()+2)
 		}
 	}
 	column = min(column, max(p.width-24, p.width/2))
 	short, waits := false, false
-	for _, g := range groups(pl, opts, true) {
-		if g.item.Waits && !waits {
+	for _, o := range objects {
+		if o.Waits && !waits {
 			waits = true
 			p.gap()
 			p.wrapped(indent, span{clean("In git, and not applied:"), strong})
 		}
-		single := oneLine(g.item)
-		if !single || !short {
+		if !o.Short || !short {
 			p.gap()
 		}
-		short = single
-		if single {
-			textOneLine(p, g.item, opts)
+		if short = o.Short; short {
+			textOneLine(p, o)
 			continue
 		}
-		textHeading(p, g, column)
-		if opts.Diff == DiffUnified {
-			textDiff(p, pl, g)
-		} else {
-			textRows(p, g.rows)
-		}
-		textRows(p, g.members())
+		textHeading(p, o, column)
+		textRows(p, o)
 	}
 }
 
-// oneLine reports whether an item takes only one line.
-func oneLine(item plan.Item) bool {
-	return mentioned(item) || item.Op == plan.None && len(item.Changes)+len(item.Notes) == 0
-}
-
-func textOneLine(p *printer, item plan.Item, opts Options) {
-	p.wrapped(indent, span{safetext.F("%s  %s", titled(item.Key).Pad(minPath+indent), mention(item, opts)), faint})
-	if item.Op == plan.None {
-		for _, h := range item.Hints {
-			p.below(faint, safetext.F("note: %s", message(h)))
-		}
+func textOneLine(p *printer, o object) {
+	says := o.Headline
+	if len(o.Leads) > 0 {
+		says = o.Leads[0].Path
 	}
-}
-
-func mention(item plan.Item, opts Options) safe {
-	if item.Op == plan.None {
-		return clean("unchanged")
+	p.wrapped(indent, span{safetext.F("%s  %s", o.Title.Pad(minPath+indent), says), faint})
+	for _, n := range o.Notes {
+		p.below(faint, n.Text)
 	}
-	why := safetext.Join(safetext.Filled(causeOf(item, opts), message(item.Reason)), "; ")
-	if item.Fix != "" {
-		why = safetext.F("%s (%s)", why, message(item.Fix))
-	}
-	return safetext.F("kept: %s", why)
 }
 
 // writeLines writes lines at the end of a text.
@@ -265,22 +245,16 @@ func writeLines(w io.Writer, lines []safe) error {
 	return p.flush()
 }
 
-// textHeading writes an item's key and its manifest, on two lines if they don't fit on one.
-func textHeading(p *printer, g group, column int) {
-	title, place := g.title(), source(g.item)
-	if g.many() {
-		place = safe{}
-	}
-	space := max(2, min(column, p.width-place.Width())-title.Width())
-	if title.Width()+space+place.Width() <= p.width {
-		p.line(span{title, strong}, span{safetext.F("%s%s", safetext.Spaces(space), place), faint})
+// textHeading writes an object's key and its manifest, on two lines if they don't fit on one.
+func textHeading(p *printer, o object, column int) {
+	space := max(2, min(column, p.width-o.Source.Width())-o.Title.Width())
+	if o.Title.Width()+space+o.Source.Width() <= p.width {
+		p.line(span{o.Title, strong}, span{safetext.F("%s%s", safetext.Spaces(space), o.Source), faint})
 		return
 	}
-	p.wrapped(indent, span{title, strong})
-	p.line(span{safetext.F("    %s", place.CutLeft(p.width-indent)), faint})
+	p.wrapped(indent, span{o.Title, strong})
+	p.line(span{safetext.F("    %s", o.Source.CutLeft(p.width-indent)), faint})
 }
-
-func source(item plan.Item) safe { return location(diag.Finding{Path: item.Path, Line: item.Line}) }
 
 // textFindings writes the findings, and without a plan the sentence of counts.
 func textFindings(p *printer, doc Document, opts Options) {
@@ -288,7 +262,7 @@ func textFindings(p *printer, doc Document, opts Options) {
 		p.gap()
 		textFinding(p, f)
 	}
-	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate" || doc.Tests != nil || doc.Projects != nil) {
+	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate" || doc.Tests != nil || doc.Projects != nil && doc.Text == nil) {
 		p.gap()
 		textCounts(p, doc)
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"trueup/internal/plan"
 )
 
 // TestTextFitsAnyTerminal: whatever a plan is and however it is shown, no line
@@ -15,7 +13,7 @@ func TestTextFitsAnyTerminal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		columns := rapid.SampledFrom([]int{40, 60, 80, 120, 200}).Draw(rt, "columns")
-		opts := Options{Width: columns, Diff: rapid.SampledFrom(Diffs()).Draw(rt, "diff"), Verbose: true, ShowUnmanaged: true}
+		opts := Options{Width: columns, Verbose: true, ShowUnmanaged: true}
 		out := render(t, "text", doc, opts)
 		checkPlain(rt, "text", out)
 		for line := range strings.Lines(string(out)) {
@@ -46,23 +44,4 @@ func TestWrapLosesNothing(t *testing.T) {
 			rt.Fatalf("%q became %q", want, got.String())
 		}
 	})
-}
-
-// TestDiffSaysWhatIsCompared: a plan from git alone does not speak of live.
-func TestDiffSaysWhatIsCompared(t *testing.T) {
-	pl := plan.Plan{Format: plan.Format, Items: []plan.Item{changedItem()}}
-	for _, offline := range []bool{false, true} {
-		pl.Offline = offline
-		for diff, want := range map[string][]string{DiffUnified: {"--- CDN/shop (live)", "+++ CDN/shop (git)"}} {
-			text := string(render(t, "text", Document{Command: "plan", Plan: &pl}, Options{Diff: diff, Width: 120}))
-			for _, w := range want {
-				if offline {
-					w = strings.NewReplacer("live", "base", "git", "head").Replace(w)
-				}
-				if !strings.Contains(text, w) {
-					t.Errorf("%s, offline %t: %q is not in %s", diff, offline, w, text)
-				}
-			}
-		}
-	}
 }

@@ -3,16 +3,14 @@ package report
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"trueup/internal/plan"
 	"trueup/internal/safetext"
 	"trueup/internal/view"
 )
 
-// textRows writes rows, with values and causes aligned if they fit, and sentences below.
-func textRows(p *printer, rows []row) {
-	changes := slices.Clone(changesIn(rows))
+// textRows writes the lines of an object, with values and causes aligned if they fit, and sentences below.
+func textRows(p *printer, o object) {
+	changes := o.rows()
 	values := make([][]span, len(changes))
 	l := layout{path: min(minPath, p.seen()*2/5), value: minValue}
 	for i := range changes {
@@ -30,10 +28,10 @@ func textRows(p *printer, rows []row) {
 	for i, r := range changes {
 		l.row(p, r, values[i])
 	}
-	for _, r := range rows[len(changes):] {
+	for _, r := range o.Notes {
 		textSentence(p, r)
 	}
-	p.score.Show(factsIn(rows)...)
+	p.score.Show(factsIn(o.lines())...)
 }
 
 func textSentence(p *printer, r row) {
@@ -172,11 +170,8 @@ func textTall(p *printer, lead span, values []span) {
 }
 
 // diffPieces returns the lines of an object in a diff, each of at most that many columns.
-func diffPieces(g group, columns int) []piece {
-	if mentioned(g.item) {
-		return pieced([]safe{safetext.F("  %s", mention(g.item, Options{}))})
-	}
-	return rowPieces(g.rows, columns)
+func diffPieces(o object, columns int) []piece {
+	return rowPieces(o.lines(), columns)
 }
 
 func rowPieces(rows []row, columns int) []piece {
@@ -252,29 +247,4 @@ func sentenceLines(r row, columns int) []safe {
 		out = append(out, flat(spans).TrimRight())
 	}
 	return out
-}
-
-// textDiff writes the rows and notes of an object as a unified diff.
-func textDiff(p *printer, pl *plan.Plan, g group) {
-	before, after := sidesOf(pl)
-	if g.item.Happened {
-		before, after = after, before
-	}
-	h := hunk{}
-	for _, piece := range diffPieces(g, p.seen()-1) {
-		for _, line := range piece.lines {
-			sign, text := " ", line
-			if s := styleOf(line); s != plain {
-				sign, text = line.String()[:1], line.Slice(1, utf8.RuneCountInString(line.String()))
-			}
-			h.add(sign, []safe{text})
-		}
-		p.score.Show(piece.facts...)
-	}
-	name := named(g.item.Key)
-	p.wrapped(indent, span{safetext.F("--- %s (%s)", name, before), removed})
-	p.wrapped(indent, span{safetext.F("+++ %s (%s)", name, after), added})
-	for _, line := range h.text() {
-		p.wrapped(indent, span{line, styleOf(line)})
-	}
 }

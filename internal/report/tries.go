@@ -4,18 +4,21 @@ import (
 	"slices"
 
 	"trueup/internal/apply"
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
 
 // withEarlier returns the result of a project's last try, with all that an earlier one sent.
 func withEarlier(earlier, last Document) Document {
-	sent := sentBy(earlier)
+	planned := itemsByKey(earlier)
+	var sent, outcomes []apply.Outcome
+	if earlier.Apply != nil {
+		sent = slices.DeleteFunc(slices.Clone(earlier.Apply.Outcomes), func(o apply.Outcome) bool { return !o.Sent })
+	}
 	if len(sent) == 0 {
 		return last
 	}
-	planned := itemsByKey(earlier)
-	var outcomes []apply.Outcome
 	if last.Apply != nil {
 		outcomes = slices.Clone(last.Apply.Outcomes)
 	}
@@ -37,23 +40,20 @@ func withEarlier(earlier, last Document) Document {
 	return last
 }
 
-// sentBy returns the outcomes of the requests that a run sent. One that did not end may have sent all of its plan.
-func sentBy(doc Document) (sent []apply.Outcome) {
-	switch {
-	case doc.Apply != nil:
-		return slices.DeleteFunc(slices.Clone(doc.Apply.Outcomes), func(o apply.Outcome) bool { return !o.Sent })
-	case doc.Plan == nil || doc.Project == nil || !doc.Project.Running:
-		return nil
-	}
+// Unended returns what is the result of an apply if its process is killed: it may have sent all of its plan.
+func Unended(doc Document) Document {
+	var outcomes []apply.Outcome
 	for _, item := range doc.Plan.Items {
 		if apply.EffectOf(item.Op) != "" {
-			sent = append(sent, apply.Outcome{
-				Key: item.Key, Status: apply.Failed, Sent: true, Verdict: apply.Partial,
-				Message: unended, Fix: "run the shard again",
+			outcomes = append(outcomes, apply.Outcome{
+				Key: item.Key, Status: apply.Failed, Sent: true, Verdict: apply.Partial, Message: unended, Fix: "run the shard again",
 			})
 		}
 	}
-	return sent
+	result := apply.NewResult(outcomes)
+	doc.Apply, doc.ExitCode, doc.Result = &result, exit.Partial, exit.Name(exit.Partial)
+	doc.Errors = append(slices.Clone(doc.Errors), "the apply of this project has not ended")
+	return doc
 }
 
 // unended is the message about the requests of a run that did not end.

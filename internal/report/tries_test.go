@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
-	"path"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -58,11 +56,12 @@ func (s *simulated) try(t *rapid.T, keys []kind.Key, last bool) *Document {
 		outcomes = append(outcomes, o)
 	}
 	if ends == "killed" {
-		doc.Project = &Origin{Running: true}
 		if !pl.Sends() {
 			return nil
 		}
-		return doc
+		killed := Unended(*doc)
+		killed.Project = &Project{Running: true}
+		return &killed
 	}
 	result := apply.NewResult(outcomes)
 	doc.Apply = &result
@@ -79,30 +78,19 @@ func TestTriesShowWhatWasSent(t *testing.T) {
 			keys = append(keys, key("CDN", fmt.Sprintf("c-%d", i)))
 			s.live[keys[i]] = rapid.Bool().Draw(rt, "live")
 		}
-		fsys := fstest.MapFS{}
+		file := &fstest.MapFile{}
+		shard := Shard{Format: ShardFormat, Shard: 1, Run: Run{Command: "apply", Tool: testTool, Shards: 1}, Projects: []string{"p"}}
 		tries := rapid.IntRange(1, 4).Draw(rt, "tries")
 		for n := range tries {
-			shard := ShardFile{
-				Format: ShardFormat, Shard: 1, Run: Run{Command: "apply", Tool: testTool, Shards: 1},
-				Started: time.Unix(int64(n), 0).UTC(), Projects: []string{"p"},
+			shard.Started = time.Unix(int64(n), 0).UTC()
+			var docs []Document
+			if doc := s.try(rt, keys, n == tries-1); doc != nil {
+				doc.Project = &Project{Path: "p", Running: doc.Project != nil}
+				docs = append(docs, *doc)
 			}
-			dir := rapid.SampledFrom([]string{"runner-1", "runner-2"}).Draw(rt, "folder")
-			if n > 0 {
-				shard.Try = n + 1
-			}
-			put := func(name string, text []byte) { fsys[path.Join(dir, name)] = &fstest.MapFile{Data: text} }
-			text, err := json.Marshal(shard)
-			if err != nil {
-				rt.Fatal(err)
-			}
-			put(shard.Name(), text)
-			doc := s.try(rt, keys, n == tries-1)
-			if doc == nil {
-				continue
-			}
-			doc.Project = &Origin{Path: "p", Run: shard.Run, Shard: 1, Running: doc.Project != nil}
-			put(shard.ResultName("p"), write(rt, "json", *doc, Options{}))
+			file.Data = append(file.Data, fileOf(rt, shard, docs...).Data...)
 		}
+		fsys := fstest.MapFS{shard.Name(): file}
 		doc, err := Collect(fsys, testTool)
 		if err != nil {
 			rt.Fatal(err)

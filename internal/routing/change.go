@@ -223,40 +223,15 @@ func (t tree) pathsOf(nodes []int) (out []Paths) {
 	return out
 }
 
-// patternsOutside returns the patterns below each of some nodes that are not among them, nor below others that are not.
-func (t tree) patternsOutside(nodes []int) [][]string {
-	among, outside := make([]bool, len(t)), make([][]string, len(t))
-	for _, i := range nodes {
-		among[i] = true
-	}
-	for i := range t {
-		for at := t[i].parent; !among[i] && at >= 0 && among[at]; at = t[at].parent {
-			outside[at] = append(outside[at], t[i].shownPattern())
-		}
-	}
-	return outside
-}
-
-// findStops returns what the requests of a group were answered by, if nothing answers them any more under any reading.
-func (h *hostTable) findStops(g *group, host Host) (stops []Stop) {
-	if g.effect() != Dark || len(g.Answers) > 1 || g.Unless != nil {
+// findStops returns the paths of a group that nothing answers any more under any reading: one for all if no CDN has the host.
+func (h *hostTable) findStops(g *group) []Paths {
+	switch {
+	case g.effect() != Dark || len(g.Answers) > 1 || g.Unless != nil:
 		return nil
+	case h.owner(1, 0) == nil:
+		return []Paths{{}}
 	}
-	outside := h.tree.patternsOutside(g.nodes)
-	for _, i := range g.nodes {
-		was := h.answer(i, 0, 0)
-		stop := Stop{Name: nameRequests([]Host{host}, []Paths{{h.tree[i].shownPattern(), outside[i]}}, All), Host: was.Host, Path: was.Path}
-		if h.owner(1, 0) == nil {
-			stop.Name = host.Name
-			if was.CDN.Config().Hostname == host.Name {
-				stop.Host, stop.Path = "", ""
-			}
-		}
-		if !slices.ContainsFunc(stops, stop.isSame) {
-			stops = append(stops, stop)
-		}
-	}
-	return stops
+	return g.Paths
 }
 
 // classesOf returns the classes of nodes that change.

@@ -41,17 +41,21 @@ func (r *Result) Append(other Result) {
 	r.Lines, r.Classes, r.Stops = append(r.Lines, other.Lines...), append(r.Classes, other.Classes...), append(r.Stops, other.Stops...)
 }
 
-// Stop is what no CDN answers any more: the location with the host and path did, or the CDN that had the hostname if both
-// are empty.
+// Stop is what no CDN answers any more, under any reading: requests of a host, all of them if there is no Pattern.
 type Stop struct {
 	Name string `json:"name"`
-	Host string `json:"host,omitempty"`
-	Path string `json:"path,omitempty"`
+	Host string `json:"host"`
+	Paths
 	// Objects are the CDNs whose change does it.
 	Objects []kind.Key `json:"-"`
 }
 
-func (s Stop) isSame(o Stop) bool { return s.Name == o.Name && s.Host == o.Host && s.Path == o.Path }
+// HadAnswerOf reports whether a location with a host and a path may have answered some of the requests.
+func (s Stop) HadAnswerOf(host, path string) bool {
+	l, was, stop := Location{Host: kind.HostKey(host)}, newNode(path), newNode(s.Pattern)
+	isKept := func(outside string) bool { return newNode(outside).covers(was) }
+	return l.MayServe(s.Host) && (s.Pattern == "" || was.covers(stop) || stop.covers(was) && !slices.ContainsFunc(s.Outside, isKept))
+}
 
 // comparison compares a site before and after.
 type comparison struct {
@@ -170,9 +174,8 @@ func (c *comparison) addHost(name string) {
 	for _, g := range groups {
 		worst = min(worst, g.effect())
 		c.Lines = append(c.Lines, Line{Effect: g.effect(), Hosts: []Host{host}, Part: g.Part, Objects: causes})
-		for _, stop := range h.findStops(g, host) {
-			stop.Objects = causes
-			c.Stops = append(c.Stops, stop)
+		for _, paths := range h.findStops(g) {
+			c.Stops = append(c.Stops, Stop{nameRequests([]Host{host}, []Paths{paths}, All), name, paths, causes})
 		}
 	}
 	if instead, differs := c.ignoreCase(h); differs && len(instead)+len(groups) > 0 {

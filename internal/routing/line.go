@@ -134,7 +134,7 @@ func describeAnswers(answers []Alternative, isDrift bool) string {
 	texts := make([]string, len(answers))
 	for i, a := range answers {
 		if texts[i] = a.describe(isDrift); len(a.When) > 0 {
-			texts[i] = "if " + strings.Join(a.When, " or if ") + ", " + texts[i]
+			texts[i] = joinConditions(a.When) + ", " + texts[i]
 		}
 	}
 	return "depends on the platform: " + strings.Join(texts, "; ")
@@ -233,7 +233,7 @@ func (l Line) What(most int) string {
 	}
 	switch {
 	case l.As != "":
-		return l.describeRename(exceptions)
+		return l.describeRename(most)
 	case l.IgnoringCase && len(exceptions) == 0:
 		return "if paths ignore case, nothing changes"
 	case l.IgnoringCase:
@@ -244,13 +244,26 @@ func (l Line) What(most int) string {
 	return l.describe(l.Drift, most)
 }
 
-func (l Line) describeRename(exceptions []string) string {
+func (l Line) describeRename(most int) string {
 	text := "answered as " + l.As + " was"
-	switch {
-	case l.Nothing:
+	if l.Nothing {
 		text = "not answered: no location matches; it replaces " + l.As
-	case len(exceptions) > 0:
-		text += ", except " + strings.ReplaceAll(strings.Join(exceptions, "; and "), "for the first time", "only now")
+	} else {
+		var everywhere, except []string
+		for _, p := range l.Exceptions {
+			says := strings.ReplaceAll(p.describe(false, most), "for the first time", "only now")
+			if areAll(p.Paths) {
+				everywhere = append(everywhere, "everywhere: "+says)
+			} else {
+				except = append(except, describePaths(p.Paths, most)+": "+says)
+			}
+		}
+		if everywhere != nil {
+			text += ", but " + strings.Join(everywhere, "; and ")
+		}
+		if except != nil {
+			text += ", except " + strings.Join(except, "; and ")
+		}
 	}
 	if l.Still {
 		text += "; " + l.As + " is still answered: a location names it"

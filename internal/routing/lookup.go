@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,6 +78,8 @@ type Match struct {
 type Reply struct {
 	Rules      []string   `json:"rules"`
 	Properties []Property `json:"properties"`
+	// When are the Rules in few words; none if the assumptions hold, whichever location wins.
+	When []string `json:"-"`
 	// Summaries have the location, the origin and the edge TTL of each side; "" without a CDN.
 	Summaries map[string]string `json:"-"`
 }
@@ -235,9 +238,12 @@ func (q *RequestAnswer) describe(plain bool) {
 	q.Site = q.describeSite(plain)
 	for _, group := range q.groupReadings() {
 		a := Reply{Properties: q.describeLocation(group), Summaries: map[string]string{}}
+		var readings []Reading
 		for _, r := range group {
+			readings = append(readings, q.table.readings[r])
 			a.Rules = append(a.Rules, q.table.readings[r].String())
 		}
+		a.When = describeReadings(readings, q.table.countPrecedences())
 		for i, f := range q.Sides {
 			a.Summaries[f.Side] = a.Properties[0].Values[f.Side]
 			if l := q.Location(i, group[0]); l != nil {
@@ -247,6 +253,15 @@ func (q *RequestAnswer) describe(plain bool) {
 		}
 		q.Answers = append(q.Answers, a)
 	}
+}
+
+// Condition says when the answer is so, with so many of its conditions at most.
+func (a Reply) Condition(most int) string {
+	when := a.When
+	if more := len(when) - most; more > 0 {
+		when = append(slices.Clip(when[:most]), fmt.Sprintf("%d more assumptions do not hold", more))
+	}
+	return cmp.Or(joinConditions(when), "as trueup assumes")
 }
 
 // groupReadings returns the indices of readings by what answers the request: those together under which each side answers it

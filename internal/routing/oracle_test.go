@@ -359,11 +359,15 @@ func said(lines []saying, was, is site, host, path string, r reading) (all []str
 		}
 		rest, _, _ = strings.Cut(rest, "; "+as+" is still answered")
 		before, renamed = was.ask(as, path, r), true
-		rest = strings.TrimPrefix(rest, ", except ")
-		if rest == "" {
-			continue
+		everywhere, except, _ := strings.Cut(rest, ", except ")
+		if everywhere, ok := strings.CutPrefix(everywhere, ", but everywhere: "); ok {
+			for _, part := range strings.Split(everywhere, "; and everywhere: ") {
+				all = append(all, under(strings.ReplaceAll(part, "answered only now", "answered for the first time"), r)...)
+			}
 		}
-		all = append(all, exceptions(rest, path, r)...)
+		if except != "" {
+			all = append(all, exceptions(except, path, r)...)
+		}
 	}
 	return all, before, after, renamed
 }
@@ -537,6 +541,9 @@ func compare(was, is site) (probes int, problem string) {
 		if len(l.Hosts) > 0 {
 			texts, sayings = append(texts, l.String()), append(sayings, read(l.String()))
 		}
+	}
+	if said := strings.Join(texts, "\n"); strings.Contains(said, "except every path") {
+		return 0, "an exception of everything: " + said
 	}
 	upper := strings.Contains(fmt.Sprint(was, is), "/A")
 	for _, host := range probedHosts {

@@ -73,6 +73,14 @@ func (r Reading) String() string {
 	return r.Precedence.String() + ", and " + r.Without.Broken()
 }
 
+// joinConditions joins what describeReadings returns.
+func joinConditions(when []string) string {
+	if len(when) == 0 {
+		return ""
+	}
+	return "if " + strings.Join(when, " or if ")
+}
+
 // describeReadings returns in words when each reading of a group is so. It leaves out a reading whose precedence is in the group
 // too, and is empty if all precedences are: the group then has what is so unless another one has an exception.
 func describeReadings(group []Reading, precedences int) (words []string) {

@@ -35,7 +35,13 @@ func (n *node) shownPattern() string {
 	return n.pattern
 }
 
-func (n *node) covers(stem string) bool { return n.prefix && strings.HasPrefix(stem, n.stem) }
+// covers reports whether the pattern matches all that another one does.
+func (n node) covers(other node) bool {
+	return n.pattern == other.pattern || n.matches(other.stem)
+}
+
+// matches reports whether the pattern is a prefix that matches the path.
+func (n *node) matches(path string) bool { return n.prefix && strings.HasPrefix(path, n.stem) }
 
 // tree has a root, which matches everything, then the other nodes by stem, a prefix before the exact path. A parent
 // stands before its children.
@@ -55,7 +61,7 @@ func newTree(parties []party, patternOf func(*Location) string) tree {
 			continue
 		}
 		n.own = parties[i : i+1]
-		for n.parent = len(out) - 1; !out[n.parent].covers(n.stem); {
+		for n.parent = len(out) - 1; !out[n.parent].matches(n.stem); {
 			n.parent = out[n.parent].parent
 		}
 		out = append(out, n)
@@ -73,7 +79,7 @@ func (t tree) findNode(path string) int {
 	if !exact {
 		at--
 	}
-	for at++; t[at].stem != path && !t[at].covers(path); {
+	for at++; t[at].stem != path && !t[at].matches(path); {
 		at = t[at].parent
 	}
 	return at

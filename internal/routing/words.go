@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -218,15 +219,37 @@ type Difference struct {
 	effect Effect
 }
 
-// maxTold is how many characters of a value a line has.
-const maxTold = 100
+// A line has so many characters of a value, and so many parts of a longer one.
+const (
+	maxTold  = 100
+	maxParts = 3
+)
 
-// String returns the difference in a line, without values that are long.
+// String returns the difference in a line. Of long values it has the parts that differ, or none.
 func (d Difference) String() string {
-	if max(utf8.RuneCountInString(d.Before), utf8.RuneCountInString(d.After)) > maxTold {
+	isLong := func() bool { return max(utf8.RuneCountInString(d.Before), utf8.RuneCountInString(d.After)) > maxTold }
+	if isLong() && !strings.Contains(d.Before+d.After, `"`) { // parts of a quoted text could be taken for words
+		d.Before, d.After = partsBut(d.Before, d.After), partsBut(d.After, d.Before)
+	}
+	if d.Before == d.After || isLong() {
 		return "other " + d.What
 	}
 	return d.What + " " + d.Before + " → " + d.After
+}
+
+// partsBut returns the first parts of a text that another one lacks, and how many others there are.
+func partsBut(text, other string) string {
+	all, others := strings.Split(text, ", "), strings.Split(other, ", ")
+	own := slices.DeleteFunc(slices.Clone(all), func(part string) bool { return slices.Contains(others, part) })
+	own = own[:min(len(own), maxParts)]
+	switch more := len(all) - len(own); {
+	case more == 0:
+		return text
+	case len(own) == 0:
+		return diag.Plural(more, "other", "others")
+	default:
+		return strings.Join(own, ", ") + " and " + diag.Plural(more, "other", "others")
+	}
 }
 
 // compareAnswers returns what differs in two answers under a reading. The parts of the CDNs come last.

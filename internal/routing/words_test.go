@@ -1,6 +1,9 @@
 package routing
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -79,5 +82,36 @@ func TestRemovalNamesEach(t *testing.T) {
 	}
 	if found := compareTrees("rules", list, "text"); len(found) != 1 || found[0].What != "rules" {
 		t.Errorf("%v", found)
+	}
+}
+
+// TestLongOriginsNameWhatDiffers: of many servers, those that come, go or weigh otherwise are named.
+func TestLongOriginsNameWhatDiffers(t *testing.T) {
+	origin := func(extra ...string) Value {
+		var servers []any
+		for i := range 12 {
+			servers = append(servers, map[string]any{"host": fmt.Sprintf("server-%02d.example.net", i), "port": "443", "weight": "1"})
+		}
+		for _, host := range extra {
+			host, weight, _ := strings.Cut(host, "*")
+			servers = append(servers, map[string]any{"host": host, "port": "443", "weight": cmp.Or(weight, "1")})
+		}
+		return readOrigin("o", []map[string]any{{"name": "o", "scheme": "https", "servers": servers}})[0]
+	}
+	location := func(v Value) *Location { return &Location{Behaviour: Behaviour{Origin: v}} }
+	for _, c := range []struct {
+		before, after Value
+		want          string
+	}{
+		{origin("a"), origin("b"), "origin a:443 and 12 others → b:443 and 12 others"},
+		{origin(), origin("b"), "origin 12 others → b:443 and 12 others"},
+		{origin("a"), origin(), "origin a:443 and 12 others → 12 others"},
+		{origin("a*2"), origin("a*3"), "origin a:443 weight 2 and 12 others → a:443 weight 3 and 12 others"},
+		{origin("a", "c", "d", "e", "f"), origin("b"), "origin a:443, c:443, d:443 and 14 others → b:443 and 12 others"},
+	} {
+		found := location(c.before).compareFacet(location(c.after), Origin, Reading{})
+		if len(found) != 1 || found[0].String() != c.want {
+			t.Errorf("%v, want %s", found, c.want)
+		}
 	}
 }

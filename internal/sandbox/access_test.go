@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"trueup/internal/sandbox/fault"
 )
 
 func TestTokensAndRoles(t *testing.T) {
@@ -36,7 +34,7 @@ func TestTokensAndRoles(t *testing.T) {
 		{"GET", cdns, "purge-only", "", 403, "cannot list"},
 		{"POST", purges, "purge-only", purge, 201, ""},
 	} {
-		got := w.do(tc.method, tc.path, tc.token, map[bool]string{true: "application/merge-patch+json", false: fault.TypeJSON}[tc.method == "PATCH"], tc.body)
+		got := w.do(tc.method, tc.path, tc.token, map[bool]string{true: "application/merge-patch+json", false: typeJSON}[tc.method == "PATCH"], tc.body)
 		if got.code != tc.code || !strings.Contains(strings.ReplaceAll(got.body, `\"`, `"`), tc.says) {
 			t.Errorf("%s %s as %q: %d %s", tc.method, tc.path, tc.token, got.code, got.body)
 		}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"trueup/internal/sandbox/fault"
 )
 
 // The limits of the active purges for one hostname (docs/platform.md 8), and how long
@@ -37,21 +35,21 @@ type admission struct {
 	o     objects
 	obj   object
 	spec  map[string]any
-	found []fault.Cause
+	found []cause
 }
 
 func (a *admission) refuse(reason, path, format string, args ...any) {
-	a.found = append(a.found, fault.Cause{Reason: "FieldValue" + reason, Field: path, Message: fmt.Sprintf(format, args...)})
+	a.found = append(a.found, cause{Reason: "FieldValue" + reason, Field: path, Message: fmt.Sprintf(format, args...)})
 }
 
 func (a *admission) required(path string) { a.refuse("Required", path, "Required value") }
 
 func (a *admission) wrong(path string, value any, why string) {
-	a.refuse("Invalid", path, "Invalid value: %s: %s", fault.Encode(value), why)
+	a.refuse("Invalid", path, "Invalid value: %s: %s", encode(value), why)
 }
 
 func (a *admission) duplicate(path string, value any) {
-	a.refuse("Duplicate", path, "Duplicate value: %s", fault.Encode(value))
+	a.refuse("Duplicate", path, "Duplicate value: %s", encode(value))
 }
 
 // run prepares and validates the object. It returns warnings.
@@ -71,7 +69,7 @@ func (a *admission) run() (warnings []string, err error) {
 			}
 		}
 		if a.c.on["defaults"] {
-			fields.fillDefaults(a.spec, fault.Text(a.spec["hostname"]))
+			fields.fillDefaults(a.spec, asText(a.spec["hostname"]))
 		}
 	}
 	if len(a.found) == 0 {
@@ -85,7 +83,7 @@ func (a *admission) run() (warnings []string, err error) {
 
 // admitCDN validates a CDN whose fields have the right types (docs/platform.md 2.2).
 func admitCDN(a *admission) error {
-	host := fault.Text(a.spec["hostname"])
+	host := asText(a.spec["hostname"])
 	switch owner := a.o.cdnOf(a.c.ws.Name, host); {
 	case host == "":
 		a.required("spec.hostname")
@@ -95,16 +93,16 @@ func admitCDN(a *admission) error {
 		a.duplicate("spec.hostname", host)
 	}
 	names := map[string]bool{}
-	for i, upstream := range fault.List(a.spec["upstreams"]) {
-		a.checkUpstream(fmt.Sprintf("spec.upstreams[%d]", i), fault.Map(upstream), names)
+	for i, upstream := range asList(a.spec["upstreams"]) {
+		a.checkUpstream(fmt.Sprintf("spec.upstreams[%d]", i), asMap(upstream), names)
 	}
-	for i, v := range fault.List(a.spec["locations"]) {
-		path, location := fmt.Sprintf("spec.locations[%d]", i), fault.Map(v)
-		if fault.Text(location["path"]) == "" {
+	for i, v := range asList(a.spec["locations"]) {
+		path, location := fmt.Sprintf("spec.locations[%d]", i), asMap(v)
+		if asText(location["path"]) == "" {
 			a.required(path + ".path")
 		}
-		if name, has := location["upstream"]; has && !names[fault.Text(name)] {
-			a.refuse("NotFound", path+".upstream", "Not found: %s", fault.Encode(name))
+		if name, has := location["upstream"]; has && !names[asText(name)] {
+			a.refuse("NotFound", path+".upstream", "Not found: %s", encode(name))
 		}
 	}
 	return nil
@@ -112,7 +110,7 @@ func admitCDN(a *admission) error {
 
 // checkUpstream validates an upstream and its servers (docs/platform.md 10), and adds its name to names.
 func (a *admission) checkUpstream(path string, upstream map[string]any, names map[string]bool) {
-	name := fault.Text(upstream["name"])
+	name := asText(upstream["name"])
 	switch {
 	case name == "":
 		a.required(path + ".name")
@@ -123,9 +121,9 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 	if scheme, has := upstream["scheme"]; has && scheme != "http" && scheme != "https" {
 		a.wrong(path+".scheme", scheme, "must be http or https")
 	}
-	for i, v := range fault.List(upstream["servers"]) {
-		server, at := fault.Map(v), fmt.Sprintf("%s.servers[%d]", path, i)
-		if fault.Text(server["host"]) == "" {
+	for i, v := range asList(upstream["servers"]) {
+		server, at := asMap(v), fmt.Sprintf("%s.servers[%d]", path, i)
+		if asText(server["host"]) == "" {
 			a.required(at + ".host")
 		}
 		if port, has := server["port"]; has && !numberWithin(port, 1, 65535) {
@@ -138,13 +136,13 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 }
 
 func numberWithin(v any, low, high int) bool {
-	n, err := strconv.Atoi(fault.Text(v))
+	n, err := strconv.Atoi(asText(v))
 	return err == nil && n >= low && n <= high
 }
 
 // admitPurge validates a purge and checks the limits of its hostname (docs/platform.md 2.3 and 8).
 func admitPurge(a *admission) error {
-	host := fault.Text(a.spec["hostname"])
+	host := asText(a.spec["hostname"])
 	switch {
 	case host == "":
 		a.required("spec.hostname")
@@ -157,8 +155,8 @@ func admitPurge(a *admission) error {
 		if _, isList := value.([]any); !isList {
 			a.wrong("spec.subdomains", value, "must be an array of strings")
 		}
-		for i, v := range fault.List(value) {
-			if name := fault.Text(v); name == "" || name == host || strings.HasSuffix(name, "."+host) {
+		for i, v := range asList(value) {
+			if name := asText(v); name == "" || name == host || strings.HasSuffix(name, "."+host) {
 				a.wrong(fmt.Sprintf("spec.subdomains[%d]", i), v, "must be a prefix of the hostname and not contain it")
 			}
 		}
@@ -171,12 +169,12 @@ func admitPurge(a *admission) error {
 }
 
 func (a *admission) checkPaths() {
-	paths := fault.List(a.spec["paths"])
+	paths := asList(a.spec["paths"])
 	if len(paths) == 0 {
 		a.refuse("Required", "spec.paths", "Required value: at least one path")
 	}
 	for i, v := range paths {
-		path, at := fault.Text(v), fmt.Sprintf("spec.paths[%d]", i)
+		path, at := asText(v), fmt.Sprintf("spec.paths[%d]", i)
 		if !strings.HasPrefix(path, "/") {
 			a.wrong(at, v, "must be an absolute path")
 		} else if strings.Contains(strings.TrimSuffix(path, "*"), "*") {
@@ -187,8 +185,8 @@ func (a *admission) checkPaths() {
 
 func sizeOf(spec map[string]any) purgeSize {
 	var size purgeSize
-	for _, v := range fault.List(spec["paths"]) {
-		if strings.HasSuffix(fault.Text(v), "*") {
+	for _, v := range asList(spec["paths"]) {
+		if strings.HasSuffix(asText(v), "*") {
 			size.Prefixes++
 		} else {
 			size.Absolute++
@@ -240,17 +238,17 @@ func (a *admission) checkLimits(host string) error {
 
 // admitSnapshot validates a snapshot (docs/platform.md 2.1). A missing disk shows only later, in the status.
 func admitSnapshot(a *admission) error {
-	if fault.Text(a.obj.meta()["namespace"]) == "" {
+	if asText(a.obj.meta()["namespace"]) == "" {
 		a.required("metadata.namespace")
 	}
-	if fault.Text(fault.Map(a.spec["source"])["persistentVolumeClaimName"]) == "" {
+	if asText(asMap(a.spec["source"])["persistentVolumeClaimName"]) == "" {
 		a.required("spec.source.persistentVolumeClaimName")
 	}
 	switch class, has := a.spec["volumeSnapshotClassName"]; {
 	case !has:
 		a.required("spec.volumeSnapshotClassName")
 	case class != snapshotClass:
-		a.refuse("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", fault.Encode(class), snapshotClass)
+		a.refuse("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", encode(class), snapshotClass)
 	}
 	return nil
 }

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"trueup/internal/sandbox/fault"
 )
 
 // ControlBase is the path prefix of the requests with which scripts control the sandbox. They need no token.
@@ -157,7 +155,7 @@ func (s *Server) LoadSeed(raw []byte) error {
 func (s *Server) Put(objs ...map[string]any) error {
 	raws := make([]json.RawMessage, len(objs))
 	for i, obj := range objs {
-		raws[i] = json.RawMessage(fault.Encode(obj))
+		raws[i] = json.RawMessage(encode(obj))
 	}
 	return s.PutJSON(raws...)
 }
@@ -172,7 +170,7 @@ func (s *Server) PutJSON(objs ...json.RawMessage) error {
 				err = s.put(o, in, now)
 			}
 			if err != nil {
-				return wrap(err, "put %s %q", fault.Text(in["kind"]), in.name())
+				return wrap(err, "put %s %q", asText(in["kind"]), in.name())
 			}
 		}
 		return nil
@@ -180,7 +178,7 @@ func (s *Server) PutJSON(objs ...json.RawMessage) error {
 }
 
 func (s *Server) put(o objects, in object, now time.Time) error {
-	res, err := resourceOf(fault.Text(in["kind"]))
+	res, err := resourceOf(asText(in["kind"]))
 	if err != nil {
 		return err
 	}
@@ -191,7 +189,7 @@ func (s *Server) put(o objects, in object, now time.Time) error {
 		normalize(in.spec())
 	}
 	c := &call{res: res, ws: s.opts.Workspaces[0], name: in.name(), now: now}
-	if space := fault.Text(in.meta()["namespace"]); space != "" {
+	if space := asText(in.meta()["namespace"]); space != "" {
 		if c.ws, c.known = s.workspace(func(ws Workspace) bool { return ws.Name == space }); !c.known {
 			return fmt.Errorf("workspace %q does not exist", space)
 		}
@@ -231,7 +229,7 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
-	c := &call{res: res, now: s.Now(), on: s.On()}
+	c := &call{res: res, now: s.Now(), on: s.activeQuirks()}
 	var obj object
 	err = s.store.view(func(o objects) (err error) {
 		obj, err = o.get(res, workspace, name)
@@ -246,7 +244,7 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 // Objects returns every live object as stored, by resource, workspace and name.
 func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
-	c := &call{now: s.Now(), on: s.On()}
+	c := &call{now: s.Now(), on: s.activeQuirks()}
 	err := s.store.view(func(o objects) (err error) {
 		for _, c.res = range resources() {
 			for _, ws := range s.opts.Workspaces {

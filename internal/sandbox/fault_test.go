@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"trueup/internal/sandbox/fault"
 )
 
 func (w *world) fault(rules ...string) {
@@ -32,13 +30,12 @@ func (w *world) executed(name string) int {
 // What comes instead of the platform's answer comes before it acts on the
 // request, or after; the request log shows either.
 func TestFaultsBeforeAndAfterTheCommit(t *testing.T) {
-	for _, e := range fault.Effects() {
+	for _, e := range FaultKinds() {
 		if !e.Either || e.Name == "delay" || e.Name == "stall" {
 			continue
 		}
-		_, tail, _ := strings.Cut(e.Example, ": ")
-		effect, _, _ := strings.Cut(strings.ReplaceAll(tail, " x2", ""), " after-commit")
-		for _, when := range []string{"", " before-commit", " after-commit"} {
+		effect := strings.NewReplacer("NNN", "403", "=URL", "=http://127.0.0.1:9/elsewhere").Replace(e.Name + strings.TrimSuffix(e.Value, statusOptions))
+		for _, when := range []string{"", " after-commit"} {
 			t.Run(e.Name+when, func(t *testing.T) {
 				w := withShop(t)
 				w.fault("POST /purges: " + effect + when)
@@ -66,7 +63,7 @@ func TestFaultsBeforeAndAfterTheCommit(t *testing.T) {
 
 // A client that gives up ends the request; so does closing the server.
 func TestStall(t *testing.T) {
-	for _, when := range []string{"before-commit", "after-commit"} {
+	for _, when := range []string{"", "after-commit"} {
 		for _, closes := range []bool{false, true} {
 			w := withShop(t)
 			w.fault("* /purges: stall " + when)
@@ -100,7 +97,7 @@ func TestStall(t *testing.T) {
 // What is late on its way is acted on although nobody waits for it any more.
 func TestLateRequestIsActedOn(t *testing.T) {
 	w := withShop(t)
-	w.fault("POST /purges: delay 50ms")
+	w.fault("POST /purges: delay=50ms")
 	logged := make(chan Request, 1)
 	w.s.opts.Log = func(r Request) { logged <- r }
 	ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +130,7 @@ func TestDuplicateExecutes(t *testing.T) {
 // The clock stays off, until the faults are cleared; the platform's own goes on.
 func TestClockJumps(t *testing.T) {
 	w := withShop(t)
-	w.fault("GET /cdns/shop: clock +25h", "GET /cdns/shop: clock -1h")
+	w.fault("GET /cdns/shop: clock=+25h", "GET /cdns/shop: clock=-1h")
 	for _, want := range []string{"Sun, 22 Nov 2026 10:00:00 GMT", "Sun, 22 Nov 2026 09:00:00 GMT", "Sun, 22 Nov 2026 09:00:00 GMT"} {
 		if got := w.get(cdns + "/shop").header.Get("Date"); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -156,7 +153,7 @@ func TestFaultsAreCountedAndForgotten(t *testing.T) {
 		w.get(cdns).want(t, want)
 	}
 	got := w.s.Faults()
-	want := []fault.Pending{{Rule: "GET */cdns: 504 x*", Seen: 6, Done: 2}, {Rule: "PATCH *: drop"}}
+	want := []Pending{{Rule: "GET */cdns: 504 x*", Seen: 6, Done: 2}, {Rule: "PATCH *: drop"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("waiting: %v", got)
 	}

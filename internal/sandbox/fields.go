@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"trueup/internal/sandbox/fault"
 )
 
 // fieldTable has one line for each field of a CDN's spec: its path, its documented type (docs/platform.md
@@ -107,7 +105,7 @@ func (f *field) children(path string, v any, visit func(f *field, path string, v
 // ids that only the server sets.
 func (f *field) checkTypes(a *admission, path string, v any) {
 	if want := f.mismatch(v); want != "" {
-		a.refuse("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", fault.Encode(v), path, want)
+		a.refuse("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", encode(v), path, want)
 		return
 	}
 	f.children(path, v, func(f *field, path string, v any) {
@@ -115,7 +113,7 @@ func (f *field) checkTypes(a *admission, path string, v any) {
 		case f != nil:
 			f.checkTypes(a, path, v)
 		case a.c.on["readonly-rejects"] && strings.HasSuffix(path, "].id") && !strings.HasPrefix(path, "spec.firewall"):
-			a.refuse("Forbidden", path, "Forbidden: %s is set by the server", fault.Encode(v))
+			a.refuse("Forbidden", path, "Forbidden: %s is set by the server", encode(v))
 		}
 	})
 }
@@ -127,7 +125,7 @@ func (f *field) dropUnknown(path string, v any) (dropped []string) {
 			dropped = append(dropped, f.dropUnknown(at, inner)...)
 			return
 		}
-		delete(fault.Map(v), strings.TrimPrefix(at, path+"."))
+		delete(asMap(v), strings.TrimPrefix(at, path+"."))
 		dropped = append(dropped, at)
 	})
 	return dropped
@@ -136,13 +134,13 @@ func (f *field) dropUnknown(path string, v any) (dropped []string) {
 // fillDefaults adds the default of each missing member of an existing object.
 func (f *field) fillDefaults(v any, hostname string) {
 	for name, member := range f.members {
-		obj := fault.Map(v)
+		obj := asMap(v)
 		if _, has := obj[name]; obj == nil || has || member.def == "-" {
 			continue
 		}
 		obj[name] = hostname
 		if member.def != "@hostname" {
-			obj[name] = fault.Decode([]byte(member.def))
+			obj[name] = decode([]byte(member.def))
 		}
 	}
 	f.children("", v, func(f *field, _ string, inner any) {
@@ -156,7 +154,7 @@ func (f *field) fillDefaults(v any, hostname string) {
 func (f *field) retype(v any) {
 	f.children("", v, func(f *field, path string, inner any) {
 		text, isText := inner.(string)
-		switch parent := fault.Map(v); {
+		switch parent := asMap(v); {
 		case f == nil:
 		case isText && parent != nil:
 			parent[path[1:]] = f.typedText(text)

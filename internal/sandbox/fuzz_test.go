@@ -4,8 +4,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"trueup/internal/sandbox/fault"
 )
 
 // Whatever is sent, the platform answers, and an answer is never its own fault.
@@ -25,7 +23,7 @@ func FuzzBody(f *testing.F) {
 		f.Fatal(err)
 	}
 	calls := []struct{ method, path, media string }{
-		{"POST", cdns, fault.TypeJSON}, {"PATCH", cdns + "/shop", "application/merge-patch+json"}, {"POST", purges, fault.TypeJSON}, {"POST", snapshots, fault.TypeJSON},
+		{"POST", cdns, typeJSON}, {"PATCH", cdns + "/shop", "application/merge-patch+json"}, {"POST", purges, typeJSON}, {"POST", snapshots, typeJSON},
 	}
 	sets := [][]string{nil, {"defaults", "typed-scalars", "set-order", "readonly-rejects"}, {"drop-unknown-fields", "normalises", "sorts-locations"}}
 	f.Fuzz(func(t *testing.T, pick uint8, body string) {

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"trueup/internal/sandbox/fault"
 )
 
 // world is a server on loopback with a clock that stands still.
@@ -133,7 +131,7 @@ func (w *world) request(ctx context.Context, method, path, body string) *http.Re
 		w.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+tokenFor(path))
-	req.Header.Set("Content-Type", fault.TypeJSON)
+	req.Header.Set("Content-Type", typeJSON)
 	return req
 }
 

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"trueup/internal/sandbox/fault"
 )
 
 const shop = cdns + "/shop"
@@ -124,12 +122,12 @@ func effects() map[string]func(*testing.T, *world) {
 			wantPrefix(t, w.delete(snapshots+"/db").want(t, 200), `"deleted"`)
 		},
 
-		"error-message-object": errorLooks(`{"message":{"detail":"cdns.delivery \"x\" not found"}}`, fault.TypeJSON),
-		"error-reason":         errorLooks(`{"reason":"cdns.delivery`, fault.TypeJSON),
-		"error-string":         errorLooks(`{"error":"cdns.delivery`, fault.TypeJSON),
-		"error-details":        errorLooks(`{"details":"cdns.delivery`, fault.TypeJSON),
-		"error-html":           errorLooks("<!DOCTYPE html>", fault.TypeHTML),
-		"error-text":           errorLooks(`cdns.delivery "x" not found`, fault.TypeText),
+		"error-message-object": errorLooks(`{"message":{"detail":"cdns.delivery \"x\" not found"}}`, typeJSON),
+		"error-reason":         errorLooks(`{"reason":"cdns.delivery`, typeJSON),
+		"error-string":         errorLooks(`{"error":"cdns.delivery`, typeJSON),
+		"error-details":        errorLooks(`{"details":"cdns.delivery`, typeJSON),
+		"error-html":           errorLooks("<!DOCTYPE html>", typeHTML),
+		"error-text":           errorLooks(`cdns.delivery "x" not found`, typeText),
 		"error-problem":        errorLooks(`{"detail":"cdns.delivery \"x\" not found","instance":"/delivery`, "application/problem+json"),
 		"error-nil-cause": func(t *testing.T, w *world) {
 			w.patch(shop, `{"spec":{"hostname":""}}`).want(t, 422).wantAt(t, "details.causes.0.field", "<nil>").
@@ -172,11 +170,11 @@ func effects() map[string]func(*testing.T, *world) {
 		},
 		"gateway-timeout-text": func(t *testing.T, w *world) {
 			got := w.get(cdns).want(t, 504).wantAt(t, "reason", "Timeout").wantAt(t, "kind", nil)
-			wantMedia(t, got, fault.TypeText)
+			wantMedia(t, got, typeText)
 		},
 		"rate-limited-plain": func(t *testing.T, w *world) {
 			got := w.get(cdns).want(t, 429)
-			wantMedia(t, got, fault.TypeText)
+			wantMedia(t, got, typeText)
 			if got.header.Get("Retry-After") != "1" {
 				t.Error(got.header)
 			}
@@ -225,7 +223,7 @@ func effects() map[string]func(*testing.T, *world) {
 		},
 		"captive-portal": func(t *testing.T, w *world) {
 			got := w.get(cdns).want(t, 200)
-			wantMedia(t, got, fault.TypeHTML)
+			wantMedia(t, got, typeHTML)
 			wantPrefix(t, got, "<!DOCTYPE html>")
 		},
 		"other-workspace": func(t *testing.T, w *world) { w.get(shop).wantAt(t, "metadata.namespace", "other-acme") },
@@ -257,9 +255,9 @@ func effects() map[string]func(*testing.T, *world) {
 		"date-behind":  dateLooks("Sat, 21 Nov 2026 08:53:00 GMT", "", "Sat, 21 Nov 2026 08:53:00 GMT"),
 		"readonly-rejects": func(t *testing.T, w *world) {
 			got := w.get(shop).wantAt(t, "spec.upstreams.0.servers.0.id", "srv-a.example.net").wantAt(t, "spec.locations.0.id", "loc-/a/*")
-			back := `{"spec":{"locations":` + fault.Encode(got.at("spec.locations")) + `}}`
+			back := `{"spec":{"locations":` + encode(got.at("spec.locations")) + `}}`
 			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.0.field", "spec.locations[0].id")
-			back = `{"spec":{"upstreams":` + fault.Encode(got.at("spec.upstreams")) + `}}`
+			back = `{"spec":{"upstreams":` + encode(got.at("spec.upstreams")) + `}}`
 			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.1.field", "spec.upstreams[0].servers[0].id")
 		},
 	}
@@ -324,7 +322,7 @@ func wantMedia(t *testing.T, a answer, want string) {
 
 func TestEachQuirk(t *testing.T) {
 	all := effects()
-	for _, q := range fault.Quirks() {
+	for _, q := range Quirks() {
 		effect := all[q.Name]
 		delete(all, q.Name)
 		t.Run(q.Name, func(t *testing.T) {
@@ -341,7 +339,7 @@ func TestEachQuirk(t *testing.T) {
 
 func benignNames() []string {
 	var names []string
-	for _, q := range fault.Quirks() {
+	for _, q := range Quirks() {
 		if q.Group == "benign" {
 			names = append(names, q.Name)
 		}
@@ -359,9 +357,9 @@ func TestListsAreWholeUnderBenignQuirks(t *testing.T) {
 		token := ""
 		for {
 			got := w.get(cdns+"?continue="+token).want(t, 200)
-			items := fault.List(got.at("items"))
+			items := asList(got.at("items"))
 			if items == nil {
-				items = fault.List(got.at("data"))
+				items = asList(got.at("data"))
 			}
 			if strings.HasPrefix(got.body, "[") {
 				if err := json.Unmarshal([]byte(got.body), &items); err != nil {
@@ -371,7 +369,7 @@ func TestListsAreWholeUnderBenignQuirks(t *testing.T) {
 			for _, item := range items {
 				seen[dig(item, "metadata.name").(string)]++
 			}
-			if token = fault.Text(got.at("metadata.continue")); token == "" {
+			if token = asText(got.at("metadata.continue")); token == "" {
 				break
 			}
 		}
@@ -411,12 +409,12 @@ func TestCorpusIsTaken(t *testing.T) {
 			if err := yaml.Unmarshal(raw, &cdn); err != nil || cdn["kind"] != "CDN" {
 				continue
 			}
-			if got := w.post(cdns, fault.Encode(cdn)); got.code < 200 || got.code > 204 {
+			if got := w.post(cdns, encode(cdn)); got.code < 200 || got.code > 204 {
 				t.Fatalf("%v %s: %d %s", quirks, file, got.code, got.body)
 			}
 			path := cdns + "/" + dig(cdn, "metadata.name").(string)
 			before := w.get(path).want(t, http.StatusOK)
-			w.patch(path, fault.Encode(map[string]any{"spec": cdn["spec"]}))
+			w.patch(path, encode(map[string]any{"spec": cdn["spec"]}))
 			if after := w.get(path); after.body != before.body {
 				t.Errorf("%s: the same content again changed\n%s%s", file, before.body, after.body)
 			}

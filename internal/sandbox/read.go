@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"trueup/internal/sandbox/fault"
 )
 
 const tokenLife = 5 * time.Minute // of a continue token
@@ -48,7 +46,7 @@ func (c *call) find(o objects) (object, error) {
 }
 
 // get answers a GET of one object (docs/platform.md 4 rows 2 and 6).
-func (s *Server) get(c *call) (*fault.Answer, error) {
+func (s *Server) get(c *call) (*response, error) {
 	var shown []byte
 	err := s.store.view(func(o objects) (err error) {
 		if raw := o.raw(c.res, c.ws.Name, c.name); c.known && raw != nil {
@@ -59,7 +57,7 @@ func (s *Server) get(c *call) (*fault.Answer, error) {
 	if err == nil && shown == nil {
 		err = c.notFound()
 	}
-	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, append(shown, '\n')), err
+	return newResponse(http.StatusOK, typeJSON, append(shown, '\n')), err
 }
 
 type pageToken struct {
@@ -68,12 +66,12 @@ type pageToken struct {
 }
 
 func (t pageToken) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(fault.Encode(t)))
+	return base64.RawURLEncoding.EncodeToString([]byte(encode(t)))
 }
 
 // list answers a GET of a collection (docs/platform.md 4 rows 1 and 5). limit and
 // continue work as in Kubernetes; the document names no parameter.
-func (s *Server) list(c *call) (*fault.Answer, error) {
+func (s *Server) list(c *call) (*response, error) {
 	limit, after, err := c.paging()
 	if err != nil {
 		return nil, err
@@ -106,10 +104,10 @@ func (s *Server) list(c *call) (*fault.Answer, error) {
 		return nil, err
 	}
 	// The items are JSON already, and decoding many would be slow.
-	head := fault.Encode(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
+	head := encode(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
 	head = strings.TrimSuffix(head, "}") + `,"items":[`
 	body := slices.Concat([]byte(head), bytes.Join(items, []byte{','}), []byte("]}\n"))
-	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, body), nil
+	return newResponse(http.StatusOK, typeJSON, body), nil
 }
 
 // shown returns a stored object as JSON for an answer, or nil if it is gone.
@@ -154,7 +152,7 @@ func (s *Server) view(c *call, obj object) object {
 	addStatus(c, obj)
 	if spec := obj.spec(); spec != nil && c.isCDN() {
 		if c.on["defaults"] {
-			cdnFields().fillDefaults(spec, fault.Text(spec["hostname"]))
+			cdnFields().fillDefaults(spec, asText(spec["hostname"]))
 		}
 		if c.on["omits-empty"] {
 			omitEmpty(spec)
@@ -168,13 +166,13 @@ func (s *Server) view(c *call, obj object) object {
 
 // omitEmpty removes the empty members of an object, and of all objects in it.
 func omitEmpty(v any) {
-	for _, e := range fault.List(v) {
+	for _, e := range asList(v) {
 		omitEmpty(e)
 	}
-	for name, member := range fault.Map(v) {
+	for name, member := range asMap(v) {
 		omitEmpty(member)
-		if list, isList := member.([]any); isList && len(list) == 0 || fault.Map(member) != nil && len(fault.Map(member)) == 0 {
-			delete(fault.Map(v), name)
+		if list, isList := member.([]any); isList && len(list) == 0 || asMap(member) != nil && len(asMap(member)) == 0 {
+			delete(asMap(v), name)
 		}
 	}
 }
@@ -201,7 +199,7 @@ func addStatus(c *call, obj object) {
 }
 
 func snapshotStatus(obj object, age time.Duration) map[string]any {
-	disk := fault.Text(fault.Map(obj.spec()["source"])["persistentVolumeClaimName"])
+	disk := asText(asMap(obj.spec()["source"])["persistentVolumeClaimName"])
 	began := obj.stamp("creationTimestamp").Add(SnapshotBegins).Format(time.RFC3339)
 	switch {
 	case strings.HasPrefix(disk, missingDisk):
@@ -215,6 +213,6 @@ func snapshotStatus(obj object, age time.Duration) map[string]any {
 	}
 	return map[string]any{
 		"readyToUse": true, "restoreSize": "10Gi", "creationTime": began,
-		"boundVolumeSnapshotContentName": "snapcontent-" + fault.Text(obj.meta()["uid"]),
+		"boundVolumeSnapshotContentName": "snapcontent-" + asText(obj.meta()["uid"]),
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"trueup/internal/sandbox/fault"
 )
 
 const snapshotGroup = "snapshot.storage.k8s.io"
@@ -25,7 +23,7 @@ type resource struct {
 	admit              func(*admission) error // validates an object before it is stored
 }
 
-type verbs map[string]func(*Server, *call) (*fault.Answer, error)
+type verbs map[string]func(*Server, *call) (*response, error)
 
 const workspaces = DeliveryBase + "/global/workspaces/"
 
@@ -69,7 +67,7 @@ type call struct {
 	header http.Header
 	body   []byte
 	now    time.Time
-	on     fault.Set
+	on     quirkSet
 
 	res   *resource
 	space string    // the uuid or namespace in the path
@@ -83,12 +81,12 @@ func (c *call) isPurge() bool { return c.res.kind == "Purge" }
 func (c *call) isCDN() bool   { return c.res.kind == "CDN" }
 
 // answer carries out a request.
-func (s *Server) answer(c *call, unread error) (*fault.Answer, error) {
+func (s *Server) answer(c *call, unread error) (*response, error) {
 	if unread != nil {
 		return nil, unreadable(unread)
 	}
 	if !s.route(c) || c.on["wrong-address"] {
-		return nil, &fault.Failure{Code: http.StatusNotFound, Instead: "404 page not found\n"}
+		return nil, &apiError{Code: http.StatusNotFound, Instead: "404 page not found\n"}
 	}
 	if err := s.authorize(c); err != nil {
 		return nil, err
@@ -177,16 +175,16 @@ func (c *call) requireMedia(want string) error {
 		"the body of the request was in an unknown format - accepted media types include: %s", want)
 }
 
-func failure(code int, reason, format string, args ...any) *fault.Failure {
-	return &fault.Failure{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)}
+func failure(code int, reason, format string, args ...any) *apiError {
+	return &apiError{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 func badRequest(format string, args ...any) error {
 	return failure(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
-func (c *call) failed(err error) *fault.Answer {
-	f, ok := errors.AsType[*fault.Failure](err)
+func (c *call) failed(err error) *response {
+	f, ok := errors.AsType[*apiError](err)
 	if !ok {
 		f = failure(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)
 	}
@@ -194,7 +192,7 @@ func (c *call) failed(err error) *fault.Answer {
 	if c.res != nil {
 		f.Details.Group, f.Details.Resource = c.res.group, c.res.plural
 	}
-	return f.Answer()
+	return f.response()
 }
 
 func (c *call) groupResource() string { return c.res.plural + "." + c.res.group }
@@ -216,7 +214,7 @@ func (c *call) forbidden() error {
 		c.groupResource(), target, c.user, verb, c.res.plural, c.res.group, c.space)
 }
 
-func (c *call) invalid(causes ...fault.Cause) error {
+func (c *call) invalid(causes ...cause) error {
 	texts := make([]string, len(causes))
 	for i, found := range causes {
 		texts[i] = found.Field + ": " + found.Message

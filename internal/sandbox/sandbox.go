@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"trueup/internal/sandbox/fault"
 )
 
 // The paths of the two areas below the server's address (docs/platform.md 1).
@@ -48,7 +46,7 @@ type Workspace struct {
 type Options struct {
 	Dir    string           // for the store, sandbox.db; "" is a temporary directory
 	Now    func() time.Time // the real clock
-	Quirks []string         // names from fault.Quirks
+	Quirks []string         // names from Quirks
 	// Tokens maps each Bearer token to its roles. By default there are the three
 	// tokens above, and DeliveryToken may manage CDNs and purge.
 	Tokens     map[string][]string
@@ -59,7 +57,7 @@ type Options struct {
 
 // Server is the simulated platform. It is safe for concurrent use.
 type Server struct {
-	*fault.Injector
+	*injector
 	opts  Options
 	store *store
 
@@ -84,7 +82,7 @@ func Open(opts Options) (_ *Server, err error) {
 		opts.Workspaces = []Workspace{{Name: WorkspaceName, UUID: WorkspaceUUID}}
 	}
 	s := &Server{opts: opts}
-	if s.Injector, err = fault.New(s.Now, opts.Quirks...); err != nil {
+	if s.injector, err = newInjector(s.Now, opts.Quirks...); err != nil {
 		return nil, err
 	}
 	s.store, err = openStore(opts.Dir)
@@ -93,7 +91,7 @@ func Open(opts Options) (_ *Server, err error) {
 
 // Close ends the requests that a fault delays, and closes the store.
 func (s *Server) Close() error {
-	s.Injector.Close()
+	s.close()
 	return s.store.close()
 }
 
@@ -144,7 +142,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		hook(r.Method, r.URL.Path)
 	}
 	body, unread := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	s.Serve(w, r, func(r *http.Request, on fault.Set) *fault.Answer {
+	s.serve(w, r, func(r *http.Request, on quirkSet) *response {
 		c := &call{
 			method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query(), header: r.Header,
 			body: body, now: s.Now(), on: on,

@@ -16,8 +16,6 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
-
-	"trueup/internal/sandbox/fault"
 )
 
 // The buckets of the store, with the parts of their keys and their values. A zero
@@ -182,7 +180,7 @@ func (o objects) remove(res *resource, ws, name string) error {
 
 // index returns the entry of an object in an index of hostnames; the bucket is nil if it has none.
 func (o objects) index(res *resource, ws string, obj object) (b *bolt.Bucket, key, value []byte) {
-	host := fault.Text(obj.spec()["hostname"])
+	host := asText(obj.spec()["hostname"])
 	switch {
 	case host == "":
 	case res.kind == "CDN":
@@ -190,7 +188,7 @@ func (o objects) index(res *resource, ws string, obj object) (b *bolt.Bucket, ke
 	case res.kind == "Purge":
 		size := sizeOf(obj.spec())
 		size.Expires = obj.stamp("creationTimestamp").Add(PurgeLife)
-		return o.bucket(bucketActive), storeKey(ws, host, obj.name()), []byte(fault.Encode(size))
+		return o.bucket(bucketActive), storeKey(ws, host, obj.name()), []byte(encode(size))
 	}
 	return nil, nil, nil
 }
@@ -258,7 +256,7 @@ func (s *Server) record(entry Request) {
 		if n > keptRequests {
 			err = b.Delete(binary.BigEndian.AppendUint64(nil, n-keptRequests))
 		}
-		return errors.Join(err, b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(fault.Encode(entry))))
+		return errors.Join(err, b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(encode(entry))))
 	})
 	if s.opts.Log != nil {
 		s.opts.Log(entry)
@@ -308,13 +306,13 @@ func decodeObject(raw []byte) (object, error) {
 	return obj, wrap(err, "decode object")
 }
 
-func (o object) meta() map[string]any { return fault.Map(o["metadata"]) }
-func (o object) spec() map[string]any { return fault.Map(o["spec"]) }
-func (o object) name() string         { return fault.Text(o.meta()["name"]) }
+func (o object) meta() map[string]any { return asMap(o["metadata"]) }
+func (o object) spec() map[string]any { return asMap(o["spec"]) }
+func (o object) name() string         { return asText(o.meta()["name"]) }
 
 // stamp returns a time in metadata; it is zero if it can't be read.
 func (o object) stamp(member string) time.Time {
-	t, _ := time.Parse(time.RFC3339, fault.Text(o.meta()[member]))
+	t, _ := time.Parse(time.RFC3339, asText(o.meta()[member]))
 	return t
 }
 

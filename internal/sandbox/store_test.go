@@ -15,7 +15,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/e2e/sample"
-	"trueup/internal/sandbox/fault"
 )
 
 func TestStateSurvivesReopening(t *testing.T) {
@@ -131,13 +130,13 @@ func TestSeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	dig(git, "spec.tls").(map[string]any)["forced"] = "false"
-	if fault.Encode(git) != fault.Encode(applied) {
-		t.Errorf("the applied seed differs from the example by more than tls.forced:\n%s\n%s", fault.Encode(git), fault.Encode(applied))
+	if encode(git) != encode(applied) {
+		t.Errorf("the applied seed differs from the example by more than tls.forced:\n%s\n%s", encode(git), encode(applied))
 	}
 	live := w.get(cdns + "/shop")
 	cache := dig(applied, "spec.locations.0.cache").(map[string]any)
 	cache["edgeTTL"], cache["detectCountry"] = "60", "false"
-	if got, want := fault.Encode(live.at("spec")), fault.Encode(applied["spec"]); got != want {
+	if got, want := encode(live.at("spec")), encode(applied["spec"]); got != want {
 		t.Errorf("the live seed differs by more than one edge TTL and one field of its own:\n%s\n%s", got, want)
 	}
 	// What is live is content that the platform itself would take.
@@ -217,7 +216,7 @@ func TestControl(t *testing.T) {
 	if got := steer("GET", "fault", "", 200).body; got != "[]\n" {
 		t.Error(got)
 	}
-	if got := steer("POST", "fault", "GET /cdns: 5O3", 400).body; !strings.Contains(got, fault.Grammar) {
+	if got := steer("POST", "fault", "GET /cdns: 5O3", 400).body; !strings.Contains(got, Grammar) {
 		t.Error(got)
 	}
 	steer("PUT", "objects", `{"kind":"CDN","metadata":{"name":"new"},"spec":{"hostname":"new.example.com"}}`, 204)

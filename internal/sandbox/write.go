@@ -10,13 +10,11 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/uuid"
-
-	"trueup/internal/sandbox/fault"
 )
 
 // create answers a POST (docs/platform.md 4 rows 3, 7 and 9).
-func (s *Server) create(c *call) (*fault.Answer, error) {
-	if err := c.requireMedia(fault.TypeJSON); err != nil {
+func (s *Server) create(c *call) (*response, error) {
+	if err := c.requireMedia(typeJSON); err != nil {
 		return nil, err
 	}
 	obj, err := decodeObject(c.body)
@@ -62,8 +60,8 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 }
 
 // written returns the answer to a write, which shows the object.
-func (s *Server) written(c *call, status int, obj object, warnings []string) *fault.Answer {
-	a := fault.JSON(status, s.view(c, obj))
+func (s *Server) written(c *call, status int, obj object, warnings []string) *response {
+	a := jsonResponse(status, s.view(c, obj))
 	for _, warning := range warnings {
 		a.Header.Add("Warning", "299 - "+strconv.Quote(warning))
 	}
@@ -75,16 +73,16 @@ func (c *call) checkEnvelope(obj object) error {
 	if err := c.checkKind(obj); err != nil {
 		return err
 	}
-	cause := fault.Cause{Reason: "FieldValueRequired", Field: "metadata.name", Message: "Required value: name or generateName is required"}
+	problem := cause{Reason: "FieldValueRequired", Field: "metadata.name", Message: "Required value: name or generateName is required"}
 	switch {
 	case obj["apiVersion"] == nil || obj["kind"] == nil:
 		return badRequest("Object 'Kind' or 'apiVersion' is missing")
 	case c.name == "":
-		return c.invalid(cause)
+		return c.invalid(problem)
 	case !validName(c.name):
-		cause.Reason, cause.Message = "FieldValueInvalid", fmt.Sprintf("Invalid value: %q: a lowercase RFC 1123 subdomain must consist of "+
+		problem.Reason, problem.Message = "FieldValueInvalid", fmt.Sprintf("Invalid value: %q: a lowercase RFC 1123 subdomain must consist of "+
 			"lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", c.name)
-		return c.invalid(cause)
+		return c.invalid(problem)
 	case obj.meta()["resourceVersion"] != nil:
 		return badRequest("resourceVersion should not be set on objects to be created")
 	}
@@ -100,7 +98,7 @@ func (c *call) checkKind(obj object) error {
 		return badRequest("%v cannot be handled as a %s", v, c.res.kind)
 	}
 	if v, has := obj["metadata"]; has && obj.meta() == nil {
-		return badRequest("metadata must be an object and not %s", fault.Encode(v))
+		return badRequest("metadata must be an object and not %s", encode(v))
 	}
 	if v, has := obj.meta()["namespace"]; has && c.known && v != c.ws.Name {
 		return badRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -139,7 +137,7 @@ func (s *Server) checkNameFree(c *call, o objects) error {
 // rename gives a new object another name, if the quirk renames is on.
 func (c *call) rename(meta map[string]any) {
 	if c.on["renames"] {
-		c.name += "-" + fault.Text(meta["resourceVersion"])
+		c.name += "-" + asText(meta["resourceVersion"])
 		meta["name"] = c.name
 	}
 }
@@ -162,7 +160,7 @@ func (c *call) managedFields() []any {
 }
 
 // patch answers a PATCH (docs/platform.md 4.2 row 8).
-func (s *Server) patch(c *call) (*fault.Answer, error) {
+func (s *Server) patch(c *call) (*response, error) {
 	if err := c.requireMedia("application/merge-patch+json"); err != nil {
 		return nil, err
 	}
@@ -187,7 +185,7 @@ func (s *Server) patch(c *call) (*fault.Answer, error) {
 			return err
 		}
 		normalize(obj.meta())
-		if fault.Encode(old) == fault.Encode(obj) {
+		if encode(old) == encode(obj) {
 			return nil
 		}
 		if err := c.updateVersion(o, old, obj); err != nil || c.on["forgets-writes"] {
@@ -231,7 +229,7 @@ func (c *call) merged(old, change object) (object, error) {
 			old["spec"] = map[string]any{"hostname": old.spec()["hostname"]}
 		}
 	}
-	out, err := jsonpatch.MergePatch([]byte(fault.Encode(old)), []byte(fault.Encode(patch)))
+	out, err := jsonpatch.MergePatch([]byte(encode(old)), []byte(encode(patch)))
 	if err != nil {
 		return nil, badRequest("the merge patch cannot be applied: %v", err)
 	}
@@ -249,12 +247,12 @@ func keepRemoved(old, now map[string]any) {
 		switch {
 		case !has:
 			now[name] = was
-		case fault.Map(is) != nil:
-			keepRemoved(fault.Map(was), fault.Map(is))
+		case asMap(is) != nil:
+			keepRemoved(asMap(was), asMap(is))
 		}
-		for _, e := range fault.List(is) {
-			for _, other := range fault.List(was) {
-				if a, b := fault.Map(e), fault.Map(other); a != nil && a["name"] == b["name"] && a["host"] == b["host"] && a["path"] == b["path"] {
+		for _, e := range asList(is) {
+			for _, other := range asList(was) {
+				if a, b := asMap(e), asMap(other); a != nil && a["name"] == b["name"] && a["host"] == b["host"] && a["path"] == b["path"] {
 					keepRemoved(b, a)
 				}
 			}
@@ -265,7 +263,7 @@ func keepRemoved(old, now map[string]any) {
 // updateVersion updates resourceVersion, and generation if the spec changed.
 func (c *call) updateVersion(o objects, old, obj object) (err error) {
 	meta := obj.meta()
-	if fault.Encode(old.spec()) != fault.Encode(obj.spec()) {
+	if encode(old.spec()) != encode(obj.spec()) {
 		n, err := strconv.Atoi(fmt.Sprint(meta["generation"]))
 		if err != nil {
 			return fmt.Errorf("generation of %s: %w", c.name, err)
@@ -278,7 +276,7 @@ func (c *call) updateVersion(o objects, old, obj object) (err error) {
 }
 
 // delete answers a DELETE (docs/platform.md 4.1 row 4).
-func (s *Server) delete(c *call) (*fault.Answer, error) {
+func (s *Server) delete(c *call) (*response, error) {
 	var obj object
 	err := s.store.update(func(o objects) (err error) {
 		if obj, err = c.find(o); err != nil {
@@ -302,7 +300,7 @@ func (s *Server) delete(c *call) (*fault.Answer, error) {
 	case err != nil:
 		return nil, err
 	case c.on["delete-at-once"]:
-		return fault.JSON(http.StatusOK, map[string]any{
+		return jsonResponse(http.StatusOK, map[string]any{
 			"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success",
 			"details": map[string]any{"name": c.name, "group": c.res.group, "kind": c.res.plural, "uid": obj.meta()["uid"]},
 		}), nil

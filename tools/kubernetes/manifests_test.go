@@ -60,6 +60,24 @@ func checkManifests(t *testing.T, version string) {
 	}
 }
 
+// TestEveryJobEnds: each Job has a deadline, also one whose image can't be pulled.
+func TestEveryJobEnds(t *testing.T) {
+	jobs := 0
+	for _, text := range bytes.Split(build(t), []byte("\n---\n")) {
+		for _, kind := range []string{"Job", "CronJob"} {
+			if bytes.Contains(text, []byte("\nkind: "+kind+"\n")) {
+				jobs++
+				if !bytes.Contains(text, []byte("activeDeadlineSeconds: ")) {
+					t.Errorf("it may run for ever:\n%s", text)
+				}
+			}
+		}
+	}
+	if jobs != 5 {
+		t.Errorf("%d Jobs", jobs)
+	}
+}
+
 // build returns what kustomize makes of the manifests.
 func build(t *testing.T) []byte {
 	t.Helper()

@@ -23,11 +23,11 @@ var fleetJobs = map[string]struct {
 	command      string
 	lasts        bool
 }{
-	"-find":          {[]string{inMerge, onPushAlone}, nil, nil, "trueup projects ", false},
+	"-find":          {[]string{inMerge, onPushAlone}, nil, nil, "trueup each ", false},
 	".-plan-shard":   {[]string{inChild}, nil, gitlabReads, "trueup each ", false},
-	".-plan-result":  {[]string{inChild}, []string{"-shard"}, []string{"TRUEUP_FORGE_TOKEN"}, "trueup merge-results ", false},
+	".-plan-result":  {[]string{inChild}, []string{"-shard"}, []string{"TRUEUP_FORGE_TOKEN"}, "trueup show ", false},
 	".-apply-shard":  {[]string{inChild}, []string{"-head"}, gitlabWrites, "trueup each ", true},
-	".-apply-result": {[]string{inChild}, []string{"-head", "-shard"}, nil, "trueup merge-results ", true},
+	".-apply-result": {[]string{inChild}, []string{"-head", "-shard"}, nil, "trueup show ", true},
 }
 
 func unnamed(names []string) (out []string) {

@@ -264,17 +264,17 @@ func (c *cluster) sentOnce(want int) {
 // merged merges the results of a Job, and demands an exit code and words.
 func (c *cluster) merged(folder string, code int, words ...string) {
 	c.t.Helper()
-	out, got := c.exits(c.program(), "merge-results", filepath.Join(c.claim("trueup-results"), folder))
+	out, got := c.exits(c.program(), "show", filepath.Join(c.claim("trueup-results"), folder))
 	if got != code {
-		c.t.Errorf("merge-results: exit %d\n%s", got, out)
+		c.t.Errorf("show: exit %d\n%s", got, out)
 	}
 	for _, w := range words {
 		if !strings.Contains(out, w) {
-			c.t.Errorf("merge-results does not say %q\n%s", w, out)
+			c.t.Errorf("show does not say %q\n%s", w, out)
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	c.t.Logf("merge-results %s: exit %d: %s", folder, got, lines[len(lines)-1])
+	c.t.Logf("show %s: exit %d: %s", folder, got, lines[len(lines)-1])
 }
 
 // testInvalid applies a commit with an invalid manifest, a project that names another workspace and no ledger, and a new

@@ -180,7 +180,7 @@ func (c *cluster) writeFleet() {
 	c.command("git", "init", "-q", "-b", "main")
 	for i := range shards {
 		var found struct{ Projects []struct{ Path string } }
-		text := c.command(c.program(), "projects", "--shard", fmt.Sprintf("%d/%d", i+1, shards), "-o", "json")
+		text := c.command(c.program(), "each", "--list", "--shard", fmt.Sprintf("%d/%d", i+1, shards), "-o", "json")
 		if err := json.Unmarshal([]byte(text), &found); err != nil {
 			c.t.Fatal(err)
 		}

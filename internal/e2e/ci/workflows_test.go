@@ -380,7 +380,7 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 	t.Helper()
 	own, trueup, used, told, found := 0, 0, 0, 0, 0
 	for _, s := range steps {
-		if strings.Contains(s.Run, "trueup projects ") {
+		if strings.Contains(s.Run, " --list --matrix") {
 			found++
 		}
 	}
@@ -413,7 +413,7 @@ func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 			if !strings.Contains(s.Env[pin], "vars."+pin) {
 				t.Errorf("%s: step %q takes no pin from vars.%s", where, s.Name, pin)
 			}
-		case strings.Contains(s.Run, "trueup comment "), strings.Contains(s.Run, "trueup merge-results "):
+		case strings.Contains(s.Run, "trueup comment "), strings.Contains(s.Run, "trueup show "):
 			told = 1
 		}
 		for name, value := range s.Env {
@@ -492,31 +492,50 @@ func TestAFleetIsOfOneCommit(t *testing.T) {
 	}
 }
 
-// TestArtifactsOfTwoDirectoriesHaveTwoNames runs the step that names them.
+// TestArtifactsOfTwoDirectoriesHaveTwoNames runs the steps that name them. The job that merges takes the artifacts whose
+// names begin with those of its own results.
 func TestArtifactsOfTwoDirectoriesHaveTwoNames(t *testing.T) {
 	t.Parallel()
-	script := ""
-	for _, s := range readWorkflows(t, filepath.Join(".github", "workflows"))["plan.yml"].steps() {
-		if strings.Contains(s.Run, "reports=$name") {
-			script = s.Run
+	scripts := map[string]string{}
+	for name, w := range readWorkflows(t, filepath.Join(".github", "workflows")) {
+		for _, s := range w.steps() {
+			if strings.Contains(s.Run, "name=trueup-plan") || s.Env["NAME"] == "trueup-"+strings.TrimSuffix(name, ".yml") && s.Env["DIRECTORY"] != "" {
+				scripts[name] = s.Run
+			}
 		}
 	}
-	allowed, seen := regexp.MustCompile(`^reports=trueup-plan[A-Za-z0-9._-]*\n$`), map[string]string{}
-	for _, directory := range []string{".", "envs/prod", "envs-prod", "envs prod", "envs//prod", "envs/prod/", "Envs/prod", "envs.prod"} {
-		output := filepath.Join(t.TempDir(), "output")
-		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
-		cmd.Env = append(cmd.Environ(), "REPOSITORY=acme/trueup", "COMMIT="+strings.Repeat("a", 40), "DIRECTORY="+directory, "GITHUB_OUTPUT="+output)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
+	if len(scripts) != 3 {
+		t.Fatalf("%d workflows name artifacts", len(scripts))
+	}
+	allowed := regexp.MustCompile(`^((reports|name|results)=trueup-[A-Za-z0-9._-]*\n)+$`)
+	for workflow, script := range scripts {
+		var seen []string
+		for _, directory := range []string{".", "1", "envs/prod", "envs-prod", "envs prod", "envs//prod", "envs/prod/", "Envs/prod", "envs.prod", "envs-prod-1"} {
+			output := filepath.Join(t.TempDir(), "output")
+			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+			cmd.Env = append(cmd.Environ(), "REPOSITORY=acme/trueup", "COMMIT="+strings.Repeat("a", 40), "DIRECTORY="+directory,
+				"NAME=trueup-"+strings.TrimSuffix(workflow, ".yml"), "GITHUB_RUN_ATTEMPT=1", "GITHUB_OUTPUT="+output)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v: %s", workflow, err, out)
+			}
+			text, err := os.ReadFile(output)
+			if err != nil || !allowed.Match(text) {
+				t.Errorf("%s, %s: %q, %v", workflow, directory, text, err)
+			}
+			for line := range strings.Lines(string(text)) {
+				name := strings.TrimSuffix(line, "\n")
+				if strings.HasPrefix(name, "results=") {
+					name += "-1-of-2"
+				}
+				for _, other := range seen {
+					pattern := strings.TrimSuffix(other, "1-of-2")
+					if name == other || pattern != other && strings.HasPrefix(name, pattern) {
+						t.Errorf("%s: %s also has the name %s", workflow, directory, other)
+					}
+				}
+				seen = append(seen, name)
+			}
 		}
-		text, err := os.ReadFile(output)
-		if err != nil || !allowed.Match(text) {
-			t.Errorf("%s: %q, %v", directory, text, err)
-		}
-		if other, known := seen[string(text)]; known {
-			t.Errorf("%s and %s have the name %s", other, directory, text)
-		}
-		seen[string(text)] = directory
 	}
 }
 

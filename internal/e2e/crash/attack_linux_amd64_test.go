@@ -145,7 +145,7 @@ func (a *attack) live(t *testing.T, program string, rounds int) {
 	a.attackWorld = newAttackWorld(t, program, a.attackCell.store, a.seed, a.refuses)
 	defer a.close()
 	a.keepsState = a.witness
-	a.ready("purge: {wait: 1s}\n")
+	a.ready("")
 	for n := range rounds {
 		a.note("round %d", n+1)
 		a.inFlight, a.tampered, a.back = 0, false, false

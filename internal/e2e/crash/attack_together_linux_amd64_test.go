@@ -17,7 +17,7 @@ func TestTogether(t *testing.T) {
 			t.Parallel()
 			w := newAttackWorld(t, program, store, 1, false)
 			defer w.close()
-			w.ready("purge: {wait: 30s}\n")
+			w.ready("")
 			pairs, crowd := min(50, max(2, rounds/4)), min(20, max(3, rounds/4))
 			ended := map[int]int{}
 			for range pairs {

@@ -95,8 +95,7 @@ func newCrashWorld(t testing.TB, program, store string) *crashWorld {
 		w.env = append(append(w.env, "TRUEUP_LEDGER="+store), servers.Environ()...)
 		store, _, _ = strings.Cut(store, "?")
 	}
-	// Nobody waits for the claims of the dead.
-	w.project(store, "purge: {wait: 0s}\n")
+	w.project(store, "")
 	return w
 }
 

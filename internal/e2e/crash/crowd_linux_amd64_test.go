@@ -50,7 +50,7 @@ func newCrowd(t *testing.T, program, store string) crowd {
 	cdn, _, _ := strings.Cut(crashManifests, "---\n")
 	w.write("project/manifests/all.yaml", cdn)
 	bucket, _, _ := strings.Cut(store, "?")
-	w.project(bucket, "purge: {wait: 10m}\n")
+	w.project(bucket, "")
 	if code, out := w.run(apply()...); code != 0 {
 		t.Fatalf("the first apply: exit %d\n%s", code, out)
 	}

@@ -254,7 +254,7 @@ func (e *engine) runIndex(index int, blows []blow) (end podEnd) {
 // one, by what the platform's log says.
 func (e *engine) answer() {
 	sent, answered := e.sent(), map[string]bool{}
-	_, out := e.run("merge-results", e.path("results/COMMIT"))
+	_, out := e.run("show", e.path("results/COMMIT"))
 	for _, m := range toResolve.FindAllStringSubmatch(out, -1) {
 		name, answer := strings.TrimPrefix(m[1], "Purge/"), "--repost"
 		if answered[name] {
@@ -288,6 +288,6 @@ func (e *engine) judge() {
 	if len(sent) > 0 {
 		e.t.Errorf("nobody asked for %v", sent)
 	}
-	code, out := e.run("merge-results", e.path("results/COMMIT"))
+	code, out := e.run("show", e.path("results/COMMIT"))
 	e.ends(ended{code, out}, 0)
 }

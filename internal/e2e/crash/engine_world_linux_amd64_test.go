@@ -77,7 +77,7 @@ func newEngineWorld(t *testing.T, program, store string, shards int) *engineWorl
 					t.Error(err)
 				}
 				text := strings.NewReplacer("acme", name, sandbox.WorkspaceUUID, workspaceOf(name)).Replace(harness.ProjectText)
-				e.projectIn("project/"+name, servers.Below(store, name), text+"purge: {wait: 0s}\n")
+				e.projectIn("project/"+name, servers.Below(store, name), text)
 			}
 		})
 	}

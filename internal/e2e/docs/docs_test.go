@@ -14,7 +14,7 @@ import (
 
 	"trueup/internal/e2e/harness"
 	"trueup/internal/exit"
-	"trueup/internal/sandbox/fault"
+	"trueup/internal/sandbox"
 )
 
 // ownSandbox is a folder with the examples in it, and a platform of its own.
@@ -95,25 +95,25 @@ func TestExitCodesAreDocumented(t *testing.T) {
 func TestQuirksAreDocumented(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| name | group | what it does |\n|---|---|---|\n")
-	for _, q := range fault.Quirks() {
+	for _, q := range sandbox.Quirks() {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", q.Name, q.Group, cell(q.Summary))
 	}
 	compareTable(t, "quirks", table.String())
 }
 
-// TestFaultsAreDocumented: so is that of the effects of faults.
+// TestFaultsAreDocumented: so is that of faults.
 func TestFaultsAreDocumented(t *testing.T) {
 	var table strings.Builder
-	table.WriteString("| effect | the platform acts | what it does | example |\n|---|---|---|---|\n")
-	for _, e := range fault.Effects() {
+	table.WriteString("| fault | the platform acts | what it does | example |\n|---|---|---|---|\n")
+	for _, e := range sandbox.FaultKinds() {
 		acts := "always"
 		if e.Either {
-			acts = "as said"
+			acts = "only `after-commit`"
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | `%s` |\n", cell(e.Form), acts, cell(e.Summary), cell(e.Example))
+		fmt.Fprintf(&table, "| `%s` | %s | %s | `%s` |\n", cell(e.Form()), acts, cell(e.Summary), cell(e.Example))
 	}
 	compareTable(t, "faults", table.String())
-	if page := harness.ReadText(t, filepath.Join("docs", "sandbox.md")); !strings.Contains(page, strings.Split(fault.Grammar, ",")[0]) {
+	if page := harness.ReadText(t, filepath.Join("docs", "sandbox.md")); !strings.Contains(page, strings.Split(sandbox.Grammar, ",")[0]) {
 		t.Error("docs/sandbox.md does not show the grammar of faults")
 	}
 }

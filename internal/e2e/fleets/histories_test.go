@@ -478,7 +478,7 @@ func (w *fleetWorld) check(last ended) {
 	dir := w.clone(len(w.main) - 1)
 	results := w.path(dir + "-results")
 	code, drift := w.trueup(w.t.Context(), dir, "each", "--results", results, "--", "drift", "--ledger-ephemeral-ok")
-	_, comment := w.trueup(w.t.Context(), dir, "merge-results", results)
+	_, comment := w.trueup(w.t.Context(), dir, "show", results)
 	now := w.head().values
 	isRemoved := slices.Contains(now[:], absent)
 	if isRemoved && code == exit.OK {

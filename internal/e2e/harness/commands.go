@@ -199,12 +199,16 @@ var planDigest = regexp.MustCompile(`sha256(:|&#58;)[0-9a-f]{64}`)
 // loopback is an address of this machine in text and in Markdown, whose port changes.
 var loopback = regexp.MustCompile(`127\.0\.0\.1(:|&#58;)[0-9]+`)
 
+// dayAtEnd is when something was applied, in a list.
+var dayAtEnd = regexp.MustCompile(`(?m), 20[0-9]{2}-[0-9]{2}-[0-9]{2}$`)
+
 func cmdMasked(s *Script, args []string) error {
 	name := "stdout"
 	if len(args) == 1 {
 		name = args[0]
 	}
 	text := planDigest.ReplaceAllString(s.ReadFile(name), "sha256$1...")
+	text = dayAtEnd.ReplaceAllString(text, ", DAY")
 	_, err := fmt.Fprint(s.Stdout(), loopback.ReplaceAllString(text, "127.0.0.1$1..."))
 	return err
 }

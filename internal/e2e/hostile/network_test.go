@@ -42,7 +42,7 @@ func partialList(p *place) {
 	}
 	p.must(0, applied...)
 	p.sent()
-	for _, rule := range []string{"GET */cdns: partial-list 1 x*", "GET */cdns: partial-list 1 remaining x*", "GET */cdns: partial-list 1 continue x*"} {
+	for _, rule := range []string{"GET */cdns: partial-list=1 x*", "GET */cdns: partial-list-counted=1 x*", "GET */cdns: partial-list-paged=1 x*"} {
 		p.fault(rule)
 		p.run(applied...)
 		p.server.ClearFaults()
@@ -60,7 +60,7 @@ func partialList(p *place) {
 func truncatedBody(p *place) {
 	begin(p)
 	for _, rule := range []string{
-		"GET */cdns: truncate half x*", "GET */cdns: truncate half close-delimited x*", "GET */cdns: truncate 1B close-delimited x*", "GET */cdns: truncate 0B close-delimited x*",
+		"GET */cdns: truncate x*", "GET */cdns: truncate-unseen x*", "GET */cdns: truncate-unseen=1 x*", "GET */cdns: truncate-unseen=0 x*",
 	} {
 		faulty(p, 1, applied, rule)
 		p.nothingSent()
@@ -71,7 +71,7 @@ func gzipBomb(p *place) {
 	begin(p)
 	p.write("manifests/shop.yaml", cdnOf("shop", "  tls: {forced: \"true\"}\n"))
 	// One object, however small it comes: 17 MiB are 17 kB on the wire.
-	for _, rule := range []string{"GET /cdns/shop: gzip-bomb 17MiB x*", "GET /cdns/shop: huge 17MiB x*", "GET */cdns: bad-header x*"} {
+	for _, rule := range []string{"GET /cdns/shop: gzip-bomb=17 x*", "GET /cdns/shop: huge=17 x*", "GET */cdns: bad-header x*"} {
 		p.fault(rule)
 		code, out := p.run(append(applied, "--target", "cdn/shop")...)
 		p.server.ClearFaults()
@@ -86,7 +86,7 @@ func slowServer(p *place) {
 	p.write("manifests/shop.yaml", cdnOf("shop", ""))
 	quick := append(applied, "--request-timeout", "40ms")
 	start := time.Now()
-	for _, rule := range []string{"GET *: stall x*", "GET *: drip 1B/30ms x*", "GET *: delay 300ms x*"} {
+	for _, rule := range []string{"GET *: stall x*", "GET *: drip=1 x*", "GET *: delay=300ms x*"} {
 		faulty(p, 1, quick, rule)
 	}
 	faulty(p, 1, append(applied, "--timeout", "100ms"), "GET *: stall x*")
@@ -196,5 +196,6 @@ func proxiesAndRebinding(p *place) {
 		p.Error("the platform was not asked")
 	}
 	p.write("ca.pem", "no certificate")
-	p.must(1, "plan", "--ca-file", "ca.pem")
+	p.vars["TRUEUP_CA_FILE"] = "ca.pem"
+	p.must(1, "plan")
 }

@@ -173,10 +173,10 @@ func unclearPost(p *place) {
 	begin(p)
 	for i, rule := range []string{
 		"POST /purges: drop after-commit", "POST /purges: reset after-commit", "POST /purges: 503 after-commit", "POST /purges: 504 after-commit",
-		"POST /purges: truncate half", "POST /purges: html", "POST /purges: 500",
+		"POST /purges: truncate", "POST /purges: html", "POST /purges: 500",
 		// No document has these as refusals, or a proxy answers in its own form.
 		"POST /purges: 424 after-commit", "POST /purges: 425 after-commit", "POST /purges: 440 after-commit", "POST /purges: 444 after-commit",
-		"POST /purges: 449 after-commit", "POST /purges: 460 after-commit", "POST /purges: 400 message=<html>Bad plain after-commit", "POST /purges: 403 message=<html>No plain after-commit",
+		"POST /purges: 449 after-commit", "POST /purges: 460 after-commit", "POST /purges: 400 plain after-commit message=<html>Bad", "POST /purges: 403 plain after-commit message=<html>No",
 	} {
 		name := fmt.Sprintf("unclear-%d", i)
 		p.write("manifests/purge.yaml", purgeNamed(name, "/a"))

@@ -26,7 +26,7 @@ type section []string
 
 // formats parse what is printed: a reader of each sees sections.
 var formats = map[string]func(testing.TB, []byte) []section{
-	"text": readText, "markdown": readMarkdown, "summary": readMarkdown, "html": readHTML, "github": readAnnotations, "sarif": readSARIF, "junit": readJUnit,
+	"text": readText, "markdown": readMarkdown, "html": readHTML, "github": readAnnotations, "sarif": readSARIF, "junit": readJUnit,
 }
 
 // readText splits at empty lines.

@@ -12,8 +12,8 @@ import (
 // mistakes are such as hid a change from a reader: the code of a file, and what is in its place.
 var mistakes = []struct{ name, file, code, mistake string }{
 	{"names of equal changes are cut after twelve", "report/rows.go", "r.names = names", "r.names = names[:maxParts]"},
-	{"objects are one whose changes are as many, not equal", "report/group.go", "item.Cause, lines}", "item.Cause, len(lines)}"},
-	{"a group names its first members alone", "report/group.go", "safetext.Join(g.names(), \", \")", "safetext.Join(g.names()[:2], \", \")"},
+	{"objects are one whose changes are as many, not equal", "report/object.go", "item.Cause, lines}", "item.Cause, len(lines)}"},
+	{"a group names its first members alone", "report/object.go", "safetext.Join(o.names(), \", \")", "safetext.Join(o.names()[:2], \", \")"},
 	{"the end of a long text is cut", "view/value.go", "append(windows, [2]int{n - atEnds, n})", "windows"},
 	{"a comment breaks no wide line", "report/terminal_rows.go", "if text.Width()+len(sign) <= columns {", "if true {"},
 	{"a purge shows its first paths", "report/causes.go", "sent != nil {", "sent == nil {"},

@@ -239,7 +239,7 @@ func (y *yard) slow(tb testing.TB, latency time.Duration) {
 	}
 	y.must(tb, "sandbox", "fault", "--clear")
 	if latency > 0 {
-		y.must(tb, "sandbox", "fault", "* *: delay "+latency.String()+" x*")
+		y.must(tb, "sandbox", "fault", "* *: delay="+latency.String()+" x*")
 	}
 	y.slowed = latency
 }

@@ -1,6 +1,4 @@
-// Package fault makes a platform misbehave: a rule changes the answers to some
-// requests, and a quirk changes all answers.
-package fault
+package sandbox
 
 import (
 	"bytes"
@@ -19,13 +17,13 @@ import (
 
 // The media types of answers.
 const (
-	TypeJSON = "application/json"
-	TypeText = "text/plain; charset=utf-8"
-	TypeHTML = "text/html; charset=utf-8"
+	typeJSON = "application/json"
+	typeText = "text/plain; charset=utf-8"
+	typeHTML = "text/html; charset=utf-8"
 )
 
-// Answer is the platform's response to a request.
-type Answer struct {
+// response is the platform's response to a request.
+type response struct {
 	Status int // 0 if nothing is sent
 	Header http.Header
 	Body   []byte
@@ -39,15 +37,17 @@ type Answer struct {
 type waiter func(time.Duration) bool
 
 // NewAnswer returns an answer with a body of the media type.
-func NewAnswer(status int, media string, body []byte) *Answer {
-	return &Answer{Status: status, Header: http.Header{"Content-Type": {media}}, Body: body}
+func newResponse(status int, media string, body []byte) *response {
+	return &response{Status: status, Header: http.Header{"Content-Type": {media}}, Body: body}
 }
 
 // JSON returns an answer with a value as its body.
-func JSON(status int, v any) *Answer { return NewAnswer(status, TypeJSON, []byte(Encode(v)+"\n")) }
+func jsonResponse(status int, v any) *response {
+	return newResponse(status, typeJSON, []byte(encode(v)+"\n"))
+}
 
 // Encode returns a value as JSON.
-func Encode(v any) string {
+func encode(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
@@ -56,7 +56,7 @@ func Encode(v any) string {
 }
 
 // Decode reads JSON, with numbers as json.Number. It returns nil if it can't.
-func Decode(raw []byte) any {
+func decode(raw []byte) any {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -67,25 +67,25 @@ func Decode(raw []byte) any {
 }
 
 // Map returns v if it is a JSON object, else nil.
-func Map(v any) map[string]any {
+func asMap(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
 // List returns v if it is a JSON array, else nil.
-func List(v any) []any {
+func asList(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
 // Text returns v if it is a string, else "".
-func Text(v any) string {
+func asText(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
 // write sends the answer. It panics with http.ErrAbortHandler to break the connection.
-func (a *Answer) write(w http.ResponseWriter, wait waiter) {
+func (a *response) write(w http.ResponseWriter, wait waiter) {
 	switch {
 	case a.delay > 0 && !wait(a.delay):
 		panic(http.ErrAbortHandler)
@@ -98,7 +98,7 @@ func (a *Answer) write(w http.ResponseWriter, wait waiter) {
 }
 
 // head sends the status and headers; a negative size sends no Content-Length.
-func (a *Answer) head(w http.ResponseWriter, size int64) {
+func (a *response) head(w http.ResponseWriter, size int64) {
 	if size >= 0 && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
 		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 	}
@@ -107,7 +107,7 @@ func (a *Answer) head(w http.ResponseWriter, size int64) {
 }
 
 // endBy breaks the connection after end, without an answer.
-func (a *Answer) endBy(end func(w http.ResponseWriter, wait waiter)) {
+func (a *response) endBy(end func(w http.ResponseWriter, wait waiter)) {
 	a.Status = 0
 	a.send = func(w http.ResponseWriter, wait waiter) {
 		end(w, wait)
@@ -127,54 +127,68 @@ func reset(w http.ResponseWriter, _ waiter) {
 	_ = conn.Close()
 }
 
-// drip sends the body in chunks of size bytes, with a pause after each.
-func (a *Answer) drip(w http.ResponseWriter, wait waiter, size int64, every time.Duration) {
+// drip sends the body in parts of size bytes, with a pause after each.
+func (a *response) drip(w http.ResponseWriter, wait waiter, size int) {
 	a.head(w, int64(len(a.Body)))
-	for chunk := range slices.Chunk(a.Body, int(size)) {
-		_, _ = w.Write(chunk)
+	for part := range slices.Chunk(a.Body, max(size, 1)) {
+		_, _ = w.Write(part)
 		_ = http.NewResponseController(w).Flush()
-		if !wait(every) {
+		if !wait(slowPause) {
 			panic(http.ErrAbortHandler)
 		}
 	}
 }
 
-// truncate sends the first size bytes of the body. Content-Length promises the
-// rest; if hidden, it is absent, and net/http ends the body with the connection.
-func (a *Answer) truncate(w http.ResponseWriter, size int, hidden bool) {
-	promised := int64(len(a.Body))
-	if hidden {
-		promised = -1
-		a.Header.Set("Transfer-Encoding", "identity")
-	}
-	a.head(w, promised)
-	_, _ = w.Write(a.Body[:min(size, len(a.Body))])
-	if !hidden {
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	}
+// truncate sends the first size bytes of the body, or half of it if size is
+// negative. Content-Length promises the rest.
+func (a *response) truncate(w http.ResponseWriter, _ waiter, size int) {
+	a.head(w, int64(len(a.Body)))
+	a.begin(w, size)
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
 }
 
-// pad adds a member of size bytes to the JSON object in the body.
-func (a *Answer) pad(w http.ResponseWriter, size int64, packed bool) {
-	length, body := int64(len(a.Body)), io.Reader(bytes.NewReader(a.Body))
-	if begin, rest, isObject := bytes.Cut(a.Body, []byte("{")); isObject {
-		const open, after = `{"padding":"`, `",`
-		length += int64(len(open)+len(after)) + size - 1
-		body = io.MultiReader(bytes.NewReader(begin), strings.NewReader(open), io.LimitReader(filler{}, size),
-			strings.NewReader(after), bytes.NewReader(rest))
+// truncateUnseen truncates without Content-Length: net/http ends the body with the connection.
+func (a *response) truncateUnseen(w http.ResponseWriter, _ waiter, size int) {
+	a.Header.Set("Transfer-Encoding", "identity")
+	a.head(w, -1)
+	a.begin(w, size)
+}
+
+func (a *response) begin(w http.ResponseWriter, size int) {
+	if size < 0 {
+		size = len(a.Body) / 2
 	}
-	if !packed {
-		a.head(w, length)
-		_, _ = io.Copy(w, body)
-		return
-	}
+	_, _ = w.Write(a.Body[:min(size, len(a.Body))])
+}
+
+// pad adds a member of so many MiB to the JSON object in the body.
+func (a *response) pad(w http.ResponseWriter, _ waiter, mebibytes int) {
+	body, length := a.padded(mebibytes)
+	a.head(w, length)
+	_, _ = io.Copy(w, body)
+}
+
+// padPacked pads the body and compresses it.
+func (a *response) padPacked(w http.ResponseWriter, _ waiter, mebibytes int) {
+	body, _ := a.padded(mebibytes)
 	a.Header.Set("Content-Encoding", "gzip")
 	a.head(w, -1)
 	if zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed); err == nil {
 		_, _ = io.Copy(zip, body)
 		_ = zip.Close()
 	}
+}
+
+func (a *response) padded(mebibytes int) (body io.Reader, length int64) {
+	begin, rest, isObject := bytes.Cut(a.Body, []byte("{"))
+	if !isObject {
+		return bytes.NewReader(a.Body), int64(len(a.Body))
+	}
+	const open, after = `{"padding":"`, `",`
+	size := int64(mebibytes) << 20
+	return io.MultiReader(bytes.NewReader(begin), strings.NewReader(open), io.LimitReader(filler{}, size),
+		strings.NewReader(after), bytes.NewReader(rest)), int64(len(a.Body)+len(open)+len(after)) + size - 1
 }
 
 // filler reads as endless text.
@@ -187,15 +201,15 @@ func (filler) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Cause is one invalid field.
-type Cause struct {
+// cause is one invalid field.
+type cause struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	Field   string `json:"field"`
 }
 
 // Failure is an error of the platform, answered as a Kubernetes Status.
-type Failure struct {
+type apiError struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -203,7 +217,7 @@ type Failure struct {
 		Name       string  `json:"name,omitempty"`
 		Group      string  `json:"group,omitempty"`
 		Resource   string  `json:"kind,omitempty"`
-		Causes     []Cause `json:"causes,omitempty"`
+		Causes     []cause `json:"causes,omitempty"`
 		RetryAfter int     `json:"retryAfterSeconds,omitempty"`
 	} `json:"details,omitzero"`
 	Meta struct {
@@ -213,22 +227,22 @@ type Failure struct {
 }
 
 // Error returns Message.
-func (f *Failure) Error() string { return f.Message }
+func (f *apiError) Error() string { return f.Message }
 
-// Answer returns the failure as an answer.
-func (f *Failure) Answer() *Answer {
+// response returns the failure as an answer.
+func (f *apiError) response() *response {
 	body := f.Instead
 	if body == nil {
 		body = struct {
 			Kind       string `json:"kind"`
 			APIVersion string `json:"apiVersion"`
 			Status     string `json:"status"`
-			*Failure
+			*apiError
 		}{"Status", "v1", "Failure", f}
 	}
-	a := JSON(f.Code, body)
+	a := jsonResponse(f.Code, body)
 	if plain, isText := body.(string); isText {
-		a = NewAnswer(f.Code, TypeText, []byte(plain))
+		a = newResponse(f.Code, typeText, []byte(plain))
 	}
 	if after := f.Details.RetryAfter; after > 0 {
 		a.Header.Set("Retry-After", strconv.Itoa(after))
@@ -238,24 +252,24 @@ func (f *Failure) Answer() *Answer {
 
 // shapeError changes a failed Status as the error-* quirks require.
 // docs/platform.md 7.3 shows no form of errors.
-func shapeError(a *Answer, path string, on Set) {
-	if !on.hasAny("error-") || a.Header.Get("Content-Type") != TypeJSON {
+func shapeError(a *response, path string, on quirkSet) {
+	if !on.hasAny("error-") || a.Header.Get("Content-Type") != typeJSON {
 		return
 	}
-	status := Map(Decode(a.Body))
+	status := asMap(decode(a.Body))
 	if status["kind"] != "Status" || status["status"] != "Failure" {
 		return
 	}
-	message := Text(status["message"])
+	message := asText(status["message"])
 	code, _ := strconv.Atoi(fmt.Sprint(status["code"]))
 	title := http.StatusText(code)
 	switch {
 	case on["error-html"]:
-		a.Header.Set("Content-Type", TypeHTML)
+		a.Header.Set("Content-Type", typeHTML)
 		a.Body = fmt.Appendf(nil, "<!DOCTYPE html>\n<html><head><title>%d %s</title></head><body><h1>%s</h1></body></html>\n", code, title, title)
 		return
 	case on["error-text"]:
-		a.Header.Set("Content-Type", TypeText)
+		a.Header.Set("Content-Type", typeText)
 		a.Body = []byte(message + "\n")
 		return
 	case on["error-problem"]:
@@ -264,19 +278,19 @@ func shapeError(a *Answer, path string, on Set) {
 	case on["error-message-object"]:
 		status = map[string]any{"message": map[string]any{"detail": message}}
 	case on["error-nil-cause"]:
-		addNilCause(Map(status["details"]))
+		addNilCause(asMap(status["details"]))
 	}
 	for name, member := range map[string]string{"error-reason": "reason", "error-string": "error", "error-details": "details"} {
 		if on[name] {
 			status = map[string]any{member: message}
 		}
 	}
-	a.Body = []byte(Encode(status) + "\n")
+	a.Body = []byte(encode(status) + "\n")
 }
 
 func addNilCause(details map[string]any) {
-	if causes := List(details["causes"]); len(causes) > 0 {
-		noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
+	if causes := asList(details["causes"]); len(causes) > 0 {
+		noise := cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
 		details["causes"] = append([]any{noise}, causes...)
 	}
 }

@@ -1,4 +1,4 @@
-package fault
+package sandbox
 
 import (
 	_ "embed" // for the table
@@ -33,10 +33,10 @@ func Quirks() []Quirk {
 	return all
 }
 
-// Set holds the names of the quirks that are on. It never changes.
-type Set map[string]bool
+// quirkSet holds the names of the quirks that are on. It never changes.
+type quirkSet map[string]bool
 
-func (s Set) hasAny(prefix string) bool {
+func (s quirkSet) hasAny(prefix string) bool {
 	for name := range s {
 		if strings.HasPrefix(name, prefix) {
 			return true
@@ -47,24 +47,24 @@ func (s Set) hasAny(prefix string) bool {
 
 const portalPage = "<!DOCTYPE html>\n<html><head><title>Log in</title></head><body><form action=\"/login\">Log in to the network</form></body></html>\n"
 
-func redirect(to string) *Answer {
-	a := NewAnswer(http.StatusTemporaryRedirect, TypeText, nil)
+func redirect(to string) *response {
+	a := newResponse(http.StatusTemporaryRedirect, typeText, nil)
 	a.Header.Set("Location", to)
 	return a
 }
 
 // instead answers for the quirks that block every request, or returns nil.
-func (in *Injector) instead(r *http.Request, on Set) *Answer {
+func (in *injector) instead(r *http.Request, on quirkSet) *response {
 	switch {
 	case on["gateway-timeout-text"]:
-		return NewAnswer(http.StatusGatewayTimeout, TypeText, []byte(`{"metadata":{},"status":"Failure",`+
+		return newResponse(http.StatusGatewayTimeout, typeText, []byte(`{"metadata":{},"status":"Failure",`+
 			`"message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}`+"\n"))
 	case on["redirect"]:
 		return redirect("/moved" + r.URL.Path)
 	case on["captive-portal"]:
-		return NewAnswer(http.StatusOK, TypeHTML, []byte(portalPage))
+		return newResponse(http.StatusOK, typeHTML, []byte(portalPage))
 	case on.hasAny("rate-limited-") && in.first(r):
-		f := Failure{
+		f := apiError{
 			Code: http.StatusTooManyRequests, Reason: "TooManyRequests",
 			Message: "the server has received too many requests and has asked us to try again later",
 		}
@@ -72,13 +72,13 @@ func (in *Injector) instead(r *http.Request, on Set) *Answer {
 		if on["rate-limited-plain"] {
 			f.Instead = "Too many requests, please try again later.\n"
 		}
-		return f.Answer()
+		return f.response()
 	}
 	return nil
 }
 
 // first reports whether a request is the first of its method and path.
-func (in *Injector) first(r *http.Request) bool {
+func (in *injector) first(r *http.Request) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	key := r.Method + " " + r.URL.Path
@@ -89,18 +89,18 @@ func (in *Injector) first(r *http.Request) bool {
 
 // shape changes an answer as the quirks require. docs/platform.md 7.4 documents
 // neither the status codes of successes nor the form of lists.
-func shape(r *http.Request, a *Answer, now time.Time, on Set) {
+func shape(r *http.Request, a *response, now time.Time, on quirkSet) {
 	if len(on) == 0 {
 		return
 	}
-	if body, isObject := Decode(a.Body).(map[string]any); isObject && body["kind"] != "Status" {
+	if body, isObject := decode(a.Body).(map[string]any); isObject && body["kind"] != "Status" {
 		eachObject(body, func(o map[string]any) {
 			editMeta(o, now, on)
 			if o["kind"] == "CDN" {
-				editCDN(Map(o["spec"]), on)
+				editCDN(asMap(o["spec"]), on)
 			}
 		})
-		a.Body = []byte(Encode(shapeList(body, r.URL.Query().Get("continue") == "", on)) + "\n")
+		a.Body = []byte(encode(shapeList(body, r.URL.Query().Get("continue") == "", on)) + "\n")
 	}
 	if a.Status >= http.StatusMultipleChoices {
 		return
@@ -109,11 +109,11 @@ func shape(r *http.Request, a *Answer, now time.Time, on Set) {
 		shapeWrite(r.Method, a, on)
 	}
 	if on["half-body"] && len(a.Body) > 1 {
-		a.send = func(w http.ResponseWriter, _ waiter) { a.truncate(w, len(a.Body)/2, false) }
+		a.send = func(w http.ResponseWriter, wait waiter) { a.truncate(w, wait, -1) }
 	}
 }
 
-func shapeWrite(method string, a *Answer, on Set) {
+func shapeWrite(method string, a *response, on quirkSet) {
 	if on["delete-string"] && method == http.MethodDelete {
 		a.Body = []byte("\"deleted\"\n")
 	}
@@ -134,7 +134,7 @@ func shapeWrite(method string, a *Answer, on Set) {
 
 // shapeList changes the form of a list. Only the documented form has pages, so
 // the other forms apply to a list on a single page.
-func shapeList(body map[string]any, isFirst bool, on Set) any {
+func shapeList(body map[string]any, isFirst bool, on quirkSet) any {
 	items, isList := body["items"].([]any)
 	if !isList {
 		return body
@@ -144,10 +144,10 @@ func shapeList(body map[string]any, isFirst bool, on Set) any {
 	}
 	for _, item := range items {
 		if on["list-without-spec"] {
-			delete(Map(item), "spec")
+			delete(asMap(item), "spec")
 		}
 	}
-	isWhole := isFirst && Text(Map(body["metadata"])["continue"]) == ""
+	isWhole := isFirst && asText(asMap(body["metadata"])["continue"]) == ""
 	switch {
 	case len(items) == 0 && on["list-null-items"]:
 		body["items"] = nil
@@ -159,9 +159,9 @@ func shapeList(body map[string]any, isFirst bool, on Set) any {
 	return body
 }
 
-func editMeta(o map[string]any, now time.Time, on Set) {
-	meta := Map(o["metadata"])
-	space := Text(meta["namespace"])
+func editMeta(o map[string]any, now time.Time, on quirkSet) {
+	meta := asMap(o["metadata"])
+	space := asText(meta["namespace"])
 	if on["metadata-extra"] {
 		for _, member := range []string{"labels", "annotations"} {
 			if _, has := meta[member]; !has {
@@ -169,8 +169,8 @@ func editMeta(o map[string]any, now time.Time, on Set) {
 			}
 		}
 		meta["workspace"] = space
-		plural := strings.ToLower(Text(o["kind"])) + "s"
-		meta["selfLink"] = "/" + path.Join(Text(o["apiVersion"]), "namespaces", space, plural, Text(meta["name"]))
+		plural := strings.ToLower(asText(o["kind"])) + "s"
+		meta["selfLink"] = "/" + path.Join(asText(o["apiVersion"]), "namespaces", space, plural, asText(meta["name"]))
 		meta["finalizers"] = []any{"sandbox/protection"}
 	}
 	if on["terminating"] {
@@ -182,23 +182,23 @@ func editMeta(o map[string]any, now time.Time, on Set) {
 }
 
 // editCDN applies the quirks that change the spec of a CDN.
-func editCDN(spec map[string]any, on Set) {
-	locations, upstreams := List(spec["locations"]), List(spec["upstreams"])
+func editCDN(spec map[string]any, on quirkSet) {
+	locations, upstreams := asList(spec["locations"]), asList(spec["upstreams"])
 	if on["set-order"] {
 		slices.Reverse(upstreams)
 		for _, v := range upstreams {
-			slices.Reverse(List(Map(v)["servers"]))
+			slices.Reverse(asList(asMap(v)["servers"]))
 		}
 	}
 	if on["sorts-locations"] {
 		slices.SortStableFunc(locations, func(a, b any) int {
-			return strings.Compare(Text(Map(b)["path"]), Text(Map(a)["path"]))
+			return strings.Compare(asText(asMap(b)["path"]), asText(asMap(a)["path"]))
 		})
 	}
 	if on["normalises"] {
-		spec["hostname"] = strings.ToLower(Text(spec["hostname"]))
+		spec["hostname"] = strings.ToLower(asText(spec["hostname"]))
 		for _, v := range locations {
-			if cache := Map(Map(v)["cache"]); cache["edgeTTL"] != nil {
+			if cache := asMap(asMap(v)["cache"]); cache["edgeTTL"] != nil {
 				cache["edgeTTL"] = fmt.Sprint(cache["edgeTTL"], "s")
 			}
 		}
@@ -207,15 +207,15 @@ func editCDN(spec map[string]any, on Set) {
 		addIDs(locations, "loc-", "path")
 		addIDs(upstreams, "ups-", "name")
 		for _, v := range upstreams {
-			addIDs(List(Map(v)["servers"]), "srv-", "host")
+			addIDs(asList(asMap(v)["servers"]), "srv-", "host")
 		}
 	}
 }
 
 func addIDs(all []any, prefix, from string) {
 	for _, v := range all {
-		if m := Map(v); m != nil {
-			m["id"] = prefix + Text(m[from])
+		if m := asMap(v); m != nil {
+			m["id"] = prefix + asText(m[from])
 		}
 	}
 }
@@ -227,7 +227,7 @@ const (
 )
 
 // date sets the Date header, unless an effect did.
-func date(method string, a *Answer, at time.Time, on Set) {
+func date(method string, a *response, at time.Time, on quirkSet) {
 	if _, has := a.Header["Date"]; has {
 		return
 	}
@@ -253,7 +253,7 @@ func eachObject(body map[string]any, edit func(object map[string]any)) {
 		items = []any{body}
 	}
 	for _, item := range items {
-		if o := Map(item); Map(o["metadata"]) != nil {
+		if o := asMap(item); asMap(o["metadata"]) != nil {
 			edit(o)
 		}
 	}

@@ -11,7 +11,7 @@ func TestProjectsHaveTheirSchema(t *testing.T) {
 	s := newStage(t)
 	list := func(code int) []any {
 		t.Helper()
-		doc := decoded(t, s.must(code, "projects", "-o", "json"))
+		doc := decoded(t, s.must(code, "each", "--list", "-o", "json"))
 		if err := publishedSchema(t, "projects.schema.json").Validate(doc); err != nil {
 			t.Errorf("%#v", err)
 		}
