@@ -29,12 +29,15 @@ func ParseAddress(text string) (Address, error) {
 	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
 		return Address{}, errors.New("has a space before its #, which would be part of the path: write comments on their own line")
 	}
-	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], beginsEntry) {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return Address{}, errors.New("has a tab, a line break or another control character: write one entry a line, and nothing beside it")
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	if len(words) > 1 && slices.ContainsFunc(words[1:], beginsEntry) {
 		return Address{}, errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
 	}
 	if strings.HasPrefix(text, "/") {
-		a := Address{Path: asAsked(text)}
-		return a, CheckPath(a.Path)
+		return pathAddress("", text)
 	}
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -52,7 +55,17 @@ func ParseAddress(text string) (Address, error) {
 	if path == "" || path[0] == '?' {
 		path = "/" + path
 	}
+	return pathAddress(host, path)
+}
+
+func pathAddress(host, path string) (Address, error) {
 	a := Address{Host: host, Path: asAsked(path)}
+	switch {
+	case host == "" && strings.HasPrefix(a.Path, "//"):
+		return a, errors.New("begins with //, which browsers take for a host: write https://HOST/PATH, or a path with one slash")
+	case hasDots(a.Path):
+		return a, errors.New("has the segment . or .., which browsers resolve before a request: write the path that they request")
+	}
 	return a, CheckPath(a.Path)
 }
 

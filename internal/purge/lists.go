@@ -198,10 +198,10 @@ func (l Legacy) address(text string) (w Wanted, err error) {
 			fix = "write " + before + "*, which purges more, or write each path"
 		}
 		return w, fmt.Errorf("%w: %s", err, fix)
-	case err != nil:
+	case err != nil && !hasDots(a.Path):
 		return w, fmt.Errorf("%w: write https://HOST/PATH", err)
-	case hasDots(a.Path):
-		return w, errors.New("has the segment . or .., which browsers resolve before a request: write the path that they request")
+	case err != nil:
+		return w, err
 	}
 	if w, err = l.on(cmp.Or(a.Host, l.Host)); err != nil {
 		return w, err
