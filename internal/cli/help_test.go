@@ -100,11 +100,11 @@ func TestTextsHaveLines(t *testing.T) {
 // that does nothing in the command. Each name in the table of flags is that of a flag.
 func TestFlagsAreInGroups(t *testing.T) {
 	for line, want := range map[string]string{
-		"plan --help":          "Flags=diff drift help out prune target; Flags for CI=base-ref detailed-exitcode ledger-ephemeral-ok log-format offline report strict; Global Flags=chdir output profile quiet sandbox verbose",
+		"plan --help":          "Flags=drift help out prune target; Flags for CI=base-ref detailed-exitcode ledger-ephemeral-ok log-format offline report strict; Global Flags=chdir output profile quiet sandbox verbose",
 		"version --help":       "Flags=help; Flags for CI=log-format report; Global Flags=output quiet verbose",
 		"validate --help-all":  "Flags=help; Flags for CI=log-format report strict; Flags for rare cases=color help-all parallelism timeout; Global Flags=chdir output quiet verbose",
 		"ledger show --help":   "Flags=help; Flags for CI=ledger-ephemeral-ok log-format report; Global Flags=chdir output profile quiet sandbox verbose",
-		"show --help-all":      "Flags=diff help; Flags for CI=log-format report; Flags for rare cases=color help-all parallelism timeout; Global Flags=chdir output quiet verbose",
+		"show --help-all":      "Flags=help; Flags for CI=log-format report; Flags for rare cases=color help-all parallelism timeout; Global Flags=chdir output quiet verbose",
 		"ledger settle --help": "Flags=help target; Flags for CI=ledger-ephemeral-ok log-format report; Global Flags=chdir output profile quiet sandbox verbose",
 	} {
 		code, text, _ := ran(t, t.TempDir(), strings.Fields(line)...)

@@ -247,19 +247,6 @@ func Replace(root *os.Root, f File) error {
 	return nil
 }
 
-// Put writes a file atomically, with the directories above it. It replaces an earlier one, and a link itself.
-func Put(root *os.Root, f File) error {
-	name := filepath.FromSlash(f.Name)
-	err := root.MkdirAll(filepath.Dir(name), 0o755)
-	if err == nil {
-		err = replace(root, name, f.Content, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name, WithoutPath(err))
-	}
-	return nil
-}
-
 // replace writes a file atomically, in place of was, which may be nil.
 func replace(root *os.Root, name string, content []byte, was fs.FileInfo) error {
 	mode := fs.FileMode(0o644)

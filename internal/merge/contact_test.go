@@ -391,8 +391,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestStripNulls(t *testing.T) {
-	if got := encode(StripNulls(decode(t, `{"a":null,"b":{"c":null},"d":[null,{"e":null,"f":1}],"g":"x"}`))); got != `{"b":{},"d":[{"f":1}],"g":"x"}` {
+func TestNothingThatIsSentIsNull(t *testing.T) {
+	if got := encode(Sendable(nil, decode(t, `{"a":null,"b":{"c":null},"d":[null,{"e":null,"f":1}],"g":"x"}`))); got != `{"b":{},"d":[{"f":1}],"g":"x"}` {
 		t.Error(got)
 	}
 }

@@ -46,9 +46,6 @@ func carried(r *Rules, v any) any { return form{leaveOut: (*Rules).omitted, type
 // nulls and server-owned fields.
 func Sendable(r *Rules, desired any) any { return form{leaveOut: (*Rules).serverOwned}.of(r, desired) }
 
-// StripNulls returns v without null fields and elements: creations leave out what must be absent.
-func StripNulls(v any) any { return Sendable(nil, v) }
-
 // Managed returns the part of a desired value that is git's, without excluded fields, as a copy.
 func Managed(rules *Rules, desired any) any {
 	return form{leaveOut: (*Rules).excluded, nulls: true}.of(rules, desired)

@@ -20,7 +20,7 @@ func TestOurOwnDoingIsNoDrift(t *testing.T) {
 			return
 		}
 		begun := rapid.SampledFrom([]any{in.Desired, in.Live}).Draw(t, "begun")
-		before := StripNulls(in.Applied)
+		before := Sendable(nil, in.Applied)
 		first := Compare(Input{Rules: in.Rules, Applied: in.Applied, Desired: begun, Live: before, TakeOver: true})
 		for name, live := range map[string]any{"lost": before, "arrived": effect.Apply(anyPatch(first), before)} {
 			next := Input{Rules: in.Rules, Applied: in.Applied, Pending: some(begun), Desired: in.Desired, Live: live, TakeOver: true}

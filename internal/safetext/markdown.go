@@ -36,9 +36,6 @@ func JoinMarkdown(parts []Markdown, sep constant) Markdown {
 // String returns m for output.
 func (m Markdown) String() string { return m.markup }
 
-// Text returns m as lines of text.
-func (m Markdown) Text() Text { return Text{m.markup} }
-
 // Empty reports whether m is empty.
 func (m Markdown) Empty() bool { return m.markup == "" }
 
