@@ -64,7 +64,7 @@ func TestRisksHaveNames(t *testing.T) {
 	if err := r.UnmarshalText([]byte("high")); err == nil {
 		t.Error("a risk of no name is read")
 	}
-	for name, want := range map[string]kind.Risk{"CDN": kind.RiskServes, "Purge": kind.RiskCost, "VolumeSnapshot": kind.RiskAvailability} {
+	for name, want := range map[string]kind.Risk{"CDN": kind.RiskServes, "Purge": kind.RiskCost, "VolumeSnapshot": kind.RiskCost} {
 		if k, _ := kind.Named(name); k.Spec().Gravest() != want {
 			t.Errorf("the gravest field of %s is %q", name, k.Spec().Gravest())
 		}
