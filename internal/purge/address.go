@@ -22,19 +22,9 @@ type Address struct {
 // it encodes other characters, keeps escapes, and cuts off a fragment. No path means "/". It also
 // returns the error of CheckPath.
 func ParseAddress(text string) (Address, error) {
-	if !utf8.ValidString(text) {
-		return Address{}, errors.New("is not UTF-8")
-	}
-	text, _, cut := strings.Cut(text, "#")
-	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
-		return Address{}, errors.New("has a space before its #, which would be part of the path: write comments on their own line")
-	}
-	if strings.ContainsFunc(text, unicode.IsControl) {
-		return Address{}, errors.New("has a tab, a line break or another control character: write one entry a line, and nothing beside it")
-	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-	if len(words) > 1 && slices.ContainsFunc(words[1:], beginsEntry) {
-		return Address{}, errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
+	text, err := oneEntry(text)
+	if err != nil {
+		return Address{}, err
 	}
 	if strings.HasPrefix(text, "/") {
 		return pathAddress("", text)
@@ -56,6 +46,25 @@ func ParseAddress(text string) (Address, error) {
 		path = "/" + path
 	}
 	return pathAddress(host, path)
+}
+
+// oneEntry returns a path or an address without its fragment, and refuses what has more in it.
+func oneEntry(text string) (string, error) {
+	if !utf8.ValidString(text) {
+		return "", errors.New("is not UTF-8")
+	}
+	text, _, cut := strings.Cut(text, "#")
+	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
+		return "", errors.New("has a space before its #, which would be part of the path: write comments on their own line")
+	}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return "", errors.New("has a tab, a line break or another control character: write one entry a line, and nothing beside it")
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	if len(words) > 1 && slices.ContainsFunc(words[1:], beginsEntry) {
+		return "", errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
+	}
+	return text, nil
 }
 
 func pathAddress(host, path string) (Address, error) {

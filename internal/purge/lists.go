@@ -336,7 +336,7 @@ func (l *jsonList) value(token json.Token, of string, inObject bool, depth int) 
 	switch {
 	case token == true && of == everything:
 		text = "purge_everything" // has no place
-	case inObject && !(isText && (isAddress(text) || strings.HasPrefix(text, "/"))):
+	case inObject && (!isText || !isAddress(text) && !strings.HasPrefix(text, "/")):
 		return nil
 	case !isText:
 		text = fmt.Sprint(token)

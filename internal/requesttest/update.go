@@ -68,7 +68,7 @@ func observe(expect map[string]any, l *routing.Location) map[string]any {
 	isFirst := len(expect) == 0 || expect["served"] == false
 	for _, f := range listFields() {
 		isSet := l.Behaviour[f.facet] != routing.Value{}
-		if want, isAsked := expect[f.name]; isAsked || isFirst && (f.isUsual || isSet && f.isObject) {
+		if want, isAsked := expect[f.name]; isAsked || isFirst && f.isFirst(isSet) {
 			v := f.observe(want, l)
 			if v != nil || !isSet {
 				is[f.name] = v
@@ -82,3 +82,6 @@ func observe(expect map[string]any, l *routing.Location) map[string]any {
 	}
 	return is
 }
+
+// isFirst reports whether a first expectation has the field, which a location may set.
+func (f field) isFirst(isSet bool) bool { return f.isUsual || isSet && f.isObject }
