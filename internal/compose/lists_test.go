@@ -2,6 +2,7 @@ package compose
 
 import (
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,5 +49,16 @@ func TestListsBesideManifests(t *testing.T) {
 		case wantCode == exit.Partial && (exit.Of(err) != exit.Partial || len(logged) != 1 || !strings.Contains(logged[0], "lists/urls.yaml:2:")):
 			t.Errorf("%s: exit %d, logged %q", name, exit.Of(err), logged)
 		}
+	}
+}
+
+// TestExpandedPaths: the files of the root folder are not taken for paths; a few that are there may be meant.
+func TestExpandedPaths(t *testing.T) {
+	all, err := filepath.Glob("/*")
+	if err != nil || len(all) < 4 {
+		t.Skip("this machine has no such root folder")
+	}
+	if !isExpanded(all) || isExpanded(all[:2]) || isExpanded(append(all, "/img/*")) {
+		t.Error(all)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -185,6 +187,9 @@ func (g *gatherer) chooseUsual() error {
 }
 
 func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
+	if isExpanded(args) {
+		return errors.New("these paths are the files of the root folder, which a shell makes of /*: write '/*' in quotes")
+	}
 	list := false
 	for _, arg := range args {
 		if arg != ToStdout {
@@ -207,6 +212,15 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 		g.head = append(g.head, "from paths given by hand")
 	}
 	return nil
+}
+
+// isExpanded reports whether arguments are what a shell makes of /* without quotes.
+func isExpanded(args []string) bool {
+	const few = 3 // that may be meant
+	return len(args) > few && !slices.ContainsFunc(args, func(arg string) bool {
+		_, err := os.Lstat(arg)
+		return err != nil || filepath.Dir(arg) != string(filepath.Separator)
+	})
 }
 
 // add adds an entry of a list, whose name is empty for the command line.

@@ -406,6 +406,31 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
+// TestPlaceholders: what names something must be filled in; elsewhere it may be meant.
+func TestPlaceholders(t *testing.T) {
+	for text, want := range map[string]string{
+		named("'shop-${STAGE}'"):         "placeholder",
+		hosted("$(HOST).example.com"):    "placeholder",
+		hosted("{{ host }}.example.com"): "placeholder",
+		hosted("%HOST%.example.com"):     "placeholder",
+		onServer("<origin>.example.net"): "placeholder",
+		snapshotStart + "  source: {persistentVolumeClaimName: \"${DISK}\"}\n  volumeSnapshotClassName: general-purpose\n": "placeholder",
+		purgePaths("/a/${VERSION}/*"):        "placeholder-odd",
+		purgePaths("/a/%2E%2E%41/%E2%82%AC"): "",
+		purgePaths("/price/$5/(a)"):          "",
+	} {
+		var got []string
+		for _, f := range findingsOf(t, text, Options{}) {
+			if strings.HasPrefix(f.Rule, "placeholder") || f.Severity == diag.Error {
+				got = append(got, f.Rule)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q in %s", got, text)
+		}
+	}
+}
+
 func TestManyPurgesOfOneHostname(t *testing.T) {
 	write := func(n int) string {
 		var b strings.Builder

@@ -22,19 +22,12 @@ type Address struct {
 // it encodes other characters, keeps escapes, and cuts off a fragment. No path means "/". It also
 // returns the error of CheckPath.
 func ParseAddress(text string) (Address, error) {
-	if !utf8.ValidString(text) {
-		return Address{}, errors.New("is not UTF-8")
-	}
-	text, _, cut := strings.Cut(text, "#")
-	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
-		return Address{}, errors.New("has a space before its #, which would be part of the path: write comments on their own line")
-	}
-	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], beginsEntry) {
-		return Address{}, errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
+	text, err := oneEntry(text)
+	if err != nil {
+		return Address{}, err
 	}
 	if strings.HasPrefix(text, "/") {
-		a := Address{Path: asAsked(text)}
-		return a, CheckPath(a.Path)
+		return pathAddress("", text)
 	}
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -52,7 +45,36 @@ func ParseAddress(text string) (Address, error) {
 	if path == "" || path[0] == '?' {
 		path = "/" + path
 	}
+	return pathAddress(host, path)
+}
+
+// oneEntry returns a path or an address without its fragment, and refuses what has more in it.
+func oneEntry(text string) (string, error) {
+	if !utf8.ValidString(text) {
+		return "", errors.New("is not UTF-8")
+	}
+	text, _, cut := strings.Cut(text, "#")
+	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
+		return "", errors.New("has a space before its #, which would be part of the path: write comments on their own line")
+	}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return "", errors.New("has a tab, a line break or another control character: write one entry a line, and nothing beside it")
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	if len(words) > 1 && slices.ContainsFunc(words[1:], beginsEntry) {
+		return "", errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
+	}
+	return text, nil
+}
+
+func pathAddress(host, path string) (Address, error) {
 	a := Address{Host: host, Path: asAsked(path)}
+	switch {
+	case host == "" && strings.HasPrefix(a.Path, "//"):
+		return a, errors.New("begins with //, which browsers take for a host: write https://HOST/PATH, or a path with one slash")
+	case hasDots(a.Path):
+		return a, errors.New("has the segment . or .., which browsers resolve before a request: write the path that they request")
+	}
 	return a, CheckPath(a.Path)
 }
 

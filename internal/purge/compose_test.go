@@ -36,6 +36,15 @@ func TestParseAddress(t *testing.T) {
 		{"/a b https://shop.example.com/c", "", "", "has several paths"},
 		{"/a # of a", "", "", "has a space before its #"},
 		{"https://shop.example.com/a\t#", "", "", "has a space before its #"},
+		{"/a\rb", "", "", "control character"},
+		{"https://shop.example.com/a\tb", "", "", "control character"},
+		{"/a,/b", "", "", "has several paths"},
+		{"https://shop.example.com/a,https://shop.example.com/b", "", "", "has several paths"},
+		{"/a,b", "", "/a,b", ""},
+		{"/a/%2e%2E/b", "", "", "segment . or .."},
+		{"https://shop.example.com/./b", "", "", "segment . or .."},
+		{"//host/z", "", "", "begins with //"},
+		{`/\host/z`, "", "", "begins with //"},
 	} {
 		got, err := ParseAddress(c.text)
 		switch {

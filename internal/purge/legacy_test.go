@@ -214,3 +214,26 @@ func FuzzLegacy(f *testing.F) {
 		}
 	})
 }
+
+// TestListsOfOtherTools: what a list says of prefixes, hosts and everything is not taken for single paths.
+func TestListsOfOtherTools(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"prefixes": ["www.example.com/a", "www.example.com/b/*"]}`:                 "www.example.com/a* www.example.com/b/*",
+		`{"hosts": ["www.example.com"]}`:                                             "www.example.com/*",
+		`{"purge_everything": true}`:                                                 "purge_everything",
+		`{"purge_everything": false, "files": ["https://www.example.com/x"]}`:        "https://www.example.com/x",
+		`{"files": [{"url": "/a", "headers": {"Origin": "https://b.example.com"}}]}`: "/a",
+		`{"files": ["/a"], "prefixes": ["/b"]}`:                                      "/a /b*",
+		`{"tags": ["a"]}`:                                                            "a",
+		`[{"url": "/a", "id": 3}, "/b"]`:                                             "/a /b",
+	} {
+		list, err := ReadLegacyList([]byte(text))
+		var got []string
+		for _, l := range list {
+			got = append(got, l.Text)
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}

@@ -198,10 +198,10 @@ func (l Legacy) address(text string) (w Wanted, err error) {
 			fix = "write " + before + "*, which purges more, or write each path"
 		}
 		return w, fmt.Errorf("%w: %s", err, fix)
-	case err != nil:
+	case err != nil && !hasDots(a.Path):
 		return w, fmt.Errorf("%w: write https://HOST/PATH", err)
-	case hasDots(a.Path):
-		return w, errors.New("has the segment . or .., which browsers resolve before a request: write the path that they request")
+	case err != nil:
+		return w, err
 	}
 	if w, err = l.on(cmp.Or(a.Host, l.Host)); err != nil {
 		return w, err
@@ -263,7 +263,8 @@ func isSubdomain(subdomain, hostname string) bool {
 }
 
 // ReadLegacyList reads a list of addresses, one a line or as JSON. In JSON, it takes every text of a list, and the
-// texts in objects that look like an address or a path. Other values of a list are entries, too, which have no place.
+// texts in objects that look like an address or a path. Members prefixes, hosts and purge_everything mean what they say.
+// Other values of a list are entries, too, which have no place.
 func ReadLegacyList(data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {
@@ -306,7 +307,7 @@ func readJSON(data []byte) ([]Line, error) {
 			return l.entries, nil
 		}
 		if err == nil {
-			err = l.value(token, false, maxNested)
+			err = l.value(token, "", false, maxNested)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("line %d: the JSON ends too early", l.lineAt(len(data)))
@@ -324,18 +325,38 @@ func (l *jsonList) lineAt(offset int) int {
 	return l.line
 }
 
-func (l *jsonList) value(token json.Token, inObject bool, depth int) error {
+// value reads a value of an object or a list; of is the name of the member that it is, or is below in lists.
+func (l *jsonList) value(token json.Token, of string, inObject bool, depth int) error {
 	if delim, isDelim := token.(json.Delim); isDelim {
-		return l.values(delim == '{', depth)
+		return l.values(of, delim == '{', depth)
 	}
 	text, isText := token.(string)
-	if !inObject || isText && (isAddress(text) || strings.HasPrefix(text, "/")) {
-		l.entries = append(l.entries, Line{strings.TrimSpace(fmt.Sprint(token)), l.lineAt(int(l.InputOffset()))})
+	text = strings.TrimSpace(text)
+	of = strings.ToLower(strings.ReplaceAll(of, "_", ""))
+	switch {
+	case token == true && of == everything:
+		text = "purge_everything" // has no place
+	case inObject && (!isText || !isAddress(text) && !strings.HasPrefix(text, "/")):
+		return nil
+	case !isText:
+		text = fmt.Sprint(token)
+	case of == "prefixes":
+		text = strings.TrimSuffix(text, "*") + "*"
+	case of == "hosts":
+		text += "/*"
 	}
+	l.entries = append(l.entries, Line{text, l.lineAt(int(l.InputOffset()))})
 	return nil
 }
 
-func (l *jsonList) values(ofObject bool, depth int) error {
+// everything is the member, without underscores, by which other tools purge all that they have.
+const everything = "purgeeverything"
+
+func (l *jsonList) values(of string, ofObject bool, depth int) error {
+	if of == "headers" { // an address in there is not to be purged
+		before := len(l.entries)
+		defer func() { l.entries = l.entries[:before] }()
+	}
 	if depth == 0 {
 		return fmt.Errorf("it is nested more than %d deep", maxNested)
 	}
@@ -344,10 +365,10 @@ func (l *jsonList) values(ofObject bool, depth int) error {
 		if err != nil || token == json.Delim(']') || token == json.Delim('}') {
 			return err
 		}
-		if !isKey {
-			if err := l.value(token, ofObject, depth-1); err != nil {
-				return err
-			}
+		if name, isText := token.(string); isKey && isText {
+			of = name
+		} else if err := l.value(token, of, ofObject, depth-1); err != nil {
+			return err
 		}
 	}
 }

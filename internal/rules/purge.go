@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/purge"
@@ -90,27 +89,15 @@ func checkPurgeHostnameCase(all []Object, report reportOn) {
 }
 
 func checkDeprecatedPurgeURL(s *Subject) {
-	if address := strings.TrimRight(s.Options.DeprecatedPurgeURL, "/"); address != "" {
-		s.findText("", s.Doc, strings.ToLower(address))
+	address := strings.ToLower(strings.TrimRight(s.Options.DeprecatedPurgeURL, "/"))
+	if address == "" {
+		return
 	}
-}
-
-// findText reports every text that holds the address, in the order of keys.
-func (s *Subject) findText(at string, v any, address string) {
-	switch t := v.(type) {
-	case string:
-		if strings.Contains(strings.ToLower(t), address) {
+	s.eachText("", "", s.Doc, func(at, _, text string) {
+		if strings.Contains(strings.ToLower(text), address) {
 			s.report(at, "this is the address of the deprecated purge service", "write a manifest of kind Purge instead")
 		}
-	case []any:
-		for i, e := range t {
-			s.findText(kind.JoinIndex(at, i), e, address)
-		}
-	case map[string]any:
-		for _, k := range canon.SortedKeys(t) {
-			s.findText(kind.JoinField(at, k), t[k], address)
-		}
-	}
+	})
 }
 
 func checkPurgeLimits(s *Subject) {

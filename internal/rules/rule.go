@@ -95,6 +95,8 @@ func checks() map[string]check {
 		"name-odd":             {object: checkNameOdd},
 		"name-shape":           {object: checkNameShape},
 		"namespace":            {object: checkNamespace},
+		"placeholder":          {object: checkPlaceholder},
+		"placeholder-odd":      {object: checkPlaceholderOdd},
 		"port-range":           ofCDN(inRange("upstreams[].servers[]", "", "port")),
 		"purge-hostname-case":  {set: checkPurgeHostnameCase},
 		"purge-limits":         ofPurge(checkPurgeLimits),

@@ -295,11 +295,9 @@ func (line *sheetLine) shifted() string {
 // (spare) belongs to the list above.
 func commentLevel(line string, spare bool, best token, open []token) int {
 	column := len(line) - len(strings.TrimLeft(line, " \t"))
-	least := 0
+	below := best
 	if best.from == column && !spare {
 		return best.to
-	} else if best.from == column {
-		least = best.to // the list above may be empty yet, and begin below
 	}
 	if best.from > column {
 		best = noToken()
@@ -313,7 +311,15 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 			best.to += levelIndent
 		}
 	}
-	return max(best.to, least)
+	return begins(below, column, best.to)
+}
+
+// begins returns the new column of a comment, of which a list that begins below in the same column may be.
+func begins(below token, column, to int) int {
+	if below.from == column {
+		return max(to, below.to)
+	}
+	return to
 }
 
 // spareHyphen returns the column of the hyphen of a commented-out element, or -1. A comment below another

@@ -1,0 +1,48 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+)
+
+// placeholder matches what templates and shells replace. Digits and %2E%2E are none.
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{[^{}]*\}|\$\([^()]*\)|\{\{.*?\}\}|%[A-Z_][A-Z0-9_]{2,}%|<[A-Za-z_][A-Za-z0-9_ -]*>`)
+})
+
+// namingFields are the fields whose values name something.
+const namingFields = " name namespace hostname subdomains host persistentVolumeClaimName tokenName expireName "
+
+func checkPlaceholder(s *Subject) { s.reportPlaceholders(true) }
+
+func checkPlaceholderOdd(s *Subject) { s.reportPlaceholders(false) }
+
+// reportPlaceholders reports placeholders in fields that name something, or in all others.
+func (s *Subject) reportPlaceholders(inNames bool) {
+	s.eachText("", "", s.Doc, func(at, field, text string) {
+		if found := placeholder().FindString(text); found != "" && inNames == strings.Contains(namingFields, " "+field+" ") {
+			s.report(at, "the placeholder "+diag.Quote(found)+" was not filled in", "write the value, or render the template first")
+		}
+	})
+}
+
+// eachText calls visit with every text below v, in the order of keys, its path, and the name of its field.
+func (s *Subject) eachText(at, field string, v any, visit func(at, field, text string)) {
+	switch t := v.(type) {
+	case string:
+		visit(at, field, t)
+	case []any:
+		for i, e := range t {
+			s.eachText(kind.JoinIndex(at, i), field, e, visit)
+		}
+	case map[string]any:
+		for _, name := range canon.SortedKeys(t) {
+			s.eachText(kind.JoinField(at, name), name, t[name], visit)
+		}
+	}
+}
