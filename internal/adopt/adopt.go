@@ -46,8 +46,8 @@ const (
 	Refused  Verdict = "not written"
 )
 
-// Verdicts returns all verdicts.
-func Verdicts() []Verdict {
+// AllVerdicts returns all verdicts.
+func AllVerdicts() []Verdict {
 	return []Verdict{Written, Replaced, New, InGit, Differs, LeftOut, Refused}
 }
 
@@ -83,7 +83,7 @@ func (i *Item) Key() kind.Key { return kind.Key{Kind: i.Kind, Name: i.Name} }
 // ShortKey names the object as users type it.
 func (i *Item) ShortKey() string { return i.live.Kind.Short + "/" + i.Name }
 
-func (i *Item) refuse(reason, fix string) {
+func (i *Item) refuseItem(reason, fix string) {
 	i.Verdict, i.Reason, i.Fix = Refused, reason, fix
 	if i.manifest == nil {
 		i.File = ""
@@ -102,8 +102,8 @@ type Result struct {
 	Unread string // Unread names the folder or file that was written to, if plans do not read it
 }
 
-// Count returns how many items have one of the verdicts.
-func (r *Result) Count(verdicts ...Verdict) (n int) {
+// CountVerdicts returns how many items have one of the verdicts.
+func (r *Result) CountVerdicts(verdicts ...Verdict) (n int) {
 	for _, i := range r.Items {
 		if slices.Contains(verdicts, i.Verdict) {
 			n++
@@ -115,9 +115,9 @@ func (r *Result) Count(verdicts ...Verdict) (n int) {
 // ExitCode returns the exit code of a run without an error.
 func (r *Result) ExitCode(diff bool) int {
 	switch {
-	case r.Partial || r.Count(Refused) > 0:
+	case r.Partial || r.CountVerdicts(Refused) > 0:
 		return exit.Partial
-	case diff && r.Count(New, Differs) > 0:
+	case diff && r.CountVerdicts(New, Differs) > 0:
 		return exit.Changes
 	}
 	return exit.OK
@@ -137,9 +137,9 @@ type run struct {
 	edited   sync.Map     // the files of manifests that differ, by name
 }
 
-// Run writes manifests of the live objects that were asked for. The result is nil if nothing was
+// PullManifests writes manifests of the live objects that were asked for. The result is nil if nothing was
 // written; otherwise it describes what was, even if there is an error.
-func Run(ctx context.Context, cfg config.Options, p project.Project, asked Selection, opts Options) (*Result, error) {
+func PullManifests(ctx context.Context, cfg config.Options, p project.Project, asked Selection, opts Options) (*Result, error) {
 	r := &run{Options: cfg, opts: opts, project: p, set: &manifest.Set{}}
 	if !opts.Stdout {
 		if err := r.readGit(ctx); err != nil {
@@ -162,20 +162,20 @@ func Run(ctx context.Context, cfg config.Options, p project.Project, asked Selec
 		return &r.Result, err
 	}
 	if !opts.Diff {
-		err = r.write(ctx)
+		err = r.writeManifests(ctx)
 	}
-	err = errors.Join(err, r.record(ctx))
+	err = errors.Join(err, r.recordAdopted(ctx))
 	for _, at := range []string{opts.Dir, opts.File} {
-		if at != "" && !r.reads(at) {
+		if at != "" && !r.readsFile(at) {
 			r.Unread = at
 		}
 	}
 	return &r.Result, err
 }
 
-func (r *run) full(name string) string { return files.Absolute(r.Dir, filepath.FromSlash(name)) }
+func (r *run) fullPath(name string) string { return files.AbsolutePath(r.Dir, filepath.FromSlash(name)) }
 
-func (r *run) reads(name string) bool { return r.project.Reads(r.Dir, r.full(name)) }
+func (r *run) readsFile(name string) bool { return r.project.ReadsFile(r.Dir, r.fullPath(name)) }
 
 func (r *run) manifestOptions() manifest.Options {
 	return r.project.ManifestOptions(false, r.API.Parallelism)
@@ -200,7 +200,7 @@ func (r *run) readGit(ctx context.Context) error {
 		more = append(more, ".")
 	}
 	for _, name := range []string{r.opts.Dir, r.opts.File} {
-		if name != "" && !r.reads(name) && exists(r.full(name)) {
+		if name != "" && !r.readsFile(name) && exists(r.fullPath(name)) {
 			more = append(more, name)
 		}
 	}
@@ -214,15 +214,15 @@ func (r *run) readGit(ctx context.Context) error {
 	progress, end := r.Begin("reading manifests")
 	defer end()
 	opts.Progress = progress
-	l, err := r.project.Load(ctx, r.sources, opts)
+	l, err := r.project.LoadManifests(ctx, r.sources, opts)
 	if err == nil {
-		err = l.Refuse("nothing was written, because trueup can't tell what is in git")
+		err = l.RefuseInvalid("nothing was written, because trueup can't tell what is in git")
 	}
 	r.set = l.Set
 	return err
 }
 
-// settled reports whether the plan of an object is empty if git has the spec.
-func (r *run) settled(i *Item, spec []byte) bool {
-	return plan.Settled(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], spec, i.live)
+// planIsEmpty reports whether the plan of an object is empty if git has the spec.
+func (r *run) planIsEmpty(i *Item, spec []byte) bool {
+	return plan.IsSettled(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], spec, i.live)
 }

@@ -27,7 +27,7 @@ func TestCut(t *testing.T) {
 		"none left":     {nil, 0, 1000},
 	} {
 		i := &Item{Before: text(lines...), After: text(c.after...)}
-		i.cut()
+		i.cutEqualLines()
 		before, after := text(lines...), text(c.after...)
 		head := text(lines[:i.LeftOut]...)
 		tail := before[len(head)+len(i.Before):]

@@ -27,26 +27,26 @@ type NewLedger struct {
 	Rebind  func(what, from, to string) error
 }
 
-// Create makes the ledger, after it proved that the store is safe, and sets the ledger's id in Platform. It records the
+// CreateLedger makes the ledger, after it proved that the store is safe, and sets the ledger's id in Platform. It records the
 // requests that were sent before, and returns how many it recorded.
-func (n NewLedger) Create(ctx context.Context) (adopted int, err error) {
+func (n NewLedger) CreateLedger(ctx context.Context) (adopted int, err error) {
 	sent, err := n.sentBefore(ctx)
 	if err == nil && len(sent) > 0 {
-		sent, err = unrecorded(ctx, n.Platform.Ledger, sent)
+		sent, err = unrecordedObjects(ctx, n.Platform.Ledger, sent)
 	}
 	if err != nil {
 		return 0, config.LedgerError(err)
 	}
 	cfg := n.Platform.Ledger
 	cfg.Rebind = n.Rebind
-	g, err := ledger.Init(ctx, cfg)
+	g, err := ledger.CreateLedger(ctx, cfg)
 	if err != nil {
 		return 0, config.LedgerError(err)
 	}
 	n.Platform.Ledger.ID = g.LedgerID
 	all := map[kind.Key]ledger.Adoption{}
 	for _, o := range sent {
-		all[o.Key()] = adoption(o.Kind, o.Spec, "adopted when the ledger was created")
+		all[o.Key()] = newAdoption(o.Kind, o.Spec, "adopted when the ledger was created")
 	}
 	l, err := n.Platform.OpenLedger(ctx)
 	if err != nil || len(all) == 0 {
@@ -55,9 +55,9 @@ func (n NewLedger) Create(ctx context.Context) (adopted int, err error) {
 	return len(all), l.AdoptAll(ctx, all)
 }
 
-// Ready returns why the ledger can't be used for the areas of the manifests, or nil. Without manifests, it checks every
+// CheckReady returns why the ledger can't be used for the areas of the manifests, or nil. Without manifests, it checks every
 // area that has an address.
-func (n NewLedger) Ready(ctx context.Context) error {
+func (n NewLedger) CheckReady(ctx context.Context) error {
 	origins := n.Platform.Ledger.Origins
 	areas := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(origins) > 0 && origins[area] == "" })
 	if loaded, err := n.Load(ctx); err == nil && len(loaded.Set.Objects) > 0 {
@@ -67,7 +67,7 @@ func (n NewLedger) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err = l.Usable(ctx, areas...); err != nil {
+	if _, err = l.ReadUsable(ctx, areas...); err != nil {
 		return fmt.Errorf("the ledger is not ready: %w", ledger.WithFix(err))
 	}
 	return nil
@@ -92,18 +92,18 @@ func (n NewLedger) sentBefore(ctx context.Context) ([]*manifest.Object, error) {
 	}
 	once := slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() })
 	if n.Sent == "" {
-		if once, err = unrecorded(ctx, cfg, once); err != nil || len(once) == 0 {
+		if once, err = unrecordedObjects(ctx, cfg, once); err != nil || len(once) == 0 {
 			return nil, err
 		}
 		if n.Sent, err = n.AskSent(once); err != nil || n.Sent == "none" {
 			return nil, err
 		}
 	}
-	return n.named(once)
+	return n.namedObjects(once)
 }
 
-// named returns the objects that Sent names.
-func (n NewLedger) named(once []*manifest.Object) ([]*manifest.Object, error) {
+// namedObjects returns the objects that Sent names.
+func (n NewLedger) namedObjects(once []*manifest.Object) ([]*manifest.Object, error) {
 	if n.Sent == "all" {
 		return once, nil
 	}
@@ -111,7 +111,7 @@ func (n NewLedger) named(once []*manifest.Object) ([]*manifest.Object, error) {
 	if !strings.Contains(pattern, "/") {
 		pattern = "*/" + pattern
 	}
-	like, err := kind.Filter(pattern)
+	like, err := kind.ParseFilter(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("--adopt is %q: write all, none or a pattern such as rel-*", n.Sent)
 	}
@@ -122,42 +122,42 @@ func (n NewLedger) named(once []*manifest.Object) ([]*manifest.Object, error) {
 	return once, err
 }
 
-// unrecorded returns the objects that a ledger has no record of: all, if there is no ledger yet.
-func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Object) ([]*manifest.Object, error) {
+// unrecordedObjects returns the objects that a ledger has no record of: all, if there is no ledger yet.
+func unrecordedObjects(ctx context.Context, cfg ledger.Config, objects []*manifest.Object) ([]*manifest.Object, error) {
 	l, err := ledger.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = l.Close() }()
-	known, err := l.Look(ctx, kind.KeysOf(objects))
+	known, err := l.ReadRecords(ctx, kind.KeysOf(objects))
 	if errors.Is(err, ledger.ErrNoGenesis) {
 		return objects, nil
 	}
 	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return known[o.Key()].Seq > 0 }), err
 }
 
-func adoption(k *kind.Kind, spec []byte, reason string) ledger.Adoption {
+func newAdoption(k *kind.Kind, spec []byte, reason string) ledger.Adoption {
 	return ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(k, spec), Reason: reason}
 }
 
-// Record records that git owns an object, or that its request was executed, as the manifest says. It returns the manifest.
-func Record(ctx context.Context, cfg config.Options, l project.Loaded, key kind.Key, reason string) (*manifest.Object, error) {
+// RecordAdoption records that git owns an object, or that its request was executed, as the manifest says. It returns the manifest.
+func RecordAdoption(ctx context.Context, cfg config.Options, l project.Loaded, key kind.Key, reason string) (*manifest.Object, error) {
 	o := l.Set.Find(key)
 	if o == nil {
 		return nil, fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
 	}
-	spec := plan.NewPlanner(plan.Inputs{Set: l.Set, Options: plan.Options{Overrides: l.Project.Overrides}}).Managed(o)
+	spec := plan.NewPlanner(plan.Inputs{Set: l.Set, Options: plan.Options{Overrides: l.Project.Overrides}}).ManagedSpec(o)
 	return o, cfg.WithLedger(ctx, l.Project, l.Set, func(_ *config.Platform, l *ledger.Ledger) error {
-		return l.Adopt(ctx, key, adoption(o.Kind, spec, reason))
+		return l.Adopt(ctx, key, newAdoption(o.Kind, spec, reason))
 	})
 }
 
-// Forget records, if confirm returns nil, that git no longer manages objects that were removed from it. It returns those
+// ForgetObjects records, if confirm returns nil, that git no longer manages objects that were removed from it. It returns those
 // that it recorded, also with an error, and the records of those that were forgotten before.
-func Forget(
+func ForgetObjects(
 	ctx context.Context, cfg config.Options, l project.Loaded, keys []kind.Key, reason string, confirm func() error,
 ) (done []kind.Key, before []ledger.Record, err error) {
-	if manifest.Unread(l.Findings) || l.Project.Partly(cfg.Dir, nil) {
+	if manifest.Unread(l.Findings) || l.Project.ReadsPartly(cfg.Dir, nil) {
 		return nil, nil, errors.New("trueup read only part of the project, so these may be in git. Run it in the folder of trueup.yaml, and fix what validate warns about")
 	}
 	for _, key := range keys {
@@ -166,9 +166,9 @@ func Forget(
 		}
 	}
 	err = cfg.WithLedger(ctx, l.Project, &manifest.Set{}, func(_ *config.Platform, l *ledger.Ledger) error {
-		view, err := l.View(ctx, keys)
+		view, err := l.ReadView(ctx, keys)
 		if err == nil {
-			err = view.Err()
+			err = view.ProblemError()
 		}
 		if err == nil {
 			err = confirm()
@@ -177,7 +177,7 @@ func Forget(
 			return err
 		}
 		for _, key := range keys {
-			if rec := view.Records[key]; rec.Forgotten() {
+			if rec := view.Records[key]; rec.IsForgotten() {
 				before = append(before, rec)
 				continue
 			}

@@ -25,7 +25,7 @@ const (
 
 func loaded(t *testing.T, text string) project.Loaded {
 	t.Helper()
-	l, err := project.Project{}.Load(t.Context(), []manifest.Source{{Data: []byte(text), Display: "all.yaml"}}, manifest.Options{})
+	l, err := project.Project{}.LoadManifests(t.Context(), []manifest.Source{{Data: []byte(text), Display: "all.yaml"}}, manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func recorded(t *testing.T, w *config.Platform) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := l.List(t.Context())
+	records, err := l.ListRecords(t.Context())
 	text := make([]string, len(records))
 	for i, rec := range records {
 		text[i] = rec.String() + " " + rec.Status()
@@ -93,7 +93,7 @@ func TestNewLedgerRecordsWhatWasSent(t *testing.T) {
 				return c.answer, nil
 			},
 		}
-		adopted, err := n.Create(t.Context())
+		adopted, err := n.CreateLedger(t.Context())
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) || w.Ledger.ID != "" {
 				t.Errorf("--adopt %q%q: %v, and ledger %q", c.sent, c.answer, err, w.Ledger.ID)
@@ -124,7 +124,7 @@ func TestNewLedgerAsksAgain(t *testing.T) {
 				asked += fmt.Sprint(kind.KeysOf(once))
 				return "rel-42", nil
 			},
-		}.Create(t.Context())
+		}.CreateLedger(t.Context())
 		return err
 	}
 	if err := create(""); err != nil || asked != "" {
@@ -139,7 +139,7 @@ func TestNewLedgerAsksAgain(t *testing.T) {
 	}
 	w := platformIn(dir)
 	again := NewLedger{Platform: w, Sent: "all", Load: func(context.Context) (project.Loaded, error) { return loaded(t, rel42+rel43), nil }}
-	if adopted, err := again.Create(t.Context()); err != nil || adopted != 1 || recorded(t, w) != "Purge/rel-42 adopted, Purge/rel-43 adopted" {
+	if adopted, err := again.CreateLedger(t.Context()); err != nil || adopted != 1 || recorded(t, w) != "Purge/rel-42 adopted, Purge/rel-43 adopted" {
 		t.Errorf("all of which one is new: %d, %v", adopted, err)
 	}
 	w.Close()
@@ -156,10 +156,10 @@ func TestReadyForTheAreasOfManifests(t *testing.T) {
 	for text, ready := range map[string]bool{"": true, rel42: true, disk: false} {
 		w := platformIn(t.TempDir())
 		n := NewLedger{Platform: w, Sent: "none", Load: func(context.Context) (project.Loaded, error) { return loaded(t, text), nil }}
-		if _, err := n.Create(t.Context()); err != nil {
+		if _, err := n.CreateLedger(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := n.Ready(t.Context()); (err == nil) != ready || err != nil && !strings.Contains(err.Error(), "set TRUEUP_COMPUTE_URL") {
+		if err := n.CheckReady(t.Context()); (err == nil) != ready || err != nil && !strings.Contains(err.Error(), "set TRUEUP_COMPUTE_URL") {
 			t.Errorf("%q: %v", text, err)
 		}
 		w.Close()
@@ -172,7 +172,7 @@ func TestForget(t *testing.T) {
 	w := platformIn(dir)
 	defer w.Close()
 	n := NewLedger{Platform: w, Sent: "none"}
-	if _, err := n.Create(t.Context()); err != nil {
+	if _, err := n.CreateLedger(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	key := func(name string) kind.Key { return kind.Key{Kind: "CDN", Name: name} }
@@ -197,7 +197,7 @@ func TestForget(t *testing.T) {
 		"yes, partly": {loaded(t, rel42), []kind.Key{key("a"), key("c"), key("b")}, nil, []kind.Key{key("a"), key("b")}, "CDN/c: the ledger has no record", false},
 	} {
 		asked := false
-		done, _, err := Forget(t.Context(), options(w, dir), c.l, c.keys, "moved", func() error {
+		done, _, err := ForgetObjects(t.Context(), options(w, dir), c.l, c.keys, "moved", func() error {
 			asked = true
 			return c.answer
 		})

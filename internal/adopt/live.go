@@ -29,36 +29,36 @@ type pattern struct {
 	name string // may have the wildcards of path.Match, and is empty for all objects of the kind
 }
 
-func (p pattern) has(key kind.Key) bool {
+func (p pattern) hasKey(key kind.Key) bool {
 	like, _ := path.Match(p.name, key.Name)
 	return p.kind.Name == key.Kind && (p.name == "" || p.name == key.Name || like)
 }
 
 func (p pattern) isExact() bool { return p.name != "" && !strings.ContainsAny(p.name, `*?[\`) }
 
-// Kinds returns the kinds whose live objects can be listed and read.
-func Kinds() []*kind.Kind {
-	return slices.DeleteFunc(slices.Clone(kind.All()), func(k *kind.Kind) bool { return !k.Can(kind.List) || !k.Can(kind.Get) })
+// ReadableKinds returns the kinds whose live objects can be listed and read.
+func ReadableKinds() []*kind.Kind {
+	return slices.DeleteFunc(slices.Clone(kind.AllKinds()), func(k *kind.Kind) bool { return !k.Documents(kind.List) || !k.Documents(kind.Get) })
 }
 
-func plurals() []string {
+func pluralNames() []string {
 	var names []string
-	for _, k := range Kinds() {
+	for _, k := range ReadableKinds() {
 		names = append(names, k.Plural())
 	}
 	return names
 }
 
-// Select reads KIND and KIND/NAME.
-func Select(args []string) (s Selection, err error) {
+// ParseSelection reads KIND and KIND/NAME.
+func ParseSelection(args []string) (s Selection, err error) {
 	for _, arg := range args {
 		name, object, named := strings.Cut(arg, "/")
-		k, ok := kind.Named(name)
+		k, ok := kind.FindKind(name)
 		switch {
 		case !ok || named && object == "":
 			return s, fmt.Errorf("%q is not a KIND or KIND/NAME: write %s, or one of these with a name, such as %s/NAME",
-				arg, strings.Join(plurals(), ", "), strings.TrimSuffix(plurals()[0], "s"))
-		case !slices.Contains(Kinds(), k):
+				arg, strings.Join(pluralNames(), ", "), strings.TrimSuffix(pluralNames()[0], "s"))
+		case !slices.Contains(ReadableKinds(), k):
 			return s, fmt.Errorf("the platform can't list %s, so there is nothing to pull: see trueup ledger ls for those that were posted", k.Plural())
 		}
 		if _, err := path.Match(object, ""); err != nil {
@@ -69,8 +69,8 @@ func Select(args []string) (s Selection, err error) {
 	return s, nil
 }
 
-func (s Selection) has(key kind.Key) bool {
-	return slices.ContainsFunc(s, func(p pattern) bool { return p.has(key) })
+func (s Selection) hasKey(key kind.Key) bool {
+	return slices.ContainsFunc(s, func(p pattern) bool { return p.hasKey(key) })
 }
 
 // orConfigured replaces an empty selection by all kinds of areas with an address: who has only CDNs needs no address
@@ -79,7 +79,7 @@ func (r *run) orConfigured(s Selection) (Selection, error) {
 	if len(s) > 0 {
 		return s, nil
 	}
-	for _, k := range Kinds() {
+	for _, k := range ReadableKinds() {
 		if r.platform.API.Endpoints[k.Area].Base != nil {
 			s = append(s, pattern{kind: k})
 			continue
@@ -101,15 +101,15 @@ func (r *run) readLive(ctx context.Context, asked Selection) error {
 	if err := r.openLedger(ctx); err != nil {
 		return err
 	}
-	state, err := r.fetch(ctx, asked)
+	state, err := r.fetchLive(ctx, asked)
 	if err != nil {
 		return err
 	}
-	r.choose(state, asked)
-	if err := asked.check(r.Items); err != nil || r.ledger == nil || r.view.Problem != "" {
+	r.chooseItems(state, asked)
+	if err := asked.checkSelected(r.Items); err != nil || r.ledger == nil || r.view.Problem != "" {
 		return err
 	}
-	return r.ledger.Add(ctx, &r.view, kind.KeysOf(r.Items))
+	return r.ledger.AddToView(ctx, &r.view, kind.KeysOf(r.Items))
 }
 
 // openLedger reads the records of the objects in git. If the ledger is missing or can't be read, trueup still writes
@@ -121,22 +121,22 @@ func (r *run) openLedger(ctx context.Context) (err error) {
 	if r.ledger, err = r.platform.OpenLedger(ctx); err != nil {
 		return err
 	}
-	r.view, err = r.ledger.View(ctx, kind.KeysOf(r.set.Objects))
+	r.view, err = r.ledger.ReadView(ctx, kind.KeysOf(r.set.Objects))
 	if err != nil && ctx.Err() == nil {
-		r.view, err = ledger.Unreadable(err), nil
+		r.view, err = ledger.UnreadableView(err), nil
 	}
 	r.Problem, r.Fix = r.view.Problem, r.view.Fix
 	return err
 }
 
-func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
+func (r *run) fetchLive(ctx context.Context, asked Selection) (live.State, error) {
 	progress, end := r.Begin("reading what is live")
 	defer end()
 	reader := api.NewReader(r.platform.API)
 	defer reader.Close()
 	opts := live.Options{
 		Parallelism: r.API.Parallelism, Names: r.view.RemoteNames(), Whole: true,
-		Progress: func(done int) { progress(done, 0) }, Doubt: r.doubt,
+		Progress: func(done int) { progress(done, 0) }, Doubt: r.doubtListed,
 	}
 	named := &manifest.Set{} // to be read even if a list lacks them
 	var listed []*kind.Kind
@@ -150,10 +150,10 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 			listed = append(listed, p.kind)
 		}
 	}
-	state, err := live.Fetch(ctx, reader, named, opts)
+	state, err := live.FetchState(ctx, reader, named, opts)
 	if err != nil {
 		if exit.Of(err) == exit.Auth && len(opts.Also) > 1 {
-			err = fmt.Errorf("%w; to skip that, name what to pull: %s", err, strings.Join(plurals(), ", "))
+			err = fmt.Errorf("%w; to skip that, name what to pull: %s", err, strings.Join(pluralNames(), ", "))
 		}
 		return state, err
 	}
@@ -161,12 +161,12 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 	return state, nil
 }
 
-// doubt reports whether to read a listed object by name, because it differs from git and the list may lag behind: trueup
+// doubtListed reports whether to read a listed object by name, because it differs from git and the list may lag behind: trueup
 // wrote the object lately, or git is to take what it shows.
-func (r *run) doubt(key kind.Key, listed kind.Object) bool {
+func (r *run) doubtListed(key kind.Key, listed kind.Object) bool {
 	git, rec := r.set.Find(key), r.view.Records[key]
 	return git != nil && (r.opts.Replace || rec.WrittenLately(r.platform.API.Now())) &&
-		!plan.Settled(listed.Kind, r.project.Overrides, rec, git.Spec, listed)
+		!plan.IsSettled(listed.Kind, r.project.Overrides, rec, git.Spec, listed)
 }
 
 // judgeLists warns of incomplete lists, and doubts the workspace if a list is empty.
@@ -184,14 +184,14 @@ func (r *run) judgeLists(listed []*kind.Kind, lists map[string]kind.ListInfo) {
 	}
 }
 
-// Doubt returns what to ask, and what to do if the answer is no, if a workspace has none of the objects that most have.
-func Doubt(ctx context.Context, w *config.Platform) (question, fix string, err error) {
+// DoubtQuestion returns what to ask, and what to do if the answer is no, if a workspace has none of the objects that most have.
+func DoubtQuestion(ctx context.Context, w *config.Platform) (question, fix string, err error) {
 	reader := api.NewReader(w.API)
 	defer reader.Close()
-	for _, k := range Kinds() {
+	for _, k := range ReadableKinds() {
 		question, fix := w.Workspace.NoneFound(k)
 		// The ledger of the environment must be created before it admits a token.
-		if question == "" || w.API.Endpoints[k.Area].Base == nil || w.Admit(ctx, k.Area) != nil {
+		if question == "" || w.API.Endpoints[k.Area].Base == nil || w.AdmitAreas(ctx, k.Area) != nil {
 			continue
 		}
 		switch hasAny, err := reader.HasAny(ctx, k); {
@@ -204,8 +204,8 @@ func Doubt(ctx context.Context, w *config.Platform) (question, fix string, err e
 	return "", "", nil
 }
 
-// choose makes an item of each selected live object, under the name that git has for it.
-func (r *run) choose(state live.State, asked Selection) {
+// chooseItems makes an item of each selected live object, under the name that git has for it.
+func (r *run) chooseItems(state live.State, asked Selection) {
 	inGit := map[kind.Key]kind.Key{}
 	for key, remote := range r.view.RemoteNames() {
 		inGit[kind.Key{Kind: key.Kind, Name: remote}] = key
@@ -222,7 +222,7 @@ func (r *run) choose(state live.State, asked Selection) {
 		if !isRenamed {
 			key = o.Key()
 		}
-		if !asked.has(key) && !asked.has(o.Key()) {
+		if !asked.hasKey(key) && !asked.hasKey(o.Key()) {
 			continue
 		}
 		item := &Item{Kind: key.Kind, Name: key.Name, live: o, manifest: r.set.Find(key)}
@@ -233,10 +233,10 @@ func (r *run) choose(state live.State, asked Selection) {
 	}
 }
 
-func (s Selection) check(items []*Item) error {
+func (s Selection) checkSelected(items []*Item) error {
 	var missing []error
 	for _, p := range s {
-		found := slices.ContainsFunc(items, func(i *Item) bool { return p.has(i.Key()) || p.has(i.live.Key()) })
+		found := slices.ContainsFunc(items, func(i *Item) bool { return p.hasKey(i.Key()) || p.hasKey(i.live.Key()) })
 		switch {
 		case found || p.name == "":
 		case p.isExact():

@@ -32,7 +32,7 @@ func (r *run) open(ctx context.Context, i *Item) (*edited, error) {
 	e := file.(*edited)
 	e.read.Do(func() {
 		var data []byte
-		if data, _, e.err = files.Read(r.full(i.File), manifest.MaxFile); e.err == nil {
+		if data, _, e.err = files.Read(r.fullPath(i.File), manifest.MaxFile); e.err == nil {
 			e.lines = yamltext.Lines{Data: data}
 			e.lines.Count() // from here on, goroutines may share it
 			e.set, e.err = r.reload(ctx, i.File, data)
@@ -47,7 +47,7 @@ func (r *run) open(ctx context.Context, i *Item) (*edited, error) {
 func (r *run) reload(ctx context.Context, name string, text []byte) (*manifest.Set, error) {
 	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: text, Display: name}}, r.manifestOptions())
 	if err == nil {
-		err = project.Loaded{Findings: findings}.Refuse("this one stays as it is")
+		err = project.Loaded{Findings: findings}.RefuseInvalid("this one stays as it is")
 	}
 	return set, err
 }
@@ -72,18 +72,18 @@ func (r *run) takeValues(ctx context.Context, i *Item) error {
 	if err != nil || findings.HasErrors() {
 		return err
 	}
-	if o := set.Find(i.Key()); o != nil && r.settled(i, o.Spec) {
+	if o := set.Find(i.Key()); o != nil && r.planIsEmpty(i, o.Spec) {
 		i.Before, i.After, i.InPlace = was, is, true
 	}
 	return nil
 }
 
 func (i *Item) refuseChanged() {
-	i.refuse(i.File+" changed while trueup read it", "run pull again when nothing writes to it")
+	i.refuseItem(i.File+" changed while trueup read it", "run pull again when nothing writes to it")
 }
 
-// replace writes what is live in place of the manifests of a file, and keeps the rest of it.
-func (r *run) replace(ctx context.Context, items []*Item) error {
+// replaceManifest writes what is live in place of the manifests of a file, and keeps the rest of it.
+func (r *run) replaceManifest(ctx context.Context, items []*Item) error {
 	e, err := r.open(ctx, items[0])
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *run) replace(ctx context.Context, items []*Item) error {
 	if text == nil { // find out which
 		for _, i := range items {
 			if r.replaced(ctx, e, []*Item{i}) == nil {
-				i.refuse("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
+				i.refuseItem("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
 			}
 		}
 		items = slices.DeleteFunc(items, isRefused)
@@ -125,23 +125,23 @@ func (r *run) replace(ctx context.Context, items []*Item) error {
 
 // writeOver writes a file that is still as it was read.
 func (r *run) writeOver(name string, was, text []byte) error {
-	full := r.full(name)
+	full := r.fullPath(name)
 	root, err := os.OpenRoot(filepath.Dir(full))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	return manifest.Text{FS: files.FS(root), Name: filepath.Base(full), Path: name, Data: was}.Replace(text)
+	return manifest.Text{FS: files.OpenFS(root), Name: filepath.Base(full), Path: name, Data: was}.Replace(text)
 }
 
 // mayReplace refuses an item whose manifest would lose what matters, or would be invalid.
 func (r *run) mayReplace(ctx context.Context, i *Item) error {
 	switch {
 	case !manifest.IsYAML(i.File):
-		i.refuse(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
+		i.refuseItem(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
 		return nil
 	case i.manifest.Keep && !i.InPlace:
-		i.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would be lost", "edit it by hand; --diff shows how")
+		i.refuseItem("its manifest has the annotation "+kind.KeepAnnotation+", which would be lost", "edit it by hand; --diff shows how")
 		return nil
 	}
 	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: i.After}}, r.manifestOptions())
@@ -164,7 +164,7 @@ func (r *run) replaced(ctx context.Context, e *edited, items []*Item) []byte {
 	}
 	for _, o := range after.Objects {
 		was, i := e.set.Find(o.Key()), byKey[o.Key()]
-		isRight := i != nil && r.settled(i, o.Spec) ||
+		isRight := i != nil && r.planIsEmpty(i, o.Spec) ||
 			i == nil && was != nil && was.Digest == o.Digest && was.Namespace == o.Namespace && was.APIVersion == o.APIVersion
 		if !isRight {
 			return nil

@@ -64,7 +64,7 @@ func TestReplaceLosesNothingOfOthers(t *testing.T) {
 	if err := os.WriteFile(name, []byte(note), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.write(t.Context()); err != nil {
+	if err := r.writeManifests(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	is, err := os.ReadFile(name)
@@ -87,7 +87,7 @@ func TestReplaceOfManyObjectsOfOneFile(t *testing.T) {
 	r, name := replacing(t, n)
 	begin := time.Now()
 	r.draftAll(t)
-	if err := r.write(t.Context()); err != nil {
+	if err := r.writeManifests(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d objects in %v", n, time.Since(begin))
@@ -100,7 +100,7 @@ func TestReplaceOfManyObjectsOfOneFile(t *testing.T) {
 			t.Errorf("%d times %q, not %d", got, word, want)
 		}
 	}
-	if r.Count(Replaced) != n {
-		t.Errorf("%d of %d are replaced", r.Count(Replaced), n)
+	if r.CountVerdicts(Replaced) != n {
+		t.Errorf("%d of %d are replaced", r.CountVerdicts(Replaced), n)
 	}
 }

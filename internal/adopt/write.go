@@ -44,10 +44,10 @@ func (r *run) makeDrafts(ctx context.Context) error {
 			i.Verdict, i.Reason = LeftOut, "it is being deleted"
 			return
 		}
-		if r.judge(i); i.Verdict == Differs && ctx.Err() == nil {
+		if r.judgeItem(i); i.Verdict == Differs && ctx.Err() == nil {
 			failed[n] = r.draftOther(ctx, i)
 		}
-		r.forget(i)
+		r.dropFromMemory(i)
 		progress(int(done.Add(1)), len(r.Items))
 	})
 	if err := cmp.Or(cmp.Or(failed...), context.Cause(ctx)); err != nil {
@@ -74,8 +74,8 @@ func (r *run) draftNew(i *Item) (err error) {
 				return err
 			}
 		}
-		i.File = r.target.Shown(r.fileOf(i))
-		i.draft.Schema = r.project.SchemaAt(r.full(i.File))
+		i.File = r.target.ShownPath(r.fileOf(i))
+		i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
 	}
 	i.After, err = yamledit.Write(i.draft)
 	return err
@@ -83,7 +83,7 @@ func (r *run) draftNew(i *Item) (err error) {
 
 // draftOther makes the texts of a manifest that differs from live.
 func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
-	i.draft.Schema = r.project.SchemaAt(r.full(i.File))
+	i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
 	if err := r.takeValues(ctx, i); err != nil || i.InPlace || i.Verdict == Refused {
 		return err
 	}
@@ -96,8 +96,8 @@ func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
 	return err
 }
 
-// forget drops what the run does not need any more of an object in git, because there may be many.
-func (r *run) forget(i *Item) {
+// dropFromMemory drops what the run does not need any more of an object in git, because there may be many.
+func (r *run) dropFromMemory(i *Item) {
 	switch {
 	case i.Verdict == InGit:
 		i.live.Spec = nil
@@ -106,7 +106,7 @@ func (r *run) forget(i *Item) {
 		}
 	case i.Verdict == Differs && r.opts.Diff:
 		i.live.Spec, i.draft = nil, yamledit.Draft{}
-		i.cut()
+		i.cutEqualLines()
 	case i.Verdict == Differs && !r.opts.Replace:
 		i.live.Spec, i.draft, i.Before, i.After = nil, yamledit.Draft{}, nil, nil
 	case i.Verdict == Differs:
@@ -117,8 +117,8 @@ func (r *run) forget(i *Item) {
 // shownContext is how many equal lines around a difference stay in memory.
 const shownContext = 10
 
-// cut leaves out the equal lines at the beginning and the end of Before and After.
-func (i *Item) cut() {
+// cutEqualLines leaves out the equal lines at the beginning and the end of Before and After.
+func (i *Item) cutEqualLines() {
 	before, after := bytes.SplitAfter(i.Before, []byte("\n")), bytes.SplitAfter(i.After, []byte("\n"))
 	shorter, head, tail := min(len(before), len(after)), 0, 0
 	for head < shorter && bytes.Equal(before[head], after[head]) {
@@ -144,30 +144,30 @@ func draftsOf(items []*Item) []yamledit.Draft {
 	return drafts
 }
 
-func (r *run) judge(i *Item) {
+func (r *run) judgeItem(i *Item) {
 	k := i.live.Kind
-	taken := plan.Take(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
-	if !r.settled(i, taken.Spec) {
+	taken := plan.TakeLive(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
+	if !r.planIsEmpty(i, taken.Spec) {
 		// What git has managed until now can't be left out: apply would remove it.
-		taken = plan.Take(k, r.project.Overrides, i.live.Spec, true)
+		taken = plan.TakeLive(k, r.project.Overrides, i.live.Spec, true)
 	}
 	i.Unknown = taken.Left
-	i.draft = yamledit.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.head(i), Silence: "live has it"}
+	i.draft = yamledit.Draft{Kind: k, Name: i.Name, Spec: taken.Spec, Head: r.headLines(i), Silence: "live has it"}
 	if !r.project.Exists() {
 		i.draft.Namespace = r.platform.Workspace.Name
 	}
 	switch {
 	case i.manifest == nil:
 		i.Verdict = New
-	case r.settled(i, i.manifest.Spec):
+	case r.planIsEmpty(i, i.manifest.Spec):
 		i.Verdict = InGit
 	default:
 		i.Verdict = Differs
 	}
 }
 
-// head returns the lines above a manifest: where it came from, without any text of the server.
-func (r *run) head(i *Item) []string {
+// headLines returns the lines above a manifest: where it came from, without any text of the server.
+func (r *run) headLines(i *Item) []string {
 	origin := "the sandbox"
 	if base := r.platform.API.Endpoints[i.live.Kind.Area].Base; base != nil && !r.Sandbox {
 		origin = base.Scheme + "://" + base.Host
@@ -195,7 +195,7 @@ func (r *run) findTarget() (files.Folder, error) {
 	for _, name := range r.project.Manifests {
 		info, err := os.Stat(filepath.Join(r.project.Dir, name))
 		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !manifest.IsYAML(name) && path.Ext(name) != ".json" {
-			return r.project.Folder(r.Dir, name), nil
+			return r.project.FolderInside(r.Dir, name), nil
 		}
 	}
 	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
@@ -221,7 +221,7 @@ func (r *run) refuseInvalid(ctx context.Context) (bool, error) {
 	if len(byPath) == 0 {
 		return false, nil
 	}
-	l, err := r.project.Load(ctx, sources, r.manifestOptions())
+	l, err := r.project.LoadManifests(ctx, sources, r.manifestOptions())
 	if err != nil {
 		return false, err
 	}
@@ -231,7 +231,7 @@ func (r *run) refuseInvalid(ctx context.Context) (bool, error) {
 		switch {
 		case f.Severity != diag.Error:
 		case i == nil: // for example that there are too many
-			return false, project.Loaded{Findings: diag.List{f}}.Refuse("nothing was written")
+			return false, project.Loaded{Findings: diag.List{f}}.RefuseInvalid("nothing was written")
 		case i.Verdict == New:
 			i.refuseFor(f)
 			refused = true
@@ -241,8 +241,8 @@ func (r *run) refuseInvalid(ctx context.Context) (bool, error) {
 		if i.Verdict != New {
 			continue
 		}
-		if o := l.Set.Find(i.Key()); o == nil || !r.settled(i, o.Spec) {
-			i.refuse("the manifest would not describe what is live", "this is a bug in trueup: report it with the platform's answer (-v)")
+		if o := l.Set.Find(i.Key()); o == nil || !r.planIsEmpty(i, o.Spec) {
+			i.refuseItem("the manifest would not describe what is live", "this is a bug in trueup: report it with the platform's answer (-v)")
 		}
 	}
 	return refused, nil
@@ -253,7 +253,7 @@ func (i *Item) refuseFor(f diag.Finding) {
 	if !strings.Contains(text, f.Field) {
 		text = f.Field + ": " + text
 	}
-	i.refuse(fmt.Sprintf("%s [%s]", text, f.Rule), "fix it where it was created and pull again, or keep it out of git; see trueup explain "+f.Rule)
+	i.refuseItem(fmt.Sprintf("%s [%s]", text, f.Rule), "fix it where it was created and pull again, or keep it out of git; see trueup explain "+f.Rule)
 }
 
 // maxFileName bounds the name of an object's file, in bytes, without its ending: some file systems that
@@ -290,7 +290,7 @@ func fileNameOf(name string) string {
 	return safe
 }
 
-func (r *run) write(ctx context.Context) error {
+func (r *run) writeManifests(ctx context.Context) error {
 	if err := r.writeNew(); err != nil || !r.opts.Replace {
 		return err
 	}
@@ -301,7 +301,7 @@ func (r *run) write(ctx context.Context) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byFile)) {
-		if err := r.replace(ctx, byFile[name]); err != nil {
+		if err := r.replaceManifest(ctx, byFile[name]); err != nil {
 			return err
 		}
 	}
@@ -333,28 +333,28 @@ func (r *run) writeNew() error {
 				return err
 			}
 		}
-		state, err := files.WriteManifest(root, files.File{Name: r.target.Name(r.fileOf(batch[0])), Content: text})
+		state, err := files.WriteManifest(root, files.File{Name: r.target.NameInBase(r.fileOf(batch[0])), Content: text})
 		if err != nil {
 			return fmt.Errorf("%s: %w", batch[0].File, files.WithoutPath(err))
 		}
 		for _, i := range batch {
 			if i.Verdict = Written; state == files.Kept {
-				i.refuse(i.File+" exists with other content", "move it away, or choose another place with --dir or --file")
+				i.refuseItem(i.File+" exists with other content", "move it away, or choose another place with --dir or --file")
 			}
 		}
 	}
 	return nil
 }
 
-// record writes what was adopted to the ledger, so that git owns its lists whole (docs/design.md 0.1). It
+// recordAdopted writes what was adopted to the ledger, so that git owns its lists whole (docs/design.md 0.1). It
 // also records what an earlier run wrote and could not record.
-func (r *run) record(ctx context.Context) error {
+func (r *run) recordAdopted(ctx context.Context) error {
 	all := map[kind.Key]ledger.Adoption{}
 	for _, i := range r.Items {
-		if i.Adopted = r.adopts(i); !i.Adopted {
+		if i.Adopted = r.adoptsItem(i); !i.Adopted {
 			continue
 		}
-		a := adoption(i.live.Kind, i.draft.Spec, "pulled from live")
+		a := newAdoption(i.live.Kind, i.draft.Spec, "pulled from live")
 		a.UID, a.CreationTimestamp = i.live.UID, i.live.CreationTimestamp
 		if i.live.Name != i.Name {
 			a.RemoteName = i.live.Name
@@ -375,10 +375,10 @@ func (r *run) record(ctx context.Context) error {
 	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", config.LedgerError(err))
 }
 
-// adopts reports whether to record an object: one without a record, whose manifest has what was pulled, where plans
+// adoptsItem reports whether to record an object: one without a record, whose manifest has what was pulled, where plans
 // read it. An object with a record may be in other branches too, whose next apply would remove what only this branch
 // has. For the same reason it records no manifest that it replaced: apply does that once the change is merged.
-func (r *run) adopts(i *Item) bool {
+func (r *run) adoptsItem(i *Item) bool {
 	isWritten := i.Verdict == Written || i.Verdict == InGit && slices.Equal(i.manifest.Spec, i.draft.Spec)
-	return isWritten && !r.opts.Diff && r.view.Problem == "" && r.view.Records[i.Key()].Blank() && r.reads(i.File)
+	return isWritten && !r.opts.Diff && r.view.Problem == "" && r.view.Records[i.Key()].IsBlank() && r.readsFile(i.File)
 }

@@ -109,7 +109,7 @@ func TestRoleIsNamed(t *testing.T) {
 		w.WriteHeader(403)
 	})
 	_, err := c.Create(t.Context(), named(t, "Purge"), []byte(`{"metadata":{"name":"rel-1"}}`))
-	if e := asError(t, err); !e.Auth() || e.Class == api.Unknown || e.NotSent() ||
+	if e := asError(t, err); !e.IsAuth() || e.Class == api.Unknown || e.NotSent() ||
 		!strings.Contains(err.Error(), "create Purge/rel-1: 403 Forbidden: the token in TRUEUP_DELIVERY_TOKEN must be of a user who is allowed to manage CDN and DNS in the workspace and holds the role cdn-purger (") || e.RequestID.String() != "r-7" {
 		t.Errorf("%v", err)
 	}

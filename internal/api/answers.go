@@ -43,8 +43,8 @@ type Duplicate struct {
 	Body   *regexp.Regexp // Body matches the answer's body or message; nil matches every answer
 }
 
-// matches reports whether an answer means that the name exists. A zero Duplicate matches none.
-func (d Duplicate) matches(status int, body []byte, message string) bool {
+// matchesAnswer reports whether an answer means that the name exists. A zero Duplicate matches none.
+func (d Duplicate) matchesAnswer(status int, body []byte, message string) bool {
 	switch {
 	case len(d.Status) == 0 && d.Body == nil:
 		return false
@@ -72,12 +72,12 @@ type reply struct {
 // object with JSON, and an unknown path with plain text.
 func (r reply) fromPlatform() bool { return r.isJSON || r.empty }
 
-func (r reply) matches(w row) bool {
+func (r reply) matchesRow(w row) bool {
 	return (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
 		r.status >= w.from && r.status <= max(w.from, w.to) && (w.when == nil || w.when(r))
 }
 
-func (r reply) exists() bool {
+func (r reply) saysExists() bool {
 	// Some servers write a sentence as the reason.
 	word := !strings.Contains(r.reason, " ") && r.reason != ""
 	return r.shows || r.reason == "AlreadyExists" || !word && strings.Contains(r.message+r.reason, "already exists")
@@ -88,7 +88,7 @@ var limitReached = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)exceeded quota|\b(quota|limit)\b.{0,100}\b(exceeded|reached)\b|exceeds the (quota|limit)|maximum number of`)
 })
 
-func (r reply) limited() bool { return limitReached().MatchString(r.message) }
+func (r reply) saysLimited() bool { return limitReached().MatchString(r.message) }
 
 // policy matches what admission policies and firewalls say about one request.
 var policy = sync.OnceValue(func() *regexp.Regexp {
@@ -107,26 +107,26 @@ type row struct {
 	class    Class            // empty means Unknown for a write, Unavailable for a read
 }
 
-// answers returns the table that gives the class of each unsuccessful answer. The platform documents only 401 and 403
+// answerTable returns the table that gives the class of each unsuccessful answer. The platform documents only 401 and 403
 // (docs/platform.md 7); the rest follows HTTP and the reasons of Kubernetes, which similar services use. A write is
 // refused only by an answer that is a refusal for certain.
-func answers() []row {
+func answerTable() []row {
 	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}
 	writes, create := []kind.Verb{kind.Create, kind.Patch, kind.Delete}, []kind.Verb{kind.Create}
 	return []row{
 		{verbs: create, from: 409, says: "reason `Conflict`", when: func(r reply) bool { return r.reason == "Conflict" }, class: Contended},
 		{verbs: create, from: 400, to: 499, says: "matches `duplicate:` of trueup.yaml", when: func(r reply) bool { return r.duplicate }, class: Taken},
-		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: reply.exists, class: Taken},
+		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: reply.saysExists, class: Taken},
 		{verbs: create, from: 409, says: "anything else: the name may exist, or the request may be carried out", class: Unknown},
 		{verbs: writes, from: 409, class: Contended},
 		{verbs: reads, from: 409, class: Rejected},
 		{verbs: writes, from: 400, to: 499, says: "not the platform's form of error, or a status that its documents do not have", when: func(r reply) bool { return !r.isRefusal() }, class: Unknown},
 		{from: 401, class: Denied},
-		{verbs: writes, from: 400, to: 403, says: "a message that a quota or limit is reached", when: reply.limited, class: Limited},
-		{verbs: writes, from: 422, says: "a message that a quota or limit is reached", when: reply.limited, class: Limited},
+		{verbs: writes, from: 400, to: 403, says: "a message that a quota or limit is reached", when: reply.saysLimited, class: Limited},
+		{verbs: writes, from: 422, says: "a message that a quota or limit is reached", when: reply.saysLimited, class: Limited},
 		{from: 403, says: "a policy or a firewall denied the request, or the token did the same with another object of the kind before", when: reply.aboutObject, class: Rejected},
 		{from: 403, class: Denied},
-		{verbs: writes, from: 429, says: "a message that a quota is reached", when: func(r reply) bool { return r.limited() && strings.Contains(strings.ToLower(r.message), "quota") }, class: Limited},
+		{verbs: writes, from: 429, says: "a message that a quota is reached", when: func(r reply) bool { return r.saysLimited() && strings.Contains(strings.ToLower(r.message), "quota") }, class: Limited},
 		{from: 429, class: Unsent},
 		{verbs: reads, from: http.StatusRequestTimeout},
 		{verbs: reads, from: http.StatusNotAcceptable},
@@ -148,20 +148,20 @@ func unknownOutcome(verb kind.Verb) Class {
 	return Unavailable
 }
 
-// judge returns the class of an unsuccessful answer, and the object that already has the name if the answer shows it.
-func (r *Reader) judge(c *call, status int, body []byte, said errorBody) (Class, *kind.Object) {
+// classifyAnswer returns the class of an unsuccessful answer, and the object that already has the name if the answer shows it.
+func (r *Reader) classifyAnswer(c *call, status int, body []byte, said errorBody) (Class, *kind.Object) {
 	_, listed := r.cfg.Listed.kinds.Load(c.kind.Name)
-	_, permitted := r.permitted.Load(c.op() + " " + c.kind.Name)
+	_, permitted := r.permitted.Load(c.operation() + " " + c.kind.Name)
 	re := reply{errorBody: said, verb: c.verb, status: status, listed: listed, permitted: permitted}
 	var existing *kind.Object
 	if c.verb == kind.Create {
-		existing = r.existing(c, said.body)
+		existing = r.findExisting(c, said.body)
 		re.shows = existing != nil
-		re.duplicate = c.kind.RequestOnly() && r.cfg.Duplicate.matches(status, body, said.message)
+		re.duplicate = c.kind.RequestOnly() && r.cfg.Duplicate.matchesAnswer(status, body, said.message)
 	}
 	class := unknownOutcome(c.verb)
-	table := answers()
-	if i := slices.IndexFunc(table, re.matches); i >= 0 {
+	table := answerTable()
+	if i := slices.IndexFunc(table, re.matchesRow); i >= 0 {
 		class = cmp.Or(table[i].class, class)
 	}
 	if class != Taken {
@@ -170,9 +170,9 @@ func (r *Reader) judge(c *call, status int, body []byte, said errorBody) (Class,
 	return class, existing
 }
 
-// existing returns the object that has the name, from the body of a refusal or from
+// findExisting returns the object that has the name, from the body of a refusal or from
 // one of its members. Of two such members, one may echo the request, so it returns nil.
-func (r *Reader) existing(c *call, body map[string]any) *kind.Object {
+func (r *Reader) findExisting(c *call, body map[string]any) *kind.Object {
 	if o := r.sameObject(c, body); o != nil {
 		return o
 	}

@@ -21,7 +21,7 @@ var workspace = kind.Workspace{Name: "acme", UUID: "5a1d"}
 
 func named(t testing.TB, name string) *kind.Kind {
 	t.Helper()
-	k, ok := kind.Named(name)
+	k, ok := kind.FindKind(name)
 	if !ok {
 		t.Fatalf("no kind %s", name)
 	}
@@ -171,7 +171,7 @@ func TestOperations(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"metadata":{"name":"a.b c"},"spec":{}}`)
 	})
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		for _, verb := range []string{"list", "get", "create", "patch", "delete"} {
 			got = sent{}
 			err := operate(t.Context(), c, verb, k)
@@ -231,7 +231,7 @@ func TestMissingAddressAndToken(t *testing.T) {
 		cfg.Endpoints[kind.Delivery] = api.Endpoint{Base: cfg.Endpoints[kind.Delivery].Base}
 	})
 	_, err = c.Create(t.Context(), named(t, "CDN"), []byte(`{"metadata":{"name":"shop"}}`))
-	if e := asError(t, err); err.Error() != "create CDN/shop: no token for the delivery area: set TRUEUP_DELIVERY_TOKEN" || !e.Auth() || !e.NotSent() || requests != 0 {
+	if e := asError(t, err); err.Error() != "create CDN/shop: no token for the delivery area: set TRUEUP_DELIVERY_TOKEN" || !e.IsAuth() || !e.NotSent() || requests != 0 {
 		t.Errorf("%v, %d requests", err, requests)
 	}
 }
@@ -268,7 +268,7 @@ func TestAWorkspaceIsOneSegment(t *testing.T) {
 		c := serve(t, func(http.ResponseWriter, *http.Request) { asked = true }, func(cfg *api.Config) {
 			cfg.Workspace = kind.Workspace{Name: name, UUID: name}
 		})
-		for _, k := range kind.All() {
+		for _, k := range kind.AllKinds() {
 			if _, err := c.Create(t.Context(), k, []byte(`{"metadata":{"name":"a"}}`)); err == nil || asked {
 				t.Errorf("workspace %q, %s: %v", name, k.Name, err)
 			}

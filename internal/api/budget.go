@@ -30,15 +30,15 @@ func NewBudget(perSecond float64, processes, reads int) *Budget {
 	return &Budget{writes: rate.NewLimiter(share, 1), everywhere: perSecond > 0, reads: make(chan struct{}, max(reads, 1))}
 }
 
-// refuse notes that the platform refused a token.
-func (b *Budget) refuse(c *call, answer *Error) {
+// noteRefusedToken notes that the platform refused a token.
+func (b *Budget) noteRefusedToken(c *call, answer *Error) {
 	if b != nil {
 		b.refused.LoadOrStore(c.tokenKey(), answer)
 	}
 }
 
-// admits returns an error if the platform refused the token in another run.
-func (b *Budget) admits(c *call) error {
+// checkToken returns an error if the platform refused the token in another run.
+func (b *Budget) checkToken(c *call) error {
 	if b == nil {
 		return nil
 	}
@@ -51,8 +51,8 @@ func (b *Budget) admits(c *call) error {
 // tokenKey tells a token from others, and from itself at another address.
 func (c *call) tokenKey() string { return c.endpoint.Base.String() + " " + c.endpoint.Token.Reveal() }
 
-// limiter returns the limit of a client's writes.
-func (c Config) limiter() *rate.Limiter {
+// writeLimiter returns the limit of a client's writes.
+func (c Config) writeLimiter() *rate.Limiter {
 	local := true
 	for _, e := range c.Endpoints {
 		local = local && (e.Base == nil || IsLoopback(e.Base))
@@ -66,8 +66,8 @@ func (c Config) limiter() *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(c.WritesPerSecond), max(1, int(c.WritesPerSecond)))
 }
 
-// slot waits until the budget allows another read at once, and returns what gives the place back.
-func (b *Budget) slot(ctx context.Context) (leave func(), err error) {
+// waitForSlot waits until the budget allows another read at once, and returns what gives the place back.
+func (b *Budget) waitForSlot(ctx context.Context) (leave func(), err error) {
 	select {
 	case b.reads <- struct{}{}:
 		return func() { <-b.reads }, nil
@@ -88,8 +88,8 @@ type pauses struct {
 
 func newPauses() *pauses { return &pauses{end: func() {}} }
 
-// current returns the pause that is not over yet, nil for none.
-func (p *pauses) current() (until context.Context, waited bool) {
+// currentPause returns the pause that is not over yet, nil for none.
+func (p *pauses) currentPause() (until context.Context, waited bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.until != nil && p.until.Err() != nil {
@@ -98,18 +98,18 @@ func (p *pauses) current() (until context.Context, waited bool) {
 	return p.until, p.waited
 }
 
-// hold starts a pause, unless the current one ends later. It returns when the pause ends, and whether there was none
+// startPause starts a pause, unless the current one ends later. It returns when the pause ends, and whether there was none
 // before.
-func (p *pauses) hold(asked time.Duration, waited bool) (until string, first bool) {
+func (p *pauses) startPause(asked time.Duration, waited bool) (until string, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pause, end := context.WithTimeout(context.Background(), asked)
 	first = p.until == nil || p.until.Err() != nil
-	if !first && deadline(pause).Before(deadline(p.until)) {
+	if !first && pauseEnd(pause).Before(pauseEnd(p.until)) {
 		end()
-		return stamp(p.until), false
+		return pauseStamp(p.until), false
 	}
 	p.end()
 	p.until, p.waited, p.end = pause, waited, end
-	return stamp(pause), first
+	return pauseStamp(pause), first
 }

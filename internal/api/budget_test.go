@@ -42,7 +42,7 @@ func TestBudgetHoldsOverProcesses(t *testing.T) {
 						client := api.NewClient(onBudget(t, budget, nil))
 						defer client.Close()
 						for range 20 {
-							if err := client.Turn(t.Context(), named(t, "CDN")); err != nil {
+							if err := client.WaitForTurn(t.Context(), named(t, "CDN")); err != nil {
 								t.Error(err)
 							}
 							mu.Lock()
@@ -129,7 +129,7 @@ func TestBudgetSharesNoPause(t *testing.T) {
 		time.Sleep(time.Second)
 		through := roundTrip(func(r *http.Request) (*http.Response, error) { return found(r), nil })
 		_, err := api.NewReader(onBudget(t, budget, through)).Get(t.Context(), k, "shop")
-		if turn := api.NewClient(onBudget(t, budget, through)).Turn(t.Context(), k); err != nil || turn != nil || time.Since(begun) > 2*time.Second {
+		if turn := api.NewClient(onBudget(t, budget, through)).WaitForTurn(t.Context(), k); err != nil || turn != nil || time.Since(begun) > 2*time.Second {
 			t.Errorf("%v and %v after %s", err, turn, time.Since(begun))
 		}
 		all.Wait()
@@ -154,7 +154,7 @@ func TestBudgetSharesARefusal(t *testing.T) {
 		if asError(t, err).Class != api.Denied {
 			t.Errorf("%v", err)
 		}
-		said = append(said, api.Refusal(err))
+		said = append(said, api.RefusalOf(err))
 	}
 	if sent != 1 || said[0] != "the platform refused the token, 401 Unauthorized: who are you: check TRUEUP_DELIVERY_TOKEN" || said[1] != said[0] || said[2] != said[0] {
 		t.Errorf("%d requests: %q", sent, said)
@@ -168,7 +168,7 @@ func TestBudgetSharesARefusal(t *testing.T) {
 	}
 	other.Endpoints = map[kind.Area]api.Endpoint{kind.Delivery: e}
 	for _, cfg := range []api.Config{other, elsewhere} {
-		if _, err := api.NewReader(cfg).Get(t.Context(), k, "shop"); err != nil || api.Refusal(err) != "" {
+		if _, err := api.NewReader(cfg).Get(t.Context(), k, "shop"); err != nil || api.RefusalOf(err) != "" {
 			t.Error(err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestBudgetOnLoopback(t *testing.T) {
 			begun := time.Now()
 			client := api.NewClient(onBudget(t, api.NewBudget(perSecond, 1, 4), nil))
 			for range 3 {
-				if err := client.Turn(t.Context(), named(t, "CDN")); err != nil {
+				if err := client.WaitForTurn(t.Context(), named(t, "CDN")); err != nil {
 					t.Error(err)
 				}
 			}
@@ -196,7 +196,7 @@ func TestBudgetOnLoopback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, client := time.Now(), api.NewClient(cfg)
 		for range 2 {
-			if err := client.Turn(t.Context(), k); err != nil {
+			if err := client.WaitForTurn(t.Context(), k); err != nil {
 				t.Error(err)
 			}
 		}

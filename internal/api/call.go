@@ -43,22 +43,22 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 		path = k.ObjectPath(r.cfg.Workspace, name)
 	}
 	switch {
-	case !k.Can(verb):
-		return nil, c.errorf(Unsent, "the platform documents no %s of a %s", c.op(), k.Name)
+	case !k.Documents(verb):
+		return nil, c.errorWithoutAnswer(Unsent, "the platform documents no %s of a %s", c.operation(), k.Name)
 	case byName && slices.Contains([]string{"", ".", ".."}, name):
-		return nil, c.errorf(Unsent, "%q can't be the name of an object", name)
+		return nil, c.errorWithoutAnswer(Unsent, "%q can't be the name of an object", name)
 	case !fitsPath(r.cfg.Workspace):
-		return nil, c.errorf(Unsent, "the workspace's name or uuid is not one segment of a path")
+		return nil, c.errorWithoutAnswer(Unsent, "the workspace's name or uuid is not one segment of a path")
 	case c.endpoint.Base == nil:
-		return nil, c.errorf(Unsent, "no address of the %s area: set %s", k.Area, variable(k.Area, "URL"))
+		return nil, c.errorWithoutAnswer(Unsent, "no address of the %s area: set %s", k.Area, variableName(k.Area, "URL"))
 	case c.endpoint.Token.IsZero() && c.endpoint.Ask == nil:
-		return nil, c.errorf(Denied, "no token for the %s area: set %s", k.Area, variable(k.Area, "TOKEN"))
+		return nil, c.errorWithoutAnswer(Denied, "no token for the %s area: set %s", k.Area, variableName(k.Area, "TOKEN"))
 	}
 	// No escape in either part may change: some bases contain an encoded slash (apis/GROUP%2FVERSION).
 	base := c.endpoint.Base
 	u, err := url.Parse(base.Scheme + "://" + base.Host + strings.TrimRight(base.EscapedPath(), "/") + path)
 	if err != nil {
-		return nil, c.errorf(Unsent, "path %q does not fit a URL", path)
+		return nil, c.errorWithoutAnswer(Unsent, "path %q does not fit a URL", path)
 	}
 	c.url = u
 	return c, nil
@@ -75,7 +75,7 @@ func fitsPath(ws kind.Workspace) bool {
 	return true
 }
 
-func (c *call) op() string {
+func (c *call) operation() string {
 	if c.turn {
 		return "write"
 	}
@@ -93,9 +93,9 @@ func (c *call) method() string {
 
 func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
 
-// request builds the HTTP request. It sets neither GetBody nor an idempotency header,
+// buildRequest builds the HTTP request. It sets neither GetBody nor an idempotency header,
 // so that net/http never sends a write again.
-func (c *call) request(ctx context.Context, userAgent string) (*http.Request, error) {
+func (c *call) buildRequest(ctx context.Context, userAgent string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, c.method(), c.url.String(), nil)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (a *answer) close() {
+func (a *answer) closeBody() {
 	a.timer.Stop()
 	if a.whole != nil {
 		a.whole.Stop()
@@ -159,38 +159,38 @@ func (a *answer) close() {
 	a.cancel(nil)
 }
 
-// send makes one attempt, and calls use with the answer, whatever its status.
-func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
+// sendAttempt makes one attempt, and calls use with the answer, whatever its status.
+func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
 	c.requests++
-	leave, err := r.enter(ctx, c, attempt)
+	leave, err := r.waitToEnter(ctx, c, attempt)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if err := cmp.Or(c.authorise(ctx), r.cfg.Budget.admits(c)); err != nil {
+	if err := cmp.Or(c.addToken(ctx), r.cfg.Budget.checkToken(c)); err != nil {
 		return err
 	}
 	limit := r.cfg.RequestTimeout
 	a := &answer{}
 	a.ctx, a.cancel = context.WithCancelCause(ctx)
 	a.timer = a.cancelAfter(limit, "no answer within %s, the time limit of a request (--request-timeout)")
-	defer a.close()
+	defer a.closeBody()
 	watch := &sending{provable: r.cfg.Transport == nil}
-	req, err := c.request(httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
+	req, err := c.buildRequest(httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { watch.gotConn(info.Conn) },
 	}), r.cfg.UserAgent)
 	if err != nil {
-		return c.errorf(Unsent, "%v", err)
+		return c.errorWithoutAnswer(Unsent, "%v", err)
 	}
 	start := r.cfg.Now()
 	if a.Response, err = client.Do(req); err != nil { //nolint:bodyclose // close, which is deferred, closes it
-		failure := c.failed(a.ctx, err, watch)
-		r.trace(c, req, attempt, start, nil, failure)
+		failure := c.failedRequest(a.ctx, err, watch)
+		r.traceRequest(c, req, attempt, start, nil, failure)
 		return failure
 	}
-	r.trace(c, req, attempt, start, a.Response, nil)
-	c.seen = r.reading(a.Response)
-	r.observe(c, a.Response)
+	r.traceRequest(c, req, attempt, start, a.Response, nil)
+	c.seen = r.clockReading(a.Response)
+	r.observeAnswer(c, a.Response)
 	if c.verb == kind.List {
 		a.timer.Stop()
 		a.stall = limit
@@ -199,13 +199,13 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	}
 	err = use(a)
 	if err == nil && a.StatusCode/100 == 2 {
-		r.permitted.Store(c.op()+" "+c.kind.Name, nil)
+		r.permitted.Store(c.operation()+" "+c.kind.Name, nil)
 	}
 	return err
 }
 
-// authorise gets the token, unless the call has it.
-func (c *call) authorise(ctx context.Context) (err error) {
+// addToken gets the token, unless the call has it.
+func (c *call) addToken(ctx context.Context) (err error) {
 	if !c.endpoint.Token.IsZero() {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (c *call) authorise(ctx context.Context) (err error) {
 	if err == nil {
 		return nil
 	}
-	e := c.errorf(Denied, "no token for the %s area: %w", c.kind.Area, err)
+	e := c.errorWithoutAnswer(Denied, "no token for the %s area: %w", c.kind.Area, err)
 	e.Method, e.Path = "", ""
 	return e
 }
@@ -230,10 +230,10 @@ func (a *answer) cancelAfter(limit time.Duration, format string) *time.Timer {
 // maxWarnings is how many warnings of one answer are passed on.
 const maxWarnings = 20
 
-// observe notes the time and the success of an answer, and passes on its warnings.
-func (r *Reader) observe(c *call, resp *http.Response) {
+// observeAnswer notes the time and the success of an answer, and passes on its warnings.
+func (r *Reader) observeAnswer(c *call, resp *http.Response) {
 	if !isWrite(c.verb) && resp.StatusCode < http.StatusInternalServerError {
-		r.gates[c.kind.Area].note(c, nil)
+		r.gates[c.kind.Area].noteAnswer(c, nil)
 	}
 	if date := c.seen.Server; !date.IsZero() {
 		r.date.Store(&date)
@@ -243,24 +243,24 @@ func (r *Reader) observe(c *call, resp *http.Response) {
 	}
 	warnings := parseWarnings(resp.Header.Values("Warning"))
 	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
-		w.Op, w.Kind, w.Name = c.op(), c.kind.Name, c.name
+		w.Op, w.Kind, w.Name = c.operation(), c.kind.Name, c.name
 		r.cfg.Warn(w)
 	}
 }
 
-func (r *Reader) trace(c *call, req *http.Request, attempt int, start time.Time, resp *http.Response, failure error) {
+func (r *Reader) traceRequest(c *call, req *http.Request, attempt int, start time.Time, resp *http.Response, failure error) {
 	if r.cfg.Trace == nil {
 		return
 	}
 	sent := req.Header.Clone()
 	sent.Set("Authorization", hidden)
 	event := TraceEvent{
-		Op: c.op(), Kind: c.kind.Name, Name: c.name, Method: req.Method, URL: req.URL.String(),
+		Op: c.operation(), Kind: c.kind.Name, Name: c.name, Method: req.Method, URL: req.URL.String(),
 		Attempt: attempt, Header: sent, RequestBytes: len(c.body), Took: r.cfg.Now().Sub(start),
 	}
 	if resp != nil {
 		event.Status = resp.StatusCode
-		event.ContentType, event.RequestID = c.header(resp, "Content-Type"), c.requestID(resp)
+		event.ContentType, event.RequestID = c.quoteHeader(resp, "Content-Type"), c.requestID(resp)
 		event.Answer, event.AnswerBytes = c.shownHeader(resp.Header), resp.ContentLength
 	}
 	if failure != nil {
@@ -285,14 +285,14 @@ func (c *call) shownHeader(header http.Header) http.Header {
 	return shown
 }
 
-func (c *call) header(resp *http.Response, name string) diag.Answer {
+func (c *call) quoteHeader(resp *http.Response, name string) diag.Answer {
 	return diag.QuoteAnswer(resp.Header.Get(name), excerptSize)
 }
 
 // requestID returns the id that a support desk asks for, or "".
 func (c *call) requestID(resp *http.Response) diag.Answer {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Trace-Id"} {
-		if id := c.header(resp, name); id.String() != "" {
+		if id := c.quoteHeader(resp, name); id.String() != "" {
 			return id
 		}
 	}

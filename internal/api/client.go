@@ -74,10 +74,10 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 	if err != nil {
 		return kind.Object{}, err
 	}
-	err = r.read(ctx, c, func(a *answer) error {
+	err = r.readWithRetries(ctx, c, func(a *answer) error {
 		body, err := r.readBody(a)
 		if err != nil {
-			return c.unreadable(a, err, nil)
+			return c.unreadableBody(a, err, nil)
 		}
 		o, err = parseObject(body, c.kind, r.cfg.Workspace)
 		if err == nil && o.Name != c.name {
@@ -85,19 +85,19 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 		}
 		if err != nil {
 			o = kind.Object{}
-			return c.unreadable(a, err, body)
+			return c.unreadableBody(a, err, body)
 		}
 		return nil
 	})
 	return o, err
 }
 
-// read sends a read, with retries, and calls use with a successful answer.
-func (r *Reader) read(ctx context.Context, c *call, use func(*answer) error) error {
-	return r.retry(ctx, func(attempt int) error {
-		return r.send(ctx, r.gets, c, attempt, func(a *answer) error {
+// readWithRetries sends a read, with retries, and calls use with a successful answer.
+func (r *Reader) readWithRetries(ctx context.Context, c *call, use func(*answer) error) error {
+	return r.retryRead(ctx, func(attempt int) error {
+		return r.sendAttempt(ctx, r.gets, c, attempt, func(a *answer) error {
 			if a.StatusCode/100 != 2 {
-				return r.answered(c, a)
+				return r.errorOfAnswer(c, a)
 			}
 			return use(a)
 		})
@@ -110,7 +110,7 @@ func (r *Reader) readBody(a *answer) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the answer was cut: %w", err)
 	case int64(len(body)) > r.cfg.MaxObject:
-		return nil, fmt.Errorf("the answer is larger than %s", size(r.cfg.MaxObject))
+		return nil, fmt.Errorf("the answer is larger than %s", formatSize(r.cfg.MaxObject))
 	}
 	return body, nil
 }
@@ -123,33 +123,33 @@ type Reading struct {
 	Wall time.Time
 }
 
-// Clock asks the platform for the time. It GETs an object, which need not exist, over
+// ReadClock asks the platform for the time. It GETs an object, which need not exist, over
 // the network. The kind must have a GET.
-func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (Reading, error) {
+func (r *Reader) ReadClock(ctx context.Context, k *kind.Kind, name string) (Reading, error) {
 	c, err := r.newCall(kind.Get, k, name)
 	if err != nil {
 		return Reading{}, err
 	}
-	err = r.read(ctx, c, func(a *answer) error {
+	err = r.readWithRetries(ctx, c, func(a *answer) error {
 		// Reading the body to its end keeps the connection for the next request.
 		body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
 		if looksHTML(body) {
-			return c.unreadable(a, errors.New("it is a page"), body)
+			return c.unreadableBody(a, errors.New("it is a page"), body)
 		}
 		return nil
 	})
-	if err == nil || Answer(err).NotFound() {
+	if err == nil || AnswerOf(err).NotFound() {
 		return c.seen, nil
 	}
 	return Reading{}, err
 }
 
-// reading returns the time of an answer that has just arrived.
-func (r *Reader) reading(resp *http.Response) Reading {
+// clockReading returns the time of an answer that has just arrived.
+func (r *Reader) clockReading(resp *http.Response) Reading {
 	const maxAge = (1 << 31) * time.Second // the largest valid Age (RFC 9111 1.2.2)
 	at := Reading{Wall: r.cfg.Now().Round(0)}
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		at.Server = date.Add(seconds(resp.Header.Get("Age"), maxAge))
+		at.Server = date.Add(parseSeconds(resp.Header.Get("Age"), maxAge))
 	}
 	return at
 }
@@ -165,21 +165,21 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg Config) *Client {
 	r := newReader(cfg, false)
-	return &Client{Reader: r, writes: newHTTP(r.transport), limit: r.cfg.limiter()}
+	return &Client{Reader: r, writes: newHTTP(r.transport), limit: r.cfg.writeLimiter()}
 }
 
-// Turn waits until the rate limit and the platform's pauses allow the next write of a
+// WaitForTurn waits until the rate limit and the platform's pauses allow the next write of a
 // kind. A write itself never waits, so that no time passes between the last read and
 // the write that depends on it (docs/design.md 0.8). The error is a NotSent.
-func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
+func (c *Client) WaitForTurn(ctx context.Context, k *kind.Kind) error {
 	w := &call{kind: k, turn: true}
-	if _, err := c.look(w); err != nil {
+	if _, err := c.lookAtGate(w); err != nil {
 		return err
 	}
 	if err := c.limit.Wait(ctx); err != nil {
-		return w.errorf(Unsent, "waiting for the rate limit: %w", err)
+		return w.errorWithoutAnswer(Unsent, "waiting for the rate limit: %w", err)
 	}
-	return c.await(ctx, w)
+	return c.awaitPause(ctx, w)
 }
 
 // Create makes an object (docs/platform.md 4 rows 3, 7 and 9). It returns only the name
@@ -188,48 +188,48 @@ func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
 	v, _ := canon.Decode(body)
 	tree, _ := v.(map[string]any)
-	return c.write(ctx, kind.Create, k, textOf(objectOf(tree, "metadata"), "name"), body)
+	return c.sendWrite(ctx, kind.Create, k, textOf(objectOf(tree, "metadata"), "name"), body)
 }
 
 // Patch sends a merge patch (docs/platform.md 4 row 8). It returns only the name if a
 // successful answer has no object.
 func (c *Client) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error) {
-	return c.write(ctx, kind.Patch, k, name, body)
+	return c.sendWrite(ctx, kind.Patch, k, name, body)
 }
 
 // Delete deletes an object (docs/platform.md 4 row 4). After success, the object may still exist for a while.
 func (c *Client) Delete(ctx context.Context, k *kind.Kind, name string) error {
-	_, err := c.write(ctx, kind.Delete, k, name, nil)
+	_, err := c.sendWrite(ctx, kind.Delete, k, name, nil)
 	return err
 }
 
-func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
+func (c *Client) sendWrite(ctx context.Context, verb kind.Verb, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
 	w, err := c.newCall(verb, k, name)
 	if err != nil {
 		return kind.Object{}, err
 	}
 	w.body = body
-	err = c.send(ctx, c.writes, w, 1, func(a *answer) error {
+	err = c.sendAttempt(ctx, c.writes, w, 1, func(a *answer) error {
 		if a.StatusCode/100 != 2 {
-			return c.answered(w, a)
+			return c.errorOfAnswer(w, a)
 		}
 		body, err := c.readBody(a)
 		if err == nil {
-			o, err = c.written(w, body)
+			o, err = c.readWritten(w, body)
 		}
 		if err != nil {
 			o = kind.Object{}
-			return w.unreadable(a, err, body)
+			return w.unreadableBody(a, err, body)
 		}
 		return nil
 	})
 	return o, err
 }
 
-// written reads the answer to an accepted write: an object, any other JSON, or nothing.
+// readWritten reads the answer to an accepted write: an object, any other JSON, or nothing.
 // If it is not JSON, is about another object, or reports a failure, the outcome is
 // unknown. It ignores the version, because purges have two (docs/platform.md 2.3).
-func (c *Client) written(w *call, body []byte) (kind.Object, error) {
+func (c *Client) readWritten(w *call, body []byte) (kind.Object, error) {
 	bare := kind.Object{Kind: w.kind, Name: w.name}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return bare, nil
@@ -243,7 +243,7 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	case !ok || other == "Status" && tree["status"] != "Failure":
 		return bare, nil
 	case other != "Status" && textOf(objectOf(tree, "metadata"), "name") != "":
-		return c.shown(w, tree)
+		return c.readShown(w, tree)
 	case failureIn(tree) != "":
 		return kind.Object{}, errors.New("the answer says that it failed: " + failureIn(tree))
 	case other != nil && other != w.kind.Name:
@@ -252,7 +252,7 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	return bare, nil
 }
 
-func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
+func (c *Client) readShown(w *call, tree map[string]any) (kind.Object, error) {
 	o, err := readObject(canon.Bytes(tree), w.kind, c.cfg.Workspace)
 	// The platform may rename a snapshot (docs/platform.md 1).
 	mayRename := w.verb == kind.Create && w.kind.CreateOnly()
@@ -264,7 +264,7 @@ func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 
 // failureIn returns the failure that an answer without an object reports, or "".
 func failureIn(tree map[string]any) string {
-	said := sentence(tree, 0)
+	said := messageFor(tree, 0)
 	if tree["kind"] == "Status" {
 		return cmp.Or(said, "status Failure")
 	}
@@ -273,7 +273,7 @@ func failureIn(tree map[string]any) string {
 			return cmp.Or(said, fmt.Sprintf("%s is %v", key, tree[key]))
 		}
 	}
-	if sentence(tree["error"], 0)+sentence(tree["errors"], 0) != "" {
+	if messageFor(tree["error"], 0)+messageFor(tree["errors"], 0) != "" {
 		return said
 	}
 	return ""

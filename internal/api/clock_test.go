@@ -42,7 +42,7 @@ func TestClock(t *testing.T) {
 			_, _ = w.Write([]byte(tc.body))
 		})
 		before := time.Now()
-		got, err := c.Clock(t.Context(), named(t, "CDN"), "shop")
+		got, err := c.ReadClock(t.Context(), named(t, "CDN"), "shop")
 		if name == "no such address" {
 			if e := asError(t, err); e.Class != api.Misdirected {
 				t.Errorf("%s: %v", name, err)
@@ -75,7 +75,7 @@ func TestClockErrors(t *testing.T) {
 		"a refusal": {422, "{}", api.Rejected},
 	} {
 		c := serve(t, say(tc.status, "", tc.body))
-		got, err := c.Clock(t.Context(), named(t, "CDN"), "shop")
+		got, err := c.ReadClock(t.Context(), named(t, "CDN"), "shop")
 		if e := asError(t, err); e.Class != tc.class || got != (api.Reading{}) {
 			t.Errorf("%s: %s, %v, %+v", name, e.Class, err, got)
 		}
@@ -91,7 +91,7 @@ func TestClockIsTheLastAttempts(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	})
-	got, err := c.Clock(t.Context(), named(t, "CDN"), "shop")
+	got, err := c.ReadClock(t.Context(), named(t, "CDN"), "shop")
 	if err != nil || got.Server.Second() != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -103,7 +103,7 @@ func TestClockLeavesTheConnection(t *testing.T) {
 		addresses[r.RemoteAddr] = true
 		_, _ = w.Write([]byte(cdn("shop")))
 	})
-	if _, err := c.Clock(t.Context(), named(t, "CDN"), "shop"); err != nil {
+	if _, err := c.ReadClock(t.Context(), named(t, "CDN"), "shop"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Create(t.Context(), named(t, "CDN"), []byte(cdn("shop"))); err != nil {
@@ -116,12 +116,12 @@ func TestClockLeavesTheConnection(t *testing.T) {
 
 func TestClockAsksNothingThatHasNoGet(t *testing.T) {
 	c := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request") })
-	if _, err := c.Clock(t.Context(), named(t, "Purge"), "rel"); !asError(t, err).NotSent() {
+	if _, err := c.ReadClock(t.Context(), named(t, "Purge"), "rel"); !asError(t, err).NotSent() {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Clock(ctx, named(t, "CDN"), "shop"); err == nil {
+	if _, err := c.ReadClock(ctx, named(t, "CDN"), "shop"); err == nil {
 		t.Error("a reading after the end")
 	}
 }

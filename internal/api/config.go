@@ -180,14 +180,14 @@ func (e Endpoint) sameOrigin(u *url.URL) bool {
 }
 
 func (e Endpoint) baseSetting(area kind.Area) string {
-	return cmp.Or(e.BaseFrom, variable(area, "URL"))
+	return cmp.Or(e.BaseFrom, variableName(area, "URL"))
 }
 
 func (e Endpoint) tokenSetting(area kind.Area) string {
-	return cmp.Or(e.TokenFrom, variable(area, "TOKEN"))
+	return cmp.Or(e.TokenFrom, variableName(area, "TOKEN"))
 }
 
-func variable(area kind.Area, part string) string {
+func variableName(area kind.Area, part string) string {
 	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
 }
 

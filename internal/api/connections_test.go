@@ -76,7 +76,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		for i := range objects {
 			set.Objects = append(set.Objects, &manifest.Object{Kind: named(t, "CDN"), Name: fmt.Sprintf("c%d", i)})
 		}
-		s, err := live.Fetch(t.Context(), reader, set, live.Options{Parallelism: parallelism})
+		s, err := live.FetchState(t.Context(), reader, set, live.Options{Parallelism: parallelism})
 		if err != nil || len(s.Objects) != objects || s.Lists["CDN"] != (kind.ListInfo{Complete: c.requests == 1, Items: s.Lists["CDN"].Items, Requests: 1}) {
 			t.Errorf("%s: %d objects, %v, %v", c.name, len(s.Objects), s.Lists, err)
 		}

@@ -68,31 +68,31 @@ type decoder struct {
 // bare array, {"data": […]}, {"results": […]}. Anything else is an error, never an empty list.
 func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
 	d := &decoder{src: src, json: json.NewDecoder(src), kind: k, ws: ws, each: each, envelope: map[string]any{}}
-	if err := d.document(); err != nil {
+	if err := d.readDocument(); err != nil {
 		return page{}, err
 	}
-	d.begin()
+	d.beginValue()
 	if _, err := d.json.Token(); !errors.Is(err, io.EOF) {
 		return page{}, errors.New("unreadable list: content after the JSON value")
 	}
-	return d.page()
+	return d.readPage()
 }
 
-func (d *decoder) document() error {
-	switch first, err := d.token(); {
+func (d *decoder) readDocument() error {
+	switch first, err := d.nextToken(); {
 	case err != nil:
 		return err
 	case first == json.Delim('['):
 		d.found = "the array"
-		return d.members(d.item)
+		return d.eachMember(d.readItem)
 	case first == json.Delim('{'):
-		return d.members(d.field)
+		return d.eachMember(d.readField)
 	}
 	return errNoList
 }
 
-// page checks what the page says besides its items.
-func (d *decoder) page() (page, error) {
+// readPage checks what the page says besides its items.
+func (d *decoder) readPage() (page, error) {
 	meta, isObject := d.envelope["metadata"].(map[string]any)
 	next, isText := meta["continue"].(string)
 	listKind, isName := d.envelope["kind"].(string)
@@ -111,8 +111,8 @@ func (d *decoder) page() (page, error) {
 	return page{next, token, strings.Trim(string(remaining), "0") != ""}, nil
 }
 
-func (d *decoder) field() error {
-	key, err := d.token()
+func (d *decoder) readField() error {
+	key, err := d.nextToken()
 	if err != nil {
 		return err
 	}
@@ -123,33 +123,33 @@ func (d *decoder) field() error {
 	d.envelope[name] = nil
 	switch name {
 	case "items", "data", "results":
-		return d.collection(name)
+		return d.readCollection(name)
 	case "metadata", "kind", "nextPageToken":
-		v, err := d.value()
+		v, err := d.canonicalValue()
 		if err == nil {
 			d.envelope[name] = canon.MustDecode(v)
 		}
 		return err
 	}
 	// Other fields only have to be JSON.
-	if err := d.read(); err != nil {
+	if err := d.nextValue(); err != nil {
 		return err
 	}
 	if !utf8.Valid(d.raw) || strings.ContainsRune(name, utf8.RuneError) {
-		return d.unreadable(errors.New("not valid UTF-8"))
+		return d.preferSourceError(errors.New("not valid UTF-8"))
 	}
 	return nil
 }
 
-func (d *decoder) collection(name string) error {
-	switch first, err := d.token(); {
+func (d *decoder) readCollection(name string) error {
+	switch first, err := d.nextToken(); {
 	case err != nil:
 		return err
 	case first == json.Delim('[') && d.found != "":
 		return fmt.Errorf("unreadable list: both %s and %s have items", d.found, name)
 	case first == json.Delim('['):
 		d.found = name
-		return d.members(d.item)
+		return d.eachMember(d.readItem)
 	case first != nil || name != "items" || d.found != "":
 		return errNoList
 	}
@@ -157,8 +157,8 @@ func (d *decoder) collection(name string) error {
 	return nil
 }
 
-func (d *decoder) item() error {
-	v, err := d.value()
+func (d *decoder) readItem() error {
+	v, err := d.canonicalValue()
 	if err != nil {
 		return err
 	}
@@ -172,44 +172,44 @@ func (d *decoder) item() error {
 	return d.each(o)
 }
 
-// members calls each for every member of the object or array that was begun, and reads its end.
-func (d *decoder) members(each func() error) error {
-	for d.begin(); d.json.More(); d.begin() {
+// eachMember calls each for every member of the object or array that was begun, and reads its end.
+func (d *decoder) eachMember(each func() error) error {
+	for d.beginValue(); d.json.More(); d.beginValue() {
 		if err := each(); err != nil {
 			return err
 		}
 	}
-	_, err := d.token()
+	_, err := d.nextToken()
 	return err
 }
 
-// begin allows the next value to be as large as an object.
-func (d *decoder) begin() { d.src.limit = d.json.InputOffset() + d.src.object }
+// beginValue allows the next value to be as large as an object.
+func (d *decoder) beginValue() { d.src.limit = d.json.InputOffset() + d.src.object }
 
-// token reads the next key, sign or plain value.
-func (d *decoder) token() (json.Token, error) {
-	d.begin()
+// nextToken reads the next key, sign or plain value.
+func (d *decoder) nextToken() (json.Token, error) {
+	d.beginValue()
 	t, err := d.json.Token()
-	return t, d.unreadable(err)
+	return t, d.preferSourceError(err)
 }
 
-// read reads the next value.
-func (d *decoder) read() error {
-	d.begin()
-	return d.unreadable(d.json.Decode(&d.raw))
+// nextValue reads the next value.
+func (d *decoder) nextValue() error {
+	d.beginValue()
+	return d.preferSourceError(d.json.Decode(&d.raw))
 }
 
-// value reads the next value in canonical form. It is valid until the next call.
-func (d *decoder) value() ([]byte, error) {
-	if err := d.read(); err != nil {
+// canonicalValue reads the next value in canonical form. It is valid until the next call.
+func (d *decoder) canonicalValue() ([]byte, error) {
+	if err := d.nextValue(); err != nil {
 		return nil, err
 	}
 	v, err := d.scan.Canonical(d.raw)
-	return v, d.unreadable(err)
+	return v, d.preferSourceError(err)
 }
 
-// unreadable prefers the source's error to the decoder's.
-func (d *decoder) unreadable(err error) error {
+// preferSourceError prefers the source's error to the decoder's.
+func (d *decoder) preferSourceError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -231,26 +231,26 @@ type source struct {
 	err                error
 }
 
-// bound returns the position where reading must stop: the end of the current value or of the list.
-func (s *source) bound() int64 { return min(s.limit, s.list) }
+// readLimit returns the position where reading must stop: the end of the current value or of the list.
+func (s *source) readLimit() int64 { return min(s.limit, s.list) }
 
 // Read reads from the body. It returns an error at a limit.
 func (s *source) Read(p []byte) (n int, err error) {
-	room := s.bound() - s.read
+	room := s.readLimit() - s.read
 	switch {
 	case s.err != nil:
 	case room > 0:
 		n, s.err = s.r.Read(p[:min(room, int64(len(p)))])
 		s.read += int64(n)
 	case s.read >= s.list:
-		s.err = fmt.Errorf("the list is larger than %s", size(s.most))
+		s.err = fmt.Errorf("the list is larger than %s", formatSize(s.most))
 	default:
-		s.err = fmt.Errorf("an object is larger than %s", size(s.object))
+		s.err = fmt.Errorf("an object is larger than %s", formatSize(s.object))
 	}
 	return n, s.err
 }
 
-func size(n int64) string {
+func formatSize(n int64) string {
 	for i, unit := range []string{"GiB", "MiB", "KiB"} {
 		if one := int64(1) << (30 - 10*i); n >= one && n%one == 0 {
 			return fmt.Sprintf("%d %s", n/one, unit)

@@ -94,8 +94,8 @@ func (e *Error) Unwrap() error { return e.err }
 // NotFound reports whether the platform says that the object does not exist.
 func (e *Error) NotFound() bool { return e.Class == Absent }
 
-// Auth reports whether a token or a role is missing or was rejected.
-func (e *Error) Auth() bool { return e.Class == Denied }
+// IsAuth reports whether a token or a role is missing or was rejected.
+func (e *Error) IsAuth() bool { return e.Class == Denied }
 
 // NotSent reports whether a write was certainly not done, so that it may be sent again.
 func (e *Error) NotSent() bool { return e.Class == Unsent || e.Class == Denied && e.Status == 0 }
@@ -116,17 +116,17 @@ func (e *Error) Field() string {
 // fieldPath matches the path of a field in a sentence.
 var fieldPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bspec(\.[A-Za-z0-9_-]+|\[[0-9]+\])+`) })
 
-// Answer returns the Error that err is or wraps, or an empty one.
-func Answer(err error) *Error {
+// AnswerOf returns the Error that err is or wraps, or an empty one.
+func AnswerOf(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return new(Error)
 }
 
-// Refusal returns that the platform refused a token, "" if that is not why a request failed. It is the same for all
+// RefusalOf returns that the platform refused a token, "" if that is not why a request failed. It is the same for all
 // requests that need the same right.
-func Refusal(err error) string {
+func RefusalOf(err error) string {
 	for {
 		e, ok := errors.AsType[*Error](err)
 		switch {
@@ -162,31 +162,31 @@ func (c *call) aboutOther(name string) error {
 
 // newError returns an Error for the call; a may be nil.
 func (c *call) newError(class Class, a *answer) *Error {
-	e := &Error{Op: c.op(), Kind: c.kind.Name, Name: c.name, Class: class}
+	e := &Error{Op: c.operation(), Kind: c.kind.Name, Name: c.name, Class: class}
 	if c.url != nil {
 		e.Method, e.Path = c.method(), c.url.EscapedPath()
 	}
 	if a != nil {
-		e.Status, e.ContentType, e.RequestID = a.StatusCode, c.header(a.Response, "Content-Type"), c.requestID(a.Response)
+		e.Status, e.ContentType, e.RequestID = a.StatusCode, c.quoteHeader(a.Response, "Content-Type"), c.requestID(a.Response)
 	}
 	return e
 }
 
-// errorf returns the error for a call that trueup ends without an answer, and that no retry can fix.
-func (c *call) errorf(class Class, format string, args ...any) *Error {
+// errorWithoutAnswer returns the error for a call that trueup ends without an answer, and that no retry can fix.
+func (c *call) errorWithoutAnswer(class Class, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := c.newError(class, nil)
 	e.Hopeless, e.err, e.Message = true, errors.Unwrap(err), err.Error()
 	return e
 }
 
-// failed returns the error for a request without an answer.
-func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
+// failedRequest returns the error for a request without an answer.
+func (c *call) failedRequest(ctx context.Context, err error, watch *sending) *Error {
 	e := c.newError(unknownOutcome(c.verb), nil)
 	if watch.nothingWritten(ctx) {
 		e.Class = Unsent
 	}
-	e.Hopeless = hopeless(err)
+	e.Hopeless = isHopeless(err)
 	e.err = cmp.Or(context.Cause(ctx), innerError(err))
 	text := e.err.Error()
 	if errors.Is(e.err, io.EOF) {
@@ -210,9 +210,9 @@ func innerError(err error) error {
 	return err
 }
 
-// hopeless reports whether a retry would fail in the same way: an untrusted
+// isHopeless reports whether a retry would fail in the same way: an untrusted
 // certificate, a server without TLS, an unknown host, or a proxy that wants a password.
-func hopeless(err error) bool {
+func isHopeless(err error) bool {
 	if proxy, ok := errors.AsType[*worded](innerError(err)); ok {
 		return proxy.hopeless
 	}
@@ -222,8 +222,8 @@ func hopeless(err error) bool {
 	return cert || record || ok && dns.IsNotFound
 }
 
-// answered returns the error for an unsuccessful answer.
-func (r *Reader) answered(c *call, a *answer) *Error {
+// errorOfAnswer returns the error for an unsuccessful answer.
+func (r *Reader) errorOfAnswer(c *call, a *answer) *Error {
 	limit := int64(maxErrorBody)
 	if c.verb == kind.Create {
 		limit = r.cfg.MaxObject // it may show an object
@@ -235,30 +235,30 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 		said.isJSON, said.empty = false, false
 	}
 	e := c.newError("", a)
-	e.Class, e.Existing = r.judge(c, a.StatusCode, body, said)
+	e.Class, e.Existing = r.classifyAnswer(c, a.StatusCode, body, said)
 	if err != nil && !isWrite(c.verb) && e.Class == Misdirected {
 		e.Class = Unavailable
 	}
-	said.quote(body, e)
+	said.quoteInto(body, e)
 	if err != nil {
 		e.Message = "the answer was cut: " + diag.QuoteAnswer(err.Error(), messageSize).String()
 	}
 	e.RetryAfter = r.retryAfter(a.Response, said.retryAfter)
-	c.advise(a, e)
+	c.adviseOn(a, e)
 	r.applyAnswer(c, e)
-	if s := r.gates[c.kind.Area].look(); s.pause != nil && !s.waited {
-		e.Message = joinSentences(e.Message, "the platform asks to wait until "+stamp(s.pause))
+	if s := r.gates[c.kind.Area].gateState(); s.pause != nil && !s.waited {
+		e.Message = joinSentences(e.Message, "the platform asks to wait until "+pauseStamp(s.pause))
 	}
 	return e
 }
 
-func (c *call) advise(a *answer, e *Error) {
+func (c *call) adviseOn(a *answer, e *Error) {
 	area := c.kind.Area
 	advice := ""
 	switch {
 	case a.StatusCode < http.StatusBadRequest:
 		e.Said = diag.Answer{}
-		advice = "redirected to " + cmp.Or(c.header(a.Response, "Location").String(), "nowhere") +
+		advice = "redirected to " + cmp.Or(c.quoteHeader(a.Response, "Location").String(), "nowhere") +
 			", which is not followed: check the address of the " + string(area) + " area"
 	case e.Class == Misdirected:
 		advice = "wrong base address or workspace? check " + c.endpoint.baseSetting(area)
@@ -267,13 +267,13 @@ func (c *call) advise(a *answer, e *Error) {
 	case a.StatusCode == http.StatusForbidden && e.Class == Rejected:
 		advice = "the platform refuses this object, not the token: a policy or a firewall there decides"
 	case e.Class == Denied:
-		advice = "the token in " + c.endpoint.tokenSetting(area) + " must be of " + c.holder()
+		advice = "the token in " + c.endpoint.tokenSetting(area) + " must be of " + c.tokenHolder()
 	}
 	e.Message = joinSentences(e.Message, advice)
 }
 
-// holder returns who must own the token (docs/platform.md 5).
-func (c *call) holder() string {
+// tokenHolder returns who must own the token (docs/platform.md 5).
+func (c *call) tokenHolder() string {
 	if c.kind.Area == kind.Compute {
 		return "a service user with the access compute-admin"
 	}
@@ -287,8 +287,8 @@ func (c *call) holder() string {
 // pageHead is how many bytes of a body show that it is an HTML page.
 const pageHead = 1024
 
-// unreadable returns the error for a successful answer with an invalid body, which may be only the start of it.
-func (c *call) unreadable(a *answer, err error, body []byte) *Error {
+// unreadableBody returns the error for a successful answer with an invalid body, which may be only the start of it.
+func (c *call) unreadableBody(a *answer, err error, body []byte) *Error {
 	e := c.newError(Unreadable, a)
 	e.err = err
 	fit, _ := errors.AsType[*worded](err)

@@ -40,7 +40,7 @@ func readErrorBody(body []byte) errorBody {
 		return readErrorObject(t)
 	case []any, string:
 		if err == nil {
-			return errorBody{message: sentence(v, 0), limit: messageSize}
+			return errorBody{message: messageFor(v, 0), limit: messageSize}
 		}
 	}
 	if looksHTML(body) {
@@ -50,11 +50,11 @@ func readErrorBody(body []byte) errorBody {
 }
 
 func readErrorObject(o map[string]any) errorBody {
-	c := errorBody{isJSON: true, body: o, message: sentence(o, 0), limit: messageSize, reason: textOf(o, "reason")}
+	c := errorBody{isJSON: true, body: o, message: messageFor(o, 0), limit: messageSize, reason: textOf(o, "reason")}
 	c.restart = textOf(objectOf(o, "metadata"), "continue")
 	details := objectOf(o, "details")
 	if n, ok := details["retryAfterSeconds"].(json.Number); ok {
-		c.retryAfter = seconds(string(n), maxAsked)
+		c.retryAfter = parseSeconds(string(n), maxAsked)
 	}
 	causes, _ := details["causes"].([]any)
 	for _, each := range causes[:min(len(causes), maxCauses)] {
@@ -70,9 +70,9 @@ func readErrorObject(o map[string]any) errorBody {
 	return c
 }
 
-// quote puts the words of an answer into an error. If a part of a secret is anywhere in them, or in the body that they
+// quoteInto puts the words of an answer into an error. If a part of a secret is anywhere in them, or in the body that they
 // are from, it quotes none of them.
-func (b errorBody) quote(body []byte, e *Error) {
+func (b errorBody) quoteInto(body []byte, e *Error) {
 	e.restart = b.restart
 	words := []string{string(body[:min(len(body), maxChecked)]), b.message[:min(len(b.message), maxChecked)], b.reason}
 	for _, cause := range b.causes {
@@ -101,8 +101,8 @@ func textOf(o map[string]any, name string) string {
 	return s
 }
 
-// sentence returns the message for people in a decoded body, or "".
-func sentence(v any, depth int) string {
+// messageFor returns the message for people in a decoded body, or "".
+func messageFor(v any, depth int) string {
 	const deepest, longest = 4, 10
 	if depth > deepest {
 		return ""
@@ -113,7 +113,7 @@ func sentence(v any, depth int) string {
 	case []any:
 		var parts []string
 		for _, e := range t[:min(len(t), longest)] {
-			if s := sentence(e, depth+1); s != "" {
+			if s := messageFor(e, depth+1); s != "" {
 				parts = append(parts, s)
 			}
 		}
@@ -121,7 +121,7 @@ func sentence(v any, depth int) string {
 	case map[string]any:
 		title := textOf(t, "title")
 		for _, key := range []string{"message", "detail", "error", "errors", "details", "error_description", "description", "msg"} {
-			switch s := sentence(t[key], depth+1); s {
+			switch s := messageFor(t[key], depth+1); s {
 			case "":
 			case title:
 				return s
@@ -134,8 +134,8 @@ func sentence(v any, depth int) string {
 	return ""
 }
 
-// seconds parses a number of seconds and returns at most the given time, or 0 if the number is invalid or negative.
-func seconds(text string, most time.Duration) time.Duration {
+// parseSeconds parses a number of seconds and returns at most the given time, or 0 if the number is invalid or negative.
+func parseSeconds(text string, most time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(n > 0) || math.IsInf(n, 0) {
 		return 0

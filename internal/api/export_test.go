@@ -41,13 +41,13 @@ func consequences() map[Class]string {
 func AnswersPage() string {
 	var b strings.Builder
 	b.WriteString("| Operation | Status | The answer says | Class | What trueup does |\n|---|---|---|---|---|\n")
-	for _, w := range answers() {
+	for _, w := range answerTable() {
 		status, names := strconv.Itoa(w.from), make([]string, len(w.verbs))
 		if w.to != 0 {
 			status = fmt.Sprintf("%d to %d", w.from, w.to)
 		}
 		for i, v := range w.verbs {
-			names[i] = (&call{verb: v}).op()
+			names[i] = (&call{verb: v}).operation()
 		}
 		line := func(operations string, class Class) {
 			fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", operations, status, cmp.Or(w.says, "anything"), class, consequences()[class])

@@ -56,7 +56,7 @@ func FuzzAnswer(f *testing.F) {
 			}
 		}
 		c := api.NewClient(cfg)
-		_, _ = c.Clock(t.Context(), named(t, "CDN"), "a")
+		_, _ = c.ReadClock(t.Context(), named(t, "CDN"), "a")
 		_, _, _ = names(t, c.Reader)
 		if requests > 9+1+3+3 {
 			t.Fatalf("%d requests", requests)
@@ -116,7 +116,7 @@ func judgeAnswer(t *testing.T, verb string, status int, e *api.Error) {
 	refused := status == 401 || status == 403
 	if e.NotFound() && (status != 404 || verb == "list" || verb == "create") || e.NotSent() && status != 429 ||
 		e.Class == api.Unknown && !write || write && status < 300 && e.Class != api.Unknown ||
-		e.Auth() && !refused || status == 401 && !write && !e.Auth() {
+		e.IsAuth() && !refused || status == 401 && !write && !e.IsAuth() {
 		t.Fatalf("%s, %d: %s, %v", verb, status, e.Class, e)
 	}
 	visible(t, e.Error())

@@ -36,26 +36,26 @@ type gateState struct {
 	last     *Error
 }
 
-// look returns the state, without a pause that is over, or if the token was rejected.
-func (g *gate) look() gateState {
+// gateState returns the state, without a pause that is over, or if the token was rejected.
+func (g *gate) gateState() gateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.state
 	if s.refused == nil {
-		s.pause, s.waited = g.pauses.current()
+		s.pause, s.waited = g.pauses.currentPause()
 	}
 	return s
 }
 
-func deadline(pause context.Context) time.Time {
+func pauseEnd(pause context.Context) time.Time {
 	at, _ := pause.Deadline()
 	return at
 }
 
-func stamp(ctx context.Context) string { return deadline(ctx).UTC().Format(time.RFC3339) }
+func pauseStamp(ctx context.Context) string { return pauseEnd(ctx).UTC().Format(time.RFC3339) }
 
-// note records what an answer means for other requests; e is nil if it is not an error.
-func (g *gate) note(c *call, e *Error) {
+// noteAnswer records what an answer means for other requests; e is nil if it is not an error.
+func (g *gate) noteAnswer(c *call, e *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -73,30 +73,30 @@ func (g *gate) note(c *call, e *Error) {
 // applyAnswer records an answer in the area's gate, and starts the pause that it asks for.
 func (r *Reader) applyAnswer(c *call, e *Error) {
 	g := r.gates[c.kind.Area]
-	g.note(c, e)
+	g.noteAnswer(c, e)
 	if e.Status == http.StatusUnauthorized {
-		r.cfg.Budget.refuse(c, e)
+		r.cfg.Budget.noteRefusedToken(c, e)
 	}
 	asked, waited := e.RetryAfter, e.RetryAfter <= r.cfg.Retry.MaxRetryAfter
 	switch {
 	case e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable:
 	case asked > 0:
-		until, first := g.pauses.hold(asked, waited)
+		until, first := g.pauses.startPause(asked, waited)
 		if first && waited && r.cfg.Warn != nil {
 			// The run would otherwise be silent for so long.
 			r.cfg.Warn(Warning{
-				Op: c.op(), Kind: c.kind.Name, Name: c.name,
+				Op: c.operation(), Kind: c.kind.Name, Name: c.name,
 				Text: diag.QuoteAnswer(fmt.Sprintf("wait until %s; trueup sends no request to the %s area before that", until, c.kind.Area), messageSize),
 			})
 		}
 	case e.Status == http.StatusTooManyRequests:
-		g.pauses.hold(newBackOff(r.cfg.Retry).NextBackOff(), true)
+		g.pauses.startPause(newBackOff(r.cfg.Retry).NextBackOff(), true)
 	}
 }
 
-// look returns the state of the area's gate, or an error if the token was rejected.
-func (r *Reader) look(c *call) (gateState, error) {
-	s := r.gates[c.kind.Area].look()
+// lookAtGate returns the state of the area's gate, or an error if the token was rejected.
+func (r *Reader) lookAtGate(c *call) (gateState, error) {
+	s := r.gates[c.kind.Area].gateState()
 	if s.refused == nil {
 		return s, nil
 	}
@@ -104,69 +104,69 @@ func (r *Reader) look(c *call) (gateState, error) {
 }
 
 func (c *call) refusedBefore(answer *Error) *Error {
-	return c.errorf(Denied, "not sent, because the token of the %s area was refused before: %w", c.kind.Area, answer)
+	return c.errorWithoutAnswer(Denied, "not sent, because the token of the %s area was refused before: %w", c.kind.Area, answer)
 }
 
-// admit returns nil when an attempt may be sent. A read waits for the platform's pause. A write never waits here:
+// admitAttempt returns nil when an attempt may be sent. A read waits for the platform's pause. A write never waits here:
 // Turn did, and waiting now would separate the write from the read that it depends on.
-func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
-	s, err := r.look(c)
+func (r *Reader) admitAttempt(ctx context.Context, c *call, attempt int) error {
+	s, err := r.lookAtGate(c)
 	switch {
 	case err != nil || isWrite(c.verb) && s.pause == nil:
 		return err
 	case isWrite(c.verb):
-		e := c.paused(s.pause, "")
+		e := c.pausedError(s.pause, "")
 		e.Hopeless = false
 		return e
 	case attempt == 1 && s.failures >= r.patience:
-		return c.errorf(Unavailable, "not sent, because the last %d answers of the %s area were server errors: try again later: %w",
+		return c.errorWithoutAnswer(Unavailable, "not sent, because the last %d answers of the %s area were server errors: try again later: %w",
 			s.failures, c.kind.Area, s.last)
 	}
-	return r.await(ctx, c)
+	return r.awaitPause(ctx, c)
 }
 
-// enter waits until an attempt may be sent, and returns what to call after its answer. The wait for other reads may be
+// waitToEnter waits until an attempt may be sent, and returns what to call after its answer. The wait for other reads may be
 // long enough for a new pause.
-func (r *Reader) enter(ctx context.Context, c *call, attempt int) (leave func(), err error) {
+func (r *Reader) waitToEnter(ctx context.Context, c *call, attempt int) (leave func(), err error) {
 	for {
-		if err := r.admit(ctx, c, attempt); err != nil || r.budget == nil {
+		if err := r.admitAttempt(ctx, c, attempt); err != nil || r.budget == nil {
 			return func() {}, err
 		}
-		leave, err := r.budget.slot(ctx)
+		leave, err := r.budget.waitForSlot(ctx)
 		if err != nil {
-			return nil, c.errorf(Unsent, "waiting for other reads: %w", err)
+			return nil, c.errorWithoutAnswer(Unsent, "waiting for other reads: %w", err)
 		}
-		if pause, _ := r.gates[c.kind.Area].pauses.current(); pause == nil {
+		if pause, _ := r.gates[c.kind.Area].pauses.currentPause(); pause == nil {
 			return leave, nil
 		}
 		leave()
 	}
 }
 
-// await waits for the end of the area's pause and then a random time, unless the token is rejected meanwhile.
-func (r *Reader) await(ctx context.Context, c *call) error {
+// awaitPause waits for the end of the area's pause and then a random time, unless the token is rejected meanwhile.
+func (r *Reader) awaitPause(ctx context.Context, c *call) error {
 	limit, bounded := ctx.Deadline()
 	refused := r.gates[c.kind.Area].refused
 	for {
-		s, err := r.look(c)
+		s, err := r.lookAtGate(c)
 		switch {
 		case err != nil || s.pause == nil:
 			return err
 		case !s.waited && !bounded:
-			return c.paused(s.pause, fmt.Sprintf(", which is more than the %s that trueup waits", r.cfg.Retry.MaxRetryAfter))
-		case bounded && limit.Before(deadline(s.pause)):
-			return c.paused(s.pause, ", which is after the run's time limit, "+stamp(ctx))
+			return c.pausedError(s.pause, fmt.Sprintf(", which is more than the %s that trueup waits", r.cfg.Retry.MaxRetryAfter))
+		case bounded && limit.Before(pauseEnd(s.pause)):
+			return c.pausedError(s.pause, ", which is after the run's time limit, "+pauseStamp(ctx))
 		}
-		if cause := sleep(ctx, s.pause, refused, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
-			e := c.paused(s.pause, ": "+cause.Error())
+		if cause := sleepThrough(ctx, s.pause, refused, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
+			e := c.pausedError(s.pause, ": "+cause.Error())
 			e.err = cause
 			return e
 		}
 	}
 }
 
-// sleep waits for the end of a pause, or for a token that is refused, then for a time, or until ctx ends.
-func sleep(ctx, pause context.Context, refused <-chan struct{}, longer time.Duration) error {
+// sleepThrough waits for the end of a pause, or for a token that is refused, then for a time, or until ctx ends.
+func sleepThrough(ctx, pause context.Context, refused <-chan struct{}, longer time.Duration) error {
 	select {
 	case <-ctx.Done():
 	case <-pause.Done():
@@ -179,21 +179,21 @@ func sleep(ctx, pause context.Context, refused <-chan struct{}, longer time.Dura
 	return context.Cause(ctx)
 }
 
-func (c *call) paused(pause context.Context, why string) *Error {
-	e := c.errorf(Unsent, "not sent, because the platform asks to wait until %s%s", stamp(pause), why)
-	e.RetryAfter = max(time.Until(deadline(pause)), time.Nanosecond) // never 0, which means no pause
+func (c *call) pausedError(pause context.Context, why string) *Error {
+	e := c.errorWithoutAnswer(Unsent, "not sent, because the platform asks to wait until %s%s", pauseStamp(pause), why)
+	e.RetryAfter = max(time.Until(pauseEnd(pause)), time.Nanosecond) // never 0, which means no pause
 	return e
 }
 
-// retry repeats a read until it succeeds, can't succeed, or runs out of tries or time.
+// retryRead repeats a read until it succeeds, can't succeed, or runs out of tries or time.
 // It returns the error of the last attempt.
-func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error {
+func (r *Reader) retryRead(ctx context.Context, read func(attempt int) error) error {
 	var last error
 	attempt := 0
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		attempt++
 		last = read(attempt)
-		if last != nil && !retryable(last) {
+		if last != nil && !isRetryable(last) {
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
@@ -207,9 +207,9 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 	return last
 }
 
-// retryable reports whether another try may succeed: after network errors, 408, 429 and 5xx (docs/design.md C4).
-func retryable(err error) bool {
-	e := Answer(err)
+// isRetryable reports whether another try may succeed: after network errors, 408, 429 and 5xx (docs/design.md C4).
+func isRetryable(err error) bool {
+	e := AnswerOf(err)
 	return !e.Hopeless && (e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests)
 }
 
@@ -231,7 +231,7 @@ const maxAsked = 366 * 24 * time.Hour
 // the header Retry-After, which is in seconds or a date.
 func (r *Reader) retryAfter(resp *http.Response, said time.Duration) time.Duration {
 	text := resp.Header.Get("Retry-After")
-	asked := max(said, seconds(text, maxAsked))
+	asked := max(said, parseSeconds(text, maxAsked))
 	now, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
 		now = r.cfg.Now()

@@ -143,7 +143,7 @@ func work(t *testing.T, c *api.Client, workers int) {
 // was sent.
 func patch(ctx context.Context, c *api.Client, k *kind.Kind, name string) error {
 	for {
-		if err := c.Turn(ctx, k); err != nil {
+		if err := c.WaitForTurn(ctx, k); err != nil {
 			return err
 		}
 		_, err := c.Patch(ctx, k, name, []byte(`{}`))
@@ -168,7 +168,7 @@ func TestAPauseIsOfOneArea(t *testing.T) {
 		if _, err := c.Get(t.Context(), named(t, "VolumeSnapshot"), "db"); err != nil {
 			t.Error(err)
 		}
-		if err := c.Turn(t.Context(), named(t, "VolumeSnapshot")); err != nil || len(p.at) != 2 || time.Since(p.begun) > time.Second {
+		if err := c.WaitForTurn(t.Context(), named(t, "VolumeSnapshot")); err != nil || len(p.at) != 2 || time.Since(p.begun) > time.Second {
 			t.Errorf("%v, requests at %v", err, p.at)
 		}
 		// A write that had its turn before does not go, and does not wait.
@@ -237,7 +237,7 @@ func TestALongPauseSaysUntilWhen(t *testing.T) {
 			if _ = asError(t, err); !strings.Contains(err.Error(), tt.says) || len(p.at) != 1 || time.Since(p.begun) > time.Second {
 				t.Errorf("%s: %v, requests at %v", asked, err, p.at)
 			}
-			if turn := c.Turn(ctx, named(t, "CDN")); !asError(t, turn).NotSent() || !asError(t, turn).Hopeless || !strings.HasPrefix(turn.Error(), "write CDN: not sent, because the platform asks to wait until") {
+			if turn := c.WaitForTurn(ctx, named(t, "CDN")); !asError(t, turn).NotSent() || !asError(t, turn).Hopeless || !strings.HasPrefix(turn.Error(), "write CDN: not sent, because the platform asks to wait until") {
 				t.Errorf("%s: %v", asked, turn)
 			}
 		})
@@ -271,7 +271,7 @@ func TestAnInterruptionEndsAPause(t *testing.T) {
 		if _, err := c.Get(ctx, named(t, "CDN"), "a"); !errors.Is(err, context.Canceled) || time.Since(p.begun) != 5*time.Second {
 			t.Errorf("%v after %v", err, time.Since(p.begun))
 		}
-		if err := c.Turn(ctx, named(t, "CDN")); !errors.Is(err, context.Canceled) {
+		if err := c.WaitForTurn(ctx, named(t, "CDN")); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -290,8 +290,8 @@ func TestARefusedTokenStopsEverything(t *testing.T) {
 		_, get := c.Get(t.Context(), cdn, "b")
 		_, _, list := names(t, c.Reader)
 		_, create := c.Create(t.Context(), named(t, "Purge"), []byte(`{}`))
-		for _, err := range []error{first, get, list, create, c.Turn(t.Context(), cdn)} {
-			if e := asError(t, err); !e.Auth() || !strings.Contains(err.Error(), "401 Unauthorized: bad token: check TRUEUP_DELIVERY_TOKEN") || e.NotSent() != (err != first) { //nolint:errorlint // the very same error is meant
+		for _, err := range []error{first, get, list, create, c.WaitForTurn(t.Context(), cdn)} {
+			if e := asError(t, err); !e.IsAuth() || !strings.Contains(err.Error(), "401 Unauthorized: bad token: check TRUEUP_DELIVERY_TOKEN") || e.NotSent() != (err != first) { //nolint:errorlint // the very same error is meant
 				t.Errorf("%v", err)
 			}
 		}

@@ -233,7 +233,7 @@ func TestAReusedConnectionIsDropped(t *testing.T) {
 			_ = conn.Close()
 		})
 		k := named(t, map[string]string{"create": "Purge", "patch": "CDN", "delete": "VolumeSnapshot"}[verb])
-		if _, err := c.Clock(t.Context(), named(t, "CDN"), "a.b c"); err != nil {
+		if _, err := c.ReadClock(t.Context(), named(t, "CDN"), "a.b c"); err != nil {
 			t.Fatal(err)
 		}
 		err := operate(t.Context(), c, verb, k)
@@ -275,7 +275,7 @@ func TestBombsAreStoppedEverywhere(t *testing.T) {
 				t.Errorf("%d, %s: %v", status, call, err)
 			}
 		}
-		_, _ = c.Clock(t.Context(), named(t, "CDN"), "shop")
+		_, _ = c.ReadClock(t.Context(), named(t, "CDN"), "shop")
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
 			t.Errorf("%d: %d MiB were allocated", status, used>>20)

@@ -47,7 +47,7 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 		call: c, info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList, most: r.cfg.MaxItems,
 		seen: map[string]bool{c.url.String(): true}, names: map[string]bool{},
 	}
-	err = r.pages(ctx, l)
+	err = r.readPages(ctx, l)
 	l.info.Requests = c.requests
 	if l.info.Complete = l.info.Complete && err == nil; l.info.Complete {
 		r.cfg.Listed.kinds.Store(k.Name, true)
@@ -68,36 +68,36 @@ func (r *Reader) HasAny(ctx context.Context, k *kind.Kind) (bool, error) {
 // maxIdlePages is how many pages in a row may have no new object: servers filter some pages after they read them.
 const maxIdlePages = 10
 
-func (r *Reader) pages(ctx context.Context, l *listing) error {
+func (r *Reader) readPages(ctx context.Context, l *listing) error {
 	for {
 		had := len(l.names)
-		next, err := r.page(ctx, l)
+		next, err := r.readPage(ctx, l)
 		if l.idle++; len(l.names) > had {
 			l.idle = 0
 		}
 		if err != nil {
-			next, err = l.restart(err)
+			next, err = l.restartList(err)
 		}
 		if err != nil || next == nil {
 			return err
 		}
 		switch {
 		case l.seen[next.String()]:
-			return l.errorf(Unreadable, "the list never ends: a page links to one that was already read")
+			return l.errorWithoutAnswer(Unreadable, "the list never ends: a page links to one that was already read")
 		case l.idle >= maxIdlePages:
-			return l.errorf(Unreadable, "the list never ends: %d pages in a row have no new object", maxIdlePages)
+			return l.errorWithoutAnswer(Unreadable, "the list never ends: %d pages in a row have no new object", maxIdlePages)
 		case len(l.seen) >= r.cfg.MaxPages:
-			return l.errorf(Unreadable, "the list has more than %d pages", r.cfg.MaxPages)
+			return l.errorWithoutAnswer(Unreadable, "the list has more than %d pages", r.cfg.MaxPages)
 		}
 		l.seen[next.String()] = true
 		l.url = next
 	}
 }
 
-// restart returns the URL of the next page if err says that the continue token has expired. It uses the fresh token
+// restartList returns the URL of the next page if err says that the continue token has expired. It uses the fresh token
 // in the answer once. The second time it returns nil, and the list is incomplete.
-func (l *listing) restart(err error) (*url.URL, error) {
-	e := Answer(err)
+func (l *listing) restartList(err error) (*url.URL, error) {
+	e := AnswerOf(err)
 	switch {
 	case e.Status != http.StatusGone || len(l.seen) == 1:
 		return nil, err
@@ -109,26 +109,26 @@ func (l *listing) restart(err error) (*url.URL, error) {
 	return l.withQuery("continue", e.restart), nil
 }
 
-// page reads one page, with retries, and returns the URL of the next page or nil.
-func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error) {
+// readPage reads one page, with retries, and returns the URL of the next page or nil.
+func (r *Reader) readPage(ctx context.Context, l *listing) (next *url.URL, err error) {
 	l.passed, l.attempt = map[string]int{}, 0
-	err = r.read(ctx, l.call, func(a *answer) error {
+	err = r.readWithRetries(ctx, l.call, func(a *answer) error {
 		l.attempt++
 		buffered := bufio.NewReaderSize(a, 64<<10)
 		// The decoder will see the same error.
 		peeked, _ := buffered.Peek(pageHead)
 		start := append([]byte(nil), peeked...)
 		src := &source{r: buffered, object: r.cfg.MaxObject, list: l.left, most: r.cfg.MaxList}
-		p, err := decodeList(src, l.kind, r.cfg.Workspace, l.pass)
+		p, err := decodeList(src, l.kind, r.cfg.Workspace, l.passOnce)
 		switch {
 		case l.stopped != nil:
 			return nil
 		case err != nil:
-			return l.unreadable(a, err, start)
+			return l.unreadableBody(a, err, start)
 		}
 		l.left -= src.read
 		if next, err = l.nextPage(p, a.Header.Values("Link")); err != nil {
-			return l.unreadable(a, err, nil)
+			return l.unreadableBody(a, err, nil)
 		}
 		if next == nil && p.remaining {
 			l.info.Complete = false
@@ -138,13 +138,13 @@ func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error
 	return next, cmp.Or(l.stopped, err)
 }
 
-// pass calls each with o, unless an earlier attempt at this page did.
-func (l *listing) pass(o kind.Object) error {
+// passOnce calls each with o, unless an earlier attempt at this page did.
+func (l *listing) passOnce(o kind.Object) error {
 	switch attempt, passed := l.passed[o.Name]; {
 	case passed && attempt < l.attempt:
 		return nil
 	case l.info.Items >= l.most:
-		l.stopped = l.errorf(Unreadable, "the list has more than %d objects", l.most)
+		l.stopped = l.errorWithoutAnswer(Unreadable, "the list has more than %d objects", l.most)
 	default:
 		l.passed[o.Name], l.names[o.Name] = l.attempt, true
 		l.info.Items++

@@ -42,7 +42,7 @@ func TestReadsAreRetriedAndWritesNot(t *testing.T) {
 			t.Errorf("%d: Retry-After is %v", status, asError(t, err).RetryAfter)
 		}
 		requests = 0
-		_ = c.Turn(t.Context(), named(t, "CDN"))
+		_ = c.WaitForTurn(t.Context(), named(t, "CDN"))
 		_, _ = c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))
 		if requests != 1 && status != 401 {
 			t.Errorf("%d: %d tries of a write", status, requests)
@@ -343,7 +343,7 @@ func TestWritesAreLimited(t *testing.T) {
 	c := api.NewClient(cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	first, second := c.Turn(ctx, named(t, "CDN")), c.Turn(ctx, named(t, "CDN"))
+	first, second := c.WaitForTurn(ctx, named(t, "CDN")), c.WaitForTurn(ctx, named(t, "CDN"))
 	if first != nil || second == nil || !asError(t, second).NotSent() || !strings.HasPrefix(second.Error(), "write CDN: waiting for the rate limit: ") {
 		t.Errorf("%v, %v", first, second)
 	}
@@ -353,7 +353,7 @@ func TestWritesAreLimited(t *testing.T) {
 	}
 	loopback := serve(t, say(204, "", ""), func(cfg *api.Config) { cfg.WritesPerSecond = 0.001 })
 	for range 3 {
-		if err := loopback.Turn(ctx, named(t, "CDN")); err != nil {
+		if err := loopback.WaitForTurn(ctx, named(t, "CDN")); err != nil {
 			t.Fatal(err)
 		}
 	}

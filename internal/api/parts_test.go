@@ -127,7 +127,7 @@ func TestParseBase(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{1 << 30: "1 GiB", 16 << 20: "16 MiB", 2048: "2 KiB", 2049: "2049 bytes"} {
-		if got := size(n); got != want {
+		if got := formatSize(n); got != want {
 			t.Errorf("%d is %s, want %s", n, got, want)
 		}
 	}
@@ -141,7 +141,7 @@ func TestHopeless(t *testing.T) {
 		tls.RecordHeaderError{}:                              true,
 		io.ErrUnexpectedEOF:                                  false,
 	} {
-		if hopeless(err) != want {
+		if isHopeless(err) != want {
 			t.Errorf("%v: %v", err, !want)
 		}
 	}
@@ -166,7 +166,7 @@ func TestParseWarnings(t *testing.T) {
 }
 
 func testKind(t testing.TB) *kind.Kind {
-	k, ok := kind.Named("CDN")
+	k, ok := kind.FindKind("CDN")
 	if !ok {
 		t.Fatal("no such kind")
 	}
@@ -267,7 +267,7 @@ func FuzzErrorBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := readErrorBody(body)
 		failure := &Error{Op: "get", Kind: "K", Name: "n", Status: 400, RetryAfter: c.retryAfter}
-		c.quote(body, failure)
+		c.quoteInto(body, failure)
 		text := failure.Error()
 		for _, r := range text {
 			if !unicode.IsPrint(r) {
@@ -326,7 +326,7 @@ func TestWhatIsBeingWrittenCounts(t *testing.T) {
 func TestAPauseThatIsOverMeanwhileIsStillOne(t *testing.T) {
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	if e := (&call{verb: kind.Create, kind: kind.All()[0]}).paused(over, ""); e.RetryAfter <= 0 {
+	if e := (&call{verb: kind.Create, kind: kind.AllKinds()[0]}).pausedError(over, ""); e.RetryAfter <= 0 {
 		t.Errorf("waits %s: %v", e.RetryAfter, e)
 	}
 }

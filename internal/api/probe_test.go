@@ -121,7 +121,7 @@ func TestATokenIsAskedForWhenItIsNeeded(t *testing.T) {
 	}
 	failure = errors.New("no session")
 	_, err := r.Get(t.Context(), named(t, "CDN"), "shop")
-	if e := asError(t, err); len(requests) != 1 || !e.Auth() || !e.NotSent() || !errors.Is(err, failure) || e.Method != "" ||
+	if e := asError(t, err); len(requests) != 1 || !e.IsAuth() || !e.NotSent() || !errors.Is(err, failure) || e.Method != "" ||
 		!strings.Contains(err.Error(), "no token for the delivery area: no session") {
 		t.Errorf("%v, %d requests", err, len(requests))
 	}

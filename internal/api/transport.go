@@ -198,15 +198,15 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	seen.Took = r.cfg.Now().Sub(start)
-	seen.Status, seen.Clock = resp.StatusCode, r.reading(resp)
+	seen.Status, seen.Clock = resp.StatusCode, r.clockReading(resp)
 	if resp.TLS != nil {
 		seen.TLS = tls.VersionName(resp.TLS.Version)
-		seen.certificate(resp.TLS.PeerCertificates)
+		seen.addCertificate(resp.TLS.PeerCertificates)
 	}
 	return seen, nil
 }
 
-func (s *Reach) certificate(chain []*x509.Certificate) {
+func (s *Reach) addCertificate(chain []*x509.Certificate) {
 	if len(chain) > 0 {
 		s.Issuer, s.Expires = diag.QuoteAnswer(chain[0].Issuer.String(), excerptSize).String(), chain[0].NotAfter
 	}
@@ -216,7 +216,7 @@ func (s *Reach) certificate(chain []*x509.Certificate) {
 // knows. It notes an untrusted certificate in seen.
 func (r *Reader) reachError(ctx context.Context, seen *Reach, err error) error {
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		seen.certificate(untrusted.UnverifiedCertificates)
+		seen.addCertificate(untrusted.UnverifiedCertificates)
 	}
 	err = innerError(err)
 	text := err.Error()

@@ -23,7 +23,7 @@ import (
 type Writer interface {
 	// Turn waits for the rate limit, and for a pause that the platform asked for in the
 	// kind's area. The writes themselves do not wait.
-	Turn(ctx context.Context, k *kind.Kind) error
+	WaitForTurn(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
 	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
 	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error)
@@ -36,26 +36,26 @@ type Writer interface {
 type Journal interface {
 	// For requests that are sent once. Look reads which run claimed one.
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
-	Posted(ctx context.Context, key kind.Key, m ledger.Made) error
-	Found(ctx context.Context, key kind.Key, m ledger.Made) error
-	End(ctx context.Context, key kind.Key, o ledger.Outcome) error
-	Leave(ctx context.Context, key kind.Key, message string) error
-	GiveUp(ctx context.Context, key kind.Key, now ledger.Instant) error
-	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
+	RecordPosted(ctx context.Context, key kind.Key, m ledger.Made) error
+	RecordExecuted(ctx context.Context, key kind.Key, m ledger.Made) error
+	RecordOutcome(ctx context.Context, key kind.Key, o ledger.Outcome) error
+	MarkResumable(ctx context.Context, key kind.Key, message string) error
+	MarkUnknown(ctx context.Context, key kind.Key, now ledger.Instant) error
+	ReadRecords(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
 	// Current returns an error if another apply was recorded since this one, as Pending, Claim and Deleting do.
-	Current(ctx context.Context) error
+	CheckCurrent(ctx context.Context) error
 
 	// For the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
 	// Applied for objects that are in sync; its errors are in their order.
-	Pending(ctx context.Context, key kind.Key, spec []byte) error
-	Applied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
-	AppliedAll(ctx context.Context, all []ledger.Confirmed) []error
+	RecordPending(ctx context.Context, key kind.Key, spec []byte) error
+	RecordApplied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
+	RecordAllApplied(ctx context.Context, all []ledger.Confirmed) []error
 	DropPending(ctx context.Context, key kind.Key) error
 
 	// For deletions. Deleting must succeed before trueup sends one: it rejects an object
 	// that trueup did not create, and a record that changed since the plan.
-	Deleting(ctx context.Context, key kind.Key, uid, created string) error
-	NotDeleted(ctx context.Context, key kind.Key, message string) error
+	RecordDeleting(ctx context.Context, key kind.Key, uid, created string) error
+	RecordNotDeleted(ctx context.Context, key kind.Key, message string) error
 }
 
 // Deps are what Run works with.
@@ -114,10 +114,10 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 		r.index[it.Key] = i
 	}
 	_, r.hasDeadline = ctx.Deadline()
-	ctx, end := r.contexts(ctx)
+	ctx, end := r.makeContexts(ctx)
 	defer end()
-	r.phase(ctx, kind.Converge)
-	r.phase(ctx, kind.CreateOnly)
+	r.applyPolicy(ctx, kind.Converge)
+	r.applyPolicy(ctx, kind.CreateOnly)
 	r.postAll(ctx)
 	r.deleteAll(ctx)
 	return NewResult(r.outcomes)
@@ -146,21 +146,21 @@ type run struct {
 	clocks map[kind.Area]clockReading // the last clock reading of each area
 }
 
-// phase applies all items of a policy in parallel. Items that wait for a slow ledger leave their
+// applyPolicy applies all items of a policy in parallel. Items that wait for a slow ledger leave their
 // slot to others, at most Options.Batch at a time.
-func (r *run) phase(ctx context.Context, policy kind.Policy) {
+func (r *run) applyPolicy(ctx context.Context, policy kind.Policy) {
 	r.slots = make(chan struct{}, max(1, r.Options.Parallelism))
 	started := make(chan struct{}, cap(r.slots)+max(1, r.Options.Batch)-1)
 	var wg sync.WaitGroup
 	for i := range r.items {
-		if k, _ := kind.Named(r.items[i].Kind); k.Policy != policy || r.items[i].Op == plan.Delete {
+		if k, _ := kind.FindKind(r.items[i].Kind); k.Policy != policy || r.items[i].Op == plan.Delete {
 			continue
 		}
 		started <- struct{}{}
 		r.slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-r.slots; <-started }()
-			r.outcomes[i] = r.work(i).all(ctx)
+			r.outcomes[i] = r.newWork(i).applyItem(ctx)
 			if !r.outcomes[i].toRecord {
 				r.countDone()
 			}
@@ -201,9 +201,9 @@ var (
 	errRecording = errors.New("the run was stopped, and the ledger took too long")
 )
 
-// contexts sets sendCtx and ledgerCtx, which outlive the context that it returns: that one ends
+// makeContexts sets sendCtx and ledgerCtx, which outlive the context that it returns: that one ends
 // when ctx does, or with Hurry. The function that it returns ends them all.
-func (r *run) contexts(ctx context.Context) (context.Context, func()) {
+func (r *run) makeContexts(ctx context.Context) (context.Context, func()) {
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, interrupt, sends, records := withGrace(ctx)
 	var endSends, endLedger context.CancelCauseFunc
@@ -250,8 +250,8 @@ func withGrace(ctx context.Context) (until context.Context, end context.CancelFu
 	return until, end, grace - records, records
 }
 
-// ended returns why a run ends that no failure stopped: a signal, or --timeout; empty while it continues.
-func ended(ctx context.Context) (string, Verdict) {
+// whyEnded returns why a run ends that no failure stopped: a signal, or --timeout; empty while it continues.
+func whyEnded(ctx context.Context) (string, Verdict) {
 	switch err := ctx.Err(); {
 	case err == nil:
 		return "", OK
@@ -263,19 +263,19 @@ func ended(ctx context.Context) (string, Verdict) {
 
 // endedBefore returns an outcome if the run ended before a step, such as "it was sent".
 func endedBefore(ctx context.Context, step string) *Outcome {
-	if why, verdict := ended(ctx); why != "" {
-		return skipped(verdict, why+" before "+step)
+	if why, verdict := whyEnded(ctx); why != "" {
+		return skippedOutcome(verdict, why+" before "+step)
 	}
 	return nil
 }
 
-func late(ctx context.Context) *Outcome { return endedBefore(ctx, "it was sent") }
+func interruptedOutcome(ctx context.Context) *Outcome { return endedBefore(ctx, "it was sent") }
 
-// halted returns an outcome if nothing new may start: the run was stopped or interrupted.
-func (r *run) halted(ctx context.Context) *Outcome {
+// haltedOutcome returns an outcome if nothing new may start: the run was stopped or interrupted.
+func (r *run) haltedOutcome(ctx context.Context) *Outcome {
 	end := endedBefore(ctx, "it started")
 	if why := r.whyStopped(); end == nil && why != "" {
-		end = skipped(Partial, why)
+		end = skippedOutcome(Partial, why)
 	}
 	return end
 }
@@ -289,7 +289,7 @@ func (r *run) whyStopped() string {
 // stoppedByAuth is the reason to stop after the platform rejected the token.
 const stoppedByAuth = "stopped after an authentication failure"
 
-func (r *run) stop(why string) {
+func (r *run) stopRun(why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stopped = cmp.Or(r.stopped, why)
@@ -298,7 +298,7 @@ func (r *run) stop(why string) {
 // noteResult notes the result of an operation. It stops the run if the platform rejected the token, or failed
 // maxFailures times in a row: each request that is sent once and gets no answer is a question to a person.
 func (r *run) noteResult(err error) {
-	said := api.Answer(err)
+	said := api.AnswerOf(err)
 	r.mu.Lock()
 	switch {
 	case said.Status >= http.StatusInternalServerError || said.Status == 0 && said.Class != "":
@@ -309,23 +309,23 @@ func (r *run) noteResult(err error) {
 	failures := r.failures
 	r.mu.Unlock()
 	switch {
-	case said.Auth():
-		r.stop(stoppedByAuth)
+	case said.IsAuth():
+		r.stopRun(stoppedByAuth)
 	case failures >= maxFailures:
-		r.stop(fmt.Sprintf("stopped: the platform failed %d times in a row: %s", maxFailures, err))
+		r.stopRun(fmt.Sprintf("stopped: the platform failed %d times in a row: %s", maxFailures, err))
 	}
 }
 
 // stopIfLost stops the run if a creation got a 404: the list of a workspace that does not
 // exist is empty, so every creation would fail alike.
 func (r *run) stopIfLost(err error) {
-	if api.Answer(err).Status == http.StatusNotFound {
-		r.stop("stopped: the platform does not know this workspace")
+	if api.AnswerOf(err).Status == http.StatusNotFound {
+		r.stopRun("stopped: the platform does not know this workspace")
 	}
 }
 
-// safely returns a panic of do as an error, and reports the stack as an event.
-func (r *run) safely(key kind.Key, do func() error) (err error) {
+// catchPanic returns a panic of do as an error, and reports the stack as an event.
+func (r *run) catchPanic(key kind.Key, do func() error) (err error) {
 	defer func() {
 		panicked := recover()
 		if panicked == nil {

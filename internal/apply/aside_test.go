@@ -49,13 +49,13 @@ func (f *farLedger) Pending(ctx context.Context, k kind.Key, spec []byte) (err e
 			f.cond.Wait()
 		}
 		f.cond.L.Unlock()
-		err = f.Journal.Pending(ctx, k, spec)
+		err = f.Journal.RecordPending(ctx, k, spec)
 	})
 	return err
 }
 
 func (f *farLedger) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) (err error) {
-	f.while(func() { err = f.Journal.Applied(ctx, k, a) })
+	f.while(func() { err = f.Journal.RecordApplied(ctx, k, a) })
 	return err
 }
 

@@ -100,7 +100,7 @@ func TestAnInterruptedBatchGivesBack(t *testing.T) {
 	s := many(t, 4, 20)
 	s.proven = true
 	hour := s.now.Add(-time.Hour)
-	k, _ := kind.Named("Purge")
+	k, _ := kind.FindKind("Purge")
 	spec := s.set.Find(key("Purge/rel-03")).Spec
 	digest := plan.SpecDigest(k, spec)
 	s.records[key("Purge/rel-03")] = ledger.Record{
@@ -229,7 +229,7 @@ type slowRelease struct {
 
 func (s *slowRelease) End(ctx context.Context, k kind.Key, o ledger.Outcome) error {
 	if o.How != ledger.Released {
-		return s.stage.End(ctx, k, o)
+		return s.stage.RecordOutcome(ctx, k, o)
 	}
 	s.mu.Lock()
 	if s.left--; s.left == 0 {
@@ -241,5 +241,5 @@ func (s *slowRelease) End(ctx context.Context, k kind.Key, o ledger.Outcome) err
 	case <-time.After(10 * time.Second):
 		return errors.New("one after the other")
 	}
-	return s.stage.End(ctx, k, o)
+	return s.stage.RecordOutcome(ctx, k, o)
 }

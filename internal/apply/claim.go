@@ -22,11 +22,11 @@ func (r *run) postAll(ctx context.Context) {
 	defer recording.Wait()
 	var batch []int
 	for i := range r.items {
-		if k, _ := kind.Named(r.items[i].Kind); !k.RequestOnly() {
+		if k, _ := kind.FindKind(r.items[i].Kind); !k.RequestOnly() {
 			continue
 		}
 		if r.items[i].Op != plan.Post {
-			r.outcomes[i] = r.work(i).all(ctx)
+			r.outcomes[i] = r.newWork(i).applyItem(ctx)
 			r.countDone()
 			continue
 		}
@@ -55,7 +55,7 @@ func (r *run) sendBatch(ctx context.Context, batch []int, recording *sync.WaitGr
 		sending.Go(func() {
 			record := s.sendClaimed(ctx)
 			recording.Go(func() {
-				r.outcomes[i] = s.finish(record)
+				r.outcomes[i] = s.finishItem(record)
 				r.countDone()
 			})
 		})
@@ -69,8 +69,8 @@ func (r *run) sendBatch(ctx context.Context, batch []int, recording *sync.WaitGr
 // sendClaimed sends a claimed request, or gives the claim back if the run has ended. The function
 // that it returns records the outcome.
 func (s *onceSend) sendClaimed(ctx context.Context) (record func() *Outcome) {
-	if end := s.halted(ctx); end != nil {
-		return func() *Outcome { return s.rescue(s.giveBack(end.Message), end) }
+	if end := s.haltedOutcome(ctx); end != nil {
+		return func() *Outcome { return s.reportUnrecorded(s.giveBack(end.Message), end) }
 	}
 	a := s.sendUntilKnown(ctx)
 	return func() *Outcome {
@@ -89,25 +89,25 @@ func (r *run) claimAll(ctx context.Context, batch []int) []*onceSend {
 	clocks := map[kind.Area]clockReading{}
 	var wg sync.WaitGroup
 	for n, i := range batch {
-		s := &onceSend{work: r.work(i)}
+		s := &onceSend{work: r.newWork(i)}
 		blocked := cmp.Or(s.blockedBy(ctx), s.noRoom())
 		if blocked == nil {
-			s.report("start", "")
+			s.reportPhase("start", "")
 			if _, ok := clocks[s.kind.Area]; !ok {
 				clocks[s.kind.Area] = r.readClock(ctx, s.kind)
 			}
 		}
 		at := clocks[s.kind.Area]
 		wg.Go(func() {
-			r.outcomes[i] = s.finish(func() *Outcome {
+			r.outcomes[i] = s.finishItem(func() *Outcome {
 				if blocked != nil {
 					return blocked
 				}
-				if end := s.claim(ctx, at); end != nil {
+				if end := s.claimRequest(ctx, at); end != nil {
 					return end
 				}
 				sends[n] = s
-				return done("")
+				return doneOutcome("")
 			})
 		})
 	}
@@ -122,14 +122,14 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 		if name == "" {
 			continue
 		}
-		if _, end := w.absent(ctx, name); end != nil {
+		if _, end := w.checkAbsent(ctx, name); end != nil {
 			w.noteResult(end.cause)
 			return w.leaveIfClaimed(ctx, end)
 		}
 	}
 	s, at := &onceSend{work: w}, w.readClock(ctx, w.kind)
 	s.before = w.listSimilar(ctx, at)
-	if end := s.claim(ctx, at); end != nil {
+	if end := s.claimRequest(ctx, at); end != nil {
 		return end
 	}
 	a := s.sendUntilKnown(ctx)
@@ -138,39 +138,39 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 		return end
 	}
 	name := cmp.Or(a.obj.Name, w.item.Name)
-	w.report("verify", "")
-	got := w.readBack(ctx, name, w.created())
+	w.reportPhase("verify", "")
+	got := w.readBack(ctx, name, w.createdWrite())
 	switch {
 	case got.interrupted && !got.kept:
-		return unverified(ctx, "it was created")
+		return unverifiedOutcome(ctx, "it was created")
 	case got.obj == nil:
-		return unreadable(got.err)
+		return unreadableOutcome(got.err)
 	case got.obj.Terminating:
-		return failed(Partial, "it was created, and is being deleted", "")
+		return failedOutcome(Partial, "it was created, and is being deleted", "")
 	case !got.kept:
-		return w.outcomeOf(w.created(), *got.obj, got.checked)
+		return w.outcomeOf(w.createdWrite(), *got.obj, got.checked)
 	}
-	return w.ready(ctx, name, *got.obj)
+	return w.waitUntilReady(ctx, name, *got.obj)
 }
 
-// ready returns an outcome that says whether a new object is ready. It waits for that if the user asked.
-func (w *work) ready(ctx context.Context, name string, obj kind.Object) *Outcome {
+// waitUntilReady returns an outcome that says whether a new object is ready. It waits for that if the user asked.
+func (w *work) waitUntilReady(ctx context.Context, name string, obj kind.Object) *Outcome {
 	first := true
-	return w.poll(ctx, "created", "ready", func(ctx context.Context) *Outcome {
+	return w.pollUntil(ctx, "created", "ready", func(ctx context.Context) *Outcome {
 		if !first {
 			if next, err := w.Writer.Get(ctx, w.kind, name); err == nil {
 				obj = next
 			}
 		}
 		first = false
-		ready, failure := w.kind.Ready(obj.Status)
+		ready, failure := w.kind.IsReady(obj.Status)
 		switch {
 		case failure != "":
-			return failed(Partial, "the server created it and says: "+failure, "")
+			return failedOutcome(Partial, "the server created it and says: "+failure, "")
 		case ready:
-			return done("ready")
+			return doneOutcome("ready")
 		case w.Options.Wait == 0:
-			return done("not ready yet (--wait waits)")
+			return doneOutcome("not ready yet (--wait waits)")
 		}
 		return nil
 	})
@@ -222,7 +222,7 @@ func (r *run) readClock(ctx context.Context, k *kind.Kind) (at clockReading) {
 			return at
 		}
 	}
-	at.err = r.safely(kind.Key{Kind: k.Name}, func() (err error) {
+	at.err = r.catchPanic(kind.Key{Kind: k.Name}, func() (err error) {
 		at.now, err = r.Clock(ctx, k)
 		return err
 	})
@@ -232,9 +232,9 @@ func (r *run) readClock(ctx context.Context, k *kind.Kind) (at clockReading) {
 	return at
 }
 
-func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
+func (s *onceSend) claimRequest(ctx context.Context, at clockReading) *Outcome {
 	if s.Journal == nil {
-		return failed(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger", "run trueup doctor to check the ledger")
+		return failedOutcome(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger", "run trueup doctor to check the ledger")
 	}
 	if at.err != nil {
 		return failedUnsent(ctx, at.err, "nothing was sent: the platform's time: ")
@@ -250,7 +250,7 @@ func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
 	case errors.Is(err, ledger.ErrTaken), errors.Is(err, ledger.ErrConflict):
 		return s.leaveToOther()
 	case err != nil:
-		return unclaimed(err)
+		return unclaimedOutcome(err)
 	}
 	s.certain = !s.hold.EarlierUnknown
 	return nil
@@ -260,8 +260,8 @@ func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
 func (w *work) leaveToOther() *Outcome {
 	end := &Outcome{Status: InFlight, Verdict: Partial, Message: "another run has claimed it", Fix: "run apply again"}
 	var records map[kind.Key]ledger.Record
-	err := w.safely(w.item.Key, func() (err error) {
-		records, err = w.Journal.Look(w.ledgerCtx, []kind.Key{w.item.Key})
+	err := w.catchPanic(w.item.Key, func() (err error) {
+		records, err = w.Journal.ReadRecords(w.ledgerCtx, []kind.Key{w.item.Key})
 		return err
 	})
 	switch rec := records[w.item.Key]; {
@@ -270,7 +270,7 @@ func (w *work) leaveToOther() *Outcome {
 	case rec.State == ledger.Claimed && !rec.Left:
 		end.Message, end.Fix = ledger.ExplainFlight(rec)
 	default:
-		now, _ := ledger.Explain(rec)
+		now, _ := ledger.ExplainRecord(rec)
 		end.Message += " meanwhile: " + now
 	}
 	return end
@@ -281,7 +281,7 @@ func (w *work) leaveIfClaimed(ctx context.Context, end *Outcome) *Outcome {
 	if end.Verdict != Stale || w.Journal == nil {
 		return end
 	}
-	records, err := w.Journal.Look(ctx, []kind.Key{w.item.Key})
+	records, err := w.Journal.ReadRecords(ctx, []kind.Key{w.item.Key})
 	if state := records[w.item.Key].State; err == nil && (state == ledger.Claimed || state == ledger.Posted) {
 		return w.leaveToOther()
 	}

@@ -54,7 +54,7 @@ func TestOutcomesOfAPurge(t *testing.T) {
 		},
 		"denied":  {denied(), false, apply.Auth, ledger.Rejected, true, "403", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
 		"unsent":  {broken(), false, apply.Partial, "", false, "run apply again", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
-		"taken":   {taken(), false, apply.NeedsPerson, ledger.Unknown, true, "another name", ""},
+		"taken":   {isTaken(), false, apply.NeedsPerson, ledger.Unknown, true, "another name", ""},
 		"unclear": {unclear(), true, apply.NeedsPerson, ledger.Unknown, true, "ledger resolve Purge/rel", ""},
 		"no word": {context.DeadlineExceeded, false, apply.NeedsPerson, ledger.Unknown, true, "may have been executed", ""},
 	} {
@@ -128,7 +128,7 @@ func TestWhatIsSentOnceNeedsALedger(t *testing.T) {
 	s := due(t)
 	planner, p := s.ready()
 	res := apply.Run(t.Context(), p, apply.Deps{
-		Writer: s, Report: func(apply.Event) {}, Rules: planner.Rules, Spec: func(k kind.Key) []byte { return s.set.Find(k).Spec },
+		Writer: s, Report: func(apply.Event) {}, Rules: planner.RulesOf, Spec: func(k kind.Key) []byte { return s.set.Find(k).Spec },
 	})
 	s.ends(res, rel, apply.Failed, apply.NeedsPerson, "need the ledger")
 	s.wrote("")
@@ -171,7 +171,7 @@ func TestAPurgeWaitsForItsCDN(t *testing.T) {
 	for i := range p.Items {
 		p.Items[i].After = []kind.Key{key("CDN/elsewhere")}
 	}
-	res = apply.Run(t.Context(), p, apply.Deps{Writer: s, Journal: s, Clock: s.clock, Report: func(apply.Event) {}, Rules: planner.Rules})
+	res = apply.Run(t.Context(), p, apply.Deps{Writer: s, Journal: s, Clock: s.clock, Report: func(apply.Event) {}, Rules: planner.RulesOf})
 	s.ends(res, rel, apply.Skipped, apply.Partial, "not part of this run")
 }
 
@@ -206,7 +206,7 @@ func TestOutcomesOfASnapshot(t *testing.T) {
 		state   ledger.State
 	}{
 		"unclear": {unclear(), apply.NeedsPerson, ledger.Unknown},
-		"taken":   {taken(), apply.NeedsPerson, ledger.Unknown},
+		"taken":   {isTaken(), apply.NeedsPerson, ledger.Unknown},
 		"refused": {refused(), apply.Partial, ledger.Rejected},
 		"unsent":  {broken(), apply.Partial, ""},
 	} {

@@ -16,8 +16,8 @@ import (
 // changed, or the server accepts none.
 const maxConflicts = 3
 
-// converge creates or patches an object until live equals git.
-func (w *work) converge(ctx context.Context) (end *Outcome) {
+// applyConverging creates or patches an object until live equals git.
+func (w *work) applyConverging(ctx context.Context) (end *Outcome) {
 	try := w.tryCreate
 	if w.item.Op != plan.Create {
 		try = w.tryPatch
@@ -27,7 +27,7 @@ func (w *work) converge(ctx context.Context) (end *Outcome) {
 			return end
 		}
 		if why := w.whyStopped(); why != "" {
-			end = skipped(Partial, why)
+			end = skippedOutcome(Partial, why)
 		}
 	}
 	for end == nil {
@@ -44,7 +44,7 @@ func (w *work) converge(ctx context.Context) (end *Outcome) {
 	}
 	w.noteResult(end.cause)
 	if w.isPending && !w.mayBeWritten {
-		w.withoutSlot(func() { end.unrecorded(w.Journal.DropPending(w.ledgerCtx, w.item.Key)) })
+		w.withoutSlot(func() { end.addUnrecorded(w.Journal.DropPending(w.ledgerCtx, w.item.Key)) })
 	}
 	return end
 }
@@ -54,8 +54,8 @@ func (w *work) storePending() *Outcome {
 	if w.isPending || w.Journal == nil {
 		return nil
 	}
-	if err := w.Journal.Pending(w.ledgerCtx, w.item.Key, w.spec); err != nil {
-		return unclaimed(err)
+	if err := w.Journal.RecordPending(w.ledgerCtx, w.item.Key, w.spec); err != nil {
+		return unclaimedOutcome(err)
 	}
 	w.isPending = true
 	return nil
@@ -67,16 +67,16 @@ func (w *work) tryCreate(ctx context.Context) *Outcome {
 	if end := w.waitTurn(ctx); end != nil {
 		return end
 	}
-	switch obj, end := w.absent(ctx, w.item.Name); {
+	switch obj, end := w.checkAbsent(ctx, w.item.Name); {
 	case end != nil && end.Verdict == Stale && w.maybeDone != nil:
 		return w.existsNow(ctx, obj)
 	case end != nil:
 		return end
 	}
-	if end := cmp.Or(w.storePending(), w.overtaken(), late(ctx)); end != nil {
+	if end := cmp.Or(w.storePending(), w.checkOvertaken(), interruptedOutcome(ctx)); end != nil {
 		return end
 	}
-	return w.afterPost(ctx, w.send(func() error {
+	return w.afterPost(ctx, w.sendRequest(func() error {
 		_, err := w.Writer.Create(w.sendCtx, w.kind, w.item.Request.Body)
 		return err
 	}))
@@ -87,20 +87,20 @@ func (w *work) afterPost(ctx context.Context, err error) *Outcome {
 	switch {
 	case err == nil:
 		w.maybeDone = nil
-	case taken(err) || uncertain(err):
+	case isTaken(err) || isUncertain(err):
 		return w.lookFor(ctx, err)
-	case notSent(err) && transient(err) && w.retry(ctx, err):
+	case notSent(err) && isTransient(err) && w.mayRetry(ctx, err):
 		return nil
 	case notSent(err):
 		return failedUnsent(ctx, err, "")
 	}
 	w.stopIfLost(err)
-	return w.settle(ctx, w.created(), err)
+	return w.verifyWrite(ctx, w.createdWrite(), err)
 }
 
-// absent checks right before a POST that no object has the name. If one has, it returns the object and
+// checkAbsent checks right before a POST that no object has the name. If one has, it returns the object and
 // an outcome.
-func (w *work) absent(ctx context.Context, name string) (kind.Object, *Outcome) {
+func (w *work) checkAbsent(ctx context.Context, name string) (kind.Object, *Outcome) {
 	obj, err := w.Writer.Get(ctx, w.kind, name)
 	switch {
 	case notFound(err):
@@ -108,34 +108,34 @@ func (w *work) absent(ctx context.Context, name string) (kind.Object, *Outcome) 
 	case err != nil:
 		return obj, failedUnsent(ctx, err, "")
 	case obj.Terminating:
-		return obj, stale("an object of that name is being deleted")
+		return obj, staleOutcome("an object of that name is being deleted")
 	}
-	return obj, stale("it appeared after the plan was made")
+	return obj, staleOutcome("it appeared after the plan was made")
 }
 
 // lookFor reads whether a POST with a 409, or without an answer, created the object. It decides that the
 // POST created nothing only if the object is missing twice.
 func (w *work) lookFor(ctx context.Context, err error) *Outcome {
-	if uncertain(err) {
+	if isUncertain(err) {
 		w.maybeDone = nil // err is about this try
 	}
 	obj, looked := w.lookTwice(ctx)
 	switch {
 	case looked == nil:
 		return w.existsNow(ctx, obj)
-	case conflict(err) && w.retry(ctx, err):
+	case isConflict(err) && w.mayRetry(ctx, err):
 		return nil
-	case taken(err):
-		return fault(err, "", "")
-	case notFound(looked) && api.Answer(err).OtherName.String() != "":
-		return renamed(w.item.Key, api.Answer(err).OtherName.String())
-	case notFound(looked) && w.sends < maxSends && w.retry(ctx, err):
+	case isTaken(err):
+		return faultOutcome(err, "", "")
+	case notFound(looked) && api.AnswerOf(err).OtherName.String() != "":
+		return renamedOutcome(w.item.Key, api.AnswerOf(err).OtherName.String())
+	case notFound(looked) && w.sends < maxSends && w.mayRetry(ctx, err):
 		w.maybeDone = err
 		return nil
 	case notFound(looked):
-		return unknown(err, fmt.Sprintf("sent %d times, but live does not show it: ", w.sends))
+		return unknownOutcome(err, fmt.Sprintf("sent %d times, but live does not show it: ", w.sends))
 	}
-	return unknown(err, "")
+	return unknownOutcome(err, "")
 }
 
 func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
@@ -152,20 +152,20 @@ func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
 // anyway. trueup leaves any other object unchanged.
 func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 	w.maybeDone = nil
-	made := w.created()
+	made := w.createdWrite()
 	if !w.hasAll(w.spec, obj) {
 		if got := w.readBack(ctx, w.item.Name, made); got.obj != nil {
 			obj = *got.obj
 		}
 	}
 	if !w.hasAll(w.spec, obj) {
-		return stale("another client created it meanwhile, and it differs from git")
+		return staleOutcome("another client created it meanwhile, and it differs from git")
 	}
 	if !w.mayBeWritten {
 		made.did, made.done = Unchanged, "another client created it meanwhile, equal to git"
 	}
 	w.mayBeWritten = true
-	return w.applied(made, obj, w.check(made, obj))
+	return w.recordApplied(made, obj, w.checkWrite(made, obj))
 }
 
 // tryPatch sends the merge patch that the plan shows, if live is still what the plan compared. It returns nil
@@ -186,19 +186,19 @@ func (w *work) tryPatch(ctx context.Context) *Outcome {
 	}
 	before := canon.MustDecode(obj.Spec)
 	if why := now.Unshown(patch, before); why != "" {
-		return failed(NeedsPerson, "nothing was sent: "+why, plan.UnshownFix)
+		return failedOutcome(NeedsPerson, "nothing was sent: "+why, plan.UnshownFix)
 	}
-	if end := cmp.Or(w.overtaken(), late(ctx)); end != nil {
+	if end := cmp.Or(w.checkOvertaken(), interruptedOutcome(ctx)); end != nil {
 		return end
 	}
-	err := w.send(func() error {
+	err := w.sendRequest(func() error {
 		_, err := w.Writer.Patch(w.sendCtx, w.kind, w.item.Name, patch)
 		return err
 	})
 	if precondition && refusesVersion(err) {
 		return w.versionRefused(obj, err)
 	}
-	wrote := write{now: now, before: before, request: now.BodySpec(), did: Changed, done: changed(*w.item)}
+	wrote := write{now: now, before: before, request: now.BodySpec(), did: Changed, done: countChanged(*w.item)}
 	return w.afterPatch(ctx, wrote, err)
 }
 
@@ -208,7 +208,7 @@ func (w *work) afterLostTry(end *Outcome, obj kind.Object) *Outcome {
 		return end
 	}
 	end.Message = "a try that got no answer may have been executed, and live is not what the plan showed; this try left it unchanged"
-	return w.withMismatches(end, w.check(*w.maybeWrote, obj))
+	return w.withMismatches(end, w.checkWrite(*w.maybeWrote, obj))
 }
 
 // lookAndPlan reads the object right before a write, and plans it again: the new plan may do no more
@@ -220,16 +220,16 @@ func (w *work) lookAndPlan(ctx context.Context) (obj kind.Object, now plan.Item,
 	obj, err := w.Writer.Get(ctx, w.kind, w.item.Name)
 	switch {
 	case notFound(err):
-		return obj, now, stale("it was deleted after the plan was made")
+		return obj, now, staleOutcome("it was deleted after the plan was made")
 	case err != nil:
 		return obj, now, failedUnsent(ctx, err, "")
 	}
 	now, err = w.Replan(w.item.Key, &obj)
 	switch {
 	case err != nil:
-		end = stale("trueup can't plan against what is live now: " + err.Error())
-	case !plan.Within(now, *w.item):
-		end = stale(cmp.Or(now.Reason, "live changed after the plan was made"))
+		end = staleOutcome("trueup can't plan against what is live now: " + err.Error())
+	case !plan.IsWithin(now, *w.item):
+		end = staleOutcome(cmp.Or(now.Reason, "live changed after the plan was made"))
 	}
 	return obj, now, end
 }
@@ -242,13 +242,13 @@ func (w *work) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
 		wrote = *w.maybeWrote
 	}
 	w.mayBeWritten, w.maybeDone = true, nil
-	return w.applied(wrote, obj, w.check(wrote, obj))
+	return w.recordApplied(wrote, obj, w.checkWrite(wrote, obj))
 }
 
 // versionRefused records that the server refused the resourceVersion. If live still has that version,
 // the server accepts none, so the next try omits it.
 func (w *work) versionRefused(obj kind.Object, err error) *Outcome {
-	w.withoutVersion = !conflict(err)
+	w.withoutVersion = !isConflict(err)
 	if !w.withoutVersion {
 		now, looked := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
 		w.withoutVersion = looked == nil && now.ResourceVersion == obj.ResourceVersion
@@ -256,7 +256,7 @@ func (w *work) versionRefused(obj kind.Object, err error) *Outcome {
 	if w.conflicts++; w.conflicts < maxConflicts {
 		return nil
 	}
-	end := fault(err, "", "run apply again")
+	end := faultOutcome(err, "", "run apply again")
 	end.Message = "other clients keep changing it: the server answered 409 each time"
 	return end
 }
@@ -264,20 +264,20 @@ func (w *work) versionRefused(obj kind.Object, err error) *Outcome {
 // afterPatch returns the outcome of a PATCH, or nil to retry.
 func (w *work) afterPatch(ctx context.Context, wrote write, err error) *Outcome {
 	switch {
-	case transient(err) && w.retry(ctx, err):
-		if uncertain(err) {
+	case isTransient(err) && w.mayRetry(ctx, err):
+		if isUncertain(err) {
 			w.maybeDone, w.maybeWrote = err, &wrote
 		}
 		return nil
 	case err != nil && notSent(err):
 		return failedUnsent(ctx, err, "")
-	case err == nil || uncertain(err):
+	case err == nil || isUncertain(err):
 		w.maybeDone = nil // reading back shows it
 	}
-	return w.settle(ctx, wrote, err)
+	return w.verifyWrite(ctx, wrote, err)
 }
 
-func changed(it plan.Item) string {
+func countChanged(it plan.Item) string {
 	left, lines := 0, it.Lines()
 	for _, l := range lines {
 		if l.Left {

@@ -153,7 +153,7 @@ func TestAFindingAgainstWhatIsLiveNow(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose).has("CDN/other", `{hostname: other.example.com}`)
 	planner, p := s.ready()
 	res := apply.Run(t.Context(), p, apply.Deps{
-		Writer: s, Journal: s, Clock: s.clock, Rules: planner.Rules, Report: func(apply.Event) {},
+		Writer: s, Journal: s, Clock: s.clock, Rules: planner.RulesOf, Report: func(apply.Event) {},
 		Replan: func(kind.Key, *kind.Object) (item plan.Item, err error) { return item, refused() },
 		Spec:   func(k kind.Key) []byte { return s.set.Find(k).Spec },
 	})
@@ -413,7 +413,7 @@ func TestARemovalThatTheServerKeeps(t *testing.T) {
 		}
 		_, p := s.ready()
 		r := s.records[key(shop)]
-		if c := p.Items[0].Changes; len(c) != 1 || c[0].Class != plan.ServerNormalised || c[0].KeptAt == nil || countOutside(plan.Drift(p)) != 1 ||
+		if c := p.Items[0].Changes; len(c) != 1 || c[0].Class != plan.ServerNormalised || c[0].KeptAt == nil || countOutside(plan.NarrowToDrift(p)) != 1 ||
 			string(r.Applied) != string(canon.Bytes(s.tree(plain))) {
 			t.Errorf("changes %+v of record %s", c, r.Applied)
 		}

@@ -15,8 +15,8 @@ import (
 func (r *run) deleteAll(ctx context.Context) {
 	for i := range r.items {
 		if it := &r.items[i]; it.Op == plan.Delete {
-			d := &deletion{work: r.work(i), name: cmp.Or(it.RemoteName, it.Name)}
-			r.outcomes[i] = d.finish(func() *Outcome { return d.all(ctx) })
+			d := &deletion{work: r.newWork(i), name: cmp.Or(it.RemoteName, it.Name)}
+			r.outcomes[i] = d.finishItem(func() *Outcome { return d.deleteWithRetries(ctx) })
 			r.countDone()
 		}
 	}
@@ -40,22 +40,22 @@ const (
 	deleteConfirmed
 )
 
-func (d *deletion) all(ctx context.Context) *Outcome {
-	if end := cmp.Or(d.halted(ctx), d.failedBefore()); end != nil {
+func (d *deletion) deleteWithRetries(ctx context.Context) *Outcome {
+	if end := cmp.Or(d.haltedOutcome(ctx), d.failedBefore()); end != nil {
 		return end
 	}
-	d.report("start", "")
+	d.reportPhase("start", "")
 	end := d.recordIntent()
 	if end == nil {
 		for end == nil {
-			end = d.try(ctx)
+			end = d.tryDelete(ctx)
 		}
-		end = d.record(end)
+		end = d.recordOutcome(end)
 	}
 	if d.state == deletePending && d.Options.Wait > 0 && end.Verdict == OK {
-		end = d.poll(ctx, "accepted", "gone", func(ctx context.Context) *Outcome {
+		end = d.pollUntil(ctx, "accepted", "gone", func(ctx context.Context) *Outcome {
 			if obj, err := d.Writer.Get(ctx, d.kind, d.name); notFound(err) || err == nil && !d.isPlanned(obj) {
-				return done("")
+				return doneOutcome("")
 			}
 			return nil
 		})
@@ -68,7 +68,7 @@ func (d *deletion) all(ctx context.Context) *Outcome {
 func (r *run) failedBefore() *Outcome {
 	for _, o := range r.outcomes {
 		if o.Verdict != "" && o.Verdict != OK {
-			return skipped(Partial, "deletions come last, and "+o.String()+" failed")
+			return skippedOutcome(Partial, "deletions come last, and "+o.String()+" failed")
 		}
 	}
 	return nil
@@ -77,46 +77,46 @@ func (r *run) failedBefore() *Outcome {
 // recordIntent records the deletion in the ledger before trueup sends it.
 func (d *deletion) recordIntent() *Outcome {
 	if d.Journal == nil {
-		return failed(NeedsPerson, "nothing was sent, because a deletion needs the ledger", "run trueup doctor to check the ledger")
+		return failedOutcome(NeedsPerson, "nothing was sent, because a deletion needs the ledger", "run trueup doctor to check the ledger")
 	}
-	err := d.Journal.Deleting(d.ledgerCtx, d.item.Key, d.item.Live.UID, d.item.Made)
+	err := d.Journal.RecordDeleting(d.ledgerCtx, d.item.Key, d.item.Live.UID, d.item.Made)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ledger.ErrConflict):
-		return stale("another run changed its record after the plan was made")
+		return staleOutcome("another run changed its record after the plan was made")
 	}
 	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
-		return superseded(newer)
+		return supersededOutcome(newer)
 	}
-	return failed(NeedsPerson, "nothing was sent: "+err.Error(), "run plan again and review the deletion")
+	return failedOutcome(NeedsPerson, "nothing was sent: "+err.Error(), "run plan again and review the deletion")
 }
 
-// try checks the object, sends one DELETE, and checks again. It returns nil to retry.
-func (d *deletion) try(ctx context.Context) *Outcome {
+// tryDelete checks the object, sends one DELETE, and checks again. It returns nil to retry.
+func (d *deletion) tryDelete(ctx context.Context) *Outcome {
 	end := d.waitTurn(ctx)
 	if end == nil {
-		end = cmp.Or(d.check(ctx), d.overtaken(), late(ctx))
+		end = cmp.Or(d.checkTarget(ctx), d.checkOvertaken(), interruptedOutcome(ctx))
 	}
 	if end != nil {
 		return end
 	}
-	err := d.send(func() error { return d.Writer.Delete(d.sendCtx, d.kind, d.name) })
-	if err != nil && !notSent(err) && (uncertain(err) || notFound(err)) {
+	err := d.sendRequest(func() error { return d.Writer.Delete(d.sendCtx, d.kind, d.name) })
+	if err != nil && !notSent(err) && (isUncertain(err) || notFound(err)) {
 		d.maybeDone = err
 	}
 	switch {
-	case transient(err) && d.retry(ctx, err):
+	case isTransient(err) && d.mayRetry(ctx, err):
 		return nil
 	case err == nil || d.maybeDone != nil:
-		return d.verify(ctx, err)
+		return d.verifyGone(ctx, err)
 	}
 	return failedUnsent(ctx, err, "")
 }
 
-// check makes sure right before a DELETE that live is still the planned object, and that
+// checkTarget makes sure right before a DELETE that live is still the planned object, and that
 // nobody has marked it to be kept.
-func (d *deletion) check(ctx context.Context) *Outcome {
+func (d *deletion) checkTarget(ctx context.Context) *Outcome {
 	obj, err := d.Writer.Get(ctx, d.kind, d.name)
 	if d.maybeDone != nil {
 		if end := d.tookEffect(obj, err); end != nil {
@@ -125,15 +125,15 @@ func (d *deletion) check(ctx context.Context) *Outcome {
 	}
 	switch {
 	case notFound(err):
-		return done("it was already gone; nothing was sent")
+		return doneOutcome("it was already gone; nothing was sent")
 	case err != nil:
 		return failedUnsent(ctx, err, "")
 	case !d.isPlanned(obj):
-		return stale("live is now another object of that name")
+		return staleOutcome("live is now another object of that name")
 	case obj.Terminating:
-		return stale("another client is deleting it")
+		return staleOutcome("another client is deleting it")
 	case obj.Keep:
-		return stale("live is marked " + kind.KeepAnnotation + " now")
+		return staleOutcome("live is marked " + kind.KeepAnnotation + " now")
 	}
 	return nil
 }
@@ -143,10 +143,10 @@ func (d *deletion) tookEffect(obj kind.Object, err error) *Outcome {
 	switch {
 	case notFound(err), err == nil && !d.isPlanned(obj):
 		d.state = deleteConfirmed
-		return done("")
+		return doneOutcome("")
 	case err == nil && obj.Terminating:
 		d.state = deletePending
-		end := done("accepted (--wait waits until it is gone)")
+		end := doneOutcome("accepted (--wait waits until it is gone)")
 		end.Did = Deleting
 		return end
 	}
@@ -158,13 +158,13 @@ func (d *deletion) isPlanned(obj kind.Object) bool {
 	return obj.UID == d.item.Live.UID && obj.CreationTimestamp == d.item.Made
 }
 
-// verify reads the object until it is gone or terminating; err is that of the DELETE.
-func (d *deletion) verify(ctx context.Context, err error) *Outcome {
-	d.report("verify", "")
+// verifyGone reads the object until it is gone or terminating; err is that of the DELETE.
+func (d *deletion) verifyGone(ctx context.Context, err error) *Outcome {
+	d.reportPhase("verify", "")
 	d.state = deleteUnknown
 	var last error
 	var end *Outcome
-	interrupted := d.look(ctx, d.name, func(obj kind.Object, err error) bool {
+	interrupted := d.lookUntil(ctx, d.name, func(obj kind.Object, err error) bool {
 		last, end = err, d.tookEffect(obj, err)
 		return end != nil
 	})
@@ -172,27 +172,27 @@ func (d *deletion) verify(ctx context.Context, err error) *Outcome {
 	case end != nil:
 		return end
 	case interrupted:
-		return unverified(ctx, "its deletion was sent")
+		return unverifiedOutcome(ctx, "its deletion was sent")
 	case err != nil:
-		return fault(err, "trueup can't tell whether it will be deleted: ", "run apply again, which checks first")
+		return faultOutcome(err, "trueup can't tell whether it will be deleted: ", "run apply again, which checks first")
 	case last != nil:
-		return fault(last, "its deletion was accepted, but trueup can't check it: ", "run plan to see whether it is still there")
+		return faultOutcome(last, "its deletion was accepted, but trueup can't check it: ", "run plan to see whether it is still there")
 	}
 	d.state = deleteNotSent
-	return failed(NotConverged, "the server answered that it was deleted, but it is still there",
+	return failedOutcome(NotConverged, "the server answered that it was deleted, but it is still there",
 		"run plan again later; if it is still there, delete it in the web console")
 }
 
-// record records the outcome in the ledger. If it is unknown, the intent stays, and the next run checks it.
-func (d *deletion) record(end *Outcome) *Outcome {
+// recordOutcome records the outcome in the ledger. If it is unknown, the intent stays, and the next run checks it.
+func (d *deletion) recordOutcome(end *Outcome) *Outcome {
 	switch {
 	case d.state >= deletePending:
-		return d.rescue(d.Journal.End(d.ledgerCtx, d.item.Key, ledger.Outcome{How: ledger.Removed, Message: ledger.Quoted(cmp.Or(end.Message, "deleted"))}), end)
+		return d.reportUnrecorded(d.Journal.RecordOutcome(d.ledgerCtx, d.item.Key, ledger.Outcome{How: ledger.Removed, Message: ledger.QuoteMessage(cmp.Or(end.Message, "deleted"))}), end)
 	case d.state == deleteUnknown:
 	case d.maybeDone != nil:
 		end.Message += "; it may already be deleted: " + d.maybeDone.Error()
 	default:
-		end.unrecorded(d.Journal.NotDeleted(d.ledgerCtx, d.item.Key, end.Message))
+		end.addUnrecorded(d.Journal.RecordNotDeleted(d.ledgerCtx, d.item.Key, end.Message))
 	}
 	return end
 }

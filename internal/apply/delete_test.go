@@ -16,16 +16,16 @@ import (
 
 // The ledger's part of a deletion.
 
-func (s *stage) Deleting(ctx context.Context, k kind.Key, uid, created string) error {
+func (s *stage) RecordDeleting(ctx context.Context, k kind.Key, uid, created string) error {
 	return s.call(ctx, "deleting", k, func() error {
-		if r := s.records[k]; r.UID != uid || r.CreationTimestamp != created || !r.Ours() {
+		if r := s.records[k]; r.UID != uid || r.CreationTimestamp != created || !r.IsOurs() {
 			return fmt.Errorf("%s is not ours", k)
 		}
 		return nil
 	})
 }
 
-func (s *stage) NotDeleted(ctx context.Context, k kind.Key, _ string) error {
+func (s *stage) RecordNotDeleted(ctx context.Context, k kind.Key, _ string) error {
 	return s.call(ctx, "not deleted", k, func() error { return nil })
 }
 
@@ -80,7 +80,7 @@ func TestADeletionIsReportedBeforeAndAfter(t *testing.T) {
 	s := departed(t)
 	o := s.ends(s.run(), leftOver, apply.Done, apply.OK, "deleted")
 	s.wrote(wellDeleted)
-	if !o.Sent || !s.records[key(leftOver)].Gone() {
+	if !o.Sent || !s.records[key(leftOver)].IsGone() {
 		t.Errorf("%+v, %+v", o, s.records[key(leftOver)])
 	}
 	if res := s.run(); len(res.Outcomes) != 1 {
@@ -95,7 +95,7 @@ func TestADeletionThatTakesItsTime(t *testing.T) {
 	s.lingers = true
 	s.ends(s.run(), leftOver, apply.Done, apply.OK, "deleting accepted (--wait waits")
 	s.wrote(wellDeleted)
-	if !s.records[key(leftOver)].Gone() {
+	if !s.records[key(leftOver)].IsGone() {
 		t.Error("it is not recorded")
 	}
 
@@ -132,7 +132,7 @@ func TestWhatIsNotAsThePlanSaidIsNotDeleted(t *testing.T) {
 	}
 	s := departed(t)
 	o := s.ends(s.apply(t.Context(), func() { delete(s.objects, key(leftOver)) }), leftOver, apply.Done, apply.OK, "already gone")
-	if o.Sent || s.records[key(leftOver)].Gone() {
+	if o.Sent || s.records[key(leftOver)].IsGone() {
 		t.Errorf("%+v", o)
 	}
 	s.wrote(looked)

@@ -36,7 +36,7 @@ func (e *said) Unwrap() error { return &e.answer }
 
 // The failures of a platform.
 func missing() error { return &said{"404 not found", api.Error{Class: api.Absent, Status: 404}} }
-func taken() error   { return &said{"409 exists", api.Error{Class: api.Taken, Status: 409}} }
+func isTaken() error   { return &said{"409 exists", api.Error{Class: api.Taken, Status: 409}} }
 
 func contended() error {
 	return &said{"409 conflict", api.Error{Class: api.Contended, Status: 409}}
@@ -52,9 +52,9 @@ func broken() error {
 	return &said{"certificate not trusted", api.Error{Class: api.Unsent, Hopeless: true}}
 }
 
-// fault is what happens to one call: its error, and whether its effect takes
+// faultOutcome is what happens to one call: its error, and whether its effect takes
 // place all the same. A mistake in the program is one of them.
-type fault struct {
+type faultOutcome struct {
 	err error
 	did bool
 }
@@ -80,7 +80,7 @@ type stage struct {
 	events  []apply.Event
 
 	// hook is asked before each call; n counts the calls of that name.
-	hook func(call string, n int) *fault
+	hook func(call string, n int) *faultOutcome
 	// keeps is what the server makes of a spec, and calls what it names an object.
 	keeps func(spec map[string]any) map[string]any
 	calls func(name string) string
@@ -179,7 +179,7 @@ func (s *stage) has(name, spec string) *stage {
 }
 
 func (s *stage) put(k kind.Key, spec map[string]any) kind.Object {
-	of, _ := kind.Named(k.Kind)
+	of, _ := kind.FindKind(k.Kind)
 	s.version++
 	old := s.objects[k]
 	o, err := of.ReadObject(canon.Bytes(map[string]any{
@@ -215,9 +215,9 @@ func (s *stage) spec(name string) string { return string(s.objects[key(name)].Sp
 // on makes the n-th call of that name fail.
 func (s *stage) on(call string, n int, err error, did bool) *stage {
 	before := s.hook
-	s.hook = func(c string, i int) *fault {
+	s.hook = func(c string, i int) *faultOutcome {
 		if c == call && (i == n || n == 0) {
-			return &fault{err, did}
+			return &faultOutcome{err, did}
 		}
 		if before != nil {
 			return before(c, i)
@@ -230,7 +230,7 @@ func (s *stage) on(call string, n int, err error, did bool) *stage {
 // at runs something right before the n-th call of that name.
 func (s *stage) at(call string, n int, do func()) *stage {
 	before := s.hook
-	s.hook = func(c string, i int) *fault {
+	s.hook = func(c string, i int) *faultOutcome {
 		if c == call && i == n {
 			do()
 		}
@@ -249,12 +249,12 @@ func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() err
 	call := name + " " + k.String()
 	s.counts[call]++
 	s.log = append(s.log, call)
-	var f *fault
+	var f *faultOutcome
 	if s.hook != nil {
 		f = s.hook(call, s.counts[call])
 	}
 	if f == nil {
-		f = &fault{did: ctx.Err() == nil, err: ctx.Err()}
+		f = &faultOutcome{did: ctx.Err() == nil, err: ctx.Err()}
 	}
 	if f.did {
 		if err := do(); err != nil {
@@ -265,15 +265,15 @@ func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() err
 }
 
 // happens returns the error, or panics.
-func (f *fault) happens() error {
+func (f *faultOutcome) happens() error {
 	if m := mistake(""); errors.As(f.err, &m) {
 		panic(m)
 	}
 	return f.err
 }
 
-// Turn is never logged: it is no request.
-func (s *stage) Turn(ctx context.Context, _ *kind.Kind) error {
+// WaitForTurn is never logged: it is no request.
+func (s *stage) WaitForTurn(ctx context.Context, _ *kind.Kind) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts["turn"]++
@@ -323,7 +323,7 @@ func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.O
 			at.Name = s.calls(name)
 		}
 		if _, ok := s.objects[at]; ok {
-			return taken()
+			return isTaken()
 		}
 		s.sent = append(s.sent, string(body))
 		o = s.put(at, s.kept(doc["spec"].(map[string]any)))
@@ -376,7 +376,7 @@ func (s *stage) move(
 ) error {
 	return s.call(ctx, call, k, func() error {
 		r := s.records[k]
-		if standing != nil && r.Standing(ledger.Observed(s.now, s.now), s.terms()) != standing[0] {
+		if standing != nil && r.ClaimStatus(ledger.ObserveTimes(s.now, s.now), s.terms()) != standing[0] {
 			return fmt.Errorf("%w: %s", ledger.ErrTaken, r.State)
 		}
 		if from != nil && !slices.Contains(from, r.State) {
@@ -427,29 +427,29 @@ func (s *stage) clock(context.Context, *kind.Kind) (ledger.Instant, error) {
 		}
 	}
 	if s.alone {
-		return ledger.Observed(time.Time{}, s.now), nil
+		return ledger.ObserveTimes(time.Time{}, s.now), nil
 	}
-	return ledger.Observed(s.now, s.now), nil
+	return ledger.ObserveTimes(s.now, s.now), nil
 }
 
-func (s *stage) Found(ctx context.Context, k kind.Key, m ledger.Made) error {
+func (s *stage) RecordExecuted(ctx context.Context, k kind.Key, m ledger.Made) error {
 	return s.move(ctx, "found", k, []ledger.State{ledger.Claimed, ledger.Unknown}, func(r *ledger.Record) {
 		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
 	})
 }
 
-func (s *stage) Leave(ctx context.Context, k kind.Key, _ string) error {
+func (s *stage) MarkResumable(ctx context.Context, k kind.Key, _ string) error {
 	return s.move(ctx, "leave", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.Left, r.EarlierUnknown = true, true })
 }
 
-func (s *stage) GiveUp(ctx context.Context, k kind.Key, _ ledger.Instant) error {
+func (s *stage) MarkUnknown(ctx context.Context, k kind.Key, _ ledger.Instant) error {
 	return s.move(ctx, "give up", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State = ledger.Unknown })
 }
 
-func (s *stage) Current(context.Context) error { return nil }
+func (s *stage) CheckCurrent(context.Context) error { return nil }
 
-// Look is not logged: it changes nothing.
-func (s *stage) Look(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error) {
+// ReadRecords is not logged: it changes nothing.
+func (s *stage) ReadRecords(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := map[kind.Key]ledger.Record{}
@@ -466,7 +466,7 @@ func (s *stage) Look(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Re
 	return found, nil
 }
 
-func (s *stage) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
+func (s *stage) RecordPosted(ctx context.Context, k kind.Key, m ledger.Made) error {
 	return s.move(ctx, "posted", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
 		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
 		r.Outcome = &ledger.Outcome{How: cmp.Or(m.How, ledger.Created), HTTP: m.HTTP}
@@ -485,7 +485,7 @@ func (s *stage) certain(ctx context.Context, call string, k kind.Key, to func(*l
 	return s.move(ctx, call, k, []ledger.State{ledger.Claimed}, to)
 }
 
-func (s *stage) End(ctx context.Context, k kind.Key, o ledger.Outcome) error {
+func (s *stage) RecordOutcome(ctx context.Context, k kind.Key, o ledger.Outcome) error {
 	if o.How == ledger.RejectedByPlatform {
 		return s.certain(ctx, "rejected", k, func(r *ledger.Record) { r.State, r.Outcome = ledger.Rejected, &o })
 	}
@@ -498,11 +498,11 @@ func (s *stage) End(ctx context.Context, k kind.Key, o ledger.Outcome) error {
 	return s.move(ctx, "unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State, r.Outcome = ledger.Unknown, &o })
 }
 
-func (s *stage) Pending(ctx context.Context, k kind.Key, spec []byte) error {
+func (s *stage) RecordPending(ctx context.Context, k kind.Key, spec []byte) error {
 	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.JSON{spec} })
 }
 
-func (s *stage) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) error {
+func (s *stage) RecordApplied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) error {
 	return s.move(ctx, "applied", k, nil, func(r *ledger.Record) {
 		r.Altered = append(r.Altered, a.Altered...)
 		r.Applied, r.Owed, r.Pending, r.NotConverged, r.UID = a.Spec, a.Owed, nil, !a.Converged, a.UID
@@ -510,10 +510,10 @@ func (s *stage) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) e
 	})
 }
 
-func (s *stage) AppliedAll(ctx context.Context, all []ledger.Confirmed) []error {
+func (s *stage) RecordAllApplied(ctx context.Context, all []ledger.Confirmed) []error {
 	errs := make([]error, len(all))
 	for i, c := range all {
-		errs[i] = s.Applied(ctx, c.Key, c.AppliedSpec)
+		errs[i] = s.RecordApplied(ctx, c.Key, c.AppliedSpec)
 	}
 	return errs
 }
@@ -544,8 +544,8 @@ func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	if !s.noted {
 		view = ledger.View{Problem: "it is lost"}
 	}
-	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.Observed(s.now, s.now), Options: s.plan, Base: s.base})
-	p, findings := planner.Make()
+	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.ObserveTimes(s.now, s.now), Options: s.plan, Base: s.base})
+	p, findings := planner.MakePlan()
 	if findings.HasErrors() {
 		s.t.Fatalf("findings: %v", findings)
 	}
@@ -569,14 +569,14 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 	deps := apply.Deps{
 		Writer: s, Journal: s, Clock: s.clock, Options: s.options, Hurry: s.hurry,
 		Replan: func(k kind.Key, o *kind.Object) (plan.Item, error) {
-			it, findings := planner.Remake(k, o)
+			it, findings := planner.RemakeItem(k, o)
 			if findings.HasErrors() {
 				return it, errors.New(findings[0].Message)
 			}
 			return it, nil
 		},
 		Spec:  func(k kind.Key) []byte { return s.set.Find(k).Spec },
-		Rules: planner.Rules,
+		Rules: planner.RulesOf,
 		Report: func(e apply.Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -31,7 +31,7 @@ func TestWhatTheLedgerLacksIsHandedOut(t *testing.T) {
 		Origins: map[kind.Area]string{kind.Delivery: "https://delivery.example.com"}, Now: func() time.Time { return s.now },
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
-	genesis, err := ledger.Init(t.Context(), cfg)
+	genesis, err := ledger.CreateLedger(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ const (
 )
 
 // Refusal returns that the platform refused the token, in the same words for all requests that need the same right, or "".
-func (o Outcome) Refusal() string { return api.Refusal(o.cause) }
+func (o Outcome) Refusal() string { return api.RefusalOf(o.cause) }
 
 // What returns the effect of an item that is done, and the status of every other item.
 func (o Outcome) What() string { return cmp.Or(string(o.Did), string(o.Status)) }
@@ -130,92 +130,92 @@ const (
 // In this package, a function that checks whether an item can continue returns nil if it can,
 // and the item's outcome if it can't.
 
-func done(message string) *Outcome { return &Outcome{Status: Done, Verdict: OK, Message: message} }
+func doneOutcome(message string) *Outcome { return &Outcome{Status: Done, Verdict: OK, Message: message} }
 
-func skipped(v Verdict, message string) *Outcome {
+func skippedOutcome(v Verdict, message string) *Outcome {
 	return &Outcome{Status: Skipped, Verdict: v, Message: message}
 }
 
-func failed(v Verdict, message, fix string) *Outcome {
+func failedOutcome(v Verdict, message, fix string) *Outcome {
 	return &Outcome{Status: Failed, Verdict: v, Message: message, Fix: fix}
 }
 
-// fault is the outcome of an item that failed with err.
-func fault(err error, prefix, fix string) *Outcome {
-	end := failed(Partial, prefix+err.Error(), fix)
-	if api.Answer(err).Auth() {
+// faultOutcome is the outcome of an item that failed with err.
+func faultOutcome(err error, prefix, fix string) *Outcome {
+	end := failedOutcome(Partial, prefix+err.Error(), fix)
+	if api.AnswerOf(err).IsAuth() {
 		end.Verdict = Auth
 	}
-	end.cause, end.Field = err, api.Answer(err).Field()
+	end.cause, end.Field = err, api.AnswerOf(err).Field()
 	return end
 }
 
 // failedUnsent is the outcome of an error before anything was sent. If the run has ended, that
 // is the reason instead.
 func failedUnsent(ctx context.Context, err error, prefix string) *Outcome {
-	return cmp.Or(late(ctx), fault(err, prefix, ""))
+	return cmp.Or(interruptedOutcome(ctx), faultOutcome(err, prefix, ""))
 }
 
-// unknown is the outcome of a write that may have happened.
-func unknown(err error, why string) *Outcome {
-	return fault(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
+// unknownOutcome is the outcome of a write that may have happened.
+func unknownOutcome(err error, why string) *Outcome {
+	return faultOutcome(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
 }
 
-// renamed is the outcome of a creation if the platform answered with an object of another name. Sending it again could
+// renamedOutcome is the outcome of a creation if the platform answered with an object of another name. Sending it again could
 // make one more.
-func renamed(key kind.Key, other string) *Outcome {
+func renamedOutcome(key kind.Key, other string) *Outcome {
 	made := kind.Key{Kind: key.Kind, Name: other}
-	return failed(NeedsPerson, fmt.Sprintf("trueup asked for %s, and the platform answered that it made %s; nothing was sent again", key, made),
+	return failedOutcome(NeedsPerson, fmt.Sprintf("trueup asked for %s, and the platform answered that it made %s; nothing was sent again", key, made),
 		fmt.Sprintf("if %[2]s is there, give the manifest that name, or remove it on the platform before the next apply of %[1]s", key, made))
 }
 
-// stale is the outcome of an object that changed since the plan.
-func stale(why string) *Outcome {
-	end := skipped(Stale, why+"; trueup left it unchanged")
+// staleOutcome is the outcome of an object that changed since the plan.
+func staleOutcome(why string) *Outcome {
+	end := skippedOutcome(Stale, why+"; trueup left it unchanged")
 	end.Fix = "run plan again and review what differs now"
 	return end
 }
 
-// unreadable is the outcome of an accepted write that can't be read back.
-func unreadable(err error) *Outcome {
+// unreadableOutcome is the outcome of an accepted write that can't be read back.
+func unreadableOutcome(err error) *Outcome {
 	if notFound(err) {
-		return failed(NotConverged, "the server answered that it was written, but does not have it", "")
+		return failedOutcome(NotConverged, "the server answered that it was written, but does not have it", "")
 	}
-	return fault(err, "it was written, but can't be read back: ", "")
+	return faultOutcome(err, "it was written, but can't be read back: ", "")
 }
 
-// unverified is the outcome of an accepted write if the run ended before live showed it.
-func unverified(ctx context.Context, done string) *Outcome {
-	why, verdict := ended(ctx)
-	return failed(verdict, done+"; "+why+" before live showed it", "run plan to see whether anything is left")
+// unverifiedOutcome is the outcome of an accepted write if the run ended before live showed it.
+func unverifiedOutcome(ctx context.Context, done string) *Outcome {
+	why, verdict := whyEnded(ctx)
+	return failedOutcome(verdict, done+"; "+why+" before live showed it", "run plan to see whether anything is left")
 }
 
 // FixSuperseded is the fix of an outcome whose run must send nothing more, because a newer commit is being applied.
 const FixSuperseded = "run plan again on the newest commit"
 
-// superseded is the outcome of an item whose run must send nothing more.
-func superseded(err *ledger.SupersededError) *Outcome {
-	end := skipped(Stale, err.Error()+"; trueup left it unchanged")
+// supersededOutcome is the outcome of an item whose run must send nothing more.
+func supersededOutcome(err *ledger.SupersededError) *Outcome {
+	end := skippedOutcome(Stale, err.Error()+"; trueup left it unchanged")
 	end.Fix = FixSuperseded
 	return end
 }
 
-// unclaimed is the outcome of a ledger error before anything was sent. A person is needed
+// unclaimedOutcome is the outcome of a ledger error before anything was sent. A person is needed
 // only if the ledger needs repair.
-func unclaimed(err error) *Outcome {
+func unclaimedOutcome(err error) *Outcome {
 	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
-		return superseded(newer)
+		return supersededOutcome(newer)
 	}
-	end := failed(Partial, "nothing was sent, because the ledger could not be written: "+err.Error(),
+	end := failedOutcome(Partial, "nothing was sent, because the ledger could not be written: "+err.Error(),
 		"run apply again when the ledger can be written")
-	if p := ledger.Problem(err); p != nil {
+	if p := ledger.ProblemOf(err); p != nil {
 		end.Verdict, end.Fix = NeedsPerson, p.Fix
 	}
 	return end
 }
 
-// unrecorded adds to the message that the ledger could not record the outcome, unless err is nil.
-func (o *Outcome) unrecorded(err error) {
+// addUnrecorded adds to the message that the ledger could not record the outcome, unless err is nil.
+func (o *Outcome) addUnrecorded(err error) {
 	if err != nil {
 		o.Message += " (and the ledger could not record it: " + err.Error() + ")"
 	}
@@ -225,35 +225,35 @@ func (o *Outcome) unrecorded(err error) {
 // records it.
 func (o *Outcome) unrecordedLive(what string, err error) {
 	if err == nil || o.Verdict != OK {
-		o.unrecorded(err)
+		o.addUnrecorded(err)
 		return
 	}
 	o.Status, o.Did, o.Verdict, o.Message = Failed, "", Partial, what+", but the ledger could not record it: "+err.Error()
 	o.Fix = "run apply again, which finds that live equals git and records it"
 }
 
-func notFound(err error) bool { return api.Answer(err).NotFound() }
-func conflict(err error) bool { return api.Answer(err).Class == api.Contended }
-func taken(err error) bool    { return conflict(err) || api.Answer(err).Class == api.Taken }
-func notSent(err error) bool  { return api.Answer(err).NotSent() }
+func notFound(err error) bool { return api.AnswerOf(err).NotFound() }
+func isConflict(err error) bool { return api.AnswerOf(err).Class == api.Contended }
+func isTaken(err error) bool    { return isConflict(err) || api.AnswerOf(err).Class == api.Taken }
+func notSent(err error) bool  { return api.AnswerOf(err).NotSent() }
 
-// uncertain reports whether a write that failed may have happened: an error that is no answer
+// isUncertain reports whether a write that failed may have happened: an error that is no answer
 // leaves that unknown.
-func uncertain(err error) bool {
-	class := api.Answer(err).Class
+func isUncertain(err error) bool {
+	class := api.AnswerOf(err).Class
 	return class == "" || class == api.Unknown
 }
 
-// transient reports whether a retry may succeed: nothing was written, or the platform
+// isTransient reports whether a retry may succeed: nothing was written, or the platform
 // was unreachable or overloaded (docs/design.md C4).
-func transient(err error) bool {
-	a := api.Answer(err)
+func isTransient(err error) bool {
+	a := api.AnswerOf(err)
 	switch {
-	case err == nil || a.Auth() || a.Hopeless:
+	case err == nil || a.IsAuth() || a.Hopeless:
 		return false
 	case a.NotSent(), a.Class == api.Contended:
 		return true
-	case !uncertain(err):
+	case !isUncertain(err):
 		return false
 	}
 	switch a.Status {
@@ -266,8 +266,8 @@ func transient(err error) bool {
 // refusesVersion reports whether the server refused the resourceVersion of a PATCH: it is stale
 // (409), or the server accepts none.
 func refusesVersion(err error) bool {
-	if err == nil || uncertain(err) || api.Answer(err).Auth() {
+	if err == nil || isUncertain(err) || api.AnswerOf(err).IsAuth() {
 		return false
 	}
-	return conflict(err) || strings.Contains(err.Error(), "resourceVersion")
+	return isConflict(err) || strings.Contains(err.Error(), "resourceVersion")
 }

@@ -130,7 +130,7 @@ func TestSideBySide(t *testing.T) {
 			t.Errorf("%d: %+v", i, o)
 		}
 	}
-	if p.Differs() {
+	if p.HasDifferences() {
 		t.Errorf("pending: %+v", p.Summary)
 	}
 	var purges []string
@@ -170,13 +170,13 @@ func TestAnyCallMayFail(t *testing.T) {
 	if calls < 15 {
 		t.Fatalf("only %d calls: %s", calls, clean.took())
 	}
-	for _, f := range []fault{
+	for _, f := range []faultOutcome{
 		{unclear(), true},
 		{unclear(), false},
 		{refused(), false},
 		{unsent(), false},
 		{denied(), false},
-		{taken(), false},
+		{isTaken(), false},
 		{answered(429), false},
 		{answered(503), true},
 		{answered(503), false},
@@ -187,7 +187,7 @@ func TestAnyCallMayFail(t *testing.T) {
 			for _, times := range []int{1, 2} {
 				s := dueAll(t, set)
 				total := 0
-				s.hook = func(call string, _ int) *fault {
+				s.hook = func(call string, _ int) *faultOutcome {
 					total++
 					if total < k || total >= k+times {
 						return nil
@@ -209,16 +209,16 @@ func TestAnyCallMayFail(t *testing.T) {
 
 // fate is what a fault means for a call: a ledger's failure says nothing of
 // itself, and what is done by a read does not matter.
-func (s *stage) fate(call string, f fault) *fault {
+func (s *stage) fate(call string, f faultOutcome) *faultOutcome {
 	verb, _, _ := strings.Cut(call, " ")
 	if !slices.Contains([]string{"GET", "POST", "PATCH"}, verb) {
 		if m := mistake(""); errors.As(f.err, &m) {
 			return &f
 		}
-		return &fault{fmt.Errorf("disk full"), f.did}
+		return &faultOutcome{fmt.Errorf("disk full"), f.did}
 	}
 	if verb == "GET" {
-		return &fault{f.err, false}
+		return &faultOutcome{f.err, false}
 	}
 	s.log[len(s.log)-1] += fmt.Sprintf("!%v", f.err)
 	return &f
@@ -228,7 +228,7 @@ func (s *stage) fate(call string, f fault) *fault {
 func (s *stage) check(name string, res apply.Result) {
 	s.t.Helper()
 	unclearOnce := map[string]int{}
-	certain := []string{refused().Error(), unsent().Error(), denied().Error(), taken().Error(), answered(429).Error()}
+	certain := []string{refused().Error(), unsent().Error(), denied().Error(), isTaken().Error(), answered(429).Error()}
 	for i, call := range s.log {
 		verb, object, _ := strings.Cut(call, " ")
 		object, failure, _ := strings.Cut(object, "!")

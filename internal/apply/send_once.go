@@ -61,15 +61,15 @@ type attempt struct {
 // send waits for its turn, then reads the clock, and does nothing else before it writes.
 func (s *onceSend) sendUntilKnown(ctx context.Context) attempt {
 	for sends := 0; ; {
-		a := s.try(ctx)
+		a := s.trySend(ctx)
 		again := s.canRetry(a.err) && a.again
 		if a.result == unclear {
 			a = s.readOutcome(ctx, a)
 			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).
 			sends++
-			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends && api.Answer(a.err).OtherName.String() == ""
+			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends && api.AnswerOf(a.err).OtherName.String() == ""
 		}
-		if again && s.pause(ctx, a.err) {
+		if again && s.pauseBefore(ctx, a.err) {
 			continue
 		}
 		s.noteResult(a.err)
@@ -90,33 +90,33 @@ func (s *onceSend) readOutcome(ctx context.Context, a attempt) attempt {
 	}
 	var got reading
 	// After a panic while reading, the result stays unclear.
-	_ = s.safely(s.item.Key, func() error {
+	_ = s.catchPanic(s.item.Key, func() error {
 		// A GET right before the claim has shown the name to be free.
-		got = s.readBack(ctx, s.item.Name, s.created())
+		got = s.readBack(ctx, s.item.Name, s.createdWrite())
 		return nil
 	})
 	switch {
 	case got.kept:
 		return attempt{result: duplicate, obj: *got.obj}
-	case wasCertain && api.Answer(a.err).Status == http.StatusConflict:
+	case wasCertain && api.AnswerOf(a.err).Status == http.StatusConflict:
 		s.certain = true
 		return attempt{result: refused, err: a.err}
 	}
 	return a
 }
 
-// try sends once. If the request panics, the result is unclear: it may have been executed.
-func (s *onceSend) try(ctx context.Context) attempt {
+// trySend sends once. If the request panics, the result is unclear: it may have been executed.
+func (s *onceSend) trySend(ctx context.Context) attempt {
 	before := attempt{result: unsent}
 	var now ledger.Instant
 	var obj kind.Object
 	begun := false
-	err := s.safely(s.item.Key, func() (err error) {
+	err := s.catchPanic(s.item.Key, func() (err error) {
 		if now, before.result, err = s.waitToSend(ctx); err != nil {
 			return err
 		}
 		begun = true
-		return s.send(func() error {
+		return s.sendRequest(func() error {
 			obj, err = s.Writer.Create(s.sendCtx, s.kind, s.item.Request.Body)
 			return err
 		})
@@ -125,16 +125,16 @@ func (s *onceSend) try(ctx context.Context) attempt {
 		before.err = err
 		return before
 	}
-	return s.classify(obj, err, now)
+	return s.classifyAnswer(obj, err, now)
 }
 
 // waitToSend waits for the rate limit, and checks that the request may still be sent. If not, the error
 // says why, and the result is unsent, or overdue if no later run may send it either.
 func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, error) {
-	if err := s.Writer.Turn(ctx, s.kind); err != nil {
+	if err := s.Writer.WaitForTurn(ctx, s.kind); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
-	if err := s.Journal.Current(s.ledgerCtx); err != nil {
+	if err := s.Journal.CheckCurrent(s.ledgerCtx); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
 	now, err := s.Clock(ctx, s.kind)
@@ -153,12 +153,12 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 	case terms.MaySend(*s.hold.FirstClaimAt, now): // a later run may send it
 		return now, unsent, errors.New("it was not sent: this run was paused for too long, and another run may have claimed it")
 	}
-	return now, overdue, fmt.Errorf("it could be sent until %s, because the platform may forget its name after that", stamp(terms.Until(*s.hold.FirstClaimAt, now)))
+	return now, overdue, fmt.Errorf("it could be sent until %s, because the platform may forget its name after that", formatTime(terms.WindowEnd(*s.hold.FirstClaimAt, now)))
 }
 
-// classify returns what an answer means (docs/design.md A3).
-func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) attempt {
-	a, said := attempt{obj: obj, err: err}, api.Answer(err)
+// classifyAnswer returns what an answer means (docs/design.md A3).
+func (s *onceSend) classifyAnswer(obj kind.Object, err error, now ledger.Instant) attempt {
+	a, said := attempt{obj: obj, err: err}, api.AnswerOf(err)
 	earliest := now.Early // the earliest creation time of an object of this send
 	if limit := now.Now.Add(-clocksApart); now.Alone || earliest.Before(limit) {
 		earliest = limit
@@ -170,7 +170,7 @@ func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) atte
 	case err == nil:
 		a.result = executed
 	case said.NotSent():
-		a.result, a.again = unsent, transient(err)
+		a.result, a.again = unsent, isTransient(err)
 	case said.Class == api.Taken:
 		if said.Existing != nil {
 			a.obj = *said.Existing
@@ -178,7 +178,7 @@ func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) atte
 		a.result = s.ownerOf(a.obj, said.Existing != nil)
 	case said.Class == api.Contended:
 		a.result, a.again = refused, true
-	case uncertain(err):
+	case isUncertain(err):
 		a.result = unclear
 	default:
 		a.result = refused
@@ -186,7 +186,7 @@ func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) atte
 	return a
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // ownerOf returns duplicate if an earlier send of ours may have created the existing object of the name,
 // even if a person marked that send as not executed, or else foreign. If the platform shows the object,
@@ -214,7 +214,7 @@ func madeBefore(obj kind.Object, t time.Time) bool {
 // recordEnd records the result of a request, and returns its outcome: Done if it was executed.
 func (s *onceSend) recordEnd(ctx context.Context, a attempt) *Outcome {
 	end, record := s.outcomeOf(ctx, a)
-	return s.rescue(s.safely(s.item.Key, record), end)
+	return s.reportUnrecorded(s.catchPanic(s.item.Key, record), end)
 }
 
 // outcomeOf returns the outcome of a request, and the function that records it.
@@ -223,40 +223,40 @@ func (s *onceSend) outcomeOf(ctx context.Context, a attempt) (end *Outcome, reco
 	switch {
 	case a.result == executed, a.result == duplicate:
 		made := ledger.Made{RemoteName: a.obj.Name, UID: a.obj.UID, CreationTimestamp: a.obj.CreationTimestamp}
-		end = done("")
+		end = doneOutcome("")
 		if a.result == duplicate {
-			made.How, made.HTTP = ledger.Duplicate, api.Answer(a.err).Status
+			made.How, made.HTTP = ledger.Duplicate, api.AnswerOf(a.err).Status
 			if a.err == nil {
 				made.How = ledger.Found // by reading, which does not prove who created it
 			}
 			end.Message = "accepted when it was first sent, as the platform now confirms"
 		}
-		return end, func() error { return s.Journal.Posted(s.ledgerCtx, key, made) }
+		return end, func() error { return s.Journal.RecordPosted(s.ledgerCtx, key, made) }
 	case a.result == foreign:
-		end = failed(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error(), ledger.NameQuestion(key))
-		return end, s.ended(ledger.NotOurs, end.Message)
+		end = failedOutcome(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error(), ledger.NameQuestion(key))
+		return end, s.recordHow(ledger.NotOurs, end.Message)
 	case a.result == overdue && s.certain:
-		return failed(Partial, "it was not sent: "+a.err.Error(), "check this machine's clock, and run apply again"),
-			s.ended(ledger.Released, a.err.Error())
+		return failedOutcome(Partial, "it was not sent: "+a.err.Error(), "check this machine's clock, and run apply again"),
+			s.recordHow(ledger.Released, a.err.Error())
 	case a.result == unsent && !s.sent && ctx.Err() != nil:
-		end = late(ctx)
+		end = interruptedOutcome(ctx)
 		return end, func() error { return s.giveBack(end.Message) }
 	}
-	return s.failed(a)
+	return s.failedSend(a)
 }
 
-func (s *onceSend) ended(how ledger.How, message string) (record func() error) {
+func (s *onceSend) recordHow(how ledger.How, message string) (record func() error) {
 	return func() error {
-		return s.Journal.End(s.ledgerCtx, s.item.Key, ledger.Outcome{How: how, Message: ledger.Quoted(message)})
+		return s.Journal.RecordOutcome(s.ledgerCtx, s.item.Key, ledger.Outcome{How: how, Message: ledger.QuoteMessage(message)})
 	}
 }
 
-// failed is outcomeOf for a failed send. It releases the claim only if the request was certainly not
+// failedSend is outcomeOf for a failed send. It releases the claim only if the request was certainly not
 // executed. Otherwise a later run or a person decides.
-func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
+func (s *onceSend) failedSend(a attempt) (end *Outcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
-	end = fault(a.err, "", "")
-	if api.Answer(a.err).Class == api.Limited && s.item.Purge != nil {
+	end = faultOutcome(a.err, "", "")
+	if api.AnswerOf(a.err).Class == api.Limited && s.item.Purge != nil {
 		s.mu.Lock()
 		s.full[s.item.Purge.Hostname] = message
 		s.mu.Unlock()
@@ -264,31 +264,31 @@ func (s *onceSend) failed(a attempt) (end *Outcome, record func() error) {
 	switch {
 	case a.result == unsent && s.certain:
 		end.Fix = "run apply again"
-		return end, s.ended(ledger.Released, message)
+		return end, s.recordHow(ledger.Released, message)
 	case a.result == refused && s.certain:
-		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.Answer(a.err).Status, Message: ledger.Quoted(message)}
-		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.End(s.ledgerCtx, key, o) }
-	case api.Answer(a.err).OtherName.String() != "":
-		end = renamed(key, api.Answer(a.err).OtherName.String())
-		end.Fix = ledger.Question(key)
-		return end, s.ended(ledger.OutcomeUnknown, end.Message)
+		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.AnswerOf(a.err).Status, Message: ledger.QuoteMessage(message)}
+		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.RecordOutcome(s.ledgerCtx, key, o) }
+	case api.AnswerOf(a.err).OtherName.String() != "":
+		end = renamedOutcome(key, api.AnswerOf(a.err).OtherName.String())
+		end.Fix = ledger.QuestionCommand(key)
+		return end, s.recordHow(ledger.OutcomeUnknown, end.Message)
 	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
 		end.Fix = "trueup ledger settle or the next apply sends it again under the same name, which is safe until " +
-			stamp(s.hold.FirstClaimAt.Add(s.hold.Terms.Window))
-		return end, func() error { return s.Journal.Leave(s.ledgerCtx, key, message) }
+			formatTime(s.hold.FirstClaimAt.Add(s.hold.Terms.Window))
+		return end, func() error { return s.Journal.MarkResumable(s.ledgerCtx, key, message) }
 	}
-	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.Question(key)
-	return end, s.ended(ledger.OutcomeUnknown, message)
+	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.QuestionCommand(key)
+	return end, s.recordHow(ledger.OutcomeUnknown, message)
 }
 
 // giveBack ends a claim under which nothing was sent. If an earlier run may have sent the request, the
 // claim becomes one that the next run can take over at once.
 func (s *onceSend) giveBack(why string) error {
 	if s.certain {
-		return s.ended(ledger.Released, why)()
+		return s.recordHow(ledger.Released, why)()
 	}
-	return s.Journal.Leave(s.ledgerCtx, s.item.Key, why)
+	return s.Journal.MarkResumable(s.ledgerCtx, s.item.Key, why)
 }
 
 // noRoom defers a purge if the platform accepts no more purges of its hostname for now.
@@ -309,8 +309,8 @@ func (s *onceSend) noRoom() *Outcome {
 	}
 }
 
-// rescue ends an item that the ledger could not record. It reports the missing record, so that nothing is lost.
-func (w *work) rescue(err error, end *Outcome) *Outcome {
+// reportUnrecorded ends an item that the ledger could not record. It reports the missing record, so that nothing is lost.
+func (w *work) reportUnrecorded(err error, end *Outcome) *Outcome {
 	if err == nil {
 		return end
 	}
@@ -320,12 +320,12 @@ func (w *work) rescue(err error, end *Outcome) *Outcome {
 	}
 	if errors.Is(err, ledger.ErrConflict) {
 		// The run that changed the record is responsible for it, unless ours was executed.
-		return failed(verdict, done+" (and another run changed its record meanwhile)", "trueup ledger show "+key.String())
+		return failedOutcome(verdict, done+" (and another run changed its record meanwhile)", "trueup ledger show "+key.String())
 	}
-	end = failed(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")", ledger.Question(key))
+	end = failedOutcome(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")", ledger.QuestionCommand(key))
 	if lacks, ok := errors.AsType[*ledger.UnrecordedError](err); ok {
 		if b, err := json.Marshal(lacks.Record); err == nil {
-			w.report(PhaseRescue, string(b))
+			w.reportPhase(PhaseRescue, string(b))
 			end.Fix = "when the ledger can be written again, run trueup ledger import - with the rescue record from standard error"
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // existing is a conflict that shows the object of the name.
 func existing(t *testing.T, spec, made string) error {
 	s := begin(t)
-	k, _ := kind.Named("Purge")
+	k, _ := kind.FindKind("Purge")
 	o, err := k.ReadObject(canon.Bytes(map[string]any{
 		"metadata": map[string]any{"name": "rel", "creationTimestamp": made}, "spec": s.tree(spec),
 	}))
@@ -32,7 +32,7 @@ func existing(t *testing.T, spec, made string) error {
 // dead is a stage on which a run claimed the purge an hour ago and died.
 func dead(t *testing.T) *stage {
 	s := due(t)
-	k, _ := kind.Named("Purge")
+	k, _ := kind.FindKind("Purge")
 	first, spec := s.now.Add(-time.Hour), s.set.Find(key(rel)).Spec
 	digest := plan.SpecDigest(k, spec)
 	s.records[key(rel)] = ledger.Record{
@@ -88,7 +88,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			second:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "another name"},
 		},
 		"duplicate": {
-			err:    taken(),
+			err:    isTaken(),
 			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "ledger adopt Purge/rel"},
 			second: want{"posted", ledger.Posted, apply.OK, "when it was first sent"},
 		},
@@ -163,7 +163,7 @@ func TestSentAgainOnlyOnProof(t *testing.T) {
 	s.ends(s.run(), rel, apply.Done, apply.OK, "executes it later")
 	s.wrote(sendOnce + ", POST Purge/rel, posted Purge/rel")
 
-	s = due(t).on("POST Purge/rel", 1, unclear(), true).on("POST Purge/rel", 2, unclear(), false).on("POST Purge/rel", 3, taken(), false)
+	s = due(t).on("POST Purge/rel", 1, unclear(), true).on("POST Purge/rel", 2, unclear(), false).on("POST Purge/rel", 3, isTaken(), false)
 	s.proven = true
 	s.ends(s.run(), rel, apply.Done, apply.OK, "when it was first sent")
 	s.wrote(sendOnce + ", POST Purge/rel, POST Purge/rel, posted Purge/rel")
@@ -262,7 +262,7 @@ func TestASnapshotWithoutAnAnswer(t *testing.T) {
 	// A look that shows it does not prove that it was made by the request.
 	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true)
 	s.ends(s.run(), db, apply.Done, apply.OK, "created ready")
-	if r := s.records[key(db)]; r.State != ledger.Posted || r.Outcome.How != ledger.Found || r.Ours() {
+	if r := s.records[key(db)]; r.State != ledger.Posted || r.Outcome.How != ledger.Found || r.IsOurs() {
 		t.Errorf("record %+v", r)
 	}
 
@@ -301,6 +301,6 @@ func TestASnapshotWithoutAnAnswer(t *testing.T) {
 }
 
 func kindOf(name string) *kind.Kind {
-	k, _ := kind.Named(key(name).Kind)
+	k, _ := kind.FindKind(key(name).Kind)
 	return k
 }

@@ -43,7 +43,7 @@ func TestAPlatformThatFailsInARow(t *testing.T) {
 	}
 
 	// What it answers in between, a refusal too, begins the count anew.
-	for _, answer := range []error{nil, refused(), taken()} {
+	for _, answer := range []error{nil, refused(), isTaken()} {
 		s = row(t, 9)
 		for i := range 9 {
 			if i != 4 {
@@ -136,11 +136,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (s *slow) Turn(ctx context.Context, k *kind.Kind) error {
+func (s *slow) WaitForTurn(ctx context.Context, k *kind.Kind) error {
 	if err := sleep(ctx, s.turn); err != nil {
 		return &said{"waiting for the rate limit", api.Error{Class: api.Unsent, Hopeless: true}}
 	}
-	return s.stage.Turn(ctx, k)
+	return s.stage.WaitForTurn(ctx, k)
 }
 
 func (s *slow) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {
@@ -164,11 +164,11 @@ func (s *slow) Patch(ctx context.Context, k *kind.Kind, name string, body []byte
 	return s.stage.Patch(ctx, k, name, body)
 }
 
-func (s *slow) Pending(ctx context.Context, k kind.Key, spec []byte) error {
+func (s *slow) RecordPending(ctx context.Context, k kind.Key, spec []byte) error {
 	if err := sleep(ctx, s.pending); err != nil {
 		return err
 	}
-	return s.stage.Pending(ctx, k, spec)
+	return s.stage.RecordPending(ctx, k, spec)
 }
 
 func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
@@ -178,11 +178,11 @@ func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.H
 	return s.stage.Claim(ctx, k, i)
 }
 
-func (s *slow) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
+func (s *slow) RecordPosted(ctx context.Context, k kind.Key, m ledger.Made) error {
 	if err := sleep(ctx, s.posted); err != nil {
 		return err
 	}
-	return s.stage.Posted(ctx, k, m)
+	return s.stage.RecordPosted(ctx, k, m)
 }
 
 // stopping is a run of a slow world that is asked to end after a second.
@@ -510,7 +510,7 @@ func TestAMistakeElsewhere(t *testing.T) {
 	s := begin(t, cdn("shop", forced), cdn("zoo", `{hostname: zoo.example.com}`)).has(shop, loose)
 	planner, p := s.ready()
 	deps := apply.Deps{
-		Writer: s, Journal: s, Clock: s.clock, Rules: planner.Rules,
+		Writer: s, Journal: s, Clock: s.clock, Rules: planner.RulesOf,
 		Replan: func(kind.Key, *kind.Object) (plan.Item, error) { panic(errors.New("no such field")) },
 		Spec:   func(k kind.Key) []byte { return s.set.Find(k).Spec },
 		Report: func(apply.Event) { panic(7) },

@@ -22,7 +22,7 @@ type write struct {
 	done            string
 }
 
-func (w *work) created() write {
+func (w *work) createdWrite() write {
 	return write{now: *w.item, request: w.item.BodySpec(), did: Created}
 }
 
@@ -33,8 +33,8 @@ type checked struct {
 	filled     []merge.Value // what the server filled in
 }
 
-// check compares an object with what a write makes of it.
-func (w *work) check(wrote write, obj kind.Object) (c checked) {
+// checkWrite compares an object with what a write makes of it.
+func (w *work) checkWrite(wrote write, obj kind.Object) (c checked) {
 	c.now = canon.MustDecode(obj.Spec)
 	c.mismatches, c.filled = merge.Write{
 		Rules: w.Rules(w.kind), Before: wrote.before, Request: wrote.request, Now: c.now, Lost: wrote.now.Collateral,
@@ -42,8 +42,8 @@ func (w *work) check(wrote write, obj kind.Object) (c checked) {
 	return c
 }
 
-// has reports whether the server failed the write in this way.
-func (c checked) has(f merge.Fault) bool {
+// hasFault reports whether the server failed the write in this way.
+func (c checked) hasFault(f merge.Fault) bool {
 	return slices.ContainsFunc(c.mismatches, func(m Mismatch) bool { return m.Fault == f })
 }
 
@@ -57,7 +57,7 @@ func (w *work) isGrave(m Mismatch) bool {
 		return true
 	}
 	field := fieldAt(w.kind.Spec(), m.At)
-	return field != nil && field.RiskOf(m.Sent, m.Returned, nil).Grave()
+	return field != nil && field.RiskOf(m.Sent, m.Returned, nil).IsGrave()
 }
 
 // fieldAt returns the documented field at a place of a spec, or nil.
@@ -75,39 +75,39 @@ func fieldAt(field *kind.Field, at []merge.Step) *kind.Field {
 	return field
 }
 
-// settle reads back what was written, and returns the outcome; err is the error of the write.
-func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
-	if err != nil && !uncertain(err) {
+// verifyWrite reads back what was written, and returns the outcome; err is the error of the write.
+func (w *work) verifyWrite(ctx context.Context, wrote write, err error) *Outcome {
+	if err != nil && !isUncertain(err) {
 		fix := ""
 		if len(wrote.now.Preserved) > 0 {
 			fix = "if the server rejects a field that the request repeats from live, omit it in trueup.yaml: overrides: [{kind: " + w.kind.Name + ", path: spec.FIELD, omit: true}]"
 		}
-		return fault(err, "", fix)
+		return faultOutcome(err, "", fix)
 	}
-	w.report("verify", "")
+	w.reportPhase("verify", "")
 	got := w.readBack(ctx, w.item.Name, wrote)
 	switch {
 	case got.kept:
 	case err != nil && got.obj != nil:
-		return w.withMismatches(unknown(err, "live differs from what was sent: "), got.checked)
+		return w.withMismatches(unknownOutcome(err, "live differs from what was sent: "), got.checked)
 	case err != nil:
-		return unknown(err, "")
+		return unknownOutcome(err, "")
 	case got.interrupted: // the spec stays pending until a run has seen the result
-		return unverified(ctx, "it was written")
+		return unverifiedOutcome(ctx, "it was written")
 	case got.obj == nil:
-		return unreadable(got.err)
+		return unreadableOutcome(got.err)
 	}
-	return w.applied(wrote, *got.obj, got.checked)
+	return w.recordApplied(wrote, *got.obj, got.checked)
 }
 
-// applied records the spec as last-applied, and what the server did not remove as owed (docs/design.md 0.17 and B8).
-func (w *work) applied(wrote write, got kind.Object, c checked) *Outcome {
+// recordApplied records the spec as last-applied, and what the server did not remove as owed (docs/design.md 0.17 and B8).
+func (w *work) recordApplied(wrote write, got kind.Object, c checked) *Outcome {
 	end := w.outcomeOf(wrote, got, c)
 	now := ledger.AppliedSpec{
 		Spec: w.spec, RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
-		Converged: !c.has(merge.NotKept) && !got.Terminating && !wrote.now.Refused() && (wrote.now.Leaves() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
+		Converged: !c.hasFault(merge.NotKept) && !got.Terminating && !wrote.now.HasRefused() && (wrote.now.LeavesDifference() || merge.Covers(w.Rules(w.kind), canon.MustDecode(w.spec), c.now)),
 	}
-	if c.has(merge.NotRemoved) {
+	if c.hasFault(merge.NotRemoved) {
 		after := effect.Apply(wrote.request, wrote.before)
 		now.Owed = canon.Bytes(merge.WithNotRemoved(w.Rules(w.kind), canon.MustDecode(w.spec), after, c.mismatches))
 	}
@@ -117,19 +117,19 @@ func (w *work) applied(wrote write, got kind.Object, c checked) *Outcome {
 		}
 	}
 	if w.Journal != nil {
-		w.withoutSlot(func() { end.unrecordedLive("it was written", w.Journal.Applied(w.ledgerCtx, w.item.Key, now)) })
+		w.withoutSlot(func() { end.unrecordedLive("it was written", w.Journal.RecordApplied(w.ledgerCtx, w.item.Key, now)) })
 	}
 	return end
 }
 
 // outcomeOf returns the outcome of a write that was read back.
 func (w *work) outcomeOf(wrote write, got kind.Object, c checked) *Outcome {
-	end := done(wrote.done)
+	end := doneOutcome(wrote.done)
 	switch {
 	case !w.isKept(c):
 		end = w.notConverged(c)
 	case got.Terminating:
-		end = failed(Partial, "it was written, but is being deleted", "")
+		end = failedOutcome(Partial, "it was written, but is being deleted", "")
 	case len(c.mismatches) > 0:
 		end.Message = cmp.Or(end.Message, "written") + ", but what was not sent is different now: the server or another client changed it"
 	}
@@ -144,32 +144,32 @@ func (w *work) withMismatches(end *Outcome, c checked) *Outcome {
 	end.Filled, end.Mismatches = slices.Clone(c.filled), slices.Clone(c.mismatches)
 	for i := range end.Filled {
 		v := &end.Filled[i]
-		v.Value = w.conceal(v.Path, v.Value)
+		v.Value = w.redactValue(v.Path, v.Value)
 	}
 	for i := range end.Mismatches {
 		m := &end.Mismatches[i]
 		m.Hint = w.overrideFor(*m)
-		m.Sent, m.Returned = w.conceal(m.Path, m.Sent), w.conceal(m.Path, m.Returned)
+		m.Sent, m.Returned = w.redactValue(m.Path, m.Sent), w.redactValue(m.Path, m.Returned)
 	}
 	return end
 }
 
-// conceal returns a value as it may be printed.
-func (w *work) conceal(path string, value any) any {
-	return plan.Conceal(w.target.Workspace, w.item.Key, path, value)
+// redactValue returns a value as it may be printed.
+func (w *work) redactValue(path string, value any) any {
+	return plan.RedactValue(w.target.Workspace, w.item.Key, path, value)
 }
 
 // notConverged says what the server did not do, and what a person can do.
 func (w *work) notConverged(c checked) *Outcome {
 	switch {
-	case c.has(merge.NotKept):
-		return failed(NotConverged, "the server did not keep what was sent", fmt.Sprintf(
+	case c.hasFault(merge.NotKept):
+		return failedOutcome(NotConverged, "the server did not keep what was sent", fmt.Sprintf(
 			"take its value into git with trueup pull %s --replace, write the value that you want and apply again, or ask the platform why", w.item.Key))
-	case c.has(merge.NotRemoved):
-		return failed(NotConverged, "the server did not remove what git removed",
+	case c.hasFault(merge.NotRemoved):
+		return failedOutcome(NotConverged, "the server did not remove what git removed",
 			"run apply again, or ask the platform why. If the value is the server's default, write in git the value that you want")
 	}
-	return failed(NotConverged, "what was not sent is different now: the server or another client changed it",
+	return failedOutcome(NotConverged, "what was not sent is different now: the server or another client changed it",
 		"write in git what it must be: no later run shows a change of what git does not mention")
 }
 
@@ -179,7 +179,7 @@ func (w *work) overrideFor(m Mismatch) string {
 	_, sentList := m.Sent.([]any)
 	_, gotList := m.Returned.([]any)
 	field := fieldAt(w.kind.Spec(), m.At)
-	hides := sentList || gotList || w.isKey(m.At) || field != nil && field.Gravest() > kind.NoRisk
+	hides := sentList || gotList || w.isKey(m.At) || field != nil && field.GravestRisk() > kind.NoRisk
 	if m.Fault != merge.NotKept || hides && !m.SameNumber {
 		return ""
 	}

@@ -55,38 +55,38 @@ type work struct {
 	conflicts      int
 }
 
-func (r *run) work(i int) *work {
-	k, _ := kind.Named(r.items[i].Kind)
+func (r *run) newWork(i int) *work {
+	k, _ := kind.FindKind(r.items[i].Kind)
 	return &work{run: r, kind: k, item: &r.items[i]}
 }
 
-// all applies the item by the policy of its kind.
-func (w *work) all(ctx context.Context) Outcome {
-	return w.finish(func() *Outcome {
+// applyItem applies the item by the policy of its kind.
+func (w *work) applyItem(ctx context.Context) Outcome {
+	return w.finishItem(func() *Outcome {
 		if w.item.Request == nil {
 			return w.withoutRequest(ctx)
 		}
 		if end := w.blockedBy(ctx); end != nil {
 			return end
 		}
-		w.report("start", "")
+		w.reportPhase("start", "")
 		w.spec = w.Spec(w.item.Key)
 		if w.kind.CreateOnly() {
 			return w.reportEnd(w.createOnce(ctx))
 		}
-		return w.reportEnd(w.converge(ctx))
+		return w.reportEnd(w.applyConverging(ctx))
 	})
 }
 
 // blockedBy returns why the item can't start: the run was stopped, or an item that it waits for failed.
 func (w *work) blockedBy(ctx context.Context) *Outcome {
-	if end := w.halted(ctx); end != nil {
+	if end := w.haltedOutcome(ctx); end != nil {
 		return end
 	}
 	for _, key := range w.item.After {
 		i, ok := w.index[key]
 		if !ok {
-			return skipped(Partial, "waits for "+key.String()+", which is not part of this run")
+			return skippedOutcome(Partial, "waits for "+key.String()+", which is not part of this run")
 		}
 		before := w.outcomes[i]
 		isOther := func(m Mismatch) bool { return m.Fault != merge.NotKept }
@@ -94,11 +94,11 @@ func (w *work) blockedBy(ctx context.Context) *Outcome {
 		switch {
 		case before.Verdict == OK, normalised && w.Options.AcceptNormalised && !slices.ContainsFunc(before.Mismatches, isOther):
 		case normalised && slices.ContainsFunc(before.Mismatches, isOther):
-			return skipped(Partial, "waits for "+key.String()+": "+before.Message)
+			return skippedOutcome(Partial, "waits for "+key.String()+": "+before.Message)
 		case normalised:
-			return skipped(Partial, "waits for "+key.String()+": "+before.Message+" (to continue anyway: --accept-normalised)")
+			return skippedOutcome(Partial, "waits for "+key.String()+": "+before.Message+" (to continue anyway: --accept-normalised)")
 		default:
-			return skipped(Partial, "waits for "+key.String()+", which failed")
+			return skippedOutcome(Partial, "waits for "+key.String()+", which failed")
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (w *work) blockedBy(ctx context.Context) *Outcome {
 
 func (w *work) withoutRequest(ctx context.Context) *Outcome {
 	it := w.item
-	end := done("")
+	end := doneOutcome("")
 	switch {
 	case it.Op == plan.InFlight:
 		return &Outcome{Status: InFlight, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
@@ -120,35 +120,35 @@ func (w *work) withoutRequest(ctx context.Context) *Outcome {
 		if it.Lost && w.Journal != nil { // its run is gone: a person must decide
 			now, err := w.Clock(ctx, w.kind)
 			if err == nil {
-				err = w.Journal.GiveUp(w.ledgerCtx, it.Key, now)
+				err = w.Journal.MarkUnknown(w.ledgerCtx, it.Key, now)
 			}
-			end.unrecorded(err)
+			end.addUnrecorded(err)
 		}
 		if !it.Failed { // a failed one is live all the same
 			return end
 		}
-	case it.Leaves():
+	case it.LeavesDifference():
 		end.Message = it.Reason
 	}
 	return w.endInSync(ctx, end)
 }
 
-// finish runs do. A panic fails the item only, not the run.
-func (w *work) finish(do func() *Outcome) Outcome {
+// finishItem runs do. A panic fails the item only, not the run.
+func (w *work) finishItem(do func() *Outcome) Outcome {
 	var end *Outcome
-	if err := w.safely(w.item.Key, func() error { end = do(); return nil }); err != nil {
-		end = w.reportEnd(failed(Partial, err.Error(),
+	if err := w.catchPanic(w.item.Key, func() error { end = do(); return nil }); err != nil {
+		end = w.reportEnd(failedOutcome(Partial, err.Error(),
 			"run apply again, which checks first. This is a bug in trueup: report it with the output of -v"))
 	}
 	end.Key, end.Sent = w.item.Key, end.Sent || w.sent
 	if end.Status == Done {
-		end.Did = cmp.Or(end.Did, w.effect())
+		end.Did = cmp.Or(end.Did, w.effectOf())
 	}
 	return *end
 }
 
-// effect returns what the run did about an item that is done.
-func (w *work) effect() Effect {
+// effectOf returns what the run did about an item that is done.
+func (w *work) effectOf() Effect {
 	switch did := EffectOf(w.item.Op); {
 	case w.item.Op == plan.Kept:
 		return Kept
@@ -160,40 +160,40 @@ func (w *work) effect() Effect {
 
 func (w *work) reportEnd(end *Outcome) *Outcome {
 	if end.Verdict == Auth {
-		w.stop(stoppedByAuth)
+		w.stopRun(stoppedByAuth)
 	}
 	if end.Status == Done {
-		end.Did = cmp.Or(end.Did, w.effect())
+		end.Did = cmp.Or(end.Did, w.effectOf())
 	}
-	w.report("end", cmp.Or(end.Message, end.What()))
+	w.reportPhase("end", cmp.Or(end.Message, end.What()))
 	return end
 }
 
-func (w *work) report(phase, message string) {
+func (w *work) reportPhase(phase, message string) {
 	w.Report(Event{Key: w.item.Key, Phase: phase, Message: message})
 }
 
 // waitTurn waits for the rate limit, before the read that a write relies on.
 func (w *work) waitTurn(ctx context.Context) *Outcome {
-	if err := w.Writer.Turn(ctx, w.kind); err != nil {
+	if err := w.Writer.WaitForTurn(ctx, w.kind); err != nil {
 		return failedUnsent(ctx, err, "")
 	}
 	return nil
 }
 
-// overtaken returns an outcome if another apply was recorded since this one. Ask right before a write.
-func (w *work) overtaken() *Outcome {
+// checkOvertaken returns an outcome if another apply was recorded since this one. Ask right before a write.
+func (w *work) checkOvertaken() *Outcome {
 	if w.Journal == nil {
 		return nil
 	}
-	if err := w.Journal.Current(w.ledgerCtx); err != nil {
-		return unclaimed(err)
+	if err := w.Journal.CheckCurrent(w.ledgerCtx); err != nil {
+		return unclaimedOutcome(err)
 	}
 	return nil
 }
 
-// send makes a request, and sets w.sent unless it was not sent. If request panics, it counts as sent.
-func (w *work) send(request func() error) error {
+// sendRequest makes a request, and sets w.sent unless it was not sent. If request panics, it counts as sent.
+func (w *work) sendRequest(request func() error) error {
 	before := w.sent
 	w.sent = true
 	err := request()
@@ -201,44 +201,44 @@ func (w *work) send(request func() error) error {
 		w.sent = before
 		return err
 	}
-	w.report("sent", w.item.Request.Method)
-	if err == nil || uncertain(err) {
+	w.reportPhase("sent", w.item.Request.Method)
+	if err == nil || isUncertain(err) {
 		w.mayBeWritten = true
 		w.sends++
 	}
 	return err
 }
 
-// retry counts a failed try, and pauses if another one is allowed. It reports whether to try again.
-func (w *work) retry(ctx context.Context, err error) bool {
-	return w.canRetry(err) && w.pause(ctx, err)
+// mayRetry counts a failed try, and pauses if another one is allowed. It reports whether to try again.
+func (w *work) mayRetry(ctx context.Context, err error) bool {
+	return w.canRetry(err) && w.pauseBefore(ctx, err)
 }
 
-// pause waits before a retry. It returns false if the run ends before the wait does.
-func (w *work) pause(ctx context.Context, err error) bool {
+// pauseBefore waits before a retry. It returns false if the run ends before the wait does.
+func (w *work) pauseBefore(ctx context.Context, err error) bool {
 	w.interval = min(max(firstPause, 2*w.interval), maxPause)
-	d := max(rand.N(w.interval), api.Answer(err).RetryAfter)
+	d := max(rand.N(w.interval), api.AnswerOf(err).RetryAfter)
 	if limit, ends := ctx.Deadline(); ctx.Err() != nil || ends && time.Until(limit) < d {
 		return false
 	}
-	w.report("wait", fmt.Sprintf("again in %s: %s", d.Round(time.Millisecond), err))
+	w.reportPhase("wait", fmt.Sprintf("again in %s: %s", d.Round(time.Millisecond), err))
 	return w.Sleep(ctx, d) == nil
 }
 
 // canRetry counts a failed try, and reports whether another one is allowed. A request that was
 // not sent because its area has to wait does not count.
 func (w *work) canRetry(err error) bool {
-	wait := api.Answer(err).RetryAfter
-	if !notSent(err) || api.Answer(err).Status != 0 || wait == 0 {
+	wait := api.AnswerOf(err).RetryAfter
+	if !notSent(err) || api.AnswerOf(err).Status != 0 || wait == 0 {
 		w.failed++
 	}
 	// If the run has a deadline, pause rejects a wait that exceeds it.
 	return w.failed < maxTries && (w.hasDeadline || wait <= maxWait)
 }
 
-// look reads an object up to four times within ten seconds, until isRight returns true. It reports
+// lookUntil reads an object up to four times within ten seconds, until isRight returns true. It reports
 // whether the run ended before that.
-func (w *work) look(ctx context.Context, name string, isRight func(kind.Object, error) bool) (interrupted bool) {
+func (w *work) lookUntil(ctx context.Context, name string, isRight func(kind.Object, error) bool) (interrupted bool) {
 	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
 		if pause > 0 && w.Sleep(ctx, pause) != nil {
 			return ctx.Err() != nil
@@ -261,7 +261,7 @@ type reading struct {
 
 // readBack reads the object until it is what a write makes of it.
 func (w *work) readBack(ctx context.Context, name string, wrote write) (last reading) {
-	last.interrupted = w.look(ctx, name, func(obj kind.Object, err error) bool {
+	last.interrupted = w.lookUntil(ctx, name, func(obj kind.Object, err error) bool {
 		if err == nil && obj.Spec == nil {
 			err = errors.New("the platform returns it without a spec")
 		}
@@ -269,7 +269,7 @@ func (w *work) readBack(ctx context.Context, name string, wrote write) (last rea
 			last.err = err
 			return false
 		}
-		last.obj, last.checked = &obj, w.check(wrote, obj)
+		last.obj, last.checked = &obj, w.checkWrite(wrote, obj)
 		last.kept = !obj.Terminating && w.isKept(last.checked)
 		return last.kept
 	})
@@ -280,9 +280,9 @@ func (w *work) hasAll(sent []byte, obj kind.Object) bool {
 	return obj.Spec != nil && !obj.Terminating && merge.Covers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }
 
-// poll calls look until it returns an outcome, for at most Options.Wait: look's context ends then, too.
+// pollUntil calls look until it returns an outcome, for at most Options.Wait: look's context ends then, too.
 // If it stops earlier, the outcome says that did was done but state, such as "ready", was not reached.
-func (w *work) poll(ctx context.Context, did, state string, look func(context.Context) *Outcome) *Outcome {
+func (w *work) pollUntil(ctx context.Context, did, state string, look func(context.Context) *Outcome) *Outcome {
 	limit := w.Options.Wait
 	looking, stop := context.WithTimeout(ctx, limit)
 	defer stop()
@@ -291,12 +291,12 @@ func (w *work) poll(ctx context.Context, did, state string, look func(context.Co
 			return end
 		}
 		if waited >= limit || looking.Err() != nil && ctx.Err() == nil {
-			return failed(Partial, fmt.Sprintf("%s, but not %s within %s", did, state, limit), "run plan later to see whether it is "+state)
+			return failedOutcome(Partial, fmt.Sprintf("%s, but not %s within %s", did, state, limit), "run plan later to see whether it is "+state)
 		}
-		w.report("wait", fmt.Sprintf("not %s after %s", state, waited))
+		w.reportPhase("wait", fmt.Sprintf("not %s after %s", state, waited))
 		if w.Sleep(ctx, pollEvery) != nil {
-			why, verdict := ended(ctx)
-			return failed(verdict, fmt.Sprintf("%s; %s while it was not %s yet", did, why, state), "")
+			why, verdict := whyEnded(ctx)
+			return failedOutcome(verdict, fmt.Sprintf("%s; %s while it was not %s yet", did, why, state), "")
 		}
 	}
 }
@@ -312,14 +312,14 @@ func (w *work) endInSync(ctx context.Context, end *Outcome) *Outcome {
 	if w.Options.Wait > 0 && w.item.Op == plan.None && w.kind.CreateOnly() && end.Verdict == OK {
 		name := cmp.Or(w.item.RemoteName, w.item.Name)
 		obj, err := w.Writer.Get(ctx, w.kind, name)
-		why, verdict := ended(ctx)
+		why, verdict := whyEnded(ctx)
 		switch {
 		case err == nil:
-			end = w.ready(ctx, name, obj)
+			end = w.waitUntilReady(ctx, name, obj)
 		case why != "":
-			end = failed(verdict, why+" before it was ready", "")
+			end = failedOutcome(verdict, why+" before it was ready", "")
 		default:
-			end = fault(err, "", "")
+			end = faultOutcome(err, "", "")
 		}
 	}
 	end.toRecord = toRecord
@@ -331,7 +331,7 @@ const recordingInSync = "the ledger recorded that live equals git"
 // recordFound records that the object of an unknown request is live, unless another run does.
 func (w *work) recordFound(end *Outcome) *Outcome {
 	made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
-	err := w.Journal.Found(w.ledgerCtx, w.item.Key, made)
+	err := w.Journal.RecordExecuted(w.ledgerCtx, w.item.Key, made)
 	if errors.Is(err, ledger.ErrConflict) {
 		return w.leaveToOther()
 	}
@@ -373,12 +373,12 @@ func (r *run) recordTogether(some []int) {
 		it := &r.items[i]
 		all[n] = ledger.Confirmed{
 			Key:         it.Key,
-			AppliedSpec: ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: !it.Refused(), UID: it.Live.UID},
+			AppliedSpec: ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: !it.HasRefused(), UID: it.Live.UID},
 		}
 	}
 	errs := make([]error, len(some))
-	err := r.safely(all[0].Key, func() error {
-		copy(errs, r.Journal.AppliedAll(r.ledgerCtx, all))
+	err := r.catchPanic(all[0].Key, func() error {
+		copy(errs, r.Journal.RecordAllApplied(r.ledgerCtx, all))
 		return nil
 	})
 	for n, i := range some {

@@ -46,7 +46,7 @@ func (s *azureServer) another() server { return s }
 
 func (s *azureServer) place(key string) string { return "azblob://" + path.Join(s.container, key) }
 
-func (s *azureServer) send(ctx context.Context, r azureRequest) (http.Header, []byte, error) {
+func (s *azureServer) sendRequest(ctx context.Context, r azureRequest) (http.Header, []byte, error) {
 	address := *s.address
 	if r.key != "" {
 		address = *s.address.JoinPath(r.key)
@@ -61,15 +61,15 @@ func (s *azureServer) send(ctx context.Context, r azureRequest) (http.Header, []
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
-	if err := s.authorize(req); err != nil {
+	if err := s.signRequest(req); err != nil {
 		return nil, nil, err
 	}
-	return exchange(&s.http, req, func(body io.Reader, e *httpError) error { return xml.NewDecoder(body).Decode(e) })
+	return sendOnce(&s.http, req, func(body io.Reader, e *httpError) error { return xml.NewDecoder(body).Decode(e) })
 }
 
-// authorize signs a request by the first credentials that there are: a token of a workload identity, a shared access
+// signRequest signs a request by the first credentials that there are: a token of a workload identity, a shared access
 // signature, or the key of the account.
-func (s *azureServer) authorize(req *http.Request) error {
+func (s *azureServer) signRequest(req *http.Request) error {
 	switch {
 	case s.login.token != nil:
 		token, err := s.login.token.Token()
@@ -117,7 +117,7 @@ func azureText(req *http.Request, account string) string {
 func (s *azureServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
 	sum := md5.Sum(content)
 	text := base64.StdEncoding.EncodeToString(sum[:])
-	header, _, err := s.send(ctx, azureRequest{
+	header, _, err := s.sendRequest(ctx, azureRequest{
 		method: http.MethodPut, key: key, body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "X-Ms-Blob-Type": "BlockBlob", "Content-Type": "application/json", "Content-MD5": text,
@@ -127,8 +127,8 @@ func (s *azureServer) put(ctx context.Context, key string, content []byte) (conf
 }
 
 func (s *azureServer) get(ctx context.Context, key string) ([]byte, error) {
-	_, content, err := s.send(ctx, azureRequest{method: http.MethodGet, key: key})
-	if answered(err).Code.String() == "BlobNotFound" {
+	_, content, err := s.sendRequest(ctx, azureRequest{method: http.MethodGet, key: key})
+	if serverError(err).Code.String() == "BlobNotFound" {
 		return nil, ErrAbsent
 	}
 	return content, err
@@ -139,7 +139,7 @@ func (s *azureServer) page(ctx context.Context, prefix, token string, most int) 
 	if token != "" {
 		query.Set("marker", token)
 	}
-	_, answer, err := s.send(ctx, azureRequest{method: http.MethodGet, query: query})
+	_, answer, err := s.sendRequest(ctx, azureRequest{method: http.MethodGet, query: query})
 	if err != nil {
 		return nil, "", err
 	}
@@ -163,8 +163,8 @@ func (s *azureServer) page(ctx context.Context, prefix, token string, most int) 
 }
 
 func (s *azureServer) remove(ctx context.Context, key string) error {
-	_, _, err := s.send(ctx, azureRequest{method: http.MethodDelete, key: key})
-	if answered(err).Code.String() == "BlobNotFound" {
+	_, _, err := s.sendRequest(ctx, azureRequest{method: http.MethodDelete, key: key})
+	if serverError(err).Code.String() == "BlobNotFound" {
 		return nil
 	}
 	return err
@@ -172,14 +172,14 @@ func (s *azureServer) remove(ctx context.Context, key string) error {
 
 // verdict: 409 and 412 both say that another came first.
 func (s *azureServer) verdict(err error) verdict {
-	if answered(err).Code.String() == "BlobAlreadyExists" {
+	if serverError(err).Code.String() == "BlobAlreadyExists" {
 		return exists
 	}
 	return httpVerdict(err)
 }
 
 func (s *azureServer) hint(err error, _ string) string {
-	answer := answered(err)
+	answer := serverError(err)
 	switch answer.Code.String() {
 	case "ContainerNotFound":
 		return ": create the container, or correct ledger: in trueup.yaml"

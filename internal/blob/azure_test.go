@@ -23,8 +23,8 @@ func TestAzure(t *testing.T) {
 		return s
 	}
 	// The server is empty at first.
-	_, _, err := open().server.(*azureServer).send(t.Context(), azureRequest{method: http.MethodPut, query: url.Values{"restype": {"container"}}})
-	if err != nil && answered(err).Code.String() != "ContainerAlreadyExists" {
+	_, _, err := open().server.(*azureServer).sendRequest(t.Context(), azureRequest{method: http.MethodPut, query: url.Values{"restype": {"container"}}})
+	if err != nil && serverError(err).Code.String() != "ContainerAlreadyExists" {
 		t.Fatal(err)
 	}
 	contract(t, func() Store { return open() })

@@ -32,9 +32,9 @@ type Folder string
 // Make creates the directory and its parents.
 func (d Folder) Make(ctx context.Context) error {
 	if err := makeDir(string(d)); err != nil {
-		return fmt.Errorf("make %s: %w", d, advised(err))
+		return fmt.Errorf("make %s: %w", d, adviseUser(err))
 	}
-	return d.within(ctx, "make", "", func(root *os.Root) error {
+	return d.withRoot(ctx, "make", "", func(root *os.Root) error {
 		err := writeSynced(root, ignoreFile, []byte("*\n"))
 		if errors.Is(err, fs.ErrExist) {
 			return nil
@@ -52,8 +52,8 @@ func (d Folder) Place(name string) string { return filepath.Join(string(d), file
 // Clear removes the directory.
 func (d Folder) Clear(context.Context) error { return os.RemoveAll(string(d)) }
 
-// within calls do with the open directory.
-func (d Folder) within(ctx context.Context, doing, name string, do func(root *os.Root) error) error {
+// withRoot calls do with the open directory.
+func (d Folder) withRoot(ctx context.Context, doing, name string, do func(root *os.Root) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -66,18 +66,18 @@ func (d Folder) within(ctx context.Context, doing, name string, do func(root *os
 		_ = root.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", doing, d.Place(name), advised(err))
+		return fmt.Errorf("%s %s: %w", doing, d.Place(name), adviseUser(err))
 	}
 	return nil
 }
 
 // Create does not create the directory again after somebody removed it.
 func (d Folder) Create(ctx context.Context, b Blob, copies ...Copy) error {
-	return createAll(ctx, b, copies, d.create)
+	return createAll(ctx, b, copies, d.createFile)
 }
 
-func (d Folder) create(ctx context.Context, b Blob) error {
-	return d.within(ctx, "write", b.Name, func(root *os.Root) error {
+func (d Folder) createFile(ctx context.Context, b Blob) error {
+	return d.withRoot(ctx, "write", b.Name, func(root *os.Root) error {
 		temp := path.Join(tempDir, uuid.NewString())
 		for _, dir := range []string{tempDir, path.Dir(b.Name)} {
 			if err := root.MkdirAll(dir, 0o777); err != nil {
@@ -88,7 +88,7 @@ func (d Folder) create(ctx context.Context, b Blob) error {
 		if err := writeSynced(root, temp, b.Content); err != nil {
 			return err
 		}
-		sweep(root, temp)
+		removeOldTemporaries(root, temp)
 		err := root.Link(temp, b.Name)
 		if errors.Is(err, fs.ErrExist) {
 			if _, err := readRegular(root, b.Name); err != nil {
@@ -107,8 +107,8 @@ func (d Folder) create(ctx context.Context, b Blob) error {
 	})
 }
 
-// sweep removes temporary files that are much older than the one just written.
-func sweep(root *os.Root, written string) {
+// removeOldTemporaries removes temporary files that are much older than the one just written.
+func removeOldTemporaries(root *os.Root, written string) {
 	now, err := root.Lstat(written)
 	left, lerr := fs.ReadDir(root.FS(), tempDir)
 	for _, entry := range left {
@@ -124,7 +124,7 @@ func (d Folder) RefusesCreation(ctx context.Context, _ string) error { return ct
 
 // Get reads a file.
 func (d Folder) Get(ctx context.Context, name string) (content []byte, err error) {
-	err = d.within(ctx, "read", name, func(root *os.Root) (err error) {
+	err = d.withRoot(ctx, "read", name, func(root *os.Root) (err error) {
 		content, err = readRegular(root, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return ErrAbsent
@@ -136,7 +136,7 @@ func (d Folder) Get(ctx context.Context, name string) (content []byte, err error
 
 // List skips hidden files. It lists a folder with the name of a file, which Get rejects.
 func (d Folder) List(ctx context.Context, under string, most int) (names []string, err error) {
-	err = d.within(ctx, "list", under, func(root *os.Root) error {
+	err = d.withRoot(ctx, "list", under, func(root *os.Root) error {
 		return fs.WalkDir(root.FS(), under, func(p string, entry fs.DirEntry, err error) error {
 			switch {
 			case err == nil && ctx.Err() != nil:
@@ -245,8 +245,8 @@ func syncDir(root *os.Root, name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// advised adds to an error what the user can do.
-func advised(err error) error {
+// adviseUser adds to an error what the user can do.
+func adviseUser(err error) error {
 	var advice string
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):

@@ -62,7 +62,7 @@ func OpenGCS(store string, trusted bool) (*Remote, error) {
 	s := &gcsServer{http: httpClient(), base: base, bucket: bucket}
 	s.http.Transport = newTransport()
 	if !api.IsLoopback(base) {
-		s.token = s.credentials(trusted)
+		s.token = s.findCredentials(trusted)
 	}
 	return newRemote(s, prefix), nil
 }
@@ -80,8 +80,8 @@ func endpointOf(query url.Values, trusted bool, usual string) (*url.URL, error) 
 	return parseEndpoint(cmp.Or(query.Get("endpoint"), usual))
 }
 
-// credentials finds the credentials when they are needed first.
-func (s *gcsServer) credentials(trusted bool) func() (*oauth2.Token, error) {
+// findCredentials finds the credentials when they are needed first.
+func (s *gcsServer) findCredentials(trusted bool) func() (*oauth2.Token, error) {
 	// Tokens are renewed by requests of their own.
 	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &s.http)
 	find := sync.OnceValues(func() (oauth2.TokenSource, error) {
@@ -115,7 +115,7 @@ type gcsRequest struct {
 	body   []byte
 }
 
-func (s *gcsServer) send(ctx context.Context, r gcsRequest) ([]byte, error) {
+func (s *gcsServer) sendRequest(ctx context.Context, r gcsRequest) ([]byte, error) {
 	address := s.base.JoinPath(r.path...)
 	address.RawQuery = r.query.Encode()
 	req, err := newRequest(ctx, r.method, address, r.body)
@@ -132,7 +132,7 @@ func (s *gcsServer) send(ctx context.Context, r gcsRequest) ([]byte, error) {
 	if r.method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	_, content, err := exchange(&s.http, req, func(body io.Reader, e *httpError) error {
+	_, content, err := sendOnce(&s.http, req, func(body io.Reader, e *httpError) error {
 		var answer struct {
 			Error struct {
 				Message diag.Answer
@@ -148,8 +148,8 @@ func (s *gcsServer) send(ctx context.Context, r gcsRequest) ([]byte, error) {
 	return content, err
 }
 
-// object returns the path of an object, whose slashes are escaped, or of all objects.
-func (s *gcsServer) object(key string) []string {
+// objectPath returns the path of an object, whose slashes are escaped, or of all objects.
+func (s *gcsServer) objectPath(key string) []string {
 	at := []string{"storage", "v1", "b", s.bucket, "o"}
 	if key != "" {
 		at = append(at, url.PathEscape(key))
@@ -159,11 +159,11 @@ func (s *gcsServer) object(key string) []string {
 
 // put sends one request, and confirms by the checksum of what was stored.
 func (s *gcsServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
-	answer, err := s.send(ctx, gcsRequest{
-		method: http.MethodPost, path: append([]string{"upload"}, s.object("")...), body: content,
+	answer, err := s.sendRequest(ctx, gcsRequest{
+		method: http.MethodPost, path: append([]string{"upload"}, s.objectPath("")...), body: content,
 		query: url.Values{"uploadType": {"media"}, "name": {key}, "ifGenerationMatch": {"0"}},
 	})
-	if answered(err).Status == http.StatusForbidden {
+	if serverError(err).Status == http.StatusForbidden {
 		// Whoever may create objects only may be refused like this where one exists.
 		if _, looked := s.get(ctx, key); looked == nil {
 			return false, errTaken
@@ -180,8 +180,8 @@ func (s *gcsServer) put(ctx context.Context, key string, content []byte) (confir
 
 // get reads an object. 404 may also be of the bucket or of a proxy, so only a listing proves absence.
 func (s *gcsServer) get(ctx context.Context, key string) ([]byte, error) {
-	content, err := s.send(ctx, gcsRequest{method: http.MethodGet, path: s.object(key), query: url.Values{"alt": {"media"}}})
-	if answered(err).Status != http.StatusNotFound {
+	content, err := s.sendRequest(ctx, gcsRequest{method: http.MethodGet, path: s.objectPath(key), query: url.Values{"alt": {"media"}}})
+	if serverError(err).Status != http.StatusNotFound {
 		return content, err
 	}
 	keys, _, listed := s.page(ctx, key, "", 1)
@@ -196,7 +196,7 @@ func (s *gcsServer) page(ctx context.Context, prefix, token string, most int) (k
 	if token != "" {
 		query.Set("pageToken", token)
 	}
-	answer, err := s.send(ctx, gcsRequest{method: http.MethodGet, path: s.object(""), query: query})
+	answer, err := s.sendRequest(ctx, gcsRequest{method: http.MethodGet, path: s.objectPath(""), query: query})
 	if err != nil {
 		return nil, "", err
 	}
@@ -214,8 +214,8 @@ func (s *gcsServer) page(ctx context.Context, prefix, token string, most int) (k
 }
 
 func (s *gcsServer) remove(ctx context.Context, key string) error {
-	_, err := s.send(ctx, gcsRequest{method: http.MethodDelete, path: s.object(key)})
-	if answered(err).Status == http.StatusNotFound {
+	_, err := s.sendRequest(ctx, gcsRequest{method: http.MethodDelete, path: s.objectPath(key)})
+	if serverError(err).Status == http.StatusNotFound {
 		return nil
 	}
 	return err
@@ -229,7 +229,7 @@ func (s *gcsServer) verdict(err error) verdict {
 }
 
 func (s *gcsServer) hint(err error, _ string) string {
-	switch answered(err).Status {
+	switch serverError(err).Status {
 	case http.StatusNotFound:
 		return ": create the bucket, or correct ledger: in trueup.yaml"
 	case http.StatusUnauthorized:

@@ -45,8 +45,8 @@ func (e *credentialsError) Unwrap() error { return e.err }
 
 func (e *credentialsError) Error() string { return "no credentials: " + e.need }
 
-// answered returns the server's error, or an empty one.
-func answered(err error) httpError {
+// serverError returns the server's error, or an empty one.
+func serverError(err error) httpError {
 	var answer *httpError
 	if errors.As(err, &answer) {
 		return *answer
@@ -59,7 +59,7 @@ func answered(err error) httpError {
 func httpVerdict(err error) verdict {
 	var transport *url.Error
 	var credentials *credentialsError
-	switch status := answered(err).Status; {
+	switch status := serverError(err).Status; {
 	case errors.As(err, &credentials):
 		return final
 	case status == 0 && errors.As(err, &transport),
@@ -88,9 +88,9 @@ func newRequest(ctx context.Context, method string, address *url.URL, body []byt
 	return req, err
 }
 
-// exchange sends a request once, and returns the answer's header and body. For an answer other than 2xx it returns an *httpError
+// sendOnce sends a request once, and returns the answer's header and body. For an answer other than 2xx it returns an *httpError
 // that decode reads from the body. docs/design.md, "Dependencies", says why trueup uses no library for this.
-func exchange(client *http.Client, req *http.Request, decode func(io.Reader, *httpError) error) (http.Header, []byte, error) {
+func sendOnce(client *http.Client, req *http.Request, decode func(io.Reader, *httpError) error) (http.Header, []byte, error) {
 	token, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	diag.KnowSecret(token)
 	diag.KnowSecret(req.URL.Query().Get("sig"))

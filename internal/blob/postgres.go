@@ -91,11 +91,11 @@ func (s *pgServer) place(key string) string { return "postgres:" + path.Join(s.l
 func (s *pgServer) close() error {
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()
-	s.drop()
+	s.dropConnection()
 	return nil
 }
 
-func (s *pgServer) drop() {
+func (s *pgServer) dropConnection() {
 	if s.conn != nil {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel() // the answer to a goodbye says nothing
@@ -104,8 +104,8 @@ func (s *pgServer) drop() {
 	s.conn = nil
 }
 
-// connected calls do with the connection.
-func (s *pgServer) connected(ctx context.Context, do func(*pgconn.PgConn) error) (err error) {
+// withConnection calls do with the connection.
+func (s *pgServer) withConnection(ctx context.Context, do func(*pgconn.PgConn) error) (err error) {
 	select {
 	case s.lock <- struct{}{}:
 	case <-ctx.Done():
@@ -113,7 +113,7 @@ func (s *pgServer) connected(ctx context.Context, do func(*pgconn.PgConn) error)
 	}
 	defer func() { <-s.lock }()
 	if s.conn != nil && s.conn.IsClosed() {
-		s.drop()
+		s.dropConnection()
 	}
 	if s.conn == nil {
 		if s.conn, err = pgconn.ConnectConfig(ctx, s.config); err != nil {
@@ -124,12 +124,12 @@ func (s *pgServer) connected(ctx context.Context, do func(*pgconn.PgConn) error)
 	return do(s.conn)
 }
 
-// query executes a statement on a table of the right version.
-func (s *pgServer) query(ctx context.Context, sql string, args ...any) (rows [][][]byte, affected int64, err error) {
-	err = s.connected(ctx, func(conn *pgconn.PgConn) error {
+// runQuery executes a statement on a table of the right version.
+func (s *pgServer) runQuery(ctx context.Context, sql string, args ...any) (rows [][][]byte, affected int64, err error) {
+	err = s.withConnection(ctx, func(conn *pgconn.PgConn) error {
 		if !s.ready {
 			if version, err := pgTableVersion(ctx, conn); err != nil || version != len(s.migrations) {
-				return s.usable(version, err)
+				return s.checkVersion(version, err)
 			}
 			s.ready = true
 		}
@@ -142,8 +142,8 @@ func (s *pgServer) query(ctx context.Context, sql string, args ...any) (rows [][
 	return rows, affected, err
 }
 
-// usable returns why a table of a version can't be used, or nil.
-func (s *pgServer) usable(version int, err error) error {
+// checkVersion returns why a table of a version can't be used, or nil.
+func (s *pgServer) checkVersion(version int, err error) error {
 	switch want := len(s.migrations); {
 	case err != nil || version == want:
 		return err
@@ -192,7 +192,7 @@ func pgExec(ctx context.Context, conn *pgconn.PgConn, sql string, args ...any) (
 
 // put inserts a row. A row that another transaction is inserting is waited for.
 func (s *pgServer) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
-	_, inserted, err := s.query(ctx, pgPut, s.ledger, key, content)
+	_, inserted, err := s.runQuery(ctx, pgPut, s.ledger, key, content)
 	if err == nil && inserted == 0 {
 		err = errTaken
 	}
@@ -200,7 +200,7 @@ func (s *pgServer) put(ctx context.Context, key string, content []byte) (confirm
 }
 
 func (s *pgServer) get(ctx context.Context, key string) ([]byte, error) {
-	rows, _, err := s.query(ctx, pgGet, s.ledger, key)
+	rows, _, err := s.runQuery(ctx, pgGet, s.ledger, key)
 	switch {
 	case err != nil:
 		return nil, err
@@ -218,7 +218,7 @@ func (s *pgServer) page(ctx context.Context, prefix, token string, most int) (ke
 	if folder, ok := strings.CutSuffix(prefix, "/"); ok {
 		end = folder + "0"
 	}
-	rows, _, err := s.query(ctx, pgPage, s.ledger, cmp.Or(token, prefix), end, most)
+	rows, _, err := s.runQuery(ctx, pgPage, s.ledger, cmp.Or(token, prefix), end, most)
 	if errors.Is(err, ErrAbsent) {
 		return nil, "", nil
 	}
@@ -232,7 +232,7 @@ func (s *pgServer) page(ctx context.Context, prefix, token string, most int) (ke
 }
 
 func (s *pgServer) remove(ctx context.Context, key string) error {
-	_, _, err := s.query(ctx, pgRemove, s.ledger, key)
+	_, _, err := s.runQuery(ctx, pgRemove, s.ledger, key)
 	if errors.Is(err, ErrAbsent) {
 		return nil
 	}
@@ -241,14 +241,14 @@ func (s *pgServer) remove(ctx context.Context, key string) error {
 
 // prepare makes the table, or brings it to the version of this program, in one transaction that no other run enters.
 func (s *pgServer) prepare(ctx context.Context) error {
-	return s.connected(ctx, func(conn *pgconn.PgConn) error {
+	return s.withConnection(ctx, func(conn *pgconn.PgConn) error {
 		version, err := pgTableVersion(ctx, conn)
 		if err != nil || version >= len(s.migrations) {
 			return err
 		}
 		defer func() {
 			if conn.TxStatus() != 'I' {
-				s.drop() // which ends the transaction
+				s.dropConnection() // which ends the transaction
 			}
 		}()
 		// The number is any that no other program locks.

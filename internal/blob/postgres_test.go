@@ -101,7 +101,7 @@ func TestPostgresRights(t *testing.T) {
 	must(t, errors.Join(store.Make(ctx), create(ctx, store, "log/2", nil), create(ctx, store, "tmp/x", nil)))
 	must(t, store.Clear(ctx))
 	server := store.server.(*pgServer)
-	_, changed, err := server.query(ctx, "UPDATE trueup_ledger SET content = '' WHERE ledger <> $1", "none")
+	_, changed, err := server.runQuery(ctx, "UPDATE trueup_ledger SET content = '' WHERE ledger <> $1", "none")
 	if err != nil || changed != 0 {
 		t.Errorf("changed %d rows, %v", changed, err)
 	}

@@ -110,28 +110,28 @@ func (s *Ref) Place(name string) string {
 // RefusesCreation does not test the remote: git checks the expected commit in every push.
 func (s *Ref) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
-// locked calls do with exclusive access. It fetches the tip if it is unknown or must be fresh.
-func (s *Ref) locked(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
+// withMirror calls do with exclusive access. It fetches the tip if it is unknown or must be fresh.
+func (s *Ref) withMirror(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
 	select {
 	case s.lock <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { <-s.lock }()
-	m, err := s.open(ctx)
+	m, err := s.openMirror(ctx)
 	if err != nil {
-		return s.unreadable(err)
+		return s.unreadableError(err)
 	}
 	if fresh || s.tip == nil {
-		if s.tip, err = s.fetch(ctx, m); err != nil {
+		if s.tip, err = s.fetchTip(ctx, m); err != nil {
 			return err
 		}
 	}
 	return do(m)
 }
 
-// open makes the mirror. It rejects a ref with another use, such as a branch of code.
-func (s *Ref) open(ctx context.Context) (*git.Mirror, error) {
+// openMirror makes the mirror. It rejects a ref with another use, such as a branch of code.
+func (s *Ref) openMirror(ctx context.Context) (*git.Mirror, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -140,7 +140,7 @@ func (s *Ref) open(ctx context.Context) (*git.Mirror, error) {
 	case s.mirror != nil:
 		return s.mirror, nil
 	}
-	m, err := git.Open(ctx, s.dir, s.remote)
+	m, err := git.OpenMirror(ctx, s.dir, s.remote)
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (s *Ref) open(ctx context.Context) (*git.Mirror, error) {
 	return m, nil
 }
 
-// fetch fetches the newest commit, which must contain only blobs.
-func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
+// fetchTip fetches the newest commit, which must contain only blobs.
+func (s *Ref) fetchTip(ctx context.Context, m *git.Mirror) (*refTip, error) {
 	commit, err := m.Fetch(ctx, s.ref, 1)
 	t := &refTip{commit: commit}
 	if err == nil && commit != "" {
@@ -172,14 +172,14 @@ func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
 		}
 	}
 	if err != nil {
-		return nil, s.unreadable(err)
+		return nil, s.unreadableError(err)
 	}
 	return t, nil
 }
 
 // List fetches the newest commit.
 func (s *Ref) List(ctx context.Context, under string, most int) (names []string, err error) {
-	err = s.locked(ctx, true, func(*git.Mirror) error {
+	err = s.withMirror(ctx, true, func(*git.Mirror) error {
 		for _, name := range s.tip.files {
 			if strings.HasPrefix(name, under+"/") && (most == 0 || len(names) < most) {
 				names = append(names, name)
@@ -192,12 +192,12 @@ func (s *Ref) List(ctx context.Context, under string, most int) (names []string,
 
 // Get reads a file of the commit that List saw.
 func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) {
-	err = s.locked(ctx, false, func(m *git.Mirror) (err error) {
+	err = s.withMirror(ctx, false, func(m *git.Mirror) (err error) {
 		if !slices.Contains(s.tip.files, name) {
 			return fmt.Errorf("%s: %w", s.Place(name), ErrAbsent)
 		}
 		if content, err = m.Read(ctx, s.tip.commit, name); err != nil {
-			return s.unreadable(err)
+			return s.unreadableError(err)
 		}
 		return nil
 	})
@@ -206,11 +206,11 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 
 // Create pushes a commit. If the push fails, it fetches the ref to find out why, and does not parse git's message.
 func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
-	return s.locked(ctx, false, func(m *git.Mirror) error {
+	return s.withMirror(ctx, false, func(m *git.Mirror) error {
 		if slices.Contains(s.tip.files, b.Name) {
 			return fmt.Errorf("%s: %w", s.Place(b.Name), ErrExists)
 		}
-		next, err := s.commit(ctx, m, b, copies)
+		next, err := s.makeCommit(ctx, m, b, copies)
 		if err != nil {
 			return err
 		}
@@ -220,24 +220,24 @@ func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 				s.tip = next
 				return nil
 			}
-			now, err := s.fetch(ctx, m)
+			now, err := s.fetchTip(ctx, m)
 			if err == nil && now.commit != s.tip.commit {
-				return s.settle(ctx, m, next)
+				return s.findIfPushed(ctx, m, next)
 			}
 			failed = cmp.Or(failed, err)
 			if n == refTries || Sleep(ctx, pause/2+rand.N(pause)) != nil {
-				return s.unwritable(failed)
+				return s.unwritableError(failed)
 			}
 		}
 	})
 }
 
-// settle finds out whether a failed push of next arrived, after the ref has moved. It returns ErrExists if it did not.
-func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
-	arrived, err := m.Holds(ctx, s.ref, refDepth, next.commit)
+// findIfPushed finds out whether a failed push of next arrived, after the ref has moved. It returns ErrExists if it did not.
+func (s *Ref) findIfPushed(ctx context.Context, m *git.Mirror, next *refTip) error {
+	arrived, err := m.HasCommit(ctx, s.ref, refDepth, next.commit)
 	switch {
 	case err != nil:
-		return s.unreadable(err)
+		return s.unreadableError(err)
 	case !arrived:
 		return fmt.Errorf("%s changed meanwhile: %w", s.Place(""), ErrExists)
 	}
@@ -245,9 +245,9 @@ func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	return nil
 }
 
-// commit makes a commit with a random id in its message: if two runs made the same commit, the remote would accept both
+// makeCommit makes a commit with a random id in its message: if two runs made the same commit, the remote would accept both
 // pushes.
-func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
+func (s *Ref) makeCommit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
 	files, all := slices.Clone(s.tip.files), append([]Copy{{Blob: b}}, copies...)
 	var combined []string
 	for _, one := range all {
@@ -265,26 +265,26 @@ func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) 
 	c.Removed = slices.DeleteFunc(slices.Clone(s.tip.files), func(name string) bool { return !gone(name) })
 	commit, err := m.Commit(ctx, c)
 	if err != nil {
-		return nil, s.unwritable(err)
+		return nil, s.unwritableError(err)
 	}
 	return &refTip{commit: commit, files: files}, nil
 }
 
 // Clear removes the ref and closes the store.
 func (s *Ref) Clear(ctx context.Context) error {
-	err := s.locked(ctx, true, func(m *git.Mirror) error {
+	err := s.withMirror(ctx, true, func(m *git.Mirror) error {
 		if s.tip.commit == "" {
 			return nil
 		}
 		if gone, err := m.Push(ctx, s.ref, s.tip.commit, ""); !gone {
-			return s.unwritable(err)
+			return s.unwritableError(err)
 		}
 		return nil
 	})
 	return errors.Join(err, s.Close())
 }
 
-func (s *Ref) unwritable(err error) error {
+func (s *Ref) unwritableError(err error) error {
 	err = cmp.Or(err, errors.New("the remote did not confirm the push"))
 	advice := "this run needs permission to push there (in CI often contents: write). If the host keeps only branches, use git:refs/heads/trueup-ledger"
 	if errors.Is(err, git.ErrLocal) {
@@ -296,7 +296,7 @@ func (s *Ref) unwritable(err error) error {
 // adviceLocal is what to do if git can't work on this machine.
 const adviceLocal = "the remote is not the reason: git needs a folder for temporary files (TMPDIR) with free space, and descriptors (ulimit -n)"
 
-func (s *Ref) unreadable(err error) error {
+func (s *Ref) unreadableError(err error) error {
 	advice := "check that the remote can be reached and that this run may read it"
 	switch {
 	case errors.Is(err, git.ErrLocal):

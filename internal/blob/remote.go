@@ -72,7 +72,7 @@ func newRemote(s server, prefix string) *Remote {
 func (s *Remote) Make(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	return s.failed("prepare", "", s.server.prepare(ctx))
+	return s.explainFailure("prepare", "", s.server.prepare(ctx))
 }
 
 // Below returns the store with the prefix PREFIX/FOLDER.
@@ -86,18 +86,18 @@ func (s *Remote) Below(folder string) Store {
 func (s *Remote) Close() error { return s.server.close() }
 
 // Place returns the object's address.
-func (s *Remote) Place(name string) string { return s.server.place(s.at(name)) }
+func (s *Remote) Place(name string) string { return s.server.place(s.objectKey(name)) }
 
 // Create creates an object.
 func (s *Remote) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	return createAll(ctx, b, copies, func(ctx context.Context, b Blob) error {
-		err := s.retry(ctx, func() (bool, error) { return s.tryCreate(ctx, b) })
-		return s.failed("create", b.Name, err)
+		err := s.retryWrite(ctx, func() (bool, error) { return s.tryCreate(ctx, b) })
+		return s.explainFailure("create", b.Name, err)
 	})
 }
 
-// retry calls try until it succeeds, or returns again as false because another attempt is useless.
-func (s *Remote) retry(ctx context.Context, try func() (again bool, err error)) error {
+// retryWrite calls try until it succeeds, or returns again as false because another attempt is useless.
+func (s *Remote) retryWrite(ctx context.Context, try func() (again bool, err error)) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
 	for n := 1; ; n++ {
@@ -111,11 +111,11 @@ func (s *Remote) retry(ctx context.Context, try func() (again bool, err error)) 
 // tryCreate sends one put. Unless the server confirms exactly this content, it reads the object: an answer may be lost,
 // and a proxy may have sent the request twice. again reports that the object does not exist and a retry may create it.
 func (s *Remote) tryCreate(ctx context.Context, b Blob) (again bool, err error) {
-	confirmed, sent := s.put(ctx, b.Name, b.Content)
+	confirmed, sent := s.putObject(ctx, b.Name, b.Content)
 	if confirmed || sent != nil && s.server.verdict(sent) == final {
 		return false, sent
 	}
-	have, err := s.get(ctx, b.Name)
+	have, err := s.getObject(ctx, b.Name)
 	switch {
 	case err == nil && bytes.Equal(have, b.Content):
 		return false, nil
@@ -137,8 +137,8 @@ func (s *Remote) RefusesCreation(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = s.retry(ctx, func() (bool, error) {
-		_, err := s.put(ctx, name, content)
+	err = s.retryWrite(ctx, func() (bool, error) {
+		_, err := s.putObject(ctx, name, content)
 		if err == nil {
 			return false, errUnsafe
 		}
@@ -148,20 +148,20 @@ func (s *Remote) RefusesCreation(ctx context.Context, name string) error {
 		}
 		return v != final, err
 	})
-	return s.failed("prove", name, err)
+	return s.explainFailure("prove", name, err)
 }
 
-func (s *Remote) put(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
+func (s *Remote) putObject(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	return s.server.put(ctx, s.at(name), content)
+	return s.server.put(ctx, s.objectKey(name), content)
 }
 
-// read makes a request that is safe to repeat, and retries while the failure may be temporary.
-func (s *Remote) read(ctx context.Context, request func(context.Context) error) error {
+// retryRead makes a request that is safe to repeat, and retries while the failure may be temporary.
+func (s *Remote) retryRead(ctx context.Context, request func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	return s.retry(ctx, func() (again bool, err error) {
+	return s.retryWrite(ctx, func() (again bool, err error) {
 		err = request(ctx)
 		return err != nil && ctx.Err() == nil && !errors.Is(err, ErrAbsent) && s.server.verdict(err) == temporary, err
 	})
@@ -169,13 +169,13 @@ func (s *Remote) read(ctx context.Context, request func(context.Context) error) 
 
 // Get reads an object.
 func (s *Remote) Get(ctx context.Context, name string) ([]byte, error) {
-	content, err := s.get(ctx, name)
-	return content, s.failed("read", name, err)
+	content, err := s.getObject(ctx, name)
+	return content, s.explainFailure("read", name, err)
 }
 
-func (s *Remote) get(ctx context.Context, name string) (content []byte, err error) {
-	err = s.read(ctx, func(ctx context.Context) (err error) {
-		content, err = s.server.get(ctx, s.at(name))
+func (s *Remote) getObject(ctx context.Context, name string) (content []byte, err error) {
+	err = s.retryRead(ctx, func(ctx context.Context) (err error) {
+		content, err = s.server.get(ctx, s.objectKey(name))
 		return err
 	})
 	return content, err
@@ -185,11 +185,11 @@ func (s *Remote) get(ctx context.Context, name string) (content []byte, err erro
 func (s *Remote) List(ctx context.Context, under string, most int) ([]string, error) {
 	const all = 1000
 	var names []string
-	prefix := strings.TrimPrefix(s.at(under)+"/", "/")
+	prefix := strings.TrimPrefix(s.objectKey(under)+"/", "/")
 	for token := ""; ; {
-		keys, next, err := s.page(ctx, prefix, token, min(cmp.Or(most, all), all))
+		keys, next, err := s.listPage(ctx, prefix, token, min(cmp.Or(most, all), all))
 		if err != nil {
-			return nil, s.failed("list", under, err)
+			return nil, s.explainFailure("list", under, err)
 		}
 		for _, key := range keys {
 			names = append(names, path.Join(under, strings.TrimPrefix(key, prefix)))
@@ -198,14 +198,14 @@ func (s *Remote) List(ctx context.Context, under string, most int) ([]string, er
 		case next == "" || most > 0 && len(names) >= most:
 			return names, nil
 		case next == token:
-			return nil, s.failed("list", under, errors.New("the listing repeats itself"))
+			return nil, s.explainFailure("list", under, errors.New("the listing repeats itself"))
 		}
 		token = next
 	}
 }
 
-func (s *Remote) page(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
-	err = s.read(ctx, func(ctx context.Context) (err error) {
+func (s *Remote) listPage(ctx context.Context, prefix, token string, most int) (keys []string, next string, err error) {
+	err = s.retryRead(ctx, func(ctx context.Context) (err error) {
 		keys, next, err = s.server.page(ctx, prefix, token, most)
 		return err
 	})
@@ -226,18 +226,18 @@ func (s *Remote) Clear(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		err := s.read(ctx, func(ctx context.Context) error { return s.server.remove(ctx, name) })
+		err := s.retryRead(ctx, func(ctx context.Context) error { return s.server.remove(ctx, name) })
 		if err != nil {
-			return whole.failed("remove", name, err)
+			return whole.explainFailure("remove", name, err)
 		}
 	}
 	return nil
 }
 
-func (s *Remote) at(name string) string { return strings.TrimPrefix(s.prefix+"/"+name, "/") }
+func (s *Remote) objectKey(name string) string { return strings.TrimPrefix(s.prefix+"/"+name, "/") }
 
-// failed adds the object and a fix to an error.
-func (s *Remote) failed(doing, name string, err error) error {
+// explainFailure adds the object and a fix to an error.
+func (s *Remote) explainFailure(doing, name string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (s *s3Server) place(key string) string { return "s3://" + path.Join(s.bucke
 func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirmed bool, err error) {
 	// Every S3 server supports MD5. It only has to detect damage.
 	sum := md5.Sum(content)
-	etag, _, err := s.send(ctx, s3Request{
+	etag, _, err := s.sendSigned(ctx, s3Request{
 		method: http.MethodPut, key: key, body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "Content-Type": "application/json", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:]),
@@ -66,15 +66,15 @@ func (s *s3Server) put(ctx context.Context, key string, content []byte) (confirm
 }
 
 func (s *s3Server) get(ctx context.Context, key string) ([]byte, error) {
-	_, content, err := s.send(ctx, s3Request{method: http.MethodGet, key: key})
-	if answered(err).Code.String() == "NoSuchKey" {
+	_, content, err := s.sendSigned(ctx, s3Request{method: http.MethodGet, key: key})
+	if serverError(err).Code.String() == "NoSuchKey" {
 		return nil, ErrAbsent
 	}
 	return content, err
 }
 
 func (s *s3Server) remove(ctx context.Context, key string) error {
-	_, _, err := s.send(ctx, s3Request{method: http.MethodDelete, key: key})
+	_, _, err := s.sendSigned(ctx, s3Request{method: http.MethodDelete, key: key})
 	return err
 }
 
@@ -91,7 +91,7 @@ func (s *s3Server) page(ctx context.Context, prefix, token string, most int) (ke
 	if token != "" {
 		query.Set("continuation-token", token)
 	}
-	_, answer, err := s.send(ctx, s3Request{method: http.MethodGet, query: query})
+	_, answer, err := s.sendSigned(ctx, s3Request{method: http.MethodGet, query: query})
 	if err != nil {
 		return nil, "", err
 	}
@@ -115,13 +115,13 @@ func (s *s3Server) page(ctx context.Context, prefix, token string, most int) (ke
 	return keys, next, nil
 }
 
-// send sends a signed request once.
-func (s *s3Server) send(ctx context.Context, r s3Request) (etag string, content []byte, err error) {
-	req, err := s.signed(ctx, r)
+// sendSigned sends a signed request once.
+func (s *s3Server) sendSigned(ctx context.Context, r s3Request) (etag string, content []byte, err error) {
+	req, err := s.signRequest(ctx, r)
 	if err != nil {
 		return "", nil, err
 	}
-	answer, content, err := exchange(&s.http, req, func(body io.Reader, e *httpError) error {
+	answer, content, err := sendOnce(&s.http, req, func(body io.Reader, e *httpError) error {
 		return xml.NewDecoder(body).Decode(e)
 	})
 	if answer == nil {
@@ -133,7 +133,7 @@ func (s *s3Server) send(ctx context.Context, r s3Request) (etag string, content 
 	return answer.Get("ETag"), content, err
 }
 
-func (s *s3Server) signed(ctx context.Context, r s3Request) (*http.Request, error) {
+func (s *s3Server) signRequest(ctx context.Context, r s3Request) (*http.Request, error) {
 	credentials, err := s.credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, &credentialsError{err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER or TRUEUP_PROJECTS names"}
@@ -165,7 +165,7 @@ func (s *s3Server) signed(ctx context.Context, r s3Request) (*http.Request, erro
 }
 
 func (s *s3Server) verdict(err error) verdict {
-	switch answered(err).Code.String() {
+	switch serverError(err).Code.String() {
 	case "RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException":
 		return temporary
 	}
@@ -173,7 +173,7 @@ func (s *s3Server) verdict(err error) verdict {
 }
 
 func (s *s3Server) hint(err error, prefix string) string {
-	switch answered(err).Code.String() {
+	switch serverError(err).Code.String() {
 	case "NoSuchBucket":
 		return ": create the bucket, or correct ledger: in trueup.yaml"
 	case "AccessDenied", "AllAccessDisabled":

@@ -54,7 +54,7 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
 	}
-	address, region, err := at.address(ctx, cfg)
+	address, region, err := at.bucketAddress(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,14 @@ func parseBucket(store string, trusted bool) (place, error) {
 		return at, fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and be a general purpose bucket", at.bucket)
 	}
 	for name, values := range query {
-		if err := at.set(name, values[len(values)-1]); err != nil {
+		if err := at.setOption(name, values[len(values)-1]); err != nil {
 			return at, err
 		}
 	}
 	return at, nil
 }
 
-func (at *place) set(name, value string) (err error) {
+func (at *place) setOption(name, value string) (err error) {
 	switch name {
 	case "region":
 		if !regionName().MatchString(value) {
@@ -165,8 +165,8 @@ func (noRole) GetToken() (string, error) { return "", errNoRole }
 
 func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
 
-// address returns the bucket's address and region. A setting of the environment precedes that of the profile.
-func (at place) address(ctx context.Context, cfg aws.Config) (u *url.URL, region string, err error) {
+// bucketAddress returns the bucket's address and region. A setting of the environment precedes that of the profile.
+func (at place) bucketAddress(ctx context.Context, cfg aws.Config) (u *url.URL, region string, err error) {
 	var env config.EnvConfig
 	var profile config.SharedConfig
 	for _, source := range cfg.ConfigSources {

@@ -13,9 +13,9 @@ type root struct {
 	query               url.Values
 }
 
-// Within reports whether a store is the one that a name means, or below it by whole segments of its path. Server and
+// IsWithin reports whether a store is the one that a name means, or below it by whole segments of its path. Server and
 // parameters must be the same. An error means that name is of no store.
-func Within(store, name string) (bool, error) {
+func IsWithin(store, name string) (bool, error) {
 	above, err := parseRoot(name)
 	if err != nil {
 		return false, err

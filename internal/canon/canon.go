@@ -172,7 +172,7 @@ func Decode(text []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, _ := tree(b, 0)
+	v, _ := decodeTree(b, 0)
 	return v, nil
 }
 
@@ -185,14 +185,14 @@ func MustDecode(canonical []byte) any {
 	return v
 }
 
-// tree reads the value at a place of canonical JSON, and returns its end.
-func tree(b []byte, at int) (v any, end int) {
+// decodeTree reads the value at a place of canonical JSON, and returns its end.
+func decodeTree(b []byte, at int) (v any, end int) {
 	switch b[at] {
 	case '{':
 		fields := map[string]any{}
 		for b[at+1] != '}' {
 			colon := endOf(b, at+1)
-			fields[unquote(b[at+1:colon])], at = tree(b, colon+1)
+			fields[unquoteText(b[at+1:colon])], at = decodeTree(b, colon+1)
 			if b[at] == '}' {
 				return fields, at + 1
 			}
@@ -201,7 +201,7 @@ func tree(b []byte, at int) (v any, end int) {
 	case '[':
 		elements := []any{}
 		for b[at+1] != ']' {
-			v, at = tree(b, at+1)
+			v, at = decodeTree(b, at+1)
 			if elements = append(elements, v); b[at] == ']' {
 				return elements, at + 1
 			}
@@ -211,7 +211,7 @@ func tree(b []byte, at int) (v any, end int) {
 	end = endOf(b, at)
 	switch word := b[at:end]; word[0] {
 	case '"':
-		return unquote(word), end
+		return unquoteText(word), end
 	case 't', 'f':
 		return word[0] == 't', end
 	case 'n':
@@ -221,7 +221,7 @@ func tree(b []byte, at int) (v any, end int) {
 	}
 }
 
-func unquote(quoted []byte) string {
+func unquoteText(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
 	}

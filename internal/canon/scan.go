@@ -43,7 +43,7 @@ type member struct{ start, key, end int }
 func (s *Scanner) Canonical(text []byte) ([]byte, error) {
 	s.in, s.at, s.err, s.escaped = text, 0, nil, false
 	s.out, s.members = s.out[:0], s.members[:0]
-	s.value(0)
+	s.readValue(0)
 	switch {
 	case s.err == nil && len(bytes.TrimLeft(text[s.at:], " \t\r\n")) == 0:
 		return s.out, nil
@@ -60,27 +60,27 @@ func (s *Scanner) Canonical(text []byte) ([]byte, error) {
 	return nil, s.err
 }
 
-// fail stops reading with err. It keeps the first error.
-func (s *Scanner) fail(err error) {
+// failWith stops reading with err. It keeps the first error.
+func (s *Scanner) failWith(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// peek skips white space and returns the next byte, 0 at the end.
-func (s *Scanner) peek() byte {
+// peekByte skips white space and returns the next byte, 0 at the end.
+func (s *Scanner) peekByte() byte {
 	for ; s.at < len(s.in); s.at++ {
 		if c := s.in[s.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
 			return max(c, 1) // a 0 byte is an error like 1
 		}
 	}
-	s.fail(errSyntax)
+	s.failWith(errSyntax)
 	return 0
 }
 
-// take copies the next byte if it is sign, and reports whether it was.
-func (s *Scanner) take(sign byte) bool {
-	if s.peek() != sign {
+// takeSign copies the next byte if it is sign, and reports whether it was.
+func (s *Scanner) takeSign(sign byte) bool {
+	if s.peekByte() != sign {
 		return false
 	}
 	s.at++
@@ -88,96 +88,96 @@ func (s *Scanner) take(sign byte) bool {
 	return true
 }
 
-// value reads a value that is nested in depth others.
-func (s *Scanner) value(depth int) {
-	c := s.peek()
+// readValue reads a value that is nested in depth others.
+func (s *Scanner) readValue(depth int) {
+	c := s.peekByte()
 	if (c == '{' || c == '[') && depth == maxDepth {
-		s.fail(fmt.Errorf("it is nested more than %d deep", maxDepth))
+		s.failWith(fmt.Errorf("it is nested more than %d deep", maxDepth))
 	}
 	switch {
 	case s.err != nil:
 	case c == '"':
-		s.text()
-	case s.take('{'):
-		s.object(depth + 1)
-	case s.take('['):
-		s.array(depth + 1)
+		s.readText()
+	case s.takeSign('{'):
+		s.readObject(depth + 1)
+	case s.takeSign('['):
+		s.readArray(depth + 1)
 	case c == 't':
-		s.word("true")
+		s.readWord("true")
 	case c == 'f':
-		s.word("false")
+		s.readWord("false")
 	case c == 'n':
-		s.word("null")
+		s.readWord("null")
 	default:
-		s.number()
+		s.readNumber()
 	}
 }
 
-// more reports whether another value follows in an object or array that ends with last.
-func (s *Scanner) more(last byte) bool {
-	if s.err != nil || s.take(',') {
+// hasMore reports whether another value follows in an object or array that ends with last.
+func (s *Scanner) hasMore(last byte) bool {
+	if s.err != nil || s.takeSign(',') {
 		return s.err == nil
 	}
-	if !s.take(last) {
-		s.fail(errSyntax)
+	if !s.takeSign(last) {
+		s.failWith(errSyntax)
 	}
 	return false
 }
 
-func (s *Scanner) array(depth int) {
-	for more := !s.take(']'); more; more = s.more(']') {
-		s.value(depth)
+func (s *Scanner) readArray(depth int) {
+	for more := !s.takeSign(']'); more; more = s.hasMore(']') {
+		s.readValue(depth)
 	}
 }
 
-func (s *Scanner) object(depth int) {
+func (s *Scanner) readObject(depth int) {
 	first, begin, sorted := len(s.members), len(s.out), true
-	for more := !s.take('}'); more; more = s.more('}') {
+	for more := !s.takeSign('}'); more; more = s.hasMore('}') {
 		m := member{start: len(s.out)}
-		s.key()
+		s.readKey()
 		m.key = len(s.out) - 1
-		s.value(depth)
+		s.readValue(depth)
 		if m.end = len(s.out); s.err != nil {
 			return
 		}
-		if len(s.members) > first && s.compare(s.members[len(s.members)-1], m) >= 0 {
+		if len(s.members) > first && s.compareKeys(s.members[len(s.members)-1], m) >= 0 {
 			sorted = false
 		}
 		s.members = append(s.members, m)
 	}
 	if !sorted && s.err == nil {
-		s.sort(s.members[first:], begin)
+		s.sortMembers(s.members[first:], begin)
 	}
 	s.members = s.members[:first]
 }
 
-func (s *Scanner) key() {
+func (s *Scanner) readKey() {
 	from := len(s.out)
-	if s.peek() != '"' {
-		s.fail(errSyntax)
+	if s.peekByte() != '"' {
+		s.failWith(errSyntax)
 		return
 	}
-	s.text()
+	s.readText()
 	s.escaped = s.escaped || bytes.IndexByte(s.out[from:], '\\') >= 0
-	if s.err == nil && !s.take(':') {
-		s.fail(errSyntax)
+	if s.err == nil && !s.takeSign(':') {
+		s.failWith(errSyntax)
 	}
 }
 
-func (s *Scanner) compare(a, b member) int {
+func (s *Scanner) compareKeys(a, b member) int {
 	x, y := s.out[a.start:a.key], s.out[b.start:b.key]
 	if s.escaped {
-		return strings.Compare(unquote(x), unquote(y))
+		return strings.Compare(unquoteText(x), unquoteText(y))
 	}
 	return bytes.Compare(x[1:len(x)-1], y[1:len(y)-1])
 }
 
-// sort sorts the members of the object that begins at begin and ends with out.
-func (s *Scanner) sort(members []member, begin int) {
-	slices.SortFunc(members, func(a, b member) int { return s.compare(a, b) })
+// sortMembers sorts the members of the object that begins at begin and ends with out.
+func (s *Scanner) sortMembers(members []member, begin int) {
+	slices.SortFunc(members, func(a, b member) int { return s.compareKeys(a, b) })
 	for i := 1; i < len(members); i++ {
-		if m := members[i]; s.compare(members[i-1], m) == 0 {
-			s.fail(fmt.Errorf("one object has the key %.100q twice", unquote(s.out[m.start:m.key])))
+		if m := members[i]; s.compareKeys(members[i-1], m) == 0 {
+			s.failWith(fmt.Errorf("one object has the key %.100q twice", unquoteText(s.out[m.start:m.key])))
 		}
 	}
 	s.spare = append(s.spare[:0], s.out[begin:]...)
@@ -188,7 +188,7 @@ func (s *Scanner) sort(members []member, begin int) {
 	s.out[len(s.out)-1] = '}'
 }
 
-func (s *Scanner) text() {
+func (s *Scanner) readText() {
 	end, plain, ascii := s.endOfText()
 	if s.err != nil {
 		return
@@ -197,13 +197,13 @@ func (s *Scanner) text() {
 	s.at = end
 	switch {
 	case !ascii && !utf8.Valid(quoted):
-		s.fail(errSyntax)
+		s.failWith(errSyntax)
 	case plain:
 		s.out = append(s.out, quoted...)
 	case !json.Valid(quoted):
-		s.fail(errSyntax)
+		s.failWith(errSyntax)
 	default:
-		s.out = appendString(s.out, unquote(quoted))
+		s.out = appendString(s.out, unquoteText(quoted))
 	}
 }
 
@@ -220,7 +220,7 @@ func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 		case c == '"':
 			return end + 1, plain, ascii
 		case c < ' ':
-			s.fail(errSyntax)
+			s.failWith(errSyntax)
 			return end, false, false
 		case c >= utf8.RuneSelf:
 			ascii = false
@@ -230,20 +230,20 @@ func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 			}
 		}
 	}
-	s.fail(errSyntax)
+	s.failWith(errSyntax)
 	return end, false, false
 }
 
-func (s *Scanner) word(word string) {
+func (s *Scanner) readWord(word string) {
 	if !bytes.HasPrefix(s.in[s.at:], []byte(word)) {
-		s.fail(errSyntax)
+		s.failWith(errSyntax)
 		return
 	}
 	s.at += len(word)
 	s.out = append(s.out, word...)
 }
 
-func (s *Scanner) number() {
+func (s *Scanner) readNumber() {
 	end := s.at
 	for end < len(s.in) && (s.in[end] >= '0' && s.in[end] <= '9' || bytes.IndexByte([]byte("-+.eE"), s.in[end]) >= 0) {
 		end++
@@ -255,7 +255,7 @@ func (s *Scanner) number() {
 	case json.Valid(text):
 		s.out = append(s.out, Number(json.Number(text))...)
 	default:
-		s.fail(errSyntax)
+		s.failWith(errSyntax)
 	}
 	s.at = end
 }

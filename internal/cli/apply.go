@@ -24,22 +24,22 @@ type applyOptions struct {
 func newApply(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := a.command("apply [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		expected, err := reconcile.Expect(opts.expect, a.full(opts.expect))
+		expected, err := reconcile.ReadExpectation(opts.expect, a.full(opts.expect))
 		if err != nil {
 			return report.Document{}, err
 		}
 		return a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
-			if older := s.Older(); older != "" {
+			if older := s.WhyOlder(); older != "" {
 				doc.Errors = []string{older}
 			} else if s.Skipped == nil {
-				doc.Errors = expected.Against(doc.Plan)
+				doc.Errors = expected.DifferencesFrom(doc.Plan)
 			}
 			switch {
 			case len(doc.Errors) > 0:
 				doc.ExitCode = exit.Stale
 				return nil
 			case s.Skipped != nil:
-				s.Begin(ctx)
+				s.BeginRun(ctx)
 				say(doc, "applied already: commit %s", s.Skipped)
 				a.finish(ctx, s, apply.Result{}, doc)
 				return nil
@@ -66,12 +66,12 @@ func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, opts applyOpt
 	if err != nil {
 		return err
 	}
-	if a.member != nil && doc.Plan.Sends() {
+	if a.member != nil && doc.Plan.SendsAnything() {
 		if err := a.member.sends(a.stamped(*doc)); err != nil {
 			return err
 		}
 	}
-	s.Begin(ctx)
+	s.BeginRun(ctx)
 	a.send(ctx, s, opts.ApplyOptions, doc)
 	a.finish(ctx, s, *doc.Apply, doc)
 	if asked && a.global.output == "text" {
@@ -83,7 +83,7 @@ func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, opts applyOpt
 // finish records how an apply ended, and adds to the document if another one came in between.
 func (a *app) finish(ctx context.Context, s *reconcile.Session, result apply.Result, doc *report.Document) {
 	var err error
-	if doc.ExitCode, err = s.Finish(ctx, result, doc.ExitCode); err != nil {
+	if doc.ExitCode, err = s.FinishRun(ctx, result, doc.ExitCode); err != nil {
 		doc.Errors = append(doc.Errors, err.Error())
 	}
 }
@@ -91,7 +91,7 @@ func (a *app) finish(ctx context.Context, s *reconcile.Session, result apply.Res
 // send sends what the plan shows, and adds the outcome to the document.
 func (a *app) send(ctx context.Context, s *reconcile.Session, opts reconcile.ApplyOptions, doc *report.Document) {
 	a.sending = true
-	result, code := s.Apply(ctx, opts)
+	result, code := s.ApplyPlan(ctx, opts)
 	doc.Apply, doc.ExitCode = &result, code
 }
 
@@ -106,7 +106,7 @@ func (a *app) approve(doc report.Document, expected reconcile.Expectation, appro
 		}
 	}
 	switch {
-	case approved || !doc.Plan.Sends():
+	case approved || !doc.Plan.SendsAnything():
 		return false, nil
 	case !a.env.StdinIsTTY:
 		return false, errors.New("there is no terminal to ask on: add --auto-approve")

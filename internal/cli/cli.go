@@ -39,13 +39,13 @@ func (a *app) main(ctx context.Context, root *cobra.Command, args []string) (int
 	err := a.execute(ctx, root)
 	a.cancel()
 	if lost := a.stdout.close(); err == nil && lost != nil {
-		err = exit.With(cmp.Or(a.code, exit.Error), fmt.Errorf("write the result: %w", lost))
+		err = exit.WithCode(cmp.Or(a.code, exit.Error), fmt.Errorf("write the result: %w", lost))
 	}
 	if err == nil {
 		return a.code, nil
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
+		err = exit.WithCode(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
 	}
 	if _, shown := errors.AsType[*shownError](err); !shown && a.member == nil { // trueup each shows those of members
 		a.log(slog.LevelError, diag.OneLine(err))

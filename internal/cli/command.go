@@ -223,7 +223,7 @@ func (a *app) emit(doc report.Document, failed error) (err error) {
 		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
 	}
 	if err = errors.Join(err, a.writeReports(doc)); err != nil {
-		err = exit.With(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
+		err = exit.WithCode(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
 	}
 	return errors.Join(failed, err)
 }
@@ -241,7 +241,7 @@ func (a *app) onTerminal() report.Options {
 // stamped adds what all commands report: the name of the exit code, the project's place, the page of the
 // run and the report files.
 func (a *app) stamped(doc report.Document) report.Document {
-	doc.Result, doc.Sandbox, doc.Place = exit.Name(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
+	doc.Result, doc.Sandbox, doc.Place = exit.NameOf(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
 	// The environment has the page of the run, so don't read the event file.
 	ci, _ := forge.Detect(a.env.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
 	doc.RunURL, doc.Files = ci.RunURL, nil
@@ -266,12 +266,12 @@ func (a *app) place() report.Place {
 		dir = a.dir()
 	}
 	var place report.Place
-	if file, ok := files.Above(dir, project.File); ok && (a.global.dir == "" || filepath.Dir(file) == dir) {
-		place.Project = filepath.ToSlash(files.Shown(dir, file))
+	if file, ok := files.FindAbove(dir, project.File); ok && (a.global.dir == "" || filepath.Dir(file) == dir) {
+		place.Project = filepath.ToSlash(files.ShownPath(dir, file))
 	}
-	if entry, ok := files.Above(dir, ".git"); ok {
+	if entry, ok := files.FindAbove(dir, ".git"); ok {
 		place.Top = filepath.ToSlash(filepath.Dir(entry))
-		place.Folder = filepath.ToSlash(files.Shown(filepath.Dir(entry), dir))
+		place.Folder = filepath.ToSlash(files.ShownPath(filepath.Dir(entry), dir))
 	}
 	return place
 }

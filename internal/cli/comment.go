@@ -183,7 +183,7 @@ func readEvent(name string) ([]byte, error) {
 
 // codeHost opens the client of the host that CI names.
 func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
-	transport, err := a.config().Transport()
+	transport, err := a.config().CodeHostTransport()
 	if err != nil {
 		return nil, err
 	}
@@ -198,5 +198,5 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 	if o.Token, err = ci.Host.Token(a.env.Getenv); err != nil {
 		return nil, err
 	}
-	return forge.Open(ci, o)
+	return forge.NewClient(ci, o)
 }

@@ -74,7 +74,7 @@ func keysOf(set *manifest.Set, begun string) (out []string) {
 // a capital one.
 func spelledLike(key kind.Key, begun string) string {
 	name, _, whole := strings.Cut(begun, "/")
-	if k, ok := kind.Named(name); whole && ok && k.Name == key.Kind {
+	if k, ok := kind.FindKind(name); whole && ok && k.Name == key.Kind {
 		return name + "/" + key.Name
 	}
 	if begun != "" && strings.HasPrefix(key.Kind, begun[:1]) {
@@ -191,7 +191,7 @@ func (a *app) wireFlag(cmd *cobra.Command, f *pflag.Flag) {
 		complete = completeWords(allowed...)
 	case f.Name == "profile":
 		complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.config().Profiles(), noFiles
+			return a.config().ProfileNames(), noFiles
 		}
 	}
 	_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists, and has none yet

@@ -72,11 +72,11 @@ func TestNoTokenIsGivenElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Dir = s.dir
-		set, err := a.config().Settings()
+		set, err := a.config().ResolveSettings()
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, _ := a.config().Platform(set, p)
+		w, _ := a.config().RealPlatform(set, p)
 		token, err := w.API.Endpoints[kind.Delivery].Ask(t.Context())
 		w.Close()
 		given, asked := !token.IsZero(), input.Len() == 0

@@ -43,7 +43,7 @@ func (a *app) doctor(ctx context.Context) report.Document {
 		l, in.SetErr = a.load(ctx, nil, false)
 		in.Set, in.Findings = l.Set, l.Findings
 	}
-	return report.Doctor(doctor.Run(ctx, in))
+	return report.Doctor(doctor.RunChecks(ctx, in))
 }
 
 // terminal describes standard output.
@@ -85,7 +85,7 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 	}
 	proven := false
 	doc, err = a.withPlan(ctx, planOptions{more: []manifest.Source{probe.Source}}, nil, func(s *reconcile.Session, doc *report.Document) (err error) {
-		if err := s.Probe(probe); err != nil {
+		if err := s.NarrowToProbe(probe); err != nil {
 			return err
 		}
 		doc.Plan = s.Plan
@@ -95,7 +95,7 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 		if a.send(ctx, s, reconcile.ApplyOptions{}, doc); doc.ExitCode != exit.OK {
 			return nil
 		}
-		proof, err := s.Prove(ctx, probe)
+		proof, err := s.SendProbe(ctx, probe)
 		if *doc = (report.Document{}); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (s *stage) examined(code int, args ...string) map[string]any {
 	if err := publishedSchema(s.t, "doctor.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
-	if doc["result"] != exit.Name(code) || doc["exitCode"] != float64(code) {
+	if doc["result"] != exit.NameOf(code) || doc["exitCode"] != float64(code) {
 		s.t.Errorf("result %v, exit code %v, want %d", doc["result"], doc["exitCode"], code)
 	}
 	return doc

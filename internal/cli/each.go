@@ -125,11 +125,11 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 		if err := out.write(p, doc, false); err != nil {
 			a.log(slog.LevelError, p.Path+": "+err.Error())
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
-			doc.Result = exit.Name(doc.ExitCode)
+			doc.Result = exit.NameOf(doc.ExitCode)
 		}
 		results[i] = report.ProjectOf(p.Path, doc)
 	}
-	started := o.Run(ctx, len(results), func(i int) (failed bool) {
+	started := o.RunProjects(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
 		sends := func(doc report.Document) error { return out.write(p, doc, true) }
 		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line))
@@ -160,10 +160,10 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	a.pins.Root = dir
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
-		base = a.history(project.Loaded{}, nil).Past(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
+		base = a.history(project.Loaded{}, nil).ReadPast(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
-	if found, err = o.In(ctx, dir, base); err != nil {
+	if found, err = o.SelectIn(ctx, dir, base); err != nil {
 		return found, err
 	}
 	if !isLocal {
@@ -182,7 +182,7 @@ func (a *app) comparePins(o eachOptions, found *fleet.Fleet) error {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
 	}
-	gone, err := a.config().Unmanaged(found.Root, found.Manages)
+	gone, err := a.config().UnmanagedPins(found.Root, found.ManagesProject)
 	o.AddRemoved(found, gone)
 	return err
 }

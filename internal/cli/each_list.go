@@ -50,7 +50,7 @@ func (a *app) listProjects(ctx context.Context, o eachOptions) (doc report.Docum
 	if err != nil {
 		return doc, err
 	}
-	found, err := o.In(ctx, dir, "")
+	found, err := o.SelectIn(ctx, dir, "")
 	if err != nil {
 		return doc, err
 	}
@@ -116,7 +116,7 @@ func matrix(projects int) report.Document {
 func (a *app) contents(ctx context.Context, found *fleet.Fleet) ([]fleet.Contents, error) {
 	reading := a.begin("reading manifests")
 	defer reading.end()
-	return found.Read(ctx, a.global.parallelism)
+	return found.ReadContents(ctx, a.global.parallelism)
 }
 
 // folder returns the folder in which to search for projects.

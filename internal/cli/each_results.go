@@ -29,7 +29,7 @@ func (a *app) openResults(name string, shard report.Shard) (*results, error) {
 		return nil, nil
 	}
 	r := &results{}
-	root, err := files.FolderAt(a.dir(), name).Make()
+	root, err := files.FolderAt(a.dir(), name).OpenOrCreate()
 	if err == nil {
 		err = errors.Join(r.open(root, shard), root.Close())
 	}
@@ -41,7 +41,7 @@ func (a *app) openResults(name string, shard report.Shard) (*results, error) {
 
 // open opens the file, and removes what is not of this run.
 func (r *results) open(root *os.Root, shard report.Shard) error {
-	names, err := fs.Glob(files.FS(root), report.ShardNames)
+	names, err := fs.Glob(files.OpenFS(root), report.ShardNames)
 	if err != nil {
 		return err
 	}

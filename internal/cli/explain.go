@@ -55,7 +55,7 @@ func (a *app) explainTopic(ctx context.Context, topic string, live bool) (report
 			return ruleDocument(r), nil
 		}
 	}
-	if s, ok := explain.Word(topic); ok {
+	if s, ok := explain.FindWord(topic); ok {
 		return wordDocument(s), nil
 	}
 	if level, means, ok := view.Rule(topic); ok {
@@ -68,7 +68,7 @@ func (a *app) explainTopic(ctx context.Context, topic string, live bool) (report
 // explainField explains a field, with the values that an object has there.
 func (a *app) explainField(ctx context.Context, topic string, live bool) (doc report.Document, err error) {
 	var l project.Loaded
-	t, err := explain.Parse(topic, func() (*manifest.Set, error) {
+	t, err := explain.ParseTopic(topic, func() (*manifest.Set, error) {
 		l, err = a.load(ctx, nil, false)
 		return l.Set, err
 	})
@@ -84,7 +84,7 @@ func (a *app) explainField(ctx context.Context, topic string, live bool) (doc re
 		if live {
 			get = func() (kind.Object, error) { return a.getLive(ctx, l, t) }
 		}
-		if facts.Object, err = t.Values(l.Set, l.Project.Workspace, get); err != nil {
+		if facts.Object, err = t.FieldValues(l.Set, l.Project.Workspace, get); err != nil {
 			return doc, err
 		}
 	}
@@ -117,24 +117,24 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete strin
 	root, _, _ := strings.Cut(toComplete, ".")
 	isObject := strings.Contains(root, "/")
 	if at < 0 && !isObject {
-		return offers(explain.Subjects(), func(s explain.Subject) (string, string) { return s.Name, s.Summary }), noFiles
+		return offers(explain.AllSubjects(), func(s explain.Subject) (string, string) { return s.Name, s.Summary }), noFiles
 	}
 	if isObject {
 		out = keysOf(a.known(cmd.Context(), nil), toComplete)
 	}
 	if at >= 0 {
-		t, err := explain.Parse(toComplete[:at], func() (*manifest.Set, error) { return a.knownWhole(cmd.Context()), nil })
+		t, err := explain.ParseTopic(toComplete[:at], func() (*manifest.Set, error) { return a.knownWhole(cmd.Context()), nil })
 		if err != nil {
 			return nil, noFiles
 		}
-		out = append(out, offers(t.Below(), func(f explain.Below) (string, string) { return toComplete[:at+1] + f.Name, f.Title })...)
+		out = append(out, offers(t.FieldsBelow(), func(f explain.Below) (string, string) { return toComplete[:at+1] + f.Name, f.Title })...)
 	}
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
 // subjects lists all that can be explained.
 func subjects() report.Document {
-	all := explain.Subjects()
+	all := explain.AllSubjects()
 	rows := make([][]string, len(all))
 	for i, s := range all {
 		rows[i] = []string{s.Is, s.Name, s.Summary}

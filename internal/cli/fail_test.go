@@ -17,7 +17,7 @@ func failure(t *testing.T, text string, code int, says string) {
 	t.Helper()
 	doc := decoded(t, text)
 	errs, _ := doc["errors"].([]any)
-	if doc["exitCode"] != float64(code) || doc["result"] != exit.Name(code) || len(errs) != 1 {
+	if doc["exitCode"] != float64(code) || doc["result"] != exit.NameOf(code) || len(errs) != 1 {
 		t.Fatalf("result %v (%v), errors %v; want %d", doc["exitCode"], doc["result"], errs, code)
 	}
 	if message, _ := errs[0].(string); !strings.Contains(message, says) {

@@ -52,7 +52,7 @@ func newFmt(a *app) *cobra.Command {
 		}
 		doc.ExitCode = fmtCode(doc.Findings, list, opts.check)
 		doc.Data = fmtDocument{
-			Format: "trueup.fmt/v1", Command: "fmt", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
+			Format: "trueup.fmt/v1", Command: "fmt", Result: exit.NameOf(doc.ExitCode), ExitCode: doc.ExitCode, Findings: append(diag.List{}, findings...),
 			Files: slices.DeleteFunc(slices.Clone(list), func(f fmtFile) bool { return !f.Changes() && f.Left == nil }),
 		}
 		doc.Text = func(out report.Lines, shown report.Options) { a.writeFmt(out, opts, doc.Findings, list, shown) }
@@ -169,7 +169,7 @@ func (a *app) fmtPipe(findings diag.List, list []fmtFile, opts fmtOptions) (doc 
 	}
 	code := fmtCode(findings, list, false)
 	if len(list) == 0 || code == exit.Invalid && !opts.fix {
-		return doc, exit.With(code, errors.New("standard input can't be read"))
+		return doc, exit.WithCode(code, errors.New("standard input can't be read"))
 	}
 	for _, f := range list[0].Fixed {
 		a.log(slog.LevelInfo, fixText(f, "repaired"))

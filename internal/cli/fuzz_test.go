@@ -48,12 +48,12 @@ func FuzzConfig(f *testing.F) {
 		case strings.ContainsAny(p.Workspace.Name+p.Workspace.UUID, "/\\%?#") || p.Workspace.Name[0] == '.' || p.Workspace.UUID[0] == '.':
 			t.Fatalf("%q has the workspace %+v", data, p.Workspace)
 		default:
-			if window := p.Window(); window < time.Hour || window > 22*time.Hour {
+			if window := p.SendWindow(); window < time.Hour || window > 22*time.Hour {
 				t.Fatalf("%q has the window %v", data, window)
 			}
-			p.Duplicate()
+			p.DuplicateAnswer()
 		}
-		cfg, err := config.Parse(data)
+		cfg, err := config.ParseConfig(data)
 		if err != nil {
 			checkShown(t, "the error of a file of profiles", diag.OneLine(err))
 			return

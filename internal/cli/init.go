@@ -54,7 +54,7 @@ func manifestChoices() []string {
 
 func ciChoices() []string {
 	var words []string
-	for _, s := range scaffold.Services() {
+	for _, s := range scaffold.AllServices() {
 		words = append(words, s.Name)
 	}
 	return append(words, scaffold.None)
@@ -84,16 +84,16 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 		if err := a.createLedger(ctx, n, &doc); err != nil {
 			return doc, fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
 		}
-		id, ready = w.Ledger.ID, func() error { return n.Ready(ctx) }
+		id, ready = w.Ledger.ID, func() error { return n.CheckReady(ctx) }
 	}
-	if err := s.Write(id); err != nil {
+	if err := s.WriteEdits(id); err != nil {
 		return doc, err
 	}
 	if err := a.saySetup(&doc, s); err != nil {
 		return doc, err
 	}
 	if !s.FromLive {
-		sayLines(&doc, s.Next())
+		sayLines(&doc, s.NextSteps())
 		return doc, ready()
 	}
 	return a.initFromLive(ctx, s, doc.Messages, ready)
@@ -119,7 +119,7 @@ func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []str
 	}
 	err = errors.Join(err, s.KeepFolder())
 	if err == nil {
-		sayLines(&doc, s.Next())
+		sayLines(&doc, s.NextSteps())
 		err = ready()
 	}
 	doc.ExitCode = pulled.ExitCode
@@ -148,7 +148,7 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	if err != nil {
 		return nil, err
 	}
-	s, err := scaffold.Find(ctx, a.config(), near)
+	s, err := scaffold.FindSetup(ctx, a.config(), near)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 		err = a.interview(s, &o)
 	}
 	if err == nil {
-		err = s.Choose(ctx, o.Options)
+		err = s.ChooseOptions(ctx, o.Options)
 	}
 	if err != nil {
 		s.Close()
@@ -236,7 +236,7 @@ func (a *app) doubtWorkspace(ctx context.Context, s *scaffold.Setup) (doubt, fix
 		return "", "", err
 	}
 	defer w.Close()
-	return adopt.Doubt(ctx, w)
+	return adopt.DoubtQuestion(ctx, w)
 }
 
 // saySetup lists the files with what init did, and shows what to add to files that it left alone.

@@ -88,7 +88,7 @@ func (a *app) knownAnswers(s *scaffold.Setup, o *initOptions) (name string, err 
 	if s.StoreFromEnv {
 		o.Ledger = cmp.Or(o.Ledger, s.UsualLedger())
 	}
-	pin, err := a.config().Pin(s.Project)
+	pin, err := a.config().FindPin(s.Project)
 	if err != nil {
 		return "", err
 	}

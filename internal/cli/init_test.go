@@ -131,7 +131,7 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, dir, name, "another's\n")
-			if err := cmp.Or(s.Write(""), a.saySetup(new(report.Document), s)); err == nil {
+			if err := cmp.Or(s.WriteEdits(""), a.saySetup(new(report.Document), s)); err == nil {
 				t.Errorf("%s: no word of it", name)
 			}
 			if got := content(t, dir, name); got != "another's\n" {

@@ -55,17 +55,17 @@ func (a *app) ledgerCommand(
 func newLedgerList(a *app) *cobra.Command {
 	var open bool
 	cmd := a.ledgerCommand("ls", func(ctx context.Context, l *ledger.Ledger, _ []string) (report.Document, error) {
-		all, err := l.List(ctx)
+		all, err := l.ListRecords(ctx)
 		if err != nil {
 			return report.Document{}, err
 		}
 		records, rows := []ledger.Record{}, [][]string{}
 		for _, rec := range all {
-			if open && !rec.Open() {
+			if open && !rec.IsOpen() {
 				continue
 			}
 			// The table has the name and the state in other columns.
-			message, _ := ledger.Explain(rec)
+			message, _ := ledger.ExplainRecord(rec)
 			message = strings.TrimPrefix(strings.TrimPrefix(message, rec.String()+" "), "was ")
 			records = append(records, rec)
 			rows = append(rows, []string{rec.String(), rec.Status(), strings.TrimPrefix(message, rec.Status())})
@@ -81,8 +81,8 @@ func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc repor
 	if err != nil {
 		return doc, err
 	}
-	view, err := l.View(ctx, []kind.Key{key})
-	if err = cmp.Or(err, view.Err()); err != nil {
+	view, err := l.ReadView(ctx, []kind.Key{key})
+	if err = cmp.Or(err, view.ProblemError()); err != nil {
 		return doc, err
 	}
 	rec, ok := view.Records[key]
@@ -98,7 +98,7 @@ func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc repor
 }
 
 func writeRecord(out report.Lines, rec ledger.Record) {
-	message, fix := ledger.Explain(rec)
+	message, fix := ledger.ExplainRecord(rec)
 	out.Printf("%s\n", message)
 	if applied := rec.LastApplied(); applied != nil {
 		out.Printf("%s\n", applied)
@@ -106,7 +106,7 @@ func writeRecord(out report.Lines, rec ledger.Record) {
 	if fix != "" {
 		out.Printf("fix: %s\n", fix)
 	}
-	if rec.Open() && !rec.NameTaken() {
+	if rec.IsOpen() && !rec.NameTaken() {
 		for _, r := range resolutions() {
 			out.Printf("  --%-8s %s: %s\n", r.word, r.means, r.follows)
 		}
@@ -164,7 +164,7 @@ func (a *app) resolve(ctx context.Context, l *ledger.Ledger, answer int, reason 
 	); err != nil {
 		return doc, err
 	}
-	view, records, err := l.Questions(ctx, args)
+	view, records, err := l.ReadQuestions(ctx, args)
 	if err != nil {
 		return doc, err
 	}
@@ -187,12 +187,12 @@ func questions(view ledger.View, records []ledger.Record) report.Document {
 	var lines []string
 	open, rows, awaitsProof := []ledger.Record{}, [][]string{}, false
 	for _, rec := range records {
-		if !rec.Open() {
-			message, _ := ledger.Explain(rec)
+		if !rec.IsOpen() {
+			message, _ := ledger.ExplainRecord(rec)
 			lines = append(lines, message)
 			continue
 		}
-		open, rows = append(open, rec), append(rows, ledger.Ask(rec))
+		open, rows = append(open, rec), append(rows, ledger.DescribeQuestion(rec))
 		awaitsProof = awaitsProof || view.AwaitsProof(rec)
 	}
 	doc := table("trueup.ledger-ls/v1", "records", open, rows)
@@ -222,7 +222,7 @@ func newLedgerAdopt(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		o, err := adopt.Record(ctx, a.config(), l, key, reason)
+		o, err := adopt.RecordAdoption(ctx, a.config(), l, key, reason)
 		if err == nil {
 			say(&doc, "%s: adopted as in %s", key, o.Path)
 		}
@@ -236,11 +236,11 @@ func newLedgerSettle(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := a.command("settle [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
-			if err := s.Settle(); err != nil {
+			if err := s.NarrowToUnanswered(); err != nil {
 				return err
 			}
 			a.send(ctx, s, opts.ApplyOptions, doc)
-			doc.Plan = plan.Shown(s.Plan)
+			doc.Plan = plan.Redact(s.Plan)
 			return nil
 		})
 		doc.Command = "settle"
@@ -283,7 +283,7 @@ func newLedgerImport(a *app) *cobra.Command {
 	var leave []string
 	cmd := a.ledgerCommand("import FILE|FOLDER|-", func(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
 		name := args[0]
-		left, err := reconcile.Keys("--leave", leave)
+		left, err := reconcile.ParseKeys("--leave", leave)
 		if err != nil {
 			return doc, err
 		}
@@ -299,7 +299,7 @@ func newLedgerImport(a *app) *cobra.Command {
 				say(&doc, "%s: %s", c.Given, message)
 				say(&doc, "  fix: %s", fix)
 			}
-			return doc, exit.With(exit.NeedsPerson, conflicts)
+			return doc, exit.WithCode(exit.NeedsPerson, conflicts)
 		}
 		if err != nil {
 			return doc, err
@@ -347,6 +347,6 @@ func verifyLedger(ctx context.Context, l *ledger.Ledger, _ []string) (doc report
 		say(&doc, "nothing is damaged; records: %d", found.Records)
 		return doc, nil
 	}
-	return doc, exit.With(exit.NeedsPerson, fmt.Errorf("damaged places in the ledger: %d; readable records: %d. Copy the ledger first. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import",
+	return doc, exit.WithCode(exit.NeedsPerson, fmt.Errorf("damaged places in the ledger: %d; readable records: %d. Copy the ledger first. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import",
 		len(found.Damage), found.Records))
 }

@@ -49,7 +49,7 @@ func newLedgerInit(a *app) *cobra.Command {
 			say(&doc, "")
 			say(&doc, "ledger: {%sid: %s}", named, w.Ledger.ID)
 		}
-		return doc, n.Ready(ctx)
+		return doc, n.CheckReady(ctx)
 	})
 	cmd.Flags().StringVar(&sent, "adopt", "", "which requests in git were sent before: all, none or a `GLOB`")
 	return cmd
@@ -69,12 +69,12 @@ func (a *app) createLedger(ctx context.Context, n adopt.NewLedger, doc *report.D
 		say(&changed, "the ledger's %s is now %s; it was %s", what, to, cmp.Or(from, "none"))
 		return a.askRebind(what, from, to)
 	}
-	adopted, err := n.Create(ctx)
+	adopted, err := n.CreateLedger(ctx)
 	if err != nil {
 		return err
 	}
 	state := "is ready"
-	if n.Ready(ctx) != nil {
+	if n.CheckReady(ctx) != nil {
 		state = "exists, but is not ready"
 	}
 	say(doc, "ledger %s %s", n.Platform.Ledger.ID, state)
@@ -91,7 +91,7 @@ func (a *app) askRebind(what, from, to string) error {
 	case from == "":
 		return nil
 	case !a.env.StdinIsTTY:
-		return exit.With(exit.NeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here. Correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
+		return exit.WithCode(exit.NeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here. Correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
 	}
 	return a.wantYes("nothing was replaced", "The %s is %s in the ledger, and %s here.\ntrueup will send tokens to %[3]s. Is that the same platform and workspace under a new name?\nType yes to replace the ledger's: ", what, from, to)
 }

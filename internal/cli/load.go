@@ -65,12 +65,12 @@ func (a *app) openPlatform(ctx context.Context, p project.Project, set *manifest
 // folder and those above it.
 func (a *app) findProject() (project.Project, error) {
 	if a.global.dir == "" {
-		return project.Near(a.dir())
+		return project.FindProject(a.dir())
 	}
 	if _, err := os.Stat(a.dir()); err != nil {
 		return project.Project{}, fmt.Errorf("-C %s: %w", a.global.dir, files.WithoutPath(err))
 	}
-	return project.In(a.dir())
+	return project.ReadProject(a.dir())
 }
 
 // searched returns where findProject looks, for messages.
@@ -87,7 +87,7 @@ func (a *app) noProject() error {
 
 // sources opens PATHs, or else the manifests of the project.
 func (a *app) sources(p project.Project, paths []string) ([]manifest.Source, error) {
-	return p.Open(a.dir(), paths, func() (io.Reader, error) {
+	return p.OpenSources(a.dir(), paths, func() (io.Reader, error) {
 		if err := a.config().TokenFromInput(); err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (a *app) loadOf(
 	reading := a.begin("reading manifests")
 	defer reading.end()
 	opts.Progress = reading.reached
-	l, err := p.Load(ctx, append(list, more...), opts)
+	l, err := p.LoadManifests(ctx, append(list, more...), opts)
 	if err == nil && l.IsEmpty() && len(paths) > 0 {
 		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
@@ -138,7 +138,7 @@ func (a *app) loadOf(
 func (a *app) loadValid(ctx context.Context, paths []string, notDone string) (project.Loaded, error) {
 	l, err := a.load(ctx, paths, false)
 	if err == nil {
-		err = l.Refuse(notDone)
+		err = l.RefuseInvalid(notDone)
 	}
 	return l, err
 }
@@ -161,7 +161,7 @@ func (a *app) stdin(what string) io.Reader {
 }
 
 // full returns the absolute path of a file that the user named. A relative name starts in the folder of -C.
-func (a *app) full(name string) string { return files.Absolute(a.dir(), name) }
+func (a *app) full(name string) string { return files.AbsolutePath(a.dir(), name) }
 
 // errSource is the error for a result file whose name may be that of a manifest.
 var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")

@@ -80,7 +80,7 @@ func newMemberRoot(a *app) *cobra.Command {
 func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line memberLine) report.Document {
 	if p.Err != nil {
 		code := exit.Of(p.Err)
-		return report.Document{Command: line.command, ExitCode: code, Result: exit.Name(code), Errors: []string{p.Err.Error()}}
+		return report.Document{Command: line.command, ExitCode: code, Result: exit.NameOf(code), Errors: []string{p.Err.Error()}}
 	}
 	run := newApp(Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
@@ -94,10 +94,10 @@ func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line me
 	} else if err != nil { // it ended before the command
 		doc.Errors = []string{err.Error()}
 	}
-	if refusal := api.Refusal(err); refusal != "" {
+	if refusal := api.RefusalOf(err); refusal != "" {
 		doc.Errors = []string{refusal} // the same in all projects that use the token
 	}
-	doc.ExitCode, doc.Result = code, exit.Name(code)
+	doc.ExitCode, doc.Result = code, exit.NameOf(code)
 	return doc
 }
 

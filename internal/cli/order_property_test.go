@@ -134,7 +134,7 @@ func (h *ordered) head() int {
 	if err := json.Unmarshal([]byte(first), &export); err != nil {
 		h.t.Fatal(err)
 	}
-	commit := slices.Index(h.ids, export.Genesis.Head.Newest())
+	commit := slices.Index(h.ids, export.Genesis.Head.NewestCommit())
 	if commit != h.newest {
 		if h.isOlder[commit] {
 			h.isOlder = nil // a person went back, and what came later may come again

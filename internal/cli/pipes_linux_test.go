@@ -68,7 +68,7 @@ func TestATreeOpensNoPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
-	f, err := files.FS(root).Open("x.yaml")
+	f, err := files.OpenFS(root).Open("x.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

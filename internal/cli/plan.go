@@ -65,7 +65,7 @@ func (a *app) withPlan(
 		return doc, err
 	}
 	opts.Whole = len(l.Set.Tests) > 0 // they ask for any hostname
-	s, err := reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, opts.Options)
+	s, err := reconcile.PrepareSession(ctx, a.reconcileEnv(l, paths), l, opts.Options)
 	if err != nil {
 		return doc, err
 	}
@@ -78,7 +78,7 @@ func (a *app) withPlan(
 
 // loadFor checks the options and loads the manifests. It rejects a saved plan among the paths.
 func (a *app) loadFor(ctx context.Context, opts planOptions, paths []string) (project.Loaded, error) {
-	if err := opts.Check(); err != nil {
+	if err := opts.CheckValues(); err != nil {
 		return project.Loaded{}, err
 	}
 	for _, path := range paths {
@@ -95,7 +95,7 @@ func (a *app) loadFor(ctx context.Context, opts planOptions, paths []string) (pr
 func document(l project.Loaded, p *plan.Plan) report.Document {
 	doc := report.Document{Findings: l.Findings, Silenced: l.Set.Silenced, Objects: len(l.Set.Objects)}
 	if p != nil {
-		doc.Plan = plan.Shown(p)
+		doc.Plan = plan.Redact(p)
 	}
 	if l.Findings.HasErrors() {
 		doc.ExitCode = exit.Invalid
@@ -116,7 +116,7 @@ func newPlan(a *app) *cobra.Command {
 			opts.ReadOnly = true
 			doc, err = a.planLive(ctx, opts, paths)
 		}
-		if err == nil && detailed && doc.ExitCode == exit.OK && doc.Plan.Differs() {
+		if err == nil && detailed && doc.ExitCode == exit.OK && doc.Plan.HasDifferences() {
 			doc.ExitCode = exit.Changes
 		}
 		if err == nil && file != nil {
@@ -142,7 +142,7 @@ func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (r
 			doc.ExitCode, doc.Errors = exit.NeedsPerson, append(doc.Errors, doubt)
 		}
 		if len(s.Loaded.Set.Tests) > 0 {
-			addTests(doc, s.Loaded, s.Sides(), opts.strict)
+			addTests(doc, s.Loaded, s.RequestSides(), opts.strict)
 		}
 		return nil
 	})
@@ -170,12 +170,12 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 	if doc.ExitCode != exit.OK {
 		return doc, nil
 	}
-	p, err := reconcile.Offline(ctx, a.reconcileEnv(l, paths), l, opts.Options, a.config().LedgerConfig(l.Project).Store)
+	p, err := reconcile.PlanOffline(ctx, a.reconcileEnv(l, paths), l, opts.Options, a.config().LedgerConfig(l.Project).Store)
 	if err != nil {
 		return report.Document{}, err
 	}
-	doc.Plan = plan.Shown(p)
-	sides, err := reconcile.Sides(ctx, a.reconcileEnv(l, paths), l, "")
+	doc.Plan = plan.Redact(p)
+	sides, err := reconcile.SidesOf(ctx, a.reconcileEnv(l, paths), l, "")
 	addTests(&doc, l, sides, opts.strict)
 	return doc, err
 }
@@ -208,7 +208,7 @@ func (a *app) keepPlan(f *os.File, name string, doc *report.Document) {
 	var err error
 	if doc.Plan != nil && !doc.Findings.HasErrors() {
 		out := bufio.NewWriter(f)
-		err = errors.Join(plan.Encode(out, doc.Plan, a.env.Now()), out.Flush())
+		err = errors.Join(plan.EncodePlan(out, doc.Plan, a.env.Now()), out.Flush())
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
@@ -224,7 +224,7 @@ func newDrift(a *app) *cobra.Command {
 		if err != nil || doc.Plan == nil {
 			return doc, err
 		}
-		if doc.Plan = plan.Drift(doc.Plan); doc.ExitCode == exit.OK && doc.Plan.Differs() {
+		if doc.Plan = plan.NarrowToDrift(doc.Plan); doc.ExitCode == exit.OK && doc.Plan.HasDifferences() {
 			doc.ExitCode = exit.Changes
 		}
 		return doc, nil
@@ -256,7 +256,7 @@ func newShow(a *app) *cobra.Command {
 		}
 		p, err := reconcile.ReadPlan(full)
 		if err != nil {
-			return doc, exit.With(exit.Error, fmt.Errorf("%s: %w", args[0], err))
+			return doc, exit.WithCode(exit.Error, fmt.Errorf("%s: %w", args[0], err))
 		}
 		note := fmt.Sprintf("this plan was created at %s by %s; nothing was read now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
 		p.Notes = append([]string{note}, p.Notes...)
@@ -269,7 +269,7 @@ func newShow(a *app) *cobra.Command {
 func (a *app) mergedResults(dir string) (doc report.Document, err error) {
 	root, err := os.OpenRoot(a.full(dir))
 	if err == nil {
-		doc, err = report.Collect(files.FS(root), toolName())
+		doc, err = report.Collect(files.OpenFS(root), toolName())
 		err = errors.Join(err, root.Close())
 	}
 	if err != nil {

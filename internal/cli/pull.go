@@ -41,7 +41,7 @@ func newPull(a *app) *cobra.Command {
 }
 
 func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc report.Document, err error) {
-	asked, err := adopt.Select(args)
+	asked, err := adopt.ParseSelection(args)
 	if err != nil {
 		return doc, err
 	}
@@ -49,7 +49,7 @@ func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc 
 	if err != nil {
 		return doc, err
 	}
-	r, err := adopt.Run(ctx, a.config(), p, asked, opts)
+	r, err := adopt.PullManifests(ctx, a.config(), p, asked, opts)
 	if r == nil {
 		return doc, err
 	}
@@ -69,5 +69,5 @@ func (a *app) completePull(cmd *cobra.Command, _ []string, toComplete string) ([
 	if strings.Contains(toComplete, "/") {
 		return keysOf(a.known(cmd.Context(), nil), toComplete), noFiles
 	}
-	return offers(adopt.Kinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), noFiles
+	return offers(adopt.ReadableKinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), noFiles
 }

@@ -46,7 +46,7 @@ func newNewPurge(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		src, err := compose.Gather(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
+		src, err := compose.GatherSource(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
 		if err != nil {
 			return doc, err
 		}
@@ -69,7 +69,7 @@ func newNewPurge(a *app) *cobra.Command {
 	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
 	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
 	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := compose.Hosting(a.known(cmd.Context(), nil))
+		hosts := compose.HostingObjects(a.known(cmd.Context(), nil))
 		return offers(hosts, func(o *manifest.Object) (string, string) { return o.Host, o.Key().String() }), noFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
@@ -132,13 +132,13 @@ func (a *app) checkCompose(opts compose.Options) error {
 	if opts.Dir == compose.ToStdout && a.global.output != "text" {
 		return errors.New("--dir - writes manifests to standard output, where -o would write the result: remove one of them")
 	}
-	return opts.Check()
+	return opts.CheckValues()
 }
 
 func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.Env {
 	return compose.Env{
 		Options: a.config(), Loaded: l, Searched: a.searched(),
-		Before: sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).Past(ctx, "", true).Set, &manifest.Set{}) }),
+		Before: sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).ReadPast(ctx, "", true).Set, &manifest.Set{}) }),
 		Load: func(ctx context.Context, more ...manifest.Source) (project.Loaded, error) {
 			return a.load(ctx, nil, false, more...)
 		},
@@ -147,7 +147,7 @@ func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.Env {
 
 // compose writes manifests of purges.
 func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options, src compose.Source) (doc report.Document, err error) {
-	result, err := compose.Write(ctx, env, opts, a.running, src)
+	result, err := compose.WritePurges(ctx, env, opts, a.running, src)
 	if err != nil {
 		return doc, err
 	}
@@ -157,7 +157,7 @@ func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options
 	case opts.Dir == compose.ToStdout:
 		return sourceText(result.Text), nil
 	}
-	return report.Document{Data: result, Messages: result.Lines()}, nil
+	return report.Document{Data: result, Messages: result.ManifestLines()}, nil
 }
 
 func newStatusPurge(a *app) *cobra.Command {
@@ -168,13 +168,13 @@ func newStatusPurge(a *app) *cobra.Command {
 		if err != nil {
 			return doc, err
 		}
-		list := compose.List(ctx, a.composeEnv(ctx, l), paths, only, all)
+		list := compose.ListPurges(ctx, a.composeEnv(ctx, l), paths, only, all)
 		return report.Document{Data: list, Text: func(out report.Lines, opts report.Options) { writePurges(out, list, opts) }}, nil
 	})
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
 	f.StringArrayVar(&only, "only", nil, "list only purges of `STATUS`; repeatable")
-	oneOfFlag(f, "only", compose.Statuses()...)
+	oneOfFlag(f, "only", compose.AllStatuses()...)
 	return cmd
 }
 
@@ -185,7 +185,7 @@ func writePurges(out report.Lines, l compose.Listing, opts report.Options) {
 	}
 	var rows [][]string
 	for _, p := range l.Purges {
-		rows = append(rows, []string{p.Shown(), p.Name, p.String(), p.When(), l.Where(p)})
+		rows = append(rows, []string{p.ShownStatus(), p.Name, p.String(), p.DescribeTime(), l.DescribePlace(p)})
 	}
 	if rows == nil && l.Problem != "" {
 		rows = [][]string{{"no such purges in git"}}

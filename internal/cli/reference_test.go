@@ -34,7 +34,7 @@ func TestReference(t *testing.T) {
 		"README.md": referenceIndex(root), "commands.md": commandsPage(root), "environment.md": environmentPage(t),
 		"risks.md": risksPage(),
 	}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		want[strings.ToLower(k.Name)+".md"] = fieldsPage(k.Name, "Manifests of the kind "+k.Name+".", k.Root(), true)
 	}
 	for _, name := range kind.OwnFiles() {
@@ -307,7 +307,7 @@ func exitCodesOf(cmd *cobra.Command) (codes []string) {
 func referenceIndex(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("# Reference\n\n" + generated + "\n- [Commands](commands.md) and their flags\n- [Environment](environment.md)\n- Fields of manifests:")
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		fmt.Fprintf(&b, " [%s](%s.md)", k.Name, strings.ToLower(k.Name))
 	}
 	b.WriteString("\n- Fields of [trueup.yaml](project.md) and of [your own file of profiles](config.md)\n\nThe same, one at a time, tell `trueup explain` and `man trueup`.\n\n" +

@@ -29,7 +29,7 @@ func newRequest(a *app) *cobra.Command {
 		return a.lookUp(ctx, opts, args)
 	})
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		hosts := compose.Hosting(a.known(cmd.Context(), nil))
+		hosts := compose.HostingObjects(a.known(cmd.Context(), nil))
 		address := func(o *manifest.Object) (string, string) { return "https://" + o.Host + "/", o.Key().String() }
 		return offers(hosts, address), noFiles | cobra.ShellCompDirectiveNoSpace
 	}
@@ -65,11 +65,11 @@ func (a *app) lookUp(ctx context.Context, opts requestOptions, args []string) (d
 // readSides reads the CDNs that URLs are looked up in.
 func (a *app) readSides(ctx context.Context, opts requestOptions, l project.Loaded) ([]routing.Side, error) {
 	env := a.reconcileEnv(l, nil)
-	sides, err := reconcile.Sides(ctx, env, l, opts.base)
+	sides, err := reconcile.SidesOf(ctx, env, l, opts.base)
 	if err != nil || !opts.live {
 		return sides, err
 	}
-	s, err := reconcile.Prepare(ctx, env, l, reconcile.Options{ReadOnly: true, Whole: true})
+	s, err := reconcile.PrepareSession(ctx, env, l, reconcile.Options{ReadOnly: true, Whole: true})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (a *app) readSides(ctx context.Context, opts requestOptions, l project.Load
 	for _, b := range base {
 		b.SetNote("by its manifest alone, without the fields that only live has")
 	}
-	return append(s.Sides(), base...), s.Loaded.Refuse("no URL was looked up")
+	return append(s.RequestSides(), base...), s.Loaded.RefuseInvalid("no URL was looked up")
 }
 
 // readURLs reads the URLs of arguments, of standard input and of a file.

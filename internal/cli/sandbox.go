@@ -218,7 +218,7 @@ func newSandboxSeed(a *app) *cobra.Command {
 		}
 		seeded, err := a.config().SeedSandbox(ctx, dir, ws, func(yield func([]byte, error) bool) {
 			for _, o := range l.Set.Objects {
-				if !o.Kind.RequestOnly() && !yield(o.Kind.Envelope(ws, o.Name, o.Spec), nil) {
+				if !o.Kind.RequestOnly() && !yield(o.Kind.MakeEnvelope(ws, o.Name, o.Spec), nil) {
 					return
 				}
 			}

@@ -182,7 +182,7 @@ func (s *stage) prove() {
 		s.t.Fatal(err)
 	}
 	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		if err := l.Prove(s.t.Context(), area, ledger.Proof{At: time.Now(), Name: "probe", HTTP: 409}); err != nil {
+		if err := l.RecordProof(s.t.Context(), area, ledger.Proof{At: time.Now(), Name: "probe", HTTP: 409}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -208,12 +208,12 @@ func (s *stage) applyOn(w *wire) int {
 		return platform, err
 	}
 	defer s.wire.Store(nil)
-	sess, err := reconcile.Prepare(s.t.Context(), env, l, reconcile.Options{})
+	sess, err := reconcile.PrepareSession(s.t.Context(), env, l, reconcile.Options{})
 	if err != nil {
 		return exit.Of(err)
 	}
 	defer sess.Close()
-	_, code := sess.Apply(s.t.Context(), reconcile.ApplyOptions{})
+	_, code := sess.ApplyPlan(s.t.Context(), reconcile.ApplyOptions{})
 	return code
 }
 

@@ -107,7 +107,7 @@ func (s wiredStore) All(ctx context.Context, each func(ledger.Record, error) err
 
 func (s wiredStore) Forget() { s.under.Forget() }
 
-func (s wiredStore) Prove(ctx context.Context) error { return s.under.Prove(ctx) }
+func (s wiredStore) ProveConditions(ctx context.Context) error { return s.under.ProveConditions(ctx) }
 
 func (s wiredStore) Recent(ctx context.Context, since time.Time) ([]kind.Key, error) {
 	var keys []kind.Key

@@ -24,11 +24,11 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	if mappings == nil {
 		return errors.New("trueup does not know which path serves the files: add --map 'FROM -> TO', such as --map 'public/ -> /'")
 	}
-	r, err := git.At(ctx, g.Env.Dir)
+	r, err := git.OpenRepository(ctx, g.Env.Dir)
 	if err != nil {
 		return err
 	}
-	if g.commits, err = r.Range(ctx, g.FromGit); err != nil {
+	if g.commits, err = r.ParseRange(ctx, g.FromGit); err != nil {
 		return g.explainRange(r, err)
 	}
 	changes, err := r.Changes(ctx, g.commits.Base, g.commits.Head)
@@ -42,7 +42,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	for _, text := range g.Maps {
 		g.head = append(g.head, "  "+oneLine(text))
 	}
-	links, err := r.Links(ctx, g.commits.Head)
+	links, err := r.ReadLinks(ctx, g.commits.Head)
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func (g *gatherer) explainRange(r git.Repository, err error) error {
 // was meant for would stay old.
 func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.Change) error {
 	for i, m := range mappings {
-		if m.From == "" || slices.ContainsFunc(changes, func(c git.Change) bool { return m.Has(c.Name) }) {
+		if m.From == "" || slices.ContainsFunc(changes, func(c git.Change) bool { return m.ServesFile(c.Name) }) {
 			continue
 		}
-		was, err := r.Has(ctx, g.commits.Base, m.From)
+		was, err := r.HasFile(ctx, g.commits.Base, m.From)
 		if err != nil {
 			return err
 		}
-		is, err := r.Has(ctx, g.commits.Head, m.From)
+		is, err := r.HasFile(ctx, g.commits.Head, m.From)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, lin
 		changed = append(changed, c.Name)
 		is := func(k git.FileKind) bool { return c.Was == k || c.Is == k }
 		switch {
-		case !mappings.Covers(c.Name):
+		case !mappings.CoversFile(c.Name):
 			unmapped = append(unmapped, c.Name)
 			continue
 		case is(git.Submodule):
@@ -112,17 +112,17 @@ func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, lin
 			g.addFile(mappings, c.Name)
 		}
 	}
-	for _, link := range purge.Reaching(links, changed) {
-		if mappings.Covers(link) {
+	for _, link := range purge.LinksReaching(links, changed) {
+		if mappings.CoversFile(link) {
 			leadingLinks = append(leadingLinks, link)
 		}
 	}
-	g.logLeftOut(g.info, unmapped, "changed file matches no --map", "changed files match no --map")
-	g.logLeftOut(g.warn, changedLinks, "symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
+	g.logLeftOut(g.logInfo, unmapped, "changed file matches no --map", "changed files match no --map")
+	g.logLeftOut(g.logWarning, changedLinks, "symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
 		"symbolic links changed, and trueup can't tell which paths they serve: name them yourself")
-	g.logLeftOut(g.warn, leadingLinks, "symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
+	g.logLeftOut(g.logWarning, leadingLinks, "symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
 		"symbolic links lead to changed files, and trueup can't tell which paths they serve: name them yourself")
-	g.logLeftOut(g.warn, submodules, "submodule changed: run this in it too", "submodules changed: run this in them too")
+	g.logLeftOut(g.logWarning, submodules, "submodule changed: run this in it too", "submodules changed: run this in them too")
 }
 
 func (g *gatherer) logLeftOut(log func(string, ...any), names []string, one, many string) {
@@ -135,12 +135,12 @@ func (g *gatherer) logLeftOut(log func(string, ...any), names []string, one, man
 }
 
 func (g *gatherer) addFile(mappings purge.Mappings, name string) {
-	served, err := mappings.Serve(name, !g.NoIndex)
+	served, err := mappings.ServedAddresses(name, !g.NoIndex)
 	if err != nil {
 		g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s %v: name a prefix path that covers it", oneLine(name), err))
 	}
 	for _, a := range served {
-		if err := g.want(a); err != nil {
+		if err := g.addWanted(a); err != nil {
 			g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s is served at %q, which %v", oneLine(name), a.Path, err))
 		}
 	}
@@ -148,19 +148,19 @@ func (g *gatherer) addFile(mappings purge.Mappings, name string) {
 
 // readServed finds all paths that HEAD serves, so that note can count what else a collapsed folder has.
 func (g *gatherer) readServed(ctx context.Context, r git.Repository, mappings purge.Mappings) error {
-	names, err := r.Names(ctx, g.commits.Head)
+	names, err := r.ListFiles(ctx, g.commits.Head)
 	if err != nil {
 		return err
 	}
 	wanted := g.Wanted
 	g.Wanted = nil
 	for _, name := range names {
-		served, err := mappings.Serve(name, false)
+		served, err := mappings.ServedAddresses(name, false)
 		if err != nil {
 			continue // it can't be named, so no folder counts it
 		}
 		for _, a := range served {
-			if g.want(a) != nil {
+			if g.addWanted(a) != nil {
 				break // addFile reports it if it changed
 			}
 		}

@@ -30,9 +30,9 @@ type Known struct {
 	At   time.Time
 }
 
-// requests reads what the ledger has about requests in git, about others that were sent lately, about more keys, and with
+// readRequests reads what the ledger has about requests in git, about others that were sent lately, about more keys, and with
 // all about every request. It asks the platform nothing.
-func (e Env) requests(ctx context.Context, more []kind.Key, all bool) (known Known, err error) {
+func (e Env) readRequests(ctx context.Context, more []kind.Key, all bool) (known Known, err error) {
 	if !e.Project.Exists() && !e.Sandbox {
 		known.View.Problem, known.View.Fix = "there is no trueup.yaml "+e.Searched+", so trueup knows none", "run trueup init, or try --sandbox"
 		return known, nil
@@ -45,10 +45,10 @@ func (e Env) requests(ctx context.Context, more []kind.Key, all bool) (known Kno
 	}
 	err = e.WithLedger(ctx, e.Project, e.Set, func(w *config.Platform, l *ledger.Ledger) (err error) {
 		known.At = w.API.Now()
-		if known.View, err = l.View(ctx, keys); err != nil || known.View.Problem != "" || !all {
+		if known.View, err = l.ReadView(ctx, keys); err != nil || known.View.Problem != "" || !all {
 			return err
 		}
-		records, err := l.List(ctx)
+		records, err := l.ListRecords(ctx)
 		for _, rec := range records {
 			if rec.State != "" {
 				known.View.Records[rec.Key] = rec
@@ -94,23 +94,23 @@ type maker struct {
 	made     []*request
 }
 
-// Write names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
-func Write(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
+// WritePurges names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
+func WritePurges(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
 	m := &maker{Env: env, Options: o, Source: src, by: by, kind: kind.OfRequests(), fallback: purgesFolder, Result: Result{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
 		return m.Result, fmt.Errorf("--dir: %w", err)
 	}
-	m.compose()
+	m.composeRequests()
 	m.askLedger(ctx)
 	m.findWaiting()
-	for _, step := range []func(context.Context) error{m.findNames, m.checkNames, m.draft, m.write} {
+	for _, step := range []func(context.Context) error{m.findNames, m.checkNames, m.draftManifests, m.writeManifests} {
 		if err := step(ctx); err != nil {
 			return m.Result, err
 		}
 	}
-	m.finish()
+	m.finishResult()
 	return m.Result, nil
 }
 
@@ -121,7 +121,7 @@ func (m *maker) findFolder() error {
 	case ToStdout:
 		return nil
 	case "":
-		m.folder = m.usual()
+		m.folder = m.usualFolder()
 		return nil
 	}
 	m.folder = files.FolderAt(m.Env.Dir, m.Dir)
@@ -131,7 +131,7 @@ func (m *maker) findFolder() error {
 	return nil
 }
 
-func (m *maker) usual() files.Folder {
+func (m *maker) usualFolder() files.Folder {
 	counts := map[string]int{}
 	for _, o := range m.Set.Objects {
 		folder := path.Dir(o.Path)
@@ -147,16 +147,16 @@ func (m *maker) usual() files.Folder {
 	}
 	for _, name := range m.Project.Manifests {
 		if info, err := os.Stat(filepath.Join(m.Project.Dir, name)); err == nil && info.IsDir() {
-			return m.Project.Folder(m.Env.Dir, filepath.Join(name, m.fallback))
+			return m.Project.FolderInside(m.Env.Dir, filepath.Join(name, m.fallback))
 		}
 	}
-	return m.Project.Folder(m.Env.Dir, m.fallback)
+	return m.Project.FolderInside(m.Env.Dir, m.fallback)
 }
 
-func (m *maker) compose() {
-	m.composed = purge.Compose(m.Wanted, m.Collapse)
+func (m *maker) composeRequests() {
+	m.composed = purge.ComposeRequests(m.Wanted, m.Collapse)
 	for _, c := range m.composed {
-		for _, part := range c.Split(purge.Limits()) {
+		for _, part := range c.SplitByLimits(purge.HostLimits()) {
 			tree := part.Tree()
 			if len(part.Subdomains) == 0 {
 				delete(tree, "subdomains")
@@ -170,12 +170,12 @@ func (m *maker) compose() {
 
 func (m *maker) askLedger(ctx context.Context) {
 	var err error
-	m.known, err = m.requests(ctx, m.keys(shortest), false)
+	m.known, err = m.readRequests(ctx, m.nameRequests(shortest), false)
 	if m.unknown = m.known.View.Problem; err != nil {
 		m.unknown = diag.OneLine(err)
 	}
 	if m.unknown != "" && len(m.made) > 0 {
-		m.warn("trueup can't check names against the ledger or count active purges: %s", m.unknown)
+		m.logWarning("trueup can't check names against the ledger or count active purges: %s", m.unknown)
 	}
 }
 
@@ -185,10 +185,10 @@ func (m *maker) findWaiting() {
 	if m.unknown != "" || m.Dir == ToStdout {
 		return
 	}
-	requests, _ := plan.Requests(m.Set, m.known.View, m.known.At)
+	requests, _ := plan.ReadRequests(m.Set, m.known.View, m.known.At)
 	for _, r := range m.made {
 		for _, w := range requests {
-			if w.Waits() && w.Status != plan.Rejected && w.Spec.Covers(r.Spec) {
+			if w.Waits() && w.Status != plan.Rejected && w.Spec.CoversSpec(r.Spec) {
 				r.Key, r.Status, r.File, r.Line = w.Key, files.Unchanged, w.Manifest.Path, w.Manifest.Line
 				break
 			}
@@ -202,8 +202,8 @@ const (
 	longest  = 64
 )
 
-// keys names the requests after their content. Runs for the same commit give the same names.
-func (m *maker) keys(digits int) []kind.Key {
+// nameRequests names the requests after their content. Runs for the same commit give the same names.
+func (m *maker) nameRequests(digits int) []kind.Key {
 	base := m.Name
 	switch {
 	case base != "":
@@ -222,9 +222,9 @@ func (m *maker) keys(digits int) []kind.Key {
 
 func (m *maker) findNames(ctx context.Context) (err error) {
 	for digits := shortest; digits <= longest; digits *= 2 {
-		keys := m.keys(digits)
+		keys := m.nameRequests(digits)
 		if digits > shortest && m.unknown == "" {
-			if m.known, err = m.requests(ctx, keys, false); err != nil {
+			if m.known, err = m.readRequests(ctx, keys, false); err != nil {
 				return err
 			}
 		}
@@ -251,12 +251,12 @@ func (m *maker) tryName(r *request, key kind.Key) bool {
 		return false
 	case o != nil:
 		r.Status, r.File, r.Line = files.Unchanged, o.Path, o.Line
-	case sent && !rec.Open():
+	case sent && !rec.IsOpen():
 		r.Status = sentAlready
 	}
 	if r.Key = key; sent {
 		r.sent = rec
-		r.Says, _ = ledger.Explain(rec)
+		r.Says, _ = ledger.ExplainRecord(rec)
 	}
 	return true
 }
@@ -277,11 +277,11 @@ func (m *maker) warnOfOldName(ctx context.Context, r *request) {
 	if m.unknown == "" || m.folder.Base == "" {
 		return
 	}
-	repository, err := git.At(ctx, m.folder.Base)
+	repository, err := git.OpenRepository(ctx, m.folder.Base)
 	if err != nil {
 		return // there is no history
 	}
-	commit, err := repository.Offline().Touched(ctx, m.folder.Name(r.fileName()))
+	commit, err := repository.WithoutFetching().LastChangeOf(ctx, m.folder.NameInBase(r.fileName()))
 	if err != nil || commit == "" {
 		return
 	}
@@ -289,13 +289,13 @@ func (m *maker) warnOfOldName(ctx context.Context, r *request) {
 	if r.Status == files.Unchanged {
 		in = "is in git since"
 	}
-	m.warn("%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", r.Key, in, commit)
+	m.logWarning("%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", r.Key, in, commit)
 }
 
 func (r *request) fileName() string { return r.Name + ".yaml" }
 
-// draft makes the text of the manifests, and checks them beside the others.
-func (m *maker) draft(ctx context.Context) (err error) {
+// draftManifests makes the text of the manifests, and checks them beside the others.
+func (m *maker) draftManifests(ctx context.Context) (err error) {
 	head := []string{"Written by trueup " + m.by + ", " + m.head[0]}
 	for _, line := range m.head[1:] {
 		if !strings.HasPrefix(line, " ") {
@@ -311,13 +311,13 @@ func (m *maker) draft(ctx context.Context) (err error) {
 		}
 		d := yamledit.Draft{Kind: m.kind, Name: r.Name, Namespace: r.namespace, Spec: r.spec, Head: head}
 		if m.Dir != ToStdout {
-			d.Schema = m.Project.SchemaAt(m.folder.Full(r.fileName()))
+			d.Schema = m.Project.SchemaAt(m.folder.FullPath(r.fileName()))
 		}
-		r.file.Name = m.folder.Name(r.fileName())
+		r.file.Name = m.folder.NameInBase(r.fileName())
 		if r.file.Content, err = yamledit.Write(d); err != nil {
 			return err
 		}
-		source := manifest.Source{Data: r.file.Content, Display: m.folder.Shown(r.fileName())}
+		source := manifest.Source{Data: r.file.Content, Display: m.folder.ShownPath(r.fileName())}
 		sources, isNew[source.Display] = append(sources, source), true
 	}
 	l, err := m.Load(ctx, sources...)
@@ -330,14 +330,14 @@ func (m *maker) draft(ctx context.Context) (err error) {
 		if f.Fix != "" {
 			text += "; fix: " + f.Fix
 		}
-		m.warn("%s", text)
+		m.logWarning("%s", text)
 	}
 	m.Set = l.Set
 	return shown.Refuse("the manifest would be invalid, so nothing was written")
 }
 
-// write writes the manifests, or none if one of them would overwrite a file.
-func (m *maker) write(context.Context) error {
+// writeManifests writes the manifests, or none if one of them would overwrite a file.
+func (m *maker) writeManifests(context.Context) error {
 	if m.Dir == ToStdout {
 		return nil
 	}
@@ -350,7 +350,7 @@ func (m *maker) write(context.Context) error {
 		if r.Status != "" {
 			continue
 		}
-		if _, err := root.Lstat(filepath.FromSlash(r.file.Name)); err == nil && !files.Same(root, r.file) {
+		if _, err := root.Lstat(filepath.FromSlash(r.file.Name)); err == nil && !files.HasContent(root, r.file) {
 			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", r.file.Name)
 		}
 	}
@@ -358,15 +358,15 @@ func (m *maker) write(context.Context) error {
 		if r.Status != "" {
 			continue
 		}
-		r.File = m.folder.Shown(r.fileName())
+		r.File = m.folder.ShownPath(r.fileName())
 		if r.Status, err = files.WriteManifest(root, r.file); err != nil {
 			return fmt.Errorf("%s: %w", r.File, files.WithoutPath(err))
 		}
 		if r.Status == files.Kept {
 			return fmt.Errorf("%s exists with other content and stays as it is", r.File)
 		}
-		if !m.Project.Reads(m.Env.Dir, m.folder.Full(r.fileName())) {
-			m.warn("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
+		if !m.Project.ReadsFile(m.Env.Dir, m.folder.FullPath(r.fileName())) {
+			m.logWarning("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
 		}
 	}
 	return nil

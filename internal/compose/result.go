@@ -86,17 +86,17 @@ func (s SpecSummary) String() string {
 	return strings.Join(parts, " and ") + " on " + hosts
 }
 
-// Lines returns what to print for each manifest in a file.
-func (r Result) Lines() (lines []string) {
+// ManifestLines returns what to print for each manifest in a file.
+func (r Result) ManifestLines() (lines []string) {
 	for _, n := range r.Manifests {
 		if n.Status != sentAlready {
-			lines = append(lines, fmt.Sprintf("%s %s: %s purges %s", n.Status, n.at(), n.Key, n.SpecSummary))
+			lines = append(lines, fmt.Sprintf("%s %s: %s purges %s", n.Status, n.placeOf(), n.Key, n.SpecSummary))
 		}
 	}
 	return lines
 }
 
-func (n Manifest) at() string {
+func (n Manifest) placeOf() string {
 	if n.Line == 0 {
 		return n.File
 	}
@@ -111,8 +111,8 @@ func countOthers(hostname string, c purge.Collapsed, served []purge.Wanted) int 
 		wanted[path] = true
 	}
 	for _, w := range served {
-		_, _, below := inside.By(w.Path, nil)
-		_, _, covered := named.By(w.Path, nil)
+		_, _, below := inside.CoveredBy(w.Path, nil)
+		_, _, covered := named.CoveredBy(w.Path, nil)
 		if w.Hostname == hostname && below && !covered && !wanted[w.Path] {
 			others[w.Path] = true
 		}
@@ -120,14 +120,14 @@ func countOthers(hostname string, c purge.Collapsed, served []purge.Wanted) int 
 	return len(others)
 }
 
-func (m *maker) finish() {
+func (m *maker) finishResult() {
 	for _, c := range m.composed {
-		m.note(c)
+		m.logOmitted(c)
 	}
 	var requests []plan.RequestStatus
 	var hosts []plan.HostUsage
 	if m.unknown == "" {
-		requests, hosts = plan.Requests(m.Set, m.known.View, m.known.At)
+		requests, hosts = plan.ReadRequests(m.Set, m.known.View, m.known.At)
 	}
 	m.warnOfLimits(hosts)
 	m.warnOfSent()
@@ -141,13 +141,13 @@ func (m *maker) finish() {
 			}
 			m.Text = append(m.Text, r.file.Content...)
 		case r.Status != sentAlready && m.Dir == ToStdout:
-			m.info("%s is %s: %s", r.Key, r.Status, r.at())
+			m.logInfo("%s is %s: %s", r.Key, r.Status, r.placeOf())
 		}
 	}
 }
 
-// note logs what the requests of a hostname leave out, and what else they purge.
-func (m *maker) note(c purge.Composed) {
+// logOmitted logs what the requests of a hostname leave out, and what else they purge.
+func (m *maker) logOmitted(c purge.Composed) {
 	var prefixes []string
 	covered := map[string][]string{}
 	for _, d := range c.Dropped {
@@ -158,7 +158,7 @@ func (m *maker) note(c purge.Composed) {
 		covered[d.By] = append(covered[d.By], d.Path)
 	}
 	for _, prefix := range prefixes {
-		m.info("left out, because %s covers it: %s", prefix, diag.First(covered[prefix], 3))
+		m.logInfo("left out, because %s covers it: %s", prefix, diag.First(covered[prefix], 3))
 	}
 	for _, each := range c.Collapsed {
 		wider := widerPath{Hostname: c.Hostname, Prefix: each.Prefix, Paths: len(each.Paths)}
@@ -169,7 +169,7 @@ func (m *maker) note(c purge.Composed) {
 			besides = "and " + diag.Plural(others, "other file of the commit", "other files of the commit") + ", and everything else below it"
 		}
 		m.Collapsed = append(m.Collapsed, wider)
-		m.warn("%s replaces %d paths on %s: it purges them %s", wider.Prefix, wider.Paths, wider.Hostname, besides)
+		m.logWarning("%s replaces %d paths on %s: it purges them %s", wider.Prefix, wider.Paths, wider.Hostname, besides)
 	}
 }
 
@@ -180,17 +180,17 @@ func (m *maker) warnOfLimits(hosts []plan.HostUsage) {
 	for _, h := range hosts {
 		text := OverLimits(h)
 		if text != "" && slices.ContainsFunc(m.made, func(r *request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
-			m.warn("%s", text)
+			m.logWarning("%s", text)
 		}
 	}
 }
 
 // OverLimits says which limits the due purges of a hostname exceed, or nothing.
 func OverLimits(h plan.HostUsage) string {
-	if over := h.WithDue.Exceeds(purge.Limits()); over != nil {
+	if over := h.WithDue.Exceeds(purge.HostLimits()); over != nil {
 		return fmt.Sprintf("%s would have %s active at once: later runs of apply send what does not fit", h.Hostname, strings.Join(over, " and "))
 	}
-	if over := h.AtMost.Exceeds(purge.Limits()); over != nil {
+	if over := h.AtMost.Exceeds(purge.HostLimits()); over != nil {
 		return fmt.Sprintf("%s would have %s active at once if the platform counts each path per subdomain: it may reject some",
 			h.Hostname, strings.Join(over, " and "))
 	}
@@ -200,14 +200,14 @@ func OverLimits(h plan.HostUsage) string {
 // warnOfSent logs what the ledger has about requests with these names. If a name is not that of a commit, the user
 // may not expect that nothing is purged.
 func (m *maker) warnOfSent() {
-	log := m.warn
+	log := m.logWarning
 	if m.Name == "" && m.commits.Head != "" {
-		log = m.info
+		log = m.logInfo
 	}
 	for _, r := range m.made {
 		switch {
-		case r.sent.Open():
-			m.warn("%s: apply says what to do", r.Says)
+		case r.sent.IsOpen():
+			m.logWarning("%s: apply says what to do", r.Says)
 		case r.Status == files.Unchanged && r.sent.State != "":
 			log("not sent again: %s; to purge it again, use another --name", r.Says)
 		case r.Status == sentAlready:
@@ -219,8 +219,8 @@ func (m *maker) warnOfSent() {
 func (m *maker) warnOfNeedless(requests []plan.RequestStatus) {
 	for _, r := range m.made {
 		for _, w := range requests {
-			if r.Status == files.Written && w.Key != r.Key && w.Waits() && r.Covers(w.Spec) {
-				m.warn("%s:%d: %s is not sent yet, and %s covers all of it: remove this manifest", w.Manifest.Path, w.Manifest.Line, w.Key, r.Key)
+			if r.Status == files.Written && w.Key != r.Key && w.Waits() && r.CoversSpec(w.Spec) {
+				m.logWarning("%s:%d: %s is not sent yet, and %s covers all of it: remove this manifest", w.Manifest.Path, w.Manifest.Line, w.Key, r.Key)
 			}
 		}
 	}
@@ -261,8 +261,8 @@ type ListedHost struct {
 // active is the status that people see of an accepted request that counts against limits.
 const active = "active"
 
-// Statuses are the values that List selects by.
-func Statuses() []string {
+// AllStatuses are the values that List selects by.
+func AllStatuses() []string {
 	list := []string{active}
 	for _, s := range []plan.Status{
 		plan.Due, plan.Rejected, plan.Begun, plan.Again, plan.Unknown, plan.Accepted, plan.Done, plan.GivenUp, plan.NoLedger,
@@ -272,46 +272,46 @@ func Statuses() []string {
 	return list
 }
 
-// List returns the purges in git and those that were sent lately, or all with those that are only in the ledger. It selects
+// ListPurges returns the purges in git and those that were sent lately, or all with those that are only in the ledger. It selects
 // by statuses, if there are some. The manifests are those of paths.
-func List(ctx context.Context, env Env, paths, statuses []string, all bool) Listing {
-	known, err := env.requests(ctx, nil, all)
+func ListPurges(ctx context.Context, env Env, paths, statuses []string, all bool) Listing {
+	known, err := env.readRequests(ctx, nil, all)
 	if err != nil {
-		known.View = ledger.Unreadable(err)
+		known.View = ledger.UnreadableView(err)
 	}
-	partOfTree := env.Project.Partly(env.Dir, paths)
+	partOfTree := env.Project.ReadsPartly(env.Dir, paths)
 	l := Listing{
 		Format: listingFormat, Sandbox: env.Sandbox, PartOfTree: partOfTree, Ledger: known.View.ID, At: known.At,
 		Problem: known.View.Problem, Fix: known.View.Fix, Purges: []ListedPurge{}, Hosts: []ListedHost{},
 	}
-	requests, hosts := plan.Requests(env.Set, known.View, known.At)
+	requests, hosts := plan.ReadRequests(env.Set, known.View, known.At)
 	for _, r := range requests {
 		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
 		if r.Manifest != nil {
 			p.File, p.Line = r.Manifest.Path, r.Manifest.Line
-		} else if rec := known.View.Records[p.Key]; !partOfTree && rec.Open() {
+		} else if rec := known.View.Records[p.Key]; !partOfTree && rec.IsOpen() {
 			p.Says, p.Fix = ledger.ExplainLeft(rec)
 		}
-		if len(statuses) == 0 || slices.Contains(statuses, string(p.Status)) || slices.Contains(statuses, p.Shown()) {
+		if len(statuses) == 0 || slices.Contains(statuses, string(p.Status)) || slices.Contains(statuses, p.ShownStatus()) {
 			l.Purges = append(l.Purges, p)
 		}
 	}
 	for _, h := range hosts {
-		l.Hosts = append(l.Hosts, ListedHost{h, purge.Limits()})
+		l.Hosts = append(l.Hosts, ListedHost{h, purge.HostLimits()})
 	}
 	return l
 }
 
-// Shown is the status that people are shown.
-func (p ListedPurge) Shown() string {
+// ShownStatus is the status that people are shown.
+func (p ListedPurge) ShownStatus() string {
 	if p.Active && p.Status == plan.Accepted {
 		return active
 	}
 	return string(p.Status)
 }
 
-// When says when it was sent, and until when it counts.
-func (p ListedPurge) When() string {
+// DescribeTime says when it was sent, and until when it counts.
+func (p ListedPurge) DescribeTime() string {
 	var parts []string
 	if !p.AcceptedAt.IsZero() {
 		parts = append(parts, "accepted "+p.AcceptedAt.UTC().Format(Clock))
@@ -322,8 +322,8 @@ func (p ListedPurge) When() string {
 	return strings.Join(parts, ", ")
 }
 
-// Where says where the manifest of a purge is.
-func (l Listing) Where(p ListedPurge) string {
+// DescribePlace says where the manifest of a purge is.
+func (l Listing) DescribePlace(p ListedPurge) string {
 	switch {
 	case p.File == "" && l.PartOfTree:
 		return "(not in the manifests that were read)"

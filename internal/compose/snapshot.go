@@ -32,25 +32,25 @@ type Snapshot struct {
 // WriteSnapshot writes the manifest of a new snapshot of a disk for the command by. Of the options, only Name and Dir
 // count; the name is by default that of the disk and the date.
 func WriteSnapshot(ctx context.Context, env Env, o Options, by, disk string) (Snapshot, error) {
-	kinds := kind.All()
+	kinds := kind.AllKinds()
 	m := &maker{Env: env, Options: o, by: by, fallback: snapshotsFolder, Source: Source{head: []string{"of the disk " + disk}}}
 	m.kind = kinds[slices.IndexFunc(kinds, func(k *kind.Kind) bool { return k.CreateOnly() && len(k.DiskField) > 0 })]
 	if m.Name == "" {
 		m.Name = strings.Trim(strings.Map(nameRune, strings.ToLower(disk)), "-.") + m.Now().UTC().Format("-2006-01-02")
 	}
-	r := &request{spec: specOf(m.kind, disk), namespace: m.namespace()}
+	r := &request{spec: specOf(m.kind, disk), namespace: m.namespaceOf()}
 	r.digest, r.Key = plan.SpecDigest(m.kind, r.spec), kind.Key{Kind: m.kind.Name, Name: m.Name}
 	m.made = []*request{r}
 	if disk == "" {
 		return Snapshot{}, errors.New("the name of the disk is empty")
 	}
-	if err := m.Check(); err != nil {
+	if err := m.CheckValues(); err != nil {
 		return Snapshot{}, err
 	}
 	if err := m.findFolder(); err != nil {
 		return Snapshot{}, fmt.Errorf("--dir: %w", err)
 	}
-	for _, step := range []func(context.Context) error{m.isFree, m.draft, m.write} {
+	for _, step := range []func(context.Context) error{m.isFree, m.draftManifests, m.writeManifests} {
 		if err := step(ctx); err != nil {
 			return Snapshot{}, err
 		}
@@ -60,7 +60,7 @@ func WriteSnapshot(ctx context.Context, env Env, o Options, by, disk string) (Sn
 
 // specOf returns the spec of a snapshot: the only allowed values of other fields, and the disk.
 func specOf(k *kind.Kind, disk string) []byte {
-	spec, _ := k.Root().Fields["spec"].Example(false).(map[string]any)
+	spec, _ := k.Root().Fields["spec"].ExampleValue(false).(map[string]any)
 	at := spec
 	for _, step := range k.DiskField[:len(k.DiskField)-1] {
 		at, _ = at[step].(map[string]any)
@@ -69,8 +69,8 @@ func specOf(k *kind.Kind, disk string) []byte {
 	return canon.Bytes(spec)
 }
 
-// namespace returns the workspace that other snapshots name, if no project names it.
-func (m *maker) namespace() string {
+// namespaceOf returns the workspace that other snapshots name, if no project names it.
+func (m *maker) namespaceOf() string {
 	i := slices.IndexFunc(m.Set.Objects, func(o *manifest.Object) bool { return o.Kind == m.kind })
 	if m.Project.Exists() || i < 0 {
 		return ""
@@ -92,17 +92,17 @@ func (m *maker) isFree(ctx context.Context) (err error) {
 	if o := m.Set.Find(key); o != nil {
 		return fmt.Errorf("%s is in git, in %s: choose another --name", key, o.Path)
 	}
-	m.known, err = m.requests(ctx, []kind.Key{key}, false)
+	m.known, err = m.readRequests(ctx, []kind.Key{key}, false)
 	problem := m.known.View.Problem
 	if err != nil {
 		problem = diag.OneLine(err)
 	}
 	if problem != "" {
-		m.warn("trueup can't check the name against the ledger: %s", problem)
+		m.logWarning("trueup can't check the name against the ledger: %s", problem)
 		return nil
 	}
 	if rec := m.known.View.Records[key]; rec.State != "" && rec.State != ledger.Rejected || rec.Applied != nil {
-		says, _ := ledger.Explain(rec)
+		says, _ := ledger.ExplainRecord(rec)
 		return fmt.Errorf("%s: choose another --name", says)
 	}
 	return nil

@@ -46,8 +46,8 @@ const ToStdout = "-"
 // nameRunes are the characters of names.
 const nameRunes = "abcdefghijklmnopqrstuvwxyz0123456789-."
 
-// Check refuses values that no run could use.
-func (o Options) Check() error {
+// CheckValues refuses values that no run could use.
+func (o Options) CheckValues() error {
 	const most = 150
 	odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }
 	switch n := o.Name; {
@@ -71,9 +71,9 @@ type Env struct {
 	Load func(ctx context.Context, more ...manifest.Source) (project.Loaded, error)
 }
 
-func (e Env) info(format string, args ...any) { e.Log(slog.LevelInfo, fmt.Sprintf(format, args...)) }
+func (e Env) logInfo(format string, args ...any) { e.Log(slog.LevelInfo, fmt.Sprintf(format, args...)) }
 
-func (e Env) warn(format string, args ...any) { e.Log(slog.LevelWarn, fmt.Sprintf(format, args...)) }
+func (e Env) logWarning(format string, args ...any) { e.Log(slog.LevelWarn, fmt.Sprintf(format, args...)) }
 
 // Source is what is to be purged, and where that comes from.
 type Source struct {
@@ -104,8 +104,8 @@ type gatherer struct {
 	beside  map[string]string // the subdomains that are purged together with their hostname
 }
 
-// Hosting returns the objects whose hostnames a purge may name, the first of those that share one.
-func Hosting(set *manifest.Set) []*manifest.Object {
+// HostingObjects returns the objects whose hostnames a purge may name, the first of those that share one.
+func HostingObjects(set *manifest.Set) []*manifest.Object {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
 		host := kind.HostKey(o.Host)
@@ -117,15 +117,15 @@ func Hosting(set *manifest.Set) []*manifest.Object {
 	})
 }
 
-// Gather collects what the arguments and the options name. stdin is the list that the argument - stands for.
-func Gather(ctx context.Context, env Env, o Options, args []string, stdin func() io.Reader) (Source, error) {
+// GatherSource collects what the arguments and the options name. stdin is the list that the argument - stands for.
+func GatherSource(ctx context.Context, env Env, o Options, args []string, stdin func() io.Reader) (Source, error) {
 	g := &gatherer{Env: env, Options: o, beside: map[string]string{}}
-	for _, o := range Hosting(env.Set) {
+	for _, o := range HostingObjects(env.Set) {
 		g.known = append(g.known, o.Host)
 	}
 	g.hosts = purge.NewHosts(g.known)
 	if len(g.known) == 0 {
-		g.info("git has no CDN to check the hostname against; plan checks it against live CDNs")
+		g.logInfo("git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
 	if err := cmp.Or(g.checkNamed(args), g.chooseUsual()); err != nil {
 		return g.Source, err
@@ -143,7 +143,7 @@ func Gather(ctx context.Context, env Env, o Options, args []string, stdin func()
 			return g.Source, fmt.Errorf("--sitemap %s: %w", name, err)
 		}
 	}
-	return g.Source, g.check()
+	return g.Source, g.checkUnplaced()
 }
 
 func (o Options) checkNamed(args []string) error {
@@ -166,7 +166,7 @@ func (g *gatherer) chooseUsual() error {
 		if err != nil || a.Path != "/" || strings.ContainsAny(name, "/?#") {
 			return fmt.Errorf("--hostname %q is not a hostname: write it as the CDN has it, such as shop.example.com", name)
 		}
-		w, err := g.place(a.Host)
+		w, err := g.findHost(a.Host)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (g *gatherer) chooseUsual() error {
 				part += "." + w.Subdomain
 			}
 			to := purge.Wanted{Hostname: w.Hostname, Subdomain: part}
-			if hostname, sub, ok := g.hosts.Place(part + "." + w.Hostname); ok { // perhaps a CDN of its own
+			if hostname, sub, ok := g.hosts.FindHostname(part + "." + w.Hostname); ok { // perhaps a CDN of its own
 				to = purge.Wanted{Hostname: hostname, Subdomain: sub}
 			}
 			g.usual = append(g.usual, to)
@@ -193,7 +193,7 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 	list := false
 	for _, arg := range args {
 		if arg != ToStdout {
-			g.add("", purge.Line{Text: arg})
+			g.addEntry("", purge.Line{Text: arg})
 			continue
 		}
 		if list {
@@ -205,7 +205,7 @@ func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 			return fmt.Errorf("standard input: %w", err)
 		}
 		for _, line := range lines {
-			g.add("standard input", line)
+			g.addEntry("standard input", line)
 		}
 	}
 	if len(args) > 0 {
@@ -223,15 +223,15 @@ func isExpanded(args []string) bool {
 	})
 }
 
-// add adds an entry of a list, whose name is empty for the command line.
-func (g *gatherer) add(list string, line purge.Line) {
+// addEntry adds an entry of a list, whose name is empty for the command line.
+func (g *gatherer) addEntry(list string, line purge.Line) {
 	format := "%s %w"
 	a, err := purge.ParseAddress(line.Text)
 	if err == nil {
-		format, err = "%s: %w", g.want(a)
+		format, err = "%s: %w", g.addWanted(a)
 	}
 	if err != nil {
-		g.refuse(list, line.Line, fmt.Errorf(format, shownEntry("%.200q", line.Text), err))
+		g.refuseEntry(list, line.Line, fmt.Errorf(format, shownEntry("%.200q", line.Text), err))
 	}
 }
 
@@ -243,7 +243,7 @@ func shownEntry(format, text string) string {
 	return fmt.Sprintf(format, text)
 }
 
-func (g *gatherer) refuse(list string, line int, err error) {
+func (g *gatherer) refuseEntry(list string, line int, err error) {
 	text := err.Error()
 	if list != "" {
 		text = fmt.Sprintf("%s:%d: %s", list, line, text)
@@ -251,7 +251,7 @@ func (g *gatherer) refuse(list string, line int, err error) {
 	g.Unplaced = append(g.Unplaced, text)
 }
 
-func (g *gatherer) want(a purge.Address) error {
+func (g *gatherer) addWanted(a purge.Address) error {
 	if a.Host == "" {
 		g.toUsual = true
 		for _, w := range g.usual {
@@ -260,7 +260,7 @@ func (g *gatherer) want(a purge.Address) error {
 		}
 		return nil
 	}
-	w, err := g.place(a.Host)
+	w, err := g.findHost(a.Host)
 	if err == nil {
 		w.Path = a.Path
 		g.Wanted = append(g.Wanted, w)
@@ -268,9 +268,9 @@ func (g *gatherer) want(a purge.Address) error {
 	return err
 }
 
-// place finds the CDN that serves a host. If git has no CDN, any host is accepted.
-func (g *gatherer) place(host string) (purge.Wanted, error) {
-	hostname, subdomain, ok := g.hosts.Place(host)
+// findHost finds the CDN that serves a host. If git has no CDN, any host is accepted.
+func (g *gatherer) findHost(host string) (purge.Wanted, error) {
+	hostname, subdomain, ok := g.hosts.FindHostname(host)
 	switch {
 	case len(g.known) == 0:
 		return purge.Wanted{Hostname: host}, nil
@@ -285,7 +285,7 @@ func (g *gatherer) place(host string) (purge.Wanted, error) {
 // insteadOf ends a message about a host that no CDN serves with the CDN that served it before this change, or
 // with the host that was probably meant. Another host of the same domain, or another number, is no slip.
 func (g *gatherer) insteadOf(host string) string {
-	for _, was := range Hosting(g.Before()) {
+	for _, was := range HostingObjects(g.Before()) {
 		if kind.HostKey(was.Host) != kind.HostKey(host) {
 			continue
 		}
@@ -320,7 +320,7 @@ func oneLine(text string) string {
 
 // addSitemap adds the pages of a sitemap. It fetches none of the addresses.
 func (g *gatherer) addSitemap(name string) error {
-	content, _, err := files.Read(files.Absolute(g.Env.Dir, name), maxList)
+	content, _, err := files.Read(files.AbsolutePath(g.Env.Dir, name), maxList)
 	if err != nil {
 		return err
 	}
@@ -333,21 +333,21 @@ func (g *gatherer) addSitemap(name string) error {
 	}
 	for _, page := range list.Pages {
 		if strings.Contains(page.Text, "*") {
-			g.refuse(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: if you mean the prefix, name it as a prefix path", page.Text))
+			g.refuseEntry(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: if you mean the prefix, name it as a prefix path", page.Text))
 			continue
 		}
-		g.add(name, page)
+		g.addEntry(name, page)
 	}
 	for _, other := range list.Index {
-		g.refuse(name, other.Line, fmt.Errorf("it is an index of sitemaps, and trueup does not fetch %.200q: fetch it, and name the file with --sitemap", other.Text))
+		g.refuseEntry(name, other.Line, fmt.Errorf("it is an index of sitemaps, and trueup does not fetch %.200q: fetch it, and name the file with --sitemap", other.Text))
 	}
 	g.head = append(g.head, "from the sitemap "+oneLine(name))
 	return nil
 }
 
-// check returns an error if something in a source can't be purged, unless SkipUnplaced allows that: otherwise old
+// checkUnplaced returns an error if something in a source can't be purged, unless SkipUnplaced allows that: otherwise old
 // content would stay cached, unnoticed.
-func (g *gatherer) check() error {
+func (g *gatherer) checkUnplaced() error {
 	if g.toUsual && len(g.usual) == 0 {
 		in := ""
 		if len(g.known) > 0 {
@@ -359,17 +359,17 @@ func (g *gatherer) check() error {
 		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")
 	}
 	for _, text := range g.Unplaced[:min(maxShown, len(g.Unplaced))] {
-		g.warn("%s", text)
+		g.logWarning("%s", text)
 	}
 	n := diag.Plural(len(g.Unplaced), "entry", "entries")
 	if len(g.Unplaced) > 0 && !g.SkipUnplaced {
 		return fmt.Errorf("nothing was written: %s of those above can't be purged as named; fix or remove them, or skip them with --skip-unplaced", n)
 	}
 	if len(g.Unplaced) > maxShown {
-		g.warn("%s are left out; see the first ones above", n)
+		g.logWarning("%s are left out; see the first ones above", n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(g.beside)) {
-		g.info("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
+		g.logInfo("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
 	}
 	return nil
 }
@@ -381,7 +381,7 @@ func FromLists(env Env, cdns []string, legacy purge.Legacy, lists []manifest.Tex
 		return src, err
 	}
 	hosts := slices.Clone(cdns)
-	for _, o := range Hosting(env.Set) {
+	for _, o := range HostingObjects(env.Set) {
 		hosts = append(hosts, o.Host)
 	}
 	if len(hosts) == 0 {
@@ -395,7 +395,7 @@ func FromLists(env Env, cdns []string, legacy purge.Legacy, lists []manifest.Tex
 			return src, fmt.Errorf("%s: %w", t.Path, err)
 		}
 		for _, line := range lines {
-			wanted, err := legacy.Place(line.Text)
+			wanted, err := legacy.ParseEntry(line.Text)
 			if err != nil {
 				wanted = nil
 				src.Unplaced = append(src.Unplaced, fmt.Sprintf("%s:%d: %s %v", t.Path, line.Line, shownEntry("%.200s", line.Text), err))
@@ -410,7 +410,7 @@ func FromLists(env Env, cdns []string, legacy purge.Legacy, lists []manifest.Tex
 // refuseOthers returns an error if manifests are invalid. The lists may be among them, and so may documents that can
 // hold no object.
 func (e Env) refuseOthers(lists []manifest.Text) error {
-	full := func(name string) string { return files.Absolute(e.Dir, name) }
+	full := func(name string) string { return files.AbsolutePath(e.Dir, name) }
 	findings := slices.DeleteFunc(slices.Clone(e.Findings), func(f diag.Finding) bool {
 		if slices.ContainsFunc(lists, func(t manifest.Text) bool { return full(t.Path) == full(f.Path) }) {
 			return true
@@ -418,7 +418,7 @@ func (e Env) refuseOthers(lists []manifest.Text) error {
 		if !manifest.HoldsNothing(f) {
 			return false
 		}
-		e.warn("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message)
+		e.logWarning("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message)
 		return true
 	})
 	err := findings.Refuse("the manifests are invalid, and nothing was written")
@@ -437,13 +437,13 @@ func (s Source) CheckPlaces(env Env) error {
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(withSubdomains)) {
-		env.info("%s is purged together with its subdomains, because a purge names them with their hostname", host)
+		env.logInfo("%s is purged together with its subdomains, because a purge names them with their hostname", host)
 	}
 	for _, u := range s.Unplaced {
-		env.warn("%s", u)
+		env.logWarning("%s", u)
 	}
 	if s.Unplaced == nil {
 		return nil
 	}
-	return exit.With(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", len(s.Unplaced), s.entries))
+	return exit.WithCode(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", len(s.Unplaced), s.entries))
 }

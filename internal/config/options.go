@@ -51,8 +51,8 @@ type Options struct {
 	Begin func(doing string) (progress func(done, of int), end func())
 }
 
-// Variable returns the name of a variable of an area.
-func Variable(area kind.Area, part string) string {
+// VariableName returns the name of a variable of an area.
+func VariableName(area kind.Area, part string) string {
 	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
 }
 
@@ -61,8 +61,8 @@ func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv
 
 // LedgerConfig returns which ledger a project uses, and who uses it.
 func (o Options) LedgerConfig(p project.Project) ledger.Config {
-	pin, _ := o.Pin(p) // Platform returns the error
-	store, below := pin.limits()
+	pin, _ := o.FindPin(p) // Platform returns the error
+	store, below := pin.ledgerLimits()
 	cfg := ledger.Config{
 		Store:        cmp.Or(store, p.Ledger.Store),
 		StoreFromEnv: store != "",
@@ -76,20 +76,20 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 		EphemeralOK:      o.EphemeralOK,
 		Now:              o.Now,
 		Getenv:           o.Getenv,
-		Claim:            o.Claim(),
+		Claim:            o.NewClaim(),
 		Sleep:            o.Sleep,
 		Delayed: func(key kind.Key, err error) {
 			o.Log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record the outcome; trying again: %s", key, err))
 		},
 	}
-	if dir := o.folder("XDG_STATE_HOME", ".local/state"); dir != "" {
+	if dir := o.xdgFolder("XDG_STATE_HOME", ".local/state"); dir != "" {
 		cfg.SeenCache = filepath.Join(dir, "ledgers")
 	}
 	return cfg
 }
 
-// folder returns trueup's folder in a directory of the XDG specification, empty if the environment names none.
-func (o Options) folder(variable, usual string) string {
+// xdgFolder returns trueup's folder in a directory of the XDG specification, empty if the environment names none.
+func (o Options) xdgFolder(variable, usual string) string {
 	dir, home := o.Getenv(variable), o.Getenv("HOME")
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(home, usual)
@@ -100,8 +100,8 @@ func (o Options) folder(variable, usual string) string {
 	return filepath.Join(dir, "trueup")
 }
 
-// Claim names this run in the ledger.
-func (o Options) Claim() ledger.Claim {
+// NewClaim names this run in the ledger.
+func (o Options) NewClaim() ledger.Claim {
 	env := o.Getenv
 	host, _ := os.Hostname() // "" if it is unknown
 	runURL := env("CI_JOB_URL")
@@ -144,8 +144,8 @@ func (w *Platform) Close() {
 	}
 }
 
-// Client returns a client that can write; only apply asks for it.
-func (w *Platform) Client(writesPerSecond float64) *api.Client {
+// NewClient returns a client that can write; only apply asks for it.
+func (w *Platform) NewClient(writesPerSecond float64) *api.Client {
 	cfg := w.API
 	cfg.WritesPerSecond = writesPerSecond
 	return api.NewClient(cfg)
@@ -160,38 +160,38 @@ func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Obj
 
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
-	pin, err := o.Pin(p)
+	pin, err := o.FindPin(p)
 	if err = cmp.Or(err, o.checkWrite(pin)); err != nil {
 		return nil, err
 	}
 	o.PinnedProfile = pin.Profile
-	s, err := o.Settings()
+	s, err := o.ResolveSettings()
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range s.Overridden() {
+	for _, text := range s.OverriddenVariables() {
 		o.Log(slog.LevelWarn, text+": unset it to use the profile's")
 	}
 	roots, err := s.RootCAs()
 	if err != nil {
 		return nil, err
 	}
-	w, wrong := o.Platform(s, p)
-	if err := cmp.Or(w.Pin.Check(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
+	w, wrong := o.RealPlatform(s, p)
+	if err := cmp.Or(w.Pin.CheckWorkspace(w.Workspace), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
 		return nil, err
 	}
 	w.API.RootCAs = roots
 	return w, nil
 }
 
-// Platform returns the real platform, and which addresses are wrong.
-func (o Options) Platform(s Settings, p project.Project) (w *Platform, wrong map[kind.Area]error) {
-	pin, err := o.Pin(p)
+// RealPlatform returns the real platform, and which addresses are wrong.
+func (o Options) RealPlatform(s Settings, p project.Project) (w *Platform, wrong map[kind.Area]error) {
+	pin, err := o.FindPin(p)
 	w = &Platform{
 		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
 		Pin: pin, Profile: s.Profile,
 	}
-	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.Duplicate()
+	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.DuplicateAnswer()
 	wrong = map[kind.Area]error{}
 	for _, area := range kind.Areas() {
 		if err != nil {
@@ -200,7 +200,7 @@ func (o Options) Platform(s Settings, p project.Project) (w *Platform, wrong map
 		}
 		url := s.URLs[area]
 		e := api.Endpoint{BaseFrom: url.Origin, TokenFrom: s.Tokens[area].setting}
-		e.Ask = o.asker(s, area, func(ctx context.Context) error { return w.Admit(ctx, area) })
+		e.Ask = o.tokenAsker(s, area, func(ctx context.Context) error { return w.AdmitAreas(ctx, area) })
 		if url.Value != "" {
 			base, err := api.ParseBase(url.Value, p.Purge.DeprecatedURL)
 			if err != nil {
@@ -212,7 +212,7 @@ func (o Options) Platform(s Settings, p project.Project) (w *Platform, wrong map
 		w.API.Endpoints[area] = e
 	}
 	w.Ledger = o.LedgerConfig(p)
-	w.Ledger.Origins, w.Ledger.Window = maps.Clone(w.Origins), p.Window()
+	w.Ledger.Origins, w.Ledger.Window = maps.Clone(w.Origins), p.SendWindow()
 	return w, wrong
 }
 
@@ -222,19 +222,19 @@ func (o Options) apiConfig(ws kind.Workspace) api.Config {
 	return cfg
 }
 
-// Admit refuses to send tokens elsewhere than the environment allows and the ledger was made for.
-func (w *Platform) Admit(ctx context.Context, areas ...kind.Area) error {
-	if err := w.Pin.Check(w.Workspace); err != nil {
+// AdmitAreas refuses to send tokens elsewhere than the environment allows and the ledger was made for.
+func (w *Platform) AdmitAreas(ctx context.Context, areas ...kind.Area) error {
+	if err := w.Pin.CheckWorkspace(w.Workspace); err != nil {
 		return err
 	}
 	l, err := w.OpenLedger(ctx)
 	for _, area := range areas {
 		if err == nil {
-			err = l.Admit(ctx, area)
+			err = l.AdmitArea(ctx, area)
 		}
 	}
 	if err = ledger.WithFix(err); err != nil && ctx.Err() == nil {
-		return exit.With(exit.Error, err) // nothing is wrong with the token
+		return exit.WithCode(exit.Error, err) // nothing is wrong with the token
 	}
 	return err
 }
@@ -255,8 +255,8 @@ func (o Options) WithLedger(ctx context.Context, p project.Project, set *manifes
 
 // LedgerError adds the fix, and the exit code for a person's decision, to a problem of the ledger.
 func LedgerError(err error) error {
-	if _, coded := errors.AsType[*exit.CodedError](err); ledger.Problem(err) != nil && !coded {
-		return exit.With(exit.NeedsPerson, ledger.WithFix(err))
+	if _, coded := errors.AsType[*exit.CodedError](err); ledger.ProblemOf(err) != nil && !coded {
+		return exit.WithCode(exit.NeedsPerson, ledger.WithFix(err))
 	}
 	return err
 }

@@ -40,8 +40,8 @@ type Pins struct {
 	err  error
 }
 
-// Pin returns what the environment holds for a project.
-func (o Options) Pin(p project.Project) (Pin, error) {
+// FindPin returns what the environment holds for a project.
+func (o Options) FindPin(p project.Project) (Pin, error) {
 	one, file := Pin{Workspace: o.Getenv(WorkspacePin), Ledger: o.Getenv(LedgerPin), Origin: WorkspacePin}, o.Getenv(ProjectsPin)
 	switch {
 	case file == "" || o.Sandbox:
@@ -49,12 +49,12 @@ func (o Options) Pin(p project.Project) (Pin, error) {
 	case one.Workspace != "" || one.Ledger != "":
 		return one, fmt.Errorf("%s has the pins of all projects: unset %s and %s", ProjectsPin, WorkspacePin, LedgerPin)
 	}
-	dir := resolve(cmp.Or(p.Dir, o.Dir))
+	dir := resolveLinks(cmp.Or(p.Dir, o.Dir))
 	top, list, err := o.pinsOf(dir)
 	if err != nil {
 		return one, err
 	}
-	pin, at := Pin{Origin: ProjectsPin}, filepath.ToSlash(files.Shown(top, dir))
+	pin, at := Pin{Origin: ProjectsPin}, filepath.ToSlash(files.ShownPath(top, dir))
 	for _, entry := range list {
 		if project.MatchesPath(entry.Path, at) {
 			pin.Workspace = cmp.Or(pin.Workspace, entry.Workspace)
@@ -64,16 +64,16 @@ func (o Options) Pin(p project.Project) (Pin, error) {
 	return pin, nil
 }
 
-// Unmanaged returns the pinned folders below root, without patterns, that have no project, and whose workspace no other
+// UnmanagedPins returns the pinned folders below root, without patterns, that have no project, and whose workspace no other
 // project has: what is live there is managed no more. The paths start from root.
-func (o Options) Unmanaged(root string, isManaged func(path, workspace string) bool) (paths []string, err error) {
+func (o Options) UnmanagedPins(root string, isManaged func(path, workspace string) bool) (paths []string, err error) {
 	if o.Getenv(ProjectsPin) == "" || o.Sandbox {
 		return nil, nil
 	}
-	root = resolve(root)
+	root = resolveLinks(root)
 	top, list, err := o.pinsOf(root)
 	for _, pin := range list {
-		at := filepath.ToSlash(files.Shown(root, filepath.Join(top, filepath.FromSlash(pin.Path))))
+		at := filepath.ToSlash(files.ShownPath(root, filepath.Join(top, filepath.FromSlash(pin.Path))))
 		if pin.Workspace != "" && !strings.ContainsAny(pin.Path, `*?[\`) && filepath.IsLocal(at) && !isManaged(at, pin.Workspace) {
 			paths = append(paths, at)
 		}
@@ -86,18 +86,18 @@ func (o Options) Unmanaged(root string, isManaged func(path, workspace string) b
 func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
 	pins, file := cmp.Or(o.Pins, &Pins{}), o.Getenv(ProjectsPin)
 	if pins.Root != "" {
-		dir = resolve(pins.Root)
+		dir = resolveLinks(pins.Root)
 	}
 	top, inGit := topOf(dir)
 	if !inGit {
-		top = resolve(cmp.Or(pins.Root, o.Cwd))
+		top = resolveLinks(cmp.Or(pins.Root, o.Cwd))
 	}
 	pins.once.Do(func() { pins.list, pins.err = readPins(file) })
 	switch err = pins.err; {
 	case err != nil:
 	case inGit && isBelow(top, file):
 		err = errors.New("it is inside the repository, where a pull request can change it: move it outside")
-	case pins.Root != "" && isBelow(resolve(pins.Root), file):
+	case pins.Root != "" && isBelow(resolveLinks(pins.Root), file):
 		err = errors.New("it is inside the folder of the projects, where a change of theirs can change it: move it outside")
 	}
 	if err != nil {
@@ -110,7 +110,7 @@ func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
 // can add one.
 func topOf(dir string) (top string, inGit bool) {
 	for {
-		entry, ok := files.Above(dir, ".git")
+		entry, ok := files.FindAbove(dir, ".git")
 		if !ok {
 			return top, inGit
 		}
@@ -125,19 +125,19 @@ func topOf(dir string) (top string, inGit bool) {
 
 // isBelow reports whether a file, or a link that its name goes through, is below a folder.
 func isBelow(folder, file string) bool {
-	if filepath.IsLocal(files.Shown(folder, resolve(file))) {
+	if filepath.IsLocal(files.ShownPath(folder, resolveLinks(file))) {
 		return true
 	}
 	for at := filepath.Clean(file); at != filepath.Dir(at); at = filepath.Dir(at) {
-		if filepath.IsLocal(files.Shown(folder, filepath.Join(resolve(filepath.Dir(at)), filepath.Base(at)))) {
+		if filepath.IsLocal(files.ShownPath(folder, filepath.Join(resolveLinks(filepath.Dir(at)), filepath.Base(at)))) {
 			return true
 		}
 	}
 	return false
 }
 
-// resolve returns a path without links; one that does not exist stays.
-func resolve(name string) string {
+// resolveLinks returns a path without links; one that does not exist stays.
+func resolveLinks(name string) string {
 	if resolved, err := filepath.EvalSymlinks(name); err == nil {
 		return resolved
 	}
@@ -169,12 +169,12 @@ func readPins(file string) (list []Pin, err error) {
 
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// Check refuses a workspace that is not the pinned one; without a pin, any is allowed.
-func (p Pin) Check(ws kind.Workspace) error {
+// CheckWorkspace refuses a workspace that is not the pinned one; without a pin, any is allowed.
+func (p Pin) CheckWorkspace(ws kind.Workspace) error {
 	if p.Workspace == "" || strings.EqualFold(p.Workspace, ws.UUID) {
 		return nil
 	}
-	return exit.With(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
+	return exit.WithCode(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
 		project.File, cmp.Or(ws.UUID, "none"), p.Origin, p.Workspace))
 }
 
@@ -185,13 +185,13 @@ func (o Options) checkWrite(pin Pin) error {
 		return nil
 	}
 	if o.Getenv(ProjectsPin) == "" {
-		return exit.With(exit.Invalid, fmt.Errorf("in CI, %s must name the file that pins the workspace of each project, so nothing was read or sent: set it", ProjectsPin))
+		return exit.WithCode(exit.Invalid, fmt.Errorf("in CI, %s must name the file that pins the workspace of each project, so nothing was read or sent: set it", ProjectsPin))
 	}
-	return exit.With(exit.Invalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
+	return exit.WithCode(exit.Invalid, fmt.Errorf("the file of %s has no workspace for this project, so nothing was read or sent: add the folder there", ProjectsPin))
 }
 
-// limits returns the store of the ledger, or what it must be below.
-func (p Pin) limits() (store string, below []string) {
+// ledgerLimits returns the store of the ledger, or what it must be below.
+func (p Pin) ledgerLimits() (store string, below []string) {
 	if strings.HasSuffix(p.Ledger, "/") {
 		return "", []string{p.Ledger}
 	}

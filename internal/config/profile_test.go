@@ -96,7 +96,7 @@ func TestTheLoaderOfProfilesHoldsTheSchema(t *testing.T) {
 		{configHead + "profiles: {a: {proxy: 'ftp://proxy'}}", "profiles.a.proxy: the scheme of a proxy"},
 		{configHead + "profiles: {a: {}, a: {}}", `key "a" already set`},
 	} {
-		_, err := Parse([]byte(c.text))
+		_, err := ParseConfig([]byte(c.text))
 		if (err == nil) != (c.says == "") {
 			t.Errorf("%s: %v, want %q", c.text, err, c.says)
 		}
@@ -179,7 +179,7 @@ func TestFlagOverEnvironmentOverProfileOverDefault(t *testing.T) {
 	} {
 		o, _, file := userOptions(t, text, c.vars)
 		o.Profile = c.flag
-		s, err := o.Settings()
+		s, err := o.ResolveSettings()
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -223,12 +223,12 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 	} {
 		o, _, _ := userOptions(t, text, c.vars)
 		o.Profile = "prod"
-		settings, err := o.Settings()
+		settings, err := o.ResolveSettings()
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %q", c.vars, err, c.says)
 		}
 		// Doctor asks for the token all the same.
-		w, _ := o.Platform(settings, project.Project{})
+		w, _ := o.RealPlatform(settings, project.Project{})
 		token, asked := w.API.Endpoints[kind.Delivery].Ask(t.Context())
 		if c.says != "" && (!token.IsZero() || asked == nil || asked.Error() != err.Error()) {
 			t.Errorf("%v: the token was given out: %v", c.vars, asked)
@@ -239,20 +239,20 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 func TestAProfileThatIsNotThere(t *testing.T) {
 	o, _, file := userOptions(t, configHead+"profiles: {staging: {}, production: {}}", nil)
 	o.Profile = "stagin"
-	_, err := o.Settings()
+	_, err := o.ResolveSettings()
 	want := "--profile is stagin, but " + file + " has no such profile"
 	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "it has: production, staging: did you mean staging?") {
 		t.Errorf("%v", err)
 	}
 	o.Getenv = func(string) string { return "" }
-	if _, err := o.Settings(); err == nil || !strings.Contains(err.Error(), "set HOME or XDG_CONFIG_HOME") {
+	if _, err := o.ResolveSettings(); err == nil || !strings.Contains(err.Error(), "set HOME or XDG_CONFIG_HOME") {
 		t.Errorf("%v", err)
 	}
 }
 
 // TestProfilesHaveNoCharacterThatHidesText reads a profile whose comment has a URL behind a line separator.
 func TestProfilesHaveNoCharacterThatHidesText(t *testing.T) {
-	_, err := Parse([]byte("apiVersion: trueup/v1\nkind: Config\nprofiles:\n  prod: {} # ours\u2028  evil: {}\n"))
+	_, err := ParseConfig([]byte("apiVersion: trueup/v1\nkind: Config\nprofiles:\n  prod: {} # ours\u2028  evil: {}\n"))
 	if err == nil || !strings.Contains(err.Error(), "line 4, column 18") || !strings.Contains(err.Error(), "U+2028") {
 		t.Fatal(err)
 	}

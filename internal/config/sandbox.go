@@ -109,7 +109,7 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set
 	if w.Ledger, err = o.sandboxLedger(ctx, dir, w); err != nil {
 		return nil, err
 	}
-	w.Ledger.Window = p.Window()
+	w.Ledger.Window = p.SendWindow()
 	return w, nil
 }
 
@@ -145,10 +145,10 @@ func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Req
 func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (ledger.Config, error) {
 	cfg := ledger.Config{
 		Store: "file:ledger-" + w.Workspace.UUID, Dir: dir, SeenCache: filepath.Join(dir, "seen"),
-		Workspace: w.Workspace, Origins: w.Origins, Now: w.API.Now, Claim: o.Claim(),
+		Workspace: w.Workspace, Origins: w.Origins, Now: w.API.Now, Claim: o.NewClaim(),
 		Rebind: func(string, string, string) error { return nil }, // a workspace may get another name
 	}
-	g, err := ledger.Init(ctx, cfg)
+	g, err := ledger.CreateLedger(ctx, cfg)
 	if err != nil {
 		return cfg, err
 	}
@@ -165,11 +165,11 @@ func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (le
 		return cfg, err
 	}
 	key := seed.Objects[0].Key()
-	view, err := l.View(ctx, []kind.Key{key})
+	view, err := l.ReadView(ctx, []kind.Key{key})
 	if _, known := view.Records[key]; err != nil || known {
 		return cfg, err
 	}
-	return cfg, l.Applied(ctx, key, ledger.AppliedSpec{Spec: seed.Objects[0].Spec, Converged: true})
+	return cfg, l.RecordApplied(ctx, key, ledger.AppliedSpec{Spec: seed.Objects[0].Spec, Converged: true})
 }
 
 // ServeSandbox listens on a loopback address and returns the base address of the server.
@@ -183,7 +183,7 @@ func ServeSandbox(ctx context.Context, h http.Handler, listen string) (base stri
 		return "", nil, fmt.Errorf("sandbox: %w", err)
 	}
 	local := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if why := sandbox.Refusal(r); why != "" {
+		if why := sandbox.RefusalOf(r); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}
@@ -233,9 +233,9 @@ func AnnounceSandbox(dir, base string) (leave func() error, err error) {
 	return leave, nil
 }
 
-// served returns the address of the sandbox that another run serves in a folder. A repository may have written the
+// servedAddress returns the address of the sandbox that another run serves in a folder. A repository may have written the
 // file, so it must be a loopback address.
-func served(dir string) (string, error) {
+func servedAddress(dir string) (string, error) {
 	file := addressFile(dir)
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 100 {
@@ -254,7 +254,7 @@ func served(dir string) (string, error) {
 
 // AskServed sends a request to the control of the sandbox that is served in a folder.
 func AskServed(ctx context.Context, dir, method, what, body string) ([]byte, error) {
-	address, err := served(dir)
+	address, err := servedAddress(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func AskServed(ctx context.Context, dir, method, what, body string) ([]byte, err
 // SeedSandbox puts objects on the sandbox that is served in the folder, or else on the one that is kept there, many
 // at a time. It returns how many.
 func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace, objects iter.Seq2[[]byte, error]) (n int, err error) {
-	put, end, err := o.seeder(ctx, dir, ws)
+	put, end, err := o.openSeeder(ctx, dir, ws)
 	if err != nil {
 		return 0, err
 	}
@@ -311,7 +311,7 @@ func (o Options) SeedSandbox(ctx context.Context, dir string, ws kind.Workspace,
 	return n, put(waiting)
 }
 
-func (o Options) seeder(ctx context.Context, dir string, ws kind.Workspace) (put func([]json.RawMessage) error, end func() error, err error) {
+func (o Options) openSeeder(ctx context.Context, dir string, ws kind.Workspace) (put func([]json.RawMessage) error, end func() error, err error) {
 	if _, err := AskServed(ctx, dir, http.MethodGet, "fault", ""); err == nil {
 		return func(objects []json.RawMessage) error {
 			body, err := json.Marshal(objects)

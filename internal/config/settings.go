@@ -41,7 +41,7 @@ type Settings struct {
 	ProxyFor    func(*http.Request) (*url.URL, error)
 }
 
-func first(settings ...Setting) Setting {
+func firstSetting(settings ...Setting) Setting {
 	for _, s := range settings {
 		if s.Value != "" {
 			return s
@@ -50,14 +50,14 @@ func first(settings ...Setting) Setting {
 	return Setting{}
 }
 
-// Settings resolves them, also those beside what is wrong. It reads no token.
-func (o Options) Settings() (Settings, error) {
+// ResolveSettings resolves them, also those beside what is wrong. It reads no token.
+func (o Options) ResolveSettings() (Settings, error) {
 	s, err := o.networkSettings()
 	wrong := []error{err}
 	s.URLs, s.Tokens = map[kind.Area]Setting{}, map[kind.Area]TokenSetting{}
 	for _, area := range kind.Areas() {
-		url := Variable(area, "URL")
-		s.URLs[area] = first(Setting{o.Getenv(url), url}, Setting{s.Profile.area(area).URL, s.Profile.origin(string(area) + ".url")})
+		url := VariableName(area, "URL")
+		s.URLs[area] = firstSetting(Setting{o.Getenv(url), url}, Setting{s.Profile.areaSettings(area).URL, s.Profile.fieldOrigin(string(area) + ".url")})
 		token := o.tokenSetting(s.Profile, area)
 		token.refused = s.ownToken(area, token) // doctor continues, and must not send it
 		s.Tokens[area] = token
@@ -72,12 +72,12 @@ func (o Options) Settings() (Settings, error) {
 func (o Options) networkSettings() (Settings, error) {
 	var s Settings
 	var err error
-	s.Profile, s.ProfileFrom, err = o.profile()
-	s.CAFile = first(Setting{absolute(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
-		Setting{s.Profile.path(s.Profile.CAFile), s.Profile.origin("caFile")})
+	s.Profile, s.ProfileFrom, err = o.readProfile()
+	s.CAFile = firstSetting(Setting{absolutePath(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
+		Setting{s.Profile.filePath(s.Profile.CAFile), s.Profile.fieldOrigin("caFile")})
 	// Requests to loopback use no proxy, so only https goes through one: plain http is for loopback.
-	chosen := first(Setting{o.Getenv("https_proxy"), "https_proxy"}, Setting{o.Getenv("HTTPS_PROXY"), "HTTPS_PROXY"},
-		Setting{s.Profile.Proxy, s.Profile.origin("proxy")})
+	chosen := firstSetting(Setting{o.Getenv("https_proxy"), "https_proxy"}, Setting{o.Getenv("HTTPS_PROXY"), "HTTPS_PROXY"},
+		Setting{s.Profile.Proxy, s.Profile.fieldOrigin("proxy")})
 	if chosen.Value == "" {
 		return s, err
 	}
@@ -119,8 +119,8 @@ func parseProxy(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Transport returns the transport of requests to a code host, with the proxy and the certificates of the settings.
-func (o Options) Transport() (*http.Transport, error) {
+// CodeHostTransport returns the transport of requests to a code host, with the proxy and the certificates of the settings.
+func (o Options) CodeHostTransport() (*http.Transport, error) {
 	s, err := o.networkSettings()
 	if err != nil {
 		return nil, err
@@ -131,17 +131,17 @@ func (o Options) Transport() (*http.Transport, error) {
 }
 
 func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
-	name, file := Variable(area, "TOKEN"), Variable(area, "TOKEN_FILE")
+	name, file := VariableName(area, "TOKEN"), VariableName(area, "TOKEN_FILE")
 	switch {
 	case o.Getenv(name) != "":
 		return TokenSetting{TokenSource: TokenSource{Env: name}, Origin: name, setting: name}
 	case o.Getenv(file) != "":
-		return TokenSetting{TokenSource: TokenSource{File: absolute(o.Cwd, o.Getenv(file))}, Origin: file, setting: file}
+		return TokenSetting{TokenSource: TokenSource{File: absolutePath(o.Cwd, o.Getenv(file))}, Origin: file, setting: file}
 	}
-	t := TokenSetting{TokenSource: p.area(area).Token}
+	t := TokenSetting{TokenSource: p.areaSettings(area).Token}
 	if !t.IsZero() {
 		field := string(area) + ".token"
-		t.File, t.Origin, t.ofProfile = p.path(t.File), p.origin(field), true
+		t.File, t.Origin, t.ofProfile = p.filePath(t.File), p.fieldOrigin(field), true
 		t.setting = field + " of " + t.Origin
 	}
 	return t
@@ -150,7 +150,7 @@ func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
 // ownToken refuses to send a profile's token to another address than the profile's, which a
 // leftover variable may name.
 func (s Settings) ownToken(area kind.Area, token TokenSetting) error {
-	own := s.Profile.area(area).URL
+	own := s.Profile.areaSettings(area).URL
 	if own == "" || !token.ofProfile {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (s Settings) ownToken(area kind.Area, token TokenSetting) error {
 		return nil // url.Parse makes schemes lower case
 	}
 	return fmt.Errorf("%s overrides the address in profile %s and would get its token: unset it, or set %s as well",
-		s.URLs[area].Origin, s.Profile.Name, Variable(area, "TOKEN"))
+		s.URLs[area].Origin, s.Profile.Name, VariableName(area, "TOKEN"))
 }
 
 // TokenFromInput refuses to read manifests from standard input if a token comes from there, because
@@ -169,7 +169,7 @@ func (o Options) TokenFromInput() error {
 	if o.Sandbox {
 		return nil
 	}
-	s, _ := o.Settings()
+	s, _ := o.ResolveSettings()
 	for _, area := range kind.Areas() {
 		if t := s.Tokens[area]; t.File == stdin {
 			return fmt.Errorf("standard input can't be both manifests and %s", t.setting)
@@ -197,14 +197,14 @@ func (s Settings) RootCAs() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Overridden says which variables override the profile of --profile.
-func (s Settings) Overridden() []string {
+// OverriddenVariables says which variables override the profile of --profile.
+func (s Settings) OverriddenVariables() []string {
 	var list []string
 	if s.ProfileFrom != "--profile" {
 		return nil
 	}
 	for _, area := range kind.Areas() {
-		own := s.Profile.area(area)
+		own := s.Profile.areaSettings(area)
 		if url := s.URLs[area]; own.URL != "" && url.Value != own.URL {
 			list = append(list, fmt.Sprintf("%s overrides the address in profile %s", url.Origin, s.Profile.Name))
 		}
@@ -242,14 +242,14 @@ type AreaSettings struct {
 	Token TokenSource `json:"token"`
 }
 
-func (p Profile) area(area kind.Area) AreaSettings {
+func (p Profile) areaSettings(area kind.Area) AreaSettings {
 	if area == kind.Compute {
 		return p.Compute
 	}
 	return p.Delivery
 }
 
-func (p Profile) origin(field string) string {
+func (p Profile) fieldOrigin(field string) string {
 	at := p.File
 	if line := p.lines["profiles."+p.Name+"."+field]; line > 0 {
 		at = fmt.Sprintf("%s:%d", p.File, line)
@@ -257,40 +257,40 @@ func (p Profile) origin(field string) string {
 	return "profile " + p.Name + " at " + at
 }
 
-// path returns the whole path of a file in the profile. A relative one starts from the folder of
+// filePath returns the whole path of a file in the profile. A relative one starts from the folder of
 // the profiles file, never from the one that trueup runs in.
-func (p Profile) path(name string) string { return absolute(filepath.Dir(p.File), name) }
+func (p Profile) filePath(name string) string { return absolutePath(filepath.Dir(p.File), name) }
 
 // stdin stands for standard input in the name of a token's file.
 const stdin = "-"
 
-func absolute(dir, name string) string {
+func absolutePath(dir, name string) string {
 	if name == "" || name == stdin {
 		return name
 	}
-	return files.Absolute(dir, name)
+	return files.AbsolutePath(dir, name)
 }
 
-// file returns the path of the profiles file, empty if the environment names no folder.
-func (o Options) file() string {
-	if dir := o.folder("XDG_CONFIG_HOME", ".config"); dir != "" {
+// profilesFile returns the path of the profiles file, empty if the environment names no folder.
+func (o Options) profilesFile() string {
+	if dir := o.xdgFolder("XDG_CONFIG_HOME", ".config"); dir != "" {
 		return filepath.Join(dir, "config.yaml")
 	}
 	return ""
 }
 
-// Profiles returns the names of the user's profiles, sorted; none if the file can't be used.
-func (o Options) Profiles() []string {
-	if cfg, err := read(o.file()); err == nil {
+// ProfileNames returns the names of the user's profiles, sorted; none if the file can't be used.
+func (o Options) ProfileNames() []string {
+	if cfg, err := readConfig(o.profilesFile()); err == nil {
 		return slices.Sorted(maps.Keys(cfg.Profiles))
 	}
 	return nil
 }
 
-// profile returns the profile that --profile or TRUEUP_PROFILE names, and which of the two it was. Without one the
+// readProfile returns the profile that --profile or TRUEUP_PROFILE names, and which of the two it was. Without one the
 // profile is empty.
-func (o Options) profile() (p Profile, from string, err error) {
-	chosen, file := first(Setting{o.Profile, "--profile"}, Setting{o.PinnedProfile, ProjectsPin}, Setting{o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"}), o.file()
+func (o Options) readProfile() (p Profile, from string, err error) {
+	chosen, file := firstSetting(Setting{o.Profile, "--profile"}, Setting{o.PinnedProfile, ProjectsPin}, Setting{o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"}), o.profilesFile()
 	name, from := chosen.Value, chosen.Origin
 	if name == "" {
 		return p, from, nil
@@ -298,7 +298,7 @@ func (o Options) profile() (p Profile, from string, err error) {
 	if file == "" {
 		return p, from, fmt.Errorf("%s is %s, but trueup can't find your profiles file: set HOME or XDG_CONFIG_HOME", from, name)
 	}
-	cfg, err := read(file)
+	cfg, err := readConfig(file)
 	p, ok := cfg.Profiles[name]
 	switch names := slices.Sorted(maps.Keys(cfg.Profiles)); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -315,8 +315,8 @@ func (o Options) profile() (p Profile, from string, err error) {
 	return Profile{}, from, err
 }
 
-// read reads the file that chooses where tokens go: only the user and root may be able to write it.
-func read(file string) (Config, error) {
+// readConfig reads the file that chooses where tokens go: only the user and root may be able to write it.
+func readConfig(file string) (Config, error) {
 	data, info, err := files.Read(file, maxFile)
 	if err != nil {
 		return Config{}, err
@@ -327,11 +327,11 @@ func read(file string) (Config, error) {
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
 		return Config{}, fmt.Errorf("other users can write to it (mode %04o) and redirect your tokens: chmod go-w %s", mode, file)
 	}
-	return Parse(data)
+	return ParseConfig(data)
 }
 
-// Parse reads the text of a profiles file strictly, and checks all of its profiles.
-func Parse(data []byte) (Config, error) {
+// ParseConfig reads the text of a profiles file strictly, and checks all of its profiles.
+func ParseConfig(data []byte) (Config, error) {
 	var cfg Config
 	if m, found := diag.FindMisread(data); found {
 		return cfg, m
@@ -349,7 +349,7 @@ func Parse(data []byte) (Config, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Profiles)) {
 		p := cfg.Profiles[name]
-		if err := p.check(); err != nil {
+		if err := p.checkProfile(); err != nil {
 			return cfg, fmt.Errorf("profiles.%s.%w", name, err)
 		}
 		p.Name, p.lines = name, lines
@@ -358,16 +358,16 @@ func Parse(data []byte) (Config, error) {
 	return cfg, nil
 }
 
-// check returns what is wrong, beginning with the name of the field.
-func (p Profile) check() error {
+// checkProfile returns what is wrong, beginning with the name of the field.
+func (p Profile) checkProfile() error {
 	for _, area := range kind.Areas() {
-		s := p.area(area)
+		s := p.areaSettings(area)
 		if s.URL != "" {
 			if _, err := api.ParseBase(s.URL, ""); err != nil {
 				return fmt.Errorf("%s.url: %w", area, err)
 			}
 		}
-		if err := s.Token.check(); err != nil {
+		if err := s.Token.checkSource(); err != nil {
 			return fmt.Errorf("%s.token%w", area, err)
 		}
 	}

@@ -52,8 +52,8 @@ var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 // IsZero reports whether there is no source.
 func (s TokenSource) IsZero() bool { return s.Env == "" && s.File == "" && s.Exec == nil }
 
-// check returns what is wrong, beginning with the field below token.
-func (s TokenSource) check() error {
+// checkSource returns what is wrong, beginning with the field below token.
+func (s TokenSource) checkSource() error {
 	switch {
 	case s.Env != "" && s.File != "" || s.Exec != nil && s.Env+s.File != "":
 		return errors.New(" names several sources: write one of env, file and exec")
@@ -63,12 +63,12 @@ func (s TokenSource) check() error {
 	case strings.HasPrefix(s.File, "~"):
 		return fmt.Errorf(".file is %q: write the whole path, because ~ has no meaning here", s.File)
 	case s.Exec != nil:
-		return s.Exec.check()
+		return s.Exec.checkCommand()
 	}
 	return nil
 }
 
-func (c TokenCommand) check() error {
+func (c TokenCommand) checkCommand() error {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return errors.New(".exec.command is empty: write the program and its arguments as a list")
 	}
@@ -101,9 +101,9 @@ func (t TokenSetting) Source() string {
 	return "none"
 }
 
-// asker returns a function that asks for the token of an area once in a run, unless admit refuses to
+// tokenAsker returns a function that asks for the token of an area once in a run, unless admit refuses to
 // send it; nil if no source is set.
-func (o Options) asker(s Settings, area kind.Area, admit func(context.Context) error) func(context.Context) (api.Token, error) {
+func (o Options) tokenAsker(s Settings, area kind.Area, admit func(context.Context) error) func(context.Context) (api.Token, error) {
 	t := s.Tokens[area]
 	if t.IsZero() {
 		return nil
@@ -114,14 +114,14 @@ func (o Options) asker(s Settings, area kind.Area, admit func(context.Context) e
 	return func(ctx context.Context) (api.Token, error) {
 		once.Do(func() {
 			if err = admit(ctx); err == nil {
-				token, err = o.token(ctx, t, s.Profile)
+				token, err = o.readToken(ctx, t, s.Profile)
 			}
 		})
 		return token, err
 	}
 }
 
-func (o Options) token(ctx context.Context, t TokenSetting, p Profile) (api.Token, error) {
+func (o Options) readToken(ctx context.Context, t TokenSetting, p Profile) (api.Token, error) {
 	if t.refused != nil {
 		return api.Token{}, t.refused
 	}
@@ -173,7 +173,7 @@ func (o Options) tokenFromFile(file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
-	warning, err := o.exposed(file, info, onReadOnly(file))
+	warning, err := o.checkReaders(file, info, onReadOnly(file))
 	if warning != "" && !o.hasSaid(warning) {
 		o.Log(slog.LevelWarn, warning)
 	}
@@ -189,9 +189,9 @@ func (o Options) hasSaid(warning string) bool {
 	return said
 }
 
-// exposed checks who else may read or replace a file with a token. It refuses what the user can fix, and only warns
+// checkReaders checks who else may read or replace a file with a token. It refuses what the user can fix, and only warns
 // of a file that somebody else mounted, as clusters and CI services do: the user can't change its mode.
-func (o Options) exposed(file string, info fs.FileInfo, readOnly bool) (warning string, err error) {
+func (o Options) checkReaders(file string, info fs.FileInfo, readOnly bool) (warning string, err error) {
 	mode := info.Mode().Perm()
 	uid, known := ownerOf(info)
 	mounted := readOnly || known && uid != os.Geteuid() && mode&0o022 == 0
@@ -230,25 +230,25 @@ func (c *capped) Write(p []byte) (int, error) {
 // tokenFromCommand runs the user's own command. It runs in the folder of the profiles file, so that nothing in a
 // repository can change what it does, without a terminal, and without the tokens of the environment.
 func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile) (string, error) {
-	limit := project.Duration(c.Timeout, usualExecTime)
+	limit := project.ParseDuration(c.Timeout, usualExecTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	program := c.Command[0]
 	if strings.ContainsRune(program, filepath.Separator) {
-		program = p.path(program)
+		program = p.filePath(program)
 	}
 	cmd := exec.CommandContext(ctx, program, c.Command[1:]...)
 	cmd.Dir = filepath.Dir(p.File)
 	cmd.Env = slices.DeleteFunc(cmd.Environ(), p.holdsToken)
 	cmd.WaitDelay = execWait
-	apart(cmd)
+	ownSession(cmd)
 	out, said := &capped{limit: maxToken}, &capped{limit: maxSaid}
 	cmd.Stdout, cmd.Stderr = out, said
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well, and left something running
 	}
-	words := o.Clean(spoken(said, string(out.kept)))
+	words := o.Clean(spokenLine(said, string(out.kept)))
 	name := "command " + filepath.Base(program)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -279,9 +279,9 @@ func (p Profile) holdsToken(variable string) bool {
 	return isToken || name != "" && (name == p.Compute.Token.Env || name == p.Delivery.Token.Env)
 }
 
-// spoken returns what a command wrote to standard error, on one line after a colon, unless it repeats a part of what
+// spokenLine returns what a command wrote to standard error, on one line after a colon, unless it repeats a part of what
 // it wrote to standard output. It omits a word that was cut, which may be half of a secret.
-func spoken(wrote *capped, printed string) string {
+func spokenLine(wrote *capped, printed string) string {
 	said := string(wrote.kept)
 	if wrote.over {
 		said = said[:strings.LastIndexAny(said, " \t\r\n")+1]
@@ -329,7 +329,7 @@ const shortestToken = 8
 // TokenIn returns the variable whose token is in a text, or "". It looks for those of the areas, and of more variables.
 func (o Options) TokenIn(text string, more ...string) string {
 	for _, area := range kind.Areas() {
-		more = append(more, Variable(area, "TOKEN"))
+		more = append(more, VariableName(area, "TOKEN"))
 	}
 	for _, name := range more {
 		if token := strings.TrimSpace(o.Getenv(name)); len(token) >= shortestToken && strings.Contains(text, token) {

@@ -24,11 +24,11 @@ func tokenOf(ctx context.Context, t *testing.T, text string, vars map[string]str
 	}
 	o.Now = func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }
 	o.Stdin = strings.NewReader(stdin)
-	s, err := o.Settings()
+	s, err := o.ResolveSettings()
 	if err != nil {
 		return "", err
 	}
-	w, wrong := o.Platform(s, project.Project{})
+	w, wrong := o.RealPlatform(s, project.Project{})
 	if wrong[kind.Delivery] != nil {
 		return "", wrong[kind.Delivery]
 	}
@@ -115,10 +115,10 @@ func TestATokenFileThatIsMounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if warning, err := o.exposed(file, info, true); err != nil || !strings.Contains(warning, "mount it with mode 0400 or 0440") {
+	if warning, err := o.checkReaders(file, info, true); err != nil || !strings.Contains(warning, "mount it with mode 0400 or 0440") {
 		t.Errorf("%q, %v", warning, err)
 	}
-	if _, err := o.exposed(file, info, onReadOnly(file)); err == nil {
+	if _, err := o.checkReaders(file, info, onReadOnly(file)); err == nil {
 		t.Error("a file on a disk that can be written is not refused")
 	}
 }

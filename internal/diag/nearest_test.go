@@ -72,7 +72,7 @@ func TestSlipsAreMisspellings(t *testing.T) {
 			check(f.Item)
 		}
 	}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		check(k.Root())
 	}
 }

@@ -36,20 +36,20 @@ type areaChecks struct {
 
 func (c *areaChecks) checkAll(ctx context.Context) {
 	e, first := c.endpoint(), true
-	isNeeded := e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || slices.Contains(c.areas(), c.area)
+	isNeeded := e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || slices.Contains(c.usedAreas(), c.area)
 	check := func(name string, run func(context.Context) Check) {
 		f := Check{Status: Skipped, Says: "no manifest needs it", Follows: !first}
 		if isNeeded {
 			f = run(ctx)
 		}
-		c.add(string(c.area), name, f)
+		c.addCheck(string(c.area), name, f)
 		first = false
 	}
 	check("token", c.checkToken)
 	check("connection", c.checkConnection)
 	check("certificate", c.checkCertificate)
 	check("clock", c.checkClock)
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		if k.Area == c.area {
 			check(k.Name, func(ctx context.Context) Check { return c.checkKind(ctx, k) })
 		}
@@ -63,43 +63,43 @@ func (c *areaChecks) checkToken(ctx context.Context) Check {
 	switch {
 	case !e.Token.IsZero():
 		c.hasToken = true
-		return ok("the sandbox's own")
+		return passed("the sandbox's own")
 	case e.Ask == nil:
-		return fail(exit.Auth, "no token is set", "set "+config.Variable(c.area, "TOKEN")+", or token in a profile")
+		return failed(exit.Auth, "no token is set", "set "+config.VariableName(c.area, "TOKEN")+", or token in a profile")
 	}
-	if err := c.platform.Admit(ctx, c.area); err != nil {
-		if problem := ledger.Problem(err); problem != nil {
-			return fail(exit.NeedsPerson, "trueup does not send it: "+problem.Problem, problem.Fix)
+	if err := c.platform.AdmitAreas(ctx, c.area); err != nil {
+		if problem := ledger.ProblemOf(err); problem != nil {
+			return failed(exit.NeedsPerson, "trueup does not send it: "+problem.Problem, problem.Fix)
 		}
-		return fail(exit.Error, "trueup does not send it: "+err.Error(), "")
+		return failed(exit.Error, "trueup does not send it: "+err.Error(), "")
 	}
 	if _, err := e.Ask(ctx); err != nil {
-		return fail(exit.Auth, err.Error(), "")
+		return failed(exit.Auth, err.Error(), "")
 	}
 	c.hasToken = true
-	return ok("there is one, from " + c.settings.Tokens[c.area].Source())
+	return passed("there is one, from " + c.settings.Tokens[c.area].Source())
 }
 
 // checkConnection sends a request without a token.
 func (c *areaChecks) checkConnection(ctx context.Context) Check {
 	if wrong := c.addressErrs[c.area]; wrong != nil {
-		return fail(exit.Error, wrong.Error(), "")
+		return failed(exit.Error, wrong.Error(), "")
 	}
 	if c.endpoint().Base == nil {
-		return fail(exit.Error, "no address is set", "set "+config.Variable(c.area, "URL")+", or url in a profile")
+		return failed(exit.Error, "no address is set", "set "+config.VariableName(c.area, "URL")+", or url in a profile")
 	}
 	reader := api.NewReader(c.platform.API)
 	defer reader.Close()
 	var err error
 	if c.seen, err = reader.Reach(ctx, c.area); err != nil {
-		return fail(exit.Error, c.withProxy(err.Error()), c.connectionFix(err))
+		return failed(exit.Error, c.withProxy(err.Error()), c.connectionFix(err))
 	}
 	c.connected = true
 	says := "answered in " + c.seen.Took.Round(time.Millisecond).String()
 	if c.seen.TLS != "" {
 		says += ", " + c.seen.TLS
 	}
-	return ok(c.withProxy(says))
+	return passed(c.withProxy(says))
 }
 
 func (c *areaChecks) withProxy(says string) string {
@@ -133,49 +133,49 @@ func (c *areaChecks) connectionFix(err error) string {
 func (c *areaChecks) checkCertificate(context.Context) Check {
 	switch {
 	case c.seen.Expires.IsZero() && c.connected:
-		return follow("none: plain http on loopback")
+		return followed("none: plain http on loopback")
 	case c.seen.Expires.IsZero():
-		return follow("not seen")
+		return followed("not seen")
 	}
 	left := c.seen.Expires.Sub(c.Now())
 	says := fmt.Sprintf("issued by %s, valid until %s", c.seen.Issuer, c.seen.Expires.UTC().Format(time.DateOnly))
 	days := diag.Plural(int(left.Hours()/24), "day", "days")
 	switch {
 	case left <= 0:
-		return fail(exit.Error, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
+		return failed(exit.Error, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
 	case left < expiresSoon:
-		return warn(says, fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", days))
+		return warned(says, fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", days))
 	}
-	return ok(says + ", " + days + " from now")
+	return passed(says + ", " + days + " from now")
 }
 
 func (c *areaChecks) checkClock(context.Context) Check {
 	server := c.seen.Clock.Server
 	switch {
 	case !c.connected:
-		return follow("not seen")
+		return followed("not seen")
 	case server.IsZero():
-		return warn("answers have no Date, so trueup uses this machine's clock", "keep this machine's clock synchronised")
+		return warned("answers have no Date, so trueup uses this machine's clock", "keep this machine's clock synchronised")
 	}
 	ahead := server.Sub(c.seen.Clock.Wall)
 	if ahead.Abs() <= clocksApart {
-		return ok(fmt.Sprintf("at most %s apart", (ahead.Abs() + time.Second).Truncate(time.Second)))
+		return passed(fmt.Sprintf("at most %s apart", (ahead.Abs() + time.Second).Truncate(time.Second)))
 	}
 	word := "ahead of"
 	if ahead < 0 {
 		word = "behind"
 	}
-	return warn(fmt.Sprintf("the platform's is %s %s this machine's", ahead.Abs().Round(time.Minute), word), "set this machine's clock")
+	return warned(fmt.Sprintf("the platform's is %s %s this machine's", ahead.Abs().Round(time.Minute), word), "set this machine's clock")
 }
 
 func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Check {
 	switch {
-	case !k.Can(kind.List) && !k.Can(kind.Get):
-		return skip(untried(k))
+	case !k.Documents(kind.List) && !k.Documents(kind.Get):
+		return skipped(untriedVerbs(k))
 	case !c.connected || !c.hasToken:
-		return follow("needs a connection and a token")
+		return followed("needs a connection and a token")
 	case c.report.Workspace == nil:
-		return follow("needs a workspace")
+		return followed("needs a workspace")
 	}
 	cfg := c.platform.API
 	cfg.Retry.Tries = 1
@@ -183,10 +183,10 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Check {
 	defer reader.Close()
 	may, isEmpty, err := tryReads(ctx, reader, k)
 	if err == nil {
-		return c.readable(k, may, isEmpty)
+		return c.readableCheck(k, may, isEmpty)
 	}
-	f := fail(exit.Of(err), err.Error(), "")
-	switch answer := api.Answer(err); {
+	f := failed(exit.Of(err), err.Error(), "")
+	switch answer := api.AnswerOf(err); {
 	case answer.Status == http.StatusForbidden:
 		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.platform.API.Workspace.Name)
 	case answer.Class == api.Misdirected:
@@ -195,17 +195,17 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Check {
 	return f
 }
 
-// readable is the check of a kind that can be read. It doubts the workspace if that has none of the kind.
-func (c *areaChecks) readable(k *kind.Kind, may []string, isEmpty bool) Check {
+// readableCheck is the check of a kind that can be read. It doubts the workspace if that has none of the kind.
+func (c *areaChecks) readableCheck(k *kind.Kind, may []string, isEmpty bool) Check {
 	if question, fix := c.report.Workspace.NoneFound(k); question != "" && isEmpty && !c.Sandbox {
-		return warn(question, fix)
+		return warned(question, fix)
 	}
-	return ok("may " + strings.Join(may, " and ") + "; " + untried(k))
+	return passed("may " + strings.Join(may, " and ") + "; " + untriedVerbs(k))
 }
 
 // tryReads returns the reads that succeed. isEmpty is true if the list has no object.
 func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []string, isEmpty bool, err error) {
-	if k.Can(kind.List) {
+	if k.Documents(kind.List) {
 		hasAny, err := reader.HasAny(ctx, k)
 		if err != nil {
 			return nil, false, err
@@ -216,9 +216,9 @@ func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []stri
 			may = append(may, "list")
 		}
 	}
-	if k.Can(kind.Get) {
+	if k.Documents(kind.Get) {
 		_, err := reader.Get(ctx, k, "trueup-doctor-"+uuid.NewString()[:8])
-		if err != nil && !api.Answer(err).NotFound() {
+		if err != nil && !api.AnswerOf(err).NotFound() {
 			return nil, false, err
 		}
 		may = append(may, "get")
@@ -226,11 +226,11 @@ func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []stri
 	return may, isEmpty, nil
 }
 
-// untried names the verbs that were not tried, and the role that they need.
-func untried(k *kind.Kind) string {
+// untriedVerbs names the verbs that were not tried, and the role that they need.
+func untriedVerbs(k *kind.Kind) string {
 	var verbs []string
 	for i, verb := range []kind.Verb{kind.Create, kind.Patch, kind.Delete} {
-		if k.Can(verb) {
+		if k.Documents(verb) {
 			verbs = append(verbs, []string{"create", "patch", "delete"}[i])
 		}
 	}

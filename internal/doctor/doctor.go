@@ -91,15 +91,15 @@ const (
 	Skipped Status = "skipped"
 )
 
-func ok(says string) Check   { return Check{Status: OK, Says: says} }
-func skip(says string) Check { return Check{Status: Skipped, Says: says} }
+func passed(says string) Check   { return Check{Status: OK, Says: says} }
+func skipped(says string) Check { return Check{Status: Skipped, Says: says} }
 
-// follow skips a check for a reason that another check gives.
-func follow(says string) Check { return Check{Status: Skipped, Says: says, Follows: true} }
+// followed skips a check for a reason that another check gives.
+func followed(says string) Check { return Check{Status: Skipped, Says: says, Follows: true} }
 
-func warn(says, fix string) Check { return Check{Status: Warning, Says: says, Fix: fix} }
+func warned(says, fix string) Check { return Check{Status: Warning, Says: says, Fix: fix} }
 
-func fail(code int, says, fix string) Check {
+func failed(code int, says, fix string) Check {
 	return Check{Status: Failed, code: code, Says: says, Fix: fix}
 }
 
@@ -116,14 +116,14 @@ type examiner struct {
 	addressErrs map[kind.Area]error // say what is wrong with the address of an area
 }
 
-// Run runs all checks.
-func Run(ctx context.Context, in Input) Report {
+// RunChecks runs all checks.
+func RunChecks(ctx context.Context, in Input) Report {
 	e := &examiner{Input: in, report: Report{
 		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []Setting{},
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
 	}}
 	r := &e.report
-	if e.open(ctx); e.platform != nil {
+	if e.openAll(ctx); e.platform != nil {
 		defer e.platform.Close()
 		r.Origins, r.Settings = e.platform.Origins, e.shownSettings()
 		if e.ledgerErr == nil { // what is no store may have a password
@@ -144,30 +144,30 @@ func Run(ctx context.Context, in Input) Report {
 		most = max(most, at)
 	}
 	r.ExitCode = exit.OrInterrupted(ctx, codes[most])
-	r.Result = exit.Name(r.ExitCode)
+	r.Result = exit.NameOf(r.ExitCode)
 	return *r
 }
 
 // checkAll checks everything, in the order in which it is shown.
 func (e *examiner) checkAll(ctx context.Context) {
-	e.add("project", project.File, e.checkProject())
-	e.add("project", "manifests", e.checkManifests())
-	e.add("project", "configuration", e.checkSettings())
+	e.addCheck("project", project.File, e.checkProject())
+	e.addCheck("project", "manifests", e.checkManifests())
+	e.addCheck("project", "configuration", e.checkSettings())
 	if e.sandboxErr == nil {
 		for _, area := range kind.Areas() {
 			(&areaChecks{examiner: e, area: area}).checkAll(ctx)
 		}
-		e.add("ledger", "store", e.checkLedger(ctx))
-		e.add("ledger", "history", e.checkHistory())
+		e.addCheck("ledger", "store", e.checkLedger(ctx))
+		e.addCheck("ledger", "history", e.checkHistory())
 		for _, area := range kind.Areas() {
-			e.add("ledger", "duplicates, "+string(area), e.checkProof(area))
+			e.addCheck("ledger", "duplicates, "+string(area), e.checkProof(area))
 		}
 	}
-	e.add("machine", "git", e.checkGit(ctx))
-	e.add("machine", "terminal", ok(e.Terminal))
+	e.addCheck("machine", "git", e.checkGit(ctx))
+	e.addCheck("machine", "terminal", passed(e.Terminal))
 }
 
-func (e *examiner) add(group, check string, f Check) {
+func (e *examiner) addCheck(group, check string, f Check) {
 	f.Group, f.Name = group, check
 	e.report.Checks = append(e.report.Checks, f)
 }
@@ -175,76 +175,76 @@ func (e *examiner) add(group, check string, f Check) {
 func (e *examiner) checkProject() Check {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
-		return fail(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
-	case exists && e.platform != nil && e.platform.Pin.Check(e.platform.Workspace) != nil:
-		return fail(exit.Error, e.platform.Pin.Check(e.platform.Workspace).Error(), "")
+		return failed(exit.Error, e.ProjectErr.Error(), "correct the file; trueup explain --schema project describes it")
+	case exists && e.platform != nil && e.platform.Pin.CheckWorkspace(e.platform.Workspace) != nil:
+		return failed(exit.Error, e.platform.Pin.CheckWorkspace(e.platform.Workspace).Error(), "")
 	case exists:
-		return ok(filepath.Join(e.Project.Dir, project.File))
+		return passed(filepath.Join(e.Project.Dir, project.File))
 	case e.Sandbox:
-		return skip("none; the sandbox does not need one")
+		return skipped("none; the sandbox does not need one")
 	}
-	return fail(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return failed(exit.Error, "there is no trueup.yaml "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *examiner) checkManifests() Check {
 	switch {
 	case e.SetErr != nil:
-		return fail(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
+		return failed(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
 	case e.Set == nil:
-		return skip("no trueup.yaml names the manifests")
+		return skipped("no trueup.yaml names the manifests")
 	case e.Findings.HasErrors():
-		return fail(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
+		return failed(exit.Error, "the manifests have errors, so apply would send nothing", "trueup validate shows them")
 	}
-	return ok(diag.Plural(len(e.Set.Objects), "object", "objects"))
+	return passed(diag.Plural(len(e.Set.Objects), "object", "objects"))
 }
 
 func (e *examiner) checkSettings() Check {
 	switch {
 	case e.sandboxErr != nil:
-		return fail(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
+		return failed(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
 	case e.settingsErr != nil:
-		return fail(exit.Error, diag.OneLine(e.settingsErr), "")
+		return failed(exit.Error, diag.OneLine(e.settingsErr), "")
 	case e.Sandbox:
-		return ok("the sandbox has its own addresses and tokens")
-	case len(e.settings.Overridden()) > 0:
-		return warn(strings.Join(e.settings.Overridden(), "; "), "unset it to use the profile's")
+		return passed("the sandbox has its own addresses and tokens")
+	case len(e.settings.OverriddenVariables()) > 0:
+		return warned(strings.Join(e.settings.OverriddenVariables(), "; "), "unset it to use the profile's")
 	case e.settings.Profile.Name == "":
-		return ok("no profile: flags, environment and defaults")
+		return passed("no profile: flags, environment and defaults")
 	}
-	return ok("profile " + e.settings.Profile.Name + " of " + e.settings.Profile.File)
+	return passed("profile " + e.settings.Profile.Name + " of " + e.settings.Profile.File)
 }
 
 // checkLedger reads the first record of the ledger, as every run does.
 func (e *examiner) checkLedger(ctx context.Context) Check {
 	if !e.Project.Exists() && !e.Sandbox {
-		return skip("no trueup.yaml names a ledger")
+		return skipped("no trueup.yaml names a ledger")
 	}
 	shown, err := &e.report.Ledger, e.ledgerErr
 	if err == nil {
-		needed := e.areas()
+		needed := e.usedAreas()
 		if len(needed) == 0 {
 			needed = kind.Areas()
 		}
 		var g ledger.Genesis
-		g, err = e.ledger.Usable(ctx, needed...)
+		g, err = e.ledger.ReadUsable(ctx, needed...)
 		shown.ID = g.LedgerID
 		maps.Copy(e.report.Proofs, g.Proofs)
 	}
 	if err == nil {
-		return ok("readable, with the id " + shown.ID + "; writing was not tested")
+		return passed("readable, with the id " + shown.ID + "; writing was not tested")
 	}
 	code := exit.Of(err)
-	if problem := ledger.Problem(err); problem != nil {
+	if problem := ledger.ProblemOf(err); problem != nil {
 		code, shown.Problem, shown.Fix = exit.NeedsPerson, problem.Problem, problem.Fix
 	} else {
-		view := ledger.Unreadable(err)
+		view := ledger.UnreadableView(err)
 		shown.Problem, shown.Fix = diag.OneLine(errors.New(view.Problem)), view.Fix
 	}
-	return fail(code, shown.Problem, shown.Fix)
+	return failed(code, shown.Problem, shown.Fix)
 }
 
-// areas returns the areas that have manifests.
-func (e *examiner) areas() []kind.Area { return cmp.Or(e.Set, &manifest.Set{}).Areas() }
+// usedAreas returns the areas that have manifests.
+func (e *examiner) usedAreas() []kind.Area { return cmp.Or(e.Set, &manifest.Set{}).Areas() }
 
 func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
 
@@ -252,25 +252,25 @@ func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.repor
 func (e *examiner) checkHistory() Check {
 	switch {
 	case !e.hasLedger():
-		return follow("needs the ledger")
-	case e.ledger.Remembers():
-		return ok("seen on this machine before, so trueup would notice a rollback")
+		return followed("needs the ledger")
+	case e.ledger.HasMemory():
+		return passed("seen on this machine before, so trueup would notice a rollback")
 	}
-	return skip("never seen on this machine, so trueup would not notice a rollback")
+	return skipped("never seen on this machine, so trueup would not notice a rollback")
 }
 
 // checkProof says what is known of second requests with the same name.
 func (e *examiner) checkProof(area kind.Area) Check {
 	if !e.hasLedger() {
-		return follow("needs the ledger")
+		return followed("needs the ledger")
 	}
 	if proof, proven := e.report.Proofs[area]; proven {
-		return ok("rejected, " + proof.String())
+		return passed("rejected, " + proof.String())
 	}
 	if kind.OfRequests().Area == area {
-		return skip("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
+		return skipped("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
 	}
-	return skip("unknown, and there is no harmless way to test it")
+	return skipped("unknown, and there is no harmless way to test it")
 }
 
 // checkGit looks for the programs that a ledger in git needs.
@@ -279,12 +279,12 @@ func (e *examiner) checkGit(ctx context.Context) Check {
 	says, err := git.Version(ctx)
 	switch {
 	case err != nil && needed:
-		return fail(exit.Error, "git is not installed or not in PATH, and the ledger needs it", "install git")
+		return failed(exit.Error, "git is not installed or not in PATH, and the ledger needs it", "install git")
 	case err != nil:
-		return skip("git is not installed, and is not needed here")
+		return skipped("git is not installed, and is not needed here")
 	}
 	if _, err := exec.LookPath("ssh"); err != nil && needed {
-		return warn(says+", and there is no ssh", "install ssh if the remote's address needs it")
+		return warned(says+", and there is no ssh", "install ssh if the remote's address needs it")
 	}
-	return ok(says)
+	return passed(says)
 }

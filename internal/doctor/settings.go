@@ -11,22 +11,22 @@ import (
 	"trueup/internal/project"
 )
 
-// open opens the platform and the ledger, and continues after what is wrong. For a sandbox it reads
+// openAll opens the platform and the ledger, and continues after what is wrong. For a sandbox it reads
 // no setting of the real platform.
-func (e *examiner) open(ctx context.Context) {
+func (e *examiner) openAll(ctx context.Context) {
 	if e.Sandbox {
 		e.platform, e.sandboxErr = e.OpenSandboxPlatform(ctx, e.Project, cmp.Or(e.Set, &manifest.Set{}))
 		if e.sandboxErr != nil {
 			return
 		}
 	} else {
-		pin, err := e.Pin(e.Project)
+		pin, err := e.FindPin(e.Project)
 		e.PinnedProfile = pin.Profile
-		e.settings, e.settingsErr = e.Settings()
+		e.settings, e.settingsErr = e.ResolveSettings()
 		e.settingsErr = errors.Join(err, e.settingsErr)
 		roots, err := e.settings.RootCAs()
 		e.settingsErr = errors.Join(e.settingsErr, err)
-		e.platform, e.addressErrs = e.Platform(e.settings, e.Project)
+		e.platform, e.addressErrs = e.RealPlatform(e.settings, e.Project)
 		e.platform.API.RootCAs = roots
 	}
 	e.ledger, e.ledgerErr = e.platform.OpenLedger(ctx)

@@ -18,7 +18,7 @@ type Line struct {
 	Moved       bool   // Moved: the line shows a new position in a list, and no new value
 }
 
-func (l *Line) last() Step { return l.At[len(l.At)-1] }
+func (l *Line) lastStep() Step { return l.At[len(l.At)-1] }
 
 // isAbsent reports whether this side lacks an element on the way to the line.
 func (l *Line) isAbsent(side func(Step) any) bool {
@@ -44,10 +44,10 @@ const Nowhere = -1
 func (s Step) OnlyLive() bool { return s.Element && s.Index == Nowhere }
 
 // inLive and inAfter return the name of the field, or the index of the element.
-func (s Step) inLive() any  { return s.at(s.Live) }
-func (s Step) inAfter() any { return s.at(s.After) }
+func (s Step) inLive() any  { return s.indexAt(s.Live) }
+func (s Step) inAfter() any { return s.indexAt(s.After) }
 
-func (s Step) at(index int) any {
+func (s Step) indexAt(index int) any {
 	if s.Element {
 		return index
 	}
@@ -66,15 +66,15 @@ func Unshown(body []byte, live any, lines []Line) []string {
 	c := check{live: live, after: Apply(patch["spec"], live), lines: lines}
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		if name != "spec" && !isPrecondition(name, patch[name]) {
-			c.add("this request would also change %s", name)
+			c.addProblem("this request would also change %s", name)
 		}
 	}
 	at := place{path: "spec", live: &tree{}, after: &tree{}}
 	for i := range lines {
-		at.live.put(&lines[i], Step.inLive)
-		at.after.put(&lines[i], Step.inAfter)
+		at.live.putLine(&lines[i], Step.inLive)
+		at.after.putLine(&lines[i], Step.inAfter)
 	}
-	c.walk(at, live, c.after)
+	c.comparePlace(at, live, c.after)
 	slices.Sort(c.found)
 	c.checkLines()
 	return c.found
@@ -115,7 +115,7 @@ type check struct {
 	found       []string
 }
 
-func (c *check) add(format string, args ...any) {
+func (c *check) addProblem(format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, args...))
 }
 
@@ -125,77 +125,77 @@ type place struct {
 	live, after *tree
 }
 
-func (p place) field(name string) place {
-	return place{p.path + "." + name, p.live.below(name), p.after.below(name)}
+func (p place) fieldPlace(name string) place {
+	return place{p.path + "." + name, p.live.childAt(name), p.after.childAt(name)}
 }
 
-func (p place) element(live, after int) place {
-	return place{fmt.Sprintf("%s[%d]", p.path, live), p.live.below(live), p.after.below(after)}
+func (p place) elementPlace(live, after int) place {
+	return place{fmt.Sprintf("%s[%d]", p.path, live), p.live.childAt(live), p.after.childAt(after)}
 }
 
-// walk compares a place of live and after, down to what lines show.
-func (c *check) walk(at place, live, after any) {
-	isShown := slices.ContainsFunc(at.live.at(), func(line *Line) bool { return !line.Moved && slices.Contains(at.after.at(), line) })
-	if isShown || areEmpty(live, after) || at.live == nil && at.after == nil && equal(live, after) {
+// comparePlace compares a place of live and after, down to what lines show.
+func (c *check) comparePlace(at place, live, after any) {
+	isShown := slices.ContainsFunc(at.live.linesHere(), func(line *Line) bool { return !line.Moved && slices.Contains(at.after.linesHere(), line) })
+	if isShown || areEmpty(live, after) || at.live == nil && at.after == nil && equalValues(live, after) {
 		return
 	}
 	switch was := live.(type) {
 	case map[string]any:
 		if is, ok := after.(map[string]any); ok {
-			c.fields(at, was, is)
+			c.compareFields(at, was, is)
 			return
 		}
 	case []any:
 		if is, ok := after.([]any); ok {
-			c.elements(at, withoutNulls(was), withoutNulls(is))
+			c.compareElements(at, withoutNulls(was), withoutNulls(is))
 			return
 		}
 	}
-	if !equal(live, after) {
-		c.add("this request would also change %s", at.path)
+	if !equalValues(live, after) {
+		c.addProblem("this request would also change %s", at.path)
 	}
 }
 
-func (c *check) fields(at place, live, after map[string]any) {
+func (c *check) compareFields(at place, live, after map[string]any) {
 	for name := range live {
-		c.walk(at.field(name), live[name], after[name])
+		c.comparePlace(at.fieldPlace(name), live[name], after[name])
 	}
 	for name := range after {
 		if _, had := live[name]; !had {
-			c.walk(at.field(name), nil, after[name])
+			c.comparePlace(at.fieldPlace(name), nil, after[name])
 		}
 	}
 }
 
-// elements compares two lists. Lines may show elements as dropped, added or moved; the others must be the
+// compareElements compares two lists. Lines may show elements as dropped, added or moved; the others must be the
 // same in the same order.
-func (c *check) elements(at place, live, after []any) {
+func (c *check) compareElements(at place, live, after []any) {
 	gone, come := make([]bool, len(live)), make([]bool, len(after))
 	var pairs [][2]int
 	for i := range live {
-		for _, line := range at.live.below(i).at() {
-			j := line.last().After
+		for _, line := range at.live.childAt(i).linesHere() {
+			j := line.lastStep().After
 			gone[i] = gone[i] || j < 0
-			if line.Moved && slices.Contains(at.after.below(j).at(), line) {
+			if line.Moved && slices.Contains(at.after.childAt(j).linesHere(), line) {
 				gone[i], come[j], pairs = true, true, append(pairs, [2]int{i, j})
 			}
 		}
 	}
 	for j := range after {
-		for _, line := range at.after.below(j).at() {
-			come[j] = come[j] || line.last().Live < 0
+		for _, line := range at.after.childAt(j).linesHere() {
+			come[j] = come[j] || line.lastStep().Live < 0
 		}
 	}
-	was, is := unset(gone), unset(come)
+	was, is := unsetIndices(gone), unsetIndices(come)
 	if len(was) != len(is) {
-		c.add("this request would also add, drop or move elements of %s", at.path)
+		c.addProblem("this request would also add, drop or move elements of %s", at.path)
 		return
 	}
 	for n := range was {
 		pairs = append(pairs, [2]int{was[n], is[n]})
 	}
 	for _, p := range pairs {
-		c.walk(at.element(p[0], p[1]), live[p[0]], after[p[1]])
+		c.comparePlace(at.elementPlace(p[0], p[1]), live[p[0]], after[p[1]])
 	}
 }
 
@@ -204,18 +204,18 @@ func (c *check) checkLines() {
 	for i := range c.lines {
 		line := &c.lines[i]
 		was, is := lookUp(c.live, line.At, Step.inLive), lookUp(c.after, line.At, Step.inAfter)
-		changes := line.Moved || equal(line.Live, was) && equal(line.After, is) && !equal(was, is)
+		changes := line.Moved || equalValues(line.Live, was) && equalValues(line.After, is) && !equalValues(was, is)
 		id := [2]any{line.Path, line.isAbsent(Step.inAfter)}
 		other, twice := first[id]
 		first[id] = line
 		switch {
 		case !changes:
-			c.add("the plan's change of %s differs from what this request does", line.Path)
-		case !reads(line.Path, line.At, c.live, c.after):
-			c.add("the plan shows a change of %s, but that path names another value", line.Path)
+			c.addProblem("the plan's change of %s differs from what this request does", line.Path)
+		case !pathNames(line.Path, line.At, c.live, c.after):
+			c.addProblem("the plan shows a change of %s, but that path names another value", line.Path)
 		case twice && !slices.Equal(other.At, line.At) &&
-			(!equal(other.Live, line.Live) || !equal(other.After, line.After)):
-			c.add("the plan shows the changes of two places under one path, %s", line.Path)
+			(!equalValues(other.Live, line.Live) || !equalValues(other.After, line.After)):
+			c.addProblem("the plan shows the changes of two places under one path, %s", line.Path)
 		}
 	}
 }
@@ -226,8 +226,8 @@ type tree struct {
 	kids  map[any]*tree
 }
 
-// put adds a line, unless this side lacks its place.
-func (t *tree) put(line *Line, side func(Step) any) {
+// putLine adds a line, unless this side lacks its place.
+func (t *tree) putLine(line *Line, side func(Step) any) {
 	if line.isAbsent(side) {
 		return
 	}
@@ -244,22 +244,22 @@ func (t *tree) put(line *Line, side func(Step) any) {
 	t.lines = append(t.lines, line)
 }
 
-func (t *tree) below(step any) *tree {
+func (t *tree) childAt(step any) *tree {
 	if t == nil {
 		return nil
 	}
 	return t.kids[step]
 }
 
-func (t *tree) at() []*Line {
+func (t *tree) linesHere() []*Line {
 	if t == nil {
 		return nil
 	}
 	return t.lines
 }
 
-// unset returns the indices of the false flags.
-func unset(flags []bool) (indices []int) {
+// unsetIndices returns the indices of the false flags.
+func unsetIndices(flags []bool) (indices []int) {
 	for i, set := range flags {
 		if !set {
 			indices = append(indices, i)
@@ -268,19 +268,19 @@ func unset(flags []bool) (indices []int) {
 	return indices
 }
 
-// equal compares two JSON values. A null member or element counts as absent, and a text as the number or
+// equalValues compares two JSON values. A null member or element counts as absent, and a text as the number or
 // boolean that it spells: servers answer 443 for "443".
-func equal(a, b any) bool {
+func equalValues(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		return ok && equalFields(x, y)
 	case []any:
 		y, ok := b.([]any)
-		return ok && slices.EqualFunc(withoutNulls(x), withoutNulls(y), equal)
+		return ok && slices.EqualFunc(withoutNulls(x), withoutNulls(y), equalValues)
 	}
-	x, xOK := text(a)
-	y, yOK := text(b)
+	x, xOK := scalarText(a)
+	y, yOK := scalarText(b)
 	return a == nil && b == nil || xOK && yOK && x == y
 }
 
@@ -305,7 +305,7 @@ func isEmpty(v any) bool {
 
 func equalFields(x, y map[string]any) bool {
 	for name, value := range x {
-		if !equal(value, y[name]) {
+		if !equalValues(value, y[name]) {
 			return false
 		}
 	}
@@ -317,7 +317,7 @@ func equalFields(x, y map[string]any) bool {
 	return true
 }
 
-func text(v any) (string, bool) {
+func scalarText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true

@@ -153,11 +153,11 @@ func TestNames(t *testing.T) {
 		"3": true, "/*": true, "a.example:443": true, "a.example/*": true, "443": true, "true": true,
 		"": false, "4": false, "y": false, "a.example:80": false, "/": false, ":": false, "a.example:": true,
 	} {
-		if got := names(name, element, 3); got != want {
+		if got := namesElement(name, element, 3); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
 	}
-	if !names("x", "x", 0) || names("y", "x", 0) || !names("0", "x", 0) || !names("a]b[", parsed(t, `{"n":"a]b["}`), 7) {
+	if !namesElement("x", "x", 0) || namesElement("y", "x", 0) || !namesElement("0", "x", 0) || !namesElement("a]b[", parsed(t, `{"n":"a]b["}`), 7) {
 		t.Error("scalars, and signs of a path")
 	}
 }
@@ -169,20 +169,20 @@ func TestReads(t *testing.T) {
 		`["a.b"][""]["x]"]`: at("a.b", "", 0), `["a.b"][""]["x]"].n`: at("a.b", "", 0, "n"),
 		`l["/]["]`: at("l", 0), `l["/]["].p`: at("l", 0, "p"), `l[0].q`: at("l", 0, "q"),
 	} {
-		if !reads(path, steps(place, place), v, v) {
+		if !pathNames(path, steps(place, place), v, v) {
 			t.Errorf("%s is not read as %v", path, place)
 		}
 	}
 	for path, place := range map[string][]any{`a.b`: at("a.b"), `l[1]`: at("l", 0), `l`: at("l", 0), `l[0]x`: at("l", 0, "q"), `l[/][]`: at("l", 0), `["a.b"][""][x]]`: at("a.b", "", 0), `["l"]`: at("l"), `x`: at()} {
-		if reads(path, steps(place, place), v, v) {
+		if pathNames(path, steps(place, place), v, v) {
 			t.Errorf("%s is read as %v", path, place)
 		}
 	}
 	live, after := parsed(t, `{"l":[{"n":"x","s":["p"]}]}`), parsed(t, `{"l":[{"n":"y"},{"n":"x","k":"1","s":[]}]}`)
-	if !reads("l[x:1].s[p]", steps(at("l", 0, "s", 0), at("l", 1, "s", -1)), live, after) {
+	if !pathNames("l[x:1].s[p]", steps(at("l", 0, "s", 0), at("l", 1, "s", -1)), live, after) {
 		t.Error("an element may have its name from either side")
 	}
-	if reads("l[y].s[p]", steps(at("l", 0, "s", 0), at("l", 1, "s", -1)), live, after) {
+	if pathNames("l[y].s[p]", steps(at("l", 0, "s", 0), at("l", 1, "s", -1)), live, after) {
 		t.Error("another element has that name")
 	}
 }

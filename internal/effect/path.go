@@ -11,12 +11,12 @@ func InLive(live any, at []Step) any { return lookUp(live, at, Step.inLive) }
 // lookUp returns the value at a place of one side, or nil.
 func lookUp(v any, at []Step, side func(Step) any) any {
 	for _, s := range at {
-		v = below(v, side(s))
+		v = memberAt(v, side(s))
 	}
 	return v
 }
 
-func below(v, step any) any {
+func memberAt(v, step any) any {
 	switch step := step.(type) {
 	case string:
 		fields, _ := v.(map[string]any)
@@ -30,17 +30,17 @@ func below(v, step any) any {
 	return nil
 }
 
-// reads reports whether a path for people names a place. A list element may be named by its value in
+// pathNames reports whether a path for people names a place. A list element may be named by its value in
 // live or in after.
-func reads(path string, at []Step, live, after any) bool {
+func pathNames(path string, at []Step, live, after any) bool {
 	if len(at) == 0 {
 		return path == ""
 	}
 	s := at[0]
-	was, is := below(live, s.inLive()), below(after, s.inAfter())
+	was, is := memberAt(live, s.inLive()), memberAt(after, s.inAfter())
 	if !s.Element {
 		rest, begins := cutField(path, s.Field)
-		return begins && reads(strings.TrimPrefix(rest, "."), at[1:], was, is)
+		return begins && pathNames(strings.TrimPrefix(rest, "."), at[1:], was, is)
 	}
 	inside, begins := strings.CutPrefix(path, "[")
 	name, rest, ends := strings.Cut(inside, "]")
@@ -50,8 +50,8 @@ func reads(path string, at []Step, live, after any) bool {
 		rest, ends = strings.CutPrefix(inside[len(quoted):], "]")
 		begins = begins && err == nil
 	}
-	return begins && ends && (names(name, was, s.Live) || names(name, is, s.After)) &&
-		reads(strings.TrimPrefix(rest, "."), at[1:], was, is)
+	return begins && ends && (namesElement(name, was, s.Live) || namesElement(name, is, s.After)) &&
+		pathNames(strings.TrimPrefix(rest, "."), at[1:], was, is)
 }
 
 // cutField returns what follows the name of a field. A name with characters of a path is quoted and in
@@ -72,23 +72,23 @@ func isOdd(name, also string) bool {
 	})
 }
 
-// names reports whether a list element has the name: its index, its text, or the texts of some of its
+// namesElement reports whether a list element has the name: its index, its text, or the texts of some of its
 // fields in a row, with or without a colon.
-func names(name string, element any, index int) bool {
+func namesElement(name string, element any, index int) bool {
 	if element == nil {
 		return false
 	}
-	s, isText := text(element)
+	s, isText := scalarText(element)
 	fields, _ := element.(map[string]any)
-	return isText && s == name || name == strconv.Itoa(index) || spells(name, fields)
+	return isText && s == name || name == strconv.Itoa(index) || spellsFields(name, fields)
 }
 
-func spells(name string, fields map[string]any) bool {
+func spellsFields(name string, fields map[string]any) bool {
 	read := make([]bool, len(name)+1) // read[n]: the first n bytes are made of such texts
 	read[0] = true
 	for n := range name {
 		for _, v := range fields {
-			s, ok := text(v)
+			s, ok := scalarText(v)
 			if !read[n] || !ok || s == "" || !strings.HasPrefix(name[n:], s) {
 				continue
 			}

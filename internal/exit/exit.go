@@ -46,8 +46,8 @@ func Codes() []Code {
 	}
 }
 
-// Name returns the name of an exit code.
-func Name(number int) string {
+// NameOf returns the name of an exit code.
+func NameOf(number int) string {
 	for _, code := range Codes() {
 		if code.Number == number {
 			return code.Name
@@ -100,8 +100,8 @@ type CodedError struct {
 
 func (e *CodedError) Unwrap() error { return e.error }
 
-// With returns an error with an exit code.
-func With(code int, err error) error { return &CodedError{err, code} }
+// WithCode returns an error with an exit code.
+func WithCode(code int, err error) error { return &CodedError{err, code} }
 
 // Of returns the exit code of an error.
 func Of(err error) int {

@@ -25,7 +25,7 @@ func TestOf(t *testing.T) {
 		{errors.New("no"), 1},
 		{fmt.Errorf("list: %w", authError{true}), 8},
 		{fmt.Errorf("list: %w", authError{false}), 1},
-		{fmt.Errorf("load: %w", exit.With(exit.Invalid, authError{true})), 4},
+		{fmt.Errorf("load: %w", exit.WithCode(exit.Invalid, authError{true})), 4},
 		{fmt.Errorf("list: %w", context.Canceled), 130},
 		{fmt.Errorf("list: %w", context.DeadlineExceeded), 1},
 	} {
@@ -39,7 +39,7 @@ func TestOf(t *testing.T) {
 func TestNames(t *testing.T) {
 	seen := map[string]int{}
 	for _, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 130} {
-		name := exit.Name(code)
+		name := exit.NameOf(code)
 		if other, twice := seen[name]; twice || name == "" {
 			t.Errorf("%d is called %q, as %d is", code, name, other)
 		}

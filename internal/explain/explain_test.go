@@ -16,7 +16,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	var each func(tp Topic, f *kind.Field, path string)
 	each = func(tp Topic, f *kind.Field, path string) {
 		all++
-		tp.asked, tp.path = tp.title()+"."+path, path
+		tp.asked, tp.path = tp.titleOf()+"."+path, path
 		facts, err := tp.Facts()
 		if err != nil {
 			t.Fatalf("%s: %v", tp.asked, err)
@@ -37,7 +37,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 			each(tp, f.Item, path+"[0]")
 		}
 	}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		each(Topic{Kind: k, root: k.Root()}, k.Root(), "")
 	}
 	for _, name := range kind.OwnFiles() {
@@ -60,7 +60,7 @@ func TestAnyPathIsExplainedOrRefused(t *testing.T) {
 		"[0][0]", "[/a.b/*]", `["path"]`, "[x].", ".type", "status", "metadata", "overrides", "é", "\x00", "/",
 	}
 	var all []Topic
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		all = append(all, Topic{Kind: k, root: k.Root()})
 	}
 	for _, name := range kind.OwnFiles() {

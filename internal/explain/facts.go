@@ -44,12 +44,12 @@ type Below struct {
 
 // Facts returns what is known of the topic's field.
 func (t *Topic) Facts() (Facts, error) {
-	f, parts, ok := t.field()
+	f, parts, ok := t.findField()
 	if !ok {
 		return Facts{}, t.noField(parts)
 	}
 	facts := FactsOf(f)
-	facts.Path, facts.Example = strings.TrimSuffix(t.title()+"."+t.path, "."), sampleAt(t.root, parts)
+	facts.Path, facts.Example = strings.TrimSuffix(t.titleOf()+"."+t.path, "."), sampleAt(t.root, parts)
 	if t.Kind == nil {
 		facts.List, facts.Sent = "", ""
 	} else if facts.Sent == "yes" && f.Immutable && t.Kind.SentOnce() {
@@ -78,7 +78,7 @@ func FactsOf(f *kind.Field) Facts {
 	add := func(name string, f *kind.Field) {
 		facts.Fields = append(facts.Fields, Below{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required})
 	}
-	below := element(f)
+	below := elementOf(f)
 	for _, name := range below.Names {
 		add(name, below.Fields[name])
 	}
@@ -130,7 +130,7 @@ func sampleAt(f *kind.Field, parts []string) any {
 	case f.Type == kind.ListType:
 		return []any{withRequired(sampleAt(f.Item, parts), f.Item)}
 	case len(parts) == 0 || parts[0] == "" && len(parts) == 1:
-		return f.Example(false)
+		return f.ExampleValue(false)
 	}
 	name, _, indexed := strings.Cut(parts[0], "[")
 	child := f.Fields[name]
@@ -141,7 +141,7 @@ func sampleAt(f *kind.Field, parts []string) any {
 	case child == nil: // an index: the element is here
 		return sampleAt(f, parts[1:])
 	case len(parts) == 1 && !indexed:
-		return map[string]any{name: child.Example(false)}
+		return map[string]any{name: child.ExampleValue(false)}
 	}
 	return map[string]any{name: sampleAt(child, parts[1:])}
 }
@@ -151,7 +151,7 @@ func withRequired(e any, f *kind.Field) any {
 	if object, ok := e.(map[string]any); ok {
 		for _, name := range f.Names {
 			if _, there := object[name]; !there && f.Fields[name].Required {
-				object[name] = f.Fields[name].Example(false)
+				object[name] = f.Fields[name].ExampleValue(false)
 			}
 		}
 	}

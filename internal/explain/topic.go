@@ -23,19 +23,19 @@ type Topic struct {
 	root        *kind.Field
 }
 
-// Parse reads KIND, KIND.PATH, KIND/NAME, KIND/NAME.PATH, FILE and FILE.PATH. It calls manifests only
+// ParseTopic reads KIND, KIND.PATH, KIND/NAME, KIND/NAME.PATH, FILE and FILE.PATH. It calls manifests only
 // for the name of an object.
-func Parse(asked string, manifests func() (*manifest.Set, error)) (t Topic, err error) {
+func ParseTopic(asked string, manifests func() (*manifest.Set, error)) (t Topic, err error) {
 	end := strings.IndexAny(asked+".", "./[")
 	t = Topic{asked: asked, path: strings.TrimPrefix(asked[end:], ".")}
 	if root, ok := kind.OwnFile(asked[:end]); ok {
 		t.root = root
 		return t, nil
 	}
-	k, ok := kind.Named(asked[:end])
+	k, ok := kind.FindKind(asked[:end])
 	if !ok {
 		var all []string
-		for _, s := range Subjects() {
+		for _, s := range AllSubjects() {
 			all = append(append(all, s.Name), s.Labels...)
 		}
 		if paths := endingIn(asked); len(paths) > 0 {
@@ -49,7 +49,7 @@ func Parse(asked string, manifests func() (*manifest.Set, error)) (t Topic, err 
 		if err != nil {
 			return t, err
 		}
-		if t.split(rest, set); t.Name == "" {
+		if t.splitName(rest, set); t.Name == "" {
 			return t, fmt.Errorf("%q does not name an object: write KIND/NAME, such as cdn/shop", asked)
 		}
 	}
@@ -63,20 +63,20 @@ func endingIn(text string) (paths []string) {
 		if strings.HasSuffix(path, "."+text) {
 			paths = append(paths, path)
 		}
-		f = element(f)
+		f = elementOf(f)
 		for _, name := range f.Names {
 			look(f.Fields[name], path+"."+name)
 		}
 	}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		look(k.Spec(), strings.ToLower(k.Name))
 	}
 	return paths
 }
 
-// split separates the name of an object from the path behind it; both may have dots. It takes the
+// splitName separates the name of an object from the path behind it; both may have dots. It takes the
 // longest name in git, or else all before spec or another field of the envelope.
-func (t *Topic) split(rest string, set *manifest.Set) {
+func (t *Topic) splitName(rest string, set *manifest.Set) {
 	t.Name, t.path = "", ""
 	for _, o := range set.Objects {
 		below, is := strings.CutPrefix(rest, o.Name)
@@ -95,41 +95,41 @@ func (t *Topic) split(rest string, set *manifest.Set) {
 	}
 }
 
-// Roots returns what a field can start with: the kinds and trueup's own files.
-func Roots() (names []string) {
-	for _, k := range kind.All() {
+// RootNames returns what a field can start with: the kinds and trueup's own files.
+func RootNames() (names []string) {
+	for _, k := range kind.AllKinds() {
 		names = append(names, strings.ToLower(k.Name))
 	}
 	return append(names, kind.OwnFiles()...)
 }
 
-// Below returns the fields below a topic, but not those with names that users choose.
-func (t Topic) Below() []Below {
-	f, _, ok := t.field()
+// FieldsBelow returns the fields below a topic, but not those with names that users choose.
+func (t Topic) FieldsBelow() []Below {
+	f, _, ok := t.findField()
 	if !ok {
 		return nil
 	}
 	fields := FactsOf(f).Fields
-	return fields[:len(element(f).Names)]
+	return fields[:len(elementOf(f).Names)]
 }
 
 // IsWhole reports whether the topic is a whole object, and no field of it.
 func (t Topic) IsWhole() bool { return t.path == "" }
 
-// field returns the field that the path names. The path may leave out spec, as in plans.
-func (t *Topic) field() (f *kind.Field, parts []string, ok bool) {
+// findField returns the field that the path names. The path may leave out spec, as in plans.
+func (t *Topic) findField() (f *kind.Field, parts []string, ok bool) {
 	parts = kind.PathParts(t.path)
 	first, _, _ := strings.Cut(parts[0], "[")
 	if t.Kind != nil && t.root.Fields[first] == nil && t.Kind.Spec().Fields[first] != nil {
 		t.path = "spec." + t.path
 		parts = append([]string{"spec"}, parts...)
 	}
-	f, ok = t.root.At(parts)
+	f, ok = t.root.FieldAt(parts)
 	return f, parts, ok
 }
 
-// title returns the kind or the file that has the field.
-func (t *Topic) title() string {
+// titleOf returns the kind or the file that has the field.
+func (t *Topic) titleOf() string {
 	if t.Kind != nil {
 		return t.Kind.Name
 	}
@@ -144,11 +144,11 @@ func (t *Topic) noField(parts []string) error {
 		of = "the platform's documentation"
 	}
 	for i := range parts {
-		if _, ok := t.root.At(parts[:i+1]); ok {
+		if _, ok := t.root.FieldAt(parts[:i+1]); ok {
 			continue
 		}
-		parent, _ := t.root.At(parts[:i])
-		parent = element(parent)
+		parent, _ := t.root.FieldAt(parts[:i])
+		parent = elementOf(parent)
 		known := slices.Clone(parent.Names)
 		if spec := parent.Fields["spec"]; spec != nil && i == 0 {
 			known = append(known, spec.Names...)
@@ -157,11 +157,11 @@ func (t *Topic) noField(parts []string) error {
 		hint = diag.DidYouMean(name, known)
 		break
 	}
-	return fmt.Errorf("%s has no field %q in %s%s", t.title(), t.path, of, hint)
+	return fmt.Errorf("%s has no field %q in %s%s", t.titleOf(), t.path, of, hint)
 }
 
-// element returns the element of a list, or of lists in it, and any other field itself.
-func element(f *kind.Field) *kind.Field {
+// elementOf returns the element of a list, or of lists in it, and any other field itself.
+func elementOf(f *kind.Field) *kind.Field {
 	for f.Item != nil {
 		f = f.Item
 	}

@@ -43,12 +43,12 @@ type placed struct {
 	field     *kind.Field
 }
 
-// Values returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
+// FieldValues returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
 // hidden.
-func (t Topic) Values(set *manifest.Set, ws kind.Workspace, get func() (kind.Object, error)) (*Object, error) {
+func (t Topic) FieldValues(set *manifest.Set, ws kind.Workspace, get func() (kind.Object, error)) (*Object, error) {
 	key := kind.Key{Kind: t.Kind.Name, Name: t.Name}
 	out := &Object{Key: key.String()}
-	shown := func(f placed) any { return plan.Conceal(ws, key, strings.TrimPrefix(f.shown, "spec."), f.value) }
+	shown := func(f placed) any { return plan.RedactValue(ws, key, strings.TrimPrefix(f.shown, "spec."), f.value) }
 	o := set.Find(key)
 	var names []string
 	for _, other := range set.Objects {
@@ -56,7 +56,7 @@ func (t Topic) Values(set *manifest.Set, ws kind.Workspace, get func() (kind.Obj
 	}
 	if o != nil {
 		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
-		if err := out.add(t, o.Spec, nil, func(v *Value, f placed) {
+		if err := out.addValues(t, o.Spec, nil, func(v *Value, f placed) {
 			line, _ := o.Place(f.at)
 			v.Place, v.Git = fmt.Sprintf("%s:%d", o.Path, line), shown(f)
 		}); err != nil {
@@ -69,7 +69,7 @@ func (t Topic) Values(set *manifest.Set, ws kind.Workspace, get func() (kind.Obj
 		}
 		return out, nil
 	}
-	if !t.Kind.Can(kind.Get) {
+	if !t.Kind.Documents(kind.Get) {
 		return nil, fmt.Errorf("the platform has no way to read a %s", t.Kind.Name)
 	}
 	object, err := get()
@@ -84,11 +84,11 @@ func (t Topic) Values(set *manifest.Set, ws kind.Workspace, get func() (kind.Obj
 	case err != nil:
 		return nil, err
 	}
-	return out, out.add(t, object.Spec, object.Status, func(v *Value, f placed) { v.Live = shown(f) })
+	return out, out.addValues(t, object.Spec, object.Status, func(v *Value, f placed) { v.Live = shown(f) })
 }
 
-// add adds the values of an object, which is canonical JSON, to those that are there.
-func (o *Object) add(t Topic, spec, status []byte, set func(*Value, placed)) error {
+// addValues adds the values of an object, which is canonical JSON, to those that are there.
+func (o *Object) addValues(t Topic, spec, status []byte, set func(*Value, placed)) error {
 	if t.path == "" {
 		return nil
 	}

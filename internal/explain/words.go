@@ -24,9 +24,9 @@ type Subject struct {
 	Labels []string `json:"labels,omitempty"`
 }
 
-// Word returns the word that has this name or label.
-func Word(name string) (s Subject, ok bool) {
-	for _, s := range Subjects() {
+// FindWord returns the word that has this name or label.
+func FindWord(name string) (s Subject, ok bool) {
+	for _, s := range AllSubjects() {
 		if s.Is == "word" && (s.Name == name || slices.Contains(s.Labels, name)) {
 			return s, true
 		}
@@ -34,17 +34,17 @@ func Word(name string) (s Subject, ok bool) {
 	return s, false
 }
 
-// Subjects returns all words, kinds, files and rules.
-func Subjects() (all []Subject) {
+// AllSubjects returns all words, kinds, files and rules.
+func AllSubjects() (all []Subject) {
 	for _, f := range txtar.Parse(words).Files {
 		summary, _, _ := strings.Cut(string(f.Data), "\n")
 		names := strings.Split(f.Name, "; ")
 		all = append(all, Subject{Is: "word", Name: names[0], Summary: summary, Text: string(f.Data), Labels: names[1:]})
 	}
-	for _, name := range Roots() {
+	for _, name := range RootNames() {
 		root, ok := kind.OwnFile(name)
 		if !ok {
-			k, _ := kind.Named(name)
+			k, _ := kind.FindKind(name)
 			root = k.Root()
 		}
 		summary, _, _ := strings.Cut(root.Description, ". ")

@@ -32,14 +32,14 @@ type rootFS interface {
 	fs.ReadLinkFS
 }
 
-// FS returns the file system of a directory.
-func FS(root *os.Root) fs.FS {
+// OpenFS returns the file system of a directory.
+func OpenFS(root *os.Root) fs.FS {
 	inside, _ := root.FS().(rootFS) // os.Root promises all of it
 	return tree{inside, root}
 }
 
-// Root returns the directory of a file system that FS returned, else nil.
-func Root(fsys fs.FS) *os.Root {
+// RootOf returns the directory of a file system that FS returned, else nil.
+func RootOf(fsys fs.FS) *os.Root {
 	t, _ := fsys.(tree)
 	return t.root
 }
@@ -141,8 +141,8 @@ func ReadFS(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return io.ReadAll(AtMost(f, limit))
 }
 
-// Above finds the nearest entry of that name in dir or a directory above it.
-func Above(dir, name string) (string, bool) {
+// FindAbove finds the nearest entry of that name in dir or a directory above it.
+func FindAbove(dir, name string) (string, bool) {
 	for at := dir; ; at = filepath.Dir(at) {
 		entry := filepath.Join(at, name)
 		if _, err := os.Lstat(entry); err == nil {
@@ -162,16 +162,16 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// Absolute returns the whole path of a name that starts from dir.
-func Absolute(dir, name string) string {
+// AbsolutePath returns the whole path of a name that starts from dir.
+func AbsolutePath(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
 	}
 	return filepath.Join(dir, name)
 }
 
-// Shown returns a path relative to cwd if possible.
-func Shown(cwd, full string) string {
+// ShownPath returns a path relative to cwd if possible.
+func ShownPath(cwd, full string) string {
 	if rel, err := filepath.Rel(cwd, full); err == nil {
 		return rel
 	}
@@ -200,7 +200,7 @@ func WriteNew(root *os.Root, f File) (string, error) {
 	}
 	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		if Same(root, f) {
+		if HasContent(root, f) {
 			return Unchanged, nil
 		}
 		return Kept, nil
@@ -215,8 +215,8 @@ func WriteNew(root *os.Root, f File) (string, error) {
 	return Written, err
 }
 
-// Same reports whether the file exists with this content.
-func Same(root *os.Root, f File) bool {
+// HasContent reports whether the file exists with this content.
+func HasContent(root *os.Root, f File) bool {
 	name := filepath.FromSlash(f.Name)
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(f.Content)) {
@@ -226,9 +226,9 @@ func Same(root *os.Root, f File) bool {
 	return err == nil && bytes.Equal(is, f.Content)
 }
 
-// Replace replaces the content of a file atomically, and keeps its permissions and group. It rejects a link, a device
+// ReplaceFile replaces the content of a file atomically, and keeps its permissions and group. It rejects a link, a device
 // and a read-only file.
-func Replace(root *os.Root, f File) error {
+func ReplaceFile(root *os.Root, f File) error {
 	name := filepath.FromSlash(f.Name)
 	info, err := root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -239,7 +239,7 @@ func Replace(root *os.Root, f File) error {
 		err = errors.New("it is read-only")
 	}
 	if err == nil {
-		err = replace(root, name, f.Content, info)
+		err = replaceContent(root, name, f.Content, info)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, WithoutPath(err))
@@ -247,8 +247,8 @@ func Replace(root *os.Root, f File) error {
 	return nil
 }
 
-// replace writes a file atomically, in place of was, which may be nil.
-func replace(root *os.Root, name string, content []byte, was fs.FileInfo) error {
+// replaceContent writes a file atomically, in place of was, which may be nil.
+func replaceContent(root *os.Root, name string, content []byte, was fs.FileInfo) error {
 	mode := fs.FileMode(0o644)
 	if was != nil {
 		mode = was.Mode().Perm()
@@ -277,22 +277,22 @@ func FolderAt(cwd, name string) Folder {
 	if filepath.IsLocal(name) {
 		return Folder{cwd, filepath.Clean(name), display}
 	}
-	return Folder{Absolute(cwd, name), ".", display}
+	return Folder{AbsolutePath(cwd, name), ".", display}
 }
 
-// Shown returns the path of a file in the directory as the user knows it.
-func (f Folder) Shown(file string) string { return path.Join(f.Display, file) }
+// ShownPath returns the path of a file in the directory as the user knows it.
+func (f Folder) ShownPath(file string) string { return path.Join(f.Display, file) }
 
-// Name returns the path of a file in the directory from Base, with slashes.
-func (f Folder) Name(file string) string { return path.Join(filepath.ToSlash(f.Inside), file) }
+// NameInBase returns the path of a file in the directory from Base, with slashes.
+func (f Folder) NameInBase(file string) string { return path.Join(filepath.ToSlash(f.Inside), file) }
 
-// Full returns the absolute path of a file in the directory.
-func (f Folder) Full(file string) string {
-	return filepath.Join(f.Base, filepath.FromSlash(f.Name(file)))
+// FullPath returns the absolute path of a file in the directory.
+func (f Folder) FullPath(file string) string {
+	return filepath.Join(f.Base, filepath.FromSlash(f.NameInBase(file)))
 }
 
-// Make opens the directory, and creates it if needed.
-func (f Folder) Make() (*os.Root, error) {
+// OpenOrCreate opens the directory, and creates it if needed.
+func (f Folder) OpenOrCreate() (*os.Root, error) {
 	if f.Inside == "." {
 		if err := os.MkdirAll(f.Base, 0o755); err != nil {
 			return nil, err
@@ -340,7 +340,7 @@ func noLink(root *os.Root, folder string) error {
 // file, which may have come with a pull request, but follows one to a pipe or a device such as
 // /dev/stdout. No link leads out of dir for a name inside dir.
 func OpenOutput(dir, name string, how int) (*os.File, error) {
-	full := Absolute(dir, name)
+	full := AbsolutePath(dir, name)
 	if info, err := os.Lstat(full); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if aim, err := os.Stat(full); err != nil || aim.Mode().IsRegular() || aim.IsDir() {
 			return nil, fmt.Errorf("%s: it is a symbolic link, which could overwrite any file: remove it, or name the file itself", name)
@@ -389,7 +389,7 @@ func OwnFolder(dir, name string) (string, error) {
 // WriteAll writes files into the directory, which it creates if needed. It returns a line for each that
 // says what it did. exists decides what to do with a file that has other content.
 func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error)) (done []string, err error) {
-	root, err := f.Make()
+	root, err := f.OpenOrCreate()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Display, WithoutPath(err))
 	}
@@ -400,9 +400,9 @@ func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error
 			state, err = exists(root, file)
 		}
 		if err != nil {
-			return done, fmt.Errorf("%s: %w", f.Shown(file.Name), WithoutPath(err))
+			return done, fmt.Errorf("%s: %w", f.ShownPath(file.Name), WithoutPath(err))
 		}
-		done = append(done, state+" "+f.Shown(file.Name))
+		done = append(done, state+" "+f.ShownPath(file.Name))
 	}
 	return done, nil
 }

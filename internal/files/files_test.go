@@ -25,7 +25,7 @@ func TestReplacingTouchesNoOtherFile(t *testing.T) {
 			t.Skipf("this machine has no such names: %v", err)
 		}
 	}
-	if err := errors.Join(files.Replace(root, files.File{Name: name, Content: []byte("x")}), files.Replace(root, files.File{Name: "b.yaml", Content: []byte("x")})); err != nil {
+	if err := errors.Join(files.ReplaceFile(root, files.File{Name: name, Content: []byte("x")}), files.ReplaceFile(root, files.File{Name: "b.yaml", Content: []byte("x")})); err != nil {
 		t.Fatal(err)
 	}
 	is, err := root.ReadFile(".b.yaml.trueup")

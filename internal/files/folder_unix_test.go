@@ -34,7 +34,7 @@ func TestFoldersAreListedAsRootDoes(t *testing.T) {
 	check := func() {
 		t.Helper()
 		for _, name := range []string{".", "sub", "sub/below", "in", "out", "missing", "sub/a.yaml", "..", "/"} {
-			list, err := fs.ReadDir(files.FS(root), name)
+			list, err := fs.ReadDir(files.OpenFS(root), name)
 			want, wantErr := fs.ReadDir(root.FS(), name)
 			if is, was := shown(t, list), shown(t, want); is != was || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%s has %s, %v, not %s, %v", name, is, err, was, wantErr)
@@ -59,7 +59,7 @@ func TestReplaceKeepsTheGroup(t *testing.T) {
 	}
 	defer func() { _ = root.Close() }()
 	const group = 7
-	if err := errors.Join(root.WriteFile("a", []byte("a"), 0o640), root.Chown("a", -1, group), files.Replace(root, files.File{Name: "a", Content: []byte("b")})); err != nil {
+	if err := errors.Join(root.WriteFile("a", []byte("a"), 0o640), root.Chown("a", -1, group), files.ReplaceFile(root, files.File{Name: "a", Content: []byte("b")})); err != nil {
 		t.Fatal(err)
 	}
 	info, err := root.Stat("a")
@@ -69,7 +69,7 @@ func TestReplaceKeepsTheGroup(t *testing.T) {
 	if err := root.Chmod("a", 0o440); err != nil {
 		t.Fatal(err)
 	}
-	err = files.Replace(root, files.File{Name: "a", Content: []byte("c")})
+	err = files.ReplaceFile(root, files.File{Name: "a", Content: []byte("c")})
 	if is, _ := root.ReadFile("a"); err == nil || string(is) != "b" {
 		t.Errorf("a read-only file has %q, %v", is, err)
 	}

@@ -25,7 +25,7 @@ type past struct {
 
 // since compares the work tree with a commit.
 func (f Fleet) since(ctx context.Context, ref string) (then past, err error) {
-	repository, err := git.At(ctx, f.Root)
+	repository, err := git.OpenRepository(ctx, f.Root)
 	if err != nil {
 		return then, fmt.Errorf("%w: run trueup in a clone of the repository", err)
 	}
@@ -38,11 +38,11 @@ func (f Fleet) since(ctx context.Context, ref string) (then past, err error) {
 	case err != nil:
 		return then, err
 	}
-	top, folder, err := repository.Top(ctx)
+	top, folder, err := repository.TopFolder(ctx)
 	if err != nil {
 		return then, err
 	}
-	then.repository, then.folder = repository.In(top), folder
+	then.repository, then.folder = repository.InFolder(top), folder
 	list, err := repository.ChangesSince(ctx, then.commit)
 	for _, change := range list {
 		name, isBelow := change.Name, true
@@ -57,8 +57,8 @@ func (f Fleet) since(ctx context.Context, ref string) (then past, err error) {
 	return then, err
 }
 
-// above returns the folders above a path, the nearest first.
-func above(name string) iter.Seq[string] {
+// foldersAbove returns the folders above a path, the nearest first.
+func foldersAbove(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for name != "." {
 			if name = path.Dir(name); !yield(name) {
@@ -74,13 +74,13 @@ func (t past) changed(all []Project) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, change := range t.changes {
 		names[change.Name] = true
-		for at := range above(change.Name) {
+		for at := range foldersAbove(change.Name) {
 			folders[at] = true
 		}
 	}
 	for _, p := range all {
 		changed[p.Path] = names[p.Path] || folders[p.Path]
-		for at := range above(p.Path) {
+		for at := range foldersAbove(p.Path) {
 			changed[p.Path] = changed[p.Path] || names[at]
 		}
 	}
@@ -122,7 +122,7 @@ func (f *Fleet) addGone(ctx context.Context, then past, gone map[string]string) 
 	if len(gone) == 0 {
 		return nil
 	}
-	tree, err := then.repository.Tree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" })
+	tree, err := then.repository.ReadTree(ctx, then.commit, func(name, _ string) bool { return gone[name] != "" })
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func movedTo(tree fs.FS, name string, all []Project) string {
 // Commit returns the commit that is checked out, or "" without one.
 func (f Fleet) Commit(ctx context.Context) string {
 	commit := ""
-	if repository, err := git.At(ctx, f.Root); err == nil {
+	if repository, err := git.OpenRepository(ctx, f.Root); err == nil {
 		commit, _ = repository.Commit(ctx, "HEAD") // a new repository has none
 	}
 	return commit

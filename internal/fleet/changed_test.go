@@ -285,14 +285,14 @@ func (s *story) state(dir string) (st state) {
 		}
 		return nil
 	})
-	p, err := project.In(dir)
+	p, err := project.ReadProject(dir)
 	if err != nil {
 		st.loaded = text + strings.ReplaceAll(err.Error(), dir, "")
 		return st
 	}
 	st.id = p.Workspace.UUID
-	sources, err := p.Open(dir, nil, nil)
-	l, wrong := p.Load(s.t.Context(), sources, p.ManifestOptions(false, 1))
+	sources, err := p.OpenSources(dir, nil, nil)
+	l, wrong := p.LoadManifests(s.t.Context(), sources, p.ManifestOptions(false, 1))
 	settings, _ := json.Marshal(p.Project)
 	loaded := fmt.Sprintf("%s %v %v %v", settings, err != nil, wrong, l.Findings)
 	if l.Set != nil {
@@ -368,7 +368,7 @@ func (s *story) compare(then, ref string, sum tally) {
 	if len(is) == 0 {
 		return
 	}
-	f, err := Selection{ChangedSince: ref}.In(t.Context(), s.at(s.root), "")
+	f, err := Selection{ChangedSince: ref}.SelectIn(t.Context(), s.at(s.root), "")
 	if err != nil {
 		t.Fatalf("seed %d: %v", s.seed, err)
 	}

@@ -22,12 +22,12 @@ type Contents struct {
 // claim is a hostname of an object, in the form of kind.HostKey.
 type claim struct{ host, place string }
 
-// Read reads the manifests of all projects, a few projects at once, and keeps only their hostnames. Projects with the
+// ReadContents reads the manifests of all projects, a few projects at once, and keeps only their hostnames. Projects with the
 // same hostname get an error. It returns the contents of the selected projects, in their order.
-func (f *Fleet) Read(ctx context.Context, parallelism int) ([]Contents, error) {
+func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, error) {
 	all := make([]Contents, len(f.All))
 	parallel.EachWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
-		all[i] = f.All[i].contents(ctx)
+		all[i] = f.All[i].readContents(ctx)
 		return ctx.Err() == nil
 	})
 	if err := ctx.Err(); err != nil {
@@ -44,17 +44,17 @@ func (f *Fleet) Read(ctx context.Context, parallelism int) ([]Contents, error) {
 	return selected, nil
 }
 
-func (p Project) contents(ctx context.Context) (c Contents) {
+func (p Project) readContents(ctx context.Context) (c Contents) {
 	if p.Err != nil {
 		return Contents{Err: p.Err}
 	}
-	sources, err := p.Settings.Open(p.Dir, nil, nil)
+	sources, err := p.Settings.OpenSources(p.Dir, nil, nil)
 	if err != nil {
-		return Contents{Err: p.inside(err)}
+		return Contents{Err: p.insideError(err)}
 	}
 	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(false, 1))
 	if err != nil {
-		return Contents{Err: p.inside(err)}
+		return Contents{Err: p.insideError(err)}
 	}
 	c.Objects = len(set.Objects)
 	for _, o := range set.Objects {
@@ -67,9 +67,9 @@ func (p Project) contents(ctx context.Context) (c Contents) {
 	return c
 }
 
-// inside adds the path of the project to an error whose files start in its folder.
-func (p Project) inside(err error) error {
-	return exit.With(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
+// insideError adds the path of the project to an error whose files start in its folder.
+func (p Project) insideError(err error) error {
+	return exit.WithCode(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
 }
 
 // compareHosts gives an error to projects that have the same hostname.

@@ -26,23 +26,23 @@ type Project struct {
 	Err      error // why trueup can't run there: it fails alone
 }
 
-// File returns the path of its trueup.yaml from the folder of the search.
-func (p Project) File() string { return path.Join(p.Path, project.File) }
+// FilePath returns the path of its trueup.yaml from the folder of the search.
+func (p Project) FilePath() string { return path.Join(p.Path, project.File) }
 
-// Find returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
+// FindProjects returns the projects in root and below it, sorted by path. Like the reader of manifests, it skips folders whose
 // name starts with a dot, and follows no link. A folder that can't be listed is an error: it must not look empty.
-func Find(ctx context.Context, root string) ([]Project, error) {
+func FindProjects(ctx context.Context, root string) ([]Project, error) {
 	var found []Project
 	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return fmt.Errorf("read folder %s: %w", files.Shown(root, name), files.WithoutPath(err))
+			return fmt.Errorf("read folder %s: %w", files.ShownPath(root, name), files.WithoutPath(err))
 		case e.IsDir() && name != root && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
 		case e.Name() == project.File && name != root:
-			found = append(found, read(root, filepath.Dir(name)))
+			found = append(found, readProject(root, filepath.Dir(name)))
 		}
 		return nil
 	})
@@ -50,20 +50,20 @@ func Find(ctx context.Context, root string) ([]Project, error) {
 	return found, err
 }
 
-func read(root, dir string) Project {
-	p := Project{Path: filepath.ToSlash(files.Shown(root, dir)), Dir: dir}
-	if p.Settings, p.Err = project.In(dir); p.Err == nil && !p.Settings.Exists() {
-		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.File())
+func readProject(root, dir string) Project {
+	p := Project{Path: filepath.ToSlash(files.ShownPath(root, dir)), Dir: dir}
+	if p.Settings, p.Err = project.ReadProject(dir); p.Err == nil && !p.Settings.Exists() {
+		p.Err = fmt.Errorf("%s: it was deleted just now: run trueup again when nothing changes the files", p.FilePath())
 	}
 	if p.Err != nil { // its path is that on this machine
-		text := strings.Replace(p.Err.Error(), filepath.Join(dir, project.File), p.File(), 1)
-		p.Err = exit.With(exit.Of(p.Err), errors.New(text))
+		text := strings.Replace(p.Err.Error(), filepath.Join(dir, project.File), p.FilePath(), 1)
+		p.Err = exit.WithCode(exit.Of(p.Err), errors.New(text))
 	}
 	return p
 }
 
-// nested returns the path of the repository that has the project and is itself below the folder of the search, or "".
-func (p Project) nested() string {
+// nestedRepository returns the path of the repository that has the project and is itself below the folder of the search, or "".
+func (p Project) nestedRepository() string {
 	for at, dir := p.Path, p.Dir; at != "."; at, dir = path.Dir(at), filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return at
@@ -79,7 +79,7 @@ func (p Project) sharedLedger() string {
 	case "", "file":
 		return ""
 	case "git":
-		return p.nested() + " " + strings.TrimSuffix(store, "@origin")
+		return p.nestedRepository() + " " + strings.TrimSuffix(store, "@origin")
 	}
 	plain, _ := url.PathUnescape(store) // no store has a wrong escape
 	return strings.TrimRight(plain, "/")
@@ -94,10 +94,10 @@ func addConflicts(all []Project) {
 	}
 	for i := range all {
 		p := &all[i]
-		for above := range above(p.Path) {
+		for above := range foldersAbove(p.Path) {
 			if outer := at[above]; outer != nil {
-				p.fail(p.File(), "this project is inside that of "+outer.File()+": move it beside that one")
-				outer.fail(outer.File(), "the project of "+p.File()+" is inside this one: move it beside this one")
+				p.fail(p.FilePath(), "this project is inside that of "+outer.FilePath()+": move it beside that one")
+				outer.fail(outer.FilePath(), "the project of "+p.FilePath()+" is inside this one: move it beside this one")
 			}
 		}
 		if p.Err != nil {
@@ -107,10 +107,10 @@ func addConflicts(all []Project) {
 		workspace := strings.ToLower(id)
 		switch other, holder := byWorkspace[workspace], byLedger[key]; {
 		case other != nil:
-			clash(p, p.place("uuid", id), other, other.place("uuid", other.Settings.Workspace.UUID), "this workspace",
+			clash(p, p.placeOf("uuid", id), other, other.placeOf("uuid", other.Settings.Workspace.UUID), "this workspace",
 				"make them one project, whose manifests: names both folders")
 		case key != "" && holder != nil:
-			clash(p, p.place("store", store), holder, holder.place("store", holder.Settings.Ledger.Store), "this ledger",
+			clash(p, p.placeOf("store", store), holder, holder.placeOf("store", holder.Settings.Ledger.Store), "this ledger",
 				"name another one, because a ledger belongs to one workspace")
 		default:
 			byWorkspace[workspace], byLedger[key] = p, p
@@ -127,16 +127,16 @@ func clash(a *Project, atA string, b *Project, atB, what, fix string) {
 // fail gives a project its first contradiction with another.
 func (p *Project) fail(place, why string) {
 	if p.Err == nil {
-		p.Err = exit.With(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
+		p.Err = exit.WithCode(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
 	}
 }
 
-// place returns where the project's settings have a value, as file:line.
-func (p Project) place(field, value string) string {
+// placeOf returns where the project's settings have a value, as file:line.
+func (p Project) placeOf(field, value string) string {
 	for i, line := range strings.Split(string(p.Settings.Text), "\n") {
 		if strings.Contains(line, field) && strings.Contains(line, value) {
-			return fmt.Sprintf("%s:%d", p.File(), i+1)
+			return fmt.Sprintf("%s:%d", p.FilePath(), i+1)
 		}
 	}
-	return p.File()
+	return p.FilePath()
 }

@@ -20,15 +20,15 @@ type Rollout struct {
 	Sleep       func(context.Context, time.Duration) error
 }
 
-// Run calls do for projects 0 to n-1 and waits for them. They start in order, and do reports whether a project failed.
+// RunProjects calls do for projects 0 to n-1 and waits for them. They start in order, and do reports whether a project failed.
 // It returns how many were started: failures, or the end of ctx, may keep back the rest.
-func (r Rollout) Run(ctx context.Context, n int, do func(i int) (failed bool)) (started int) {
+func (r Rollout) RunProjects(ctx context.Context, n int, do func(i int) (failed bool)) (started int) {
 	var failures atomic.Int64
 	over := func() bool {
 		return ctx.Err() != nil || r.MaxFailures >= 0 && failures.Load() > int64(r.MaxFailures)
 	}
 	slots := make(chan struct{}, max(r.Jobs, 1))
-	for _, end := range r.Waves.ends(n) {
+	for _, end := range r.Waves.waveEnds(n) {
 		if started > 0 && r.Pause > 0 && r.Sleep(ctx, r.Pause) != nil {
 			return started
 		}
@@ -59,8 +59,8 @@ func (r Rollout) Run(ctx context.Context, n int, do func(i int) (failed bool)) (
 // Waves are the sizes to which a rollout grows, each a number of projects or a share of all.
 type Waves []string
 
-// ends returns how many of n projects have started after each wave that starts any.
-func (w Waves) ends(n int) (list []int) {
+// waveEnds returns how many of n projects have started after each wave that starts any.
+func (w Waves) waveEnds(n int) (list []int) {
 	last := 0
 	for _, wave := range w {
 		number, isShare := strings.CutSuffix(wave, "%")

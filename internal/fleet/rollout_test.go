@@ -54,7 +54,7 @@ func TestRollout(t *testing.T) {
 			ended := make([]time.Time, n)
 			running, most := 0, 0
 			r := Rollout{Jobs: jobs, Waves: waves, Pause: time.Hour, MaxFailures: bound, Sleep: sleep}
-			started := r.Run(ctx, n, func(i int) bool {
+			started := r.RunProjects(ctx, n, func(i int) bool {
 				mu.Lock()
 				begun[i] = time.Now()
 				running++
@@ -78,7 +78,7 @@ func TestRollout(t *testing.T) {
 				}
 				return count
 			}
-			ends := waves.ends(n)
+			ends := waves.waveEnds(n)
 			for i := range n {
 				if begun[i].IsZero() == (i < started) {
 					t.Errorf("%s: %d started, and project %d: %s", name, started, i, begun[i])
@@ -110,8 +110,8 @@ func TestWaves(t *testing.T) {
 		"1,10%,100%": {1, 10, 95}, "100%": {95}, "2,1,50%,100%": {2, 48, 95}, "200,100%": {95}, "1%,1,100%": {1, 95},
 	} {
 		var w Waves
-		if err := w.Set(text); err != nil || w.String() != text || !slices.Equal(w.ends(95), want) {
-			t.Errorf("%s: %v, %s, %v", text, err, w.String(), w.ends(95))
+		if err := w.Set(text); err != nil || w.String() != text || !slices.Equal(w.waveEnds(95), want) {
+			t.Errorf("%s: %v, %s, %v", text, err, w.String(), w.waveEnds(95))
 		}
 	}
 	for _, text := range []string{"", "0", "1,,100%", "10%", "1,50", "101%", "-1,100%", "1.5%,100%", "x", "100", "1 ,100%"} {
@@ -126,7 +126,7 @@ func TestWaves(t *testing.T) {
 		if err := w.Set(text); err != nil {
 			t.Fatal(err)
 		}
-		ends := w.ends(n)
+		ends := w.waveEnds(n)
 		if !slices.IsSorted(ends) || len(slices.Compact(slices.Clone(ends))) != len(ends) || n > 0 && ends[len(ends)-1] != n || n == 0 && len(ends) > 0 {
 			t.Fatalf("%s of %d: %v", text, n, ends)
 		}
@@ -140,7 +140,7 @@ func TestRolloutWithoutPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Rollout{Waves: w, MaxFailures: -1, Sleep: func(context.Context, time.Duration) error { return errors.New("asked to sleep") }}
-	if started := r.Run(t.Context(), 5, func(int) bool { return true }); started != 5 {
+	if started := r.RunProjects(t.Context(), 5, func(int) bool { return true }); started != 5 {
 		t.Errorf("%d started", started)
 	}
 }

@@ -51,14 +51,14 @@ type Move struct {
 	To   string `json:"to"`
 }
 
-// In finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
+// SelectIn finds the projects of a folder and selects among them. An excluded project is none of the fleet; all others must
 // not contradict each other, whether they are selected or not. base is the commit to compare with unless ChangedSince
 // names one; empty compares with none.
-func (s Selection) In(ctx context.Context, root, base string) (Fleet, error) {
+func (s Selection) SelectIn(ctx context.Context, root, base string) (Fleet, error) {
 	f := Fleet{Root: root}
-	err := s.check()
+	err := s.checkPatterns()
 	if err == nil {
-		f.All, err = s.candidates(ctx, root)
+		f.All, err = s.findCandidates(ctx, root)
 	}
 	if err != nil {
 		return f, err
@@ -77,7 +77,7 @@ func (s Selection) In(ctx context.Context, root, base string) (Fleet, error) {
 	}
 	for _, p := range f.All {
 		switch {
-		case !s.matches(p.Path) || s.ChangedSince != "" && !changed[p.Path]:
+		case !s.matchesPath(p.Path) || s.ChangedSince != "" && !changed[p.Path]:
 			f.Unselected++
 		case s.Shard.Has(p.Path):
 			f.Projects = append(f.Projects, p)
@@ -89,21 +89,21 @@ func (s Selection) In(ctx context.Context, root, base string) (Fleet, error) {
 // AddRemoved adds the folders of projects that are gone, unless the selection leaves them out.
 func (s Selection) AddRemoved(f *Fleet, paths []string) {
 	for _, at := range paths {
-		if s.matches(at) && !matchesAny(s.Exclude, at) && !slices.Contains(f.Removed, at) {
+		if s.matchesPath(at) && !matchesAny(s.Exclude, at) && !slices.Contains(f.Removed, at) {
 			f.Removed = append(f.Removed, at)
 		}
 	}
 	slices.Sort(f.Removed)
 }
 
-// Manages reports whether a project is in the folder, or has the workspace with this UUID.
-func (f Fleet) Manages(path, uuid string) bool {
+// ManagesProject reports whether a project is in the folder, or has the workspace with this UUID.
+func (f Fleet) ManagesProject(path, uuid string) bool {
 	return slices.ContainsFunc(f.All, func(p Project) bool { return p.Path == path || strings.EqualFold(p.Settings.Workspace.UUID, uuid) })
 }
 
-// candidates returns all projects that are not excluded.
-func (s Selection) candidates(ctx context.Context, root string) ([]Project, error) {
-	all, err := Find(ctx, root)
+// findCandidates returns all projects that are not excluded.
+func (s Selection) findCandidates(ctx context.Context, root string) ([]Project, error) {
+	all, err := FindProjects(ctx, root)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (s Selection) candidates(ctx context.Context, root string) ([]Project, erro
 	return all, nil
 }
 
-func (s Selection) check() error {
+func (s Selection) checkPatterns() error {
 	for _, glob := range slices.Concat(s.Select, s.Exclude) {
 		if _, err := path.Match(glob, ""); err != nil {
 			return fmt.Errorf("%q is no pattern: write the path of projects with *, ? and [a-z]", glob)
@@ -132,7 +132,7 @@ func (s Selection) check() error {
 	return nil
 }
 
-func (s Selection) matches(path string) bool {
+func (s Selection) matchesPath(path string) bool {
 	return len(s.Select) == 0 || matchesAny(s.Select, path)
 }
 

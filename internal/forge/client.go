@@ -45,8 +45,8 @@ type Post struct {
 	Body     string // Markdown
 }
 
-// Open returns a client for the repository that CI names. Nothing is sent yet.
-func Open(c Context, o Options) (*Client, error) {
+// NewClient returns a client for the repository that CI names. Nothing is sent yet.
+func NewClient(c Context, o Options) (*Client, error) {
 	base, err := parseAPI(c.API)
 	if err != nil {
 		return nil, err
@@ -81,13 +81,13 @@ func Open(c Context, o Options) (*Client, error) {
 // Comment makes or updates the comment with this key on a pull request.
 func (c *Client) Comment(ctx context.Context, p Post) (Result, error) {
 	p.Title, p.Resolved = "", false
-	return c.put(ctx, "comment", c.host.comments(p.Pull), p)
+	return c.putNote(ctx, "comment", c.host.comments(p.Pull), p)
 }
 
 // Issue makes, updates or closes the issue with this key.
 func (c *Client) Issue(ctx context.Context, p Post) (Result, error) {
 	p.Pull = 0
-	return c.put(ctx, "issue", c.host.issues, p)
+	return c.putNote(ctx, "issue", c.host.issues, p)
 }
 
 // tries bounds how often a text is written after failures of the host, and longestWait the pause that a
@@ -97,9 +97,9 @@ const (
 	longestWait = 2 * time.Minute
 )
 
-// put reads the store and then writes, until it succeeds. After a failure it reads again, so a lost
+// putNote reads the store and then writes, until it succeeds. After a failure it reads again, so a lost
 // answer makes no second copy.
-func (c *Client) put(ctx context.Context, use string, in store, p Post) (Result, error) {
+func (c *Client) putNote(ctx context.Context, use string, in store, p Post) (Result, error) {
 	t, err := c.newText(use, in, p)
 	if err != nil {
 		return Result{}, err
@@ -108,7 +108,7 @@ func (c *Client) put(ctx context.Context, use string, in store, p Post) (Result,
 	for try := 1; ; try++ {
 		res, err := t.putOnce(ctx)
 		if err == nil || try == tries || !isTemporary(ctx, err) {
-			return res, c.explained(err)
+			return res, c.explainError(err)
 		}
 		wait := max(pause, refusalOf(err).wait)
 		if wait > longestWait {
@@ -126,8 +126,8 @@ func isTemporary(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, errGone) || r.status == 0 || r.status >= 500 || r.limited)
 }
 
-// viewer returns the user of the token, or "" if the host does not name it.
-func (c *Client) viewer(ctx context.Context) (string, error) {
+// tokenUser returns the user of the token, or "" if the host does not name it.
+func (c *Client) tokenUser(ctx context.Context) (string, error) {
 	if c.author != "" {
 		return c.author, nil
 	}
@@ -136,14 +136,14 @@ func (c *Client) viewer(ctx context.Context) (string, error) {
 		Login    string // of Gitea
 		Data     struct{ Viewer struct{ Login string } }
 	}
-	if _, err := c.call(ctx, c.host.viewer, &answer); err != nil && isTemporary(ctx, err) {
+	if _, err := c.sendRequest(ctx, c.host.viewer, &answer); err != nil && isTemporary(ctx, err) {
 		return "", fmt.Errorf("ask whom the token belongs to: %w", err)
 	}
 	c.author = cmp.Or(answer.Data.Viewer.Login, answer.Login, answer.Username)
 	return c.author, nil
 }
 
-func (c *Client) explained(err error) error {
+func (c *Client) explainError(err error) error {
 	switch refusalOf(err).status {
 	case http.StatusUnauthorized:
 		return fmt.Errorf("%w: the host does not accept the token: store a new one", err)
@@ -175,12 +175,12 @@ var ErrText = errors.New("it can't be posted")
 
 // newText adds the mark and the origin to a text, and rejects one that the host would reject.
 func (c *Client) newText(use string, in store, p Post) (*text, error) {
-	body := strings.TrimRight(p.Body, "\n") + "\n" + c.origin()
+	body := strings.TrimRight(p.Body, "\n") + "\n" + c.hostOrigin()
 	t := &text{Client: c, Post: p, store: in, mark: mark{use, p.Key, c.run}}
 	t.whole = t.mark.String() + body
 	n, most := utf8.RuneCountInString(t.whole), c.context.Host.Limit()
 	switch {
-	case len(escaped(p.Key)) > maxAdded:
+	case len(escapeKey(p.Key)) > maxAdded:
 		return nil, fmt.Errorf("%w: its key is longer than %d characters; name a shorter one with --key", ErrText, maxAdded)
 	case !utf8.ValidString(body) || strings.ContainsRune(body, 0):
 		return nil, fmt.Errorf("%w: it is not UTF-8 text", ErrText)
@@ -190,7 +190,7 @@ func (c *Client) newText(use string, in store, p Post) (*text, error) {
 	return t, nil
 }
 
-func (c *Client) origin() string {
+func (c *Client) hostOrigin() string {
 	text := "run " + c.context.RunID
 	if c.context.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", c.context.Attempt)

@@ -97,15 +97,15 @@ func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, err
 		Repository: getenv("GITHUB_REPOSITORY"),
 		Event:      getenv("GITHUB_EVENT_NAME"),
 		BaseRef:    refName(getenv("GITHUB_BASE_REF")),
-		HeadCommit: commit(getenv("GITHUB_SHA")),
-		RunID:      digits(getenv("GITHUB_RUN_ID")),
-		Attempt:    number(getenv("GITHUB_RUN_ATTEMPT")),
+		HeadCommit: wholeHash(getenv("GITHUB_SHA")),
+		RunID:      onlyDigits(getenv("GITHUB_RUN_ID")),
+		Attempt:    parseNumber(getenv("GITHUB_RUN_ATTEMPT")),
 	}
 	if server := getenv("GITHUB_SERVER_URL"); server != "" && c.RunID != "" {
 		c.RunURL = server + "/" + c.Repository + "/actions/runs/" + c.RunID
 	}
 	if n, merge := strings.CutSuffix(getenv("GITHUB_REF"), "/merge"); merge {
-		c.PullRequest = number(strings.TrimPrefix(n, "refs/pull/"))
+		c.PullRequest = parseNumber(strings.TrimPrefix(n, "refs/pull/"))
 	}
 	if c.PullRequest != 0 {
 		c.HeadCommit, c.MergeCommit = "", c.HeadCommit // GITHUB_SHA is the merge
@@ -152,14 +152,14 @@ func (c *Context) readEvent(content []byte) error {
 	case e.PullRequest != nil:
 		p := e.PullRequest
 		c.PullRequest = max(p.Number, 0)
-		c.BaseRef, c.BaseCommit, c.HeadCommit = refName(p.Base.Ref), commit(p.Base.SHA), commit(p.Head.SHA)
+		c.BaseRef, c.BaseCommit, c.HeadCommit = refName(p.Base.Ref), wholeHash(p.Base.SHA), wholeHash(p.Head.SHA)
 		// The repository of a pull request is gone where a fork was deleted.
 		c.Fork = p.Head.Repo == nil || !strings.EqualFold(p.Head.Repo.FullName, c.Repository)
 	case e.MergeGroup != nil:
 		c.BaseRef = refName(strings.TrimPrefix(e.MergeGroup.BaseRef, "refs/heads/"))
-		c.BaseCommit = commit(e.MergeGroup.BaseSHA)
+		c.BaseCommit = wholeHash(e.MergeGroup.BaseSHA)
 	case c.Event == "push":
-		c.BaseCommit = commit(e.Before)
+		c.BaseCommit = wholeHash(e.Before)
 	}
 	return nil
 }
@@ -170,22 +170,22 @@ func detectGitLab(getenv func(string) string) Context {
 		API:        getenv("CI_API_V4_URL"),
 		Repository: cmp.Or(getenv("CI_MERGE_REQUEST_PROJECT_PATH"), getenv("CI_PROJECT_PATH")),
 		Event:      getenv("CI_PIPELINE_SOURCE"),
-		HeadCommit: commit(getenv("CI_COMMIT_SHA")),
-		BaseCommit: commit(getenv("CI_COMMIT_BEFORE_SHA")),
+		HeadCommit: wholeHash(getenv("CI_COMMIT_SHA")),
+		BaseCommit: wholeHash(getenv("CI_COMMIT_BEFORE_SHA")),
 		RunURL:     cmp.Or(getenv("CI_JOB_URL"), getenv("CI_PIPELINE_URL")),
-		RunID:      digits(getenv("CI_PIPELINE_ID")),
+		RunID:      onlyDigits(getenv("CI_PIPELINE_ID")),
 
 		DefaultBranch: refName(getenv("CI_DEFAULT_BRANCH")),
 	}
-	c.PullRequest = number(getenv("CI_MERGE_REQUEST_IID"))
+	c.PullRequest = parseNumber(getenv("CI_MERGE_REQUEST_IID"))
 	if c.PullRequest == 0 {
 		return c
 	}
 	c.Fork = getenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != getenv("CI_MERGE_REQUEST_PROJECT_ID")
 	c.BaseRef = refName(getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"))
-	c.BaseCommit = commit(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"))
+	c.BaseCommit = wholeHash(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"))
 	// GitLab names the source's commit only if the pipeline runs on a merge of it.
-	if source := commit(getenv("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")); source != "" && source != c.HeadCommit {
+	if source := wholeHash(getenv("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")); source != "" && source != c.HeadCommit {
 		c.HeadCommit, c.MergeCommit = source, c.HeadCommit
 	}
 	return c
@@ -198,8 +198,8 @@ var (
 	digitsPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,18}$`) })
 )
 
-// commit returns s if it is a whole hash, and not the one of no commit.
-func commit(s string) string {
+// wholeHash returns s if it is a whole hash, and not the one of no commit.
+func wholeHash(s string) string {
 	if strings.Trim(s, "0") == "" {
 		return ""
 	}
@@ -213,10 +213,10 @@ func refName(s string) string {
 	return refPattern().FindString(s)
 }
 
-func digits(s string) string { return digitsPattern().FindString(s) }
+func onlyDigits(s string) string { return digitsPattern().FindString(s) }
 
-func number(s string) int {
-	if n, err := strconv.Atoi(digits(s)); err == nil {
+func parseNumber(s string) int {
+	if n, err := strconv.Atoi(onlyDigits(s)); err == nil {
 		return n
 	}
 	return 0

@@ -102,12 +102,12 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // isName reports whether s is a name that needs no escaping in a path.
 func isName(s string) bool { return s != "." && s != ".." && namePattern().MatchString(s) }
 
-func (c *Client) newest(ctx context.Context, pull int) (string, error) {
+func (c *Client) newestCommit(ctx context.Context, pull int) (string, error) {
 	var answer struct {
 		SHA  string // of GitLab
 		Head struct{ SHA string }
 	}
-	if _, err := c.call(ctx, request{method: http.MethodGet, address: fmt.Sprint(c.host.pull, pull)}, &answer); err != nil {
+	if _, err := c.sendRequest(ctx, request{method: http.MethodGet, address: fmt.Sprint(c.host.pull, pull)}, &answer); err != nil {
 		return "", fmt.Errorf("read %s%d: %w", c.host.pullName, pull, err)
 	}
 	return cmp.Or(answer.Head.SHA, answer.SHA), nil
@@ -147,13 +147,13 @@ const (
 	maxPages = 100
 )
 
-// notes returns all open notes of a store, whoever wrote them.
-func (c *Client) notes(ctx context.Context, s store) ([]note, error) {
+// listNotes returns all open notes of a store, whoever wrote them.
+func (c *Client) listNotes(ctx context.Context, s store) ([]note, error) {
 	var all []note
 	for page := range maxPages {
 		var found []note
 		address := fmt.Sprintf("%s?%sper_page=%d&page=%d", s.list, s.query, perPage, page+1)
-		more, err := c.call(ctx, request{method: http.MethodGet, address: address}, &found)
+		more, err := c.sendRequest(ctx, request{method: http.MethodGet, address: address}, &found)
 		if err != nil {
 			return nil, fmt.Errorf("list the %s: %w", s.all, err)
 		}
@@ -169,18 +169,18 @@ func (c *Client) notes(ctx context.Context, s store) ([]note, error) {
 	return nil, fmt.Errorf("list the %s: there are more than %d, so trueup can't tell whether one is its own", s.all, perPage*maxPages)
 }
 
-func (c *Client) edit(ctx context.Context, s store, doing, method string, id int64, fields map[string]string) error {
-	if _, err := c.call(ctx, request{method, fmt.Sprint(s.item, id), fields}, nil); err != nil {
+func (c *Client) editNote(ctx context.Context, s store, doing, method string, id int64, fields map[string]string) error {
+	if _, err := c.sendRequest(ctx, request{method, fmt.Sprint(s.item, id), fields}, nil); err != nil {
 		return fmt.Errorf("%s %s %d: %w", doing, s.one, id, err)
 	}
 	return nil
 }
 
-func (c *Client) remove(ctx context.Context, s store, id int64) error {
+func (c *Client) removeNote(ctx context.Context, s store, id int64) error {
 	if s.closing != nil {
-		return c.edit(ctx, s, "close", s.method, id, s.closing)
+		return c.editNote(ctx, s, "close", s.method, id, s.closing)
 	}
-	return c.edit(ctx, s, "delete", http.MethodDelete, id, nil)
+	return c.editNote(ctx, s, "delete", http.MethodDelete, id, nil)
 }
 
 // maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the greatest length fits.
@@ -191,9 +191,9 @@ type request struct {
 	fields          map[string]string
 }
 
-// call sends a request and decodes the answer, unless answer is nil. An answer that is no success is a *refusal. It
+// sendRequest sends a request and decodes the answer, unless answer is nil. An answer that is no success is a *refusal. It
 // reports whether the host has a further page of the list. It follows no redirect, so the token goes nowhere else.
-func (c *Client) call(ctx context.Context, q request, answer any) (more bool, err error) {
+func (c *Client) sendRequest(ctx context.Context, q request, answer any) (more bool, err error) {
 	var content bytes.Buffer
 	if q.fields != nil {
 		if err := json.NewEncoder(&content).Encode(q.fields); err != nil {
@@ -218,7 +218,7 @@ func (c *Client) call(ctx context.Context, q request, answer any) (more bool, er
 		c.Trace(op, resp.StatusCode)
 	}
 	if resp.StatusCode/100 != 2 {
-		return false, c.refused(op, resp)
+		return false, c.readRefusal(op, resp)
 	}
 	if answer != nil {
 		if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(answer); err != nil {
@@ -258,14 +258,14 @@ func (r *refusal) Error() string {
 	return text
 }
 
-func (c *Client) refused(op string, resp *http.Response) *refusal {
+func (c *Client) readRefusal(op string, resp *http.Response) *refusal {
 	out := &refusal{op: op, status: resp.StatusCode}
 	if resp.StatusCode/100 == 3 {
 		out.text = diag.QuoteAnswer("it redirects, and trueup does not send a token there: was the repository renamed or moved?", maxComplaint)
 		return out
 	}
 	if body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err == nil {
-		out.text = diag.QuoteAnswer(complaint(body), maxComplaint)
+		out.text = diag.QuoteAnswer(refusalMessage(body), maxComplaint)
 	}
 	h := resp.Header
 	out.limited = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden &&
@@ -294,8 +294,8 @@ func requestedWait(h http.Header, now time.Time) time.Duration {
 // maxComplaint is how many bytes to quote of a message.
 const maxComplaint = 500
 
-// complaint returns the message of an answer, and what is wrong with each field.
-func complaint(body []byte) string {
+// refusalMessage returns the message of an answer, and what is wrong with each field.
+func refusalMessage(body []byte) string {
 	var said struct {
 		Message json.RawMessage
 		Error   string

@@ -40,7 +40,7 @@ type run struct {
 	attempt int
 }
 
-func (r run) compare(o run) int {
+func (r run) compareRuns(o run) int {
 	return cmp.Or(cmp.Compare(r.id, o.id), cmp.Compare(r.attempt, o.attempt))
 }
 
@@ -57,10 +57,10 @@ var markPattern = sync.OnceValue(func() *regexp.Regexp {
 
 // String returns the first line. An escaped key has no space and no bracket, so it can't end the line.
 func (m mark) String() string {
-	return fmt.Sprintf("<!-- trueup:%s v1 key=%s run=%d.%d -->\n", m.use, escaped(m.key), m.run.id, m.run.attempt)
+	return fmt.Sprintf("<!-- trueup:%s v1 key=%s run=%d.%d -->\n", m.use, escapeKey(m.key), m.run.id, m.run.attempt)
 }
 
-func escaped(key string) string { return (&url.URL{Path: key}).EscapedPath() }
+func escapeKey(key string) string { return (&url.URL{Path: key}).EscapedPath() }
 
 // readMark reads the first line of a text. It does not know those of later versions.
 func readMark(text string) (mark, bool) {
@@ -89,30 +89,30 @@ var errGone = errors.New("it was deleted just now")
 func (t *text) putOnce(ctx context.Context) (Result, error) {
 	if t.Pull != 0 && t.Pull == t.context.PullRequest && t.context.HeadCommit != "" {
 		// A comment on an older commit is outdated.
-		head, err := t.newest(ctx, t.Pull)
+		head, err := t.newestCommit(ctx, t.Pull)
 		if err != nil || head != t.context.HeadCommit {
 			return Result{Outcome: Outdated}, err
 		}
 	}
-	author, err := t.viewer(ctx)
+	author, err := t.tokenUser(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	ours, err := t.ours(ctx)
+	ours, err := t.findOurs(ctx)
 	switch {
 	case err != nil:
 		return Result{}, err
 	case len(ours) > 0:
-		return t.settle(ctx, ours)
+		return t.updateNewest(ctx, ours)
 	case !t.Resolved:
-		return t.create(ctx)
+		return t.createNote(ctx)
 	case author == "":
 		return Result{}, errors.New("the host does not name the token's owner, so trueup can't recognise its issue")
 	}
 	return Result{Outcome: Nothing}, nil
 }
 
-func (t *text) fields() map[string]string {
+func (t *text) noteFields() map[string]string {
 	fields := map[string]string{t.store.bodyField: t.whole}
 	if t.Title != "" {
 		fields["title"] = t.Title
@@ -120,29 +120,29 @@ func (t *text) fields() map[string]string {
 	return fields
 }
 
-// create writes a new note and reads again: another run may have done the same. The author is known
+// createNote writes a new note and reads again: another run may have done the same. The author is known
 // now, so it also finds older copies if the host does not name the user of a token.
-func (t *text) create(ctx context.Context) (Result, error) {
+func (t *text) createNote(ctx context.Context) (Result, error) {
 	var made note
-	if _, err := t.call(ctx, request{http.MethodPost, t.store.list, t.fields()}, &made); err != nil {
+	if _, err := t.sendRequest(ctx, request{http.MethodPost, t.store.list, t.noteFields()}, &made); err != nil {
 		return Result{}, fmt.Errorf("add to the %s: %w", t.store.all, err)
 	}
 	t.author = made.author
-	ours, err := t.ours(ctx, made)
+	ours, err := t.findOurs(ctx, made)
 	if err != nil {
 		return Result{}, err
 	}
-	res, err := t.settle(ctx, ours)
+	res, err := t.updateNewest(ctx, ours)
 	if res.Outcome == Unchanged {
 		res.Outcome = Created
 	}
 	return res, err
 }
 
-// ours returns the author's notes with this use and key, the newest run's first, and what was just made,
+// findOurs returns the author's notes with this use and key, the newest run's first, and what was just made,
 // which a host may list late.
-func (t *text) ours(ctx context.Context, made ...note) ([]note, error) {
-	all, err := t.notes(ctx, t.store)
+func (t *text) findOurs(ctx context.Context, made ...note) ([]note, error) {
+	all, err := t.listNotes(ctx, t.store)
 	if err != nil {
 		return nil, err
 	}
@@ -158,33 +158,33 @@ func (t *text) ours(ctx context.Context, made ...note) ([]note, error) {
 	slices.SortFunc(all, func(a, b note) int {
 		first, _ := readMark(a.body)
 		second, _ := readMark(b.body)
-		return cmp.Or(second.run.compare(first.run), cmp.Compare(a.id, b.id))
+		return cmp.Or(second.run.compareRuns(first.run), cmp.Compare(a.id, b.id))
 	})
 	return all, nil
 }
 
-// settle updates the newest of our notes, unless a later run wrote it or it is up to date, and deletes the others.
-func (t *text) settle(ctx context.Context, ours []note) (Result, error) {
+// updateNewest updates the newest of our notes, unless a later run wrote it or it is up to date, and deletes the others.
+func (t *text) updateNewest(ctx context.Context, ours []note) (Result, error) {
 	keep := ours[0]
 	said, _ := readMark(keep.body)
 	res := Result{Outcome: Unchanged, URL: keep.url}
 	switch {
-	case t.run.compare(said.run) < 0:
+	case t.run.compareRuns(said.run) < 0:
 		res.Outcome = Outdated
 	case !isSame(keep.body, t.whole) || !isSame(keep.title, t.Title):
 		res.Outcome = Updated
-		if err := t.edit(ctx, t.store, "update", t.store.method, keep.id, t.fields()); err != nil {
-			return Result{}, gone(err)
+		if err := t.editNote(ctx, t.store, "update", t.store.method, keep.id, t.noteFields()); err != nil {
+			return Result{}, ignoreNotFound(err)
 		}
 	}
 	if t.Resolved && res.Outcome != Outdated {
 		res.Outcome = Closed
-		if err := t.remove(ctx, t.store, keep.id); err != nil {
-			return Result{}, gone(err)
+		if err := t.removeNote(ctx, t.store, keep.id); err != nil {
+			return Result{}, ignoreNotFound(err)
 		}
 	}
 	for _, extra := range ours[1:] {
-		if err := t.remove(ctx, t.store, extra.id); err != nil && refusalOf(err).status != http.StatusNotFound {
+		if err := t.removeNote(ctx, t.store, extra.id); err != nil && refusalOf(err).status != http.StatusNotFound {
 			return res, fmt.Errorf("delete an older copy: %w", err)
 		}
 		res.Removed++
@@ -198,7 +198,7 @@ func isSame(a, b string) bool {
 	return norm(a) == norm(b)
 }
 
-func gone(err error) error {
+func ignoreNotFound(err error) error {
 	if refusalOf(err).status == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}

@@ -88,7 +88,7 @@ func (s *stage) client(run string) *Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	client, err := Open(c, Options{
+	client, err := NewClient(c, Options{
 		Token: token, UserAgent: "trueup", Timeout: time.Minute,
 		Now:   func() time.Time { return time.Unix(1_800_000_000, 0) },
 		Sleep: func(_ context.Context, d time.Duration) error { s.slept = append(s.slept, d); return nil },

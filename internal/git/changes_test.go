@@ -59,11 +59,11 @@ func checkChanges(t *testing.T) {
 	run(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "after")
 	run(t, dir, "config", "diff.relative", "true")
 	run(t, dir, "config", "diff.noprefix", "true")
-	c, err := r.In(filepath.Join(dir, "w")).Range(ctx, "before..")
+	c, err := r.InFolder(filepath.Join(dir, "w")).ParseRange(ctx, "before..")
 	if err != nil || c.Base != id(t, r, "before") || c.Head != id(t, r, "HEAD") || c.At.IsZero() {
 		t.Fatalf("range %+v, %v", c, err)
 	}
-	got, err := r.In(filepath.Join(dir, "w")).Changes(ctx, c.Base, c.Head)
+	got, err := r.InFolder(filepath.Join(dir, "w")).Changes(ctx, c.Base, c.Head)
 	want := []Change{
 		{"project/w/a b", Regular, Regular, false},
 		{"project/w/gone", Regular, Absent, false},
@@ -80,21 +80,21 @@ func checkChanges(t *testing.T) {
 	if none, err := r.Changes(ctx, c.Head, c.Head); none != nil || err != nil {
 		t.Errorf("no changes: %v, %v", none, err)
 	}
-	names, err := r.In(filepath.Join(dir, "w")).Names(ctx, c.Head)
+	names, err := r.InFolder(filepath.Join(dir, "w")).ListFiles(ctx, c.Head)
 	if err != nil || !slices.Contains(names, "project/w/ü\n") || slices.Contains(names, "project/w/link") || slices.Contains(names, "project/w/module") {
 		t.Errorf("names %q, %v", names, err)
 	}
-	links, err := r.In(filepath.Join(dir, "w")).Links(ctx, c.Head)
+	links, err := r.InFolder(filepath.Join(dir, "w")).ReadLinks(ctx, c.Head)
 	if want := map[string]string{"project/link.yaml": "/etc/passwd", "project/w/link": "a b", "project/w/link-to-be": "same"}; err != nil || !reflect.DeepEqual(links, want) {
 		t.Errorf("links %q, %v", links, err)
 	}
 	for name, want := range map[string]bool{"project/w/": true, "project/w/a b": true, "project/w/gone": false, "project/w/a*": false, "w/": false, "project/w/a b/": false} {
-		if has, err := r.In(filepath.Join(dir, "w")).Has(ctx, c.Head, name); has != want || err != nil {
+		if has, err := r.InFolder(filepath.Join(dir, "w")).HasFile(ctx, c.Head, name); has != want || err != nil {
 			t.Errorf("has %q: %v, %v", name, has, err)
 		}
 	}
 	for name, commit := range map[string]string{"w/gone": c.Head, "w/same": c.Base, "w/never": "", "w/*": ""} {
-		if got, err := r.Touched(ctx, name); got != commit || err != nil {
+		if got, err := r.LastChangeOf(ctx, name); got != commit || err != nil {
 			t.Errorf("%s was touched by %q, %v; want %q", name, got, err, commit)
 		}
 	}
@@ -116,17 +116,17 @@ func TestRange(t *testing.T) {
 		"feature..":      {feature, main},
 		"...feature":     {first, feature},
 	} {
-		if c, err := r.Range(ctx, text); err != nil || c.Base != want[0] || c.Head != want[1] {
+		if c, err := r.ParseRange(ctx, text); err != nil || c.Base != want[0] || c.Head != want[1] {
 			t.Errorf("%s is %+v, %v", text, c, err)
 		}
 	}
 	for _, text := range []string{"", "main", "..", "..."} {
-		if c, err := r.Range(ctx, text); err == nil || !strings.Contains(err.Error(), "not of the form") {
+		if c, err := r.ParseRange(ctx, text); err == nil || !strings.Contains(err.Error(), "not of the form") {
 			t.Errorf("%q is %+v, %v", text, c, err)
 		}
 	}
 	for _, text := range []string{"nowhere..main", "main..nowhere", "--all..main", "0000000000000000000000000000000000000000..main"} {
-		if c, err := r.Range(ctx, text); !errors.Is(err, ErrNoCommit) {
+		if c, err := r.ParseRange(ctx, text); !errors.Is(err, ErrNoCommit) {
 			t.Errorf("%q is %+v, %v", text, c, err)
 		}
 	}

@@ -22,10 +22,10 @@ func FuzzOutput(f *testing.F) {
 		if content, rest, err := cutObject([]byte(out)); err == nil && len(content)+len(rest) >= len(out) {
 			t.Fatalf("%q holds %q and %q", out, content, rest)
 		}
-		lists(out, "refs/heads/main")
+		listsRef(out, "refs/heads/main")
 		files, err := treeFiles(out)
 		if err == nil {
-			files, err = readable(files, nil)
+			files, err = chooseReadable(files, nil)
 		}
 		if err != nil {
 			return

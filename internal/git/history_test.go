@@ -42,7 +42,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("merge bases %q, %v", bases, err)
 	}
 	for names, want := range map[string]int{"shop.yaml": 1, ".": 1, "deep": 0, "nothing*": 0} {
-		if n, err := r.Missing(ctx, "feature", "main", []string{names}); n != want || err != nil {
+		if n, err := r.CountMissing(ctx, "feature", "main", []string{names}); n != want || err != nil {
 			t.Errorf("%s: %d commits, %v; want %d", names, n, err, want)
 		}
 	}
@@ -65,7 +65,7 @@ func TestHistory(t *testing.T) {
 	if _, err := r.Parents(ctx, "nowhere"); err == nil {
 		t.Error("the parents of nothing")
 	}
-	if _, err := r.Missing(ctx, "main", "nowhere", nil); err == nil {
+	if _, err := r.CountMissing(ctx, "main", "nowhere", nil); err == nil {
 		t.Error("what a ref that is not here has")
 	}
 }
@@ -95,7 +95,7 @@ func TestBlobID(t *testing.T) {
 	dir := repository(t)
 	r := at(t, dir)
 	var wrong []string
-	_, err := r.Tree(t.Context(), "HEAD", func(name, id string) bool {
+	_, err := r.ReadTree(t.Context(), "HEAD", func(name, id string) bool {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || r.BlobID(content) != id {
 			wrong = append(wrong, name)
@@ -120,21 +120,21 @@ func TestAloneAsksNoRemote(t *testing.T) {
 	clone := filepath.Join(t.TempDir(), "clone")
 	run(t, filepath.Dir(clone), "clone", "-q", "--filter=blob:none", "file://"+filepath.Dir(dir), clone)
 	r := at(t, filepath.Join(clone, "project"))
-	tree, err := r.Offline().Tree(t.Context(), "HEAD", nil)
+	tree, err := r.WithoutFetching().ReadTree(t.Context(), "HEAD", nil)
 	if err != nil {
 		t.Fatalf("what is here: %v", err)
 	}
 	if b, err := fs.ReadFile(tree, "shop.yaml"); string(b) != "newer" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := r.Offline().Tree(t.Context(), "HEAD^", nil); err == nil {
+	if _, err := r.WithoutFetching().ReadTree(t.Context(), "HEAD^", nil); err == nil {
 		t.Error("it was fetched")
 	}
-	if !r.Partial(t.Context()) || at(t, dir).Partial(t.Context()) {
+	if !r.IsPartial(t.Context()) || at(t, dir).IsPartial(t.Context()) {
 		t.Error("which of the two is the partial clone is not told")
 	}
 	want := func(name, _ string) bool { return strings.HasSuffix(name, "shop.yaml") }
-	tree, err = r.Tree(t.Context(), "HEAD^", want)
+	tree, err = r.ReadTree(t.Context(), "HEAD^", want)
 	if err != nil {
 		t.Fatalf("not offline: %v", err)
 	}

@@ -26,7 +26,7 @@ func TestPlantedRepository(t *testing.T) {
 	}()
 	for _, more := range []string{"bare = true", "bare = false\n\tworktree = ."} {
 		top := t.TempDir()
-		if _, err := (call{dir: top, args: []string{"init", "-q"}}).run(t.Context()); err != nil {
+		if _, err := (call{dir: top, args: []string{"init", "-q"}}).runCommand(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dir, ran := filepath.Join(top, "envs", "staging"), filepath.Join(top, "ran")
@@ -48,13 +48,13 @@ func TestPlantedRepository(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Open(t.Context(), dir, "origin"); !errors.Is(err, ErrNoRepository) || !strings.Contains(err.Error(), "set GIT_DIR") {
+		if _, err := OpenMirror(t.Context(), dir, "origin"); !errors.Is(err, ErrNoRepository) || !strings.Contains(err.Error(), "set GIT_DIR") {
 			t.Errorf("a mirror: %v", err)
 		}
-		if _, err := At(t.Context(), dir); !errors.Is(err, ErrNoRepository) {
+		if _, err := OpenRepository(t.Context(), dir); !errors.Is(err, ErrNoRepository) {
 			t.Errorf("a tree: %v", err)
 		}
-		if _, err := At(t.Context(), top); err != nil {
+		if _, err := OpenRepository(t.Context(), top); err != nil {
 			t.Errorf("the repository around it: %v", err)
 		}
 		if _, err := os.Stat(ran); err == nil {

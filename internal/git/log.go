@@ -29,7 +29,7 @@ func (r Repository) Log(ctx context.Context, names []string, most int) ([]Entry,
 	for _, name := range names {
 		args = append(args, ":(literal)"+name)
 	}
-	out, err := r.git(ctx, args...)
+	out, err := r.runGit(ctx, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[st
 		args = append(args, ":(literal)"+name)
 	}
 	in := strings.NewReader(strings.Join(commits, "\n") + "\n")
-	out, err := call{dir: r.dir, offline: r.offline, in: in, args: args}.text(ctx)
+	out, err := call{dir: r.dir, offline: r.offline, in: in, args: args}.runForText(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (r Repository) Deltas(ctx context.Context, commits, names []string) (map[st
 
 // Contents returns the ids of the contents of files, which are named like COMMIT:./FILE, "" where there is no file.
 func (r Repository) Contents(ctx context.Context, files []string) ([]string, error) {
-	found, err := r.sizes(ctx, files)
+	found, err := r.readSizes(ctx, files)
 	ids := make([]string, len(found))
 	for i, f := range found {
 		ids[i] = f.id
@@ -101,30 +101,30 @@ func (r Repository) Contents(ctx context.Context, files []string) ([]string, err
 // Blobs returns contents by their ids, as files that are named after the ids, with an extension. It skips those that
 // are too large.
 func (r Repository) Blobs(ctx context.Context, ids []string, extension string) (fs.FS, error) {
-	files, err := r.sizes(ctx, ids)
+	files, err := r.readSizes(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	for i := range files {
 		files[i].name = files[i].id + extension
 	}
-	if files, err = readable(files, func(_, id string) bool { return id != "" }); err != nil {
+	if files, err = chooseReadable(files, func(_, id string) bool { return id != "" }); err != nil {
 		return nil, err
 	}
-	contents, err := r.contents(ctx, files)
+	contents, err := r.readContents(ctx, files)
 	if err != nil {
 		return nil, err
 	}
 	return newTree(files, contents)
 }
 
-// sizes returns the ids and sizes of objects, without those that are not there or no files.
-func (r Repository) sizes(ctx context.Context, objects []string) ([]treeFile, error) {
+// readSizes returns the ids and sizes of objects, without those that are not there or no files.
+func (r Repository) readSizes(ctx context.Context, objects []string) ([]treeFile, error) {
 	if len(objects) == 0 {
 		return nil, nil
 	}
 	in := strings.NewReader(strings.Join(objects, "\n") + "\n")
-	out, err := call{dir: r.dir, offline: r.offline, in: in, args: []string{"cat-file", "--batch-check"}}.text(ctx)
+	out, err := call{dir: r.dir, offline: r.offline, in: in, args: []string{"cat-file", "--batch-check"}}.runForText(ctx)
 	if err != nil {
 		return nil, err
 	}

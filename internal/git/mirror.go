@@ -46,13 +46,13 @@ var (
 	})
 )
 
-// Open makes a mirror for a remote of the repository that has dir. Call Close.
-func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
-	r, gitDir, err := locate(ctx, dir)
+// OpenMirror makes a mirror for a remote of the repository that has dir. Call Close.
+func OpenMirror(ctx context.Context, dir, remote string) (*Mirror, error) {
+	r, gitDir, err := findRepository(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	user := func(args ...string) (string, error) { return call{dir: dir, args: args}.text(ctx) }
+	user := func(args ...string) (string, error) { return call{dir: dir, args: args}.runForText(ctx) }
 	top := gitDir
 	// A bare repository has no work tree.
 	if out, err := user("rev-parse", "--show-toplevel"); err == nil && len(out) > 1 {
@@ -69,9 +69,9 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLocal, err)
 	}
-	sweep(temp)
+	removeOldMirrors(temp)
 	m := &Mirror{remote: remote, dir: temp, top: top, env: mirrorEnv(temp, remote, config)}
-	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+r.format); err != nil {
+	if _, err := m.runGit(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+r.format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
@@ -80,8 +80,8 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 // mirrorPrefix begins the names of the temporary folders of mirrors.
 const mirrorPrefix = "trueup-git-"
 
-// sweep removes the mirrors of runs that were killed more than a day before this one was made.
-func sweep(made string) {
+// removeOldMirrors removes the mirrors of runs that were killed more than a day before this one was made.
+func removeOldMirrors(made string) {
 	now, err := os.Stat(made)
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(made), mirrorPrefix+"*"))
 	for _, dir := range left {
@@ -121,12 +121,12 @@ func mirrorEnv(dir, remote, config string) []string {
 // Close removes the mirror.
 func (m *Mirror) Close() error { return os.RemoveAll(m.dir) }
 
-func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, error) {
+func (m *Mirror) runGit(ctx context.Context, in string, args ...string) (string, error) {
 	// Without its folder git would look for another repository.
 	if _, err := os.Stat(m.dir); err != nil {
 		return "", fmt.Errorf("%w: the temporary repository %s is gone: %w", ErrLocal, filepath.Base(m.dir), err)
 	}
-	out, err := call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.text(ctx)
+	out, err := call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.runForText(ctx)
 	if err == nil {
 		return out, nil
 	}
@@ -137,8 +137,8 @@ func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, er
 	return out, err
 }
 
-func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {
-	return call{dir: m.top, offline: true, args: args}.text(ctx)
+func (m *Mirror) runAsUser(ctx context.Context, args ...string) (string, error) {
+	return call{dir: m.top, offline: true, args: args}.runForText(ctx)
 }
 
 // fetchTries bounds the retries of a ref that another run just created.
@@ -147,14 +147,14 @@ const fetchTries = 3
 // Fetch fetches the depth newest commits of a ref and returns the newest; "" if the remote has no such ref.
 func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, error) {
 	for try := 1; ; try++ {
-		tip, err := m.fetch(ctx, ref, depth)
+		tip, err := m.fetchRef(ctx, ref, depth)
 		if err == nil {
 			return tip, nil
 		}
 		// Fetch also fails if no ref matches the pattern.
-		listing, lerr := m.git(ctx, "", "ls-remote", "--quiet", m.remote, ref)
+		listing, lerr := m.runGit(ctx, "", "ls-remote", "--quiet", m.remote, ref)
 		switch {
-		case lerr == nil && !lists(listing, ref):
+		case lerr == nil && !listsRef(listing, ref):
 			return "", nil
 		case lerr != nil || try == fetchTries:
 			return "", err
@@ -162,14 +162,14 @@ func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, erro
 	}
 }
 
-func (m *Mirror) fetch(ctx context.Context, ref string, depth int) (string, error) {
+func (m *Mirror) fetchRef(ctx context.Context, ref string, depth int) (string, error) {
 	// A pattern, because a plain name would also find refs/heads/<name>.
-	_, err := m.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", fmt.Sprintf("--depth=%d", depth),
+	_, err := m.runGit(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", fmt.Sprintf("--depth=%d", depth),
 		"--prune", m.remote, "+"+ref+"*:"+tipRef+"*")
 	if err != nil {
 		return "", err
 	}
-	out, err := m.git(ctx, "", "for-each-ref", "--format=%(refname) %(objectname)", tipRef)
+	out, err := m.runGit(ctx, "", "for-each-ref", "--format=%(refname) %(objectname)", tipRef)
 	for line := range strings.Lines(out) {
 		if tip, exact := strings.CutPrefix(line, tipRef+" "); exact {
 			return strings.TrimSpace(tip), err
@@ -178,8 +178,8 @@ func (m *Mirror) fetch(ctx context.Context, ref string, depth int) (string, erro
 	return "", err
 }
 
-// lists reports whether ls-remote lists exactly this ref: it also lists refs with the same end.
-func lists(listing, ref string) bool {
+// listsRef reports whether ls-remote lists exactly this ref: it also lists refs with the same end.
+func listsRef(listing, ref string) bool {
 	for line := range strings.Lines(listing) {
 		if _, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
 			return true
@@ -188,20 +188,20 @@ func lists(listing, ref string) bool {
 	return false
 }
 
-// Holds reports whether a ref has the commit among its depth newest.
-func (m *Mirror) Holds(ctx context.Context, ref string, depth int, commit string) (bool, error) {
+// HasCommit reports whether a ref has the commit among its depth newest.
+func (m *Mirror) HasCommit(ctx context.Context, ref string, depth int, commit string) (bool, error) {
 	tip, err := m.Fetch(ctx, ref, depth)
 	if err != nil || tip == "" {
 		return false, err
 	}
-	out, err := m.git(ctx, "", "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
+	out, err := m.runGit(ctx, "", "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
 	return strings.Contains(out, commit), err
 }
 
 // Push moves a ref of the remote between commits. If from is "", the ref must not exist; if to is "", Push removes it.
 // True means that the remote confirmed it; otherwise the caller must fetch the ref.
 func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
-	out, err := m.git(ctx, "", "push", "--porcelain", "--force-with-lease="+ref+":"+from, m.remote, to+":"+ref)
+	out, err := m.runGit(ctx, "", "push", "--porcelain", "--force-with-lease="+ref+":"+from, m.remote, to+":"+ref)
 	if err != nil {
 		return false, err
 	}
@@ -225,7 +225,7 @@ func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
 	has := func(text, want string) bool {
 		return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return strings.EqualFold(line, want) })
 	}
-	trees, err := m.user(ctx, "worktree", "list", "--porcelain")
+	trees, err := m.runAsUser(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
 		return "", err
 	}
@@ -233,10 +233,10 @@ func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
 		return "it is checked out here", nil
 	}
 	// A clone need not have a default branch.
-	known, _ := m.user(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
+	known, _ := m.runAsUser(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
 	head := ""
 	if !has(known, "refs/remotes/"+m.remote+"/"+branch) {
-		if head, err = m.git(ctx, "", "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
+		if head, err = m.runGit(ctx, "", "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
 			return "", err
 		}
 	}
@@ -274,19 +274,19 @@ func (m *Mirror) Commit(ctx context.Context, c Commit) (string, error) {
 		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", f.Path, len(f.Content), f.Content)
 	}
 	in.WriteString("\nget-mark :1\ndone\n")
-	out, err := m.git(ctx, in.String(), "fast-import", "--quiet", "--date-format=now")
+	out, err := m.runGit(ctx, in.String(), "fast-import", "--quiet", "--date-format=now")
 	return strings.TrimSpace(out), err
 }
 
 // Read returns the content of a file of a commit.
 func (m *Mirror) Read(ctx context.Context, commit, name string) ([]byte, error) {
-	out, err := m.git(ctx, "", "cat-file", "blob", commit+":"+name)
+	out, err := m.runGit(ctx, "", "cat-file", "blob", commit+":"+name)
 	return []byte(out), err
 }
 
 // Files returns the sorted paths of plain files of a commit, and those of links, submodules and programs.
 func (m *Mirror) Files(ctx context.Context, commit string) (plain, other []string, err error) {
-	out, err := m.git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
+	out, err := m.runGit(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,7 +43,7 @@ func pair(t *testing.T, args ...string) (bare, dir string) {
 
 func mirror(t *testing.T, dir string) *Mirror {
 	t.Helper()
-	m, err := Open(t.Context(), dir, "origin")
+	m, err := OpenMirror(t.Context(), dir, "origin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestSwap(t *testing.T) {
 			}
 			git(t, bare, "fsck", "--strict")
 			for commit, want := range map[string]bool{one: true, two: true, stale: false, rival: false} {
-				if held, err := m.Holds(t.Context(), ref, 5, commit); err != nil || held != want {
+				if held, err := m.HasCommit(t.Context(), ref, 5, commit); err != nil || held != want {
 					t.Errorf("holds %v, %v", held, err)
 				}
 			}
@@ -133,10 +133,10 @@ func TestRefsThatEndAlike(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	_, dir := pair(t)
-	if _, err := Open(t.Context(), t.TempDir(), "origin"); !errors.Is(err, ErrNoRepository) {
+	if _, err := OpenMirror(t.Context(), t.TempDir(), "origin"); !errors.Is(err, ErrNoRepository) {
 		t.Errorf("open gave %v", err)
 	}
-	if _, err := Open(t.Context(), dir, "other"); !errors.Is(err, ErrNoRemote) {
+	if _, err := OpenMirror(t.Context(), dir, "other"); !errors.Is(err, ErrNoRemote) {
 		t.Errorf("open gave %v", err)
 	}
 	m := mirror(t, dir)
@@ -162,7 +162,7 @@ func TestRefuses(t *testing.T) {
 }
 
 func TestSaysNoPassword(t *testing.T) {
-	said := clean("fatal: unable to access 'https://me:s3cret@example.com/x'\n" + strings.Repeat("é", maxSaid))
+	said := cleanMessage("fatal: unable to access 'https://me:s3cret@example.com/x'\n" + strings.Repeat("é", maxSaid))
 	if strings.Contains(said, "s3cret") || !strings.Contains(said, "https://example.com/x") || len(said) > maxSaid {
 		t.Errorf("said %q", said)
 	}
@@ -226,7 +226,7 @@ func TestHidesTokens(t *testing.T) {
 	}
 	t.Setenv("TRUEUP_LEDGER", "kept")
 	for _, env := range [][]string{nil, {"GIT_CONFIG_NOSYSTEM=1"}} {
-		out, err := call{dir: t.TempDir(), env: env, args: []string{"-c", "alias.seen=!env", "seen"}}.run(t.Context())
+		out, err := call{dir: t.TempDir(), env: env, args: []string{"-c", "alias.seen=!env", "seen"}}.runCommand(t.Context())
 		if err != nil || strings.Contains(string(out), "canary") || !strings.Contains(string(out), "TRUEUP_LEDGER=kept") {
 			t.Errorf("with %v: %v\n%s", env, err, out)
 		}

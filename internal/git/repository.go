@@ -37,11 +37,11 @@ var (
 	errBareRepository = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
 )
 
-// locate returns the repository that has dir, and its folder; or ErrNoRepository. It runs no program that settings
+// findRepository returns the repository that has dir, and its folder; or ErrNoRepository. It runs no program that settings
 // name.
-func locate(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
+func findRepository(ctx context.Context, dir string) (r Repository, gitDir string, err error) {
 	args := []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--is-shallow-repository", "--git-dir"}
-	out, err := call{dir: dir, args: args}.text(ctx)
+	out, err := call{dir: dir, args: args}.runForText(ctx)
 	switch {
 	case errors.Is(err, ErrLocal):
 		return r, "", err
@@ -66,51 +66,51 @@ type Repository struct {
 	Shallow bool   // the clone lacks older commits
 }
 
-// At returns the repository that has dir, or ErrNoRepository.
-func At(ctx context.Context, dir string) (Repository, error) {
-	r, _, err := locate(ctx, dir)
+// OpenRepository returns the repository that has dir, or ErrNoRepository.
+func OpenRepository(ctx context.Context, dir string) (Repository, error) {
+	r, _, err := findRepository(ctx, dir)
 	return r, err
 }
 
-// Sparse reports whether the work tree lacks files of the commit.
-func (r Repository) Sparse(ctx context.Context) bool {
-	sparse, err := r.line(ctx, "config", "--bool", "core.sparseCheckout")
+// IsSparse reports whether the work tree lacks files of the commit.
+func (r Repository) IsSparse(ctx context.Context) bool {
+	sparse, err := r.runForLine(ctx, "config", "--bool", "core.sparseCheckout")
 	return err == nil && sparse == "true" // an unset setting is an error
 }
 
-func (r Repository) git(ctx context.Context, args ...string) (string, error) {
-	return call{dir: r.dir, offline: r.offline, args: args}.text(ctx)
+func (r Repository) runGit(ctx context.Context, args ...string) (string, error) {
+	return call{dir: r.dir, offline: r.offline, args: args}.runForText(ctx)
 }
 
-func (r Repository) line(ctx context.Context, args ...string) (string, error) {
-	out, err := r.git(ctx, args...)
+func (r Repository) runForLine(ctx context.Context, args ...string) (string, error) {
+	out, err := r.runGit(ctx, args...)
 	return strings.TrimSpace(out), err
 }
 
-// In returns the repository seen from another of its folders.
-func (r Repository) In(dir string) Repository {
+// InFolder returns the repository seen from another of its folders.
+func (r Repository) InFolder(dir string) Repository {
 	r.dir = dir
 	return r
 }
 
-// Offline returns the repository without fetching what a partial clone left out.
-func (r Repository) Offline() Repository {
+// WithoutFetching returns the repository without fetching what a partial clone left out.
+func (r Repository) WithoutFetching() Repository {
 	r.offline = true
 	return r
 }
 
-// Partial reports whether this is a partial clone, which fetches what it lacks.
-func (r Repository) Partial(ctx context.Context) bool {
-	_, err := r.git(ctx, "config", "--get-regexp", `^remote\..*\.promisor$`)
+// IsPartial reports whether this is a partial clone, which fetches what it lacks.
+func (r Repository) IsPartial(ctx context.Context) bool {
+	_, err := r.runGit(ctx, "config", "--get-regexp", `^remote\..*\.promisor$`)
 	return err == nil
 }
 
-// Top returns the top folder of the repository, and the path of this one in it, "." for the top itself.
-func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
-	if dir, err = r.git(ctx, "rev-parse", "--show-toplevel"); err != nil {
+// TopFolder returns the top folder of the repository, and the path of this one in it, "." for the top itself.
+func (r Repository) TopFolder(ctx context.Context) (dir, folder string, err error) {
+	if dir, err = r.runGit(ctx, "rev-parse", "--show-toplevel"); err != nil {
 		return "", "", err
 	}
-	if folder, err = r.git(ctx, "rev-parse", "--show-prefix"); err != nil {
+	if folder, err = r.runGit(ctx, "rev-parse", "--show-prefix"); err != nil {
 		return "", "", err
 	}
 	return strings.TrimSuffix(dir, "\n"), path.Clean(strings.TrimSuffix(folder, "\n")), nil
@@ -118,7 +118,7 @@ func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
 
 // Commit returns the id of the commit that a ref names, or ErrNoCommit.
 func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
-	id, err := r.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	id, err := r.runForLine(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
 		return "", fmt.Errorf("%q: %w: %w", ref, ErrNoCommit, err)
 	}
@@ -127,7 +127,7 @@ func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
 
 // Branch returns the branch that is checked out, which may have no commit yet, or "".
 func (r Repository) Branch(ctx context.Context) string {
-	aim, err := r.line(ctx, "symbolic-ref", "--quiet", "HEAD")
+	aim, err := r.runForLine(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil {
 		return "" // a commit is checked out
 	}
@@ -138,7 +138,7 @@ func (r Repository) Branch(ctx context.Context) string {
 // "" if there is none.
 func (r Repository) DefaultBranch(ctx context.Context) (string, error) {
 	const prefix = "refs/remotes/"
-	out, err := r.line(ctx, "for-each-ref", "--format=%(refname) %(symref)", prefix+"origin/HEAD", prefix+"origin/main", prefix+"origin/master")
+	out, err := r.runForLine(ctx, "for-each-ref", "--format=%(refname) %(symref)", prefix+"origin/HEAD", prefix+"origin/main", prefix+"origin/master")
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +150,7 @@ func (r Repository) DefaultBranch(ctx context.Context) (string, error) {
 
 // Remote returns the address of a remote, or "". It may contain a password.
 func (r Repository) Remote(ctx context.Context, name string) string {
-	address, err := r.line(ctx, "config", "--get", "remote."+name+".url")
+	address, err := r.runForLine(ctx, "config", "--get", "remote."+name+".url")
 	if err != nil {
 		return "" // there is none
 	}
@@ -159,7 +159,7 @@ func (r Repository) Remote(ctx context.Context, name string) string {
 
 // Parents returns a commit's parents, first parent first, even those that the clone lacks.
 func (r Repository) Parents(ctx context.Context, commit string) ([]string, error) {
-	out, err := r.git(ctx, "cat-file", "commit", commit)
+	out, err := r.runGit(ctx, "cat-file", "commit", commit)
 	if err != nil {
 		return nil, err
 	}
@@ -175,30 +175,30 @@ func (r Repository) Parents(ctx context.Context, commit string) ([]string, error
 
 // MergeBases returns the newest common ancestors, or ErrUnrelated. Criss-cross merges have several.
 func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, error) {
-	out, err := r.git(ctx, "merge-base", "--all", a, b)
+	out, err := r.runGit(ctx, "merge-base", "--all", a, b)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // other errors have other codes
 		return nil, fmt.Errorf("%.12s and %.12s: %w: %w", a, b, ErrUnrelated, err)
 	}
 	return strings.Fields(out), err
 }
 
-// Missing counts the commits that other has and commit lacks, and that change one of the names.
-func (r Repository) Missing(ctx context.Context, commit, other string, names []string) (int, error) {
+// CountMissing counts the commits that other has and commit lacks, and that change one of the names.
+func (r Repository) CountMissing(ctx context.Context, commit, other string, names []string) (int, error) {
 	args := []string{"rev-list", "--count", commit + ".." + other, "--"}
 	for _, name := range names {
 		args = append(args, ":(literal)"+name)
 	}
-	out, err := r.line(ctx, args...)
+	out, err := r.runForLine(ctx, args...)
 	if err != nil {
 		return 0, err
 	}
 	return strconv.Atoi(out)
 }
 
-// Touched returns the newest commit before HEAD that changed the name, or "" if this clone has none. The name starts
+// LastChangeOf returns the newest commit before HEAD that changed the name, or "" if this clone has none. The name starts
 // from the repository's folder.
-func (r Repository) Touched(ctx context.Context, name string) (string, error) {
-	return r.line(ctx, "rev-list", "-1", "HEAD", "--", ":(literal)"+name)
+func (r Repository) LastChangeOf(ctx context.Context, name string) (string, error) {
+	return r.runForLine(ctx, "rev-list", "-1", "HEAD", "--", ":(literal)"+name)
 }
 
 // BlobID returns git's id of a file's content.
@@ -219,8 +219,8 @@ type Range struct {
 	At         time.Time
 }
 
-// Range parses BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side means HEAD.
-func (r Repository) Range(ctx context.Context, text string) (Range, error) {
+// ParseRange parses BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side means HEAD.
+func (r Repository) ParseRange(ctx context.Context, text string) (Range, error) {
 	base, head, ok := strings.Cut(text, "..")
 	if !ok || text == ".." || text == "..." {
 		return Range{}, fmt.Errorf("%q: not of the form BASE..HEAD or BASE...HEAD", text)
@@ -241,7 +241,7 @@ func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 		}
 		c.Base = bases[0] // the best, which is git's own choice
 	}
-	out, err := r.git(ctx, "rev-list", "--max-count=1", "--timestamp", c.Head)
+	out, err := r.runGit(ctx, "rev-list", "--max-count=1", "--timestamp", c.Head)
 	if err != nil {
 		return Range{}, err
 	}
@@ -256,18 +256,18 @@ func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 
 // ListCommits returns HEAD and the newest commits that it contains, at most so many.
 func (r Repository) ListCommits(ctx context.Context, most int) ([]string, error) {
-	out, err := r.git(ctx, "rev-list", "--max-count="+strconv.Itoa(most), "HEAD")
+	out, err := r.runGit(ctx, "rev-list", "--max-count="+strconv.Itoa(most), "HEAD")
 	return strings.Fields(out), err
 }
 
-// Unsaved returns the names below some paths that differ from HEAD in the work tree or the index, and those that are
+// UncommittedNames returns the names below some paths that differ from HEAD in the work tree or the index, and those that are
 // neither in HEAD nor ignored. Names start from the repository's top, paths from the repository's folder.
-func (r Repository) Unsaved(ctx context.Context, paths []string) (changed, added []string, err error) {
+func (r Repository) UncommittedNames(ctx context.Context, paths []string) (changed, added []string, err error) {
 	args := []string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"}
 	for _, name := range paths {
 		args = append(args, ":(literal)"+name)
 	}
-	out, err := r.git(ctx, args...)
+	out, err := r.runGit(ctx, args...)
 	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		// Like " M shop.yaml".
 		if name, isNew := strings.CutPrefix(entry, "?? "); isNew {
@@ -288,7 +288,7 @@ type Change struct {
 
 // Changes returns the sorted changes between two commits.
 func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, error) {
-	out, err := r.git(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--ignore-submodules=none", base, head)
+	out, err := r.runGit(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--ignore-submodules=none", base, head)
 	if err != nil {
 		return nil, err
 	}
@@ -298,11 +298,11 @@ func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, e
 // ChangesSince returns the changes between a commit and the work tree, where a file that is not tracked is new. It
 // leaves out files that git ignores. A repository that is not tracked is a Submodule.
 func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, error) {
-	out, err := r.git(ctx, "diff", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", base, "--")
+	out, err := r.runGit(ctx, "diff", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--ignore-submodules=none", base, "--")
 	if err != nil {
 		return nil, err
 	}
-	top, _, err := r.Top(ctx)
+	top, _, err := r.TopFolder(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func (r Repository) ChangesSince(ctx context.Context, base string) ([]Change, er
 	if err != nil {
 		return nil, err
 	}
-	out, err = r.git(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":(top)")
+	out, err = r.runGit(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":(top)")
 	if err != nil {
 		return nil, err
 	}
@@ -390,13 +390,13 @@ type call struct {
 	args    []string
 }
 
-// run returns the standard output. git asks for no password.
-func (c call) run(ctx context.Context) ([]byte, error) {
+// runCommand returns the standard output. git asks for no password.
+func (c call) runCommand(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", c.args...)
 	cmd.Dir, cmd.Stdin = c.dir, c.in
-	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), c.hides), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), c.hidesVariable), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	cmd.Env = append(cmd.Env, c.env...)
 	if c.offline {
 		// Older versions of git only know the second variable.
@@ -417,17 +417,17 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	case cmd.Process == nil:
 		err = fmt.Errorf("%w: %w", ErrLocal, err)
 	}
-	return out.Bytes(), &Error{Command: c.args[0], Said: clean(said.String()), Err: err}
+	return out.Bytes(), &Error{Command: c.args[0], Said: cleanMessage(said.String()), Err: err}
 }
 
-func (c call) text(ctx context.Context) (string, error) {
-	out, err := c.run(ctx)
+func (c call) runForText(ctx context.Context) (string, error) {
+	out, err := c.runCommand(ctx)
 	return string(out), err
 }
 
 // Version returns the version of the installed git.
 func Version(ctx context.Context) (string, error) {
-	out, err := call{args: []string{"version"}}.text(ctx)
+	out, err := call{args: []string{"version"}}.runForText(ctx)
 	return strings.TrimSpace(out), err
 }
 
@@ -445,11 +445,11 @@ var (
 	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
 )
 
-func (c call) hides(variable string) bool {
+func (c call) hidesVariable(variable string) bool {
 	return unwanted().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
 }
 
-func clean(said string) string {
+func cleanMessage(said string) string {
 	said = strings.Join(strings.Fields(password().ReplaceAllString(said, "//")), " ")
 	return strings.ToValidUTF8(said[:min(len(said), maxSaid)], "")
 }

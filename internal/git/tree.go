@@ -77,31 +77,31 @@ func treeFiles(out string) ([]treeFile, error) {
 	return files, nil
 }
 
-// list returns the entries below path, or all.
-func (r Repository) list(ctx context.Context, commit, path string, flags ...string) ([]treeFile, error) {
+// listTree returns the entries below path, or all.
+func (r Repository) listTree(ctx context.Context, commit, path string, flags ...string) ([]treeFile, error) {
 	args := slices.Concat([]string{"ls-tree", "-z"}, flags, []string{commit})
 	if path != "" {
 		args = append(args, "--", ":(literal)"+path)
 	}
-	out, err := r.git(ctx, args...)
+	out, err := r.runGit(ctx, args...)
 	if err != nil {
 		return nil, err
 	}
 	return treeFiles(out)
 }
 
-// Tree returns the regular files of a commit below the repository's folder, with names that start from it. If want is
+// ReadTree returns the regular files of a commit below the repository's folder, with names that start from it. If want is
 // set, it chooses them by name and content id. An absent folder is empty. Tree rejects a commit that has one name
 // twice: readers would see different trees.
-func (r Repository) Tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, error) {
-	files, err := r.list(ctx, commit, "", "-r", "-l")
+func (r Repository) ReadTree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, error) {
+	files, err := r.listTree(ctx, commit, "", "-r", "-l")
 	if err == nil {
-		files, err = readable(files, want)
+		files, err = chooseReadable(files, want)
 	}
 	if err != nil {
 		return nil, err
 	}
-	contents, err := r.contents(ctx, files)
+	contents, err := r.readContents(ctx, files)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func newTree(files []treeFile, contents [][]byte) (fs.FS, error) {
 	return txtar.FS(&tree)
 }
 
-// readable returns the files that Tree reads, and checks their size.
-func readable(files []treeFile, want func(name, id string) bool) ([]treeFile, error) {
+// chooseReadable returns the files that Tree reads, and checks their size.
+func chooseReadable(files []treeFile, want func(name, id string) bool) ([]treeFile, error) {
 	total := 0
 	var all []treeFile
 	for _, f := range files {
@@ -135,7 +135,7 @@ func readable(files []treeFile, want func(name, id string) bool) ([]treeFile, er
 	return all, nil
 }
 
-func (r Repository) contents(ctx context.Context, files []treeFile) ([][]byte, error) {
+func (r Repository) readContents(ctx context.Context, files []treeFile) ([][]byte, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -144,7 +144,7 @@ func (r Repository) contents(ctx context.Context, files []treeFile) ([][]byte, e
 		in.WriteString(f.id + "\n")
 	}
 	batch := call{dir: r.dir, offline: r.offline, in: strings.NewReader(in.String()), args: []string{"cat-file", "--batch", "--buffer"}}
-	out, err := batch.run(ctx)
+	out, err := batch.runCommand(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -171,12 +171,12 @@ func cutObject(out []byte) (content, rest []byte, err error) {
 	return rest[:size], rest[size+1:], nil
 }
 
-// File reads a regular file of a commit; found is false if there is none. The name starts from the repository's folder.
+// ReadFile reads a regular file of a commit; found is false if there is none. The name starts from the repository's folder.
 // If same accepts the content's id, File does not read it.
-func (r Repository) File(ctx context.Context, commit, name string, same func(id string) bool) (content string, found bool, err error) {
-	files, err := r.list(ctx, commit, name, "-l")
+func (r Repository) ReadFile(ctx context.Context, commit, name string, same func(id string) bool) (content string, found bool, err error) {
+	files, err := r.listTree(ctx, commit, name, "-l")
 	if err == nil {
-		files, err = readable(files, nil)
+		files, err = chooseReadable(files, nil)
 	}
 	if err != nil || len(files) != 1 {
 		return "", false, err
@@ -184,18 +184,18 @@ func (r Repository) File(ctx context.Context, commit, name string, same func(id 
 	if same(files[0].id) {
 		return "", true, nil
 	}
-	content, err = r.git(ctx, "cat-file", "blob", files[0].id)
+	content, err = r.runGit(ctx, "cat-file", "blob", files[0].id)
 	return content, err == nil, err
 }
 
-func (r Repository) entries(ctx context.Context, commit string, of FileKind) ([]treeFile, error) {
-	files, err := r.list(ctx, commit, "", "-r", "--full-tree")
+func (r Repository) listEntries(ctx context.Context, commit string, of FileKind) ([]treeFile, error) {
+	files, err := r.listTree(ctx, commit, "", "-r", "--full-tree")
 	return slices.DeleteFunc(files, func(f treeFile) bool { return f.kind() != of }), err
 }
 
-// Names returns the regular files of a commit, from the repository's top.
-func (r Repository) Names(ctx context.Context, commit string) ([]string, error) {
-	files, err := r.entries(ctx, commit, Regular)
+// ListFiles returns the regular files of a commit, from the repository's top.
+func (r Repository) ListFiles(ctx context.Context, commit string) ([]string, error) {
+	files, err := r.listEntries(ctx, commit, Regular)
 	var names []string
 	for _, f := range files {
 		names = append(names, f.name)
@@ -203,13 +203,13 @@ func (r Repository) Names(ctx context.Context, commit string) ([]string, error) 
 	return names, err
 }
 
-// Links returns the targets of a commit's symbolic links. The names start from the repository's top.
-func (r Repository) Links(ctx context.Context, commit string) (map[string]string, error) {
-	links, err := r.entries(ctx, commit, Link)
+// ReadLinks returns the targets of a commit's symbolic links. The names start from the repository's top.
+func (r Repository) ReadLinks(ctx context.Context, commit string) (map[string]string, error) {
+	links, err := r.listEntries(ctx, commit, Link)
 	if err != nil {
 		return nil, err
 	}
-	contents, err := r.contents(ctx, links)
+	contents, err := r.readContents(ctx, links)
 	targets := map[string]string{}
 	for i := range contents {
 		targets[links[i].name] = string(contents[i])
@@ -217,16 +217,16 @@ func (r Repository) Links(ctx context.Context, commit string) (map[string]string
 	return targets, err
 }
 
-// Has reports whether a commit has a file, or a folder if the name ends with a slash. The name starts from the
+// HasFile reports whether a commit has a file, or a folder if the name ends with a slash. The name starts from the
 // repository's top.
-func (r Repository) Has(ctx context.Context, commit, name string) (bool, error) {
-	found, err := r.list(ctx, commit, name, "--full-tree")
+func (r Repository) HasFile(ctx context.Context, commit, name string) (bool, error) {
+	found, err := r.listTree(ctx, commit, name, "--full-tree")
 	return len(found) > 0, err
 }
 
 // Submodules returns the submodules below the repository's folder, with names that start from it.
 func (r Repository) Submodules(ctx context.Context) ([]string, error) {
-	out, err := r.git(ctx, "ls-files", "--stage", "-z")
+	out, err := r.runGit(ctx, "ls-files", "--stage", "-z")
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func run(t *testing.T, dir string, args ...string) {
 
 func at(t *testing.T, dir string) Repository {
 	t.Helper()
-	r, err := At(t.Context(), dir)
+	r, err := OpenRepository(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +59,14 @@ func at(t *testing.T, dir string) Repository {
 func TestTree(t *testing.T) {
 	dir := repository(t)
 	r := at(t, dir)
-	if r.Shallow || r.Sparse(t.Context()) {
+	if r.Shallow || r.IsSparse(t.Context()) {
 		t.Errorf("repository %+v", r)
 	}
 	commit, err := r.Commit(t.Context(), "HEAD")
 	if err != nil || len(commit) != 40 {
 		t.Fatal(commit, err)
 	}
-	tree, err := r.Tree(t.Context(), commit, nil)
+	tree, err := r.ReadTree(t.Context(), commit, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestTree(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "shop.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	tree, err = r.Tree(t.Context(), commit, func(name, _ string) bool { return strings.HasSuffix(name, "shop.yaml") })
+	tree, err = r.ReadTree(t.Context(), commit, func(name, _ string) bool { return strings.HasSuffix(name, "shop.yaml") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestAFolderThatTheCommitDoesNotHaveIsEmpty(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tree, err := at(t, dir).Tree(t.Context(), "HEAD", nil)
+	tree, err := at(t, dir).ReadTree(t.Context(), "HEAD", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestTop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for folder, want := range map[string]string{"": "project", "..": ".", "deep/er": "project/deep/er"} {
-		got, name, err := at(t, filepath.Join(dir, folder)).Top(t.Context())
+		got, name, err := at(t, filepath.Join(dir, folder)).TopFolder(t.Context())
 		if got != top || name != want || err != nil {
 			t.Errorf("in %q: %q in %q, %v", folder, name, got, err)
 		}
@@ -133,7 +133,7 @@ func TestNoSuchCommitNoSuchRepository(t *testing.T) {
 		}
 	}
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(t.TempDir()))
-	if _, err := At(t.Context(), t.TempDir()); !errors.Is(err, ErrNoRepository) {
+	if _, err := OpenRepository(t.Context(), t.TempDir()); !errors.Is(err, ErrNoRepository) {
 		t.Error(err)
 	}
 }
@@ -149,7 +149,7 @@ func TestShallowAndSparse(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	run(t, clone, "config", "core.sparseCheckout", "true")
-	if !at(t, clone).Sparse(t.Context()) {
+	if !at(t, clone).IsSparse(t.Context()) {
 		t.Error("a sparse work tree is taken for a whole one")
 	}
 }
@@ -162,7 +162,7 @@ func TestATreeIsBounded(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return readable(files, nil)
+		return chooseReadable(files, nil)
 	}
 	files, err := read(entry("12", "a") + entry("16777217", "huge") + "120000 blob 12 3\tlink\x00" + "160000 commit 12 -\tsub\x00" + entry("1", "../x"))
 	if err != nil || len(files) != 1 || files[0] != (treeFile{mode: "100644", id: "1234", name: "a", size: 12}) {

@@ -21,28 +21,28 @@ type baseFinder struct {
 	head  string   // the commit that is checked out
 }
 
-// find returns the base, or why there is none. It takes --base-ref, then what CI says, then the
+// findBase returns the base, or why there is none. It takes --base-ref, then what CI says, then the
 // remote's default branch.
-func (f *baseFinder) find(ctx context.Context, ref string) plan.Blame {
+func (f *baseFinder) findBase(ctx context.Context, ref string) plan.Blame {
 	var err error
 	if f.head, err = f.Commit(ctx, "HEAD"); err != nil {
 		return plan.Blame{Problem: "the repository has no commit yet", Fix: "commit the manifests first"}
 	}
 	if ref != "" {
-		return f.since(ctx, ref, ref)
+		return f.useMergeBase(ctx, ref, ref)
 	}
-	if b, ok := f.merged(ctx); ok {
+	if b, ok := f.fromMergeCommit(ctx); ok {
 		return b
 	}
 	if f.ci.BaseRef != "" {
-		return f.target(ctx)
+		return f.fromTargetBranch(ctx)
 	}
-	mainline, err := f.mainline(ctx)
+	mainline, err := f.findMainline(ctx)
 	switch {
 	case err != nil:
-		return unreadable(err)
-	case f.inCI && f.within(ctx, mainline):
-		return f.landed(ctx)
+		return unreadableBase(err)
+	case f.inCI && f.isOnMainline(ctx, mainline):
+		return f.fromPush(ctx)
 	case mainline == "":
 		problem := "the remote origin has no default branch to compare with"
 		if f.Remote(ctx, "origin") == "" {
@@ -50,12 +50,12 @@ func (f *baseFinder) find(ctx context.Context, ref string) plan.Blame {
 		}
 		return plan.Blame{Problem: problem, Fix: "name a commit to compare with: --base-ref REF"}
 	}
-	return f.since(ctx, mainline, "refs/remotes/"+mainline)
+	return f.useMergeBase(ctx, mainline, "refs/remotes/"+mainline)
 }
 
-// mainline returns the remote's default branch, empty if it is not here. It trusts CI first,
+// findMainline returns the remote's default branch, empty if it is not here. It trusts CI first,
 // because a clone may only have another branch with a usual name.
-func (f *baseFinder) mainline(ctx context.Context) (string, error) {
+func (f *baseFinder) findMainline(ctx context.Context) (string, error) {
 	if f.ci.DefaultBranch == "" {
 		return f.DefaultBranch(ctx)
 	}
@@ -66,10 +66,10 @@ func (f *baseFinder) mainline(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// merged recognises a merge that the code host made of a pull request. Its base is the first
+// fromMergeCommit recognises a merge that the code host made of a pull request. Its base is the first
 // parent, the target branch at that time: a later commit would show other people's merges as
 // reverted, an earlier one as changes of this pull request.
-func (f *baseFinder) merged(ctx context.Context) (plan.Blame, bool) {
+func (f *baseFinder) fromMergeCommit(ctx context.Context) (plan.Blame, bool) {
 	if f.ci.PullRequest == 0 || f.head == f.ci.HeadCommit {
 		return plan.Blame{}, false
 	}
@@ -82,26 +82,26 @@ func (f *baseFinder) merged(ctx context.Context) (plan.Blame, bool) {
 	if f.ci.BaseRef != "" {
 		b.Ref = "origin/" + f.ci.BaseRef
 	}
-	return f.exactly(ctx, b, parents[0], "the commit that the pull request is merged into"), true
+	return f.useCommit(ctx, b, parents[0], "the commit that the pull request is merged into"), true
 }
 
-// target compares with the target branch of a pull request, or in a merge queue with the commit before this one.
-func (f *baseFinder) target(ctx context.Context) plan.Blame {
+// fromTargetBranch compares with the target branch of a pull request, or in a merge queue with the commit before this one.
+func (f *baseFinder) fromTargetBranch(ctx context.Context) plan.Blame {
 	shown := "origin/" + f.ci.BaseRef
 	if f.ci.PullRequest == 0 && f.ci.BaseCommit != "" {
-		return f.exactly(ctx, plan.Blame{Ref: shown}, f.ci.BaseCommit, "the commit before this one in the merge queue")
+		return f.useCommit(ctx, plan.Blame{Ref: shown}, f.ci.BaseCommit, "the commit before this one in the merge queue")
 	}
 	if _, err := f.Commit(ctx, "refs/remotes/"+shown); err == nil {
-		return f.since(ctx, shown, "refs/remotes/"+shown)
+		return f.useMergeBase(ctx, shown, "refs/remotes/"+shown)
 	}
 	if f.ci.BaseCommit != "" {
-		return f.since(ctx, shown, f.ci.BaseCommit)
+		return f.useMergeBase(ctx, shown, f.ci.BaseCommit)
 	}
-	return f.absent(plan.Blame{}, shown)
+	return f.missingCommit(plan.Blame{}, shown)
 }
 
-// within reports whether the commit is one of the default branch, or no other branch is known.
-func (f *baseFinder) within(ctx context.Context, mainline string) bool {
+// isOnMainline reports whether the commit is one of the default branch, or no other branch is known.
+func (f *baseFinder) isOnMainline(ctx context.Context, mainline string) bool {
 	if mainline == "" {
 		return true
 	}
@@ -109,10 +109,10 @@ func (f *baseFinder) within(ctx context.Context, mainline string) bool {
 	return err == nil && bases[0] == f.head
 }
 
-// landed compares with the branch before the push, if CI says so, else before the commit.
-func (f *baseFinder) landed(ctx context.Context) plan.Blame {
+// fromPush compares with the branch before the push, if CI says so, else before the commit.
+func (f *baseFinder) fromPush(ctx context.Context) plan.Blame {
 	if before := f.ci.BaseCommit; before != "" {
-		b := f.exactly(ctx, plan.Blame{Ref: "the branch before the push"}, before, "the branch before the push")
+		b := f.useCommit(ctx, plan.Blame{Ref: "the branch before the push"}, before, "the branch before the push")
 		if b.Base == "" && !f.Shallow {
 			b.Problem += ": the branch was probably force-pushed"
 		}
@@ -121,32 +121,32 @@ func (f *baseFinder) landed(ctx context.Context) plan.Blame {
 	parents, err := f.Parents(ctx, f.head)
 	switch {
 	case err != nil:
-		return unreadable(err)
+		return unreadableBase(err)
 	case len(parents) == 0:
 		return plan.Blame{Problem: "this is the first commit, so there is nothing before it"}
 	}
-	return f.exactly(ctx, plan.Blame{Ref: "HEAD^"}, parents[0], "the commit before this one")
+	return f.useCommit(ctx, plan.Blame{Ref: "HEAD^"}, parents[0], "the commit before this one")
 }
 
-// exactly compares with this commit, which messages call what.
-func (f *baseFinder) exactly(ctx context.Context, b plan.Blame, id, what string) plan.Blame {
+// useCommit compares with this commit, which messages call what.
+func (f *baseFinder) useCommit(ctx context.Context, b plan.Blame, id, what string) plan.Blame {
 	commit, err := f.Commit(ctx, id)
 	if err == nil {
 		b.Base = commit
 		return b
 	}
-	return f.absent(b, fmt.Sprintf("%s (%.12s)", what, id))
+	return f.missingCommit(b, fmt.Sprintf("%s (%.12s)", what, id))
 }
 
-// since compares with the newest common ancestor of HEAD and a ref, so that commits that the ref
+// useMergeBase compares with the newest common ancestor of HEAD and a ref, so that commits that the ref
 // got since do not count.
-func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
+func (f *baseFinder) useMergeBase(ctx context.Context, shown, ref string) plan.Blame {
 	b := plan.Blame{Ref: shown}
 	other, err := f.Commit(ctx, ref)
 	if err != nil {
-		return f.absent(b, shown)
+		return f.missingCommit(b, shown)
 	}
-	bases, err := f.ancestors(ctx, other)
+	bases, err := f.commonAncestors(ctx, other)
 	if err == nil {
 		b.Base = bases[0]
 	}
@@ -158,12 +158,12 @@ func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
 		b.Problem = fmt.Sprintf("this branch has no commit in common with %s", shown)
 		b.Fix = "name a commit to compare with: --base-ref REF"
 	case err != nil:
-		return unreadable(err)
+		return unreadableBase(err)
 	case len(bases) > 1:
 		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so the plan may confuse their changes", shown)
 		b.Fix = fmt.Sprintf("merge %s into this branch, or rebase this branch", shown)
 	case b.Base != other:
-		if n, err := f.Missing(ctx, f.head, other, f.names); err == nil && n > 0 {
+		if n, err := f.CountMissing(ctx, f.head, other, f.names); err == nil && n > 0 {
 			b.Problem = fmt.Sprintf("this branch lacks %s of %s that changed manifests: apply from this branch would undo them",
 				diag.Plural(n, "commit", "commits"), b.Ref)
 			b.Fix = fmt.Sprintf("rebase this branch, or merge %s into it", b.Ref)
@@ -172,9 +172,9 @@ func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
 	return b
 }
 
-// ancestors returns the newest common ancestors of a commit and HEAD. In a shallow clone the last
+// commonAncestors returns the newest common ancestors of a commit and HEAD. In a shallow clone the last
 // commits have no parents, but they name them.
-func (f *baseFinder) ancestors(ctx context.Context, other string) ([]string, error) {
+func (f *baseFinder) commonAncestors(ctx context.Context, other string) ([]string, error) {
 	if f.Shallow {
 		if parents, err := f.Parents(ctx, f.head); err == nil && slices.Contains(parents, other) {
 			return []string{other}, nil
@@ -183,7 +183,7 @@ func (f *baseFinder) ancestors(ctx context.Context, other string) ([]string, err
 	return f.MergeBases(ctx, other, f.head)
 }
 
-func (f *baseFinder) absent(b plan.Blame, what string) plan.Blame {
+func (f *baseFinder) missingCommit(b plan.Blame, what string) plan.Blame {
 	clone, fix := "clone", "fetch it,"
 	if f.Shallow {
 		clone, fix = "shallow clone", "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0),"
@@ -192,7 +192,7 @@ func (f *baseFinder) absent(b plan.Blame, what string) plan.Blame {
 	return b
 }
 
-func unreadable(err error) plan.Blame {
+func unreadableBase(err error) plan.Blame {
 	text := err.Error()
 	failed, ok := errors.AsType[*git.Error](err)
 	switch {

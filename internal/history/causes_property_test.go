@@ -484,10 +484,10 @@ func (s *story) inputs(m moment, set *manifest.Set) plan.Inputs {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	in := plan.Inputs{
 		Set: set, Live: live.State{Objects: map[kind.Key]kind.Object{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{}},
-		Ledger: ledger.View{ID: "l", Records: map[kind.Key]ledger.Record{}}, At: ledger.Observed(at, at),
+		Ledger: ledger.View{ID: "l", Records: map[kind.Key]ledger.Record{}}, At: ledger.ObserveTimes(at, at),
 		Options: plan.Options{AllowEmptyLive: true, MaxCreates: 100},
 	}
-	k, _ := kind.Named("CDN")
+	k, _ := kind.FindKind("CDN")
 	for name, spec := range m.live {
 		o, err := k.ReadObject(canon.Bytes(map[string]any{"kind": "CDN", "metadata": map[string]any{"name": name, "uid": "u"}, "spec": spec}))
 		if err != nil {
@@ -527,7 +527,7 @@ func (s *story) apply(w world, files map[string]string) {
 	for _, name := range names() {
 		in.Options.TakeOver[keyOf(name)] = true
 	}
-	made, _ := plan.NewPlanner(in).Make()
+	made, _ := plan.NewPlanner(in).MakePlan()
 	for _, it := range made.Items {
 		o := set.Find(it.Key)
 		switch {
@@ -639,16 +639,16 @@ func (s *story) plan(m moment) {
 	}
 	s.write(".git/HEAD", s.commits[m.head].id+"\n")
 	s.write(".git/refs/remotes/origin/main", s.commits[m.origin].id+"\n")
-	loaded, err := project.Project{}.Load(s.t.Context(), []manifest.Source{{FS: os.DirFS(s.dir), Path: "."}}, manifest.Options{})
+	loaded, err := project.Project{}.LoadManifests(s.t.Context(), []manifest.Source{{FS: os.DirFS(s.dir), Path: "."}}, manifest.Options{})
 	if err != nil || loaded.Findings.HasErrors() {
 		s.t.Fatalf("seed %d: %v %v", s.seed, err, loaded.Findings)
 	}
 	reader := history.New(history.Config{Cwd: s.dir, Loaded: loaded})
 	planner := plan.NewPlanner(s.inputs(m, loaded.Set))
-	made, _ := planner.Make()
-	past := reader.Past(s.t.Context(), "", made.AsksGit())
-	planner.Explain(made, past)
-	planner.Name(made, reader.Trails(s.t.Context(), made.Unnamed()))
+	made, _ := planner.MakePlan()
+	past := reader.ReadPast(s.t.Context(), "", made.AsksGit())
+	planner.ExplainPlan(made, past)
+	planner.NameCommits(made, reader.ReadTrails(s.t.Context(), made.UnnamedObjects()))
 	text, err := json.Marshal(made)
 	if err != nil {
 		s.t.Fatal(err)

@@ -23,8 +23,8 @@ type Order struct {
 	Unclear  string
 }
 
-// Older reports whether the files of the run are certainly older than those of the commit that was applied.
-func (o Order) Older() bool { return o.Ancestor && !o.Dirty }
+// IsOlder reports whether the files of the run are certainly older than those of the commit that was applied.
+func (o Order) IsOlder() bool { return o.Ancestor && !o.Dirty }
 
 // Applied is a commit that was applied, which may be empty, and abbreviated ancestors of it: a clone may lack the commit.
 type Applied struct {
@@ -44,10 +44,10 @@ func (o Order) AddOlder(ancestors []string, applied Applied) []string {
 	case o.Unclear != "":
 		more = applied.Ancestors
 	case applied.Commit != "":
-		more = append([]string{Abbreviated(applied.Commit)}, applied.Ancestors...)
+		more = append([]string{ShortID(applied.Commit)}, applied.Ancestors...)
 	}
 	for _, id := range more {
-		if !slices.Contains(ancestors, id) && id != Abbreviated(o.Commit) {
+		if !slices.Contains(ancestors, id) && id != ShortID(o.Commit) {
 			ancestors = append(ancestors, id)
 		}
 	}
@@ -58,7 +58,7 @@ func (o Order) AddOlder(ancestors []string, applied Applied) []string {
 func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Order {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, problem := r.opened(ctx)
+	p, problem := r.withRepository(ctx)
 	if problem.Problem != "" {
 		return Order{Unclear: problem.Problem}
 	}
@@ -70,13 +70,13 @@ func (r *Reader) Order(ctx context.Context, applied Applied, withDirty bool) Ord
 	case o.Commit == "":
 		return Order{Unclear: "the repository has no commit yet"}
 	case applied.Commit == "" || applied.Commit == o.Commit:
-	case slices.Contains(applied.Ancestors, Abbreviated(o.Commit)):
+	case slices.Contains(applied.Ancestors, ShortID(o.Commit)):
 		o.Ancestor = true
 	default:
-		o.Ancestor, o.Unclear = p.compare(ctx, applied.Commit)
+		o.Ancestor, o.Unclear = p.compareCommits(ctx, applied.Commit)
 	}
 	if withDirty || o.Ancestor {
-		o.Dirty = p.dirty(ctx)
+		o.Dirty = p.hasUncommitted(ctx)
 	}
 	if o.Dirty && o.Ancestor {
 		o.Unclear = "the files differ from those of this commit"
@@ -89,7 +89,7 @@ const maxAncestors = 100
 
 // Ancestors returns the abbreviated ids of the newest ancestors of the commit that is checked out.
 func (r *Reader) Ancestors(ctx context.Context) (ids []string) {
-	p, problem := r.opened(ctx)
+	p, problem := r.withRepository(ctx)
 	if problem.Problem != "" {
 		return nil
 	}
@@ -98,15 +98,15 @@ func (r *Reader) Ancestors(ctx context.Context) (ids []string) {
 		return nil
 	}
 	for _, id := range line[1:] {
-		ids = append(ids, Abbreviated(id))
+		ids = append(ids, ShortID(id))
 	}
 	return ids
 }
 
-// Abbreviated returns the beginning of a commit's id that no other commit has.
-func Abbreviated(id string) string { return id[:min(len(id), 12)] }
+// ShortID returns the beginning of a commit's id that no other commit has.
+func ShortID(id string) string { return id[:min(len(id), 12)] }
 
-func (r *Reader) compare(ctx context.Context, applied string) (isAncestor bool, unclear string) {
+func (r *Reader) compareCommits(ctx context.Context, applied string) (isAncestor bool, unclear string) {
 	bases, err := r.repository.MergeBases(ctx, r.head, applied)
 	switch {
 	case err == nil && bases[0] == r.head:
@@ -121,16 +121,16 @@ func (r *Reader) compare(ctx context.Context, applied string) (isAncestor bool, 
 	return false, "neither contains the other"
 }
 
-// dirty reports whether a file that the project reads is not as in the commit, or git can't tell.
-func (r *Reader) dirty(ctx context.Context) bool {
+// hasUncommitted reports whether a file that the project reads is not as in the commit, or git can't tell.
+func (r *Reader) hasUncommitted(ctx context.Context) bool {
 	paths, read := slices.Clone(r.names), map[string]bool{}
 	if name, err := filepath.Rel(r.dir, filepath.Join(r.cfg.Project.Dir, project.File)); err == nil && r.cfg.Project.Dir != "" {
 		paths, read[path.Clean(filepath.ToSlash(name))] = append(paths, filepath.ToSlash(name)), true
 	}
 	for _, o := range r.cfg.Set.Objects {
-		read[r.file(o.Path)] = true
+		read[r.fileOf(o.Path)] = true
 	}
-	changed, added, err := r.repository.Unsaved(ctx, paths)
+	changed, added, err := r.repository.UncommittedNames(ctx, paths)
 	return err != nil || slices.ContainsFunc(changed, manifest.IsFile) || slices.ContainsFunc(added, func(name string) bool {
 		for end := name; end != ""; _, end, _ = strings.Cut(end, "/") {
 			if read[end] {

@@ -21,26 +21,26 @@ import (
 // timeout bounds what a plan waits for git to explain it.
 const timeout = time.Minute
 
-// Past reads the project of the commit that ref, CI or the remote names, and its manifests if they are
+// ReadPast reads the project of the commit that ref, CI or the remote names, and its manifests if they are
 // asked for. It never fails a run: the result has the problem.
-func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past {
+func (r *Reader) ReadPast(ctx context.Context, ref string, manifests bool) plan.Past {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, problem := r.opened(ctx)
+	p, problem := r.withRepository(ctx)
 	if problem.Problem != "" {
 		return plan.Past{Blame: problem}
 	}
 	b := baseFinder{Repository: p.repository, ci: r.cfg.CI, inCI: r.cfg.InCI, names: p.names}
-	blame := b.find(ctx, ref)
+	blame := b.findBase(ctx, ref)
 	blame.Head, p.head = b.head, b.head
 	if blame.Base == "" {
 		return plan.Past{Blame: blame}
 	}
-	past, err := p.read(ctx, blame.Base, manifests)
+	past, err := p.readCommit(ctx, blame.Base, manifests)
 	if err != nil {
-		failed := unreadable(err)
+		failed := unreadableBase(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
-		if p.repository.Partial(ctx) {
+		if p.repository.IsPartial(ctx) {
 			blame.Problem = "this partial clone lacks some files of the base"
 			blame.Fix = "clone without --filter, or fetch its files"
 		}
@@ -59,12 +59,12 @@ func (r *Reader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Bla
 		problem = "some manifests of the base commit have errors, so trueup can't read them"
 		fix = "you need to do nothing: this note disappears when a fix is merged"
 	}
-	switch name := r.submodule(ctx); {
+	switch name := r.findSubmodule(ctx); {
 	case name != "":
 		past.Unclear, past.Partial = true, true
 		problem = "the files of the submodule " + name + " have their own history"
 		fix = "run trueup in the submodule to see the reason of each change"
-	case r.repository.Sparse(ctx):
+	case r.repository.IsSparse(ctx):
 		past.Partial = true
 		problem = "only a part of the files is checked out (sparse checkout), so files that are absent here may be in git"
 		fix = "check out the whole tree"
@@ -74,8 +74,8 @@ func (r *Reader) addLimits(ctx context.Context, past *plan.Past, blame *plan.Bla
 	}
 }
 
-func (r *Reader) submodule(ctx context.Context) string {
-	entry, _ := files.Above(r.dir, ".git")
+func (r *Reader) findSubmodule(ctx context.Context) string {
+	entry, _ := files.FindAbove(r.dir, ".git")
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(entry), ".gitmodules")); err != nil {
 		return "" // as almost always
 	}
@@ -84,35 +84,35 @@ func (r *Reader) submodule(ctx context.Context) string {
 		return ""
 	}
 	for _, module := range modules {
-		if r.names.cover(".", module) || slices.ContainsFunc(r.names, func(name string) bool { return holds(module, name) }) {
+		if r.names.coverFile(".", module) || slices.ContainsFunc(r.names, func(name string) bool { return isBelow(module, name) }) {
 			return module
 		}
 	}
 	return ""
 }
 
-// opened returns a copy of the reader that knows the repository, or the problem. It asks git once.
-func (r *Reader) opened(ctx context.Context) (*Reader, plan.Blame) {
+// withRepository returns a copy of the reader that knows the repository, or the problem. It asks git once.
+func (r *Reader) withRepository(ctx context.Context) (*Reader, plan.Blame) {
 	if r.copy == nil {
 		p := *r
 		p.names, p.shown, p.same = slices.Clone(r.names), slices.Clone(r.shown), map[string]bool{}
-		r.copy, r.problem = &p, p.open(ctx)
+		r.copy, r.problem = &p, p.openRepository(ctx)
 	}
 	return r.copy, r.problem
 }
 
-func (r *Reader) open(ctx context.Context) plan.Blame {
+func (r *Reader) openRepository(ctx context.Context) plan.Blame {
 	if slices.Contains(r.names, "-") {
 		return plan.Blame{Problem: "standard input is not in git", Fix: "name files that are in git"}
 	}
-	if _, found := files.Above(r.dir, ".git"); !found && !r.cfg.GitDir {
+	if _, found := files.FindAbove(r.dir, ".git"); !found && !r.cfg.GitDir {
 		return plan.Blame{Problem: "this is not a git repository", Fix: "run trueup in a clone of the repository"}
 	}
-	repository, err := git.At(ctx, r.dir)
+	repository, err := git.OpenRepository(ctx, r.dir)
 	if err != nil {
-		return plan.Blame{Problem: unreadable(err).Problem, Fix: "run trueup in a clone that git may read"}
+		return plan.Blame{Problem: unreadableBase(err).Problem, Fix: "run trueup in a clone that git may read"}
 	}
-	r.repository = repository.Offline()
+	r.repository = repository.WithoutFetching()
 	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {
 		return plan.Blame{}
 	}
@@ -121,9 +121,9 @@ func (r *Reader) open(ctx context.Context) plan.Blame {
 
 // rebaseToRepoRoot makes the names start from the top of the repository.
 func (r *Reader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
-	top, folder, err := r.repository.Top(ctx)
+	top, folder, err := r.repository.TopFolder(ctx)
 	if err != nil {
-		return unreadable(err)
+		return unreadableBase(err)
 	}
 	for i, name := range r.names {
 		if filepath.IsAbs(name) {
@@ -136,33 +136,33 @@ func (r *Reader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
 			return plan.Blame{Problem: r.shown[i] + " is outside the repository", Fix: "name files inside it"}
 		}
 	}
-	r.repository, r.dir, r.sets = r.repository.In(top), top, nil // they have other paths
+	r.repository, r.dir, r.sets = r.repository.InFolder(top), top, nil // they have other paths
 	return plan.Blame{}
 }
 
-func (r *Reader) read(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
-	then, movedFrom, err := r.project(ctx, commit)
+func (r *Reader) readCommit(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
+	then, movedFrom, err := r.readProject(ctx, commit)
 	past := plan.Past{}
 	switch known, isKnown := r.sets[commit]; {
 	case err != nil || !manifests:
 	case isKnown:
 		past = known
 	default:
-		past, err = r.manifests(ctx, commit, then, movedFrom)
+		past, err = r.readManifests(ctx, commit, then, movedFrom)
 	}
 	past.Project = then
 	return past, err
 }
 
-// manifests reads the manifests of a commit. Objects that move with their project to another folder are not new.
-func (r *Reader) manifests(ctx context.Context, commit string, then *plan.Project, movedFrom string) (plan.Past, error) {
+// readManifests reads the manifests of a commit. Objects that move with their project to another folder are not new.
+func (r *Reader) readManifests(ctx context.Context, commit string, then *plan.Project, movedFrom string) (plan.Past, error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return plan.Past{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
 	repository, at := r.repository, r.names
-	want := func(name, id string) bool { return r.differs(files.FS(root), name, id) }
+	want := func(name, id string) bool { return r.mayDiffer(files.OpenFS(root), name, id) }
 	if then != nil && r.dir == r.cfg.Project.Dir {
 		sameWorkspace := then.Workspace.UUID == r.cfg.Project.Workspace.UUID
 		switch {
@@ -171,19 +171,19 @@ func (r *Reader) manifests(ctx context.Context, commit string, then *plan.Projec
 		case movedFrom == "":
 			at = r.addNames(then)
 		case sameWorkspace:
-			top, _, err := r.repository.Top(ctx)
+			top, _, err := r.repository.TopFolder(ctx)
 			if err != nil {
 				return plan.Past{}, err
 			}
-			repository, at = r.repository.In(top), namesIn(path.Dir(movedFrom), then.Manifests)
-			want = func(name, _ string) bool { return at.mayHold(name) && at.cover(".", name) }
+			repository, at = r.repository.InFolder(top), namesIn(path.Dir(movedFrom), then.Manifests)
+			want = func(name, _ string) bool { return at.mayHold(name) && at.coverFile(".", name) }
 		}
 	}
-	tree, err := repository.Tree(ctx, commit, want)
+	tree, err := repository.ReadTree(ctx, commit, want)
 	if err != nil {
 		return plan.Past{}, err
 	}
-	set, findings, err := at.parse(ctx, manifest.Source{FS: tree}, r.cfg.Options)
+	set, findings, err := at.parseTree(ctx, manifest.Source{FS: tree}, r.cfg.Options)
 	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
@@ -197,16 +197,16 @@ func namesIn(folder string, manifests []string) (at names) {
 	return at
 }
 
-// project returns the project of a commit, nil if the commit has none that can be read. If it was in
+// readProject returns the project of a commit, nil if the commit has none that can be read. If it was in
 // another folder, movedFrom is its file from the top of the repository. Such a project is not in its old
 // folder any more; of several, it is the one with the same workspace.
-func (r *Reader) project(ctx context.Context, commit string) (then *plan.Project, movedFrom string, err error) {
+func (r *Reader) readProject(ctx context.Context, commit string) (then *plan.Project, movedFrom string, err error) {
 	now := r.cfg.Project
 	if now.Dir == "" {
 		return nil, "", nil
 	}
 	isSame := false
-	text, found, err := r.repository.In(now.Dir).File(ctx, commit, project.File, func(id string) bool {
+	text, found, err := r.repository.InFolder(now.Dir).ReadFile(ctx, commit, project.File, func(id string) bool {
 		isSame = r.repository.BlobID(now.Text) == id
 		return isSame
 	})
@@ -237,11 +237,11 @@ func (r *Reader) project(ctx context.Context, commit string) (then *plan.Project
 // removedProjects returns the projects of a commit whose file is not in the work tree any more, by the
 // names of their files from the top of the repository.
 func (r *Reader) removedProjects(ctx context.Context, commit string) (map[string]*plan.Project, error) {
-	top, _, err := r.repository.Top(ctx)
+	top, _, err := r.repository.TopFolder(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := r.repository.In(top).Tree(ctx, commit, func(name, _ string) bool {
+	tree, err := r.repository.InFolder(top).ReadTree(ctx, commit, func(name, _ string) bool {
 		if path.Base(name) != project.File {
 			return false
 		}
@@ -274,15 +274,15 @@ func (r *Reader) addNames(then *plan.Project) names {
 		clean := path.Clean(filepath.ToSlash(name))
 		if r.configured && filepath.IsLocal(name) && !slices.Contains(r.names, clean) {
 			r.names = append(r.names, clean)
-			r.shown = append(r.shown, r.cfg.Project.Shown(r.cfg.Cwd, name))
+			r.shown = append(r.shown, r.cfg.Project.ShownPath(r.cfg.Cwd, name))
 		}
 	}
 	return r.names
 }
 
-// differs reports whether a file of the commit may have manifests and differs from that of now.
-func (r *Reader) differs(now fs.FS, name, id string) bool {
-	if !r.names.mayHold(name) || !r.names.cover(".", name) {
+// mayDiffer reports whether a file of the commit may have manifests and differs from that of now.
+func (r *Reader) mayDiffer(now fs.FS, name, id string) bool {
+	if !r.names.mayHold(name) || !r.names.coverFile(".", name) {
 		return false
 	}
 	content, err := files.ReadFS(now, name, manifest.MaxFile)
@@ -290,7 +290,7 @@ func (r *Reader) differs(now fs.FS, name, id string) bool {
 		return true
 	}
 	for i, place := range r.names {
-		if !holds(place, name) {
+		if !isBelow(place, name) {
 			continue
 		}
 		inside := name

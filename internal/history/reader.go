@@ -61,7 +61,7 @@ func New(cfg Config) *Reader {
 	case len(p.Manifests) > 0:
 		r.dir, r.configured = p.Dir, true
 		for _, name := range p.Manifests {
-			r.shown = append(r.shown, p.Shown(cfg.Cwd, name))
+			r.shown = append(r.shown, p.ShownPath(cfg.Cwd, name))
 		}
 	default:
 		r.shown = []string{"."}
@@ -76,28 +76,28 @@ func New(cfg Config) *Reader {
 	return r
 }
 
-// Base reads the manifests of ref, or else of HEAD and its first parent, to prove which objects
+// ReadBase reads the manifests of ref, or else of HEAD and its first parent, to prove which objects
 // git had. A commit that can't be read proves nothing: the result has the problem.
-func (r *Reader) Base(ctx context.Context, ref string) plan.Base {
+func (r *Reader) ReadBase(ctx context.Context, ref string) plan.Base {
 	for _, name := range r.names {
 		if !filepath.IsLocal(name) || name == "-" {
 			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests inside the repository"}
 		}
 	}
 	var err error
-	if r.repository, err = git.At(ctx, r.dir); err != nil {
+	if r.repository, err = git.OpenRepository(ctx, r.dir); err != nil {
 		return plan.Base{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
 	}
 	if missing, fix := r.notCheckedOut(ctx); missing != "" {
 		return plan.Base{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
 	}
-	base := r.trees(ctx, "HEAD", "HEAD^")
+	base := r.readTrees(ctx, "HEAD", "HEAD^")
 	if ref != "" {
 		newer := base.Trees
-		base = r.trees(ctx, ref)
+		base = r.readTrees(ctx, ref)
 		base.Newer = newer
 	}
-	if base.Elsewhere, err = r.elsewhere(ctx, Removed(base, r.cfg.Set)); err != nil {
+	if base.Elsewhere, err = r.findElsewhere(ctx, RemovedKeys(base, r.cfg.Set)); err != nil {
 		return plan.Base{Problem: "trueup can't tell what else it contains: " + err.Error(), Fix: "fix that"}
 	}
 	return base
@@ -105,7 +105,7 @@ func (r *Reader) Base(ctx context.Context, ref string) plan.Base {
 
 // notCheckedOut says which files to read are in git and not in the work tree.
 func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
-	if r.repository.Sparse(ctx) {
+	if r.repository.IsSparse(ctx) {
 		return "only a part of the files is checked out (sparse checkout)", "check out the whole tree"
 	}
 	submodules, err := r.repository.EmptySubmodules(ctx)
@@ -113,7 +113,7 @@ func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
 		return err.Error(), "fix that"
 	}
 	for _, name := range submodules {
-		if r.names.cover(".", name) {
+		if r.names.coverFile(".", name) {
 			return "the files of the submodule " + name + " are not checked out",
 				"git submodule update --init --recursive (in CI: check out with submodules)"
 		}
@@ -121,11 +121,11 @@ func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
 	return "", ""
 }
 
-// trees reads some commits. Only HEAD, or the only one, must exist.
-func (r *Reader) trees(ctx context.Context, refs ...string) plan.Base {
+// readTrees reads some commits. Only HEAD, or the only one, must exist.
+func (r *Reader) readTrees(ctx context.Context, refs ...string) plan.Base {
 	var base plan.Base
 	for _, ref := range refs {
-		set, err := r.set(ctx, ref)
+		set, err := r.readSet(ctx, ref)
 		switch {
 		case err == nil:
 			base.Trees = append(base.Trees, plan.BaseTree{Ref: ref, Set: set})
@@ -142,8 +142,8 @@ func (r *Reader) trees(ctx context.Context, refs ...string) plan.Base {
 	return base
 }
 
-// set reads the manifests of a commit, and ignores mistakes in them.
-func (r *Reader) set(ctx context.Context, ref string) (*manifest.Set, error) {
+// readSet reads the manifests of a commit, and ignores mistakes in them.
+func (r *Reader) readSet(ctx context.Context, ref string) (*manifest.Set, error) {
 	commit, err := r.repository.Commit(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -151,33 +151,33 @@ func (r *Reader) set(ctx context.Context, ref string) (*manifest.Set, error) {
 	if known, ok := r.sets[commit]; ok {
 		return known.Set, nil
 	}
-	tree, err := r.repository.Tree(ctx, commit, func(name, _ string) bool { return r.names.mayHold(name) })
+	tree, err := r.repository.ReadTree(ctx, commit, func(name, _ string) bool { return r.names.mayHold(name) })
 	if err != nil {
 		return nil, err
 	}
-	set, findings, err := r.names.parse(ctx, manifest.Source{FS: tree, Display: ref}, r.cfg.Options)
+	set, findings, err := r.names.parseTree(ctx, manifest.Source{FS: tree, Display: ref}, r.cfg.Options)
 	if err == nil {
 		r.sets[commit] = plan.Past{Set: set, Unclear: findings.HasErrors()}
 	}
 	return set, err
 }
 
-// elsewhere finds manifests that left the places to read and are in another folder of HEAD,
+// findElsewhere finds manifests that left the places to read and are in another folder of HEAD,
 // perhaps that of another project with the same workspace and ledger.
-func (r *Reader) elsewhere(ctx context.Context, removed []kind.Key) (map[kind.Key]string, error) {
+func (r *Reader) findElsewhere(ctx context.Context, removed []kind.Key) (map[kind.Key]string, error) {
 	if len(removed) == 0 {
 		return nil, nil
 	}
-	top, folder, err := r.repository.Top(ctx)
+	top, folder, err := r.repository.TopFolder(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ws := r.cfg.Project.Workspace
-	tree, err := r.repository.In(top).Tree(ctx, "HEAD", func(name, _ string) bool {
-		if !manifest.IsFile(name) || r.names.cover(folder, name) {
+	tree, err := r.repository.InFolder(top).ReadTree(ctx, "HEAD", func(name, _ string) bool {
+		if !manifest.IsFile(name) || r.names.coverFile(folder, name) {
 			return false
 		}
-		p, err := project.Near(filepath.Join(top, filepath.FromSlash(path.Dir(name))))
+		p, err := project.FindProject(filepath.Join(top, filepath.FromSlash(path.Dir(name))))
 		return err != nil || !p.Exists() || p.Workspace.UUID == ws.UUID
 	})
 	if err != nil {
@@ -196,12 +196,12 @@ func (r *Reader) elsewhere(ctx context.Context, removed []kind.Key) (map[kind.Ke
 	return found, nil
 }
 
-// Removed returns the keys of objects that git had and has no more, and that can be deleted.
-func Removed(base plan.Base, set *manifest.Set) []kind.Key {
+// RemovedKeys returns the keys of objects that git had and has no more, and that can be deleted.
+func RemovedKeys(base plan.Base, set *manifest.Set) []kind.Key {
 	var keys []kind.Key
 	for _, t := range base.Trees {
 		for _, o := range t.Set.Objects {
-			if o.Kind.Can(kind.Delete) && set.Find(o.Key()) == nil {
+			if o.Kind.Documents(kind.Delete) && set.Find(o.Key()) == nil {
 				keys = append(keys, o.Key())
 			}
 		}
@@ -212,7 +212,7 @@ func Removed(base plan.Base, set *manifest.Set) []kind.Key {
 
 type names []string
 
-func (n names) parse(ctx context.Context, tree manifest.Source, options manifest.Options) (*manifest.Set, diag.List, error) {
+func (n names) parseTree(ctx context.Context, tree manifest.Source, options manifest.Options) (*manifest.Set, diag.List, error) {
 	var list []manifest.Source
 	for _, tree.Path = range n {
 		if f, err := tree.FS.Open(tree.Path); err == nil {
@@ -223,14 +223,14 @@ func (n names) parse(ctx context.Context, tree manifest.Source, options manifest
 	return manifest.Load(ctx, list, options)
 }
 
-// cover reports whether a file is below these names, which start from the folder.
-func (n names) cover(folder, file string) bool {
-	return slices.ContainsFunc(n, func(name string) bool { return holds(path.Join(folder, name), file) })
+// coverFile reports whether a file is below these names, which start from the folder.
+func (n names) coverFile(folder, file string) bool {
+	return slices.ContainsFunc(n, func(name string) bool { return isBelow(path.Join(folder, name), file) })
 }
 
 // mayHold reports whether a file below these names may have manifests.
 func (n names) mayHold(file string) bool { return manifest.IsFile(file) || slices.Contains(n, file) }
 
-func holds(folder, name string) bool {
+func isBelow(folder, name string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
 }

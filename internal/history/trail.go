@@ -49,12 +49,12 @@ type begin struct {
 	at  int
 }
 
-// Trails returns how the manifests of objects came to be what HEAD has, for those that it can prove it of. It
+// ReadTrails returns how the manifests of objects came to be what HEAD has, for those that it can prove it of. It
 // never fails a run.
-func (r *Reader) Trails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.Trail {
+func (r *Reader) ReadTrails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.Trail {
 	ctx, cancel := context.WithTimeout(ctx, trailTimeout)
 	defer cancel()
-	opened, problem := r.opened(ctx)
+	opened, problem := r.withRepository(ctx)
 	if problem.Problem != "" {
 		return nil
 	}
@@ -64,34 +64,34 @@ func (r *Reader) Trails(ctx context.Context, keys []kind.Key) map[kind.Key]plan.
 	for _, key := range keys {
 		if o := r.cfg.Set.Find(key); o == nil {
 			gone = append(gone, key)
-		} else if name := t.file(o.Path); name != "" {
+		} else if name := t.fileOf(o.Path); name != "" {
 			files[name] = append(files[name], key)
 		}
 	}
-	if err := t.follow(ctx, files); err != nil {
+	if err := t.followFiles(ctx, files); err != nil {
 		clear(t.trails)
 	}
-	_ = t.removals(ctx, gone) // those that it found are proven
+	_ = t.followRemovals(ctx, gone) // those that it found are proven
 	return t.trails
 }
 
-// file returns the file of an object from the folder of names, or "".
-func (r *Reader) file(shown string) string {
+// fileOf returns the file of an object from the folder of names, or "".
+func (r *Reader) fileOf(shown string) string {
 	for i, place := range r.shown {
 		place = path.Clean(filepath.ToSlash(place))
 		inside := shown
 		if place != "." {
 			inside = strings.TrimPrefix(strings.TrimPrefix(shown, place), "/")
 		}
-		if name := path.Join(r.names[i], inside); holds(place, shown) && filepath.IsLocal(name) && !strings.Contains(name, "\n") {
+		if name := path.Join(r.names[i], inside); isBelow(place, shown) && filepath.IsLocal(name) && !strings.Contains(name, "\n") {
 			return name
 		}
 	}
 	return ""
 }
 
-// follow makes the trails of the objects in some files.
-func (t *tracker) follow(ctx context.Context, files map[string][]kind.Key) error {
+// followFiles makes the trails of the objects in some files.
+func (t *tracker) followFiles(ctx context.Context, files map[string][]kind.Key) error {
 	names := slices.Sorted(maps.Keys(files))
 	if names = names[:min(len(names), mostFiles)]; len(names) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (t *tracker) follow(ctx context.Context, files map[string][]kind.Key) error
 	}
 	ids, err := t.repository.Contents(ctx, versions)
 	if err == nil {
-		err = t.read(ctx, ids)
+		err = t.readContents(ctx, ids)
 	}
 	if err != nil {
 		return err
@@ -122,24 +122,24 @@ func (t *tracker) follow(ctx context.Context, files map[string][]kind.Key) error
 		own := ids[i*(len(log)+1):][:len(log)+1]
 		for _, key := range files[name] {
 			if own[0] == own[1] {
-				t.trails[key] = t.trail(key, log, at, own[1:])
+				t.trails[key] = t.makeTrail(key, log, at, own[1:])
 			}
 		}
 	}
-	return t.prove(ctx)
+	return t.proveElsewhere(ctx)
 }
 
 func commitOf(e git.Entry) plan.Commit {
 	return plan.Commit{ID: e.ID, Subject: e.Subject, Author: e.Author, Time: e.Time}
 }
 
-// trail returns the versions of an object by the ids of the contents of its file.
-func (t *tracker) trail(key kind.Key, log []git.Entry, at map[string]int, ids []string) plan.Trail {
+// makeTrail returns the versions of an object by the ids of the contents of its file.
+func (t *tracker) makeTrail(key kind.Key, log []git.Entry, at map[string]int, ids []string) plan.Trail {
 	trail := make(plan.Trail, len(log))
 	for i, e := range log {
 		v := &trail[i]
 		v.Commit = commitOf(e)
-		object, known := t.find(ids[i], key)
+		object, known := t.findObject(ids[i], key)
 		v.Object, v.Open = object, !known || object == nil // another file may have it
 		begins := object != nil && len(e.Parents) == 0
 		for _, parent := range e.Parents {
@@ -149,7 +149,7 @@ func (t *tracker) trail(key kind.Key, log []git.Entry, at map[string]int, ids []
 				continue
 			}
 			v.Parents = append(v.Parents, j)
-			before, known := t.find(ids[j], key)
+			before, known := t.findObject(ids[j], key)
 			v.Open = v.Open || !known
 			begins = begins || object != nil && before == nil
 		}
@@ -160,11 +160,11 @@ func (t *tracker) trail(key kind.Key, log []git.Entry, at map[string]int, ids []
 	return trail
 }
 
-// prove opens the versions before which the object may have been elsewhere: in another file, or in a commit
+// proveElsewhere opens the versions before which the object may have been elsewhere: in another file, or in a commit
 // that this clone lacks.
-func (t *tracker) prove(ctx context.Context) error {
+func (t *tracker) proveElsewhere(ctx context.Context) error {
 	commits := slices.Sorted(maps.Keys(t.begins))
-	deltas, err := t.deltas(ctx, commits, nil)
+	deltas, err := t.readDeltas(ctx, commits, nil)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (t *tracker) prove(ctx context.Context) error {
 		cut := t.repository.Shallow && t.isCut(ctx, commit)
 		for _, b := range t.begins[commit] {
 			moved := slices.ContainsFunc(deltas[commit], func(d git.Delta) bool {
-				o, known := t.find(d.Was, b.key)
+				o, known := t.findObject(d.Was, b.key)
 				return o != nil || !known
 			})
 			v := &t.trails[b.key][b.at]
@@ -191,8 +191,8 @@ func (r *Reader) isCut(ctx context.Context, commit string) bool {
 	})
 }
 
-// removals makes the trails of objects that one of the newest commits removed.
-func (t *tracker) removals(ctx context.Context, keys []kind.Key) error {
+// followRemovals makes the trails of objects that one of the newest commits removed.
+func (t *tracker) followRemovals(ctx context.Context, keys []kind.Key) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -205,13 +205,13 @@ func (t *tracker) removals(ctx context.Context, keys []kind.Key) error {
 	for i, e := range log {
 		commits[i] = e.ID
 	}
-	deltas, err := t.deltas(ctx, commits, t.names)
+	deltas, err := t.readDeltas(ctx, commits, t.names)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
 		for _, e := range log {
-			was, is, known := t.around(deltas[e.ID], key)
+			was, is, known := t.findAround(deltas[e.ID], key)
 			if is != nil || !known {
 				break // it is not clear when it left
 			}
@@ -224,12 +224,12 @@ func (t *tracker) removals(ctx context.Context, keys []kind.Key) error {
 	return nil
 }
 
-// around returns an object before and after a commit, as far as the commit changed its file.
-func (t *tracker) around(deltas []git.Delta, key kind.Key) (was, is *manifest.Object, known bool) {
+// findAround returns an object before and after a commit, as far as the commit changed its file.
+func (t *tracker) findAround(deltas []git.Delta, key kind.Key) (was, is *manifest.Object, known bool) {
 	known = true
 	for _, d := range deltas {
-		before, _ := t.find(d.Was, key)
-		after, sure := t.find(d.Is, key)
+		before, _ := t.findObject(d.Was, key)
+		after, sure := t.findObject(d.Is, key)
 		if known = known && sure; before != nil {
 			was = before
 		}
@@ -240,8 +240,8 @@ func (t *tracker) around(deltas []git.Delta, key kind.Key) (was, is *manifest.Ob
 	return was, is, known
 }
 
-// deltas returns and reads the manifests that commits changed.
-func (t *tracker) deltas(ctx context.Context, commits, names []string) (map[string][]git.Delta, error) {
+// readDeltas returns and reads the manifests that commits changed.
+func (t *tracker) readDeltas(ctx context.Context, commits, names []string) (map[string][]git.Delta, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -263,11 +263,11 @@ func (t *tracker) deltas(ctx context.Context, commits, names []string) (map[stri
 	if len(ids) > mostDeltas {
 		return nil, errTooMuch
 	}
-	return deltas, t.read(ctx, ids)
+	return deltas, t.readContents(ctx, ids)
 }
 
-// read reads the manifests in contents.
-func (t *tracker) read(ctx context.Context, ids []string) error {
+// readContents reads the manifests in contents.
+func (t *tracker) readContents(ctx context.Context, ids []string) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		_, known := t.contents[id]
 		return known || id == ""
@@ -292,8 +292,8 @@ func (t *tracker) read(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// find returns an object in a content, and whether it is known to be there or not.
-func (t *tracker) find(id string, key kind.Key) (o *manifest.Object, known bool) {
+// findObject returns an object in a content, and whether it is known to be there or not.
+func (t *tracker) findObject(id string, key kind.Key) (o *manifest.Object, known bool) {
 	if id == "" {
 		return nil, true
 	}

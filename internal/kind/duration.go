@@ -14,9 +14,9 @@ var tableOfUnits = []struct {
 	is          time.Duration
 }{{"day", "d", 24 * time.Hour}, {"hour", "h", time.Hour}, {"minute", "min", time.Minute}, {"second", "s", time.Second}}
 
-// Duration returns a number of units of time, such as "90" and "second". ok is false unless both
+// DurationOf returns a number of units of time, such as "90" and "second". ok is false unless both
 // are plain.
-func Duration(number, unit string) (d time.Duration, ok bool) {
+func DurationOf(number, unit string) (d time.Duration, ok bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || strconv.FormatInt(n, 10) != number {
 		return 0, false
@@ -31,7 +31,7 @@ func Duration(number, unit string) (d time.Duration, ok bool) {
 
 // TimeText returns a number of units of time in words, such as "2 h 55 min"; ok is that of Duration.
 func TimeText(number, unit string) (text string, ok bool) {
-	d, ok := Duration(number, unit)
+	d, ok := DurationOf(number, unit)
 	if !ok {
 		return "", false
 	}
@@ -46,7 +46,7 @@ func ParseDuration(text string) (d time.Duration, ok bool) {
 		unit := rest[len(number):]
 		for _, short := range []string{u.short, u.short[:1]} {
 			after, has := strings.CutPrefix(unit, short)
-			if is, known := Duration(number, u.name); has && known && d+is >= d {
+			if is, known := DurationOf(number, u.name); has && known && d+is >= d {
 				rest, d, ok = after, d+is, true
 				break
 			}

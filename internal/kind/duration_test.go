@@ -19,7 +19,7 @@ func TestDuration(t *testing.T) {
 		"9223372037 second": "", "9223372036 day": "", "-1 second": "", "+1 second": "", "007 second": "", "1.5 hour": "", "1e3 second": "", " second": "", "60 ": "", "60 seconds": "", "60 fortnight": "",
 	} {
 		number, unit, _ := strings.Cut(in, " ")
-		d, ok := kind.Duration(number, unit)
+		d, ok := kind.DurationOf(number, unit)
 		got := ""
 		if ok {
 			got = kind.DurationText(d)

@@ -85,16 +85,16 @@ type Field struct {
 	rows, belowRows []RiskRow
 }
 
-// Example returns an example of the field. That of an object without its own has the required fields, or all fields if
+// ExampleValue returns an example of the field. That of an object without its own has the required fields, or all fields if
 // none is required. With lists, every object has its required fields and its lists.
-func (f *Field) Example(lists bool) any {
+func (f *Field) ExampleValue(lists bool) any {
 	switch {
 	case len(f.Examples) > 0 && (!lists || f.Type != ObjectType):
 		return f.Examples[0]
 	case len(f.Enum) > 0 && f.Type == Text:
 		return f.Enum[0]
 	case f.Item != nil:
-		return []any{f.Item.Example(lists)}
+		return []any{f.Item.ExampleValue(lists)}
 	case f.Type == Bool:
 		return true
 	case f.Type != ObjectType:
@@ -108,9 +108,9 @@ func (f *Field) exampleObject(lists bool) any {
 	for _, name := range f.Names {
 		switch below := f.Fields[name]; {
 		case below.Required || lists && below.Type == ListType:
-			out[name] = below.Example(lists)
+			out[name] = below.ExampleValue(lists)
 		case !below.ReadOnly && !lists:
-			optional[name] = below.Example(lists)
+			optional[name] = below.ExampleValue(lists)
 		}
 	}
 	if len(out) == 0 {
@@ -153,8 +153,8 @@ func Risks() []Risk { return []Risk{RiskSecurity, RiskServes, RiskAvailability, 
 // String returns the name that schemas use, such as "cost", or "" for NoRisk.
 func (r Risk) String() string { return tableOfRisks[r].name }
 
-// Grave reports whether the risk is RiskServes or RiskSecurity: reports show such values in full.
-func (r Risk) Grave() bool { return r >= RiskSecurity }
+// IsGrave reports whether the risk is RiskServes or RiskSecurity: reports show such values in full.
+func (r Risk) IsGrave() bool { return r >= RiskSecurity }
 
 // Meaning returns a short text for people, such as "may cost more".
 func (r Risk) Meaning() string { return tableOfRisks[r].meaning }

@@ -66,7 +66,7 @@ func TestKindsAreNamedInFewPlaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, k := range kind.All() {
+			for _, k := range kind.AllKinds() {
 				if value == k.Name || strings.HasPrefix(value, k.Name+"/") {
 					t.Errorf("%s: the literal %s belongs in internal/kind, a rule file or the sandbox", file, lit.Value)
 				}

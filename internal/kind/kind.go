@@ -121,8 +121,8 @@ func (w Workspace) NoneFound(k *Kind) (question, fix string) {
 		"compare workspace: in trueup.yaml with your profile in the web console"
 }
 
-// Can reports whether the platform documents the operation for the kind.
-func (k *Kind) Can(v Verb) bool { return slices.Contains(k.Verbs, v) }
+// Documents reports whether the platform documents the operation for the kind.
+func (k *Kind) Documents(v Verb) bool { return slices.Contains(k.Verbs, v) }
 
 // CollectionPath returns the escaped path of the list, from the base address, with a slash at its start.
 func (k *Kind) CollectionPath(ws Workspace) string {
@@ -170,16 +170,16 @@ func KeysOf[O interface{ Key() Key }](objects []O) []Key {
 // ParseKey reads KIND/NAME; the kind may be written in any case.
 func ParseKey(s string) (Key, error) {
 	kindName, name, _ := strings.Cut(s, "/")
-	k, ok := Named(kindName)
+	k, ok := FindKind(kindName)
 	if !ok || name == "" {
 		return Key{}, fmt.Errorf("%q: write KIND/NAME, such as cdn/shop", s)
 	}
 	return Key{Kind: k.Name, Name: name}, nil
 }
 
-// Filter returns a function that reports whether a key matches a pattern KIND/NAME, with the wildcards of path.Match
+// ParseFilter returns a function that reports whether a key matches a pattern KIND/NAME, with the wildcards of path.Match
 // in both parts. Without patterns it returns nil.
-func Filter(patterns ...string) (func(Key) bool, error) {
+func ParseFilter(patterns ...string) (func(Key) bool, error) {
 	if len(patterns) == 0 {
 		return nil, nil
 	}
@@ -222,8 +222,8 @@ func (o Object) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
 // KeepAnnotation protects an object from being deleted (docs/design.md C6), in a manifest and on a live object.
 const KeepAnnotation = "trueup.dev/keep"
 
-// Kept reports whether metadata has the KeepAnnotation with any value except false.
-func Kept(metadata map[string]any) bool {
+// IsKept reports whether metadata has the KeepAnnotation with any value except false.
+func IsKept(metadata map[string]any) bool {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	value, marked := annotations[KeepAnnotation]
 	return marked && value != nil && value != "false" && value != false
@@ -266,9 +266,9 @@ func (k *Kind) ReadObject(doc []byte) (Object, error) {
 			o.Status = bytes.Clone(value)
 		}
 	}
-	o.Name, o.Namespace, o.UID = text(meta["name"]), cmp.Or(text(meta["namespace"]), text(meta["workspace"])), text(meta["uid"])
-	o.ResourceVersion, o.CreationTimestamp = text(meta["resourceVersion"]), text(meta["creationTimestamp"])
-	o.Terminating, o.Keep = text(meta["deletionTimestamp"]) != "", Kept(meta)
+	o.Name, o.Namespace, o.UID = textOf(meta["name"]), cmp.Or(textOf(meta["namespace"]), textOf(meta["workspace"])), textOf(meta["uid"])
+	o.ResourceVersion, o.CreationTimestamp = textOf(meta["resourceVersion"]), textOf(meta["creationTimestamp"])
+	o.Terminating, o.Keep = textOf(meta["deletionTimestamp"]) != "", IsKept(meta)
 	if name, _ := meta["name"].(string); name == "" {
 		return Object{}, errors.New("metadata.name is missing")
 	}
@@ -285,14 +285,14 @@ func (o *Object) setSpec(spec []byte) error {
 	o.Spec, o.Digest = bytes.Clone(spec), canon.Digest(spec)
 	for key, value := range canon.Members(spec) {
 		if o.Kind.HostField != "" && string(key) == o.Kind.HostField {
-			o.Host = text(canon.MustDecode(value))
+			o.Host = textOf(canon.MustDecode(value))
 		}
 	}
 	return nil
 }
 
-// text returns a text or the digits of a number, else "".
-func text(v any) string {
+// textOf returns a text or the digits of a number, else "".
+func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -302,9 +302,9 @@ func text(v any) string {
 	return ""
 }
 
-// Ready reports whether an object with this status, canonical JSON or nil, is ready, or returns the
+// IsReady reports whether an object with this status, canonical JSON or nil, is ready, or returns the
 // server's error message. Objects of a kind without ReadyField are ready at once.
-func (k *Kind) Ready(status []byte) (ready bool, failure string) {
+func (k *Kind) IsReady(status []byte) (ready bool, failure string) {
 	if k.ReadyField == "" {
 		return true, ""
 	}
@@ -317,14 +317,14 @@ func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 	case string:
 		return false, reason
 	case map[string]any:
-		return false, cmp.Or(text(reason["message"]), string(canon.Bytes(reason)))
+		return false, cmp.Or(textOf(reason["message"]), string(canon.Bytes(reason)))
 	}
 	return tree[k.ReadyField] == true || tree[k.ReadyField] == "true", ""
 }
 
-// Envelope returns the canonical JSON that creates an object: the envelope of the API, and metadata with
+// MakeEnvelope returns the canonical JSON that creates an object: the envelope of the API, and metadata with
 // the name and, if the kind has one, the namespace (docs/platform.md 2). spec must be canonical JSON.
-func (k *Kind) Envelope(ws Workspace, name string, spec []byte) []byte {
+func (k *Kind) MakeEnvelope(ws Workspace, name string, spec []byte) []byte {
 	meta := map[string]any{"name": name}
 	if k.NamespaceOnWire && ws.Name != "" {
 		meta["namespace"] = ws.Name

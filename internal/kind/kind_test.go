@@ -23,12 +23,12 @@ func TestDocumentedOperations(t *testing.T) {
 			t.Errorf("%s is in the area %s", name, k.Area)
 		}
 		for _, v := range all {
-			if k.Can(v) != slices.Contains(want.verbs, v) {
-				t.Errorf("%s: Can(%d) = %v", name, v, k.Can(v))
+			if k.Documents(v) != slices.Contains(want.verbs, v) {
+				t.Errorf("%s: Can(%d) = %v", name, v, k.Documents(v))
 			}
 		}
 	}
-	if !slices.IsSortedFunc(kind.All(), func(a, b *kind.Kind) int { return slices.Compare([]byte(a.Name), []byte(b.Name)) }) {
+	if !slices.IsSortedFunc(kind.AllKinds(), func(a, b *kind.Kind) int { return slices.Compare([]byte(a.Name), []byte(b.Name)) }) {
 		t.Error("the kinds are not in the order of their names")
 	}
 }
@@ -71,11 +71,11 @@ func TestKindsByTheNamesThatPeopleType(t *testing.T) {
 		"cdn": "CDN", "CDNs": "CDN", "purges": "Purge", "snapshot": "VolumeSnapshot", "Snapshots": "VolumeSnapshot",
 		"volumesnapshot": "VolumeSnapshot", "volumesnapshots": "VolumeSnapshot",
 	} {
-		if k, ok := kind.Named(name); !ok || k.Name != want {
+		if k, ok := kind.FindKind(name); !ok || k.Name != want {
 			t.Errorf("%s is not %s", name, want)
 		}
 	}
-	if k, ok := kind.Named("snap"); ok {
+	if k, ok := kind.FindKind("snap"); ok {
 		t.Errorf("snap is %s", k.Name)
 	}
 }
@@ -124,7 +124,7 @@ func TestForEnvelope(t *testing.T) {
 		if ok && k.Name != tt.kind {
 			t.Errorf("ForEnvelope(%s, %s) is %s", tt.apiVersion, tt.kind, k.Name)
 		}
-		byName, known := kind.Named(tt.kind)
+		byName, known := kind.FindKind(tt.kind)
 		if !known || byName.Name != tt.kind {
 			continue
 		}

@@ -27,7 +27,7 @@ func TestOwnFiles(t *testing.T) {
 		if !ok {
 			t.Fatalf("no file %s", name)
 		}
-		f, ok := root.At(kind.PathParts(rest))
+		f, ok := root.FieldAt(kind.PathParts(rest))
 		if ok != (want != "-") {
 			t.Errorf("%s: %v", path, ok)
 		} else if ok && want != "" && f.Title != want {
@@ -69,9 +69,9 @@ func TestPathParts(t *testing.T) {
 
 // A test may expect every field of cors that a manifest may have.
 func TestRequestTestsHaveFieldsOfCORS(t *testing.T) {
-	cdn, _ := kind.Named("CDN")
-	want, ok := cdn.Root().At(kind.PathParts("spec.locations.cors"))
-	got, too := kind.RequestTest().Root().At(kind.PathParts("spec.tests.expect.cors"))
+	cdn, _ := kind.FindKind("CDN")
+	want, ok := cdn.Root().FieldAt(kind.PathParts("spec.locations.cors"))
+	got, too := kind.RequestTest().Root().FieldAt(kind.PathParts("spec.tests.expect.cors"))
 	if !ok || !too || !slices.Equal(got.Names, want.Names) {
 		t.Fatalf("%v, want %v", got, want)
 	}

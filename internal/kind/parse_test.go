@@ -30,7 +30,7 @@ func TestFlagsHoldBelow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, ok := root.At([]string{"a", "b[]", "c"})
+	c, ok := root.FieldAt([]string{"a", "b[]", "c"})
 	if !ok || !c.ReadOnly || !c.Sensitive || c.Immutable || c.NotSent {
 		t.Errorf("a.b[].c is %+v", c)
 	}

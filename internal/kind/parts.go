@@ -21,7 +21,7 @@ func (k *Kind) Parts(path string, v any) []Part {
 	if list, element := k.ListOf(path); element != "" {
 		return []Part{{Noun: strings.ToLower(list.Item.Title), N: 1}}
 	}
-	k.Spec().Find(path).addParts(parts, v)
+	k.Spec().FindField(path).addParts(parts, v)
 	if len(parts) == 0 {
 		return []Part{{Noun: "field", N: 1}}
 	}
@@ -40,7 +40,7 @@ func (k *Kind) ListOf(path string) (list *Field, element string) {
 	parts := PathParts(path)
 	last := len(parts) - 1
 	name, element, _ := strings.Cut(parts[last], "[")
-	list, known := k.Spec().At(append(parts[:last:last], name))
+	list, known := k.Spec().FieldAt(append(parts[:last:last], name))
 	if !known || list.List == nil {
 		return nil, ""
 	}
@@ -52,7 +52,7 @@ func (f *Field) addParts(parts map[string]*Part, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range canon.SortedKeys(v) {
-			f.Below(name).addParts(parts, v[name])
+			f.Member(name).addParts(parts, v[name])
 		}
 		return
 	case []any:

@@ -61,8 +61,8 @@ func SplitPath(path string) (steps []string, ok bool) {
 	return steps, true
 }
 
-// Steps returns the steps of a path, or the whole of one that SplitPath can't read.
-func Steps(path string) []string {
+// PathSteps returns the steps of a path, or the whole of one that SplitPath can't read.
+func PathSteps(path string) []string {
 	if steps, ok := SplitPath(path); ok && steps != nil {
 		return steps
 	}
@@ -108,7 +108,7 @@ func StepName(step string) (name string, inBrackets bool) {
 // PathParts splits a path at its dots, but not at those in brackets: locations[/a.b/*].cache has two parts.
 func PathParts(path string) []string {
 	var parts []string
-	for _, step := range Steps(path) {
+	for _, step := range PathSteps(path) {
 		if parts != nil && strings.HasPrefix(step, "[") {
 			parts[len(parts)-1] += step
 		} else {
@@ -118,9 +118,9 @@ func PathParts(path string) []string {
 	return parts
 }
 
-// Find returns the field at a path below f. What no schema has, and a path that can't be read, is a field without
+// FindField returns the field at a path below f. What no schema has, and a path that can't be read, is a field without
 // documentation.
-func (f *Field) Find(path string) *Field {
+func (f *Field) FindField(path string) *Field {
 	steps, ok := SplitPath(path)
 	if !ok {
 		return &Field{inherited: inherited{Sensitive: true}}
@@ -129,21 +129,21 @@ func (f *Field) Find(path string) *Field {
 		if name, inBrackets := StepName(step); inBrackets && (f.Item != nil || step[1] != '"') {
 			f = f.Element()
 		} else {
-			f = f.Below(name)
+			f = f.Member(name)
 		}
 	}
 	return f
 }
 
-// Below returns a field of an object.
-func (f *Field) Below(name string) *Field {
+// Member returns a field of an object.
+func (f *Field) Member(name string) *Field {
 	if known := f.Fields[name]; known != nil {
 		return known
 	}
 	if f.Any != nil {
 		return f.Any
 	}
-	return f.undocumented()
+	return f.unknownField()
 }
 
 // Element returns the field of the elements of a list.
@@ -151,10 +151,10 @@ func (f *Field) Element() *Field {
 	if f.Item != nil {
 		return f.Item
 	}
-	return f.undocumented()
+	return f.unknownField()
 }
 
-func (f *Field) undocumented() *Field {
+func (f *Field) unknownField() *Field {
 	return &Field{inherited: f.inherited, rows: f.belowRows}
 }
 

@@ -51,8 +51,8 @@ func FuzzSplitPath(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		cdn, _ := kind.Named("CDN")
-		_ = cdn.Spec().Find(path)
+		cdn, _ := kind.FindKind("CDN")
+		_ = cdn.Spec().FindField(path)
 		steps, ok := kind.SplitPath(path)
 		if whole := strings.Join(steps, ""); ok && strings.ReplaceAll(whole, ".", "") != strings.ReplaceAll(path, ".", "") {
 			t.Fatalf("%q is %q", path, steps)

@@ -12,7 +12,7 @@ import (
 
 func named(t *testing.T, name string) *kind.Kind {
 	t.Helper()
-	k, ok := kind.Named(name)
+	k, ok := kind.FindKind(name)
 	if !ok {
 		t.Fatalf("no kind %s", name)
 	}
@@ -141,12 +141,12 @@ func FuzzNewObject(f *testing.F) {
 		if err != nil || !ok {
 			return
 		}
-		for _, k := range kind.All() {
+		for _, k := range kind.AllKinds() {
 			o, err := k.ReadObject(canon.Bytes(doc))
 			if err != nil {
 				continue
 			}
-			k.Ready(o.Status)
+			k.IsReady(o.Status)
 			if o.Name == "" || o.Spec != nil && string(canon.Bytes(decode(t, o.Spec))) != string(o.Spec) {
 				t.Errorf("%s became %+v", b, o)
 			}
@@ -176,12 +176,12 @@ func TestReady(t *testing.T) {
 		`{"error":{"time":"t"}}`:            {failure: `{"time":"t"}`},
 		`{"error":null,"readyToUse":false}`: {},
 	} {
-		ready, failure := snapshot.Ready([]byte(status))
+		ready, failure := snapshot.IsReady([]byte(status))
 		if ready != want.ready || failure != want.failure {
 			t.Errorf("Ready(%s) = %v, %q", status, ready, failure)
 		}
 	}
-	if ready, failure := named(t, "CDN").Ready(nil); !ready || failure != "" {
+	if ready, failure := named(t, "CDN").IsReady(nil); !ready || failure != "" {
 		t.Error("a kind without a ready state must not be waited for")
 	}
 }
@@ -198,7 +198,7 @@ func TestEnvelope(t *testing.T) {
 		{"Purge", ws, `{"apiVersion":"delivery/v2.1","kind":"Purge","metadata":{"name":"x"},"spec":{"a":1}}`},
 		{"VolumeSnapshot", ws, `{"apiVersion":"snapshot.storage.k8s.io/v1","kind":"VolumeSnapshot","metadata":{"name":"x","namespace":"acme"},"spec":{"a":1}}`},
 	} {
-		if got := string(named(t, tt.kind).Envelope(tt.ws, "x", []byte(`{"a":1}`))); got != tt.want {
+		if got := string(named(t, tt.kind).MakeEnvelope(tt.ws, "x", []byte(`{"a":1}`))); got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.kind, got, tt.want)
 		}
 	}
@@ -207,11 +207,11 @@ func TestEnvelope(t *testing.T) {
 // TestEnvelopeIsCanonicalAndReadBack: what is sent is what NewObject reads.
 func TestEnvelopeIsCanonicalAndReadBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		k := rapid.SampledFrom(kind.All()).Draw(rt, "kind")
+		k := rapid.SampledFrom(kind.AllKinds()).Draw(rt, "kind")
 		ws := kind.Workspace{Name: rapid.String().Draw(rt, "workspace")}
 		name := rapid.StringN(1, 20, -1).Draw(rt, "name")
 		spec := canon.Bytes(map[string]any{"hostname": rapid.String().Draw(rt, "hostname")})
-		sent := k.Envelope(ws, name, spec)
+		sent := k.MakeEnvelope(ws, name, spec)
 		doc := decode(t, sent).(map[string]any)
 		if string(canon.Bytes(doc)) != string(sent) {
 			rt.Fatalf("%s is not canonical", sent)

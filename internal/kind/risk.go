@@ -49,7 +49,7 @@ func (k *Kind) addRisks() {
 			continue
 		}
 		name, below := strings.CutSuffix(row.Field, ".*")
-		f, known := k.root.Fields["spec"].At(PathParts(strings.TrimPrefix(name, ".")))
+		f, known := k.root.Fields["spec"].FieldAt(PathParts(strings.TrimPrefix(name, ".")))
 		switch {
 		case !known:
 			panic("risks.table: no field " + row.Field)
@@ -67,12 +67,12 @@ func (f *Field) RiskOf(before, after, around any) Risk {
 	switch {
 	case before == nil && after == nil:
 		return NoRisk
-	case !f.documents(before) || !f.documents(after):
+	case !f.documentsAll(before) || !f.documentsAll(after):
 		return RiskServes
 	}
 	for _, row := range f.rows {
 		switch {
-		case !f.fits(row.Change, before, after, around):
+		case !f.fitsChange(row.Change, before, after, around):
 		case row.Change != "any":
 			return max(row.Risk, f.valueRisk(after, around))
 		case isComposite(before) || isComposite(after):
@@ -94,12 +94,12 @@ func (f *Field) riskBelow(before, after any) (risk Risk) {
 	if wasObject || isObject {
 		for _, name := range slices.Collect(maps.Keys(was)) {
 			if _, kept := is[name]; !kept {
-				risk = max(risk, f.Below(name).RiskOf(was[name], nil, was))
+				risk = max(risk, f.Member(name).RiskOf(was[name], nil, was))
 			}
 		}
 		for name, value := range is {
 			if !reflect.DeepEqual(was[name], value) {
-				risk = max(risk, f.Below(name).RiskOf(was[name], value, is))
+				risk = max(risk, f.Member(name).RiskOf(was[name], value, is))
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (f *Field) valueRisk(value, around any) (risk Risk) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, below := range v {
-			risk = max(risk, f.Below(name).valueRisk(below, v))
+			risk = max(risk, f.Member(name).valueRisk(below, v))
 		}
 	case []any:
 		for _, e := range v {
@@ -128,7 +128,7 @@ func (f *Field) valueRisk(value, around any) (risk Risk) {
 		}
 	default:
 		i := slices.IndexFunc(f.rows, func(r RiskRow) bool {
-			return (strings.HasPrefix(r.Change, "to ") || strings.HasPrefix(r.Change, "over ")) && f.fits(r.Change, nil, value, around)
+			return (strings.HasPrefix(r.Change, "to ") || strings.HasPrefix(r.Change, "over ")) && f.fitsChange(r.Change, nil, value, around)
 		})
 		if i >= 0 {
 			risk = f.rows[i].Risk
@@ -137,8 +137,8 @@ func (f *Field) valueRisk(value, around any) (risk Risk) {
 	return risk
 }
 
-// fits reports whether a change is one that a row is about.
-func (f *Field) fits(change string, before, after, around any) bool {
+// fitsChange reports whether a change is one that a row is about.
+func (f *Field) fitsChange(change string, before, after, around any) bool {
 	change, condition, conditional := strings.Cut(change, " of ")
 	if path, want, _ := strings.Cut(condition, "="); conditional && fmt.Sprint(valueAt(around, strings.Split(path, "."))) != want {
 		return false
@@ -161,19 +161,19 @@ func (f *Field) fits(change string, before, after, around any) bool {
 
 // fitsNumber is fits for the words about numbers.
 func (f *Field) fitsNumber(word, value string, before, after, around any) bool {
-	was, wasNumber := f.size(before, around)
-	is, isNumber := f.size(after, around)
+	was, wasNumber := f.sizeOf(before, around)
+	is, isNumber := f.sizeOf(after, around)
 	limit, _ := strconv.ParseFloat(value, 64) // a test reads the table
 	return isNumber && map[string]bool{
 		"up": wasNumber && was < is, "down": wasNumber && was > is, "over": is > limit && (!wasNumber || is > was),
 	}[word]
 }
 
-// size returns the number that a value is, in seconds if it is a time.
-func (f *Field) size(v, around any) (float64, bool) {
+// sizeOf returns the number that a value is, in seconds if it is a time.
+func (f *Field) sizeOf(v, around any) (float64, bool) {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	if unit := valueAt(around, []string{f.Unit}); f.Unit != "" && unit != nil {
-		if one, ok := Duration("1", fmt.Sprint(unit)); ok {
+		if one, ok := DurationOf("1", fmt.Sprint(unit)); ok {
 			n *= one.Seconds()
 		}
 	}
@@ -196,20 +196,20 @@ func isComposite(v any) bool {
 	return false
 }
 
-// documents reports whether the platform documents all fields, types and values of v.
-func (f *Field) documents(v any) bool {
+// documentsAll reports whether the platform documents all fields, types and values of v.
+func (f *Field) documentsAll(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return f.rows != nil
 	case map[string]any:
 		for name, value := range v {
-			if !f.Below(name).documents(value) {
+			if !f.Member(name).documentsAll(value) {
 				return false
 			}
 		}
 		return f.Type == ObjectType && f.rows != nil
 	case []any:
-		return f.Type == ListType && f.rows != nil && !slices.ContainsFunc(v, func(e any) bool { return !f.Element().documents(e) })
+		return f.Type == ListType && f.rows != nil && !slices.ContainsFunc(v, func(e any) bool { return !f.Element().documentsAll(e) })
 	}
 	return f.rows != nil && f.documentsScalar(fmt.Sprint(v))
 }
@@ -229,14 +229,14 @@ func (f *Field) documentsScalar(text string) bool {
 	return f.Type == Text || f.Type == AnyType
 }
 
-// Gravest returns the highest risk of the field and of all documented fields below it.
-func (f *Field) Gravest() Risk {
+// GravestRisk returns the highest risk of the field and of all documented fields below it.
+func (f *Field) GravestRisk() Risk {
 	risk := f.Risk
 	for _, child := range f.Fields {
-		risk = max(risk, child.Gravest())
+		risk = max(risk, child.GravestRisk())
 	}
 	if f.Item != nil {
-		risk = max(risk, f.Item.Gravest())
+		risk = max(risk, f.Item.GravestRisk())
 	}
 	return risk
 }
@@ -252,7 +252,7 @@ func (f *Field) ObjectWith(path string, v any) any {
 		name, _ := StepName(step)
 		switch below := v.(type) {
 		case map[string]any:
-			f, v = f.Below(name), below[name]
+			f, v = f.Member(name), below[name]
 		case []any:
 			v = f.elementNamed(below, name)
 			f = f.Element()

@@ -21,7 +21,7 @@ func TestEveryDocumentedFieldHasARisk(t *testing.T) {
 		}
 	}
 	fields := 0
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		var doc map[string]any
 		if err := json.Unmarshal(k.Schema(), &doc); err != nil {
 			t.Fatal(err)
@@ -65,8 +65,8 @@ func TestRisksHaveNames(t *testing.T) {
 		t.Error("a risk of no name is read")
 	}
 	for name, want := range map[string]kind.Risk{"CDN": kind.RiskServes, "Purge": kind.RiskCost, "VolumeSnapshot": kind.RiskCost} {
-		if k, _ := kind.Named(name); k.Spec().Gravest() != want {
-			t.Errorf("the gravest field of %s is %q", name, k.Spec().Gravest())
+		if k, _ := kind.FindKind(name); k.Spec().GravestRisk() != want {
+			t.Errorf("the gravest field of %s is %q", name, k.Spec().GravestRisk())
 		}
 	}
 }
@@ -159,9 +159,9 @@ func TestRiskOfChanges(t *testing.T) {
 		{"tls[", `"1"`, `"2"`, kind.RiskServes},
 		{"[a", `"1"`, `"2"`, kind.RiskServes},
 	} {
-		k, _ := kind.Named("CDN")
+		k, _ := kind.FindKind("CDN")
 		before, after := canon.MustDecode([]byte(tt.before)), canon.MustDecode([]byte(tt.after))
-		if got := k.Spec().Find(tt.path).RiskOf(before, after, k.Spec().ObjectWith(tt.path, spec)); got != tt.want {
+		if got := k.Spec().FindField(tt.path).RiskOf(before, after, k.Spec().ObjectWith(tt.path, spec)); got != tt.want {
 			t.Errorf("%s: %s -> %s is %s, want %s", tt.path, tt.before, tt.after, got, tt.want)
 		}
 	}

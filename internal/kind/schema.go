@@ -69,7 +69,7 @@ func SchemaNames() []string {
 // one of SchemaNames.
 func SchemaNamed(name string) (file string, schema []byte, ok bool) {
 	file = strings.ToLower(name) + schemaEnding
-	if k, known := Named(name); known {
+	if k, known := FindKind(name); known {
 		file = k.SchemaFile
 	}
 	schema, err := schemas.FS.ReadFile(file)
@@ -109,15 +109,15 @@ type definitions map[string]*node
 
 func parseSchema(doc []byte) (*Field, error) {
 	d := definitions{}
-	n, err := d.read(json.NewDecoder(bytes.NewReader(doc)))
+	n, err := d.readSchema(json.NewDecoder(bytes.NewReader(doc)))
 	if err != nil {
 		return nil, err
 	}
-	return d.field("", n, inherited{})
+	return d.makeField("", n, inherited{})
 }
 
-// read reads each byte of a schema once, because every run does. It returns nil for true and false.
-func (d definitions) read(dec *json.Decoder) (*node, error) {
+// readSchema reads each byte of a schema once, because every run does. It returns nil for true and false.
+func (d definitions) readSchema(dec *json.Decoder) (*node, error) {
 	switch begin, err := dec.Token(); {
 	case err != nil:
 		return nil, err
@@ -127,7 +127,7 @@ func (d definitions) read(dec *json.Decoder) (*node, error) {
 		return nil, fmt.Errorf("%v is no schema", begin)
 	}
 	n := &node{}
-	err := members(dec, func(name string) (err error) {
+	err := eachMember(dec, func(name string) (err error) {
 		switch name {
 		case "$ref":
 			return dec.Decode(&n.ref)
@@ -137,9 +137,9 @@ func (d definitions) read(dec *json.Decoder) (*node, error) {
 			n.properties = map[string]*node{}
 			n.names, err = d.readAll(dec, n.properties)
 		case "items":
-			n.items, err = d.read(dec)
+			n.items, err = d.readSchema(dec)
 		case "additionalProperties":
-			n.more, err = d.read(dec)
+			n.more, err = d.readSchema(dec)
 		default:
 			var value json.RawMessage
 			err = dec.Decode(&value)
@@ -155,9 +155,9 @@ func (d definitions) readAll(dec *json.Decoder, into map[string]*node) (names []
 	if _, err := dec.Token(); err != nil {
 		return nil, err
 	}
-	err = members(dec, func(name string) (err error) {
+	err = eachMember(dec, func(name string) (err error) {
 		names = append(names, name)
-		if into[name], err = d.read(dec); err != nil {
+		if into[name], err = d.readSchema(dec); err != nil {
 			err = fmt.Errorf("field %q: %w", name, err)
 		}
 		return err
@@ -165,8 +165,8 @@ func (d definitions) readAll(dec *json.Decoder, into map[string]*node) (names []
 	return names, err
 }
 
-// members calls each for the name of every member of an object that has begun; it reads the value.
-func members(dec *json.Decoder, each func(name string) error) error {
+// eachMember calls each for the name of every member of an object that has begun; it reads the value.
+func eachMember(dec *json.Decoder, each func(name string) error) error {
 	for dec.More() {
 		name, err := dec.Token()
 		if err == nil {
@@ -180,8 +180,8 @@ func members(dec *json.Decoder, each func(name string) error) error {
 	return err
 }
 
-// resolve returns a node with the definition that it refers to. Members beside a $ref override those of the definition.
-func (d definitions) resolve(n *node) (*node, error) {
+// resolveRef returns a node with the definition that it refers to. Members beside a $ref override those of the definition.
+func (d definitions) resolveRef(n *node) (*node, error) {
 	if n.ref == "" {
 		return n, nil
 	}
@@ -190,7 +190,7 @@ func (d definitions) resolve(n *node) (*node, error) {
 	if !ok {
 		return nil, fmt.Errorf("$ref %q is not a definition of this document", n.ref)
 	}
-	def, err := d.resolve(def)
+	def, err := d.resolveRef(def)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (d definitions) resolve(n *node) (*node, error) {
 	return &all, nil
 }
 
-func (d definitions) field(name string, n *node, above inherited) (f *Field, err error) {
+func (d definitions) makeField(name string, n *node, above inherited) (f *Field, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("field %q: %w", name, err)
@@ -220,7 +220,7 @@ func (d definitions) field(name string, n *node, above inherited) (f *Field, err
 	}
 	f = &own.Field
 	f.Name, f.inherited = name, above
-	if n, err = d.resolve(n); err == nil {
+	if n, err = d.resolveRef(n); err == nil {
 		err = json.Unmarshal(slices.Concat([]byte("{"), bytes.TrimPrefix(n.members, []byte(",")), []byte("}")), &own)
 	}
 	if err != nil {
@@ -233,16 +233,16 @@ func (d definitions) field(name string, n *node, above inherited) (f *Field, err
 		f.List = &own.List.ListRule
 		f.List.Ordered = own.List.Order != "set"
 	}
-	return f, d.below(f, n, own.Required)
+	return f, d.addBelow(f, n, own.Required)
 }
 
-// below adds to a field those below it.
-func (d definitions) below(f *Field, n *node, required []string) (err error) {
+// addBelow adds to a field those below it.
+func (d definitions) addBelow(f *Field, n *node, required []string) (err error) {
 	if n.items != nil {
-		f.Item, err = d.field("", n.items, f.inherited)
+		f.Item, err = d.makeField("", n.items, f.inherited)
 	}
 	if err == nil && n.more != nil {
-		f.Any, err = d.field("", n.more, f.inherited)
+		f.Any, err = d.makeField("", n.more, f.inherited)
 	}
 	if f.Names = n.names; len(f.Names) > 0 {
 		f.Fields = make(map[string]*Field, len(f.Names))
@@ -251,17 +251,17 @@ func (d definitions) below(f *Field, n *node, required []string) (err error) {
 		if err != nil {
 			return err
 		}
-		if f.Fields[name], err = d.field(name, n.properties[name], f.inherited); err == nil && slices.Contains(required, name) {
+		if f.Fields[name], err = d.makeField(name, n.properties[name], f.inherited); err == nil && slices.Contains(required, name) {
 			f.Fields[name].Required, f.Needs = true, append(f.Needs, name)
 		}
 	}
 	return err
 }
 
-// At finds a field by the parts of its path, such as spec, locations, cache, edgeTTL. Lists need no part
+// FieldAt finds a field by the parts of its path, such as spec, locations, cache, edgeTTL. Lists need no part
 // of their own: "[]", "[3]", "3" and a bracket after a name are optional. A path that ends at a list,
 // without a bracket, is the list itself.
-func (f *Field) At(path []string) (*Field, bool) {
+func (f *Field) FieldAt(path []string) (*Field, bool) {
 	for _, part := range path {
 		name, _, indexed := strings.Cut(part, "[")
 		isIndex := strings.Trim(name, "0123456789") == ""
@@ -280,9 +280,9 @@ func (f *Field) At(path []string) (*Field, bool) {
 	return f, f != nil
 }
 
-// Knows reports whether a field of an object needs no warning: the schema has it, the object is open,
+// KnowsMember reports whether a field of an object needs no warning: the schema has it, the object is open,
 // or the object's discriminator names it (docs/platform.md 2.2).
-func (f *Field) Knows(name string, object map[string]any) bool {
+func (f *Field) KnowsMember(name string, object map[string]any) bool {
 	if f.Fields[name] != nil || f.Open {
 		return true
 	}
@@ -300,7 +300,7 @@ const editorNote = "trueup init wrote this file and updates it unless it was edi
 // nothing outside itself. A null says that a field must be absent, so every optional field may be null.
 func EditorSchema() []byte {
 	files := map[string]string{projectKind: "project.schema.json"}
-	for _, k := range Documents() {
+	for _, k := range AllDocuments() {
 		files[k.Name] = k.SchemaFile
 	}
 	definitions, branches, kinds, snippets := map[string]any{}, []any{}, []any{}, []any{}
@@ -311,7 +311,7 @@ func EditorSchema() []byte {
 		definitions[name] = definition
 		kinds = append(kinds, name)
 		snippets = append(snippets, map[string]any{
-			"label": name, "description": definition["description"], "body": mustParse(files[name]).Example(false),
+			"label": name, "description": definition["description"], "body": mustParse(files[name]).ExampleValue(false),
 		})
 		branches = append(branches, map[string]any{
 			"if": map[string]any{

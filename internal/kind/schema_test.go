@@ -132,7 +132,7 @@ func typeName(f *kind.Field) string {
 }
 
 func TestSchemasHoldTheDocumentedFieldsAndNoOthers(t *testing.T) {
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		have := map[string]*kind.Field{}
 		flatten(k.Root(), "", have)
 		want := documented[k.Name]
@@ -156,7 +156,7 @@ func TestSchemasHoldTheDocumentedFieldsAndNoOthers(t *testing.T) {
 }
 
 func TestEveryFieldIsExplained(t *testing.T) {
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		have := map[string]*kind.Field{}
 		flatten(k.Root(), "", have)
 		for path, f := range have {
@@ -199,7 +199,7 @@ func TestListRules(t *testing.T) {
 			t.Errorf("%s %s: %+v, want key %v, ordered %v, join %q", tt.kind, tt.path, *f.List, tt.key, tt.ordered, tt.join)
 		}
 	}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		have := map[string]*kind.Field{}
 		flatten(k.Root(), "", have)
 		for path, f := range have {
@@ -212,11 +212,11 @@ func TestListRules(t *testing.T) {
 
 func at(t *testing.T, kindName, path string) *kind.Field {
 	t.Helper()
-	k, ok := kind.Named(kindName)
+	k, ok := kind.FindKind(kindName)
 	if !ok {
 		t.Fatalf("no kind %s", kindName)
 	}
-	f, ok := k.Root().At(strings.Split(path, "."))
+	f, ok := k.Root().FieldAt(strings.Split(path, "."))
 	if !ok {
 		t.Fatalf("%s has no field %s", kindName, path)
 	}
@@ -252,7 +252,7 @@ func TestKeywords(t *testing.T) {
 	if !at(t, "Purge", "metadata.namespace").NotSent || at(t, "CDN", "metadata.namespace").NotSent {
 		t.Error("the namespace is sent with a CDN and not with a purge")
 	}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		if !k.Root().Fields["status"].ReadOnly {
 			t.Errorf("%s: status is not read-only", k.Name)
 		}
@@ -266,7 +266,7 @@ func TestKeywords(t *testing.T) {
 }
 
 func TestAt(t *testing.T) {
-	cdn, _ := kind.Named("CDN")
+	cdn, _ := kind.FindKind("CDN")
 	for path, want := range map[string]string{
 		"spec.locations.cache.edgeTTL":                      "Edge TTL",
 		"spec.locations[].cache.edgeTTL":                    "Edge TTL",
@@ -291,7 +291,7 @@ func TestAt(t *testing.T) {
 		"spec.firewall.rules.constraints.header.expected":   "",
 		"spec.firewall.rules.constraints[0][0][0].expected": "",
 	} {
-		f, ok := cdn.Root().At(strings.Split(path, "."))
+		f, ok := cdn.Root().FieldAt(strings.Split(path, "."))
 		switch {
 		case ok != (want != ""):
 			t.Errorf("At(%s) = %v", path, ok)
@@ -299,10 +299,10 @@ func TestAt(t *testing.T) {
 			t.Errorf("At(%s) is %q, want %q", path, f.Title, want)
 		}
 	}
-	if f, ok := cdn.Root().At(nil); !ok || f.Title != "CDN" {
+	if f, ok := cdn.Root().FieldAt(nil); !ok || f.Title != "CDN" {
 		t.Error("the empty path is not the root")
 	}
-	if f, ok := cdn.Spec().At([]string{"tls", "auto"}); !ok || f.Name != "auto" {
+	if f, ok := cdn.Spec().FieldAt([]string{"tls", "auto"}); !ok || f.Name != "auto" {
 		t.Error("Spec is not the root's spec")
 	}
 }
@@ -327,7 +327,7 @@ func TestKnows(t *testing.T) {
 		{server, "port", nil, true},
 		{server, "passive", map[string]any{"host": "passive"}, false},
 	} {
-		if got := tt.field.Knows(tt.name, tt.object); got != tt.want {
+		if got := tt.field.KnowsMember(tt.name, tt.object); got != tt.want {
 			t.Errorf("%s knows %s in %v: %v", tt.field.Title, tt.name, tt.object, got)
 		}
 	}
@@ -455,7 +455,7 @@ func TestHardWhereTheDocumentIs(t *testing.T) {
 		{"VolumeSnapshot", `{"spec":{"volumeSnapshotClassName":null}}`, false},
 		{"VolumeSnapshot", `{"spec":{"source":{"persistentVolumeClaimName":null,"volumeSnapshotContentName":"c"}}}`, false},
 	} {
-		k, _ := kind.Named(tt.kind)
+		k, _ := kind.FindKind(tt.kind)
 		doc, err := jsonpatch.MergePatch([]byte(valid[tt.kind]), []byte(tt.patch))
 		if err != nil {
 			t.Fatal(err)
@@ -533,7 +533,7 @@ func TestExamplesAndCorpusFollowTheSchemas(t *testing.T) {
 func validateTree(t *testing.T, dir string) (n int) {
 	t.Helper()
 	compiled := map[string]*jsonschema.Schema{}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		compiled[k.Name] = compile(t, k.SchemaFile)
 	}
 	for _, file := range files(t, dir, ".yaml", ".json") {
@@ -576,7 +576,7 @@ func unknownFields(t *testing.T, path string, f *kind.Field, v any) {
 		}
 	case map[string]any:
 		for name, e := range v {
-			if !f.Knows(name, v) {
+			if !f.KnowsMember(name, v) {
 				t.Errorf("%s.%s is an unknown field", path, name)
 			} else if child := f.Fields[name]; child != nil {
 				unknownFields(t, path+"."+name, child, e)

@@ -55,17 +55,17 @@ var tableOfTests = Kind{Name: "RequestTest", APIVersion: "trueup/v1", SchemaFile
 // RequestTest returns the kind of tests of requests. It is not one of All.
 func RequestTest() *Kind { return &tableOfTests }
 
-// All returns the kinds of objects, sorted by name.
-func All() []*Kind { return table }
+// AllKinds returns the kinds of objects, sorted by name.
+func AllKinds() []*Kind { return table }
 
 // OfRequests returns the kind of requests that are sent once and leave no object.
 func OfRequests() *Kind { return table[slices.IndexFunc(table, (*Kind).RequestOnly)] }
 
-// Documents returns All and RequestTest.
-func Documents() []*Kind { return append(slices.Clip(table), RequestTest()) }
+// AllDocuments returns All and RequestTest.
+func AllDocuments() []*Kind { return append(slices.Clip(table), RequestTest()) }
 
-// Named finds a kind by its name, short name or plural, in any case.
-func Named(name string) (*Kind, bool) {
+// FindKind finds a kind by its name, short name or plural, in any case.
+func FindKind(name string) (*Kind, bool) {
 	for _, k := range table {
 		if k.Name == name {
 			return k, true // the usual case, once per object

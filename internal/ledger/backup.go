@@ -27,11 +27,11 @@ type exportHead struct {
 // Export writes the genesis and then each record as JSON Lines, and returns the number of records. An export holds no
 // secrets.
 func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
-	records, err := l.List(ctx)
+	records, err := l.ListRecords(ctx)
 	if err != nil {
 		return 0, err
 	}
-	g, err := l.usable(ctx)
+	g, err := l.readUsable(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -54,10 +54,10 @@ type Backup struct {
 	Records    []Record
 }
 
-func (b *Backup) add(text []byte) error {
+func (b *Backup) addRecord(text []byte) error {
 	rec, err := decodeRecord(bytes.TrimSpace(text))
 	if err == nil {
-		err = rec.sound()
+		err = rec.checkTransitions()
 	}
 	b.Records = append(b.Records, rec)
 	return err
@@ -69,11 +69,11 @@ func ReadBackup(r io.Reader) (Backup, error) {
 	lines.Buffer(nil, maxFile)
 	var b backupReader
 	for n := 1; lines.Scan(); n++ {
-		if err := b.line(lines.Bytes()); err != nil {
+		if err := b.readLine(lines.Bytes()); err != nil {
 			return Backup{}, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	if err := cmp.Or(lines.Err(), b.end()); err != nil {
+	if err := cmp.Or(lines.Err(), b.checkEnd()); err != nil {
 		return Backup{}, err
 	}
 	return b.Backup, nil
@@ -86,7 +86,7 @@ type backupReader struct {
 	strange   error // of the first line that is neither a head nor a rescue record: a log has many
 }
 
-func (b *backupReader) end() error {
+func (b *backupReader) checkEnd() error {
 	switch {
 	case b.Genesis != nil && b.rescued:
 		return errors.New("the file has an export and rescue records: import them one after the other")
@@ -100,21 +100,21 @@ func (b *backupReader) end() error {
 	return nil
 }
 
-func (b *backupReader) line(text []byte) error {
+func (b *backupReader) readLine(text []byte) error {
 	_, rescue, found := bytes.Cut(text, []byte(RescuePrefix))
 	text = bytes.TrimSpace(text)
 	switch {
 	case found:
 		b.rescued = true
-		if err := b.add(rescue); err != nil {
+		if err := b.addRecord(rescue); err != nil {
 			return fmt.Errorf("rescue record: %w", err)
 		}
 	case len(text) == 0:
 	case b.Genesis != nil:
-		return b.add(text)
+		return b.addRecord(text)
 	default:
 		var head exportHead
-		err := decode(text, &head)
+		err := decodeSealed(text, &head)
 		if err == nil {
 			err = cmp.Or(checkSchema(head.Schema), head.Genesis.validate())
 		}
@@ -138,7 +138,7 @@ func ReadBackupFolder(folder fs.FS) (Backup, error) {
 		if err != nil {
 			return Backup{}, err
 		}
-		if err := b.add(text); err != nil {
+		if err := b.addRecord(text); err != nil {
 			return Backup{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -38,34 +38,34 @@ type change struct {
 	done    chan error
 }
 
-// note returns one line for people, such as the message of a git commit.
-func (c *change) note() string {
+// noteForPeople returns one line for people, such as the message of a git commit.
+func (c *change) noteForPeople() string {
 	if c.genesis != nil {
 		return fmt.Sprintf("genesis of ledger %s, seq %d", c.genesis.LedgerID, c.genesis.Seq)
 	}
 	line := fmt.Sprintf("%s %s, seq %d, nonce %s", cmp.Or(c.rec.State, "recorded"), c.rec.Key, c.rec.Seq, c.rec.Nonce)
 	if c.rec.Claim != nil {
-		line += ", sent by " + sender(c.rec.Claim)
+		line += ", sent by " + senderOf(c.rec.Claim)
 	}
 	return strings.Join(strings.FieldsFunc(line, unicode.IsControl), " ")
 }
 
-// encode sets text. It rejects a change that readers could not read, or whose seq does not follow.
-func (c *change) encode() (err error) {
+// encodeText sets text. It rejects a change that readers could not read, or whose seq does not follow.
+func (c *change) encodeText() (err error) {
 	var v interface{ validate() error } = c.rec
 	seq := c.rec.Seq
 	if c.genesis != nil {
 		v, seq = *c.genesis, c.genesis.Seq
 	}
-	if c.text, err = encode(v); err == nil && seq <= c.expectSeq {
+	if c.text, err = encodeLine(v); err == nil && seq <= c.expectSeq {
 		err = fmt.Errorf("seq %d does not follow %d", seq, c.expectSeq)
 	}
 	c.done = make(chan error, 1)
 	return err
 }
 
-// finish sends the result to each change that has none yet.
-func finish(batch []*change, err error) {
+// finishChanges sends the result to each change that has none yet.
+func finishChanges(batch []*change, err error) {
 	for _, c := range batch {
 		select {
 		case c.done <- err:
@@ -79,7 +79,7 @@ func (s *logStore) putAll(ctx context.Context, changes []change) []error {
 	errs := make([]error, len(changes))
 	var valid []*change
 	for i := range changes {
-		if errs[i] = cmp.Or(ctx.Err(), changes[i].encode()); errs[i] == nil {
+		if errs[i] = cmp.Or(ctx.Err(), changes[i].encodeText()); errs[i] == nil {
 			valid = append(valid, &changes[i])
 		}
 	}
@@ -88,13 +88,13 @@ func (s *logStore) putAll(ctx context.Context, changes []change) []error {
 	if !s.flushing && len(s.waiting) > 0 {
 		s.flushing = true
 		// If one caller gives up, the other changes of the batch are still written.
-		go s.flush(context.WithoutCancel(ctx))
+		go s.flushQueue(context.WithoutCancel(ctx))
 	}
 	s.mu.Unlock()
 	for i := range changes {
 		c := &changes[i]
 		if errs[i] == nil {
-			errs[i] = s.wait(ctx, c)
+			errs[i] = s.waitForWrite(ctx, c)
 		}
 		switch {
 		case errs[i] != nil && c.genesis != nil:
@@ -106,7 +106,7 @@ func (s *logStore) putAll(ctx context.Context, changes []change) []error {
 	return errs
 }
 
-func (s *logStore) wait(ctx context.Context, c *change) error {
+func (s *logStore) waitForWrite(ctx context.Context, c *change) error {
 	select {
 	case err := <-c.done:
 		return err
@@ -121,23 +121,23 @@ func (s *logStore) wait(ctx context.Context, c *change) error {
 	return fmt.Errorf("stopped waiting for a write in progress, which may still succeed: %w", ctx.Err())
 }
 
-// flush writes batches until no change waits. First it pauses, so that more changes join.
-func (s *logStore) flush(ctx context.Context) {
+// flushQueue writes batches until no change waits. First it pauses, so that more changes join.
+func (s *logStore) flushQueue(ctx context.Context) {
 	_ = blob.Sleep(ctx, s.batchDelay)
 	for more := true; more; {
 		var batch []*change
 		bounded, cancel := context.WithTimeout(ctx, batchTime)
 		err := recoverPanic(func() error {
-			return s.locked(bounded, func() error {
-				batch = s.take()
-				return s.write(bounded, batch)
+			return s.withState(bounded, func() error {
+				batch = s.takeBatch()
+				return s.writeEntry(bounded, batch)
 			})
 		})
 		cancel()
 		if err != nil && batch == nil {
-			batch = s.take()
+			batch = s.takeBatch()
 		}
-		finish(batch, err)
+		finishChanges(batch, err)
 		s.mu.Lock()
 		more = len(s.waiting) > 0
 		s.flushing = more
@@ -145,8 +145,8 @@ func (s *logStore) flush(ctx context.Context) {
 	}
 }
 
-// take removes the next batch from the queue and returns it.
-func (s *logStore) take() (batch []*change) {
+// takeBatch removes the next batch from the queue and returns it.
+func (s *logStore) takeBatch() (batch []*change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for size := 0; len(batch) < min(len(s.waiting), batchMost) && size < batchSize; {
@@ -160,55 +160,55 @@ func (s *logStore) take() (batch []*change) {
 // maxStuck bounds how often a listing may lack an entry that exists.
 const maxStuck = 3
 
-// write creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
+// writeEntry creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
 // the result of all changes that it did not finish.
-func (s *logStore) write(ctx context.Context, batch []*change) error {
-	fit := s.applicable(batch)
+func (s *logStore) writeEntry(ctx context.Context, batch []*change) error {
+	fit := s.fittingChanges(batch)
 	if len(fit) < len(batch) {
 		// Only an up-to-date state shows that a change is too late.
-		if err := s.refresh(ctx); err != nil {
+		if err := s.readNew(ctx); err != nil {
 			return err
 		}
-		fit = s.applicable(batch)
+		fit = s.fittingChanges(batch)
 	}
 	stuck := 0
 	for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
 		was := s.state.last
-		err := s.append(ctx, fit)
+		err := s.appendChanges(ctx, fit)
 		if err == nil {
-			finish(fit, nil)
+			finishChanges(fit, nil)
 			break
 		}
 		if errors.Is(err, blob.ErrExists) {
 			// Another run wrote first. A random pause lets it finish.
-			err = errors.Join(s.refresh(ctx), blob.Sleep(ctx, rand.N(pause)))
+			err = errors.Join(s.readNew(ctx), blob.Sleep(ctx, rand.N(pause)))
 			if stuck++; s.state.last != was {
 				stuck = 0
 			}
 		}
 		if stuck == maxStuck {
-			err = s.unlisted(was + 1)
+			err = s.unlistedError(was + 1)
 		}
 		if err != nil {
 			s.Forget() // it may have been done
 			return err
 		}
-		fit = s.applicable(batch)
+		fit = s.fittingChanges(batch)
 	}
 	if s.state.genesis == nil {
 		return s.noGenesis()
 	}
-	finish(slices.DeleteFunc(slices.Clone(batch), func(c *change) bool { return c.fits(s.state.genesis.Head) }), errOtherHead)
+	finishChanges(slices.DeleteFunc(slices.Clone(batch), func(c *change) bool { return c.fitsHead(s.state.genesis.Head) }), errOtherHead)
 	return ErrConflict
 }
 
-// unlisted returns the error for a listing that lacks an entry that exists.
-func (s *logStore) unlisted(entry int) error {
+// unlistedError returns the error for a listing that lacks an entry that exists.
+func (s *logStore) unlistedError(entry int) error {
 	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
 }
 
-// applicable returns the changes whose record has the expected seq, and only the first one of each record.
-func (s *logStore) applicable(batch []*change) (fit []*change) {
+// fittingChanges returns the changes whose record has the expected seq, and only the first one of each record.
+func (s *logStore) fittingChanges(batch []*change) (fit []*change) {
 	taken := map[kind.Key]bool{}
 	for _, c := range batch {
 		key, have, there := c.rec.Key, 0, s.state.genesis != nil
@@ -217,7 +217,7 @@ func (s *logStore) applicable(batch []*change) (fit []*change) {
 		} else if c.genesis != nil && there {
 			have = s.state.genesis.Seq
 		}
-		if have == c.expectSeq && !taken[key] && (there && c.fits(s.state.genesis.Head) || c.genesis != nil) {
+		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}
@@ -225,7 +225,7 @@ func (s *logStore) applicable(batch []*change) (fit []*change) {
 	return fit
 }
 
-func (s *logStore) append(ctx context.Context, changes []*change) error {
+func (s *logStore) appendChanges(ctx context.Context, changes []*change) error {
 	if err := s.proveOnce(ctx); err != nil {
 		return err
 	}
@@ -237,13 +237,13 @@ func (s *logStore) append(ctx context.Context, changes []*change) error {
 	}
 	head := headOf(changes)
 	for _, c := range changes {
-		note.WriteString(c.note() + "\n")
+		note.WriteString(c.noteForPeople() + "\n")
 		if c.genesis != nil {
 			p.Genesis, p.GenesisAt = c.genesis, at
 			continue
 		}
-		l := c.rec.line(at)
-		l.keep(c.text, s.held(c.rec.Key))
+		l := c.rec.indexLine(at)
+		l.setText(c.text, s.held(c.rec.Key))
 		p.lines = append(p.lines, l)
 	}
 	if head != nil {
@@ -252,25 +252,25 @@ func (s *logStore) append(ctx context.Context, changes []*change) error {
 		p.GenesisAt = at
 		note.WriteString(line)
 	}
-	content, err := p.encode(s.packed)
+	content, err := p.encodePiece(s.packed)
 	if err != nil {
 		return err
 	}
-	copies := s.copies(p)
+	copies := s.copiesWith(p)
 	if len(copies) > 0 {
 		// A copy hides entries that it lacks.
-		if same, err := s.continues(ctx); err != nil || !same {
+		if same, err := s.stateIsCurrent(ctx); err != nil || !same {
 			return cmp.Or(err, blob.ErrExists)
 		}
 	}
-	err = s.blobs.Create(ctx, blob.Blob{Name: p.name(s.packed), Content: content, Note: note.String()}, copies...)
+	err = s.blobs.Create(ctx, blob.Blob{Name: p.fileName(s.packed), Content: content, Note: note.String()}, copies...)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
 	}
 	if err != nil {
 		return err
 	}
-	return s.state.add(p)
+	return s.state.addPiece(p)
 }
 
 // headOf returns the head that changes record, or nil.
@@ -283,17 +283,17 @@ func headOf(changes []*change) *Head {
 	return nil
 }
 
-// copies returns the copies to create with an entry. Readers can do without one that is too long.
-func (s *logStore) copies(next piece) (copies []blob.Copy) {
+// copiesWith returns the copies to create with an entry. Readers can do without one that is too long.
+func (s *logStore) copiesWith(next piece) (copies []blob.Copy) {
 	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
-		p := s.state.combined(next, entries)
-		content, err := p.encode(s.packed)
+		p := s.state.combinePieces(next, entries)
+		content, err := p.encodePiece(s.packed)
 		if err != nil {
 			return copies
 		}
-		one := blob.Copy{Blob: blob.Blob{Name: p.name(s.packed), Content: content}}
-		for _, part := range p.parts() {
-			one.Of = append(one.Of, part.name(s.packed))
+		one := blob.Copy{Blob: blob.Blob{Name: p.fileName(s.packed), Content: content}}
+		for _, part := range p.splitSpan() {
+			one.Of = append(one.Of, part.fileName(s.packed))
 		}
 		copies = append(copies, one)
 	}
@@ -306,7 +306,7 @@ func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil
 	}
-	newest := span{s.state.last, 1}.name(s.packed)
+	newest := span{s.state.last, 1}.fileName(s.packed)
 	err := s.blobs.RefusesCreation(ctx, newest)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(newest), errMissing)

@@ -47,30 +47,30 @@ const (
 	outcomePatience = Lease                  // bounds its retries: then another run may take over
 )
 
-// change makes a move by compare-and-swap. After a conflict it retries if the move allows the new record. With an
+// changeRecord makes a move by compare-and-swap. After a conflict it retries if the move allows the new record. With an
 // error, it returns the record whose write failed, if it got that far.
-func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, error) {
+func (l *Ledger) changeRecord(ctx context.Context, key kind.Key, m move) (Record, error) {
 	m = l.withNonce(m)
 	pause := racePause
 	for try := 1; ; try++ {
-		old, rec, err := l.next(ctx, key, m)
+		old, rec, err := l.nextRecord(ctx, key, m)
 		if err != nil {
-			l.refresh() // the store's copy may be old
-			old, rec, err = l.next(ctx, key, m)
+			l.forgetState() // the store's copy may be old
+			old, rec, err = l.nextRecord(ctx, key, m)
 		}
 		if err != nil {
 			rec, err = Record{}, fmt.Errorf("record %s: %w", key, err)
 		} else if rec.Seq > old.Seq {
-			err = l.put(ctx, m.event, change{expectSeq: old.Seq, rec: rec})
+			err = l.putRecord(ctx, m.event, change{expectSeq: old.Seq, rec: rec})
 		}
 		if err == nil {
-			l.written(old, rec)
+			l.rememberWritten(old, rec)
 			return rec, nil
 		}
 		if m.requires == asSeen || m.requires == holder || !errors.Is(err, ErrConflict) || try == writeTries {
 			return rec, err
 		}
-		l.refresh()
+		l.forgetState()
 		_ = l.cfg.Sleep(ctx, pause/2+rand.N(pause))
 		pause = min(2*pause, longestPause)
 	}
@@ -83,47 +83,47 @@ func (l *Ledger) withNonce(m move) move {
 	return m
 }
 
-// next returns the stored record and the one after a move. Both are the same if an earlier attempt made the move and
+// nextRecord returns the stored record and the one after a move. Both are the same if an earlier attempt made the move and
 // its answer was lost.
-func (l *Ledger) next(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
-	found, err := l.stored(ctx, key)
+func (l *Ledger) nextRecord(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
+	found, err := l.readStored(ctx, key)
 	old = found[key]
 	if err != nil || slices.ContainsFunc(old.History, func(s Step) bool { return s.Nonce == m.nonce }) {
 		return old, old, err
 	}
-	rec, err = l.after(old, key, m)
+	rec, err = l.recordAfter(old, key, m)
 	return old, rec, err
 }
 
-func (l *Ledger) stored(ctx context.Context, keys ...kind.Key) (map[kind.Key]Record, error) {
-	if _, err := l.usable(ctx, keys...); err != nil {
+func (l *Ledger) readStored(ctx context.Context, keys ...kind.Key) (map[kind.Key]Record, error) {
+	if _, err := l.readUsable(ctx, keys...); err != nil {
 		return nil, err
 	}
 	return l.store.Read(ctx, keys)
 }
 
-// after returns the record after a move. If there is none yet, old is empty.
-func (l *Ledger) after(old Record, key kind.Key, m move) (rec Record, err error) {
+// recordAfter returns the record after a move. If there is none yet, old is empty.
+func (l *Ledger) recordAfter(old Record, key kind.Key, m move) (rec Record, err error) {
 	if old.Seq == 0 {
 		old = Record{Schema: Schema, Workspace: l.cfg.Workspace.UUID, Key: key}
 	}
-	if !l.entitled(m, old) {
+	if !l.mayMove(m, old) {
 		return rec, ErrConflict
 	}
 	if rec, err = m.to(old); err == nil {
-		rec = rec.withStep(l.step(old, m))
+		rec = rec.withStep(l.stepOf(old, m))
 	}
 	return rec, err
 }
 
-func (l *Ledger) step(old Record, m move) Step {
+func (l *Ledger) stepOf(old Record, m move) Step {
 	return Step{
 		Seq: old.Seq + 1, Nonce: m.nonce, At: m.at, Event: string(m.event),
-		By: cmp.Or(m.by, sender(&l.cfg.Claim)), Detail: cut(m.detail, maxDetail),
+		By: cmp.Or(m.by, senderOf(&l.cfg.Claim)), Detail: cutText(m.detail, maxDetail),
 	}
 }
 
-func (l *Ledger) entitled(m move, old Record) bool {
+func (l *Ledger) mayMove(m move, old Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left, ours := l.own[old.Key]
@@ -139,15 +139,15 @@ func (l *Ledger) entitled(m move, old Record) bool {
 		}
 		return !looked || seen == old.Seq || old.hasOnly(m.spec)
 	case sameIntent:
-		return ours && left.rec.claims(old)
+		return ours && left.rec.hasClaimOf(old)
 	case anyone:
 	}
 	return true
 }
 
-// claims reports whether a later record has the same claim, or was released since.
-func (r Record) claims(later Record) bool {
-	return later.sameIntent(r) || later.State == "" && later.follows(r)
+// hasClaimOf reports whether a later record has the same claim, or was released since.
+func (r Record) hasClaimOf(later Record) bool {
+	return later.sameIntent(r) || later.State == "" && later.isLaterThan(r)
 }
 
 // hasOnly reports whether the platform can only have this spec: each pending one, or else the applied one, equals it.
@@ -158,9 +158,9 @@ func (r Record) hasOnly(spec []byte) bool {
 	return !slices.ContainsFunc(r.Pending, func(p JSON) bool { return !bytes.Equal(p, spec) })
 }
 
-// written remembers a record that this run wrote.
-func (l *Ledger) written(old, rec Record) {
-	l.seenCache().put(rec)
+// rememberWritten remembers a record that this run wrote.
+func (l *Ledger) rememberWritten(old, rec Record) {
+	l.seenCache().putRecord(rec)
 	left := mark{rec: rec, pending: old.Pending}
 	if rec.Pending == nil && !sentOnce(rec.Key) {
 		left = mark{rec: Record{Key: rec.Key, Seq: rec.Seq}} // saves memory: nothing else is read later
@@ -168,7 +168,7 @@ func (l *Ledger) written(old, rec Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.own[rec.Key] = left
-	if n := len(rec.History); l.order != nil && n > 0 && event(rec.History[n-1].Event).precedes() {
+	if n := len(rec.History); l.order != nil && n > 0 && event(rec.History[n-1].Event).precedesRequest() {
 		l.order.recorded, l.order.provenAt = true, l.cfg.Now().Round(0)
 	}
 }

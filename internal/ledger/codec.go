@@ -29,23 +29,23 @@ var (
 	errTooLong = fmt.Errorf("longer than %d bytes", maxFile)
 )
 
-// damage adds ErrDamaged to an error, unless the file is only newer.
-func damage(err error) error {
+// asDamaged adds ErrDamaged to an error, unless the file is only newer.
+func asDamaged(err error) error {
 	if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// encode returns one line of JSON without the line break. It rejects what decode would reject.
-func encode(v interface{ validate() error }) ([]byte, error) {
+// encodeLine returns one line of JSON without the line break. It rejects what decode would reject.
+func encodeLine(v interface{ validate() error }) ([]byte, error) {
 	if err := v.validate(); err != nil {
 		return nil, err
 	}
-	return marshal(v)
+	return marshalPlain(v)
 }
 
-func marshal(v any) ([]byte, error) {
+func marshalPlain(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -61,32 +61,32 @@ func marshal(v any) ([]byte, error) {
 // sealMark begins the checksum that seal adds, as the last member of a JSON object.
 const sealMark = `,"sum":"`
 
-// checksum is CRC-32C, which finds what a disk or a network changed, and costs little time for a large ledger.
-func checksum(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }
+// checksumOf is CRC-32C, which finds what a disk or a network changed, and costs little time for a large ledger.
+func checksumOf(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }
 
-// seal adds a checksum to a JSON object.
-func seal(text []byte) []byte {
+// addChecksum adds a checksum to a JSON object.
+func addChecksum(text []byte) []byte {
 	end := len(text) - 1
-	return fmt.Appendf(text[:end:end], sealMark+`%08x"}`, checksum(text[:end]))
+	return fmt.Appendf(text[:end:end], sealMark+`%08x"}`, checksumOf(text[:end]))
 }
 
 // writeLine writes the JSON of an object and its checksum as a line. Its writer keeps its own errors.
 func writeLine(w io.Writer, v any) error {
-	text, err := marshal(v)
+	text, err := marshalPlain(v)
 	if err == nil {
-		_, _ = fmt.Fprintf(w, "%s\n", seal(text))
+		_, _ = fmt.Fprintf(w, "%s\n", addChecksum(text))
 	}
 	return err
 }
 
-// unseal checks and removes the checksum. It changes text in place. It accepts an object without one, such as a line of
+// checkChecksum checks and removes the checksum. It changes text in place. It accepts an object without one, such as a line of
 // an older ledger.
-func unseal(text []byte) ([]byte, error) {
+func checkChecksum(text []byte) ([]byte, error) {
 	end := len(text) - len(sealMark+`00000000"}`)
 	if end < 1 || string(text[end:end+len(sealMark)]) != sealMark {
 		return text, nil
 	}
-	if string(text[end:]) != fmt.Sprintf(sealMark+`%08x"}`, checksum(text[:end])) {
+	if string(text[end:]) != fmt.Sprintf(sealMark+`%08x"}`, checksumOf(text[:end])) {
 		return nil, errors.New("its checksum is wrong: something changed it after trueup wrote it")
 	}
 	text[end] = '}'
@@ -95,17 +95,17 @@ func unseal(text []byte) ([]byte, error) {
 
 func decodeRecord(b []byte) (Record, error) {
 	var rec Record
-	err := decode(b, &rec)
+	err := decodeSealed(b, &rec)
 	if err == nil {
 		err = rec.validate()
 	}
-	return rec, damage(err)
+	return rec, asDamaged(err)
 }
 
-// decode parses one JSON value, and changes b as unseal does. It rejects unknown fields, which a rewrite would lose. The
+// decodeSealed parses one JSON value, and changes b as unseal does. It rejects unknown fields, which a rewrite would lose. The
 // caller validates.
-func decode(b []byte, into any) error {
-	b, err := unseal(b)
+func decodeSealed(b []byte, into any) error {
+	b, err := checkChecksum(b)
 	if err != nil {
 		return err
 	}
@@ -151,13 +151,13 @@ func (j JSON) MarshalJSON() ([]byte, error) {
 	if j == nil {
 		return []byte("null"), nil
 	}
-	return canonical(j)
+	return canonicalLine(j)
 }
 
 // UnmarshalJSON reads JSON in any layout.
 func (j *JSON) UnmarshalJSON(b []byte) (err error) {
 	if *j = nil; string(b) != "null" {
-		*j, err = canonical(b)
+		*j, err = canonicalLine(b)
 	}
 	return err
 }
@@ -165,7 +165,7 @@ func (j *JSON) UnmarshalJSON(b []byte) (err error) {
 // scanners are reused, because each grows to the size of its input.
 var scanners = sync.Pool{New: func() any { return new(canon.Scanner) }}
 
-func canonical(text []byte) ([]byte, error) {
+func canonicalLine(text []byte) ([]byte, error) {
 	s := scanners.Get().(*canon.Scanner)
 	defer scanners.Put(s)
 	out, err := s.Canonical(text)

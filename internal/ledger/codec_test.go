@@ -27,11 +27,11 @@ func TestUntrustworthyRecords(t *testing.T) {
 		"a spec too many": func(r *Record) { r.Pending = []JSON{JSON("{} {}")} },
 	} {
 		rec := inState(Posted)
-		if _, err := encode(rec); err != nil {
+		if _, err := encodeLine(rec); err != nil {
 			t.Fatal(err)
 		}
 		harm(&rec)
-		if b, err := encode(rec); err == nil {
+		if b, err := encodeLine(rec); err == nil {
 			t.Errorf("%s: wrote %s", name, b)
 		}
 	}
@@ -44,14 +44,14 @@ func TestUntrustworthyGenesis(t *testing.T) {
 	} {
 		g := testGenesis()
 		harm(&g)
-		if b, err := encode(g); err == nil {
+		if b, err := encodeLine(g); err == nil {
 			t.Errorf("%s: wrote %s", name, b)
 		}
 	}
 }
 
 func TestWhatIsNoRecord(t *testing.T) {
-	whole, err := encode(testRecord("a", 1))
+	whole, err := encodeLine(testRecord("a", 1))
 	must(t, err)
 	for name, c := range map[string]struct{ in, want string }{
 		"newer, same fields": {strings.Replace(string(whole), Schema, "trueup.ledger/v2", 1), ErrNewer.Error()},
@@ -77,7 +77,7 @@ func resealed(text []byte) []byte {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		if at := bytes.LastIndex(line, []byte(sealMark)); at > 0 {
-			line = seal(append(bytes.Clone(line[:at]), '}'))
+			line = addChecksum(append(bytes.Clone(line[:at]), '}'))
 		}
 		out = append(append(out, line...), '\n')
 	}
@@ -86,11 +86,11 @@ func resealed(text []byte) []byte {
 
 // TestSeal: whichever one byte changes, the line is damaged or says the same; and one without a checksum is read.
 func TestSeal(t *testing.T) {
-	text, err := encode(testRecord("a", 1))
+	text, err := encodeLine(testRecord("a", 1))
 	must(t, err)
 	whole, err := decodeRecord(bytes.Clone(text))
 	must(t, err)
-	line := seal(text)
+	line := addChecksum(text)
 	if is, err := decodeRecord(bytes.Clone(line)); err != nil || !reflect.DeepEqual(is, whole) {
 		t.Fatalf("%+v, %v", is, err)
 	}

@@ -104,7 +104,7 @@ func contract(t *testing.T, newStore func() Store) {
 	t.Run("recent", func(t *testing.T) { contractRecent(t, born(t)) })
 	t.Run("a proof leaves nothing", func(t *testing.T) {
 		s := born(t)
-		if err := s.Prove(t.Context()); err != nil {
+		if err := s.ProveConditions(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if all := readAll(t, s); len(all) != 0 {
@@ -244,7 +244,7 @@ func (s staleBlobs) Below(folder string) blob.Store {
 
 func TestProveCatchesBrokenBlobs(t *testing.T) {
 	blobs := newMemoryBlobs()
-	must(t, newLogStore(laxBlobs{blobs}, nil, 0).Prove(t.Context()))
+	must(t, newLogStore(laxBlobs{blobs}, nil, 0).ProveConditions(t.Context()))
 	if left := slices.Collect(maps.Keys(blobs.blobs)); left != nil {
 		t.Errorf("the proof left %v", left)
 	}
@@ -271,12 +271,12 @@ func TestProveCatchesBrokenBlobs(t *testing.T) {
 		},
 	} {
 		blobs.ignores, blobs.fault = false, harm
-		if err := newLogStore(laxBlobs{blobs}, nil, 0).Prove(t.Context()); err == nil {
+		if err := newLogStore(laxBlobs{blobs}, nil, 0).ProveConditions(t.Context()); err == nil {
 			t.Errorf("%s: proved", name)
 		}
 	}
 	blobs.ignores, blobs.fault = false, nil
-	if err := newLogStore(staleBlobs{laxBlobs{blobs}}, nil, 0).Prove(t.Context()); err == nil {
+	if err := newLogStore(staleBlobs{laxBlobs{blobs}}, nil, 0).ProveConditions(t.Context()); err == nil {
 		t.Error("a store that does not list what was written last is proved")
 	}
 }

@@ -11,36 +11,36 @@ func shotTaken(t *testing.T, m Made) (Config, *Ledger) {
 	cfg := made(t)
 	l := open(t, cfg)
 	must(t, tryClaim(t.Context(), l, diskKey))
-	must(t, l.Posted(t.Context(), diskKey, m))
+	must(t, l.RecordPosted(t.Context(), diskKey, m))
 	return cfg, open(t, cfg)
 }
 
 func TestLifeOfADeletion(t *testing.T) {
 	cfg, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
 	rec := view(t, l, diskKey)
-	if !rec.Ours() || rec.Gone() || rec.Unmade() != "" {
+	if !rec.IsOurs() || rec.IsGone() || rec.DescribeDeletion() != "" {
 		t.Fatalf("made %+v", rec)
 	}
-	must(t, l.Deleting(t.Context(), diskKey, "u", "c"))
+	must(t, l.RecordDeleting(t.Context(), diskKey, "u", "c"))
 	rec = view(t, l, diskKey)
-	if message, _ := Explain(rec); !rec.Ours() || !strings.Contains(message, "run run-1 at 2026-11-21T09:00:00Z started its deletion and recorded no outcome") {
+	if message, _ := ExplainRecord(rec); !rec.IsOurs() || !strings.Contains(message, "run run-1 at 2026-11-21T09:00:00Z started its deletion and recorded no outcome") {
 		t.Errorf("begun: %q %+v", message, rec)
 	}
-	must(t, l.NotDeleted(t.Context(), diskKey, "403 forbidden"))
-	if rec = view(t, l, diskKey); !rec.Ours() || rec.Unmade() != "" {
+	must(t, l.RecordNotDeleted(t.Context(), diskKey, "403 forbidden"))
+	if rec = view(t, l, diskKey); !rec.IsOurs() || rec.DescribeDeletion() != "" {
 		t.Errorf("left alone: %+v", rec)
 	}
-	must(t, l.Deleting(t.Context(), diskKey, "u", "c"))
-	must(t, l.End(t.Context(), diskKey, Outcome{How: Removed, Message: Quoted("gone")}))
+	must(t, l.RecordDeleting(t.Context(), diskKey, "u", "c"))
+	must(t, l.RecordOutcome(t.Context(), diskKey, Outcome{How: Removed, Message: QuoteMessage("gone")}))
 	rec = view(t, l, diskKey)
-	message, fix := Explain(rec)
-	if rec.Ours() || !rec.Gone() || rec.State != Posted || fix != "" || !strings.Contains(message, "; trueup deleted it (run run-1 at 2026") {
+	message, fix := ExplainRecord(rec)
+	if rec.IsOurs() || !rec.IsGone() || rec.State != Posted || fix != "" || !strings.Contains(message, "; trueup deleted it (run run-1 at 2026") {
 		t.Errorf("deleted: %q %q %+v", message, fix, rec)
 	}
-	if err := rec.sound(); err != nil {
+	if err := rec.checkTransitions(); err != nil {
 		t.Error(err)
 	}
-	if err := l.Deleting(t.Context(), diskKey, "u", "c"); err == nil {
+	if err := l.RecordDeleting(t.Context(), diskKey, "u", "c"); err == nil {
 		t.Error("it was deleted twice")
 	}
 	// It goes into a backup and comes back, and verify finds nothing.
@@ -53,12 +53,12 @@ func TestLifeOfADeletion(t *testing.T) {
 	if v, err := again.Verify(t.Context()); err != nil || v.Damage != nil {
 		t.Errorf("verify %+v, %v", v, err)
 	}
-	if got := view(t, again, diskKey); !got.Gone() || got.Unmade() != rec.Unmade() {
+	if got := view(t, again, diskKey); !got.IsGone() || got.DescribeDeletion() != rec.DescribeDeletion() {
 		t.Errorf("restored %+v", got)
 	}
 	// A person may have it made again, and then it is ours again.
 	must(t, tryClaimAgain(t.Context(), again, diskKey))
-	if rec = view(t, again, diskKey); rec.Gone() || rec.UID != "" || rec.Applied == nil {
+	if rec = view(t, again, diskKey); rec.IsGone() || rec.UID != "" || rec.Applied == nil {
 		t.Errorf("claimed again %+v", rec)
 	}
 }
@@ -78,7 +78,7 @@ func TestNothingElseIsDeleted(t *testing.T) {
 	} {
 		_, l := shotTaken(t, c.made)
 		before := view(t, l, diskKey)
-		if err := l.Deleting(t.Context(), diskKey, c.uid, c.created); err == nil {
+		if err := l.RecordDeleting(t.Context(), diskKey, c.uid, c.created); err == nil {
 			t.Errorf("%s: it may be deleted", name)
 		}
 		if after := view(t, l, diskKey); after.Seq != before.Seq {
@@ -86,11 +86,11 @@ func TestNothingElseIsDeleted(t *testing.T) {
 		}
 	}
 	_, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
-	wantErr(t, l.Deleting(t.Context(), diskKey, "u", "c"), ErrConflict) // it was not looked at
-	if err := l.Deleting(t.Context(), purgeKey, "u", "c"); err == nil {
+	wantErr(t, l.RecordDeleting(t.Context(), diskKey, "u", "c"), ErrConflict) // it was not looked at
+	if err := l.RecordDeleting(t.Context(), purgeKey, "u", "c"); err == nil {
 		t.Error("a purge may be deleted")
 	}
-	if err := l.Deleting(t.Context(), cdnKey, "u", "c"); err == nil {
+	if err := l.RecordDeleting(t.Context(), cdnKey, "u", "c"); err == nil {
 		t.Error("a CDN may be deleted")
 	}
 }
@@ -102,10 +102,10 @@ func TestOneRunDeletes(t *testing.T) {
 	two := open(t, cfg)
 	view(t, one, diskKey)
 	view(t, two, diskKey)
-	must(t, one.Deleting(t.Context(), diskKey, "u", "c"))
-	wantErr(t, two.Deleting(t.Context(), diskKey, "u", "c"), ErrConflict)
-	wantErr(t, two.End(t.Context(), diskKey, Outcome{How: Removed}), ErrConflict)
-	must(t, one.End(t.Context(), diskKey, Outcome{How: Removed}))
+	must(t, one.RecordDeleting(t.Context(), diskKey, "u", "c"))
+	wantErr(t, two.RecordDeleting(t.Context(), diskKey, "u", "c"), ErrConflict)
+	wantErr(t, two.RecordOutcome(t.Context(), diskKey, Outcome{How: Removed}), ErrConflict)
+	must(t, one.RecordOutcome(t.Context(), diskKey, Outcome{How: Removed}))
 }
 
 // TestForget: git no longer manages what a person forgets, unless the record changed since it was looked at, is open,
@@ -118,20 +118,20 @@ func TestForget(t *testing.T) {
 	view(t, l, diskKey)
 	must(t, l.Forget(t.Context(), diskKey, "not ours"))
 	rec := view(t, l, diskKey)
-	if message, _ := Explain(rec); !rec.Forgotten() || rec.Ours() || rec.State != Abandoned || !strings.Contains(message, "was forgotten, according to mina: not ours") {
+	if message, _ := ExplainRecord(rec); !rec.IsForgotten() || rec.IsOurs() || rec.State != Abandoned || !strings.Contains(message, "was forgotten, according to mina: not ours") {
 		t.Errorf("forgotten: %q %+v", message, rec)
 	}
 	if err := tryClaim(t.Context(), l, diskKey); err == nil {
 		t.Error("what was forgotten is claimed")
 	}
-	must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true, UID: "u"}))
+	must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true, UID: "u"}))
 	view(t, l, cdnKey)
 	must(t, l.Forget(t.Context(), cdnKey, ""))
-	if rec := view(t, l, cdnKey); !rec.Forgotten() || !rec.Blank() || rec.UID != "" {
+	if rec := view(t, l, cdnKey); !rec.IsForgotten() || !rec.IsBlank() || rec.UID != "" {
 		t.Errorf("forgotten: %+v", rec)
 	}
-	must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}))
-	if rec := view(t, l, cdnKey); rec.Forgotten() || rec.Blank() {
+	must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}))
+	if rec := view(t, l, cdnKey); rec.IsForgotten() || rec.IsBlank() {
 		t.Errorf("managed again: %+v", rec)
 	}
 	must(t, tryClaim(t.Context(), l, purgeKey))

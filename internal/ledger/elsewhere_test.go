@@ -27,7 +27,7 @@ func TestElsewhere(t *testing.T) {
 	} {
 		cfg := made(t)
 		c.change(&cfg)
-		v, err := open(t, cfg).View(t.Context(), []kind.Key{purgeKey})
+		v, err := open(t, cfg).ReadView(t.Context(), []kind.Key{purgeKey})
 		if err != nil || v.Elsewhere != c.elsewhere {
 			t.Errorf("%s: elsewhere %t, %v", name, v.Elsewhere, err)
 		}
@@ -70,8 +70,8 @@ func TestAdmit(t *testing.T) {
 			c.change(&cfg)
 			for pinned, says := range map[bool]string{false: c.says, true: c.pinned} {
 				cfg.WorkspaceFromEnv = pinned
-				err := open(t, cfg).Admit(t.Context(), kind.Delivery)
-				if says == "" && err != nil || says != "" && (Problem(err) == nil || !strings.Contains(err.Error(), says)) {
+				err := open(t, cfg).AdmitArea(t.Context(), kind.Delivery)
+				if says == "" && err != nil || says != "" && (ProblemOf(err) == nil || !strings.Contains(err.Error(), says)) {
 					t.Errorf("pinned %t: %v, want %q", pinned, err, says)
 				}
 			}
@@ -85,23 +85,23 @@ func TestAdmitAreaOfLater(t *testing.T) {
 	cfg := testConfig(t.TempDir())
 	compute := cfg.Origins[kind.Compute]
 	delete(cfg.Origins, kind.Compute)
-	g, err := Init(t.Context(), cfg)
+	g, err := CreateLedger(t.Context(), cfg)
 	must(t, err)
 	cfg.ID, cfg.Origins[kind.Compute] = g.LedgerID, compute
-	if err := open(t, cfg).Admit(t.Context(), kind.Compute); Problem(err) == nil {
+	if err := open(t, cfg).AdmitArea(t.Context(), kind.Compute); ProblemOf(err) == nil {
 		t.Errorf("admitted: %v", err)
 	}
-	_, err = Init(t.Context(), cfg)
+	_, err = CreateLedger(t.Context(), cfg)
 	must(t, err)
-	must(t, open(t, cfg).Admit(t.Context(), kind.Compute))
+	must(t, open(t, cfg).AdmitArea(t.Context(), kind.Compute))
 
 	none := testConfig(t.TempDir())
 	origins := none.Origins
 	none.Origins = nil
-	g, err = Init(t.Context(), none)
+	g, err = CreateLedger(t.Context(), none)
 	must(t, err)
 	none.ID, none.Origins = g.LedgerID, origins
-	must(t, open(t, none).Admit(t.Context(), kind.Compute))
+	must(t, open(t, none).AdmitArea(t.Context(), kind.Compute))
 }
 
 // TestInitReplacesNothingByItself: neither an address nor the workspace's name, unless
@@ -118,10 +118,10 @@ func TestInitReplacesNothingByItself(t *testing.T) {
 		refused := errors.New("no")
 		for _, rebind := range []func(string, string, string) error{nil, func(string, string, string) error { return refused }} {
 			cfg.Rebind = rebind
-			if _, err := Init(t.Context(), cfg); err == nil || rebind != nil && !errors.Is(err, refused) {
+			if _, err := CreateLedger(t.Context(), cfg); err == nil || rebind != nil && !errors.Is(err, refused) {
 				t.Errorf("%s: %v", what, err)
 			}
-			if err := open(t, cfg).Admit(t.Context(), kind.Delivery); Problem(err) == nil {
+			if err := open(t, cfg).AdmitArea(t.Context(), kind.Delivery); ProblemOf(err) == nil {
 				t.Errorf("%s: it was replaced all the same: %v", what, err)
 			}
 		}
@@ -130,12 +130,12 @@ func TestInitReplacesNothingByItself(t *testing.T) {
 			asked = append(asked, what+" "+from+" "+to)
 			return nil
 		}
-		g, err := Init(t.Context(), cfg)
+		g, err := CreateLedger(t.Context(), cfg)
 		must(t, err)
 		if !slices.Equal(asked, []string{what}) || g.Seq != 2 {
 			t.Errorf("asked %q, want %q; seq %d", asked, what, g.Seq)
 		}
-		must(t, open(t, cfg).Admit(t.Context(), kind.Delivery))
+		must(t, open(t, cfg).AdmitArea(t.Context(), kind.Delivery))
 	}
 	// A ledger of before knows no name, which binds nothing until Init took it in.
 	cfg := made(t)
@@ -147,11 +147,11 @@ func TestInitReplacesNothingByItself(t *testing.T) {
 		t.Fatalf("there is no name in %s", text)
 	}
 	must(t, os.WriteFile(file, resealed(old), 0o600))
-	must(t, open(t, cfg).Admit(t.Context(), kind.Compute))
-	_, err = Init(t.Context(), cfg)
+	must(t, open(t, cfg).AdmitArea(t.Context(), kind.Compute))
+	_, err = CreateLedger(t.Context(), cfg)
 	must(t, err)
 	cfg.Workspace.Name = "other"
-	if err := open(t, cfg).Admit(t.Context(), kind.Compute); Problem(err) == nil {
+	if err := open(t, cfg).AdmitArea(t.Context(), kind.Compute); ProblemOf(err) == nil {
 		t.Errorf("admitted: %v", err)
 	}
 }

@@ -12,28 +12,28 @@ import (
 	"trueup/internal/kind"
 )
 
-// Explain describes a record, and returns what to do, or "". Both contain names and messages from outside: the caller
+// ExplainRecord describes a record, and returns what to do, or "". Both contain names and messages from outside: the caller
 // must clean them for printing.
-func Explain(rec Record) (message, fix string) {
+func ExplainRecord(rec Record) (message, fix string) {
 	key := rec.String()
 	switch rec.State {
 	case Claimed, Unknown:
 		return explainOpen(rec)
 	case Posted:
-		message = fmt.Sprintf("%s was accepted%s%s", key, at(rec.AcceptedAt), answered(rec.Outcome))
-		if deletion := rec.Unmade(); deletion != "" {
+		message = fmt.Sprintf("%s was accepted%s%s", key, formatTime(rec.AcceptedAt), answeredBy(rec.Outcome))
+		if deletion := rec.DescribeDeletion(); deletion != "" {
 			message += "; " + deletion
 		}
 		return message, ""
 	case Rejected:
-		return fmt.Sprintf("%s was rejected%s%s; nothing was executed", key, at(rec.ClaimedAt), said(rec.Outcome)), ""
+		return fmt.Sprintf("%s was rejected%s%s; nothing was executed", key, formatTime(rec.ClaimedAt), quoteSaid(rec.Outcome)), ""
 	case Adopted:
-		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, answered(rec.Outcome)), ""
+		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, answeredBy(rec.Outcome)), ""
 	case Abandoned:
-		if rec.Forgotten() {
-			return fmt.Sprintf("%s was forgotten%s; trueup never creates it again", key, answered(rec.Outcome)), ""
+		if rec.IsForgotten() {
+			return fmt.Sprintf("%s was forgotten%s; trueup never creates it again", key, answeredBy(rec.Outcome)), ""
 		}
-		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, answered(rec.Outcome)),
+		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, answeredBy(rec.Outcome)),
 			"to send it after all, give the manifest another name"
 	}
 	return explainFree(rec), ""
@@ -49,37 +49,37 @@ func explainFree(rec Record) string {
 		return key + " was applied, but the server did not keep or remove all that was sent"
 	case rec.Applied != nil:
 		return key + " was applied"
-	case rec.Forgotten():
-		return fmt.Sprintf("%s was forgotten%s; git manages it again if a manifest of it is applied", key, answered(rec.Outcome))
+	case rec.IsForgotten():
+		return fmt.Sprintf("%s was forgotten%s; git manages it again if a manifest of it is applied", key, answeredBy(rec.Outcome))
 	case rec.Outcome != nil && rec.Outcome.How == Operator:
-		return fmt.Sprintf("trueup will send %s again%s", key, answered(rec.Outcome))
+		return fmt.Sprintf("trueup will send %s again%s", key, answeredBy(rec.Outcome))
 	}
-	return fmt.Sprintf("%s was not sent%s", key, said(rec.Outcome))
+	return fmt.Sprintf("%s was not sent%s", key, quoteSaid(rec.Outcome))
 }
 
 // explainOpen is Explain for a request whose outcome is unknown.
 func explainOpen(rec Record) (message, fix string) {
-	run := sender(rec.Claim) + at(rec.ClaimedAt)
+	run := senderOf(rec.Claim) + formatTime(rec.ClaimedAt)
 	perhaps := fmt.Sprintf("%s was about to be sent by %s, and no outcome was recorded: it may have been executed", rec.Key, run)
 	switch {
 	case rec.State == Claimed && !rec.Left:
-		return perhaps, "if that run is still going, wait for it; otherwise " + Question(rec.Key)
+		return perhaps, "if that run is still going, wait for it; otherwise " + QuestionCommand(rec.Key)
 	case rec.gaveUp():
-		return perhaps, Question(rec.Key)
+		return perhaps, QuestionCommand(rec.Key)
 	case rec.NameTaken():
 		return fmt.Sprintf("%s was sent by %s, but %s", rec.Key, run, rec.Outcome.Message), NameQuestion(rec.Key)
 	}
-	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, said(rec.Outcome)), Question(rec.Key)
+	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, quoteSaid(rec.Outcome)), QuestionCommand(rec.Key)
 }
 
-// Ask returns the columns of a question: the request, what the ledger knows, and what each wrong answer costs.
-func Ask(rec Record) []string {
+// DescribeQuestion returns the columns of a question: the request, what the ledger knows, and what each wrong answer costs.
+func DescribeQuestion(rec Record) []string {
 	sent := "may have been sent"
 	if rec.State == Unknown && !rec.gaveUp() {
 		sent = "sent"
 	}
-	ask := []string{rec.String(), sent + at(rec.ClaimedAt) + " by " + sender(rec.Claim)}
-	k, ok := kind.Named(rec.Kind)
+	ask := []string{rec.String(), sent + formatTime(rec.ClaimedAt) + " by " + senderOf(rec.Claim)}
+	k, ok := kind.FindKind(rec.Kind)
 	switch {
 	case rec.NameTaken():
 		return append(ask, "the name is taken: ledger adopt, if that is this request", "--abandon, if not")
@@ -95,24 +95,24 @@ func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message.Str
 
 // ExplainLeft is Explain for an open request whose manifest was removed from git.
 func ExplainLeft(rec Record) (message, fix string) {
-	message, _ = Explain(rec)
+	message, _ = ExplainRecord(rec)
 	return message + "; its manifest is not in git now, so trueup won't send it again",
-		resolve(rec.Key) + "--posted (it was executed) or --abandon (never send it)"
+		resolveCommand(rec.Key) + "--posted (it was executed) or --abandon (never send it)"
 }
 
 // ExplainFlight says which run claimed the request, and until when.
 func ExplainFlight(rec Record) (message, fix string) {
 	end := rec.ClaimedAt.Add(Lease)
-	return fmt.Sprintf("in flight elsewhere: claimed by %s%s", sender(rec.Claim), at(rec.ClaimedAt)),
+	return fmt.Sprintf("in flight elsewhere: claimed by %s%s", senderOf(rec.Claim), formatTime(rec.ClaimedAt)),
 		fmt.Sprintf("run apply again when that run has ended, or after %s if it died", end.UTC().Format(time.RFC3339))
 }
 
-// Question returns how to record whether a request was executed.
-func Question(key kind.Key) string {
-	return resolve(key) + "--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
+// QuestionCommand returns how to record whether a request was executed.
+func QuestionCommand(key kind.Key) string {
+	return resolveCommand(key) + "--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
 }
 
-func resolve(key kind.Key) string {
+func resolveCommand(key kind.Key) string {
 	return "check whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with "
 }
 
@@ -123,7 +123,7 @@ func NameQuestion(key kind.Key) string {
 		". Otherwise give the manifest another name, and run trueup ledger resolve " + name + " --abandon --reason TEXT"
 }
 
-func sender(c *Claim) string {
+func senderOf(c *Claim) string {
 	if c == nil {
 		return "an unnamed run"
 	}
@@ -136,15 +136,15 @@ func sender(c *Claim) string {
 	return cmp.Or(c.Actor, c.Host, "an unnamed run")
 }
 
-func at(t *time.Time) string {
+func formatTime(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
 	return " at " + t.UTC().Format(time.RFC3339)
 }
 
-// said returns the platform's or the network's answer in brackets.
-func said(o *Outcome) string {
+// quoteSaid returns the platform's or the network's answer in brackets.
+func quoteSaid(o *Outcome) string {
 	switch {
 	case o == nil || o.HTTP == 0 && o.Message == (diag.Answer{}):
 		return ""
@@ -154,8 +154,8 @@ func said(o *Outcome) string {
 	return " (" + strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", o.HTTP, o.Message), ": ") + ")"
 }
 
-// answered returns who gave an answer, and why.
-func answered(o *Outcome) string {
+// answeredBy returns who gave an answer, and why.
+func answeredBy(o *Outcome) string {
 	var text string
 	if o == nil || !slices.Contains([]How{Operator, AdoptedByOperator, Forgotten}, o.How) {
 		return text

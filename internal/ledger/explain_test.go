@@ -19,7 +19,7 @@ func TestExplain(t *testing.T) {
 	}
 	accepted := inState(Posted)
 	accepted.AcceptedAt = accepted.ClaimedAt
-	left := outcome(Claimed, &Outcome{How: OutcomeUnknown, Message: Quoted("no answer")})
+	left := outcome(Claimed, &Outcome{How: OutcomeUnknown, Message: QuoteMessage("no answer")})
 	left.Left = true
 	plain := func(r Record) Record {
 		r.Key = testRecord("shop", 1).Key
@@ -40,12 +40,12 @@ func TestExplain(t *testing.T) {
 		{by(Claimed, &Claim{Host: "laptop", Actor: "mina"}), "sent by mina on laptop at", resolve},
 		{by(Claimed, &Claim{RunID: "7", RunURL: "https://ci.example/7"}), "sent by run https://ci.example/7 at", resolve},
 		{
-			outcome(Unknown, &Outcome{How: OutcomeUnknown, HTTP: 502, Message: Quoted("bad gateway")}),
+			outcome(Unknown, &Outcome{How: OutcomeUnknown, HTTP: 502, Message: QuoteMessage("bad gateway")}),
 			"its outcome is unknown (HTTP 502: bad gateway): it may have been executed", resolve,
 		},
 		{outcome(Unknown, &Outcome{How: OutcomeUnknown}), "its outcome is unknown: it may", resolve},
 		{
-			outcome(Unknown, &Outcome{How: NotOurs, Message: Quoted("the name exists already")}),
+			outcome(Unknown, &Outcome{How: NotOurs, Message: QuoteMessage("the name exists already")}),
 			"Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z, but the name exists already",
 			"run trueup ledger adopt Purge/a. Otherwise give the manifest another name, and run trueup ledger resolve Purge/a --abandon",
 		},
@@ -55,14 +55,14 @@ func TestExplain(t *testing.T) {
 		{outcome(Rejected, &Outcome{How: RejectedByPlatform, HTTP: 422}), "was rejected at 2026-11-21T09:00:00Z (HTTP 422); nothing was executed", ""},
 		{outcome(Adopted, &Outcome{How: AdoptedByOperator}), "recorded as done", ""},
 		{outcome(Abandoned, &Outcome{How: Operator, By: "mina", Reason: "old"}), "was abandoned, according to mina: old; trueup never sends it", "another name"},
-		{outcome("", &Outcome{How: Released, Message: Quoted("no route")}), "Purge/a was not sent (no route)", ""},
+		{outcome("", &Outcome{How: Released, Message: QuoteMessage("no route")}), "Purge/a was not sent (no route)", ""},
 		{outcome("", &Outcome{How: Operator, By: "mina"}), "trueup will send Purge/a again, according to mina", ""},
 		{plain(Record{}), "Purge/shop was not sent", ""},
 		{plain(Record{Applied: JSON(`{}`)}), "Purge/shop was applied", ""},
 		{plain(Record{Applied: JSON(`{}`), NotConverged: true}), "did not keep or remove all", ""},
 		{plain(Record{Applied: JSON(`{}`), Pending: []JSON{JSON(`{}`)}}), "no outcome was recorded; the next apply", ""},
 	} {
-		message, fix := Explain(c.rec)
+		message, fix := ExplainRecord(c.rec)
 		if !strings.Contains(message, c.message) || !strings.Contains(fix, c.fix) || c.fix == "" && fix != "" {
 			t.Errorf("%s: %q, %q\nwant %q, %q", c.rec.State, message, fix, c.message, c.fix)
 		}
@@ -72,7 +72,7 @@ func TestExplain(t *testing.T) {
 func TestCommandsAreSafeToPaste(t *testing.T) {
 	rec := inState(Unknown)
 	rec.Name = "x'; rm -rf ~"
-	if _, fix := Explain(rec); !strings.Contains(fix, `resolve 'Purge/x'\''; rm -rf ~' --reason`) {
+	if _, fix := ExplainRecord(rec); !strings.Contains(fix, `resolve 'Purge/x'\''; rm -rf ~' --reason`) {
 		t.Error(fix)
 	}
 }

@@ -54,11 +54,11 @@ func asChild(s *logStore, mode string) error {
 		// Faults are counted for each thread.
 		runtime.LockOSThread()
 		put := func(c change) error {
-			if err := c.encode(); err != nil {
+			if err := c.encodeText(); err != nil {
 				return err
 			}
 			batch := []*change{&c}
-			finish(batch, s.locked(ctx, func() error { return s.write(ctx, batch) }))
+			finishChanges(batch, s.withState(ctx, func() error { return s.writeEntry(ctx, batch) }))
 			return <-c.done
 		}
 		g := testGenesis()
@@ -214,7 +214,7 @@ func TestFolderDamage(t *testing.T) {
 		s, dir := born(t)
 		mustPut(t, s, 0, testRecord("a", 1))
 		mustPut(t, s, 0, testRecord("b", 1))
-		must(t, harm(dir, s.blobs.Place(span{2, 1}.name(true))))
+		must(t, harm(dir, s.blobs.Place(span{2, 1}.fileName(true))))
 		run := s.another()
 		_, err := run.Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 		if name == "an editor's copy" {

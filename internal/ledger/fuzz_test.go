@@ -35,10 +35,10 @@ func FuzzBackup(f *testing.F) {
 		}
 		var out bytes.Buffer
 		for _, rec := range b.Records {
-			if err := rec.sound(); err != nil {
+			if err := rec.checkTransitions(); err != nil {
 				t.Fatalf("%q is read, and %v", in, err)
 			}
-			Explain(rec)
+			ExplainRecord(rec)
 			line, err := json.Marshal(rec)
 			if err != nil {
 				t.Fatalf("read, but can't write: %v\n%s", err, in)
@@ -57,7 +57,7 @@ func FuzzBackup(f *testing.F) {
 				t.Fatalf("%s became %s, %v", first, mustJSON(t, rec), err)
 			}
 		}
-		_, _ = latest(b.Records)
+		_, _ = latestRecords(b.Records)
 	})
 }
 
@@ -73,12 +73,12 @@ func mustJSON(t *testing.T, v any) []byte {
 // FuzzStored: what a store holds beside records is refused or understood, and
 // leads nowhere else.
 func FuzzStored(f *testing.F) {
-	rec, err := encode(testRecord("a", 1))
+	rec, err := encodeLine(testRecord("a", 1))
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, seed := range []struct{ content, name string }{
-		{pieceText, span{1, 1}.name(true)},
+		{pieceText, span{1, 1}.fileName(true)},
 		{string(rec), "a"},
 		{`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "log/9999999/9999999997-2.jsonl"},
 		{"{}", "../../etc/passwd"},
@@ -109,11 +109,11 @@ func checkPiece(t *testing.T, content []byte, name string) {
 		return
 	}
 	for i := range p.lines {
-		if rec, err := p.lines[i].record(); err == nil && rec.Key != p.lines[i].Key {
+		if rec, err := p.lines[i].decodeRecord(); err == nil && rec.Key != p.lines[i].Key {
 			t.Fatalf("the record of %s is read for %s", rec.Key, p.lines[i].Key)
 		}
 	}
-	b, err := p.encode(true)
+	b, err := p.encodePiece(true)
 	if err != nil {
 		return
 	}

@@ -40,7 +40,7 @@ func TestLogOnRef(t *testing.T) {
 		s := fresh()
 		must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 		contractSwap(t, s)
-		must(t, s.Prove(t.Context()))
+		must(t, s.ProveConditions(t.Context()))
 	}
 	if left := gitremote.Cmd(t, bare, "for-each-ref", "refs/trueup/*-proof-*"); left != "" {
 		t.Errorf("proofs left %s", left)
@@ -85,7 +85,7 @@ func TestLostRef(t *testing.T) {
 	other := open(t, cfg)
 	defer func() { must(t, other.Close()) }()
 	wantErr(t, tryClaim(t.Context(), other, purgeKey), ErrTaken)
-	must(t, l.Posted(t.Context(), purgeKey, Made{HTTP: 201}))
+	must(t, l.RecordPosted(t.Context(), purgeKey, Made{HTTP: 201}))
 	if rec := view(t, other, purgeKey); rec.State != Posted {
 		t.Errorf("view is not fresh: %+v", rec)
 	}
@@ -93,11 +93,11 @@ func TestLostRef(t *testing.T) {
 	if err := tryClaim(t.Context(), l, diskKey); !errors.Is(err, ErrNoGenesis) {
 		t.Errorf("claimed in a ledger that is gone: %v", err)
 	}
-	v, err := l.View(t.Context(), nil)
+	v, err := l.ReadView(t.Context(), nil)
 	if err != nil || !strings.Contains(v.Problem, "is missing at git:") {
 		t.Errorf("view %+v, %v", v, err)
 	}
-	if _, err := Init(t.Context(), cfg); err == nil {
+	if _, err := CreateLedger(t.Context(), cfg); err == nil {
 		t.Error("made again")
 	}
 }
@@ -110,7 +110,7 @@ func TestGitDamage(t *testing.T) {
 	s := openGit(t, dir, testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	mustPut(t, s, 0, testRecord("a", 1))
-	commitFile(t, bare, testRef, span{2, 1}.name(false), "{")
+	commitFile(t, bare, testRef, span{2, 1}.fileName(false), "{")
 	_, err := s.another().Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 	wantErr(t, err, ErrDamaged)
 	// Nor is it so for who writes onto it.

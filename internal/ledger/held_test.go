@@ -61,14 +61,14 @@ func TestARecordWithoutItsSpecReadsTheSame(t *testing.T) {
 			text := `{"schema":"` + Schema + `","workspace":"w","kind":"CDN","name":"a","seq":1,"nonce":"n"` + first + second + "}"
 			plain := line{Key: kind.Key{Kind: "CDN", Name: "a"}, Seq: 1, text: []byte(text)}
 			short := plain
-			if short.keep([]byte(text), []byte(held)); short.held != nil {
+			if short.setText([]byte(text), []byte(held)); short.held != nil {
 				shortened++
 			}
-			if got := string(short.whole()); got != text {
+			if got := string(short.wholeText()); got != text {
 				t.Fatalf("%s became %s", text, got)
 			}
-			want, wantErr := plain.record()
-			got, err := short.record()
+			want, wantErr := plain.decodeRecord()
+			got, err := short.decodeRecord()
 			if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%s reads as %+v, %v, and in whole as %+v, %v", text, got, err, want, wantErr)
 			}

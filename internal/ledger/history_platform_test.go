@@ -59,7 +59,7 @@ func newPlatform(how refuses, now func() time.Time, life func() time.Duration) *
 		known: map[kind.Key]kind.Object{}, until: map[kind.Key]time.Time{},
 		ours: map[kind.Key]int{}, theirs: map[kind.Key]int{},
 	}
-	cdn, _ := kind.Named("CDN")
+	cdn, _ := kind.FindKind("CDN")
 	shop := p.object(cdn, "shop", []byte(`{"hostname":"shop.example.com"}`))
 	shop.Host = "shop.example.com"
 	p.known[shop.Key()] = shop

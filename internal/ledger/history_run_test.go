@@ -92,11 +92,11 @@ func (r *run) all(ctx context.Context, store ledger.Store) error {
 	res := apply.Run(ctx, r.plan, apply.Deps{
 		Writer: r, Journal: l, Clock: r.clock(),
 		Replan: func(key kind.Key, o *kind.Object) (plan.Item, error) {
-			it, _ := planner.Remake(key, o)
+			it, _ := planner.RemakeItem(key, o)
 			return it, nil
 		},
-		Spec:   func(key kind.Key) []byte { return planner.Managed(set.Find(key)) },
-		Rules:  func(k *kind.Kind) *merge.Rules { return planner.Rules(k) },
+		Spec:   func(key kind.Key) []byte { return planner.ManagedSpec(set.Find(key)) },
+		Rules:  func(k *kind.Kind) *merge.Rules { return planner.RulesOf(k) },
 		Report: r.report,
 		Sleep:  r.sleep,
 		Options: apply.Options{
@@ -128,17 +128,17 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) (*plan.Planner, err
 	for i, o := range set.Objects {
 		known[i] = o.Key()
 	}
-	view, err := l.View(ctx, known)
+	view, err := l.ReadView(ctx, known)
 	if err != nil {
 		return nil, err
 	}
-	state, err := live.Fetch(ctx, r, set, live.Options{Parallelism: 1})
+	state, err := live.FetchState(ctx, r, set, live.Options{Parallelism: 1})
 	if err != nil {
 		return nil, err
 	}
 	at := r.instant()
 	planner := plan.NewPlanner(plan.Inputs{Set: set, Live: state, Ledger: view, At: at})
-	p, findings := planner.Make()
+	p, findings := planner.MakePlan()
 	if findings.HasErrors() {
 		return nil, errors.New(findings[0].Message)
 	}
@@ -162,9 +162,9 @@ func (w *world) overlooked(p *plan.Plan) {
 // instant is what both clocks say.
 func (r *run) instant() ledger.Instant {
 	if r.world.nature.dateless {
-		return ledger.Observed(time.Time{}, r.wall())
+		return ledger.ObserveTimes(time.Time{}, r.wall())
 	}
-	return ledger.Observed(r.world.now.Truncate(time.Second), r.wall())
+	return ledger.ObserveTimes(r.world.now.Truncate(time.Second), r.wall())
 }
 
 func (r *run) clock() func(context.Context, *kind.Kind) (ledger.Instant, error) {
@@ -188,8 +188,8 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	return r.ask(&call{sort: aPause, what: "sleep " + d.String(), from: r.world.now.Add(d), do: ctx.Err})
 }
 
-// Turn waits for nothing but the world.
-func (r *run) Turn(ctx context.Context, _ *kind.Kind) error {
+// WaitForTurn waits for nothing but the world.
+func (r *run) WaitForTurn(ctx context.Context, _ *kind.Kind) error {
 	return r.ask(&call{sort: aPause, what: "turn", do: ctx.Err})
 }
 
@@ -269,7 +269,7 @@ func (w *world) visit() {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(w.records), func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) }) {
 		rec := w.records[key]
-		if !rec.Open() || w.now.Sub(*rec.ClaimedAt) < w.rest() {
+		if !rec.IsOpen() || w.now.Sub(*rec.ClaimedAt) < w.rest() {
 			continue
 		}
 		if at, ok := w.lastPost[key]; ok && w.now.Sub(at) < w.rest() {

@@ -20,29 +20,29 @@ type ProblemError struct {
 
 func (e *ProblemError) Error() string { return e.Problem }
 
-func problem(fix, format string, args ...any) *ProblemError {
+func newProblem(fix, format string, args ...any) *ProblemError {
 	return &ProblemError{Problem: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-// Problem returns why a ledger can't be used, or nil for any other error.
-func Problem(err error) *ProblemError {
+// ProblemOf returns why a ledger can't be used, or nil for any other error.
+func ProblemOf(err error) *ProblemError {
 	p, ok := errors.AsType[*ProblemError](err)
 	if !ok && errors.Is(err, ErrDamaged) {
-		return problem("run trueup ledger verify, and restore the files that it names from a copy, or the ledger from an export", "%v", err)
+		return newProblem("run trueup ledger verify, and restore the files that it names from a copy, or the ledger from an export", "%v", err)
 	}
 	return p
 }
 
 // WithFix adds the fix to the message of a Problem.
 func WithFix(err error) error {
-	if p := Problem(err); p != nil {
+	if p := ProblemOf(err); p != nil {
 		return fmt.Errorf("%w: %s", err, p.Fix)
 	}
 	return err
 }
 
-// Unreadable returns the view of a ledger that can't be read. No request is planned with it.
-func Unreadable(err error) View {
+// UnreadableView returns the view of a ledger that can't be read. No request is planned with it.
+func UnreadableView(err error) View {
 	return View{
 		Problem: "it can't be read, so trueup does not know what was sent: " + err.Error(),
 		Fix:     "run trueup again when the ledger can be reached, or allow this run to read it",
@@ -51,23 +51,23 @@ func Unreadable(err error) View {
 
 const fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
 
-// Usable returns the genesis. It returns a *ProblemError unless the ledger exists, belongs to this project, and is
+// ReadUsable returns the genesis. It returns a *ProblemError unless the ledger exists, belongs to this project, and is
 // bound to the platform for the areas.
-func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error) {
+func (l *Ledger) ReadUsable(ctx context.Context, areas ...kind.Area) (Genesis, error) {
 	if p := l.refusedHere(); p != nil {
 		return Genesis{}, p
 	}
-	g, err := l.genesis(ctx)
+	g, err := l.readGenesis(ctx)
 	if errors.Is(err, ErrNoGenesis) {
-		err = l.missing(err)
+		err = l.missingProblem(err)
 	}
 	if err != nil {
 		return Genesis{}, err
 	}
-	p := l.foreign(g)
+	p := l.foreignProblem(g)
 	for _, area := range areas {
 		if p == nil && g.Origins[area] == "" {
-			p = l.unbound(g, area)
+			p = l.unboundProblem(g, area)
 		}
 	}
 	if p == nil && l.cfg.ID == "" {
@@ -86,20 +86,20 @@ const Create = "run trueup init --ledger git:refs/trueup/ledger, which creates o
 func (l *Ledger) refusedHere() *ProblemError {
 	switch {
 	case l.store == nil:
-		return problem(Create, "no ledger is configured")
+		return newProblem(Create, "no ledger is configured")
 	case l.local && l.cfg.InCI && !l.cfg.EphemeralOK:
-		return problem("use a ledger that all runs share, or add --ledger-ephemeral-ok if the runner keeps its disk",
+		return newProblem("use a ledger that all runs share, or add --ledger-ephemeral-ok if the runner keeps its disk",
 			"trueup refuses a ledger in a file in CI: the runner's disk is lost after the run, and the ledger with it")
 	}
 	return nil
 }
 
 func notExpected(g Genesis) *ProblemError {
-	return problem("write id: "+g.LedgerID+" below ledger: in trueup.yaml", "trueup.yaml does not say which ledger is expected")
+	return newProblem("write id: "+g.LedgerID+" below ledger: in trueup.yaml", "trueup.yaml does not say which ledger is expected")
 }
 
-// genesis reads the genesis. It returns ErrNoGenesis, too, if the ledger waits for its remote: nothing can be there yet.
-func (l *Ledger) genesis(ctx context.Context) (Genesis, error) {
+// readGenesis reads the genesis. It returns ErrNoGenesis, too, if the ledger waits for its remote: nothing can be there yet.
+func (l *Ledger) readGenesis(ctx context.Context) (Genesis, error) {
 	g, err := l.store.ReadGenesis(ctx)
 	if l.cfg.ID == "" && blob.LacksRemote(err) {
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err)
@@ -107,26 +107,26 @@ func (l *Ledger) genesis(ctx context.Context) (Genesis, error) {
 	return g, err
 }
 
-// missing explains err, an ErrNoGenesis.
-func (l *Ledger) missing(err error) *ProblemError {
+// missingProblem explains err, an ErrNoGenesis.
+func (l *Ledger) missingProblem(err error) *ProblemError {
 	switch {
 	case blob.LacksRemote(err):
 		remote := RemoteOf(l.cfg.Store)
-		return problem(fmt.Sprintf("add it (git remote add %s URL), then run trueup init, which creates the ledger", remote),
+		return newProblem(fmt.Sprintf("add it (git remote add %s URL), then run trueup init, which creates the ledger", remote),
 			"the ledger %s waits for the git remote %s, which is not here yet", l.cfg.Store, remote)
 	case l.cfg.ID == "":
-		return problem("run trueup ledger init", "there is no ledger at %s", l.cfg.Store)
-	case l.local && !l.cfg.StoreFromEnv && !l.Remembers():
-		return problem("on the machine that has it, run trueup ledger export and move it to a shared store. If it is lost, run trueup ledger import FILE",
+		return newProblem("run trueup ledger init", "there is no ledger at %s", l.cfg.Store)
+	case l.local && !l.cfg.StoreFromEnv && !l.HasMemory():
+		return newProblem("on the machine that has it, run trueup ledger export and move it to a shared store. If it is lost, run trueup ledger import FILE",
 			"this project's ledger is a folder on another machine, or was removed here: %s does not exist, so trueup does not know what was sent", l.cfg.Store)
 	}
-	return problem("restore it: trueup ledger import FILE. Or start a new one: remove its id from trueup.yaml, "+
+	return newProblem("restore it: trueup ledger import FILE. Or start a new one: remove its id from trueup.yaml, "+
 		"and run trueup ledger init, which asks what was sent before",
 		"ledger %s is missing at %s, so trueup does not know what was sent", l.cfg.ID, l.cfg.Store)
 }
 
-// foreign returns an error if a genesis belongs to another project or platform, or nil.
-func (l *Ledger) foreign(g Genesis) *ProblemError {
+// foreignProblem returns an error if a genesis belongs to another project or platform, or nil.
+func (l *Ledger) foreignProblem(g Genesis) *ProblemError {
 	p := cmp.Or(l.otherLedger(g), l.otherWorkspace(g))
 	for _, area := range kind.Areas() {
 		if p == nil && g.Origins[area] != "" {
@@ -141,10 +141,10 @@ func (l *Ledger) otherLedger(g Genesis) *ProblemError {
 	case l.cfg.ID == "" || l.cfg.ID == g.LedgerID:
 		return nil
 	case g.LedgerID == l.cfg.ID+restoring:
-		return problem("wait for it, or import the same export again with trueup ledger import, which continues",
+		return newProblem("wait for it, or import the same export again with trueup ledger import, which continues",
 			"ledger %s at %s is being restored, or its restore was interrupted", l.cfg.ID, l.cfg.Store)
 	}
-	return problem(fixProject, "the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID)
+	return newProblem(fixProject, "the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID)
 }
 
 // otherWorkspace compares UUID and name, because addresses contain either.
@@ -158,7 +158,7 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	if g.Workspace == here.UUID {
 		fix = "if the workspace was renamed, run trueup ledger init at a terminal, which takes the new name. Otherwise correct it in trueup.yaml"
 	}
-	p := problem(fix, "ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", l.cfg.Store, name, g.Workspace, here.Name, here.UUID)
+	p := newProblem(fix, "ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", l.cfg.Store, name, g.Workspace, here.Name, here.UUID)
 	p.Elsewhere = true
 	return p
 }
@@ -171,34 +171,34 @@ func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 	case configured == "" || bound == configured || len(g.Origins) == 0:
 		return nil
 	case bound == "":
-		return l.unbound(g, area)
+		return l.unboundProblem(g, area)
 	}
-	p := problem("use the address that the ledger was made for. If the platform has moved, run trueup ledger init at a terminal; "+
+	p := newProblem("use the address that the ledger was made for. If the platform has moved, run trueup ledger init at a terminal; "+
 		"for another platform, create another ledger",
 		"ledger %s was made for the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured)
 	p.Elsewhere = true
 	return p
 }
 
-func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
+func (l *Ledger) unboundProblem(g Genesis, area kind.Area) *ProblemError {
 	first := fmt.Sprintf("set TRUEUP_%s_URL, and", strings.ToUpper(string(area)))
 	if configured := l.cfg.Origins[area]; configured != "" {
 		first = fmt.Sprintf("if %s is right,", configured)
 	}
-	p := problem(first+" run trueup ledger init, which adds it to the ledger",
+	p := newProblem(first+" run trueup ledger init, which adds it to the ledger",
 		"ledger %s has no address for the %s area, so trueup won't send purges or snapshots there", g.LedgerID, area)
 	p.Elsewhere = len(g.Origins) > 0 && l.cfg.Origins[area] != ""
 	return p
 }
 
-// Admit returns nil if trueup may send a token to an area: the ledger belongs to this workspace and the configured
+// AdmitArea returns nil if trueup may send a token to an area: the ledger belongs to this workspace and the configured
 // address, or there is no ledger. If the ledger is missing or unreadable, Admit returns an error unless the user named
 // the workspace.
-func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
+func (l *Ledger) AdmitArea(ctx context.Context, area kind.Area) error {
 	if l.store == nil {
 		return nil
 	}
-	g, err := l.genesis(ctx)
+	g, err := l.readGenesis(ctx)
 	noneYet := errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !l.cfg.StoreFromEnv
 	p := cmp.Or(l.otherWorkspace(g), l.otherOrigin(g, area))
 	switch {
@@ -212,9 +212,9 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	const none = "trueup sends no token, because only the ledger knows where tokens may go"
 	const pin = "set TRUEUP_WORKSPACE to the UUID of the right workspace"
 	if errors.Is(err, ErrNoGenesis) {
-		err = l.missing(err)
+		err = l.missingProblem(err)
 	}
-	if p = cmp.Or(l.refusedHere(), Problem(err)); p == nil {
+	if p = cmp.Or(l.refusedHere(), ProblemOf(err)); p == nil {
 		return fmt.Errorf("%w; %s: allow this run to read the ledger, or %s", err, none, pin)
 	}
 	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}
@@ -242,7 +242,7 @@ func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 
 // kindOf returns the kind of a key. It rejects other spellings, which would be other records of the same object.
 func kindOf(key kind.Key) (*kind.Kind, error) {
-	k, ok := kind.Named(key.Kind)
+	k, ok := kind.FindKind(key.Kind)
 	if !ok || k.Name != key.Kind {
 		return nil, fmt.Errorf("ledger: %q is not a kind", key.Kind)
 	}

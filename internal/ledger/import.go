@@ -24,8 +24,8 @@ type ImportConflict struct{ Given, Stored Record }
 
 // Explain returns what differs, and what to do. The caller must clean both for printing.
 func (c ImportConflict) Explain() (message, fix string) {
-	given, _ := Explain(c.Given)
-	stored, fix := Explain(c.Stored)
+	given, _ := ExplainRecord(c.Given)
+	stored, fix := ExplainRecord(c.Stored)
 	if fix == "" {
 		fix = "to keep the ledger's record and import the rest, add --leave " + ShellWord(c.Given.String())
 	}
@@ -44,7 +44,7 @@ func (e *ConflictsError) Error() string {
 // and returns a *ConflictsError. You can repeat an import after any other error. If the ledger in trueup.yaml is
 // missing, an export restores it.
 func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error) {
-	if err := l.accepts(b); err != nil {
+	if err := l.acceptBackup(b); err != nil {
 		return Imported{}, err
 	}
 	if done.Restored, err = l.beginRestore(ctx, b); err != nil {
@@ -58,7 +58,7 @@ func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error
 		return Imported{}, fmt.Errorf("import: %w; records that were written stay, and the same import continues from there", err)
 	}
 	if done.Restored {
-		l.refresh()
+		l.forgetState()
 		have, err := l.store.ReadGenesis(ctx)
 		if err == nil {
 			g := *b.Genesis
@@ -72,17 +72,17 @@ func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error
 	return done, nil
 }
 
-// accepts rejects a backup of another ledger, or of another workspace.
-func (l *Ledger) accepts(b Backup) error {
+// acceptBackup rejects a backup of another ledger, or of another workspace.
+func (l *Ledger) acceptBackup(b Backup) error {
 	if p := l.refusedHere(); p != nil {
 		return p
 	}
 	if g := b.Genesis; g != nil {
-		p := l.foreign(*g)
+		p := l.foreignProblem(*g)
 		if l.cfg.ID == "" {
 			p = notExpected(*g)
 		} else if g.LedgerID != l.cfg.ID {
-			p = problem("import an export of this project's ledger", "the export is of ledger %s, and trueup.yaml names %s", g.LedgerID, l.cfg.ID)
+			p = newProblem("import an export of this project's ledger", "the export is of ledger %s, and trueup.yaml names %s", g.LedgerID, l.cfg.ID)
 		}
 		if p != nil {
 			return p
@@ -91,7 +91,7 @@ func (l *Ledger) accepts(b Backup) error {
 	seen := map[kind.Key]bool{}
 	for _, rec := range b.Records {
 		if rec.Workspace != l.cfg.Workspace.UUID {
-			return problem("import records of this project's workspace",
+			return newProblem("import records of this project's workspace",
 				"the record of %s belongs to workspace %s, and trueup.yaml names %s", rec.Key, rec.Workspace, l.cfg.Workspace.UUID)
 		}
 		if seen[rec.Key] && b.Genesis != nil {
@@ -108,16 +108,16 @@ const restoring = "-restoring"
 
 // beginRestore creates a missing ledger, and reports whether a restore is in progress.
 func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
-	l.refresh()
+	l.forgetState()
 	g, err := l.store.ReadGenesis(ctx)
 	if err == nil && b.Genesis != nil && g.LedgerID == b.Genesis.LedgerID+restoring {
 		return true, nil
 	}
 	if !errors.Is(err, ErrNoGenesis) || b.Genesis == nil {
-		_, err = l.usable(ctx)
+		_, err = l.readUsable(ctx)
 		return false, err
 	}
-	if err := l.store.Prove(ctx); err != nil {
+	if err := l.store.ProveConditions(ctx); err != nil {
 		return false, err
 	}
 	mark := *b.Genesis
@@ -130,7 +130,7 @@ func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 
 // compareBackup returns the changes that an import makes, and counts them.
 func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (changes []change, err error) {
-	records, err := latest(b.Records)
+	records, err := latestRecords(b.Records)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +149,9 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		case !ok:
 			done.Added++
 			changes = append(changes, change{rec: rec})
-		case stored.follows(rec), stored.forgot(rec):
+		case stored.isLaterThan(rec), stored.lacksSteps(rec):
 			done.Left++
-		case rec.follows(stored), !sentOnce(rec.Key) && rec.forgot(stored):
+		case rec.isLaterThan(stored), !sentOnce(rec.Key) && rec.lacksSteps(stored):
 			// Objects that converge keep few steps, so a gap between the histories is no conflict.
 			done.Advanced++
 			changes = append(changes, change{rec: rec, expectSeq: stored.Seq})
@@ -172,8 +172,8 @@ func (r Record) samePost(o Record) bool {
 	return r.State == Posted && o.State == Posted && r.sameIntent(o)
 }
 
-// latest returns the last record of each object. A log may have records of several runs.
-func latest(records []Record) ([]Record, error) {
+// latestRecords returns the last record of each object. A log may have records of several runs.
+func latestRecords(records []Record) ([]Record, error) {
 	var out []Record
 	at := map[kind.Key]int{}
 	for _, rec := range records {
@@ -182,8 +182,8 @@ func latest(records []Record) ([]Record, error) {
 		case !seen:
 			at[rec.Key] = len(out)
 			out = append(out, rec)
-		case out[i].follows(rec):
-		case rec.follows(out[i]):
+		case out[i].isLaterThan(rec):
+		case rec.isLaterThan(out[i]):
 			out[i] = rec
 		default:
 			return nil, fmt.Errorf("two records of %s contradict each other: import only the right one", rec.Key)

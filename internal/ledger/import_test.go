@@ -27,11 +27,11 @@ func lived(t *testing.T) (Config, *Ledger) {
 	cfg := made(t)
 	l := open(t, cfg)
 	must(t, tryClaim(t.Context(), l, purgeKey))
-	must(t, l.Posted(t.Context(), purgeKey, Made{}))
+	must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
 	must(t, tryClaim(t.Context(), l, diskKey))
-	must(t, l.Pending(t.Context(), cdnKey, someSpec))
+	must(t, l.RecordPending(t.Context(), cdnKey, someSpec))
 	for range maxSpecSteps {
-		must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec, Converged: true}))
+		must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec, Converged: true}))
 	}
 	return cfg, l
 }
@@ -50,7 +50,7 @@ func exported(t *testing.T, l *Ledger) Backup {
 
 func listed(t *testing.T, l *Ledger) []Record {
 	t.Helper()
-	records, err := l.List(t.Context())
+	records, err := l.ListRecords(t.Context())
 	must(t, err)
 	return records
 }
@@ -71,7 +71,7 @@ func TestAnExportMakesALostLedgerAgain(t *testing.T) {
 	if after := listed(t, l); !reflect.DeepEqual(after, before) {
 		t.Errorf("restored %+v\nwas %+v", after, before)
 	}
-	g, err := l.Usable(t.Context())
+	g, err := l.ReadUsable(t.Context())
 	if err != nil || g.LedgerID != cfg.ID || g.Workspace != backup.Genesis.Workspace || !reflect.DeepEqual(g.Origins, backup.Genesis.Origins) {
 		t.Errorf("genesis %+v, %v", g, err)
 	}
@@ -149,7 +149,7 @@ func TestARestoreThatIsCutShort(t *testing.T) {
 			break
 		}
 		wantErr(t, err, errStopped)
-		v, err := l.View(t.Context(), []kind.Key{purgeKey})
+		v, err := l.ReadView(t.Context(), []kind.Key{purgeKey})
 		if err != nil || v.Problem == "" || v.Fix == "" || v.Records != nil {
 			t.Fatalf("after %d writes: %+v, %v", n, v, err)
 		}
@@ -173,8 +173,8 @@ func TestTheRuleOfImport(t *testing.T) {
 	claimed := exported(t, l)
 	var posted Backup
 	turnBack(t, cfg, func() {
-		must(t, l.Posted(t.Context(), purgeKey, Made{}))
-		must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
 		posted = exported(t, l)
 	})
 	l = open(t, cfg)
@@ -199,8 +199,8 @@ func TestImportRefusesAnotherHistoryWhole(t *testing.T) {
 	must(t, tryClaim(t.Context(), l, purgeKey))
 	var posted Backup
 	turnBack(t, cfg, func() {
-		must(t, l.Posted(t.Context(), purgeKey, Made{}))
-		must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
 		posted = exported(t, l)
 	})
 	l = open(t, cfg)
@@ -230,12 +230,12 @@ func TestImportRefusesAnotherHistoryWhole(t *testing.T) {
 func TestOldRecordsOfWhatConverges(t *testing.T) {
 	cfg := made(t)
 	l := open(t, cfg)
-	must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
+	must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
 	old := exported(t, l)
 	var later Backup
 	turnBack(t, cfg, func() {
 		for range 2 * maxSpecSteps {
-			must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{}`)}))
+			must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{}`)}))
 		}
 		later = exported(t, l)
 		if done, err := l.Import(t.Context(), old); err != nil || done != (Imported{Left: 1}) {
@@ -324,7 +324,7 @@ func (failing) Write([]byte) (int, error) { return 0, errStopped }
 
 func TestReadBackupFolder(t *testing.T) {
 	_, l := lived(t)
-	text, err := encode(view(t, l, purgeKey))
+	text, err := encodeLine(view(t, l, purgeKey))
 	must(t, err)
 	b, err := ReadBackupFolder(fstest.MapFS{"a.json": {Data: text}, "a.json.part": {Data: text[:9]}})
 	if err != nil || len(b.Records) != 1 || b.Genesis != nil {
@@ -343,20 +343,20 @@ func TestExportFails(t *testing.T) {
 		t.Errorf("written: %v", err)
 	}
 	lose(t, cfg)
-	if _, err := l.Export(t.Context(), failing{}); Problem(err) == nil {
+	if _, err := l.Export(t.Context(), failing{}); ProblemOf(err) == nil {
 		t.Errorf("without a ledger: %v", err)
 	}
 }
 
 func TestLookWithoutALedger(t *testing.T) {
 	cfg, l := lived(t)
-	if found, err := l.Look(t.Context(), keysOf(purgeKey)); err != nil || len(found) != 1 {
+	if found, err := l.ReadRecords(t.Context(), keysOf(purgeKey)); err != nil || len(found) != 1 {
 		t.Errorf("%v, %v", found, err)
 	}
 	lose(t, cfg)
-	_, err := l.Look(t.Context(), keysOf(purgeKey))
+	_, err := l.ReadRecords(t.Context(), keysOf(purgeKey))
 	wantErr(t, err, ErrNoGenesis)
-	if _, err := open(t, Config{}).Look(t.Context(), nil); Problem(err) == nil {
+	if _, err := open(t, Config{}).ReadRecords(t.Context(), nil); ProblemOf(err) == nil {
 		t.Errorf("none configured: %v", err)
 	}
 }
@@ -377,7 +377,7 @@ func TestAdoptAllIsFewCommits(t *testing.T) {
 		all[kind.Key{Kind: "CDN", Name: fmt.Sprint("shop-", i)}] = Adoption{Spec: someSpec, Digest: someSum, Reason: "pulled"}
 	}
 	must(t, l.AdoptAll(t.Context(), all))
-	found, err := l.Look(t.Context(), slices.Collect(maps.Keys(all)))
+	found, err := l.ReadRecords(t.Context(), slices.Collect(maps.Keys(all)))
 	must(t, err)
 	for key := range all {
 		if rec := found[key]; string(rec.Applied) != string(someSpec) {

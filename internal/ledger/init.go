@@ -10,36 +10,36 @@ import (
 	"trueup/internal/kind"
 )
 
-// Init creates the ledger that cfg names, after it proved that compare-and-swap works, and returns the genesis; write
+// CreateLedger creates the ledger that cfg names, after it proved that compare-and-swap works, and returns the genesis; write
 // its id into trueup.yaml. In an existing ledger, Init adds addresses that are missing, and replaces others if
 // Config.Rebind agrees. If trueup.yaml has an id and that ledger is missing, Init returns an error: a new ledger would
 // forget what was sent.
-func Init(ctx context.Context, cfg Config) (Genesis, error) {
+func CreateLedger(ctx context.Context, cfg Config) (Genesis, error) {
 	l, err := Open(ctx, cfg)
 	if err != nil {
 		return Genesis{}, err
 	}
 	defer func() { _ = l.Close() }()
-	g, err := l.init(ctx)
+	g, err := l.createGenesis(ctx)
 	if err != nil {
 		err = fmt.Errorf("init ledger: %w", err)
 	}
 	return g, err
 }
 
-func (l *Ledger) init(ctx context.Context) (Genesis, error) {
+func (l *Ledger) createGenesis(ctx context.Context) (Genesis, error) {
 	if p := l.refusedHere(); p != nil {
 		return Genesis{}, p
 	}
-	g, err := l.genesis(ctx)
+	g, err := l.readGenesis(ctx)
 	if log, ok := l.store.(*logStore); ok && errors.Is(err, blob.ErrOutdated) {
 		if err := log.blobs.Make(ctx); err != nil {
 			return Genesis{}, err
 		}
-		g, err = l.genesis(ctx)
+		g, err = l.readGenesis(ctx)
 	}
 	if errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !blob.LacksRemote(err) {
-		if err := l.store.Prove(ctx); err != nil {
+		if err := l.store.ProveConditions(ctx); err != nil {
 			return Genesis{}, err
 		}
 		g = Genesis{
@@ -54,16 +54,16 @@ func (l *Ledger) init(ctx context.Context) (Genesis, error) {
 		g, err = l.store.ReadGenesis(ctx)
 	}
 	if errors.Is(err, ErrNoGenesis) {
-		err = l.missing(err)
+		err = l.missingProblem(err)
 	}
 	if err != nil {
 		return Genesis{}, err
 	}
-	return l.rebind(ctx, g)
+	return l.rebindGenesis(ctx, g)
 }
 
-// rebind writes the configured name and addresses into the genesis.
-func (l *Ledger) rebind(ctx context.Context, g Genesis) (Genesis, error) {
+// rebindGenesis writes the configured name and addresses into the genesis.
+func (l *Ledger) rebindGenesis(ctx context.Context, g Genesis) (Genesis, error) {
 	if p := l.otherLedger(g); p != nil {
 		return g, p
 	}

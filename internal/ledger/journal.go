@@ -31,8 +31,8 @@ type AppliedSpec struct {
 	RemoteName, UID, CreationTimestamp string // as in Made
 }
 
-func (a AppliedSpec) move(by Claim) move {
-	return move{event: evConfirm, requires: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.confirmed(a, by), nil }}
+func (a AppliedSpec) appliedMove(by Claim) move {
+	return move{event: evConfirm, requires: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.withApplied(a, by), nil }}
 }
 
 // Adoption is a person's statement that a request was executed, or that git owns an object.
@@ -62,23 +62,23 @@ func (h Hold) MaySend(now Instant) bool {
 // a takeover is unsafe or too early, and ErrConflict if another run was faster. Intent.Again rejects purges, and a
 // record that changed since View: another run may have made the object again. After any error, don't send it.
 func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
-	terms, err := l.sendable(ctx, key)
-	if k, known := kind.Named(key.Kind); known && i.Again && !k.CreateOnly() {
+	terms, err := l.termsToSend(ctx, key)
+	if k, known := kind.FindKind(key.Kind); known && i.Again && !k.CreateOnly() {
 		err = fmt.Errorf("trueup never sends a %s again under the same name", k.Name)
 	}
 	if err != nil {
 		return Hold{}, fmt.Errorf("claim %s: %w", key, err)
 	}
-	m := move{event: i.event(), to: func(r Record) (Record, error) {
-		if i.TakeOver && r.Standing(i.At, terms) != Resendable {
-			return r, r.taken()
+	m := move{event: i.claimEvent(), to: func(r Record) (Record, error) {
+		if i.TakeOver && r.ClaimStatus(i.At, terms) != Resendable {
+			return r, r.takenError()
 		}
-		return r.claimed(i, l.cfg.Claim)
+		return r.withClaim(i, l.cfg.Claim)
 	}}
 	if i.Again {
 		m.requires = asSeen
 	}
-	rec, err := l.change(ctx, key, m)
+	rec, err := l.changeRecord(ctx, key, m)
 	if err != nil {
 		l.undoClaim(ctx, rec)
 		return Hold{}, err
@@ -94,18 +94,18 @@ func (l *Ledger) undoClaim(ctx context.Context, rec Record) {
 	if found, err := l.store.Read(ctx, []kind.Key{rec.Key}); err != nil || found[rec.Key].Nonce != rec.Nonce {
 		return
 	}
-	l.written(rec, rec)
+	l.rememberWritten(rec, rec)
 	const why = "the write of its claim failed, and nothing was sent"
 	if rec.EarlierUnknown {
-		_ = l.Leave(ctx, rec.Key, why)
+		_ = l.MarkResumable(ctx, rec.Key, why)
 	} else {
-		_ = l.End(ctx, rec.Key, Outcome{How: Released, Message: Quoted(why)})
+		_ = l.RecordOutcome(ctx, rec.Key, Outcome{How: Released, Message: QuoteMessage(why)})
 	}
 }
 
-// Posted records that the request was executed, even if another run took it over or made it unknown.
-func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
-	err := l.posted(ctx, key, m, sameIntent)
+// RecordPosted records that the request was executed, even if another run took it over or made it unknown.
+func (l *Ledger) RecordPosted(ctx context.Context, key kind.Key, m Made) error {
+	err := l.recordPosted(ctx, key, m, sameIntent)
 	if state, ok := errors.AsType[*StateError](err); ok && state.Record.State == Posted {
 		return nil
 	}
@@ -121,67 +121,67 @@ func (l *Ledger) renewProof(ctx context.Context, key kind.Key, m Made) {
 	g, err := l.store.ReadGenesis(ctx)
 	now, old := l.cfg.Now().UTC(), g.Proofs[k.Area]
 	if err == nil && !old.At.IsZero() && now.Sub(old.At) > 24*time.Hour {
-		_ = l.Prove(ctx, k.Area, Proof{At: now, Name: key.Name, HTTP: m.HTTP, By: l.cfg.Claim.Actor}) // the old one still holds
+		_ = l.RecordProof(ctx, k.Area, Proof{At: now, Name: key.Name, HTTP: m.HTTP, By: l.cfg.Claim.Actor}) // the old one still holds
 	}
 }
 
-// Found records that the object of an open request, of any run, is live.
-func (l *Ledger) Found(ctx context.Context, key kind.Key, m Made) error {
+// RecordExecuted records that the object of an open request, of any run, is live.
+func (l *Ledger) RecordExecuted(ctx context.Context, key kind.Key, m Made) error {
 	m.How = Found
-	return l.posted(ctx, key, m, asSeen)
+	return l.recordPosted(ctx, key, m, asSeen)
 }
 
-func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, requires precondition) error {
+func (l *Ledger) recordPosted(ctx context.Context, key kind.Key, m Made, requires precondition) error {
 	if m.AcceptedAt.IsZero() {
 		m.AcceptedAt = l.cfg.Now()
 	}
 	at := m.AcceptedAt.UTC()
 	o := Outcome{How: cmp.Or(m.How, Created), HTTP: m.HTTP}
 	claimed, _ := l.lastWrite(key)
-	return l.end(ctx, key, move{event: evPost, requires: requires, detail: string(o.How), to: func(r Record) (Record, error) {
+	return l.storeOutcome(ctx, key, move{event: evPost, requires: requires, detail: string(o.How), to: func(r Record) (Record, error) {
 		if r.State == "" && requires == sameIntent {
 			// A person has answered meanwhile that it was not executed.
 			r = r.withIntent(claimed.rec)
 			r.State, r.Claim = Claimed, claimed.rec.Claim
 		}
-		r, err := r.ended(evPost, o)
+		r, err := r.withOutcome(evPost, o)
 		r.AcceptedAt = &at
 		return r.withRemote(m.RemoteName, m.UID, m.CreationTimestamp), err
 	}})
 }
 
-// End records how a request of this run ended, unless it was executed. After RejectedByPlatform and Released a later
+// RecordOutcome records how a request of this run ended, unless it was executed. After RejectedByPlatform and Released a later
 // run may send it. After OutcomeUnknown and NotOurs a person decides. Removed is the end of a deletion: trueup never
 // makes the object again by itself, because a new one would hold other data.
-func (l *Ledger) End(ctx context.Context, key kind.Key, o Outcome) error {
+func (l *Ledger) RecordOutcome(ctx context.Context, key kind.Key, o Outcome) error {
 	e := map[How]event{RejectedByPlatform: evReject, Released: evRelease, OutcomeUnknown: evUnknown, NotOurs: evUnknown, Removed: evDeleted}[o.How]
-	return l.ended(ctx, key, e, o)
+	return l.recordEnded(ctx, key, e, o)
 }
 
-// Leave ends this run's work on a request that may have arrived. A later run may send it again within the window.
-func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error {
-	return l.ended(ctx, key, evLeave, Outcome{How: OutcomeUnknown, Message: Quoted(message)})
+// MarkResumable ends this run's work on a request that may have arrived. A later run may send it again within the window.
+func (l *Ledger) MarkResumable(ctx context.Context, key kind.Key, message string) error {
+	return l.recordEnded(ctx, key, evLeave, Outcome{How: OutcomeUnknown, Message: QuoteMessage(message)})
 }
 
 // noOutcome is the message after a run died.
 const noOutcome = "the run that claimed it recorded no outcome"
 
-// GiveUp makes a request unknown if the run that claimed it died, and it can't be sent again. Otherwise it does
+// MarkUnknown makes a request unknown if the run that claimed it died, and it can't be sent again. Otherwise it does
 // nothing.
-func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
-	terms, err := l.sendable(ctx, key)
+func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, now Instant) error {
+	terms, err := l.termsToSend(ctx, key)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.change(ctx, key, move{event: evUnknown, detail: noOutcome, to: func(r Record) (Record, error) {
-		if r.Standing(now, terms) != Lost {
+	_, err = l.changeRecord(ctx, key, move{event: evUnknown, detail: noOutcome, to: func(r Record) (Record, error) {
+		if r.ClaimStatus(now, terms) != Lost {
 			return r, &StateError{Record: r, event: evUnknown}
 		}
-		o := Outcome{How: OutcomeUnknown, Message: Quoted(noOutcome)}
+		o := Outcome{How: OutcomeUnknown, Message: QuoteMessage(noOutcome)}
 		if r.Left && r.Outcome != nil {
 			o = *r.Outcome // why there is none
 		}
-		return r.ended(evUnknown, o)
+		return r.withOutcome(evUnknown, o)
 	}})
 	if _, ok := errors.AsType[*StateError](err); ok || errors.Is(err, ErrConflict) {
 		return nil
@@ -189,9 +189,9 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 	return err
 }
 
-func (l *Ledger) ended(ctx context.Context, key kind.Key, e event, o Outcome) error {
-	to := func(r Record) (Record, error) { return r.ended(e, o) }
-	return l.end(ctx, key, move{event: e, requires: holder, detail: o.Message.String(), to: to})
+func (l *Ledger) recordEnded(ctx context.Context, key kind.Key, e event, o Outcome) error {
+	to := func(r Record) (Record, error) { return r.withOutcome(e, o) }
+	return l.storeOutcome(ctx, key, move{event: e, requires: holder, detail: o.Message.String(), to: to})
 }
 
 // UnrecordedError means that an outcome could not be stored. Ledger import can add Record later.
@@ -203,49 +203,49 @@ type UnrecordedError struct {
 // Unwrap returns why.
 func (e *UnrecordedError) Unwrap() error { return e.error }
 
-// end stores an outcome. It retries until ctx ends or outcomePatience is over, because a person must answer for a lost
+// storeOutcome stores an outcome. It retries until ctx ends or outcomePatience is over, because a person must answer for a lost
 // outcome, and then returns an *UnrecordedError.
-func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
+func (l *Ledger) storeOutcome(ctx context.Context, key kind.Key, m move) error {
 	m = l.withNonce(m)
-	_, err := l.change(ctx, key, m)
+	_, err := l.changeRecord(ctx, key, m)
 	pause, began := outcomePause, l.cfg.Now()
-	for waited := time.Duration(0); temporary(err) && waited < outcomePatience && ctx.Err() == nil; waited = max(waited+pause, l.cfg.Now().Sub(began)) {
+	for waited := time.Duration(0); isTemporary(err) && waited < outcomePatience && ctx.Err() == nil; waited = max(waited+pause, l.cfg.Now().Sub(began)) {
 		if l.cfg.Delayed != nil {
 			l.cfg.Delayed(key, err)
 		}
-		l.refresh()
+		l.forgetState()
 		if l.cfg.Sleep(ctx, pause) != nil {
 			break
 		}
-		_, err = l.change(ctx, key, m)
+		_, err = l.changeRecord(ctx, key, m)
 		pause = min(2*pause, longestPause)
 	}
 	if left, ours := l.lastWrite(key); err != nil && ours && !errors.Is(err, ErrConflict) {
 		if rec, toErr := m.to(left.rec); toErr == nil {
-			return &UnrecordedError{Record: rec.withStep(l.step(left.rec, m)), error: err}
+			return &UnrecordedError{Record: rec.withStep(l.stepOf(left.rec, m)), error: err}
 		}
 	}
 	return err
 }
 
-func temporary(err error) bool {
+func isTemporary(err error) bool {
 	_, ok := errors.AsType[*StateError](err)
-	return err != nil && !ok && !errors.Is(err, ErrConflict) && Problem(err) == nil
+	return err != nil && !ok && !errors.Is(err, ErrConflict) && ProblemOf(err) == nil
 }
 
-// Pending records the spec that a POST or PATCH is about to send: even if its outcome is lost, git can still remove its
+// RecordPending records the spec that a POST or PATCH is about to send: even if its outcome is lost, git can still remove its
 // fields later. After an error, don't send it.
-func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
-	if _, err := l.sendable(ctx, key); err != nil {
+func (l *Ledger) RecordPending(ctx context.Context, key kind.Key, spec []byte) error {
+	if _, err := l.termsToSend(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
 	}
-	_, err := l.change(ctx, key, move{event: evBegin, to: func(r Record) (Record, error) { return r.begun(spec) }})
+	_, err := l.changeRecord(ctx, key, move{event: evBegin, to: func(r Record) (Record, error) { return r.withPending(spec) }})
 	return err
 }
 
-// Applied records a spec that is live.
-func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
-	_, err := l.change(ctx, key, a.move(l.cfg.Claim))
+// RecordApplied records a spec that is live.
+func (l *Ledger) RecordApplied(ctx context.Context, key kind.Key, a AppliedSpec) error {
+	_, err := l.changeRecord(ctx, key, a.appliedMove(l.cfg.Claim))
 	return err
 }
 
@@ -255,20 +255,20 @@ type Confirmed struct {
 	AppliedSpec
 }
 
-// AppliedAll is Applied for many objects in one write. It returns one error for each.
-func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
+// RecordAllApplied is Applied for many objects in one write. It returns one error for each.
+func (l *Ledger) RecordAllApplied(ctx context.Context, all []Confirmed) []error {
 	errs := make([]error, len(all))
 	keys := make([]kind.Key, len(all))
 	for i, c := range all {
 		keys[i] = c.Key
 	}
-	found, failed := l.stored(ctx, keys...)
+	found, failed := l.readStored(ctx, keys...)
 	var changes []change
 	var at []int
 	for i, c := range all {
 		rec, err := Record{}, failed
 		if err == nil {
-			rec, err = l.after(found[c.Key], c.Key, l.withNonce(c.move(l.cfg.Claim)))
+			rec, err = l.recordAfter(found[c.Key], c.Key, l.withNonce(c.appliedMove(l.cfg.Claim)))
 		}
 		if err != nil {
 			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)
@@ -278,7 +278,7 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	}
 	for n, err := range putAll(ctx, l.store, changes) {
 		if errs[at[n]] = err; err == nil {
-			l.written(found[all[at[n]].Key], changes[n].rec)
+			l.rememberWritten(found[all[at[n]].Key], changes[n].rec)
 		}
 	}
 	return errs
@@ -287,7 +287,7 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 // DropPending removes the spec of the last Pending after the platform rejected it. Older ones stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	before, _ := l.lastWrite(key)
-	_, err := l.change(ctx, key, move{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
+	_, err := l.changeRecord(ctx, key, move{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
 		r.Pending = before.pending
 		return r, nil
 	}})
@@ -297,22 +297,22 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 // Resolve records a person's answer about a request that is claimed or unknown, or whose record was lost. It rejects
 // ResolveRepost while the run with the claim may still send.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason string) error {
-	now, by := Observed(time.Time{}, l.cfg.Now()), l.cfg.Claim.Actor
-	g, err := l.usable(ctx, key)
+	now, by := ObserveTimes(time.Time{}, l.cfg.Now()), l.cfg.Claim.Actor
+	g, err := l.readUsable(ctx, key)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason, to: func(r Record) (Record, error) {
-		if to == ResolveRepost && r.young(now) {
+	_, err = l.changeRecord(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason, to: func(r Record) (Record, error) {
+		if to == ResolveRepost && r.mayStillRun(now) {
 			return r, fmt.Errorf("%s%s claimed it and may still send it: wait until %s",
-				sender(r.Claim), at(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
+				senderOf(r.Claim), formatTime(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
 		}
-		if to == ResolveRepost && r.Seq == 0 && g.Finished.Had(key) {
+		if to == ResolveRepost && r.Seq == 0 && g.Finished.HadRequest(key) {
 			// Its time is lost too.
-			r.Outcome, r.RepostedFrom = personal(Operator, reason, by), &time.Time{}
+			r.Outcome, r.RepostedFrom = personOutcome(Operator, reason, by), &time.Time{}
 			return r, nil
 		}
-		return r.settled(to, reason, by)
+		return r.withAnswer(to, reason, by)
 	}})
 	return err
 }
@@ -321,13 +321,13 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 // every list in it.
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	by := l.cfg.Claim.Actor
-	_, err := l.change(ctx, key, move{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
+	_, err := l.changeRecord(ctx, key, move{event: evAdopt, by: by, detail: a.Reason, to: func(r Record) (_ Record, err error) {
 		if sentOnce(key) {
-			r, err = r.adopted(a)
+			r, err = r.withAdoption(a)
 		} else if r.Altered = nil; r.Owed == nil || !bytes.Equal(r.Applied, a.Spec) { // what the platform did not remove stays owed
 			r.Applied, r.Owed, r.NotConverged = a.Spec, nil, false
 		}
-		r.Outcome = personal(AdoptedByOperator, a.Reason, by)
+		r.Outcome = personOutcome(AdoptedByOperator, a.Reason, by)
 		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), err
 	}})
 	return err
@@ -337,45 +337,45 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 // open, and purges, because their records keep trueup from sending them again.
 func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason string) error {
 	by := l.cfg.Claim.Actor
-	_, err := l.change(ctx, key, move{event: evForget, requires: asSeen, by: by, detail: reason, to: func(r Record) (Record, error) {
-		switch k, _ := kind.Named(key.Kind); {
+	_, err := l.changeRecord(ctx, key, move{event: evForget, requires: asSeen, by: by, detail: reason, to: func(r Record) (Record, error) {
+		switch k, _ := kind.FindKind(key.Kind); {
 		case k.RequestOnly():
 			return r, errors.New("trueup remembers every purge, so that it never sends one again")
 		case r.Seq == 0:
 			return r, errors.New("the ledger has no record of it, so there is nothing to forget")
 		}
-		return r.forgotten(reason, by)
+		return r.withoutCare(reason, by)
 	}})
 	return err
 }
 
-// Deleting records that trueup is about to delete an object that it made. The record must not have changed since View,
+// RecordDeleting records that trueup is about to delete an object that it made. The record must not have changed since View,
 // and must have this uid and creation time. After an error, don't delete it.
-func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string) error {
-	_, err := l.sendable(ctx, key)
-	if k, known := kind.Named(key.Kind); known && !k.Can(kind.Delete) {
+func (l *Ledger) RecordDeleting(ctx context.Context, key kind.Key, uid, created string) error {
+	_, err := l.termsToSend(ctx, key)
+	if k, known := kind.FindKind(key.Kind); known && !k.Documents(kind.Delete) {
 		err = errors.New("the platform documents no deletion")
 	}
 	if err != nil {
 		return fmt.Errorf("record the deletion of %s: %w", key, err)
 	}
-	_, err = l.change(ctx, key, move{event: evDelete, requires: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
-		if !r.Ours() || r.UID == "" || r.UID != uid || r.CreationTimestamp != created {
+	_, err = l.changeRecord(ctx, key, move{event: evDelete, requires: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
+		if !r.IsOurs() || r.UID == "" || r.UID != uid || r.CreationTimestamp != created {
 			return r, fmt.Errorf("no request in this ledger created the object with uid %q", uid)
 		}
-		return r, r.in(evDelete)
+		return r, r.checkState(evDelete)
 	}})
 	return err
 }
 
-// NotDeleted records that the object was not deleted.
-func (l *Ledger) NotDeleted(ctx context.Context, key kind.Key, message string) error {
-	to := func(r Record) (Record, error) { return r, r.in(evNotDeleted) }
-	return l.end(ctx, key, move{event: evNotDeleted, requires: holder, detail: message, to: to})
+// RecordNotDeleted records that the object was not deleted.
+func (l *Ledger) RecordNotDeleted(ctx context.Context, key kind.Key, message string) error {
+	to := func(r Record) (Record, error) { return r, r.checkState(evNotDeleted) }
+	return l.storeOutcome(ctx, key, move{event: evNotDeleted, requires: holder, detail: message, to: to})
 }
 
-// sendable returns the terms of the key's area, or an error if the ledger can't be used there.
-func (l *Ledger) sendable(ctx context.Context, key kind.Key) (Terms, error) {
+// termsToSend returns the terms of the key's area, or an error if the ledger can't be used there.
+func (l *Ledger) termsToSend(ctx context.Context, key kind.Key) (Terms, error) {
 	k, err := kindOf(key)
 	if err != nil {
 		return Terms{}, err
@@ -383,6 +383,6 @@ func (l *Ledger) sendable(ctx context.Context, key kind.Key) (Terms, error) {
 	if l.cfg.Origins[k.Area] == "" {
 		return Terms{}, fmt.Errorf("no address of the %s area is configured", k.Area)
 	}
-	g, err := l.usable(ctx, key)
-	return l.terms(g, k.Area), err
+	g, err := l.readUsable(ctx, key)
+	return l.termsOf(g, k.Area), err
 }

@@ -25,18 +25,18 @@ func TestLifeOfARequest(t *testing.T) {
 		t.Errorf("claimed %+v", rec)
 	}
 	wantErr(t, tryClaim(ctx, l, purgeKey), ErrTaken)
-	must(t, l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: Quoted("no such hostname")}))
+	must(t, l.RecordOutcome(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: QuoteMessage("no such hostname")}))
 	if rec = view(t, l, purgeKey); rec.State != Rejected || rec.Outcome.HTTP != 422 || rec.Outcome.How != RejectedByPlatform {
 		t.Errorf("rejected %+v", rec)
 	}
 	must(t, tryClaim(ctx, l, purgeKey))
-	must(t, l.End(ctx, purgeKey, Outcome{How: Released, Message: Quoted("no route to host")}))
+	must(t, l.RecordOutcome(ctx, purgeKey, Outcome{How: Released, Message: QuoteMessage("no route to host")}))
 	if rec = view(t, l, purgeKey); rec.State != "" || rec.FirstClaimAt != nil || rec.Seq != 4 {
 		t.Errorf("released %+v", rec)
 	}
 	must(t, tryClaim(ctx, l, purgeKey))
 	at := testTime.Add(time.Second)
-	must(t, l.Posted(ctx, purgeKey, Made{HTTP: 201, AcceptedAt: at, RemoteName: "rel-42", UID: "u", CreationTimestamp: "c"}))
+	must(t, l.RecordPosted(ctx, purgeKey, Made{HTTP: 201, AcceptedAt: at, RemoteName: "rel-42", UID: "u", CreationTimestamp: "c"}))
 	rec = view(t, l, purgeKey)
 	if rec.State != Posted || !rec.AcceptedAt.Equal(at) || rec.UID != "u" || rec.RemoteName != "rel-42" || rec.Outcome.How != Created {
 		t.Errorf("posted %+v", rec)
@@ -54,17 +54,17 @@ func TestLifeOfARequest(t *testing.T) {
 func TestTwoRunsLearnOfOneSend(t *testing.T) {
 	cfg := made(t)
 	slow, quick := open(t, cfg), open(t, cfg)
-	must(t, slow.Prove(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
+	must(t, slow.RecordProof(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
 	must(t, tryClaim(t.Context(), slow, purgeKey))
 	later := someIntent()
-	later.At = Observed(testTime.Add(Lease), testTime.Add(Lease))
+	later.At = ObserveTimes(testTime.Add(Lease), testTime.Add(Lease))
 	hold, err := takeOver(t.Context(), quick, purgeKey, later)
 	must(t, err)
-	if hold.FirstClaimAt.Equal(*hold.ClaimedAt) || hold.MaySend(Observed(testTime.Add(2*Lease), testTime.Add(2*Lease))) {
+	if hold.FirstClaimAt.Equal(*hold.ClaimedAt) || hold.MaySend(ObserveTimes(testTime.Add(2*Lease), testTime.Add(2*Lease))) {
 		t.Errorf("taken over as %+v", hold)
 	}
-	must(t, quick.Posted(t.Context(), purgeKey, Made{How: Duplicate, HTTP: 409}))
-	must(t, slow.Posted(t.Context(), purgeKey, Made{HTTP: 201}))
+	must(t, quick.RecordPosted(t.Context(), purgeKey, Made{How: Duplicate, HTTP: 409}))
+	must(t, slow.RecordPosted(t.Context(), purgeKey, Made{HTTP: 201}))
 	if rec := view(t, slow, purgeKey); rec.State != Posted || rec.Outcome.How != Duplicate {
 		t.Errorf("recorded as %+v", rec)
 	}
@@ -73,7 +73,7 @@ func TestTwoRunsLearnOfOneSend(t *testing.T) {
 func TestAcceptedNowWhereTheServerGaveNoTime(t *testing.T) {
 	l := open(t, made(t))
 	must(t, tryClaim(t.Context(), l, purgeKey))
-	must(t, l.Posted(t.Context(), purgeKey, Made{}))
+	must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
 	if rec := view(t, l, purgeKey); !rec.AcceptedAt.Equal(testTime) {
 		t.Errorf("accepted at %v", rec.AcceptedAt)
 	}
@@ -83,7 +83,7 @@ func TestUnknownIsForAPersonToSettle(t *testing.T) {
 	for to, want := range map[Resolution]State{ResolvePosted: Posted, ResolveRepost: "", ResolveAbandon: Abandoned} {
 		l := open(t, made(t))
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.End(t.Context(), purgeKey, Outcome{How: OutcomeUnknown, Message: Quoted("timeout")}))
+		must(t, l.RecordOutcome(t.Context(), purgeKey, Outcome{How: OutcomeUnknown, Message: QuoteMessage("timeout")}))
 		wantErr(t, tryClaim(t.Context(), l, purgeKey), ErrTaken)
 		if err := l.Resolve(t.Context(), purgeKey, to, ""); err == nil {
 			t.Error("resolved without a reason")
@@ -108,12 +108,12 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	ctx := t.Context()
 	must(t, tryClaim(ctx, mine, purgeKey))
 	for name, end := range map[string]func(*Ledger) error{
-		"posted": func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{}) },
+		"posted": func(l *Ledger) error { return l.RecordPosted(ctx, purgeKey, Made{}) },
 		"rejected": func(l *Ledger) error {
-			return l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 400})
+			return l.RecordOutcome(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 400})
 		},
-		"release": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released}) },
-		"unknown": func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown}) },
+		"release": func(l *Ledger) error { return l.RecordOutcome(ctx, purgeKey, Outcome{How: Released}) },
+		"unknown": func(l *Ledger) error { return l.RecordOutcome(ctx, purgeKey, Outcome{How: OutcomeUnknown}) },
 	} {
 		if err := end(other); !errors.Is(err, ErrConflict) {
 			t.Errorf("%s by another run gave %v", name, err)
@@ -128,10 +128,10 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	cfg.Now = func() time.Time { return testTime.Add(Lease) }
 	other = open(t, cfg)
 	must(t, other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone"))
-	_, err = other.Claim(ctx, purgeKey, Intent{Spec: someSpec, Digest: someSum, At: Observed(time.Time{}, cfg.Now())})
+	_, err = other.Claim(ctx, purgeKey, Intent{Spec: someSpec, Digest: someSum, At: ObserveTimes(time.Time{}, cfg.Now())})
 	must(t, err)
-	wantErr(t, mine.Posted(ctx, purgeKey, Made{}), ErrConflict)
-	must(t, other.Posted(ctx, purgeKey, Made{}))
+	wantErr(t, mine.RecordPosted(ctx, purgeKey, Made{}), ErrConflict)
+	must(t, other.RecordPosted(ctx, purgeKey, Made{}))
 }
 
 func TestOneRunWinsAClaim(t *testing.T) {
@@ -163,7 +163,7 @@ func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
 		t.Error("claimed again what was never made")
 	}
 	must(t, tryClaim(ctx, l, diskKey))
-	must(t, l.Posted(ctx, diskKey, Made{RemoteName: "snap-1", UID: "old"}))
+	must(t, l.RecordPosted(ctx, diskKey, Made{RemoteName: "snap-1", UID: "old"}))
 	wantErr(t, tryClaimAgain(ctx, l, diskKey), ErrConflict)
 	view(t, l, diskKey)
 	must(t, tryClaimAgain(ctx, l, diskKey))
@@ -178,18 +178,18 @@ func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
 	ctx := t.Context()
 	for name, end := range map[string]func(*Ledger) error{
 		"released": func(l *Ledger) error {
-			return l.End(ctx, diskKey, Outcome{How: Released, Message: Quoted("interrupted")})
+			return l.RecordOutcome(ctx, diskKey, Outcome{How: Released, Message: QuoteMessage("interrupted")})
 		},
 		"refused": func(l *Ledger) error {
-			return l.End(ctx, diskKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: Quoted("no")})
+			return l.RecordOutcome(ctx, diskKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: QuoteMessage("no")})
 		},
 		"reposted": func(l *Ledger) error {
-			return errors.Join(l.End(ctx, diskKey, Outcome{How: OutcomeUnknown, Message: Quoted("reset")}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist"))
+			return errors.Join(l.RecordOutcome(ctx, diskKey, Outcome{How: OutcomeUnknown, Message: QuoteMessage("reset")}), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist"))
 		},
 	} {
 		l := open(t, made(t))
 		must(t, tryClaim(ctx, l, diskKey))
-		must(t, l.Posted(ctx, diskKey, Made{UID: "old"}))
+		must(t, l.RecordPosted(ctx, diskKey, Made{UID: "old"}))
 		view(t, l, diskKey)
 		must(t, tryClaimAgain(ctx, l, diskKey))
 		must(t, end(l))
@@ -207,11 +207,11 @@ func TestMomentsAreMadeAgainOnce(t *testing.T) {
 	before, first, second := open(t, cfg), open(t, cfg), open(t, cfg)
 	ctx := t.Context()
 	must(t, tryClaim(ctx, before, diskKey))
-	must(t, before.Posted(ctx, diskKey, Made{RemoteName: "snap-1"}))
+	must(t, before.RecordPosted(ctx, diskKey, Made{RemoteName: "snap-1"}))
 	view(t, first, diskKey)
 	view(t, second, diskKey)
 	must(t, tryClaimAgain(ctx, first, diskKey))
-	must(t, first.Posted(ctx, diskKey, Made{RemoteName: "snap-2"}))
+	must(t, first.RecordPosted(ctx, diskKey, Made{RemoteName: "snap-2"}))
 	wantErr(t, tryClaimAgain(ctx, second, diskKey), ErrConflict)
 	if rec := view(t, second, diskKey); rec.State != Posted || rec.RemoteName != "snap-2" {
 		t.Errorf("the record of the first became %+v", rec)
@@ -222,7 +222,7 @@ func TestSpecsOfConvergingObjects(t *testing.T) {
 	cfg := made(t)
 	l, ctx := open(t, cfg), t.Context()
 	one, two := []byte(`{"a":1,"b":1}`), []byte(`{"a":2}`)
-	must(t, l.Pending(ctx, cdnKey, one))
+	must(t, l.RecordPending(ctx, cdnKey, one))
 	if rec := view(t, l, cdnKey); begun(rec) != string(one) || rec.Applied != nil {
 		t.Errorf("pending %+v", rec)
 	}
@@ -230,17 +230,17 @@ func TestSpecsOfConvergingObjects(t *testing.T) {
 	if rec := view(t, l, cdnKey); rec.Pending != nil {
 		t.Errorf("dropped %+v", rec)
 	}
-	must(t, l.Pending(ctx, cdnKey, one))
-	must(t, l.Applied(ctx, cdnKey, AppliedSpec{Spec: one, UID: "u"}))
+	must(t, l.RecordPending(ctx, cdnKey, one))
+	must(t, l.RecordApplied(ctx, cdnKey, AppliedSpec{Spec: one, UID: "u"}))
 	if rec := view(t, l, cdnKey); string(rec.Applied) != string(one) || rec.Pending != nil || !rec.NotConverged || rec.UID != "u" || rec.Seq != 4 {
 		t.Errorf("applied %+v", rec)
 	}
 	// A run dies between Pending and its outcome; the next is refused. What the
 	// first may have written stays known.
-	must(t, open(t, cfg).Pending(ctx, cdnKey, []byte(`{"a":1,"c":1}`)))
+	must(t, open(t, cfg).RecordPending(ctx, cdnKey, []byte(`{"a":1,"c":1}`)))
 	next := open(t, cfg)
 	wantErr(t, next.DropPending(ctx, cdnKey), ErrConflict)
-	must(t, next.Pending(ctx, cdnKey, two))
+	must(t, next.RecordPending(ctx, cdnKey, two))
 	if rec := view(t, next, cdnKey); begun(rec) != `{"a":1,"c":1} `+string(two) {
 		t.Errorf("pending %s", rec.Pending)
 	}
@@ -248,8 +248,8 @@ func TestSpecsOfConvergingObjects(t *testing.T) {
 	if rec := view(t, next, cdnKey); begun(rec) != `{"a":1,"c":1}` {
 		t.Errorf("pending %s after the drop", rec.Pending)
 	}
-	wantErr(t, l.Applied(ctx, cdnKey, AppliedSpec{Spec: two, Converged: true}), ErrConflict)
-	must(t, open(t, cfg).Applied(ctx, cdnKey, AppliedSpec{Spec: two, Converged: true}))
+	wantErr(t, l.RecordApplied(ctx, cdnKey, AppliedSpec{Spec: two, Converged: true}), ErrConflict)
+	must(t, open(t, cfg).RecordApplied(ctx, cdnKey, AppliedSpec{Spec: two, Converged: true}))
 	if rec := view(t, l, cdnKey); string(rec.Applied) != string(two) || rec.Pending != nil || rec.NotConverged {
 		t.Errorf("applied %+v", rec)
 	}
@@ -261,12 +261,12 @@ func TestWhatWasLookedAtIsNotRecordedOverWhatIsBegun(t *testing.T) {
 	cfg := made(t)
 	older, newer := open(t, cfg), open(t, cfg)
 	view(t, older, cdnKey)
-	must(t, newer.Pending(t.Context(), cdnKey, []byte(`{"a":1,"b":1}`)))
-	wantErr(t, older.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}), ErrConflict)
+	must(t, newer.RecordPending(t.Context(), cdnKey, []byte(`{"a":1,"b":1}`)))
+	wantErr(t, older.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}), ErrConflict)
 	if rec := view(t, older, cdnKey); begun(rec) != `{"a":1,"b":1}` {
 		t.Errorf("what may be live is forgotten: %+v", rec)
 	}
-	must(t, older.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}))
+	must(t, older.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}))
 }
 
 func TestAdopt(t *testing.T) {
@@ -286,7 +286,7 @@ func TestAdopt(t *testing.T) {
 	if rec := view(t, l, cdnKey); rec.State != "" || string(rec.Applied) != string(someSpec) || rec.Outcome.By != "mina" {
 		t.Errorf("adopted %+v", rec)
 	}
-	records, err := l.List(ctx)
+	records, err := l.ListRecords(ctx)
 	if err != nil || len(records) != 3 || records[0].Key != cdnKey || records[2].Key != diskKey {
 		t.Errorf("list %v, %v", records, err)
 	}
@@ -296,7 +296,7 @@ func TestNothingBeginsWithoutAnAddress(t *testing.T) {
 	cfg := made(t)
 	cfg.Origins = nil
 	l := open(t, cfg)
-	if tryClaim(t.Context(), l, purgeKey) == nil || l.Pending(t.Context(), cdnKey, someSpec) == nil {
+	if tryClaim(t.Context(), l, purgeKey) == nil || l.RecordPending(t.Context(), cdnKey, someSpec) == nil {
 		t.Error("a write began to an address that the ledger can't check")
 	}
 }
@@ -305,10 +305,10 @@ func TestKindsAreSpelledAsTheyAre(t *testing.T) {
 	l := open(t, made(t))
 	key := kind.Key{Kind: "purge", Name: "rel-42"}
 	ctx := t.Context()
-	_, viewErr := l.View(ctx, []kind.Key{key})
+	_, viewErr := l.ReadView(ctx, []kind.Key{key})
 	for name, err := range map[string]error{
 		"view": viewErr, "claim": tryClaim(ctx, l, key), "again": tryClaimAgain(ctx, l, key),
-		"pending": l.Pending(ctx, key, someSpec), "adopt": l.Adopt(ctx, key, Adoption{}), "resolve": l.Resolve(ctx, key, ResolvePosted, "x"),
+		"pending": l.RecordPending(ctx, key, someSpec), "adopt": l.Adopt(ctx, key, Adoption{}), "resolve": l.Resolve(ctx, key, ResolvePosted, "x"),
 	} {
 		if err == nil {
 			t.Errorf("%s took the kind %s", name, key.Kind)
@@ -325,7 +325,7 @@ func TestMovedLedgerStopsARunInProgress(t *testing.T) {
 	if err := tryClaim(t.Context(), l, diskKey); err == nil {
 		t.Error("claimed in a ledger that is gone")
 	}
-	if v, err := l.View(t.Context(), []kind.Key{purgeKey}); err != nil || v.Problem == "" {
+	if v, err := l.ReadView(t.Context(), []kind.Key{purgeKey}); err != nil || v.Problem == "" {
 		t.Errorf("view %+v, %v", v, err)
 	}
 }
@@ -355,15 +355,15 @@ func TestFailuresOfTheStore(t *testing.T) {
 	l := open(t, made(t))
 	good := l.store
 	l.store = failStore{Store: good, read: eio}
-	_, err := l.View(t.Context(), []kind.Key{purgeKey})
+	_, err := l.ReadView(t.Context(), []kind.Key{purgeKey})
 	wantErr(t, err, eio)
 	wantErr(t, tryClaim(t.Context(), l, purgeKey), eio)
 	l.store = failStore{Store: good, put: eio}
 	wantErr(t, tryClaim(t.Context(), l, purgeKey), eio)
 	l.store = good
 	// A claim that failed is not ours to end.
-	wantErr(t, l.Posted(t.Context(), purgeKey, Made{}), ErrConflict)
-	if _, err := l.Claim(t.Context(), purgeKey, Intent{Spec: []byte("{"), Digest: someSum, At: Observed(testTime, testTime)}); err == nil {
+	wantErr(t, l.RecordPosted(t.Context(), purgeKey, Made{}), ErrConflict)
+	if _, err := l.Claim(t.Context(), purgeKey, Intent{Spec: []byte("{"), Digest: someSum, At: ObserveTimes(testTime, testTime)}); err == nil {
 		t.Error("claimed a spec that is no JSON")
 	}
 }
@@ -395,10 +395,10 @@ func TestAClaimThatWasNotConfirmedIsReleased(t *testing.T) {
 		t.Errorf("left as %+v", rec)
 	}
 	must(t, tryClaim(t.Context(), l, purgeKey))
-	must(t, l.Leave(t.Context(), purgeKey, "timeout"))
+	must(t, l.MarkResumable(t.Context(), purgeKey, "timeout"))
 	store.fails = true
 	l.store = store
-	must(t, l.Prove(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
+	must(t, l.RecordProof(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
 	if _, err := takeOver(t.Context(), l, purgeKey, someIntent()); err == nil {
 		t.Fatal("taken over by a write that failed")
 	}
@@ -416,7 +416,7 @@ func TestExecutedAfterAPersonSaidItWasNot(t *testing.T) {
 	cfg.Now = func() time.Time { return testTime.Add(Lease) }
 	other := open(t, cfg)
 	must(t, other.Resolve(t.Context(), purgeKey, ResolveRepost, "not seen"))
-	must(t, mine.Posted(t.Context(), purgeKey, Made{UID: "u"}))
+	must(t, mine.RecordPosted(t.Context(), purgeKey, Made{UID: "u"}))
 	rec := view(t, other, purgeKey)
 	if rec.State != Posted || rec.UID != "u" || string(rec.Spec) != string(someSpec) || *rec.SpecDigest != someSum || !rec.FirstClaimAt.Equal(testTime) {
 		t.Errorf("%+v", rec)

@@ -11,7 +11,7 @@ func TestJSONIsWholeAndReadable(t *testing.T) {
 	for _, spec := range []JSON{nil, JSON(`{}`), JSON(`{"a":"<b>&"}`), bigSpec()} {
 		rec := testRecord("rel", 1)
 		rec.Applied = spec
-		b, err := encode(rec)
+		b, err := encodeLine(rec)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -119,7 +119,7 @@ const (
 // OpenStore opens the store that cfg names, as Open does.
 func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	var blobs blob.Store
-	trusted, err := cfg.trusted()
+	trusted, err := cfg.isTrusted()
 	if err != nil {
 		return nil, err
 	}
@@ -147,14 +147,14 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	return newLogStore(blobs, cfg.Held, batchDelay), nil
 }
 
-// trusted reports whether the user named the store, or what it is below. It returns an error for one that the user does
+// isTrusted reports whether the user named the store, or what it is below. It returns an error for one that the user does
 // not allow.
-func (cfg Config) trusted() (bool, error) {
+func (cfg Config) isTrusted() (bool, error) {
 	if cfg.StoreFromEnv || len(cfg.Allowed) == 0 {
 		return cfg.StoreFromEnv, nil
 	}
 	for _, name := range cfg.Allowed {
-		switch within, err := blob.Within(cfg.Store, name); {
+		switch within, err := blob.IsWithin(cfg.Store, name); {
 		case err != nil:
 			return false, fmt.Errorf("TRUEUP_PROJECTS has %.200q: %w", shownStore(name), err)
 		case within:
@@ -213,16 +213,16 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
-// Batch returns how many requests to claim together. A local store is fast: one at a time, so that a run that dies
+// BatchSize returns how many requests to claim together. A local store is fast: one at a time, so that a run that dies
 // leaves at most one question.
-func (l *Ledger) Batch() int {
+func (l *Ledger) BatchSize() int {
 	if l.local {
 		return 1
 	}
 	return remoteBatch
 }
 
-func (l *Ledger) refresh() {
+func (l *Ledger) forgetState() {
 	if l.store != nil {
 		l.store.Forget()
 	}
@@ -232,19 +232,19 @@ func (l *Ledger) refresh() {
 // (docs/design.md A6), and clocks differ.
 const recentAge = 27 * time.Hour
 
-// View reads the records of the keys, of recent claims and of open requests. If the ledger is missing, damaged, or
+// ReadView reads the records of the keys, of recent claims and of open requests. If the ledger is missing, damaged, or
 // belongs to another project or platform, it returns a view with only a Problem; if it can't be read, an error.
-func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
-	view, err := l.view(ctx, keys)
-	if p := Problem(err); p != nil {
+func (l *Ledger) ReadView(ctx context.Context, keys []kind.Key) (View, error) {
+	view, err := l.readView(ctx, keys)
+	if p := ProblemOf(err); p != nil {
 		return View{Problem: p.Problem, Fix: p.Fix, Elsewhere: p.Elsewhere}, nil
 	}
 	return view, err
 }
 
-func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err error) {
-	l.refresh()
-	g, err := l.usable(ctx, keys...)
+func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err error) {
+	l.forgetState()
+	g, err := l.readUsable(ctx, keys...)
 	if err != nil {
 		return view, err
 	}
@@ -256,23 +256,23 @@ func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err erro
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
 		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head,
-		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.Remembers(),
-		NotKept: l.seenCache().unwritable(),
+		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.HasMemory(),
+		NotKept: l.seenCache().checkWritable(),
 	}
 	for _, area := range kind.Areas() {
-		view.Terms[area] = l.terms(g, area)
+		view.Terms[area] = l.termsOf(g, area)
 	}
-	return view, l.Add(ctx, &view, slices.Compact(keys))
+	return view, l.AddToView(ctx, &view, slices.Compact(keys))
 }
 
-// Questions returns a view, and from it the open requests that match a pattern, or all without patterns, sorted. It also
+// ReadQuestions returns a view, and from it the open requests that match a pattern, or all without patterns, sorted. It also
 // returns each record that a pattern names exactly: if that is not open, Explain says why.
-func (l *Ledger) Questions(ctx context.Context, patterns []string) (view View, list []Record, err error) {
-	if view, err = l.view(ctx, nil); err != nil {
+func (l *Ledger) ReadQuestions(ctx context.Context, patterns []string) (view View, list []Record, err error) {
+	if view, err = l.readView(ctx, nil); err != nil {
 		return view, nil, err
 	}
 	open := maps.Clone(view.Records)
-	maps.DeleteFunc(open, func(_ kind.Key, rec Record) bool { return !rec.Open() })
+	maps.DeleteFunc(open, func(_ kind.Key, rec Record) bool { return !rec.IsOpen() })
 	var keys []kind.Key
 	if len(patterns) == 0 {
 		keys = slices.Collect(maps.Keys(open))
@@ -282,7 +282,7 @@ func (l *Ledger) Questions(ctx context.Context, patterns []string) (view View, l
 			keys = append(keys, key)
 			continue
 		}
-		like, err := kind.Filter(pattern)
+		like, err := kind.ParseFilter(pattern)
 		if err != nil {
 			return view, nil, err
 		}
@@ -297,7 +297,7 @@ func (l *Ledger) Questions(ctx context.Context, patterns []string) (view View, l
 		}
 	}
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
-	err = l.Add(ctx, &view, keys)
+	err = l.AddToView(ctx, &view, keys)
 	for _, key := range slices.Compact(keys) {
 		rec := view.Records[key]
 		rec.Key = key
@@ -306,8 +306,8 @@ func (l *Ledger) Questions(ctx context.Context, patterns []string) (view View, l
 	return view, list, err
 }
 
-// Add adds the records of more keys to a view.
-func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
+// AddToView adds the records of more keys to a view.
+func (l *Ledger) AddToView(ctx context.Context, v *View, keys []kind.Key) error {
 	found, err := l.readChecked(ctx, keys)
 	if err != nil {
 		return err
@@ -324,24 +324,24 @@ func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	return nil
 }
 
-// Look reads records as they are now. Unlike those of a View, they don't restrict later writes.
-func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
+// ReadRecords reads records as they are now. Unlike those of a View, they don't restrict later writes.
+func (l *Ledger) ReadRecords(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	if p := l.refusedHere(); p != nil {
 		return nil, p
 	}
-	l.refresh()
+	l.forgetState()
 	return l.store.Read(ctx, keys)
 }
 
-func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
+func (l *Ledger) termsOf(g Genesis, area kind.Area) Terms {
 	_, proven := g.Proofs[area]
 	return Terms{Window: l.cfg.Window, Proven: proven}
 }
 
-// Prove records how the platform rejected a duplicate name. From then on, trueup retries requests without an outcome
+// RecordProof records how the platform rejected a duplicate name. From then on, trueup retries requests without an outcome
 // within their window (docs/design.md 0.7). An empty proof ends that, because the platform accepted a duplicate.
-func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
-	err := l.rewrite(ctx, func(g *Genesis) error {
+func (l *Ledger) RecordProof(ctx context.Context, area kind.Area, p Proof) error {
+	err := l.rewriteGenesis(ctx, func(g *Genesis) error {
 		proofs := map[kind.Area]Proof{}
 		maps.Copy(proofs, g.Proofs)
 		proofs[area], g.Proofs = p, proofs
@@ -354,10 +354,10 @@ func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	return nil
 }
 
-func (l *Ledger) rewrite(ctx context.Context, to func(*Genesis) error) error {
+func (l *Ledger) rewriteGenesis(ctx context.Context, to func(*Genesis) error) error {
 	for try := 1; ; try++ {
-		l.refresh()
-		g, err := l.usable(ctx)
+		l.forgetState()
+		g, err := l.readUsable(ctx)
 		if err != nil {
 			return err
 		}
@@ -372,10 +372,10 @@ func (l *Ledger) rewrite(ctx context.Context, to func(*Genesis) error) error {
 	}
 }
 
-// List returns all records, sorted by kind and name.
-func (l *Ledger) List(ctx context.Context) ([]Record, error) {
-	l.refresh()
-	if _, err := l.usable(ctx); err != nil {
+// ListRecords returns all records, sorted by kind and name.
+func (l *Ledger) ListRecords(ctx context.Context) ([]Record, error) {
+	l.forgetState()
+	if _, err := l.readUsable(ctx); err != nil {
 		return nil, err
 	}
 	var records []Record
@@ -389,8 +389,8 @@ func (l *Ledger) List(ctx context.Context) ([]Record, error) {
 	return records, err
 }
 
-// usable is Usable for the areas of the keys.
-func (l *Ledger) usable(ctx context.Context, keys ...kind.Key) (Genesis, error) {
+// readUsable is Usable for the areas of the keys.
+func (l *Ledger) readUsable(ctx context.Context, keys ...kind.Key) (Genesis, error) {
 	areas := map[kind.Area]bool{}
 	for _, key := range keys {
 		k, err := kindOf(key)
@@ -399,5 +399,5 @@ func (l *Ledger) usable(ctx context.Context, keys ...kind.Key) (Genesis, error) 
 		}
 		areas[k.Area] = true
 	}
-	return l.Usable(ctx, slices.Sorted(maps.Keys(areas))...)
+	return l.ReadUsable(ctx, slices.Sorted(maps.Keys(areas))...)
 }

@@ -37,7 +37,7 @@ func testConfig(dir string) Config {
 
 // genesisOf is the file that has the genesis of a ledger in a folder.
 func genesisOf(cfg Config) string {
-	return filepath.Join(cfg.Dir, "ledger", filepath.FromSlash(span{1, 1}.name(true)))
+	return filepath.Join(cfg.Dir, "ledger", filepath.FromSlash(span{1, 1}.fileName(true)))
 }
 
 // made returns the configuration of a ledger that exists.
@@ -78,7 +78,7 @@ func must(t testing.TB, err error) {
 
 func view(t *testing.T, l *Ledger, key kind.Key) Record {
 	t.Helper()
-	v, err := l.View(t.Context(), []kind.Key{key})
+	v, err := l.ReadView(t.Context(), []kind.Key{key})
 	if err != nil || v.Problem != "" || v.ID == "" {
 		t.Fatalf("view %+v, %v", v, err)
 	}
@@ -89,7 +89,7 @@ func TestOpenCreatesNothing(t *testing.T) {
 	cfg := testConfig(t.TempDir())
 	cfg.ID = "some"
 	l := open(t, cfg)
-	v, err := l.View(t.Context(), []kind.Key{purgeKey})
+	v, err := l.ReadView(t.Context(), []kind.Key{purgeKey})
 	if err != nil || v.Problem == "" || v.Fix == "" || v.Records != nil {
 		t.Errorf("view %+v, %v", v, err)
 	}
@@ -113,7 +113,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("address %q gave %v", address, err)
 		}
 	}
-	if _, err := Init(t.Context(), Config{Store: "s3://x"}); err == nil {
+	if _, err := CreateLedger(t.Context(), Config{Store: "s3://x"}); err == nil {
 		t.Error("made a ledger in an unknown store")
 	}
 	l := open(t, Config{})
@@ -152,11 +152,11 @@ func TestProblems(t *testing.T) {
 			must(t, tryClaim(t.Context(), open(t, cfg), c.key))
 			c.change(&cfg)
 			l := open(t, cfg)
-			v, err := l.View(t.Context(), []kind.Key{c.key})
+			v, err := l.ReadView(t.Context(), []kind.Key{c.key})
 			if err != nil || !strings.Contains(v.Problem, c.problem) || !strings.Contains(v.Fix, c.fix) {
 				t.Fatalf("view %+v, %v; want problem %q", v, err, c.problem)
 			}
-			_, listErr := l.List(t.Context())
+			_, listErr := l.ListRecords(t.Context())
 			changeErr := l.Resolve(t.Context(), c.key, ResolvePosted, "seen")
 			if c.problem == "" {
 				if v.Problem != "" || v.Records[c.key].State != Claimed || listErr != nil || changeErr != nil {
@@ -176,26 +176,26 @@ func TestInitBindsWhatIsConfigured(t *testing.T) {
 	cfg := testConfig(t.TempDir())
 	compute := cfg.Origins[kind.Compute]
 	delete(cfg.Origins, kind.Compute)
-	g, err := Init(t.Context(), cfg)
+	g, err := CreateLedger(t.Context(), cfg)
 	if err != nil || g.Seq != 1 || len(g.Origins) != 1 || g.CreatedAt.Location() != time.UTC {
 		t.Fatalf("genesis %+v, %v", g, err)
 	}
 	cfg.ID = g.LedgerID
-	if again, err := Init(t.Context(), cfg); err != nil || again.LedgerID != g.LedgerID || again.Seq != 1 {
+	if again, err := CreateLedger(t.Context(), cfg); err != nil || again.LedgerID != g.LedgerID || again.Seq != 1 {
 		t.Errorf("a second init gave %+v, %v", again, err)
 	}
 	cfg.Origins[kind.Compute] = compute
-	v, err := open(t, cfg).View(t.Context(), []kind.Key{diskKey})
+	v, err := open(t, cfg).ReadView(t.Context(), []kind.Key{diskKey})
 	if err != nil || !strings.Contains(v.Problem, "has no address for the compute area") {
 		t.Errorf("view %+v, %v", v, err)
 	}
-	if v, err := open(t, cfg).View(t.Context(), []kind.Key{purgeKey}); err != nil || v.Problem != "" {
+	if v, err := open(t, cfg).ReadView(t.Context(), []kind.Key{purgeKey}); err != nil || v.Problem != "" {
 		t.Errorf("the other area is refused too: %+v, %v", v, err)
 	}
-	if g, err = Init(t.Context(), cfg); err != nil || g.Seq != 2 || g.Origins[kind.Compute] != compute {
+	if g, err = CreateLedger(t.Context(), cfg); err != nil || g.Seq != 2 || g.Origins[kind.Compute] != compute {
 		t.Errorf("init bound %+v, %v", g, err)
 	}
-	if v, err := open(t, cfg).View(t.Context(), []kind.Key{diskKey}); err != nil || v.Problem != "" {
+	if v, err := open(t, cfg).ReadView(t.Context(), []kind.Key{diskKey}); err != nil || v.Problem != "" {
 		t.Errorf("view %+v, %v", v, err)
 	}
 }
@@ -205,7 +205,7 @@ func TestInitRefuses(t *testing.T) {
 	t.Run("to make a lost ledger again", func(t *testing.T) {
 		cfg := testConfig(t.TempDir())
 		cfg.ID = "lost"
-		_, err := Init(t.Context(), cfg)
+		_, err := CreateLedger(t.Context(), cfg)
 		if !errors.As(err, &problem) || !strings.Contains(problem.Problem, "file:ledger does not exist") {
 			t.Errorf("init gave %v", err)
 		}
@@ -213,28 +213,28 @@ func TestInitRefuses(t *testing.T) {
 	t.Run("a ledger of another platform", func(t *testing.T) {
 		cfg := made(t)
 		cfg.Origins[kind.Delivery] = "https://other.example.com"
-		if _, err := Init(t.Context(), cfg); !errors.As(err, &problem) {
+		if _, err := CreateLedger(t.Context(), cfg); !errors.As(err, &problem) {
 			t.Errorf("init gave %v", err)
 		}
 	})
 	t.Run("a runner's disk, and no store", func(t *testing.T) {
 		cfg := testConfig(t.TempDir())
 		cfg.InCI = true
-		if _, err := Init(t.Context(), cfg); !errors.As(err, &problem) {
+		if _, err := CreateLedger(t.Context(), cfg); !errors.As(err, &problem) {
 			t.Errorf("init gave %v", err)
 		}
 		cfg.Store = ""
-		if _, err := Init(t.Context(), cfg); !errors.As(err, &problem) {
+		if _, err := CreateLedger(t.Context(), cfg); !errors.As(err, &problem) {
 			t.Errorf("init gave %v", err)
 		}
 	})
 	t.Run("a damaged genesis", func(t *testing.T) {
 		cfg := made(t)
 		write(t, genesisOf(cfg), "{")
-		if _, err := Init(t.Context(), cfg); err == nil || errors.As(err, &problem) {
+		if _, err := CreateLedger(t.Context(), cfg); err == nil || errors.As(err, &problem) {
 			t.Errorf("init gave %v", err)
 		}
-		v, err := open(t, cfg).View(t.Context(), nil)
+		v, err := open(t, cfg).ReadView(t.Context(), nil)
 		if err != nil || !strings.Contains(v.Problem, genesisOf(cfg)) || v.Fix == "" {
 			t.Errorf("the view of a damaged genesis is %+v, %v", v, err)
 		}
@@ -242,7 +242,7 @@ func TestInitRefuses(t *testing.T) {
 	t.Run("a workspace that has no uuid", func(t *testing.T) {
 		cfg := testConfig(t.TempDir())
 		cfg.Workspace.UUID = ""
-		if _, err := Init(t.Context(), cfg); err == nil {
+		if _, err := CreateLedger(t.Context(), cfg); err == nil {
 			t.Error("init went on")
 		}
 	})
@@ -254,7 +254,7 @@ func TestInitAtOnceMakesOneLedger(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
-			g, err := Init(t.Context(), cfg)
+			g, err := CreateLedger(t.Context(), cfg)
 			if err != nil {
 				t.Error(err)
 			}
@@ -274,7 +274,7 @@ func TestInitAtOnceMakesOneLedger(t *testing.T) {
 }
 
 func someIntent() Intent {
-	return Intent{Spec: someSpec, Digest: someSum, At: Observed(testTime, testTime)}
+	return Intent{Spec: someSpec, Digest: someSum, At: ObserveTimes(testTime, testTime)}
 }
 
 func tryClaim(ctx context.Context, l *Ledger, key kind.Key) error {

@@ -67,9 +67,9 @@ type logState struct {
 	lines     map[kind.Key]*line
 }
 
-// add applies a piece. It replaces what the state has of the same entries.
-func (t *logState) add(p piece) error {
-	first := p.before()
+// addPiece applies a piece. It replaces what the state has of the same entries.
+func (t *logState) addPiece(p piece) error {
+	first := p.entryBefore()
 	if p.After != t.ids[first] {
 		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, first+1, first)
 	}
@@ -90,11 +90,11 @@ func (t *logState) add(p piece) error {
 	return nil
 }
 
-// combined returns one piece for as many entries, the last of which is next.
-func (t *logState) combined(next piece, entries int) piece {
+// combinePieces returns one piece for as many entries, the last of which is next.
+func (t *logState) combinePieces(next piece, entries int) piece {
 	p := next
 	p.Entries, p.lines = entries, slices.Clone(next.lines)
-	first := p.before()
+	first := p.entryBefore()
 	p.After = t.ids[first]
 	if p.Genesis == nil && t.genesisAt > first {
 		p.Genesis, p.GenesisAt = t.genesis, t.genesisAt
@@ -114,7 +114,7 @@ func (t *logState) combined(next piece, entries int) piece {
 
 // withGenesis is locked, but fails if the log has no genesis.
 func (s *logStore) withGenesis(ctx context.Context, do func() error) error {
-	return s.locked(ctx, func() error {
+	return s.withState(ctx, func() error {
 		if s.state.genesis == nil {
 			return s.noGenesis()
 		}
@@ -124,8 +124,8 @@ func (s *logStore) withGenesis(ctx context.Context, do func() error) error {
 
 func (s *logStore) noGenesis() error { return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis) }
 
-// locked calls do with an up-to-date state and exclusive access.
-func (s *logStore) locked(ctx context.Context, do func() error) error {
+// withState calls do with an up-to-date state and exclusive access.
+func (s *logStore) withState(ctx context.Context, do func() error) error {
 	select {
 	case s.lock <- struct{}{}:
 	case <-ctx.Done():
@@ -133,7 +133,7 @@ func (s *logStore) locked(ctx context.Context, do func() error) error {
 	}
 	defer func() { <-s.lock }()
 	if !s.fresh.Swap(true) {
-		if err := s.refresh(ctx); err != nil {
+		if err := s.readNew(ctx); err != nil {
 			s.fresh.Store(false)
 			return err
 		}
@@ -146,11 +146,11 @@ func (s *logStore) locked(ctx context.Context, do func() error) error {
 
 func (s *logStore) Forget() { s.fresh.Store(false) }
 
-// refresh reads the new entries, or all after a rollback.
-func (s *logStore) refresh(ctx context.Context) error {
+// readNew reads the new entries, or all after a rollback.
+func (s *logStore) readNew(ctx context.Context) error {
 	names, err := s.blobs.List(ctx, logDir, 1)
 	if err != nil {
-		return irregular(err)
+		return damagedIfIrregular(err)
 	}
 	newest := span{}
 	if len(names) > 0 {
@@ -158,42 +158,42 @@ func (s *logStore) refresh(ctx context.Context) error {
 			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(names[0]), err)
 		}
 	}
-	switch same, err := s.continues(ctx); {
+	switch same, err := s.stateIsCurrent(ctx); {
 	case err != nil:
 		return err
 	case !same:
 		s.state = logState{}
 	case newest.Entry < s.state.last:
-		return s.unlisted(s.state.last)
+		return s.unlistedError(s.state.last)
 	}
 	// A new piece may cover entries that were read already: in git their own files are gone.
 	pieces := slices.DeleteFunc(fewestPieces(newest.Entry), func(p span) bool { return p.Entry <= s.state.last })
 	read := make([][]piece, len(pieces))
 	err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
-		read[i], err = s.read(ctx, pieces[i])
+		read[i], err = s.readSpan(ctx, pieces[i])
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for _, p := range slices.Concat(read...) {
-		if err := s.state.add(p); err != nil {
+		if err := s.state.addPiece(p); err != nil {
 			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(logDir), err)
 		}
 	}
 	return nil
 }
 
-// continues reports whether the log still has the last entry of the state. After a rollback it does not, even if other
+// stateIsCurrent reports whether the log still has the last entry of the state. After a rollback it does not, even if other
 // runs have written as many entries since.
-func (s *logStore) continues(ctx context.Context) (bool, error) {
+func (s *logStore) stateIsCurrent(ctx context.Context) (bool, error) {
 	last := s.state.last
 	if last == 0 {
 		return true, nil
 	}
 	pieces := fewestPieces(last)
 	for _, p := range []span{{last, 1}, pieces[len(pieces)-1]} {
-		one, err := s.get(ctx, p)
+		one, err := s.getPiece(ctx, p)
 		if err == nil {
 			return one.ID == s.state.ids[last], nil
 		}
@@ -204,9 +204,9 @@ func (s *logStore) continues(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// read returns a piece, or its parts if it is a copy that can't be read.
-func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
-	one, err := s.get(ctx, p)
+// readSpan returns a piece, or its parts if it is a copy that can't be read.
+func (s *logStore) readSpan(ctx context.Context, p span) ([]piece, error) {
+	one, err := s.getPiece(ctx, p)
 	if err == nil {
 		return []piece{one}, nil
 	}
@@ -214,8 +214,8 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 		return nil, err
 	}
 	var all []piece
-	for _, part := range p.parts() {
-		pieces, partErr := s.read(ctx, part)
+	for _, part := range p.splitSpan() {
+		pieces, partErr := s.readSpan(ctx, part)
 		if errors.Is(partErr, errMissing) && !errors.Is(err, errMissing) {
 			return nil, err // in git the parts are gone, and only the copy can be restored
 		}
@@ -227,9 +227,9 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 	return all, nil
 }
 
-// get reads one piece. A missing one is an error.
-func (s *logStore) get(ctx context.Context, at span) (p piece, err error) {
-	name := at.name(s.packed)
+// getPiece reads one piece. A missing one is an error.
+func (s *logStore) getPiece(ctx context.Context, at span) (p piece, err error) {
+	name := at.fileName(s.packed)
 	b, err := s.blobs.Get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
@@ -237,15 +237,15 @@ func (s *logStore) get(ctx context.Context, at span) (p piece, err error) {
 		p, err = decodePiece(b, at, s.held)
 	}
 	if err != nil {
-		return piece{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), irregular(err))
+		return piece{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), damagedIfIrregular(err))
 	}
 	return p, nil
 }
 
-// irregular adds ErrDamaged if a name belongs to something other than a file.
-func irregular(err error) error {
+// damagedIfIrregular adds ErrDamaged if a name belongs to something other than a file.
+func damagedIfIrregular(err error) error {
 	if errors.Is(err, blob.ErrIrregular) {
-		return damage(err)
+		return asDamaged(err)
 	}
 	return err
 }
@@ -263,7 +263,7 @@ func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
 
 func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
 	c := change{expectSeq: expectSeq, genesis: &g}
-	if err := c.encode(); err == nil && expectSeq == 0 {
+	if err := c.encodeText(); err == nil && expectSeq == 0 {
 		if err := s.blobs.Make(ctx); err != nil {
 			return fmt.Errorf("write genesis: %w", err)
 		}
@@ -285,8 +285,8 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 			if lines[i].text == nil {
 				return nil
 			}
-			_, err := lines[i].record()
-			s.share(&lines[i].rec)
+			_, err := lines[i].decodeRecord()
+			s.shareSpecs(&lines[i].rec)
 			return err
 		})
 		for key, l := range wanted {
@@ -300,8 +300,8 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 	return records, nil
 }
 
-// share replaces specs by equal ones that the caller has in memory.
-func (s *logStore) share(rec *Record) {
+// shareSpecs replaces specs by equal ones that the caller has in memory.
+func (s *logStore) shareSpecs(rec *Record) {
 	spec := s.held(rec.Key)
 	for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
 		if bytes.Equal(*own, spec) && spec != nil {
@@ -313,7 +313,7 @@ func (s *logStore) share(rec *Record) {
 func (s *logStore) Recent(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
 	err = s.withGenesis(ctx, func() error {
 		for key, l := range s.state.lines {
-			if l.since(since) {
+			if l.isSince(since) {
 				keys = append(keys, key)
 			}
 		}
@@ -325,7 +325,7 @@ func (s *logStore) Recent(ctx context.Context, since time.Time) (keys []kind.Key
 func (s *logStore) All(ctx context.Context, each func(Record, error) error) error {
 	return s.withGenesis(ctx, func() error {
 		for _, l := range s.state.lines {
-			if err := each(l.record()); err != nil {
+			if err := each(l.decodeRecord()); err != nil {
 				return err
 			}
 		}

@@ -139,7 +139,7 @@ func TestLogIsReadInFewPieces(t *testing.T) {
 				rt.Errorf("%s is at %d, and was written up to %d", key, all["Purge/"+key].Seq, seq)
 			}
 		}
-		if wrong, err := reader.inspect(t.Context()); err != nil || len(wrong) > 0 {
+		if wrong, err := reader.inspectPieces(t.Context()); err != nil || len(wrong) > 0 {
 			rt.Errorf("inspected: %v, %v", wrong, err)
 		}
 	})
@@ -149,7 +149,7 @@ func TestCover(t *testing.T) {
 	for _, last := range []int{0, 1, 4, 15, 16, 63, 100_000, 262_143} {
 		at, pieces := 0, fewestPieces(last)
 		for _, p := range pieces {
-			if p.before() != at || p.Entry%p.Entries != 0 {
+			if p.entryBefore() != at || p.Entry%p.Entries != 0 {
 				t.Fatalf("after %d the cover of %d has %+v", at, last, p)
 			}
 			at = p.Entry
@@ -164,7 +164,7 @@ func TestCover(t *testing.T) {
 // error that names the place, never an absent record.
 func TestLogDamage(t *testing.T) {
 	rec, other := testRecord("a", 1), testRecord("b", 1)
-	entry := span{2, 1}.name(true)
+	entry := span{2, 1}.fileName(true)
 	for name, harm := range map[string]func(blobs map[string][]byte){
 		"gone":      func(b map[string][]byte) { delete(b, entry) },
 		"empty":     func(b map[string][]byte) { b[entry] = nil },
@@ -172,7 +172,7 @@ func TestLogDamage(t *testing.T) {
 		"cut at a line": func(b map[string][]byte) {
 			b[entry] = b[entry][:bytes.LastIndexByte(b[entry][:len(b[entry])-1], '\n')+1]
 		},
-		"another's": func(b map[string][]byte) { b[entry] = b[span{3, 1}.name(true)] },
+		"another's": func(b map[string][]byte) { b[entry] = b[span{3, 1}.fileName(true)] },
 		"of another": func(b map[string][]byte) {
 			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"name":"a","seq"`), []byte(`"name":"b","seq"`), 1))
 		},
@@ -214,7 +214,7 @@ func TestLogDamage(t *testing.T) {
 			if err := run.All(t.Context(), func(_ Record, err error) error { return err }); err == nil {
 				t.Error("All passed over it")
 			}
-			if wrong, err := run.inspect(t.Context()); err != nil || len(wrong) != 1 && name != "spliced" {
+			if wrong, err := run.inspectPieces(t.Context()); err != nil || len(wrong) != 1 && name != "spliced" {
 				t.Errorf("inspected: %v, %v", wrong, err)
 			}
 		})
@@ -248,7 +248,7 @@ func TestLogCopyWithoutParts(t *testing.T) {
 	for i := range 20 {
 		mustPut(t, s, 0, testRecord(fmt.Sprint(i), 1))
 	}
-	harmed := span{16, 16}.name(true)
+	harmed := span{16, 16}.fileName(true)
 	blobs.blobs[harmed] = []byte("{")
 	_, err := s.another().ReadGenesis(t.Context())
 	wantErr(t, err, ErrDamaged)
@@ -265,7 +265,7 @@ func TestLogProvesAnEntry(t *testing.T) {
 	}
 	blobs.calls = nil
 	mustPut(t, s.another(), 0, testRecord("a", 1))
-	if !slices.Contains(blobs.calls, "prove "+(span{16, 1}).name(true)) {
+	if !slices.Contains(blobs.calls, "prove "+(span{16, 1}).fileName(true)) {
 		t.Errorf("calls: %q", blobs.calls)
 	}
 }
@@ -330,7 +330,7 @@ func TestLogTurnedBack(t *testing.T) {
 	mustPut(t, late, 0, testRecord("g", 1))
 	_, err := s.another().ReadGenesis(t.Context())
 	wantErr(t, err, ErrDamaged)
-	if wrong, err := s.inspect(t.Context()); err != nil || len(wrong) == 0 {
+	if wrong, err := s.inspectPieces(t.Context()); err != nil || len(wrong) == 0 {
 		t.Errorf("inspected: %v, %v", wrong, err)
 	}
 }
@@ -341,7 +341,7 @@ func TestLogRegrown(t *testing.T) {
 	t.Parallel()
 	dir, bare, memory := filepath.Join(t.TempDir(), "ledger"), gitremote.Bare(t), newMemoryBlobs()
 	clones := gitremote.Clone(t, bare)
-	last := span{3, 1}.name(true)
+	last := span{3, 1}.fileName(true)
 	for name, store := range map[string]struct {
 		open     func() *logStore
 		rollBack func()
@@ -437,7 +437,7 @@ func TestLogCost(t *testing.T) {
 // TestLogOrder is a listing that does not begin with what is newest.
 func TestLogOrder(t *testing.T) {
 	blobs := newMemoryBlobs()
-	if err := newLogStore(unordered{blobs}, nil, 0).Prove(t.Context()); err == nil {
+	if err := newLogStore(unordered{blobs}, nil, 0).ProveConditions(t.Context()); err == nil {
 		t.Error("proved")
 	}
 }

@@ -75,23 +75,23 @@ type StateError struct {
 }
 
 func (e *StateError) Error() string {
-	message, _ := Explain(e.Record)
+	message, _ := ExplainRecord(e.Record)
 	return fmt.Sprintf("it can't be %s: %s", e.event, message)
 }
 
-func (r Record) in(e event) error {
+func (r Record) checkState(e event) error {
 	switch {
 	case slices.Contains(transitions()[e].from, r.State):
 		return nil
 	case e == evClaim:
-		return r.taken()
+		return r.takenError()
 	default:
 		return &StateError{Record: r, event: e}
 	}
 }
 
-func (r Record) taken() error {
-	message, _ := Explain(r)
+func (r Record) takenError() error {
+	message, _ := ExplainRecord(r)
 	return fmt.Errorf("%w: %s", ErrTaken, message)
 }
 
@@ -106,7 +106,7 @@ type Intent struct {
 	Again    bool // claims an object that trueup made, that is gone, and that a person wants again
 }
 
-func (i Intent) event() event {
+func (i Intent) claimEvent() event {
 	switch {
 	case i.TakeOver:
 		return evTakeOver
@@ -116,10 +116,10 @@ func (i Intent) event() event {
 	return evClaim
 }
 
-// claimed returns the record of a request that is about to be sent. A takeover keeps the time of the first claim: the
+// withClaim returns the record of a request that is about to be sent. A takeover keeps the time of the first claim: the
 // platform may know the name since then.
-func (r Record) claimed(i Intent, c Claim) (Record, error) {
-	if err := r.in(i.event()); err != nil {
+func (r Record) withClaim(i Intent, c Claim) (Record, error) {
+	if err := r.checkState(i.claimEvent()); err != nil {
 		return r, err
 	}
 	first, at := i.At.Early.UTC(), i.At.Now.UTC()
@@ -140,9 +140,9 @@ func (r Record) claimed(i Intent, c Claim) (Record, error) {
 	return r.withRemote("", "", ""), nil
 }
 
-// ended returns the record of a request that got an outcome, or was never sent.
-func (r Record) ended(e event, o Outcome) (Record, error) {
-	if err := r.in(e); err != nil {
+// withOutcome returns the record of a request that got an outcome, or was never sent.
+func (r Record) withOutcome(e event, o Outcome) (Record, error) {
+	if err := r.checkState(e); err != nil {
 		return r, err
 	}
 	if (e == evReject || e == evRelease) && r.EarlierUnknown {
@@ -185,15 +185,15 @@ const (
 	ResolveAbandon Resolution = "abandon"
 )
 
-func (r Record) settled(to Resolution, reason, by string) (Record, error) {
-	if err := r.in(evSettle); err != nil {
+func (r Record) withAnswer(to Resolution, reason, by string) (Record, error) {
+	if err := r.checkState(evSettle); err != nil {
 		return r, err
 	}
 	if strings.TrimSpace(reason) == "" {
 		return r, errors.New("a reason is required, and stays in the ledger")
 	}
 	last := r.Outcome
-	r.Outcome = personal(Operator, reason, by)
+	r.Outcome = personOutcome(Operator, reason, by)
 	if last != nil {
 		r.Outcome.HTTP, r.Outcome.Message = last.HTTP, last.Message
 	}
@@ -215,29 +215,29 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 	return r, nil
 }
 
-// Quoted returns a text from outside as the message of an outcome.
-func Quoted(text string) diag.Answer { return diag.QuoteAnswer(text, maxMessage) }
+// QuoteMessage returns a text from outside as the message of an outcome.
+func QuoteMessage(text string) diag.Answer { return diag.QuoteAnswer(text, maxMessage) }
 
-func personal(how How, reason, by string) *Outcome {
-	return &Outcome{How: how, Reason: cut(reason, maxMessage), By: by}
+func personOutcome(how How, reason, by string) *Outcome {
+	return &Outcome{How: how, Reason: cutText(reason, maxMessage), By: by}
 }
 
-func (r Record) adopted(a Adoption) (Record, error) {
-	if err := r.in(evAdopt); err != nil {
+func (r Record) withAdoption(a Adoption) (Record, error) {
+	if err := r.checkState(evAdopt); err != nil {
 		return r, err
 	}
 	r.State, r.Spec, r.SpecDigest = Adopted, a.Spec, &a.Digest
 	return r, nil
 }
 
-// forgotten returns the record of an object that git no longer manages. A send-once object becomes abandoned, because a
+// withoutCare returns the record of an object that git no longer manages. A send-once object becomes abandoned, because a
 // manifest that comes back must not make it again; of all others, nothing is left.
-func (r Record) forgotten(reason, by string) (Record, error) {
-	if err := r.in(evForget); err != nil {
+func (r Record) withoutCare(reason, by string) (Record, error) {
+	if err := r.checkState(evForget); err != nil {
 		return r, err
 	}
 	r.Applied, r.Owed, r.Altered, r.Pending, r.NotConverged = nil, nil, nil, nil, false
-	r.Outcome = personal(Forgotten, reason, by)
+	r.Outcome = personOutcome(Forgotten, reason, by)
 	if r.AppliedAt = nil; r.State == "" {
 		return r.withRemote("", "", ""), nil
 	}
@@ -245,9 +245,9 @@ func (r Record) forgotten(reason, by string) (Record, error) {
 	return r, nil
 }
 
-// begun adds a spec that is about to be sent. Older pending specs stay: if the platform has them, trueup must remove
+// withPending adds a spec that is about to be sent. Older pending specs stay: if the platform has them, trueup must remove
 // their fields.
-func (r Record) begun(spec []byte) (Record, error) {
+func (r Record) withPending(spec []byte) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)
 	}
@@ -256,8 +256,8 @@ func (r Record) begun(spec []byte) (Record, error) {
 	return r, nil
 }
 
-// confirmed returns the record of an object whose spec is live.
-func (r Record) confirmed(a AppliedSpec, by Claim) Record {
+// withApplied returns the record of an object whose spec is live.
+func (r Record) withApplied(a AppliedSpec, by Claim) Record {
 	if !bytes.Equal(r.Applied, a.Spec) {
 		r.Altered = nil // git says something else now
 	}
@@ -301,16 +301,16 @@ func (r Record) withStep(s Step) Record {
 	return r
 }
 
-// follows reports whether the record is a later version of another one.
-func (r Record) follows(earlier Record) bool {
+// isLaterThan reports whether the record is a later version of another one.
+func (r Record) isLaterThan(earlier Record) bool {
 	return slices.ContainsFunc(r.History, func(s Step) bool {
 		return s.Seq == earlier.Seq && s.Nonce == earlier.Nonce
 	})
 }
 
-// forgot reports whether the record is later and keeps too few steps to compare.
-func (r Record) forgot(earlier Record) bool {
+// lacksSteps reports whether the record is later and keeps too few steps to compare.
+func (r Record) lacksSteps(earlier Record) bool {
 	return len(r.History) > 0 && r.History[0].Seq > earlier.Seq
 }
 
-func cut(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), most)], "") }
+func cutText(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), most)], "") }

@@ -36,7 +36,7 @@ func inState(s State) Record {
 // leads; what is not named is forbidden.
 func TestTransitions(t *testing.T) {
 	digest := canon.Digest([]byte(`{}`))
-	i := Intent{Spec: []byte(`{}`), Digest: digest, At: Observed(testTime, testTime)}
+	i := Intent{Spec: []byte(`{}`), Digest: digest, At: ObserveTimes(testTime, testTime)}
 	again := i
 	again.Again = true
 	events := []struct {
@@ -44,26 +44,26 @@ func TestTransitions(t *testing.T) {
 		do   func(Record) (Record, error)
 		to   map[State]State
 	}{
-		{"claim", func(r Record) (Record, error) { return r.claimed(i, Claim{}) }, map[State]State{"": Claimed, Rejected: Claimed}},
-		{"reclaim", func(r Record) (Record, error) { return r.claimed(again, Claim{}) }, map[State]State{Posted: Claimed, Adopted: Claimed}},
-		{"post", func(r Record) (Record, error) { return r.ended(evPost, Outcome{How: Created}) }, map[State]State{Claimed: Posted, Unknown: Posted}},
-		{"reject", func(r Record) (Record, error) { return r.ended(evReject, Outcome{How: RejectedByPlatform}) }, map[State]State{Claimed: Rejected}},
-		{"release", func(r Record) (Record, error) { return r.ended(evRelease, Outcome{How: Released}) }, map[State]State{Claimed: ""}},
-		{"doubt", func(r Record) (Record, error) { return r.ended(evUnknown, Outcome{How: OutcomeUnknown}) }, map[State]State{Claimed: Unknown}},
+		{"claim", func(r Record) (Record, error) { return r.withClaim(i, Claim{}) }, map[State]State{"": Claimed, Rejected: Claimed}},
+		{"reclaim", func(r Record) (Record, error) { return r.withClaim(again, Claim{}) }, map[State]State{Posted: Claimed, Adopted: Claimed}},
+		{"post", func(r Record) (Record, error) { return r.withOutcome(evPost, Outcome{How: Created}) }, map[State]State{Claimed: Posted, Unknown: Posted}},
+		{"reject", func(r Record) (Record, error) { return r.withOutcome(evReject, Outcome{How: RejectedByPlatform}) }, map[State]State{Claimed: Rejected}},
+		{"release", func(r Record) (Record, error) { return r.withOutcome(evRelease, Outcome{How: Released}) }, map[State]State{Claimed: ""}},
+		{"doubt", func(r Record) (Record, error) { return r.withOutcome(evUnknown, Outcome{How: OutcomeUnknown}) }, map[State]State{Claimed: Unknown}},
 		{
-			"adopt", func(r Record) (Record, error) { return r.adopted(Adoption{Spec: []byte(`{}`), Digest: digest}) },
+			"adopt", func(r Record) (Record, error) { return r.withAdoption(Adoption{Spec: []byte(`{}`), Digest: digest}) },
 			map[State]State{"": Adopted, Rejected: Adopted, Unknown: Adopted},
 		},
 		{
-			"forget", func(r Record) (Record, error) { return r.forgotten("", "me") },
+			"forget", func(r Record) (Record, error) { return r.withoutCare("", "me") },
 			map[State]State{"": "", Rejected: Abandoned, Posted: Abandoned, Adopted: Abandoned, Abandoned: Abandoned},
 		},
-		{"delete", func(r Record) (Record, error) { return r, r.in(evDelete) }, map[State]State{Posted: Posted}},
-		{"deleted", func(r Record) (Record, error) { return r.ended(evDeleted, Outcome{How: Removed}) }, map[State]State{Posted: Posted}},
-		{"not deleted", func(r Record) (Record, error) { return r, r.in(evNotDeleted) }, map[State]State{Posted: Posted}},
-		{"posted", func(r Record) (Record, error) { return r.settled(ResolvePosted, "seen", "me") }, map[State]State{Claimed: Posted, Unknown: Posted}},
-		{"repost", func(r Record) (Record, error) { return r.settled(ResolveRepost, "not seen", "me") }, map[State]State{Claimed: "", Unknown: ""}},
-		{"abandon", func(r Record) (Record, error) { return r.settled(ResolveAbandon, "old", "me") }, map[State]State{Claimed: Abandoned, Unknown: Abandoned}},
+		{"delete", func(r Record) (Record, error) { return r, r.checkState(evDelete) }, map[State]State{Posted: Posted}},
+		{"deleted", func(r Record) (Record, error) { return r.withOutcome(evDeleted, Outcome{How: Removed}) }, map[State]State{Posted: Posted}},
+		{"not deleted", func(r Record) (Record, error) { return r, r.checkState(evNotDeleted) }, map[State]State{Posted: Posted}},
+		{"posted", func(r Record) (Record, error) { return r.withAnswer(ResolvePosted, "seen", "me") }, map[State]State{Claimed: Posted, Unknown: Posted}},
+		{"repost", func(r Record) (Record, error) { return r.withAnswer(ResolveRepost, "not seen", "me") }, map[State]State{Claimed: "", Unknown: ""}},
+		{"abandon", func(r Record) (Record, error) { return r.withAnswer(ResolveAbandon, "old", "me") }, map[State]State{Claimed: Abandoned, Unknown: Abandoned}},
 	}
 	for _, e := range events {
 		for _, from := range allStates() {
@@ -98,7 +98,7 @@ func TestClaimStartsAfresh(t *testing.T) {
 	before := inState(Rejected)
 	before.Outcome, before.UID = &Outcome{How: RejectedByPlatform}, "old"
 	spec, digest := []byte(`{"hostname":"new"}`), canon.Digest([]byte("new"))
-	rec, err := before.claimed(Intent{Spec: spec, Digest: digest, At: Observed(testTime, testTime)}, Claim{RunID: "run-2"})
+	rec, err := before.withClaim(Intent{Spec: spec, Digest: digest, At: ObserveTimes(testTime, testTime)}, Claim{RunID: "run-2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestClaimStartsAfresh(t *testing.T) {
 }
 
 func TestReleaseForgetsTheIntent(t *testing.T) {
-	rec, err := inState(Claimed).ended(evRelease, Outcome{How: Released, Message: Quoted("no route to host")})
+	rec, err := inState(Claimed).withOutcome(evRelease, Outcome{How: Released, Message: QuoteMessage("no route to host")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,16 +124,16 @@ func TestReleaseForgetsTheIntent(t *testing.T) {
 }
 
 func TestSettleNeedsAReasonAndAnAnswer(t *testing.T) {
-	if _, err := inState(Unknown).settled(ResolvePosted, " \n", "me"); err == nil {
+	if _, err := inState(Unknown).withAnswer(ResolvePosted, " \n", "me"); err == nil {
 		t.Error("settled without a reason")
 	}
-	if _, err := inState(Unknown).settled("sent", "because", "me"); err == nil {
+	if _, err := inState(Unknown).withAnswer("sent", "because", "me"); err == nil {
 		t.Error("settled with an answer that is none")
 	}
 	doubtful := inState(Unknown)
-	doubtful.Outcome = &Outcome{How: OutcomeUnknown, HTTP: 502, Message: Quoted("bad gateway")}
-	rec, err := doubtful.settled(ResolvePosted, "seen in the console", "mina")
-	want := Outcome{How: Operator, HTTP: 502, Message: Quoted("bad gateway"), Reason: "seen in the console", By: "mina"}
+	doubtful.Outcome = &Outcome{How: OutcomeUnknown, HTTP: 502, Message: QuoteMessage("bad gateway")}
+	rec, err := doubtful.withAnswer(ResolvePosted, "seen in the console", "mina")
+	want := Outcome{How: Operator, HTTP: 502, Message: QuoteMessage("bad gateway"), Reason: "seen in the console", By: "mina"}
 	if err != nil || *rec.Outcome != want || rec.AcceptedAt == nil {
 		t.Errorf("settled %+v, %v", rec.Outcome, err)
 	}
@@ -151,11 +151,11 @@ func TestPendingKeepsWhatWasNeverConfirmed(t *testing.T) {
 		{`{"a":1}`, `{"b":1} {"a":1}`},
 	} {
 		var err error
-		if rec, err = rec.begun([]byte(step.spec)); err != nil || begun(rec) != step.want {
+		if rec, err = rec.withPending([]byte(step.spec)); err != nil || begun(rec) != step.want {
 			t.Errorf("%s: %s, %v; want %s", step.spec, begun(rec), err, step.want)
 		}
 	}
-	if _, err := rec.begun([]byte("{")); err == nil {
+	if _, err := rec.withPending([]byte("{")); err == nil {
 		t.Error("begun with what is no JSON")
 	}
 }
@@ -171,15 +171,15 @@ func begun(rec Record) string {
 
 func TestConfirmedKeepsFactsThatWereNotSaidAgain(t *testing.T) {
 	rec := Record{Pending: []JSON{JSON(`{"a":2}`)}, RemoteName: "r", UID: "u", CreationTimestamp: "c"}
-	rec = rec.confirmed(AppliedSpec{Spec: []byte(`{"a":2}`), UID: "u2"}, Claim{})
+	rec = rec.withApplied(AppliedSpec{Spec: []byte(`{"a":2}`), UID: "u2"}, Claim{})
 	if rec.Pending != nil || string(rec.Applied) != `{"a":2}` || !rec.NotConverged || rec.UID != "u2" || rec.RemoteName != "r" {
 		t.Errorf("confirmed %+v", rec)
 	}
 }
 
 func TestCutKeepsTextWhole(t *testing.T) {
-	got := cut(strings.Repeat("é", maxMessage), maxMessage)
-	if len(got) > maxMessage || strings.ContainsRune(got, '\uFFFD') || cut("short", maxMessage) != "short" {
+	got := cutText(strings.Repeat("é", maxMessage), maxMessage)
+	if len(got) > maxMessage || strings.ContainsRune(got, '\uFFFD') || cutText("short", maxMessage) != "short" {
 		t.Errorf("cut gave %d bytes", len(got))
 	}
 }
@@ -214,21 +214,21 @@ func TestNoPathSendsTwice(t *testing.T) {
 func walk(r Record, step string) (Record, error) {
 	switch step {
 	case "claim":
-		return r.claimed(Intent{Spec: []byte(`{}`), At: Observed(testTime, testTime)}, Claim{})
+		return r.withClaim(Intent{Spec: []byte(`{}`), At: ObserveTimes(testTime, testTime)}, Claim{})
 	case "post":
-		return r.ended(evPost, Outcome{How: Created})
+		return r.withOutcome(evPost, Outcome{How: Created})
 	case "reject":
-		return r.ended(evReject, Outcome{How: RejectedByPlatform})
+		return r.withOutcome(evReject, Outcome{How: RejectedByPlatform})
 	case "release":
-		return r.ended(evRelease, Outcome{How: Released})
+		return r.withOutcome(evRelease, Outcome{How: Released})
 	case "doubt":
-		return r.ended(evUnknown, Outcome{How: OutcomeUnknown})
+		return r.withOutcome(evUnknown, Outcome{How: OutcomeUnknown})
 	case "adopt":
-		return r.adopted(Adoption{Spec: []byte(`{}`)})
+		return r.withAdoption(Adoption{Spec: []byte(`{}`)})
 	case "forget":
-		return r.forgotten("", "me")
+		return r.withoutCare("", "me")
 	case "posted", "repost", "abandon":
-		return r.settled(Resolution(step), "because", "me")
+		return r.withAnswer(Resolution(step), "because", "me")
 	}
 	return r, fmt.Errorf("no step %s", step)
 }

@@ -125,7 +125,7 @@ func (m *Memory) Recent(ctx context.Context, since time.Time) ([]kind.Key, error
 		lately := slices.ContainsFunc([]*time.Time{rec.ClaimedAt, rec.AcceptedAt}, func(at *time.Time) bool {
 			return at != nil && !at.Before(since)
 		})
-		if lately || rec.Open() {
+		if lately || rec.IsOpen() {
 			keys = append(keys, key)
 		}
 	}
@@ -135,7 +135,7 @@ func (m *Memory) Recent(ctx context.Context, since time.Time) ([]kind.Key, error
 // Forget does nothing: nothing is kept beside the records.
 func (m *Memory) Forget() {}
 
-func (m *Memory) Prove(context.Context) error { return nil }
+func (m *Memory) ProveConditions(context.Context) error { return nil }
 
 func TestMemoryStore(t *testing.T) { contract(t, func() Store { return NewMemory() }) }
 

@@ -32,8 +32,8 @@ type Head struct {
 	Tree *canon.Sum `json:"tree,omitempty"`
 }
 
-// Newest returns the commit to compare others with, or "".
-func (h *Head) Newest() string {
+// NewestCommit returns the commit to compare others with, or "".
+func (h *Head) NewestCommit() string {
 	if h == nil {
 		return ""
 	}
@@ -42,7 +42,7 @@ func (h *Head) Newest() string {
 
 // String says which commit was applied, by whom and when.
 func (h *Head) String() string {
-	return fmt.Sprintf("%.12s, which %s applied at %s", h.Newest(), h.who(), h.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%.12s, which %s applied at %s", h.NewestCommit(), h.who(), h.At.UTC().Format(time.RFC3339))
 }
 
 // areas returns the areas of two heads, sorted.
@@ -52,8 +52,8 @@ func (h *Head) areas(other *Head) []kind.Area {
 	return slices.Compact(all)
 }
 
-// state identifies what was applied: applies of the same files may run at once.
-func (h *Head) state() string {
+// stateID identifies what was applied: applies of the same files may run at once.
+func (h *Head) stateID() string {
 	if h == nil || h.Commit+h.After == "" {
 		return ""
 	}
@@ -82,33 +82,33 @@ var errOtherHead = errors.New("the ledger has another head")
 // MayFollow reports whether the head of a run may follow the recorded one, and returns the Ancestors that it has then.
 type MayFollow func(ctx context.Context, recorded *Head) (ancestors []string, may bool)
 
-// Begin lets every record that precedes a request first record the head of this run. If the ledger has another head by
+// BeginRun lets every record that precedes a request first record the head of this run. If the ledger has another head by
 // then, mayAdd says whether this one may follow it.
-func (l *Ledger) Begin(seen *Head, own Head, mayAdd MayFollow) {
+func (l *Ledger) BeginRun(seen *Head, own Head, mayAdd MayFollow) {
 	own.At, own.Areas = l.cfg.Now().UTC(), own.areas(seen)
 	l.cfg.Claim = own.Claim
-	l.order = &order{head: own, mayAdd: mayAdd, from: seen.state(), moved: seen.state() != own.state()}
+	l.order = &order{head: own, mayAdd: mayAdd, from: seen.stateID(), moved: seen.stateID() != own.stateID()}
 }
 
-// precedes reports whether a request follows the event.
-func (e event) precedes() bool {
+// precedesRequest reports whether a request follows the event.
+func (e event) precedesRequest() bool {
 	return slices.Contains([]event{evBegin, evClaim, evReclaim, evTakeOver, evDelete}, e)
 }
 
-// ordered returns the change with what it needs of the head, if a request follows it.
-func (l *Ledger) ordered(e event, c change) change {
+// requireHead returns the change with what it needs of the head, if a request follows it.
+func (l *Ledger) requireHead(e event, c change) change {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if o := l.order; o != nil && e.precedes() {
+	if o := l.order; o != nil && e.precedesRequest() {
 		c.head, c.from, c.addHead = &o.head, o.from, !o.recorded
 	}
 	return c
 }
 
-// put writes a record. If the ledger has another head than this run may replace, it asks again whether it may.
-func (l *Ledger) put(ctx context.Context, e event, c change) error {
+// putRecord writes a record. If the ledger has another head than this run may replace, it asks again whether it may.
+func (l *Ledger) putRecord(ctx context.Context, e event, c change) error {
 	for try := 1; ; try++ {
-		err := putAll(ctx, l.store, []change{l.ordered(e, c)})[0]
+		err := putAll(ctx, l.store, []change{l.requireHead(e, c)})[0]
 		if !errors.Is(err, errOtherHead) || try == writeTries {
 			return err
 		}
@@ -118,18 +118,18 @@ func (l *Ledger) put(ctx context.Context, e event, c change) error {
 	}
 }
 
-// fits reports whether a change may follow the head.
-func (c *change) fits(h *Head) bool {
-	return c.head == nil || h.state() == c.head.state() || c.addHead && h.state() == c.from
+// fitsHead reports whether a change may follow the head.
+func (c *change) fitsHead(h *Head) bool {
+	return c.head == nil || h.stateID() == c.head.stateID() || c.addHead && h.stateID() == c.from
 }
 
-// follow returns nil if this run may replace the head that the ledger has.
-func (l *Ledger) follow(ctx context.Context, h *Head) error {
+// mayReplaceHead returns nil if this run may replace the head that the ledger has.
+func (l *Ledger) mayReplaceHead(ctx context.Context, h *Head) error {
 	l.mu.Lock()
 	o := *l.order
 	l.mu.Unlock()
 	switch {
-	case h.state() == o.head.state(), h.state() == o.from && !o.recorded:
+	case h.stateID() == o.head.stateID(), h.stateID() == o.from && !o.recorded:
 		return nil
 	case o.recorded:
 		return &SupersededError{h}
@@ -140,17 +140,17 @@ func (l *Ledger) follow(ctx context.Context, h *Head) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.order.from, l.order.moved, l.order.head.Ancestors, l.order.head.Areas = h.state(), true, ancestors, l.order.head.areas(h)
+	l.order.from, l.order.moved, l.order.head.Ancestors, l.order.head.Areas = h.stateID(), true, ancestors, l.order.head.areas(h)
 	return nil
 }
 
 // followStored is follow for the head that the ledger has now.
 func (l *Ledger) followStored(ctx context.Context) error {
-	g, err := l.usable(ctx)
+	g, err := l.readUsable(ctx)
 	if err != nil {
 		return err
 	}
-	return l.follow(ctx, g.Head)
+	return l.mayReplaceHead(ctx, g.Head)
 }
 
 // withHead returns the genesis with a head, and a line about it for people.
@@ -166,7 +166,7 @@ func (c *change) putHead(ctx context.Context, s Store) error {
 	}
 	g, err := s.ReadGenesis(ctx)
 	switch {
-	case err == nil && !c.fits(g.Head):
+	case err == nil && !c.fitsHead(g.Head):
 		err = errOtherHead
 	case err == nil && c.addHead:
 		g.Head, g.Seq = c.head, g.Seq+1
@@ -178,8 +178,8 @@ func (c *change) putHead(ctx context.Context, s Store) error {
 // proofAge is how long a run may rely on its head. Each record before a request proves it anew.
 const proofAge = 2 * time.Second
 
-// Current returns an error if another apply was recorded since this run recorded its own. Ask right before a request.
-func (l *Ledger) Current(ctx context.Context) error {
+// CheckCurrent returns an error if another apply was recorded since this run recorded its own. Ask right before a request.
+func (l *Ledger) CheckCurrent(ctx context.Context) error {
 	l.mu.Lock()
 	now := l.cfg.Now().Round(0) // a machine that slept must not rely on its monotonic clock
 	proven := l.order == nil || l.order.recorded && now.Sub(l.order.provenAt).Abs() < proofAge
@@ -187,7 +187,7 @@ func (l *Ledger) Current(ctx context.Context) error {
 	if proven {
 		return nil
 	}
-	l.refresh()
+	l.forgetState()
 	err := l.followStored(ctx)
 	if err == nil {
 		l.mu.Lock()
@@ -208,10 +208,10 @@ type End struct {
 	Tree *canon.Sum
 }
 
-// Finish records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
+// FinishRun records the head of this run if that did not happen yet, and of an apply that left nothing to do its tree and
 // which requests git had. It writes nothing that the ledger had at the view. It returns the objects that a run of
 // another commit wrote meanwhile.
-func (l *Ledger) Finish(ctx context.Context, v View, e End) (disturbed []kind.Key, err error) {
+func (l *Ledger) FinishRun(ctx context.Context, v View, e End) (disturbed []kind.Key, err error) {
 	had := cmp.Or(v.Finished, &Finished{}).Requests
 	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: had}
 	own, recorded := l.order.head, l.order.recorded
@@ -219,15 +219,15 @@ func (l *Ledger) Finish(ctx context.Context, v View, e End) (disturbed []kind.Ke
 		now.Requests = requestsOf(e.Keys)
 	}
 	sameRequests := slices.Equal(now.Requests, had)
-	if same := own.state() == v.Head.state() && own.tree() == v.Head.tree(); sameRequests && (recorded && e.Tree == nil || !recorded && same) {
+	if same := own.stateID() == v.Head.stateID() && own.treeDigest() == v.Head.treeDigest(); sameRequests && (recorded && e.Tree == nil || !recorded && same) {
 		return nil, nil
 	}
-	err = l.rewrite(ctx, func(g *Genesis) error {
-		if err := l.follow(ctx, g.Head); err != nil {
+	err = l.rewriteGenesis(ctx, func(g *Genesis) error {
+		if err := l.mayReplaceHead(ctx, g.Head); err != nil {
 			return err
 		}
 		var whole bool
-		if whole, disturbed, err = l.settled(ctx, v, e); !whole {
+		if whole, disturbed, err = l.checkComplete(ctx, v, e); !whole {
 			own.Tree = nil
 		}
 		if g.Head = &own; !sameRequests && len(disturbed) == 0 {
@@ -238,7 +238,7 @@ func (l *Ledger) Finish(ctx context.Context, v View, e End) (disturbed []kind.Ke
 	return disturbed, err
 }
 
-func (h *Head) tree() canon.Sum {
+func (h *Head) treeDigest() canon.Sum {
 	if h == nil || h.Tree == nil {
 		return canon.Sum{}
 	}
@@ -257,9 +257,9 @@ func requestsOf(keys []kind.Key) []string {
 	return names
 }
 
-// settled reports whether the records say that all objects are as git says. It returns the others whose record another
+// checkComplete reports whether the records say that all objects are as git says. It returns the others whose record another
 // run changed since this run saw or wrote it, if the ledger had another head then and that run sends something else.
-func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, disturbed []kind.Key, err error) {
+func (l *Ledger) checkComplete(ctx context.Context, v View, e End) (whole bool, disturbed []kind.Key, err error) {
 	found, err := l.store.Read(ctx, e.Keys)
 	if err != nil {
 		return false, nil, err
@@ -275,7 +275,7 @@ func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, distur
 		if seen := v.Records[key]; seen.Pending != nil && seen.WrittenLately(l.cfg.Now()) {
 			whole = false // the request of a run that is gone may still arrive
 		}
-		if rec.complete(e.Spec(key)) {
+		if rec.isComplete(e.Spec(key)) {
 			continue
 		}
 		if whole = false; rec.Seq != known && l.order.moved && !rec.isSending(e.Spec(key)) {
@@ -285,9 +285,9 @@ func (l *Ledger) settled(ctx context.Context, v View, e End) (whole bool, distur
 	return whole, disturbed, nil
 }
 
-// Complete reports whether the records say that all objects are as git says, and nothing of them is open or owed.
-func (v View) Complete(keys []kind.Key, spec func(kind.Key) []byte) bool {
-	return !slices.ContainsFunc(keys, func(key kind.Key) bool { return !v.Records[key].complete(spec(key)) })
+// IsComplete reports whether the records say that all objects are as git says, and nothing of them is open or owed.
+func (v View) IsComplete(keys []kind.Key, spec func(kind.Key) []byte) bool {
+	return !slices.ContainsFunc(keys, func(key kind.Key) bool { return !v.Records[key].isComplete(spec(key)) })
 }
 
 // isSending reports whether the last that a run began to send is what git says, so that it only has not ended.
@@ -296,8 +296,8 @@ func (r Record) isSending(spec []byte) bool {
 	return sentOnce(r.Key) || last >= 0 && bytes.Equal(r.Pending[last], spec)
 }
 
-// complete reports whether the record says that an object is as git says, and nothing of it is open or owed.
-func (r Record) complete(spec []byte) bool {
+// isComplete reports whether the record says that an object is as git says, and nothing of it is open or owed.
+func (r Record) isComplete(spec []byte) bool {
 	if sentOnce(r.Key) {
 		return r.State == Posted || r.State == Adopted || r.State == Abandoned
 	}

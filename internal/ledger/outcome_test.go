@@ -58,7 +58,7 @@ func TestAnOutcomeIsWrittenWhenTheStoreIsBack(t *testing.T) {
 		for _, deaf := range []bool{false, true} {
 			l, store, _ := onUnsteady(t)
 			store.fails, store.did, store.deaf = 7, did, deaf
-			must(t, l.Posted(t.Context(), purgeKey, Made{}))
+			must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
 			rec := view(t, l, purgeKey)
 			if rec.State != Posted || rec.Seq != 2 || len(rec.History) != 2 {
 				t.Errorf("done %v, deaf %v: %s at seq %d", did, deaf, rec.State, rec.Seq)
@@ -79,7 +79,7 @@ func TestAnOutcomeIsNotWaitedForBeyondTheRun(t *testing.T) {
 	}
 	store.fails = 1000
 	var lacks *UnrecordedError
-	if err := l.Posted(ctx, purgeKey, Made{}); !errors.As(err, &lacks) || waits != 3 {
+	if err := l.RecordPosted(ctx, purgeKey, Made{}); !errors.As(err, &lacks) || waits != 3 {
 		t.Errorf("%v after %d waits", err, waits)
 	}
 	store.fails = 0
@@ -93,7 +93,7 @@ func TestARescueRecordAgreesWithAnOutcomeThatArrived(t *testing.T) {
 	l, store, cfg := onUnsteady(t)
 	store.fails, store.did, store.deaf = 1000, true, true
 	var lacks *UnrecordedError
-	if err := l.Posted(t.Context(), purgeKey, Made{UID: "u1"}); !errors.As(err, &lacks) {
+	if err := l.RecordPosted(t.Context(), purgeKey, Made{UID: "u1"}); !errors.As(err, &lacks) {
 		t.Fatal(err)
 	}
 	store.fails = 0
@@ -108,7 +108,7 @@ func TestARescueRecordAgreesWithWhatAnotherRunFound(t *testing.T) {
 	l, store, cfg := onUnsteady(t)
 	store.fails = 1000
 	var lacks *UnrecordedError
-	if err := l.Posted(t.Context(), purgeKey, Made{}); !errors.As(err, &lacks) {
+	if err := l.RecordPosted(t.Context(), purgeKey, Made{}); !errors.As(err, &lacks) {
 		t.Fatal(err)
 	}
 	store.fails = 0
@@ -128,18 +128,18 @@ func TestRunsOfOneSpecDoNotCollide(t *testing.T) {
 	for _, l := range []*Ledger{a, b} {
 		view(t, l, cdn)
 	}
-	must(t, a.Pending(ctx, cdn, spec.Spec))
-	must(t, b.Pending(ctx, cdn, spec.Spec))
-	must(t, a.Applied(ctx, cdn, spec))
-	must(t, b.Applied(ctx, cdn, spec))
+	must(t, a.RecordPending(ctx, cdn, spec.Spec))
+	must(t, b.RecordPending(ctx, cdn, spec.Spec))
+	must(t, a.RecordApplied(ctx, cdn, spec))
+	must(t, b.RecordApplied(ctx, cdn, spec))
 	if rec := view(t, a, cdn); rec.Pending != nil || string(rec.Applied) != string(spec.Spec) {
 		t.Errorf("record %+v", rec)
 	}
 
 	other := []byte(`{"hostname":"b"}`)
-	must(t, a.Pending(ctx, cdn, spec.Spec))
-	must(t, b.Pending(ctx, cdn, other))
-	if err := a.Applied(ctx, cdn, spec); !errors.Is(err, ErrConflict) {
+	must(t, a.RecordPending(ctx, cdn, spec.Spec))
+	must(t, b.RecordPending(ctx, cdn, other))
+	if err := a.RecordApplied(ctx, cdn, spec); !errors.Is(err, ErrConflict) {
 		t.Errorf("another spec is being written, but it says %v", err)
 	}
 }

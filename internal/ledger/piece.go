@@ -35,11 +35,11 @@ type span struct {
 	Entries int `json:"entries"`
 }
 
-// before returns the entry that the first one follows.
-func (p span) before() int { return p.Entry - p.Entries }
+// entryBefore returns the entry that the first one follows.
+func (p span) entryBefore() int { return p.Entry - p.Entries }
 
-// name returns the file's path.
-func (p span) name(packed bool) string {
+// fileName returns the file's path.
+func (p span) fileName(packed bool) string {
 	name := fmt.Sprintf("%010d-%d", newestFirst-int64(p.Entry), p.Entry)
 	folder, end := name[:7], ".jsonl"
 	if p.Entries > 1 {
@@ -55,7 +55,7 @@ func spanOf(name string) (span, error) {
 	p := span{Entries: 1}
 	var digits int64
 	_, _ = fmt.Sscanf(path.Base(name), "%d-%d-last-%d", &digits, &p.Entry, &p.Entries)
-	if p.Entry < 1 || p.Entries < 1 || p.Entries > p.Entry || p.name(strings.HasSuffix(name, ".gz")) != name {
+	if p.Entry < 1 || p.Entries < 1 || p.Entries > p.Entry || p.fileName(strings.HasSuffix(name, ".gz")) != name {
 		return span{}, fmt.Errorf("%w: trueup did not write %s: remove it", ErrDamaged, name)
 	}
 	return p, nil
@@ -70,16 +70,16 @@ func fewestPieces(last int) []span {
 			p.Entries *= pieceFactor
 		}
 		pieces = append(pieces, p)
-		last = p.before()
+		last = p.entryBefore()
 	}
 	slices.Reverse(pieces)
 	return pieces
 }
 
-// parts returns the next smaller pieces, oldest first.
-func (p span) parts() (parts []span) {
+// splitSpan returns the next smaller pieces, oldest first.
+func (p span) splitSpan() (parts []span) {
 	short := p.Entries / pieceFactor
-	for end := p.before() + short; end <= p.Entry; end += short {
+	for end := p.entryBefore() + short; end <= p.Entry; end += short {
 		parts = append(parts, span{end, short})
 	}
 	return parts
@@ -114,25 +114,25 @@ type line struct {
 	rec        Record
 }
 
-func (r Record) line(at int) line {
+func (r Record) indexLine(at int) line {
 	l := line{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
 	if r.State != "" {
-		l.Open, l.ClaimedAt, l.AcceptedAt = r.Open(), r.ClaimedAt, r.AcceptedAt
+		l.Open, l.ClaimedAt, l.AcceptedAt = r.IsOpen(), r.ClaimedAt, r.AcceptedAt
 	}
 	return l
 }
 
-// since reports whether the request is open, or was claimed or accepted since.
-func (l *line) since(then time.Time) bool {
+// isSince reports whether the request is open, or was claimed or accepted since.
+func (l *line) isSince(then time.Time) bool {
 	late := func(t *time.Time) bool { return t != nil && !t.Before(then) }
 	return l.Open || late(l.ClaimedAt) || late(l.AcceptedAt)
 }
 
-func (l *line) record() (Record, error) {
+func (l *line) decodeRecord() (Record, error) {
 	if l.text == nil {
 		return l.rec, nil
 	}
-	rec, err := l.decode()
+	rec, err := l.decodeText()
 	if err == nil && (rec.Key != l.Key || rec.Seq != l.Seq) {
 		err = fmt.Errorf("%w: the index names another record: the file has %s of workspace %s, seq %d", ErrDamaged, rec.Key, rec.Workspace, rec.Seq)
 	}
@@ -147,8 +147,8 @@ func (l *line) record() (Record, error) {
 // most of the time and memory of a plan that changes nothing.
 const heldMark = `"the spec that the caller has"`
 
-// keep sets the text. It leaves a spec out that equals held, unless another string may read as heldMark.
-func (l *line) keep(text, held []byte) {
+// setText sets the text. It leaves a spec out that equals held, unless another string may read as heldMark.
+func (l *line) setText(text, held []byte) {
 	l.text = text
 	for _, name := range []string{`"spec":`, `"applied":`} {
 		before, after, _ := bytes.Cut(text, []byte(name))
@@ -164,15 +164,15 @@ func (l *line) keep(text, held []byte) {
 	}
 }
 
-// whole returns the text with its spec.
-func (l *line) whole() []byte {
+// wholeText returns the text with its spec.
+func (l *line) wholeText() []byte {
 	if l.held == nil {
 		return l.text
 	}
 	return bytes.Replace(l.text, []byte(heldMark), l.held, 1)
 }
 
-func (l *line) decode() (Record, error) {
+func (l *line) decodeText() (Record, error) {
 	if l.held != nil {
 		rec, err := decodeRecord(l.text)
 		for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
@@ -182,10 +182,10 @@ func (l *line) decode() (Record, error) {
 			}
 		}
 	}
-	return decodeRecord(l.whole())
+	return decodeRecord(l.wholeText())
 }
 
-func (p piece) encode(packed bool) ([]byte, error) {
+func (p piece) encodePiece(packed bool) ([]byte, error) {
 	var b bytes.Buffer
 	out := io.Writer(&b)
 	zip, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
@@ -197,7 +197,7 @@ func (p piece) encode(packed bool) ([]byte, error) {
 	for i := 0; i < len(p.lines) && err == nil; i++ {
 		l := &p.lines[i]
 		if err = writeLine(out, l); err == nil && l.text != nil {
-			_, _ = fmt.Fprintf(out, "%s\n", seal(l.whole()))
+			_, _ = fmt.Fprintf(out, "%s\n", addChecksum(l.wholeText()))
 		} else if err == nil {
 			err = writeLine(out, l.rec)
 		}
@@ -217,18 +217,18 @@ func decodePiece(b []byte, want span, held func(kind.Key) []byte) (p piece, err 
 	if packed {
 		zip, err := gzip.NewReader(in)
 		if err != nil {
-			return p, damage(err)
+			return p, asDamaged(err)
 		}
 		in = bufio.NewReader(io.LimitReader(zip, maxPiece))
 	}
-	err = p.decode(in, want, held)
+	err = p.decodePiece(in, want, held)
 	if _, broken := io.Copy(io.Discard, in); broken != nil {
 		err = broken
 	}
-	return p, damage(err)
+	return p, asDamaged(err)
 }
 
-func (p *piece) decode(in *bufio.Reader, want span, held func(kind.Key) []byte) error {
+func (p *piece) decodePiece(in *bufio.Reader, want span, held func(kind.Key) []byte) error {
 	next := func() []byte {
 		text, err := in.ReadBytes('\n')
 		if err != nil {
@@ -236,19 +236,19 @@ func (p *piece) decode(in *bufio.Reader, want span, held func(kind.Key) []byte) 
 		}
 		return text[:len(text)-1]
 	}
-	if err := cmp.Or(decode(next(), p), p.check(want)); err != nil {
+	if err := cmp.Or(decodeSealed(next(), p), p.checkSpan(want)); err != nil {
 		return err
 	}
 	for range p.Records {
 		var l line
-		if err := decode(next(), &l); err != nil {
+		if err := decodeSealed(next(), &l); err != nil {
 			return err
 		}
-		text, err := unseal(next())
+		text, err := checkChecksum(next())
 		if text == nil {
 			return fmt.Errorf("record of %s: %w", l.Key, cmp.Or(err, errors.New("cut short")))
 		}
-		l.keep(text, held(l.Key))
+		l.setText(text, held(l.Key))
 		p.lines = append(p.lines, l)
 	}
 	if _, err := in.ReadByte(); err == nil {
@@ -257,7 +257,7 @@ func (p *piece) decode(in *bufio.Reader, want span, held func(kind.Key) []byte) 
 	return nil
 }
 
-func (p *piece) check(want span) error {
+func (p *piece) checkSpan(want span) error {
 	if err := checkSchema(p.Schema); err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func checkFound(t *testing.T, s Store, when string) {
 	must(t, err)
 	keys, err := s.Recent(t.Context(), testLately)
 	must(t, err)
-	if rec := got[key]; rec.Open() && !slices.Contains(keys, key) {
+	if rec := got[key]; rec.IsOpen() && !slices.Contains(keys, key) {
 		t.Errorf("%s: seq %d is %s and not found", when, rec.Seq, rec.State)
 	}
 }

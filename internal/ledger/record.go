@@ -208,8 +208,8 @@ type Finished struct {
 	Requests []string  `json:"requests"`         // the send-once objects in git, as KIND/NAME, sorted
 }
 
-// Had reports whether git had the request then.
-func (f *Finished) Had(key kind.Key) bool {
+// HadRequest reports whether git had the request then.
+func (f *Finished) HadRequest(key kind.Key) bool {
 	if f == nil {
 		return false
 	}
@@ -259,8 +259,8 @@ type View struct {
 	NotKept  error // why this machine can't store what it sees of the ledger, or nil
 }
 
-// Err returns the Problem as an error, or nil.
-func (v View) Err() error {
+// ProblemError returns the Problem as an error, or nil.
+func (v View) ProblemError() error {
 	if v.Problem == "" {
 		return nil
 	}
@@ -278,13 +278,13 @@ func (v View) RemoteNames() map[kind.Key]string {
 	return names
 }
 
-// Ours reports whether a request of this ledger certainly made the object. Another client may have made an adopted one.
-func (r Record) Ours() bool {
+// IsOurs reports whether a request of this ledger certainly made the object. Another client may have made an adopted one.
+func (r Record) IsOurs() bool {
 	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }
 
-// Blank reports whether there is no record, or an empty one.
-func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
+// IsBlank reports whether there is no record, or an empty one.
+func (r Record) IsBlank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
 
 // listLag is how long a list of the platform may not show what was written, and clocks may differ.
 const listLag = 10 * time.Minute
@@ -296,13 +296,13 @@ func (r Record) WrittenLately(now time.Time) bool {
 	})
 }
 
-// Forgotten reports whether a person took the object out of git's care, and it was not managed again since.
-func (r Record) Forgotten() bool {
-	return (r.Blank() || r.State == Abandoned) && r.Outcome != nil && r.Outcome.How == Forgotten
+// IsForgotten reports whether a person took the object out of git's care, and it was not managed again since.
+func (r Record) IsForgotten() bool {
+	return (r.IsBlank() || r.State == Abandoned) && r.Outcome != nil && r.Outcome.How == Forgotten
 }
 
-// Gone reports whether trueup deleted the object.
-func (r Record) Gone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
+// IsGone reports whether trueup deleted the object.
+func (r Record) IsGone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
 
 // Status returns the state in a word, also for an object that converges.
 func (r Record) Status() string {
@@ -317,18 +317,18 @@ func (r Record) Status() string {
 	return "free"
 }
 
-// Unmade describes the object's deletion, or returns "".
-func (r Record) Unmade() string {
+// DescribeDeletion describes the object's deletion, or returns "".
+func (r Record) DescribeDeletion() string {
 	var last Step
 	if n := len(r.History); n > 0 {
 		last = r.History[n-1]
 	}
 	switch {
 	case last.Event == string(evDeleted):
-		return fmt.Sprintf("trueup deleted it (%s%s)", last.By, at(&last.At))
+		return fmt.Sprintf("trueup deleted it (%s%s)", last.By, formatTime(&last.At))
 	case last.Event == string(evDelete):
-		return fmt.Sprintf("%s%s started its deletion and recorded no outcome", last.By, at(&last.At))
-	case r.Gone():
+		return fmt.Sprintf("%s%s started its deletion and recorded no outcome", last.By, formatTime(&last.At))
+	case r.IsGone():
 		return "trueup deleted it"
 	}
 	return ""

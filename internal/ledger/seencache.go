@@ -24,40 +24,40 @@ func (l *Ledger) seenCache() seenCache {
 	return seenCache(filepath.Join(l.cfg.SeenCache, l.cfg.ID))
 }
 
-func (c seenCache) file(workspace string, key kind.Key) string {
+func (c seenCache) filePath(workspace string, key kind.Key) string {
 	sum := sha256.Sum256([]byte(workspace + "/" + key.String()))
 	return filepath.Join(string(c), hex.EncodeToString(sum[:])+".json")
 }
 
-func (c seenCache) get(workspace string, key kind.Key) (rec Record, ok bool) {
+func (c seenCache) getRecord(workspace string, key kind.Key) (rec Record, ok bool) {
 	if c == "" || !sentOnce(key) {
 		return rec, false
 	}
-	b, err := os.ReadFile(c.file(workspace, key))
+	b, err := os.ReadFile(c.filePath(workspace, key))
 	if err == nil {
 		rec, err = decodeRecord(b)
 	}
 	return rec, err == nil && rec.Key == key
 }
 
-// put stores a record. It ignores errors, because the cache is only a second line of defence; View.NotKept has them.
-func (c seenCache) put(rec Record) {
+// putRecord stores a record. It ignores errors, because the cache is only a second line of defence; View.NotKept has them.
+func (c seenCache) putRecord(rec Record) {
 	if c == "" || !sentOnce(rec.Key) {
 		return
 	}
-	b, err := encode(rec)
+	b, err := encodeLine(rec)
 	if err != nil || os.MkdirAll(string(c), 0o700) != nil {
 		return
 	}
-	name := c.file(rec.Workspace, rec.Key)
+	name := c.filePath(rec.Workspace, rec.Key)
 	temp := name + "." + filepath.Base(rec.Nonce)
-	if os.WriteFile(temp, seal(b), 0o600) != nil || os.Rename(temp, name) != nil {
+	if os.WriteFile(temp, addChecksum(b), 0o600) != nil || os.Rename(temp, name) != nil {
 		_ = os.Remove(temp)
 	}
 }
 
-// unwritable returns why put can store nothing, or nil.
-func (c seenCache) unwritable() error {
+// checkWritable returns why put can store nothing, or nil.
+func (c seenCache) checkWritable() error {
 	if c == "" {
 		return nil
 	}
@@ -71,14 +71,14 @@ func (c seenCache) unwritable() error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Remembers reports whether this machine has seen requests of the ledger, so that it can detect a rollback.
-func (l *Ledger) Remembers() bool {
+// HasMemory reports whether this machine has seen requests of the ledger, so that it can detect a rollback.
+func (l *Ledger) HasMemory() bool {
 	seen, err := os.ReadDir(string(l.seenCache()))
 	return err == nil && len(seen) > 0
 }
 
 func sentOnce(key kind.Key) bool {
-	k, ok := kind.Named(key.Kind)
+	k, ok := kind.FindKind(key.Kind)
 	return ok && k.SentOnce()
 }
 
@@ -92,12 +92,12 @@ func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key
 	missed := map[kind.Key]Record{}
 	for _, key := range keys {
 		rec := found[key]
-		was, seen := cache.get(l.cfg.Workspace.UUID, key)
+		was, seen := cache.getRecord(l.cfg.Workspace.UUID, key)
 		switch {
-		case seen && rec.lacks(was):
+		case seen && rec.isNeitherNorLater(was):
 			missed[key] = was
 		case rec.Seq > was.Seq:
-			cache.put(rec)
+			cache.putRecord(rec)
 		}
 	}
 	if len(missed) == 0 {
@@ -105,21 +105,21 @@ func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key
 	}
 	// Another run of this machine may have written meanwhile. It writes the ledger before the cache, so a second
 	// read shows all that was missed.
-	l.refresh()
+	l.forgetState()
 	if found, err = l.store.Read(ctx, keys); err != nil {
 		return nil, err
 	}
 	for _, key := range keys {
-		if was, ok := missed[key]; ok && found[key].lacks(was) {
+		if was, ok := missed[key]; ok && found[key].isNeitherNorLater(was) {
 			return found, l.rolledBack(found[key], was)
 		}
 	}
 	return found, nil
 }
 
-// lacks reports whether the record is neither the other one nor a later version of it.
-func (r Record) lacks(seen Record) bool {
-	return r.Nonce != seen.Nonce && !r.follows(seen) && !r.forgot(seen)
+// isNeitherNorLater reports whether the record is neither the other one nor a later version of it.
+func (r Record) isNeitherNorLater(seen Record) bool {
+	return r.Nonce != seen.Nonce && !r.isLaterThan(seen) && !r.lacksSteps(seen)
 }
 
 func (l *Ledger) rolledBack(rec, was Record) error {
@@ -127,7 +127,7 @@ func (l *Ledger) rolledBack(rec, was Record) error {
 	if rec.Seq > 0 {
 		has = fmt.Sprintf("step %d", rec.Seq)
 	}
-	return problem("restore the ledger, or import what this machine has seen: trueup ledger import "+ShellWord(string(l.seenCache())),
+	return newProblem("restore the ledger, or import what this machine has seen: trueup ledger import "+ShellWord(string(l.seenCache())),
 		"the ledger at %s was rolled back: for %s it has %s, but this machine has seen step %d, %s",
 		l.cfg.Store, was.Key, has, was.Seq, cmp.Or(was.State, "released"))
 }

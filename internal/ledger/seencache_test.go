@@ -27,7 +27,7 @@ func TestALedgerThatWasTurnedBackIsNoticed(t *testing.T) {
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.Posted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
 	})
 	for _, who := range []struct {
 		name    string
@@ -35,7 +35,7 @@ func TestALedgerThatWasTurnedBackIsNoticed(t *testing.T) {
 		notices bool
 	}{{"who saw it", cfg.SeenCache, true}, {"who did not", t.TempDir(), false}, {"who keeps nothing", "", false}} {
 		cfg.SeenCache = who.witness
-		v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey, cdnKey))
+		v, err := open(t, cfg).ReadView(t.Context(), keysOf(purgeKey, cdnKey))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,16 +56,16 @@ func TestAnotherHistoryIsNoticed(t *testing.T) {
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.Posted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
 	})
 	other := cfg
 	other.SeenCache = ""
 	m := open(t, other)
 	for range 2 {
 		must(t, tryClaim(t.Context(), m, purgeKey))
-		must(t, m.End(t.Context(), purgeKey, Outcome{How: Released, Message: Quoted("no route")}))
+		must(t, m.RecordOutcome(t.Context(), purgeKey, Outcome{How: Released, Message: QuoteMessage("no route")}))
 	}
-	v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey))
+	v, err := open(t, cfg).ReadView(t.Context(), keysOf(purgeKey))
 	if err != nil || !strings.Contains(v.Problem, "rolled back") {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -82,9 +82,9 @@ func TestWhatOthersDidIsNoTurnBack(t *testing.T) {
 	must(t, m.Resolve(t.Context(), purgeKey, ResolveRepost, "gone"))
 	for range maxSteps {
 		must(t, tryClaim(t.Context(), m, purgeKey))
-		must(t, m.End(t.Context(), purgeKey, Outcome{How: Released, Message: Quoted("no route")}))
+		must(t, m.RecordOutcome(t.Context(), purgeKey, Outcome{How: Released, Message: QuoteMessage("no route")}))
 	}
-	if v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey)); err != nil || v.Problem != "" {
+	if v, err := open(t, cfg).ReadView(t.Context(), keysOf(purgeKey)); err != nil || v.Problem != "" {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -128,7 +128,7 @@ func TestRunsBesideUsMayWriteDuringBothReads(t *testing.T) {
 	late.moved = func() {
 		must(t, tryClaim(t.Context(), theirs, purgeKey))
 		late.moved = func() {
-			must(t, theirs.End(t.Context(), purgeKey, Outcome{How: Released, Message: Quoted("no route")}))
+			must(t, theirs.RecordOutcome(t.Context(), purgeKey, Outcome{How: Released, Message: QuoteMessage("no route")}))
 		}
 	}
 	ours.store = late

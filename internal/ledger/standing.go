@@ -14,8 +14,8 @@ type Instant struct {
 	Alone       bool      // the platform gave no time
 }
 
-// Observed returns the time by the platform's clock, which may be zero, and by this machine's.
-func Observed(server, wall time.Time) Instant {
+// ObserveTimes returns the time by the platform's clock, which may be zero, and by this machine's.
+func ObserveTimes(server, wall time.Time) Instant {
 	if server.IsZero() {
 		return Instant{Now: wall, Early: wall, Late: wall, Alone: true}
 	}
@@ -48,11 +48,11 @@ type Terms struct {
 
 // MaySend reports whether the window is open. Ask right before every send.
 func (t Terms) MaySend(first time.Time, now Instant) bool {
-	return now.Late.Before(t.Until(first, now))
+	return now.Late.Before(t.WindowEnd(first, now))
 }
 
-// Until returns when the window ends. If the platform gave no time, it ends earlier, but not before its middle.
-func (t Terms) Until(first time.Time, now Instant) time.Time {
+// WindowEnd returns when the window ends. If the platform gave no time, it ends earlier, but not before its middle.
+func (t Terms) WindowEnd(first time.Time, now Instant) time.Time {
 	if now.Alone {
 		return first.Add(t.Window - min(aloneMargin, t.Window/2))
 	}
@@ -71,8 +71,8 @@ const (
 	Settled    Standing = "settled"    // needs nothing more
 )
 
-// Standing returns what a run may do that did not write the record: the writer may have sent the request and died.
-func (r Record) Standing(now Instant, t Terms) Standing {
+// ClaimStatus returns what a run may do that did not write the record: the writer may have sent the request and died.
+func (r Record) ClaimStatus(now Instant, t Terms) Standing {
 	switch r.State {
 	case "", Rejected:
 		return Free
@@ -80,7 +80,7 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 		switch {
 		case r.FirstClaimAt.After(now.Late.Add(aloneMargin)):
 			return Lost // a clock is wrong, so the age of the claim is unknown
-		case r.young(now):
+		case r.mayStillRun(now):
 			return InFlight
 		case t.Proven && t.MaySend(*r.FirstClaimAt, now):
 			return Resendable
@@ -94,19 +94,19 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 	return Settled
 }
 
-// young reports whether the run with the claim may still be working.
-func (r Record) young(now Instant) bool {
+// mayStillRun reports whether the run with the claim may still be working.
+func (r Record) mayStillRun(now Instant) bool {
 	return r.State == Claimed && !r.Left && now.Now.Sub(*r.ClaimedAt) < Lease
 }
 
-// Open reports whether the outcome of the request is unknown.
-func (r Record) Open() bool { return r.State == Claimed || r.State == Unknown }
+// IsOpen reports whether the outcome of the request is unknown.
+func (r Record) IsOpen() bool { return r.State == Claimed || r.State == Unknown }
 
 // AwaitsProof reports whether trueup could send the request again by itself, if it knew that the platform rejects a
 // second request of the same name.
 func (v View) AwaitsProof(r Record) bool {
-	k, ok := kind.Named(r.Kind)
-	return ok && k.RequestOnly() && r.Open() && !v.Terms[k.Area].Proven && !r.NameTaken()
+	k, ok := kind.FindKind(r.Kind)
+	return ok && k.RequestOnly() && r.IsOpen() && !v.Terms[k.Area].Proven && !r.NameTaken()
 }
 
 // NameTaken reports whether the name belongs to a live object that this ledger did not make.

@@ -15,10 +15,10 @@ func TestTheWindowByOneClockOnly(t *testing.T) {
 		20 * time.Hour: 19 * time.Hour, 2 * time.Hour: time.Hour, time.Hour: 30 * time.Minute,
 	} {
 		terms := Terms{Window: window}
-		if got := terms.Until(first, Observed(time.Time{}, first)); !got.Equal(first.Add(want)) {
+		if got := terms.WindowEnd(first, ObserveTimes(time.Time{}, first)); !got.Equal(first.Add(want)) {
 			t.Errorf("a window of %s ends at %s", window, got)
 		}
-		if got := terms.Until(first, Observed(first, first)); !got.Equal(first.Add(window)) {
+		if got := terms.WindowEnd(first, ObserveTimes(first, first)); !got.Equal(first.Add(window)) {
 			t.Errorf("a window of %s by two clocks ends at %s", window, got)
 		}
 	}
@@ -43,9 +43,9 @@ func TestAClaimIsHeldByBothClocks(t *testing.T) {
 		"ours is behind, and was stuck": {-time.Hour, Lease, 0, false},
 	} {
 		wall := server.Add(c.skew)
-		at := Observed(server, wall)
+		at := ObserveTimes(server, wall)
 		h := Hold{Record: Record{FirstClaimAt: &at.Early, ClaimedAt: &at.Now}, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
-		if got := h.MaySend(Observed(server.Add(c.server), wall.Add(c.wall))); got != c.mayBeSent {
+		if got := h.MaySend(ObserveTimes(server.Add(c.server), wall.Add(c.wall))); got != c.mayBeSent {
 			t.Errorf("%s: it may be sent: %t", name, got)
 		}
 	}
@@ -62,7 +62,7 @@ func TestObserved(t *testing.T) {
 		"ours is behind":  {server, server.Add(-time.Hour), server, server.Add(-time.Hour), server, false},
 		"only ours spoke": {time.Time{}, server, server, server, server, true},
 	} {
-		i := Observed(c.server, c.wall)
+		i := ObserveTimes(c.server, c.wall)
 		if !i.Now.Equal(c.now) || !i.Early.Equal(c.early) || !i.Late.Equal(c.late) || i.Alone != c.alone {
 			t.Errorf("%s: %+v", name, i)
 		}
@@ -82,9 +82,9 @@ func TestStandings(t *testing.T) {
 						for _, window := range []time.Duration{time.Hour, 2 * time.Hour, DefaultWindow, 22 * time.Hour} {
 							rec := inState(state)
 							rec.Left = left
-							now := Observed(testTime.Add(age), testTime.Add(age))
+							now := ObserveTimes(testTime.Add(age), testTime.Add(age))
 							now.Alone = alone
-							got := rec.Standing(now, Terms{Window: window, Proven: proven})
+							got := rec.ClaimStatus(now, Terms{Window: window, Proven: proven})
 							if want := standingOf(state, age, left, proven && age < usable(window, alone)); got != want {
 								t.Errorf("%q of %s, left %v, proven %v, alone %v, window %s: %s, want %s", state, age, left, proven, alone, window, got, want)
 							}
@@ -129,13 +129,13 @@ func TestTheWindowByTheLaterClock(t *testing.T) {
 	at := testTime.Add(DefaultWindow - time.Minute)
 	again := testTime.Add(DefaultWindow - 2*time.Hour)
 	rec.ClaimedAt = &again
-	if got := rec.Standing(Observed(at, at), terms); got != Resendable {
+	if got := rec.ClaimStatus(ObserveTimes(at, at), terms); got != Resendable {
 		t.Errorf("in the window: %s", got)
 	}
-	if got := rec.Standing(Observed(at, at.Add(time.Minute)), terms); got != Lost {
+	if got := rec.ClaimStatus(ObserveTimes(at, at.Add(time.Minute)), terms); got != Lost {
 		t.Errorf("over by this machine's clock: %s", got)
 	}
-	if got := rec.Standing(Observed(at.Add(time.Minute), at), terms); got != Lost {
+	if got := rec.ClaimStatus(ObserveTimes(at.Add(time.Minute), at), terms); got != Lost {
 		t.Errorf("over by the platform's clock: %s", got)
 	}
 }
@@ -151,11 +151,11 @@ func TestAClaimFromTheFuture(t *testing.T) {
 	} {
 		at := now.Add(ahead)
 		rec := Record{State: Claimed, FirstClaimAt: &at, ClaimedAt: &at}
-		if got := rec.Standing(Observed(time.Time{}, now), terms); got != want {
+		if got := rec.ClaimStatus(ObserveTimes(time.Time{}, now), terms); got != want {
 			t.Errorf("%s ahead it is %s, want %s", ahead, got, want)
 		}
 		// A person's own clock is not believed against the claim's.
-		if !rec.young(Observed(time.Time{}, now)) {
+		if !rec.mayStillRun(ObserveTimes(time.Time{}, now)) {
 			t.Errorf("%s ahead it may be answered as not executed", ahead)
 		}
 	}
@@ -169,7 +169,7 @@ func TestQuestions(t *testing.T) {
 	for _, key := range []kind.Key{purgeKey, diskKey} {
 		must(t, tryClaim(t.Context(), l, key))
 	}
-	must(t, l.Posted(t.Context(), purgeKey, Made{}))
+	must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
 	cfg.Now = func() time.Time { return testTime.Add(2 * recentAge) }
 	l = open(t, cfg)
 	for patterns, want := range map[string]string{
@@ -177,11 +177,11 @@ func TestQuestions(t *testing.T) {
 		"purge/other purge/rel-42 */*": "Purge/other=false:free Purge/rel-42=false:posted " + diskKey.String() + "=true",
 		"purge/*":                      `"purge/*" matches no request`, "purge": `"purge": write KIND/NAME`,
 	} {
-		view, list, err := l.Questions(t.Context(), strings.Fields(patterns))
+		view, list, err := l.ReadQuestions(t.Context(), strings.Fields(patterns))
 		got := make([]string, len(list))
 		for i, rec := range list {
-			got[i] = fmt.Sprintf("%s=%t", rec, rec.Open())
-			if !rec.Open() {
+			got[i] = fmt.Sprintf("%s=%t", rec, rec.IsOpen())
+			if !rec.IsOpen() {
 				got[i] += ":" + rec.Status()
 			}
 			if view.AwaitsProof(rec) {

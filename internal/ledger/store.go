@@ -40,7 +40,7 @@ type Store interface {
 	// Forget makes the next call look for new writes.
 	Forget()
 	// Prove returns an error unless compare-and-swap works there.
-	Prove(ctx context.Context) error
+	ProveConditions(ctx context.Context) error
 }
 
 // putAll writes many records, at once if the store can, and returns one error for each.
@@ -57,9 +57,9 @@ func putAll(ctx context.Context, s Store, changes []change) []error {
 	return errs
 }
 
-// Prove lets several runs write the same genesis in a scratch folder: one must win, and all must see its text. A store
+// ProveConditions lets several runs write the same genesis in a scratch folder: one must win, and all must see its text. A store
 // that ignores conditions could let trueup send a request twice.
-func (s *logStore) Prove(ctx context.Context) (err error) {
+func (s *logStore) ProveConditions(ctx context.Context) (err error) {
 	folder := path.Join("tmp", "proof-"+uuid.NewString())
 	runs := make([]*logStore, 3)
 	for i := range runs {
@@ -76,15 +76,15 @@ func (s *logStore) Prove(ctx context.Context) (err error) {
 		}
 	}()
 	for seq := range 2 {
-		if err := race(ctx, runs, seq); err != nil {
+		if err := raceForGenesis(ctx, runs, seq); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// race lets all runs replace the genesis of seq, and then read it.
-func race(ctx context.Context, runs []*logStore, seq int) error {
+// raceForGenesis lets all runs replace the genesis of seq, and then read it.
+func raceForGenesis(ctx context.Context, runs []*logStore, seq int) error {
 	var winners []string
 	var mu sync.Mutex
 	err := parallel.Try(ctx, atOnce, len(runs), func(_ context.Context, i int) error {

@@ -16,13 +16,13 @@ import (
 // proven makes the ledger one of a platform that was seen to refuse duplicates.
 func proven(t *testing.T, cfg Config) Config {
 	t.Helper()
-	must(t, open(t, cfg).Prove(t.Context(), kind.Delivery, Proof{At: testTime, Name: "probe", HTTP: 409}))
+	must(t, open(t, cfg).RecordProof(t.Context(), kind.Delivery, Proof{At: testTime, Name: "probe", HTTP: 409}))
 	return cfg
 }
 
 func intentAt(age time.Duration) Intent {
 	i := someIntent()
-	i.At = Observed(testTime.Add(age), testTime.Add(age))
+	i.At = ObserveTimes(testTime.Add(age), testTime.Add(age))
 	return i
 }
 
@@ -59,7 +59,7 @@ func TestTakeOver(t *testing.T) {
 	}
 	var state *StateError
 	for name, err := range map[string]error{
-		"release": two.End(ctx, purgeKey, Outcome{How: Released}), "reject": two.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422}),
+		"release": two.RecordOutcome(ctx, purgeKey, Outcome{How: Released}), "reject": two.RecordOutcome(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422}),
 	} {
 		if !errors.As(err, &state) {
 			t.Errorf("%s of what may have been sent before gave %v", name, err)
@@ -68,14 +68,14 @@ func TestTakeOver(t *testing.T) {
 	// The lease begins anew; who ends it lets the next go on at once.
 	_, err = takeOver(ctx, three, purgeKey, intentAt(2*Lease-1))
 	wantErr(t, err, ErrTaken)
-	must(t, two.Leave(ctx, purgeKey, "timeout"))
+	must(t, two.MarkResumable(ctx, purgeKey, "timeout"))
 	if rec = view(t, two, purgeKey); rec.State != Claimed || !rec.Left || rec.Outcome.How != OutcomeUnknown || rec.Outcome.Message.String() != "timeout" {
 		t.Errorf("left %+v", rec)
 	}
 	if _, err = takeOver(ctx, three, purgeKey, intentAt(Lease+1)); err != nil {
 		t.Fatal(err)
 	}
-	must(t, three.Leave(ctx, purgeKey, "timeout"))
+	must(t, three.MarkResumable(ctx, purgeKey, "timeout"))
 	_, err = takeOver(ctx, one, purgeKey, intentAt(DefaultWindow))
 	wantErr(t, err, ErrTaken)
 
@@ -93,7 +93,7 @@ func TestNothingIsTakenOverWithoutProof(t *testing.T) {
 	_, err := takeOver(t.Context(), open(t, cfg), purgeKey, intentAt(Lease))
 	wantErr(t, err, ErrTaken)
 	// A proof of another area is none.
-	must(t, open(t, cfg).Prove(t.Context(), kind.Compute, Proof{At: testTime, Name: "probe", HTTP: 409}))
+	must(t, open(t, cfg).RecordProof(t.Context(), kind.Compute, Proof{At: testTime, Name: "probe", HTTP: 409}))
 	_, err = takeOver(t.Context(), open(t, cfg), purgeKey, intentAt(Lease))
 	wantErr(t, err, ErrTaken)
 }
@@ -110,24 +110,24 @@ func TestACertainOutcomeIsReported(t *testing.T) {
 		"left open": func(t *testing.T, l *Ledger) {
 			_, err := takeOver(ctx, l, purgeKey, intentAt(Lease))
 			must(t, err)
-			must(t, l.Leave(ctx, purgeKey, ""))
+			must(t, l.MarkResumable(ctx, purgeKey, ""))
 		},
 		"called unknown": func(t *testing.T, l *Ledger) {
-			must(t, l.GiveUp(ctx, purgeKey, intentAt(DefaultWindow).At))
+			must(t, l.MarkUnknown(ctx, purgeKey, intentAt(DefaultWindow).At))
 		},
 	} {
 		cfg := proven(t, made(t))
 		l := by(t, cfg, "1")
 		must(t, tryClaim(ctx, l, purgeKey))
 		meanwhile(t, by(t, cfg, "2"))
-		if err := l.Posted(ctx, purgeKey, Made{HTTP: 201}); err != nil {
+		if err := l.RecordPosted(ctx, purgeKey, Made{HTTP: 201}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if rec := view(t, l, purgeKey); rec.State != Posted || rec.Left {
 			t.Errorf("%s: %+v", name, rec)
 		}
 		// What is not certain does not replace another run's outcome.
-		if err := l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown}); err == nil {
+		if err := l.RecordOutcome(ctx, purgeKey, Outcome{How: OutcomeUnknown}); err == nil {
 			t.Errorf("%s: made unknown after that", name)
 		}
 	}
@@ -138,7 +138,7 @@ func TestACertainOutcomeIsReported(t *testing.T) {
 	must(t, by(t, cfg, "").Resolve(ctx, purgeKey, ResolveRepost, "it does not exist"))
 	_, err := next.Claim(ctx, purgeKey, intentAt(Lease))
 	must(t, err)
-	wantErr(t, late.Posted(ctx, purgeKey, Made{}), ErrConflict)
+	wantErr(t, late.RecordPosted(ctx, purgeKey, Made{}), ErrConflict)
 	if rec := view(t, next, purgeKey); rec.State != Claimed || rec.Claim.RunID != "2" {
 		t.Errorf("the next intent became %+v", rec)
 	}
@@ -157,15 +157,15 @@ func TestGiveUp(t *testing.T) {
 		"lost":          {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)) }, Lease, Unknown},
 		"refused": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422}))
+			must(t, l.RecordOutcome(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422}))
 		}, Lease, Rejected},
 		"posted": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.Posted(ctx, purgeKey, Made{}))
+			must(t, l.RecordPosted(ctx, purgeKey, Made{}))
 		}, Lease, Posted},
 		"asked about": {func(t *testing.T, l *Ledger) {
 			must(t, tryClaim(ctx, l, purgeKey))
-			must(t, l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown}))
+			must(t, l.RecordOutcome(ctx, purgeKey, Outcome{How: OutcomeUnknown}))
 		}, Lease, Unknown},
 		"safe to resend": {func(t *testing.T, l *Ledger) { must(t, tryClaim(ctx, l, purgeKey)); proven(t, l.cfg) }, Lease, Claimed},
 	} {
@@ -173,7 +173,7 @@ func TestGiveUp(t *testing.T) {
 		c.set(t, open(t, cfg))
 		l := open(t, cfg)
 		before := view(t, l, purgeKey)
-		if err := l.GiveUp(ctx, purgeKey, intentAt(c.age).At); err != nil {
+		if err := l.MarkUnknown(ctx, purgeKey, intentAt(c.age).At); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		rec := view(t, l, purgeKey)
@@ -183,8 +183,8 @@ func TestGiveUp(t *testing.T) {
 	}
 	l := open(t, made(t))
 	must(t, tryClaim(ctx, l, purgeKey))
-	must(t, l.Leave(ctx, purgeKey, "no answer"))
-	must(t, l.GiveUp(ctx, purgeKey, intentAt(0).At))
+	must(t, l.MarkResumable(ctx, purgeKey, "no answer"))
+	must(t, l.MarkUnknown(ctx, purgeKey, intentAt(0).At))
 	if rec := view(t, l, purgeKey); rec.State != Unknown || rec.Outcome.Message.String() != "no answer" {
 		t.Errorf("what was left is %q, and its reason is lost: %+v", rec.State, rec.Outcome)
 	}
@@ -193,8 +193,8 @@ func TestGiveUp(t *testing.T) {
 	eio := errors.New("input/output error")
 	must(t, tryClaim(ctx, l, purgeKey))
 	l.store = failStore{Store: good, put: eio}
-	wantErr(t, l.GiveUp(ctx, purgeKey, intentAt(Lease).At), eio)
-	if err := l.GiveUp(ctx, kind.Key{Kind: "purge"}, intentAt(Lease).At); err == nil {
+	wantErr(t, l.MarkUnknown(ctx, purgeKey, intentAt(Lease).At), eio)
+	if err := l.MarkUnknown(ctx, kind.Key{Kind: "purge"}, intentAt(Lease).At); err == nil {
 		t.Error("gave up a kind that is none")
 	}
 }
@@ -204,11 +204,11 @@ func TestFound(t *testing.T) {
 	cfg, ctx := made(t), t.Context()
 	must(t, tryClaim(ctx, open(t, cfg), diskKey))
 	one, two := open(t, cfg), open(t, cfg)
-	wantErr(t, one.Found(ctx, diskKey, Made{}), ErrConflict)
+	wantErr(t, one.RecordExecuted(ctx, diskKey, Made{}), ErrConflict)
 	view(t, one, diskKey)
 	view(t, two, diskKey)
-	must(t, one.Found(ctx, diskKey, Made{RemoteName: "content-7", UID: "u"}))
-	wantErr(t, two.Found(ctx, diskKey, Made{RemoteName: "content-8"}), ErrConflict)
+	must(t, one.RecordExecuted(ctx, diskKey, Made{RemoteName: "content-7", UID: "u"}))
+	wantErr(t, two.RecordExecuted(ctx, diskKey, Made{RemoteName: "content-8"}), ErrConflict)
 	if rec := view(t, two, diskKey); rec.State != Posted || rec.Outcome.How != Found || rec.RemoteName != "content-7" || rec.UID != "u" {
 		t.Errorf("found %+v", rec)
 	}
@@ -220,11 +220,11 @@ func TestHistoryIsBounded(t *testing.T) {
 	l := by(t, cfg, "run-9")
 	for range maxSteps {
 		must(t, tryClaim(ctx, l, purgeKey))
-		must(t, l.End(ctx, purgeKey, Outcome{How: Released, Message: Quoted(strings.Repeat("é", maxDetail))}))
+		must(t, l.RecordOutcome(ctx, purgeKey, Outcome{How: Released, Message: QuoteMessage(strings.Repeat("é", maxDetail))}))
 	}
 	for range maxSpecSteps {
-		must(t, l.Pending(ctx, cdnKey, someSpec))
-		must(t, l.Applied(ctx, cdnKey, AppliedSpec{Spec: someSpec, Converged: true}))
+		must(t, l.RecordPending(ctx, cdnKey, someSpec))
+		must(t, l.RecordApplied(ctx, cdnKey, AppliedSpec{Spec: someSpec, Converged: true}))
 	}
 	for key, most := range map[kind.Key]int{purgeKey: maxSteps, cdnKey: maxSpecSteps} {
 		rec := view(t, l, key)
@@ -246,13 +246,13 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 		end  func(l *Ledger) error
 		want State
 	}{
-		"posted": {func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{HTTP: 201, UID: "u"}) }, Posted},
+		"posted": {func(l *Ledger) error { return l.RecordPosted(ctx, purgeKey, Made{HTTP: 201, UID: "u"}) }, Posted},
 		"rejected": {func(l *Ledger) error {
-			return l.End(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: Quoted("no")})
+			return l.RecordOutcome(ctx, purgeKey, Outcome{How: RejectedByPlatform, HTTP: 422, Message: QuoteMessage("no")})
 		}, Rejected},
-		"released": {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: Released}) }, ""},
-		"left":     {func(l *Ledger) error { return l.Leave(ctx, purgeKey, "") }, Claimed},
-		"unknown":  {func(l *Ledger) error { return l.End(ctx, purgeKey, Outcome{How: OutcomeUnknown}) }, Unknown},
+		"released": {func(l *Ledger) error { return l.RecordOutcome(ctx, purgeKey, Outcome{How: Released}) }, ""},
+		"left":     {func(l *Ledger) error { return l.MarkResumable(ctx, purgeKey, "") }, Claimed},
+		"unknown":  {func(l *Ledger) error { return l.RecordOutcome(ctx, purgeKey, Outcome{How: OutcomeUnknown}) }, Unknown},
 	} {
 		l := open(t, made(t))
 		must(t, tryClaim(ctx, l, purgeKey))
@@ -271,7 +271,7 @@ func TestAnOutcomeThatWasNotStored(t *testing.T) {
 	l := open(t, made(t))
 	l.store = failStore{Store: l.store, put: full}
 	var lacks *UnrecordedError
-	if err := l.Posted(ctx, purgeKey, Made{}); errors.As(err, &lacks) {
+	if err := l.RecordPosted(ctx, purgeKey, Made{}); errors.As(err, &lacks) {
 		t.Errorf("handed out %+v", lacks.Record)
 	}
 }
@@ -296,7 +296,7 @@ func TestProofsDoNotOverwriteEachOther(t *testing.T) {
 	l, n := open(t, cfg), 0
 	prove := func(l *Ledger, area kind.Area) error {
 		n++
-		return l.Prove(ctx, area, Proof{At: testTime, Name: fmt.Sprintf("probe-%d", n), HTTP: 409})
+		return l.RecordProof(ctx, area, Proof{At: testTime, Name: fmt.Sprintf("probe-%d", n), HTTP: 409})
 	}
 	good := l.store
 	l.store = &racingStore{good, 2, func() { must(t, prove(open(t, cfg), kind.Compute)) }}
@@ -305,7 +305,7 @@ func TestProofsDoNotOverwriteEachOther(t *testing.T) {
 	if err != nil || g.Seq != 4 || g.Proofs[kind.Compute].Name != "probe-3" || g.Proofs[kind.Delivery].Name != "probe-1" {
 		t.Errorf("genesis %+v, %v", g, err)
 	}
-	v, err := open(t, cfg).View(ctx, nil)
+	v, err := open(t, cfg).ReadView(ctx, nil)
 	if err != nil || !v.Terms[kind.Delivery].Proven || !v.Terms[kind.Compute].Proven || v.Terms[kind.Delivery].Window != DefaultWindow {
 		t.Errorf("terms %+v, %v", v.Terms, err)
 	}
@@ -333,14 +333,14 @@ func TestAViewHasWhatConcernsEveryRun(t *testing.T) {
 		must(t, err)
 		must(t, end(l, purge(name)))
 	}
-	posted := func(l *Ledger, k kind.Key) error { return l.Posted(ctx, k, Made{}) }
+	posted := func(l *Ledger, k kind.Key) error { return l.RecordPosted(ctx, k, Made{}) }
 	send("asked", 1000*time.Hour, posted)
 	send("old", 28*time.Hour, posted)
 	send("today", 24*time.Hour, posted)
-	send("open", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.End(ctx, k, Outcome{How: OutcomeUnknown}) })
-	send("left", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.Leave(ctx, k, "") })
+	send("open", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.RecordOutcome(ctx, k, Outcome{How: OutcomeUnknown}) })
+	send("left", 1000*time.Hour, func(l *Ledger, k kind.Key) error { return l.MarkResumable(ctx, k, "") })
 	l := open(t, cfg)
-	v, err := l.View(ctx, []kind.Key{purge("asked"), purge("never"), purge("open")})
+	v, err := l.ReadView(ctx, []kind.Key{purge("asked"), purge("never"), purge("open")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +352,7 @@ func TestAViewHasWhatConcernsEveryRun(t *testing.T) {
 	if want := []string{"asked", "left", "open", "today"}; !slices.Equal(names, want) {
 		t.Errorf("the view has %v, want %v", names, want)
 	}
-	must(t, l.Add(ctx, &v, []kind.Key{purge("old"), purge("never")}))
+	must(t, l.AddToView(ctx, &v, []kind.Key{purge("old"), purge("never")}))
 	if v.Records[purge("old")].State != Posted || len(v.Records) != 5 {
 		t.Errorf("added to %v", names)
 	}
@@ -362,11 +362,11 @@ func TestAViewHasWhatConcernsEveryRun(t *testing.T) {
 func TestBatch(t *testing.T) {
 	cfg := made(t)
 	l := open(t, cfg)
-	if got := l.Batch(); got != 1 {
+	if got := l.BatchSize(); got != 1 {
 		t.Errorf("%d claims together in files", got)
 	}
 	cfg.Backend = l.store
-	if got := open(t, cfg).Batch(); got != 20 {
+	if got := open(t, cfg).BatchSize(); got != 20 {
 		t.Errorf("%d claims together far away", got)
 	}
 }
@@ -376,17 +376,17 @@ func TestLook(t *testing.T) {
 	cfg, ctx := made(t), t.Context()
 	l, other := open(t, cfg), open(t, cfg)
 	must(t, tryClaim(ctx, other, diskKey))
-	must(t, other.Posted(ctx, diskKey, Made{}))
+	must(t, other.RecordPosted(ctx, diskKey, Made{}))
 	view(t, l, diskKey)
 	view(t, other, diskKey)
 	must(t, tryClaimAgain(ctx, other, diskKey))
-	found, err := l.Look(ctx, []kind.Key{diskKey, purgeKey})
+	found, err := l.ReadRecords(ctx, []kind.Key{diskKey, purgeKey})
 	if err != nil || len(found) != 1 || found[diskKey].State != Claimed {
 		t.Errorf("look %+v, %v", found, err)
 	}
 	wantErr(t, tryClaimAgain(ctx, l, diskKey), ErrConflict)
 	eio := errors.New("input/output error")
 	l.store = failStore{Store: l.store, read: eio}
-	_, err = l.Look(ctx, []kind.Key{diskKey})
+	_, err = l.ReadRecords(ctx, []kind.Key{diskKey})
 	wantErr(t, err, eio)
 }

@@ -85,29 +85,29 @@ func TestManyAreRecordedAsOneByOne(t *testing.T) {
 		dir := t.TempDir()
 		cfg := testConfig(dir)
 		cfg.SeenCache = filepath.Join(dir, "witness")
-		g, err := Init(t.Context(), cfg)
+		g, err := CreateLedger(t.Context(), cfg)
 		must(t, err)
 		cfg.ID = g.LedgerID
 		all := specsOf(30, 10)
 		all = append(all, Confirmed{Key: diskKey, AppliedSpec: AppliedSpec{Spec: someSpec}}, Confirmed{Key: kind.Key{Kind: "CDN", Name: "bad"}, AppliedSpec: AppliedSpec{Spec: []byte("{")}})
 		l, other := open(t, cfg), open(t, cfg)
-		_, err = l.View(t.Context(), []kind.Key{all[0].Key, all[1].Key})
+		_, err = l.ReadView(t.Context(), []kind.Key{all[0].Key, all[1].Key})
 		must(t, err)
 		// One that changes after it was looked at, and one that was begun before.
-		must(t, other.Applied(t.Context(), all[1].Key, all[2].AppliedSpec))
-		must(t, l.Pending(t.Context(), all[3].Key, all[2].Spec))
+		must(t, other.RecordApplied(t.Context(), all[1].Key, all[2].AppliedSpec))
+		must(t, l.RecordPending(t.Context(), all[3].Key, all[2].Spec))
 		var said []string
 		if together {
-			for _, err := range l.AppliedAll(t.Context(), all) {
+			for _, err := range l.RecordAllApplied(t.Context(), all) {
 				said = append(said, fmt.Sprint(err))
 			}
 		} else {
 			for _, c := range all {
-				said = append(said, fmt.Sprint(l.Applied(t.Context(), c.Key, c.AppliedSpec)))
+				said = append(said, fmt.Sprint(l.RecordApplied(t.Context(), c.Key, c.AppliedSpec)))
 			}
 		}
 		// What follows is up to what is remembered.
-		said = append(said, fmt.Sprint(l.DropPending(t.Context(), all[3].Key)), fmt.Sprint(l.Applied(t.Context(), all[0].Key, all[5].AppliedSpec)))
+		said = append(said, fmt.Sprint(l.DropPending(t.Context(), all[3].Key)), fmt.Sprint(l.RecordApplied(t.Context(), all[0].Key, all[5].AppliedSpec)))
 		return listed(t, open(t, cfg)), said
 	}
 	want, wantSaid := record(false)
@@ -131,7 +131,7 @@ func TestWhoWritesAtTheSameTime(t *testing.T) {
 	for i := range errs {
 		wg.Go(func() {
 			key := kind.Key{Kind: "CDN", Name: fmt.Sprint("c", i%20)}
-			errs[i] = l.Pending(t.Context(), key, fmt.Appendf(nil, `{"n":%d}`, i))
+			errs[i] = l.RecordPending(t.Context(), key, fmt.Appendf(nil, `{"n":%d}`, i))
 		})
 	}
 	wg.Wait()
@@ -144,7 +144,7 @@ func TestWhoWritesAtTheSameTime(t *testing.T) {
 		}
 	}
 	steps := 0
-	records, err := open(t, cfg).List(t.Context())
+	records, err := open(t, cfg).ListRecords(t.Context())
 	must(t, err)
 	for _, rec := range records {
 		steps += rec.Seq
@@ -178,7 +178,7 @@ func TestRecordingTakesNoMoreThanItsRecords(t *testing.T) {
 	all := specsOf(n, length)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	wantErr(t, errors.Join(l.AppliedAll(t.Context(), all)...), nil)
+	wantErr(t, errors.Join(l.RecordAllApplied(t.Context(), all)...), nil)
 	runtime.ReadMemStats(&after)
 	if each := (after.TotalAlloc - before.TotalAlloc) / n; each > most {
 		t.Errorf("%d bytes were allocated for each record", each)
@@ -193,7 +193,7 @@ func BenchmarkRecord(b *testing.B) {
 		begin := func(b *testing.B) *Ledger {
 			cfg := testConfig(b.TempDir())
 			cfg.Now = time.Now
-			g, err := Init(b.Context(), cfg)
+			g, err := CreateLedger(b.Context(), cfg)
 			must(b, err)
 			cfg.ID = g.LedgerID
 			l, err := Open(b.Context(), cfg)
@@ -203,7 +203,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Run(fmt.Sprintf("together/n=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				must(b, errors.Join(begin(b).AppliedAll(b.Context(), all)...))
+				must(b, errors.Join(begin(b).RecordAllApplied(b.Context(), all)...))
 			}
 		})
 		b.Run(fmt.Sprintf("writes/n=%d", n), func(b *testing.B) {
@@ -214,8 +214,8 @@ func BenchmarkRecord(b *testing.B) {
 				for part := range 4 {
 					wg.Go(func() {
 						for i := part; i < n; i += 4 {
-							must(b, l.Pending(b.Context(), all[i].Key, all[i].Spec))
-							must(b, l.Applied(b.Context(), all[i].Key, all[i].AppliedSpec))
+							must(b, l.RecordPending(b.Context(), all[i].Key, all[i].Spec))
+							must(b, l.RecordApplied(b.Context(), all[i].Key, all[i].AppliedSpec))
 						}
 					})
 				}
@@ -237,7 +237,7 @@ func TestManyAreOneCommit(t *testing.T) {
 	t.Cleanup(func() { must(t, l.Close()) })
 	commits := func() int { return strings.Count(gitremote.Cmd(t, bare, "rev-list", testRef)+"\n", "\n") }
 	before := commits()
-	wantErr(t, errors.Join(l.AppliedAll(t.Context(), specsOf(200, 10))...), nil)
+	wantErr(t, errors.Join(l.RecordAllApplied(t.Context(), specsOf(200, 10))...), nil)
 	if n := commits() - before; n != 1 {
 		t.Errorf("200 records are %d commits", n)
 	}

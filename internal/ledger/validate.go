@@ -37,7 +37,7 @@ func (r Record) validateState() error {
 		return fmt.Errorf("unknown state %q", r.State)
 	case r.State != "" && r.SpecDigest == nil:
 		return fmt.Errorf("state %s without a specDigest", r.State)
-	case r.Open() && (r.FirstClaimAt == nil || r.ClaimedAt == nil):
+	case r.IsOpen() && (r.FirstClaimAt == nil || r.ClaimedAt == nil):
 		return fmt.Errorf("state %s without the time of its claim", r.State)
 	}
 	return nil
@@ -58,8 +58,8 @@ func (g Genesis) validate() error {
 	return nil
 }
 
-// sound rejects a record that no transition makes: something else changed it.
-func (r Record) sound() error {
+// checkTransitions rejects a record that no transition makes: something else changed it.
+func (r Record) checkTransitions() error {
 	k, err := kindOf(r.Key)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r Record) soundState(k *kind.Kind) error {
 		return fmt.Errorf("it has an applied spec, but a %s can't have one", k.Name)
 	case r.State != "" && r.Spec == nil:
 		return fmt.Errorf("state %s without a spec", r.State)
-	case r.Open() && r.Claim == nil:
+	case r.IsOpen() && r.Claim == nil:
 		return fmt.Errorf("state %s without who claimed it", r.State)
 	case r.State == Posted && r.AcceptedAt == nil:
 		return errors.New("state posted without the time when it was accepted")

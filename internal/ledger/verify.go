@@ -19,24 +19,24 @@ type Verified struct {
 	Damage  []string `json:"damage,omitempty"` // a message for each damaged record or file
 }
 
-func (v *Verified) damaged(format string, args ...any) {
+func (v *Verified) addDamage(format string, args ...any) {
 	v.Damage = append(v.Damage, fmt.Sprintf(format, args...))
 }
 
 // Verify reads the whole ledger and lists all damage: files that are unreadable or misplaced, records that no
 // transition makes, an index that disagrees with its records, and records that this machine saw and the ledger lacks.
 func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
-	l.refresh()
+	l.forgetState()
 	if log, ok := l.store.(*logStore); ok {
-		wrong, err := log.inspect(ctx)
+		wrong, err := log.inspectPieces(ctx)
 		if err != nil {
 			return Verified{}, fmt.Errorf("verify ledger: %w", err)
 		}
 		for _, err := range wrong {
-			v.damaged("%v", err)
+			v.addDamage("%v", err)
 		}
 	}
-	if _, err := l.usable(ctx); err != nil {
+	if _, err := l.readUsable(ctx); err != nil {
 		if errors.Is(err, ErrDamaged) && v.Damage != nil {
 			return v, nil // nothing can be read that has no copy
 		}
@@ -45,15 +45,15 @@ func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 	workspace := l.cfg.Workspace.UUID
 	err = l.store.All(ctx, func(rec Record, err error) error {
 		if err != nil {
-			v.damaged("%v", err)
+			v.addDamage("%v", err)
 			return ctx.Err()
 		}
 		v.Records++
-		if err := rec.sound(); err != nil {
-			v.damaged("record of %s: %v", rec.Key, err)
+		if err := rec.checkTransitions(); err != nil {
+			v.addDamage("record of %s: %v", rec.Key, err)
 		}
 		if rec.Workspace != workspace {
-			v.damaged("record of %s: it belongs to workspace %s, and the ledger to %s", rec.Key, rec.Workspace, workspace)
+			v.addDamage("record of %s: it belongs to workspace %s, and the ledger to %s", rec.Key, rec.Workspace, workspace)
 		}
 		return ctx.Err()
 	})
@@ -73,13 +73,13 @@ func (l *Ledger) verifySeen(ctx context.Context, v *Verified) {
 		}
 		_, err := l.readChecked(ctx, []kind.Key{rec.Key})
 		if back, ok := errors.AsType[*ProblemError](err); ok {
-			v.damaged("record of %s: %s: %s", rec.Key, back.Problem, back.Fix)
+			v.addDamage("record of %s: %s: %s", rec.Key, back.Problem, back.Fix)
 		}
 	}
 }
 
-// inspect reads every piece and returns all damage.
-func (s *logStore) inspect(ctx context.Context) ([]error, error) {
+// inspectPieces reads every piece and returns all damage.
+func (s *logStore) inspectPieces(ctx context.Context) ([]error, error) {
 	names, err := s.blobs.List(ctx, logDir, 0)
 	if err != nil {
 		return nil, err
@@ -88,10 +88,10 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 	err = parallel.Try(ctx, atOnce, len(names), func(ctx context.Context, i int) error {
 		at, err := spanOf(names[i])
 		if err == nil {
-			pieces[i], err = s.get(ctx, at)
+			pieces[i], err = s.getPiece(ctx, at)
 		}
 		if err == nil {
-			err = pieces[i].inspect()
+			err = pieces[i].inspectRecords()
 		}
 		pieces[i].span, pieces[i].lines = at, nil
 		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
@@ -99,17 +99,17 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 		}
 		return nil
 	})
-	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.gaps(pieces)...), err
+	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.findGaps(pieces)...), err
 }
 
-// inspect returns an error if a record is damaged or its index line is wrong.
-func (p piece) inspect() error {
+// inspectRecords returns an error if a record is damaged or its index line is wrong.
+func (p piece) inspectRecords() error {
 	for _, l := range p.lines {
-		rec, err := l.record()
+		rec, err := l.decodeRecord()
 		if err != nil {
 			return err
 		}
-		want := rec.line(l.At)
+		want := rec.indexLine(l.At)
 		if want.rec = rec; !reflect.DeepEqual(want, l) {
 			return fmt.Errorf("%w: the index of entry %d does not agree with the record of %s", ErrDamaged, p.Entry, rec.Key)
 		}
@@ -117,23 +117,23 @@ func (p piece) inspect() error {
 	return nil
 }
 
-// gaps returns an error wherever a piece does not follow another one.
-func (s *logStore) gaps(pieces []piece) (wrong []error) {
+// findGaps returns an error wherever a piece does not follow another one.
+func (s *logStore) findGaps(pieces []piece) (wrong []error) {
 	ids := map[int]string{}
 	for _, p := range pieces {
-		for entry, id := range map[int]string{p.Entry: p.ID, p.before(): p.After} {
+		for entry, id := range map[int]string{p.Entry: p.ID, p.entryBefore(): p.After} {
 			if was := cmp.Or(ids[entry], id); id != "" && was != id {
 				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d belongs to another log", ErrDamaged, entry))
 			}
 			ids[entry] = cmp.Or(ids[entry], id)
 		}
 	}
-	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.before(), b.before()) })
+	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.entryBefore(), b.entryBefore()) })
 	covered := 0
 	for _, p := range pieces {
-		if first := p.before(); first > covered {
+		if first := p.entryBefore(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d missing entries", ErrDamaged,
-				s.blobs.Place(span{covered + 1, 1}.name(s.packed)), first-covered))
+				s.blobs.Place(span{covered + 1, 1}.fileName(s.packed)), first-covered))
 		}
 		covered = max(covered, p.Entry)
 	}

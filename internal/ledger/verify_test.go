@@ -35,11 +35,11 @@ func TestSound(t *testing.T) {
 		"accepted before a claim": {purgeKey, func(r *Record) { r.FirstClaimAt, r.ClaimedAt = &late, &late }},
 	} {
 		rec := view(t, l, c.key)
-		if err := rec.sound(); err != nil {
+		if err := rec.checkTransitions(); err != nil {
 			t.Errorf("as it was written: %v", err)
 		}
 		c.change(&rec)
-		if rec.sound() == nil {
+		if rec.checkTransitions() == nil {
 			t.Errorf("%s is sound", name)
 		}
 	}
@@ -57,7 +57,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// What is open must be seen by runs that do not know its name.
-	file := blob.Folder(dir).Place(span{4, 1}.name(true))
+	file := blob.Folder(dir).Place(span{4, 1}.fileName(true))
 	whole, err := os.ReadFile(file)
 	must(t, err)
 	write(t, file, string(resealed(bytes.Replace(whole, []byte(`"open":true,`), nil, 1))))
@@ -68,14 +68,14 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	write(t, file, string(whole))
 	// A piece that has a copy, and one that has none.
 	for _, p := range []span{{4, 4}, {2, 1}} {
-		must(t, os.WriteFile(blob.Folder(dir).Place(p.name(true)), []byte("{"), 0o600))
+		must(t, os.WriteFile(blob.Folder(dir).Place(p.fileName(true)), []byte("{"), 0o600))
 	}
 	v, err = open(t, cfg).Verify(t.Context())
-	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 2 || !strings.Contains(text, span{2, 1}.name(true)) || !strings.Contains(text, span{4, 4}.name(true)) {
+	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 2 || !strings.Contains(text, span{2, 1}.fileName(true)) || !strings.Contains(text, span{4, 4}.fileName(true)) {
 		t.Errorf("without a copy: %+v, %v", v, err)
 	}
 	lose(t, cfg)
-	if _, err = l.Verify(t.Context()); Problem(err) == nil {
+	if _, err = l.Verify(t.Context()); ProblemOf(err) == nil {
 		t.Errorf("without a ledger: %v", err)
 	}
 }
@@ -86,7 +86,7 @@ func TestVerifyKnowsWhatThisMachineHasSeen(t *testing.T) {
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
-		must(t, l.Posted(t.Context(), purgeKey, Made{}))
+		must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
 	})
 	v, err := open(t, cfg).Verify(t.Context())
 	if err != nil || len(v.Damage) != 1 || !strings.Contains(v.Damage[0], "rolled back") {

@@ -57,9 +57,9 @@ type Options struct {
 	Progress func(done int) // Progress, if set, is called after every object
 }
 
-// Fetch reads the objects that manifests name: presence and content from lists, absence only from a GET
+// FetchState reads the objects that manifests name: presence and content from lists, absence only from a GET
 // that returns 404 (docs/design.md 0.14). It skips kinds that can't be read. Any failure to read is an error.
-func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, error) {
+func FetchState(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, error) {
 	f := &fetch{
 		reader: r, opts: opts, inGit: map[kind.Key]kind.Key{}, listed: map[kind.Key]bool{},
 		wanted: make(map[kind.Key]*manifest.Object, len(set.Objects)),
@@ -69,13 +69,13 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 		f.inGit[kind.Key{Kind: key.Kind, Name: name}] = key
 	}
 	for _, o := range set.Objects {
-		if o.Kind.Can(kind.List) && o.Kind.Can(kind.Get) {
+		if o.Kind.Documents(kind.List) && o.Kind.Documents(kind.Get) {
 			f.wanted[o.Key()] = o
 		}
 	}
 	workers := cmp.Or(max(opts.Parallelism, 0), 4)
-	kinds := f.kinds(set)
-	err := parallel.Try(ctx, workers, len(kinds), func(ctx context.Context, i int) error { return f.list(ctx, kinds[i]) })
+	kinds := f.kindsToList(set)
+	err := parallel.Try(ctx, workers, len(kinds), func(ctx context.Context, i int) error { return f.listKind(ctx, kinds[i]) })
 	if err != nil {
 		return State{}, err
 	}
@@ -85,7 +85,7 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 		}
 	}
 	slices.SortFunc(f.open, compareKeys)
-	err = parallel.Try(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.get(ctx, f.open[i]) })
+	err = parallel.Try(ctx, 8*workers, len(f.open), func(ctx context.Context, i int) error { return f.getObject(ctx, f.open[i]) })
 	if err != nil {
 		return State{}, err
 	}
@@ -106,7 +106,7 @@ func FetchEach(ctx context.Context, r Reader, set *manifest.Set, opts Options) (
 		part := opts
 		part.Also = slices.DeleteFunc(slices.Clone(opts.Also), func(k *kind.Kind) bool { return k.Area != area })
 		of := slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool { return o.Kind.Area != area })
-		state, err := Fetch(ctx, r, &manifest.Set{Objects: of}, part)
+		state, err := FetchState(ctx, r, &manifest.Set{Objects: of}, part)
 		if err != nil {
 			unread[area] = err
 			continue
@@ -135,15 +135,15 @@ type fetch struct {
 	open   []kind.Key
 }
 
-func (f *fetch) count() {
+func (f *fetch) countRequest() {
 	if f.done++; f.opts.Progress != nil {
 		f.opts.Progress(f.done)
 	}
 }
 
-// kinds returns the kinds to list: those wanted, those of the options, and for send-once requests those
+// kindsToList returns the kinds to list: those wanted, those of the options, and for send-once requests those
 // that may serve their hostnames.
-func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
+func (f *fetch) kindsToList(set *manifest.Set) []*kind.Kind {
 	needed := map[string]bool{}
 	for key := range f.wanted {
 		needed[key.Kind] = true
@@ -152,8 +152,8 @@ func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 		return o.Kind.RequestOnly() && o.Kind.HostField != ""
 	})
 	var kinds []*kind.Kind
-	for _, k := range kind.All() {
-		hosts := requests && k.CanPatch() && k.HostField != "" && k.Can(kind.List)
+	for _, k := range kind.AllKinds() {
+		hosts := requests && k.CanPatch() && k.HostField != "" && k.Documents(kind.List)
 		if needed[k.Name] || hosts || slices.Contains(f.opts.Also, k) {
 			kinds = append(kinds, k)
 		}
@@ -161,11 +161,11 @@ func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 	return kinds
 }
 
-func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
+func (f *fetch) listKind(ctx context.Context, k *kind.Kind) error {
 	info, err := f.reader.List(ctx, k, func(o kind.Object) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.count()
+		f.countRequest()
 		key := cmp.Or(f.inGit[o.Key()], o.Key())
 		if f.listed[key] {
 			return fmt.Errorf("list %s: it has %s twice", k.Name, key)
@@ -175,7 +175,7 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 		if doubtful || o.Spec == nil && (f.wanted[key] != nil || k.HostField != "" || f.opts.Whole) {
 			f.open = append(f.open, key)
 		} else {
-			f.place(key, o)
+			f.placeObject(key, o)
 		}
 		return nil
 	})
@@ -185,12 +185,12 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 	return err
 }
 
-func (f *fetch) get(ctx context.Context, key kind.Key) error {
-	k, _ := kind.Named(key.Kind)
+func (f *fetch) getObject(ctx context.Context, key kind.Key) error {
+	k, _ := kind.FindKind(key.Kind)
 	o, err := f.reader.Get(ctx, k, cmp.Or(f.opts.Names[key], key.Name))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.count()
+	f.countRequest()
 	var absence interface{ NotFound() bool }
 	switch {
 	case errors.As(err, &absence) && absence.NotFound():
@@ -208,14 +208,14 @@ func (f *fetch) get(ctx context.Context, key kind.Key) error {
 		info.Complete = false
 		f.state.Lists[key.Kind] = info
 	}
-	f.place(cmp.Or(f.inGit[o.Key()], o.Key()), o)
+	f.placeObject(cmp.Or(f.inGit[o.Key()], o.Key()), o)
 	return nil
 }
 
-// place adds an object to the state. It drops what nobody needs of unmanaged objects, and shares the bytes of
+// placeObject adds an object to the state. It drops what nobody needs of unmanaged objects, and shares the bytes of
 // a spec with an equal manifest. If two objects serve one hostname, the first by name counts; a terminating
 // one serves nothing.
-func (f *fetch) place(key kind.Key, o kind.Object) {
+func (f *fetch) placeObject(key kind.Key, o kind.Object) {
 	if wanted := f.wanted[key]; wanted != nil {
 		if bytes.Equal(o.Spec, wanted.Spec) {
 			o.Spec = wanted.Spec

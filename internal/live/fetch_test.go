@@ -19,7 +19,7 @@ import (
 )
 
 func named(name string) *kind.Kind {
-	k, ok := kind.Named(name)
+	k, ok := kind.FindKind(name)
 	if !ok {
 		panic(name)
 	}
@@ -114,7 +114,7 @@ func (p *platform) requests() []string {
 
 func fetch(t *testing.T, p *platform, set *manifest.Set) live.State {
 	t.Helper()
-	s, err := live.Fetch(context.Background(), p, set, live.Options{})
+	s, err := live.FetchState(context.Background(), p, set, live.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestTheServerMayCallAnObjectOtherwise(t *testing.T) {
 		lists: map[string][]kind.Object{"VolumeSnapshot": {listed}},
 		gets:  map[kind.Key]kind.Object{unlisted.Key(): unlisted},
 	}
-	s, err := live.Fetch(context.Background(), p, manifests(object("VolumeSnapshot", "db", ""), object("VolumeSnapshot", "logs", "")),
+	s, err := live.FetchState(context.Background(), p, manifests(object("VolumeSnapshot", "db", ""), object("VolumeSnapshot", "logs", "")),
 		live.Options{Names: map[kind.Key]string{db: "content-1", logs: "content-2"}})
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestFailuresAreErrors(t *testing.T) {
 		"twice without spec": {&platform{lists: map[string][]kind.Object{"CDN": {bare(shop), shop}}}, "it has CDN/shop twice"},
 		"no spec":            {&platform{gets: map[kind.Key]kind.Object{shop.Key(): bare(shop)}}, "without a spec"},
 	} {
-		s, err := live.Fetch(context.Background(), tt.p, manifests(shop), live.Options{})
+		s, err := live.FetchState(context.Background(), tt.p, manifests(shop), live.Options{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
 		}
@@ -277,7 +277,7 @@ func TestTheFirstRealFailureIsReported(t *testing.T) {
 		p.fails["get "+o.Key().String()] = context.Canceled
 	}
 	p.fails["get CDN/c00"] = errors.New("reset by peer")
-	_, err := live.Fetch(context.Background(), p, manifests(set...), live.Options{Parallelism: 1})
+	_, err := live.FetchState(context.Background(), p, manifests(set...), live.Options{Parallelism: 1})
 	if err == nil || !strings.Contains(err.Error(), "reset by peer") {
 		t.Errorf("error is %v", err)
 	}
@@ -286,7 +286,7 @@ func TestTheFirstRealFailureIsReported(t *testing.T) {
 func TestContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := live.Fetch(ctx, &platform{}, manifests(object("CDN", "shop", "h")), live.Options{})
+	_, err := live.FetchState(ctx, &platform{}, manifests(object("CDN", "shop", "h")), live.Options{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
@@ -298,7 +298,7 @@ func TestParallelismIsBounded(t *testing.T) {
 	for i := range 50 {
 		set = append(set, object("CDN", fmt.Sprint(i), "h"))
 	}
-	if _, err := live.Fetch(context.Background(), p, manifests(set...), live.Options{Parallelism: 3}); err != nil {
+	if _, err := live.FetchState(context.Background(), p, manifests(set...), live.Options{Parallelism: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if p.peak.Load() > 3 {
@@ -336,7 +336,7 @@ func TestEveryWantedKeyIsSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, wanted := drawPlatform(t)
 		read := func() live.State {
-			s, err := live.Fetch(context.Background(), p, manifests(wanted...), live.Options{Parallelism: 2})
+			s, err := live.FetchState(context.Background(), p, manifests(wanted...), live.Options{Parallelism: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -361,7 +361,7 @@ func TestEveryWantedKeyIsSettled(t *testing.T) {
 func TestKindsThatNoManifestIsOf(t *testing.T) {
 	old := object("VolumeSnapshot", "old", "")
 	p := &platform{lists: map[string][]kind.Object{"VolumeSnapshot": {old}}}
-	s, err := live.Fetch(context.Background(), p, manifests(), live.Options{Also: []*kind.Kind{old.Kind}})
+	s, err := live.FetchState(context.Background(), p, manifests(), live.Options{Also: []*kind.Kind{old.Kind}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func BenchmarkFetch(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				p := &platform{lists: map[string][]kind.Object{"CDN": objects}}
-				if _, err := live.Fetch(context.Background(), p, set, live.Options{}); err != nil || len(p.asked) != 1 {
+				if _, err := live.FetchState(context.Background(), p, set, live.Options{}); err != nil || len(p.asked) != 1 {
 					b.Fatal(p.asked, err)
 				}
 			}

@@ -16,7 +16,7 @@ func TestWholeKeepsTheSpecsOfAll(t *testing.T) {
 		lists: map[string][]kind.Object{"CDN": {shop, bare(blog)}, "VolumeSnapshot": {bare(disk)}},
 		gets:  map[kind.Key]kind.Object{blog.Key(): blog, disk.Key(): disk},
 	}
-	s, err := live.Fetch(context.Background(), p, &manifest.Set{}, live.Options{
+	s, err := live.FetchState(context.Background(), p, &manifest.Set{}, live.Options{
 		Also: []*kind.Kind{named("CDN"), named("VolumeSnapshot")}, Whole: true,
 	})
 	if err != nil {

@@ -117,7 +117,7 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 // writeKnown is the fix for a kind that resembles none.
 func writeKnown() string {
 	var all []string
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		all = append(all, k.Name+" ("+k.APIVersion+")")
 	}
 	return "write one of " + strings.Join(all, ", ") + ", or move the file out of the manifests"
@@ -126,7 +126,7 @@ func writeKnown() string {
 // NearKind returns the kind that a name probably means, in another case or misspelt, or nil.
 func NearKind(name string) *kind.Kind {
 	const slips = 2
-	for _, k := range kind.Documents() {
+	for _, k := range kind.AllDocuments() {
 		if diag.Distance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
 			return k
 		}
@@ -173,7 +173,7 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 	o.APIVersion, _ = doc["apiVersion"].(string)
 	metadata, _ := doc["metadata"].(map[string]any)
 	o.Name, _ = metadata["name"].(string)
-	o.Keep = kind.Kept(metadata)
+	o.Keep = kind.IsKept(metadata)
 	namespace, _ := metadata["namespace"].(string)
 	o.Namespace = cmp.Or(namespace, o.Namespace)
 	if spec, _ := doc["spec"].(map[string]any); k.HostField != "" {

@@ -27,7 +27,7 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 			c.checkKeep(p, f)
 		case f.Fields == nil:
 			return
-		case below == nil && !f.Knows(p.name, tree):
+		case below == nil && !f.KnowsMember(p.name, tree):
 			c.unknownMember(p, tree, f)
 		case below != nil && below.NotSent && below.Type == kind.ObjectType && !onlyKeeps(tree[p.name]):
 			c.atMember(p, ruleNotSent, diag.Warning, p.name+" stay in git and are not sent: the platform does not document them",

@@ -22,7 +22,7 @@ import (
 // validators compile the schema of each kind when an object is first rejected.
 var validators = sync.OnceValue(func() map[*kind.Kind]func() *jsonschema.Schema {
 	v := map[*kind.Kind]func() *jsonschema.Schema{}
-	for _, k := range kind.Documents() {
+	for _, k := range kind.AllDocuments() {
 		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compile(k.SchemaFile, k.Schema()) })
 	}
 	return v

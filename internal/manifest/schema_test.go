@@ -46,7 +46,7 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 		add(written(r.Good))
 	}
 	add(string(benchmarkManifest()))
-	if len(all) != len(kind.All()) {
+	if len(all) != len(kind.AllKinds()) {
 		t.Fatalf("there are documents of %d kinds", len(all))
 	}
 	return all
@@ -181,7 +181,7 @@ func TestFindingsAreTheValidators(t *testing.T) {
 // count for a validator alone. The pattern is that of kind.Alias, which finds the kind.
 func TestSchemasHaveOnlyKeywordsThatAreChecked(t *testing.T) {
 	known := strings.Fields("type const enum pattern minLength minItems required properties items $ref $defs $schema title description examples")
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		var visit func(path string, schema map[string]any)
 		visit = func(path string, schema map[string]any) {
 			for keyword, v := range schema {

@@ -32,14 +32,14 @@ var ErrChanged = errors.New("changed while it was read")
 
 // Replace changes the content of the file, unless it was written to since it was read.
 func (t Text) Replace(content []byte) error {
-	root := files.Root(t.FS)
+	root := files.RootOf(t.FS)
 	if root == nil {
 		return fmt.Errorf("%s: it is not writable", t.Path)
 	}
-	if !files.Same(root, files.File{Name: t.Name, Content: t.Data}) {
+	if !files.HasContent(root, files.File{Name: t.Name, Content: t.Data}) {
 		return fmt.Errorf("%s %w: run trueup again when nothing writes to it", t.Path, ErrChanged)
 	}
-	if err := files.Replace(root, files.File{Name: t.Name, Content: content}); err != nil {
+	if err := files.ReplaceFile(root, files.File{Name: t.Name, Content: content}); err != nil {
 		return fmt.Errorf("%s: %w", t.Path, errors.Unwrap(err))
 	}
 	return nil

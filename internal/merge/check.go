@@ -51,7 +51,7 @@ type Mismatch struct {
 func (w Write) Check() (found []Mismatch, filled []Value) {
 	c := checker{lost: w.Lost}
 	after := effect.Apply(w.Request, w.Before)
-	c.place(node{rules: w.Rules, want: after, have: w.Now}, w.Before, sendingOf(w.Request, w.Before))
+	c.checkPlace(node{rules: w.Rules, want: after, have: w.Now}, w.Before, sendingOf(w.Request, w.Before))
 	return c.found, c.filled
 }
 
@@ -78,28 +78,28 @@ func sendingOf(patch, was any) sending {
 	return sending{isWhole: true}
 }
 
-func (s sending) field(name string, was any) sending {
+func (s sending) sentField(name string, was any) sending {
 	if patch, isSent := s.fields[name]; isSent {
 		return sendingOf(patch, was)
 	}
 	return sending{isWhole: s.isWhole}
 }
 
-// place checks a place; was is the value before.
-func (c *checker) place(n node, was any, sent sending) {
+// checkPlace checks a place; was is the value before.
+func (c *checker) checkPlace(n node, was any, sent sending) {
 	switch {
-	case n.rules.excluded() || n.rules.areEmpty(n.want, n.have):
+	case n.rules.isExcluded() || n.rules.areEmpty(n.want, n.have):
 	case n.want == nil && n.rules.isEmpty(was):
-		c.fill(n)
+		c.noteFilled(n)
 	case n.want == nil && sent.isWhole:
-		c.removed(n, was)
+		c.checkRemoved(n, was)
 	default:
-		c.kept(n, was, sent)
+		c.checkKept(n, was, sent)
 	}
 }
 
-// kept checks a place that has a value after the request.
-func (c *checker) kept(n node, was any, sent sending) {
+// checkKept checks a place that has a value after the request.
+func (c *checker) checkKept(n node, was any, sent sending) {
 	have := n.have
 	if n.rules.isEmpty(have) && sent.fields != nil {
 		have = map[string]any{} // the request asked for some of its fields only
@@ -109,18 +109,18 @@ func (c *checker) kept(n node, was any, sent sending) {
 		if have, ok := have.(map[string]any); ok {
 			for _, k := range unionOfKeys(want, have) {
 				was := fieldOf(was, k)
-				c.place(n.field(k), was, sent.field(k, was))
+				c.checkPlace(n.fieldNode(k), was, sent.sentField(k, was))
 			}
 			return
 		}
 	case []any:
 		if have, ok := have.([]any); ok {
-			c.list(n.paired(elements(want), elements(have)), elements(was), sent)
+			c.checkList(n.pairElements(withoutNulls(want), withoutNulls(have)), withoutNulls(was), sent)
 			return
 		}
 	}
-	if !Covers(n.rules, n.want, n.have) && !n.rules.areEmpty(Managed(n.rules, n.want), Managed(n.rules, n.have)) {
-		c.report(n, sent.isWhole)
+	if !Covers(n.rules, n.want, n.have) && !n.rules.areEmpty(ManagedPart(n.rules, n.want), ManagedPart(n.rules, n.have)) {
+		c.reportMismatch(n, sent.isWhole)
 	}
 }
 
@@ -130,103 +130,103 @@ func unionOfKeys(a, b map[string]any) []string {
 	return canon.SortedKeys(all)
 }
 
-// list checks the elements of a list, and their order.
-func (c *checker) list(l list, was []any, sent sending) {
+// checkList checks the elements of a list, and their order.
+func (c *checker) checkList(l list, was []any, sent sending) {
 	l.pairMoved()
-	if !l.rules.set() && len(displaced(l.of)) > 0 {
-		c.report(l.node, sent.isWhole)
+	if !l.rules.isSet() && len(findDisplaced(l.of)) > 0 {
+		c.reportMismatch(l.node, sent.isWhole)
 	}
-	before := pair(l.rules, l.git, was).of
+	before := pairLists(l.rules, l.git, was).of
 	for i, j := range l.of {
 		e := l.ofGit(i, i)
 		switch b := before[i]; {
 		case j < 0:
-			c.report(e, sent.isWhole)
+			c.reportMismatch(e, sent.isWhole)
 		case b < 0:
-			c.place(e, nil, sent)
+			c.checkPlace(e, nil, sent)
 		default:
-			c.place(e, was[b], sent)
+			c.checkPlace(e, was[b], sent)
 		}
 	}
 	for j, i := range l.back {
 		if i < 0 {
-			c.unpaired(l.ofLive(j, base{}), was, l.rules, sent.isWhole)
+			c.checkUnpaired(l.ofLive(j, base{}), was, l.rules, sent.isWhole)
 		}
 	}
 }
 
 // pairMoved pairs the elements of a list without keys by their values, if each of them is somewhere.
 func (l *list) pairMoved() {
-	item := l.rules.item()
-	if len(l.rules.key()) > 0 || len(l.git) != len(l.live) {
+	item := l.rules.elementRules()
+	if len(l.rules.keyFields()) > 0 || len(l.git) != len(l.live) {
 		return
 	}
 	anywhere := matchValues(item, l.git, l.live, func(i, j int) bool { return Covers(item, l.git[i], l.live[j]) })
 	if !slices.Contains(anywhere, -1) {
-		l.of, l.back = anywhere, inverse(anywhere, len(l.live))
+		l.of, l.back = anywhere, invertPairs(anywhere, len(l.live))
 	}
 }
 
-// unpaired checks an element that the list should not have; was is the list before.
-func (c *checker) unpaired(e node, was []any, rules *Rules, isSent bool) {
+// checkUnpaired checks an element that the list should not have; was is the list before.
+func (c *checker) checkUnpaired(e node, was []any, rules *Rules, isSent bool) {
 	switch isOld := hasElement(rules, was, e.have); {
 	case isOld && isSent:
 		c.keptRemoval(e)
 	case isOld || isSent || len(was) > 0:
-		c.report(e, isSent)
+		c.reportMismatch(e, isSent)
 	default:
-		c.fill(e)
+		c.noteFilled(e)
 	}
 }
 
 // hasElement reports whether a list has the element: one with its key, or without keys one that is covered by it.
 func hasElement(r *Rules, list []any, e any) bool {
 	return slices.ContainsFunc(list, func(old any) bool {
-		p, keyed := pairByKey(r.key(), []any{old}, []any{e})
-		return keyed && p.of[0] == 0 || !keyed && Covers(r.item(), old, e)
+		p, keyed := pairByKey(r.keyFields(), []any{old}, []any{e})
+		return keyed && p.of[0] == 0 || !keyed && Covers(r.elementRules(), old, e)
 	})
 }
 
-// removed checks a place that the request removes. If all that it had comes back, the server did not remove it, although
+// checkRemoved checks a place that the request removes. If all that it had comes back, the server did not remove it, although
 // a single value may be its default.
-func (c *checker) removed(n node, was any) {
-	if Covers(n.rules, was, n.have) && !n.rules.isEmpty(Managed(n.rules, n.have)) {
+func (c *checker) checkRemoved(n node, was any) {
+	if Covers(n.rules, was, n.have) && !n.rules.isEmpty(ManagedPart(n.rules, n.have)) {
 		c.keptRemoval(n)
 		return
 	}
-	c.refilled(n, was)
+	c.checkRefilled(n, was)
 }
 
-// refilled checks a place that the server removed in part or changed: values are its defaults now, but no list element
+// checkRefilled checks a place that the server removed in part or changed: values are its defaults now, but no list element
 // is.
-func (c *checker) refilled(n node, was any) {
+func (c *checker) checkRefilled(n node, was any) {
 	switch have := n.have.(type) {
 	case map[string]any:
 		for _, k := range canon.SortedKeys(have) {
-			if f := n.field(k); !f.rules.excluded() && !f.rules.isEmpty(f.have) {
-				c.refilled(f, fieldOf(was, k))
+			if f := n.fieldNode(k); !f.rules.isExcluded() && !f.rules.isEmpty(f.have) {
+				c.checkRefilled(f, fieldOf(was, k))
 			}
 		}
 		return
 	case []any:
-		for e := range n.below(true) {
-			if hasElement(n.rules, elements(was), e.have) {
+		for e := range n.childNodes(true) {
+			if hasElement(n.rules, withoutNulls(was), e.have) {
 				c.keptRemoval(e)
 			} else {
-				c.fill(e)
+				c.noteFilled(e)
 			}
 		}
 		return
 	}
-	c.fill(n)
+	c.noteFilled(n)
 }
 
 func (c *checker) keptRemoval(n node) {
 	if slices.ContainsFunc(c.lost, func(v Value) bool { return isWithin(n.path, v.Path) }) {
-		c.fill(n)
+		c.noteFilled(n)
 		return
 	}
-	c.report(n, true)
+	c.reportMismatch(n, true)
 	c.found[len(c.found)-1].Fault = NotRemoved
 }
 
@@ -236,18 +236,18 @@ func isWithin(path, other string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-func (c *checker) report(n node, asked bool) {
+func (c *checker) reportMismatch(n node, asked bool) {
 	m := Mismatch{Path: n.path, Fault: Altered, Sent: n.want, Returned: n.have, At: n.at.steps()}
 	if asked {
 		m.Fault = NotKept
 	}
-	x, xOK := number(n.want)
-	y, yOK := number(n.have)
+	x, xOK := numberText(n.want)
+	y, yOK := numberText(n.have)
 	m.SameNumber = xOK && yOK && x == y
 	c.found = append(c.found, m)
 }
 
-func (c *checker) fill(n node) { c.filled = append(c.filled, n.value(n.have)) }
+func (c *checker) noteFilled(n node) { c.filled = append(c.filled, n.toValue(n.have)) }
 
 // WithNotRemoved returns desired with the values that a server did not remove: what the next comparison has to remove
 // again. after is the spec that the request asked for. It never mutates.
@@ -267,7 +267,7 @@ func putAt(r *Rules, desired, after any, at []Step, value any) any {
 	step := at[0]
 	if !step.Element {
 		was, _ := desired.(map[string]any)
-		out := map[string]any{step.Field: putAt(r.field(step.Field), was[step.Field], fieldOf(after, step.Field), at[1:], value)}
+		out := map[string]any{step.Field: putAt(r.fieldRules(step.Field), was[step.Field], fieldOf(after, step.Field), at[1:], value)}
 		for name, v := range was {
 			if name != step.Field {
 				out[name] = v
@@ -275,11 +275,11 @@ func putAt(r *Rules, desired, after any, at []Step, value any) any {
 		}
 		return out
 	}
-	list := slices.Clone(elements(desired))
+	list := slices.Clone(withoutNulls(desired))
 	if step.Index != effect.Nowhere {
-		of := pair(r, elements(after), list).of
+		of := pairLists(r, withoutNulls(after), list).of
 		if i := of[step.Index]; i >= 0 {
-			list[i] = putAt(r.item(), list[i], elements(after)[step.Index], at[1:], value)
+			list[i] = putAt(r.elementRules(), list[i], withoutNulls(after)[step.Index], at[1:], value)
 			return list
 		}
 	}

@@ -150,20 +150,20 @@ func withOld(w Write, now any, old []any) (any, []any) {
 		switch step := step.(type) {
 		case string:
 			fields, isObject := is.(map[string]any)
-			if !isObject || r.excluded() {
+			if !isObject || r.isExcluded() {
 				return nil, nil
 			}
-			r, at, is = r.field(step), append(at, step), fields[step]
+			r, at, is = r.fieldRules(step), append(at, step), fields[step]
 		case int:
 			list, isList := is.([]any)
-			i := slices.IndexFunc(list, func(e any) bool { return len(r.key()) > 0 && sameElement(r, e, was) })
+			i := slices.IndexFunc(list, func(e any) bool { return len(r.keyFields()) > 0 && sameElement(r, e, was) })
 			switch last := n == len(old)-1; {
-			case !isList || len(r.key()) == 0 || i < 0 && !last:
+			case !isList || len(r.keyFields()) == 0 || i < 0 && !last:
 				return nil, nil
 			case i < 0:
 				return replaced(now, at, append(slices.Clone(list), clone(was))), append(at, len(list))
 			}
-			r, at, is = r.item(), append(at, i), list[i]
+			r, at, is = r.elementRules(), append(at, i), list[i]
 		}
 	}
 	return replaced(now, at, clone(was)), at
@@ -227,15 +227,15 @@ func withoutExcluded(r *Rules, v any) any {
 	case map[string]any:
 		out := map[string]any{}
 		for k, e := range v {
-			if !r.field(k).excluded() {
-				out[k] = withoutExcluded(r.field(k), e)
+			if !r.fieldRules(k).isExcluded() {
+				out[k] = withoutExcluded(r.fieldRules(k), e)
 			}
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = withoutExcluded(r.item(), e)
+			out[i] = withoutExcluded(r.elementRules(), e)
 		}
 		return out
 	}
@@ -373,7 +373,7 @@ func withDefaults(d dice, r *Rules, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range canon.SortedKeys(anyMap(r.orDefaults().Fields)) {
-			field, isKey := r.field(k), slices.Contains([]string{"name", "host", "path", "port", "type"}, k)
+			field, isKey := r.fieldRules(k), slices.Contains([]string{"name", "host", "path", "port", "type"}, k)
 			switch {
 			case v[k] != nil:
 				v[k] = withDefaults(d, field, v[k])
@@ -388,7 +388,7 @@ func withDefaults(d dice, r *Rules, v any) any {
 		}
 	case []any:
 		for i, e := range v {
-			v[i] = withDefaults(d, r.item(), e)
+			v[i] = withDefaults(d, r.elementRules(), e)
 		}
 	}
 	return v
@@ -405,15 +405,15 @@ func keepRemoved(r *Rules, now, live any) any {
 		}
 		for k, v := range live {
 			switch {
-			case out[k] == nil && !r.field(k).excluded() && k != "x" && !strings.HasPrefix(k, "ip") && k != "asn" && k != "deny" && k != "limit":
+			case out[k] == nil && !r.fieldRules(k).isExcluded() && k != "x" && !strings.HasPrefix(k, "ip") && k != "asn" && k != "deny" && k != "limit":
 				out[k] = v
 			case out[k] != nil:
-				out[k] = keepRemoved(r.field(k), out[k], v)
+				out[k] = keepRemoved(r.fieldRules(k), out[k], v)
 			}
 		}
 	case []any:
 		out, ok := now.([]any)
-		if !ok || len(r.key()) == 0 {
+		if !ok || len(r.keyFields()) == 0 {
 			return now
 		}
 		for _, e := range live {
@@ -421,7 +421,7 @@ func keepRemoved(r *Rules, now, live any) any {
 			if i < 0 {
 				out = append(out, e)
 			} else {
-				out[i] = keepRemoved(r.item(), out[i], e)
+				out[i] = keepRemoved(r.elementRules(), out[i], e)
 			}
 		}
 		return out

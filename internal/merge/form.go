@@ -13,56 +13,56 @@ type form struct {
 	nulls, typed bool // nulls keeps nulls; typed makes scalars of the documented types
 }
 
-func (f form) of(r *Rules, v any) any {
+func (f form) formOf(r *Rules, v any) any {
 	switch t := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(t))
 		for k, e := range t {
-			if child := r.field(k); (e != nil || f.nulls) && !f.leaveOut(child) {
-				out[k] = f.of(child, e)
+			if child := r.fieldRules(k); (e != nil || f.nulls) && !f.leaveOut(child) {
+				out[k] = f.formOf(child, e)
 			}
 		}
 		return out
 	case []any:
 		if !f.nulls {
-			t = elements(t)
+			t = withoutNulls(t)
 		}
 		out := make([]any, len(t))
 		for i, e := range t {
-			out[i] = f.of(r.item(), e)
+			out[i] = f.formOf(r.elementRules(), e)
 		}
 		return out
 	}
 	if f.typed {
-		return typed(r.scalarType(), v)
+		return toType(r.scalarType(), v)
 	}
 	return v
 }
 
-// carried returns a live value as a list that is sent takes it along, in the documented types.
-func carried(r *Rules, v any) any { return form{leaveOut: (*Rules).omitted, typed: true}.of(r, v) }
+// carryLive returns a live value as a list that is sent takes it along, in the documented types.
+func carryLive(r *Rules, v any) any { return form{leaveOut: (*Rules).isOmitted, typed: true}.formOf(r, v) }
 
 // Sendable returns a desired value as it is sent where live has nothing to merge it with: without
 // nulls and server-owned fields.
-func Sendable(r *Rules, desired any) any { return form{leaveOut: (*Rules).serverOwned}.of(r, desired) }
+func Sendable(r *Rules, desired any) any { return form{leaveOut: (*Rules).serverOwned}.formOf(r, desired) }
 
-// Managed returns the part of a desired value that is git's, without excluded fields, as a copy.
-func Managed(rules *Rules, desired any) any {
-	return form{leaveOut: (*Rules).excluded, nulls: true}.of(rules, desired)
+// ManagedPart returns the part of a desired value that is git's, without excluded fields, as a copy.
+func ManagedPart(rules *Rules, desired any) any {
+	return form{leaveOut: (*Rules).isExcluded, nulls: true}.formOf(rules, desired)
 }
 
-// Take returns a live value as git would have it: in the documented types, without nulls and
+// TakeLive returns a live value as git would have it: in the documented types, without nulls and
 // excluded fields, and with sorted sets. It never mutates.
-func Take(rules *Rules, live any) any {
-	taken := form{leaveOut: (*Rules).excluded, typed: true}.of(rules, live)
+func TakeLive(rules *Rules, live any) any {
+	taken := form{leaveOut: (*Rules).isExcluded, typed: true}.formOf(rules, live)
 	SortSets(rules, taken)
 	return taken
 }
 
-// Keyed reports whether each element of a list has its own key. Then a request keeps the fields of live elements that
+// HasOwnKeys reports whether each element of a list has its own key. Then a request keeps the fields of live elements that
 // git does not mention (docs/design.md B3).
-func Keyed(r *Rules, list []any) bool {
-	_, keyed := keysOf(r.key(), elements(list))
+func HasOwnKeys(r *Rules, list []any) bool {
+	_, keyed := keysOf(r.keyFields(), withoutNulls(list))
 	return keyed
 }
 
@@ -72,17 +72,17 @@ func SortSets(r *Rules, v any) {
 	switch t := v.(type) {
 	case map[string]any:
 		for k, e := range t {
-			SortSets(r.field(k), e)
+			SortSets(r.fieldRules(k), e)
 		}
 	case []any:
 		for _, e := range t {
-			SortSets(r.item(), e)
+			SortSets(r.elementRules(), e)
 		}
-		if _, keyed := keysOf(r.key(), t); r.set() && (keyed || len(r.key()) == 0) {
+		if _, keyed := keysOf(r.keyFields(), t); r.isSet() && (keyed || len(r.keyFields()) == 0) {
 			slices.SortStableFunc(t, func(a, b any) int {
-				for _, part := range r.key() {
-					x, _ := text(fieldOf(a, part))
-					y, _ := text(fieldOf(b, part))
+				for _, part := range r.keyFields() {
+					x, _ := scalarText(fieldOf(a, part))
+					y, _ := scalarText(fieldOf(b, part))
 					if x != y {
 						return cmp.Compare(x, y)
 					}

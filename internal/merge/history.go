@@ -20,35 +20,35 @@ type spot struct {
 	had, has bool // had and has say whether was and now have it: a null is something
 }
 
-// Touched reports whether the two versions differ in the place of a change.
-func (h *History) Touched(c Change) bool {
+// TouchedByGit reports whether the two versions differ in the place of a change.
+func (h *History) TouchedByGit(c Change) bool {
 	s := spot{rules: h.rules, was: h.was, now: h.now, had: h.was != nil, has: true}
 	for i, step := range c.At {
 		if c.Moved && i == len(c.At)-1 {
-			return h.reordered(s, c, step.Index)
+			return h.changedOrder(s, c, step.Index)
 		}
 		if step.OnlyLive() && c.Class == TakeOver {
 			break // the question is whether git had the list
 		}
-		s = h.down(s, c, i)
+		s = h.stepDown(s, c, i)
 	}
-	return s.had != s.has || s.has && !same(s.rules, s.was, s.now)
+	return s.had != s.has || s.has && !isSame(s.rules, s.was, s.now)
 }
 
-// down follows step i of the place of a change.
-func (h *History) down(s spot, c Change, i int) spot {
+// stepDown follows step i of the place of a change.
+func (h *History) stepDown(s spot, c Change, i int) spot {
 	step := c.At[i]
 	if !step.Element {
-		below := spot{rules: s.rules.field(step.Field)}
-		below.was, below.had = member(s.was, step.Field)
-		below.now, below.has = member(s.now, step.Field)
+		below := spot{rules: s.rules.fieldRules(step.Field)}
+		below.was, below.had = memberOf(s.was, step.Field)
+		below.now, below.has = memberOf(s.now, step.Field)
 		return below
 	}
-	below := spot{rules: s.rules.item()}
-	l := h.list(s, c.At[:i])
+	below := spot{rules: s.rules.elementRules()}
+	l := h.listAt(s, c.At[:i])
 	switch {
 	case step.OnlyLive():
-		below.was, below.had = l.like(s.rules, c.Live)
+		below.was, below.had = l.findGone(s.rules, c.Live)
 		below.had = below.had && (!l.byPlace || !l.same)
 	case step.Index < len(l.now):
 		below.now, below.has = l.now[step.Index], true
@@ -79,20 +79,20 @@ type versions struct {
 	moving []bool // its result
 }
 
-// list returns the versions of the list at a place of now.
-func (h *History) list(s spot, at []Step) *versions {
-	place := Place(at)
+// listAt returns the versions of the list at a place of now.
+func (h *History) listAt(s spot, at []Step) *versions {
+	place := FormatPlace(at)
 	if l := h.lists[place]; l != nil {
 		return l
 	}
-	was, now, key := elements(s.was), elements(s.now), s.rules.key()
-	l := &versions{was: was, now: now, of: pairRenamed(s.rules, s.was, now, was).of, named: pair(s.rules, now, was).of, gone: was}
+	was, now, key := withoutNulls(s.was), withoutNulls(s.now), s.rules.keyFields()
+	l := &versions{was: was, now: now, of: pairRenamed(s.rules, s.was, now, was).of, named: pairLists(s.rules, now, was).of, gone: was}
 	_, paired := pairByKey(key, was, now)
-	if l.byPlace = !paired && (len(key) > 0 || !s.rules.set()); l.byPlace {
-		l.same = same(s.rules, s.was, s.now)
+	if l.byPlace = !paired && (len(key) > 0 || !s.rules.isSet()); l.byPlace {
+		l.same = isSame(s.rules, s.was, s.now)
 	} else {
 		l.gone = nil
-		for j, i := range inverse(l.named, len(was)) {
+		for j, i := range invertPairs(l.named, len(was)) {
 			if i < 0 {
 				l.gone = append(l.gone, was[j])
 			}
@@ -103,9 +103,9 @@ func (h *History) list(s spot, at []Step) *versions {
 	return l
 }
 
-// like finds the gone element that a live one is, by key or by all of it.
-func (l *versions) like(r *Rules, live any) (any, bool) {
-	if k, ok := keysOf(r.key(), []any{live}); ok && l.keyed {
+// findGone finds the gone element that a live one is, by key or by all of it.
+func (l *versions) findGone(r *Rules, live any) (any, bool) {
+	if k, ok := keysOf(r.keyFields(), []any{live}); ok && l.keyed {
 		i, found := l.keys.index[joinKey(k.parts[0])]
 		switch {
 		case found:
@@ -115,26 +115,26 @@ func (l *versions) like(r *Rules, live any) (any, bool) {
 		}
 	}
 	for _, e := range l.gone {
-		p, keyed := pairByKey(r.key(), []any{e}, []any{live})
-		if keyed && p.of[0] == 0 || !keyed && Covers(r.item(), e, live) {
+		p, keyed := pairByKey(r.keyFields(), []any{e}, []any{live})
+		if keyed && p.of[0] == 0 || !keyed && Covers(r.elementRules(), e, live) {
 			return e, true
 		}
 	}
 	return nil, false
 }
 
-// reordered reports whether git changed the order of a moved element and of those that it has
+// changedOrder reports whether git changed the order of a moved element and of those that it has
 // to pass. A conflict is about the whole list.
-func (h *History) reordered(s spot, c Change, i int) bool {
-	l := h.list(s, c.At[:len(c.At)-1])
+func (h *History) changedOrder(s spot, c Change, i int) bool {
+	l := h.listAt(s, c.At[:len(c.At)-1])
 	was := l.of
 	if i >= len(was) || was[i] < 0 {
 		return true
 	}
 	if c.Class == Conflict {
-		return len(displaced(was)) > 0
+		return len(findDisplaced(was)) > 0
 	}
-	moves := l.moves(c.live)
+	moves := l.findMoved(c.live)
 	for k, j := range c.live {
 		if j < 0 || (i < k) == (c.live[i] < j) {
 			continue // it is on the same side of the element in git and live
@@ -146,11 +146,11 @@ func (h *History) reordered(s spot, c Change, i int) bool {
 	return false
 }
 
-// moves reports which elements have to move for an order, which all changes of a list share.
-func (l *versions) moves(live []int) []bool {
+// findMoved reports which elements have to move for an order, which all changes of a list share.
+func (l *versions) findMoved(live []int) []bool {
 	if len(l.live) == 0 || &l.live[0] != &live[0] {
 		l.live, l.moving = live, make([]bool, len(live))
-		for _, k := range displaced(live) {
+		for _, k := range findDisplaced(live) {
 			l.moving[k] = true
 		}
 	}

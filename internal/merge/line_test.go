@@ -64,7 +64,7 @@ func (d dice) overriding(r *Rules) *Rules {
 // nameless reports whether the elements of a list are distinguished by what is never
 // sent: then nothing that is sent has the name that a line gives it.
 func nameless(r *Rules) bool {
-	return slices.ContainsFunc(r.Key, func(k string) bool { return r.item().field(k).serverOwned() })
+	return slices.ContainsFunc(r.Key, func(k string) bool { return r.elementRules().fieldRules(k).serverOwned() })
 }
 
 // lines are what a plan shows of a result.
@@ -88,7 +88,7 @@ func request(t *rapid.T) (Input, Result, []byte) {
 	in.Rules = dice{t}.overriding(in.Rules)
 	in.LeaveDrift = dice{t}.in(5)
 	res := Compare(in)
-	if res.Patch == nil || len(res.Mixed)+len(res.Unplaced) > 0 || in.Rules.has(nameless) {
+	if res.Patch == nil || len(res.Mixed)+len(res.Unplaced) > 0 || in.Rules.hasAnywhere(nameless) {
 		return in, res, nil
 	}
 	return in, res, canon.Bytes(map[string]any{"spec": res.Patch})

@@ -69,7 +69,7 @@ func TestHistoryOfALongList(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		h := NewHistory(rules, was, now)
 		for _, c := range res.Changes {
-			if !h.Touched(c) {
+			if !h.TouchedByGit(c) {
 				t.Fatalf("%s is not git's", c.Path)
 			}
 		}

@@ -12,10 +12,10 @@ func TestManaged(t *testing.T) {
 	}}
 	spec := map[string]any{"a": "1", "b": nil, "l": []any{map[string]any{"name": "x", "id": "7"}, "y"}}
 	want := map[string]any{"b": nil, "l": []any{map[string]any{"name": "x"}, "y"}}
-	if got := Managed(rules, spec); !reflect.DeepEqual(got, want) || spec["a"] != "1" {
+	if got := ManagedPart(rules, spec); !reflect.DeepEqual(got, want) || spec["a"] != "1" {
 		t.Errorf("managed %v of %v", got, spec)
 	}
-	if got := Managed(nil, spec); !reflect.DeepEqual(got, spec) {
+	if got := ManagedPart(nil, spec); !reflect.DeepEqual(got, spec) {
 		t.Errorf("managed %v without rules", got)
 	}
 	if !rules.LeaveSome() || (&Rules{Fields: map[string]*Rules{"b": {Set: true}}}).LeaveSome() {

@@ -92,15 +92,15 @@ type SentList struct {
 // nothing that git removed, and the reason of each difference (docs/design.md B5, 0.1 to 0.4). It
 // takes what is no object for an empty one, and never changes the inputs.
 func Compare(in Input) Result {
-	root := in.root()
+	root := in.rootNode()
 	want, _ := in.Desired.(map[string]any)
 	have, _ := in.Live.(map[string]any)
 	root.want, root.have = want, have
-	w := walker{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: root.before() != nil}
-	if settled(root.rules, root.base, want, have) && (!w.recorded || same(root.rules, in.Applied, want)) {
+	w := walker{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: root.recordBefore() != nil}
+	if needsNoPatch(root.rules, root.base, want, have) && (!w.recorded || isSame(root.rules, in.Applied, want)) {
 		return w.res
 	}
-	if patch, changed := w.object(root, want, have); changed {
+	if patch, changed := w.objectToSend(root, want, have); changed {
 		w.res.Patch = patch
 	}
 	byPath := func(a, b Change) int { return strings.Compare(a.Path, b.Path) }
@@ -112,7 +112,7 @@ func Compare(in Input) Result {
 	return w.res
 }
 
-func (in Input) root() node {
+func (in Input) rootNode() node {
 	return node{
 		rules: in.Rules, base: base{applied: in.Applied, pending: in.Pending},
 		want: in.Desired, have: in.Live, byKey: true,
@@ -161,15 +161,15 @@ func (r *Rules) orDefaults() *Rules {
 	return r
 }
 
-func (r *Rules) field(name string) *Rules { return r.orDefaults().Fields[name] }
-func (r *Rules) omitted() bool            { return r.orDefaults().Omit }
-func (r *Rules) set() bool                { return r.orDefaults().Set }
-func (r *Rules) key() []string            { return r.orDefaults().Key }
+func (r *Rules) fieldRules(name string) *Rules { return r.orDefaults().Fields[name] }
+func (r *Rules) isOmitted() bool            { return r.orDefaults().Omit }
+func (r *Rules) isSet() bool                { return r.orDefaults().Set }
+func (r *Rules) keyFields() []string            { return r.orDefaults().Key }
 func (r *Rules) scalarType() Type         { return r.orDefaults().Type }
 
-// item returns the rules of a list's elements. Rules made from an override of a
+// elementRules returns the rules of a list's elements. Rules made from an override of a
 // list that the schema does not know hold the elements' fields themselves.
-func (r *Rules) item() *Rules {
+func (r *Rules) elementRules() *Rules {
 	r = r.orDefaults()
 	if r.Item == nil && len(r.Fields) > 0 {
 		return &Rules{Fields: r.Fields}
@@ -177,8 +177,8 @@ func (r *Rules) item() *Rules {
 	return r.Item
 }
 
-// excluded reports whether the node is never compared with what git says.
-func (r *Rules) excluded() bool { return r != nil && (r.Ignore || r.ReadOnly || r.Omit) }
+// isExcluded reports whether the node is never compared with what git says.
+func (r *Rules) isExcluded() bool { return r != nil && (r.Ignore || r.ReadOnly || r.Omit) }
 
 // serverOwned reports whether git's value is never sent.
 func (r *Rules) serverOwned() bool { return r != nil && (r.ReadOnly || r.Omit) }
@@ -195,18 +195,18 @@ func (r *Rules) staleSibling(want, have map[string]any) string {
 }
 
 // LeaveSome reports whether the rules exclude any field from the comparison.
-func (r *Rules) LeaveSome() bool { return r.has((*Rules).excluded) }
+func (r *Rules) LeaveSome() bool { return r.hasAnywhere((*Rules).isExcluded) }
 
-// has reports whether the predicate holds for the node or one below it.
-func (r *Rules) has(holds func(*Rules) bool) bool {
+// hasAnywhere reports whether the predicate holds for the node or one below it.
+func (r *Rules) hasAnywhere(holds func(*Rules) bool) bool {
 	if r == nil {
 		return false
 	}
-	if holds(r) || r.Item.has(holds) {
+	if holds(r) || r.Item.hasAnywhere(holds) {
 		return true
 	}
 	for _, child := range r.Fields {
-		if child.has(holds) {
+		if child.hasAnywhere(holds) {
 			return true
 		}
 	}

@@ -284,7 +284,7 @@ func TestScalars(t *testing.T) {
 		{Number, "007", "007"},
 		{Unknown, json.Number("1"), json.Number("1")},
 	} {
-		if got := typed(c.t, c.in); got != c.want {
+		if got := toType(c.t, c.in); got != c.want {
 			t.Errorf("typed(%d, %#v) = %#v, want %#v", c.t, c.in, got, c.want)
 		}
 	}

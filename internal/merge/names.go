@@ -9,16 +9,16 @@ import (
 	"trueup/internal/kind"
 )
 
-// Names returns the short name, the whole key and the index of each element: one of them names it
+// NameElements returns the short name, the whole key and the index of each element: one of them names it
 // in the paths of changes. Without keys all three are the index.
-func Names(r *Rules, list []any) [][3]string {
+func NameElements(r *Rules, list []any) [][3]string {
 	namer := nameElements(r, list, nil)
 	names := make([][3]string, len(list))
 	for i, e := range list {
 		index := strconv.Itoa(i)
-		names[i] = [3]string{namer.of(e, i), index, index}
+		names[i] = [3]string{namer.nameOf(e, i), index, index}
 		if namer.keyed {
-			names[i][1] = namer.key(e)
+			names[i][1] = namer.wholeKey(e)
 		}
 	}
 	return names
@@ -37,10 +37,10 @@ type namer struct {
 // together (locations) by their last part if that is enough.
 func nameElements(r *Rules, want, have []any) namer {
 	n := namer{rules: r, long: map[string]bool{}}
-	wantKeys, wantOK := keysOf(r.key(), want)
-	haveKeys, haveOK := keysOf(r.key(), have)
+	wantKeys, wantOK := keysOf(r.keyFields(), want)
+	haveKeys, haveOK := keysOf(r.keyFields(), have)
 	if n.keyed = wantOK && haveOK; !n.keyed {
-		n.byText = r.set() && allScalars(want) && allScalars(have)
+		n.byText = r.isSet() && allScalars(want) && allScalars(have)
 		return n
 	}
 	seen := map[string][][]string{}
@@ -48,7 +48,7 @@ func nameElements(r *Rules, want, have []any) namer {
 		own := map[string]bool{}
 		for _, parts := range list {
 			last := parts[len(parts)-1]
-			if n.long[last] || own[last] || slices.ContainsFunc(seen[last], func(other []string) bool { return !agree(parts, other) }) {
+			if n.long[last] || own[last] || slices.ContainsFunc(seen[last], func(other []string) bool { return !keysAgree(parts, other) }) {
 				n.long[last] = true
 				continue
 			}
@@ -58,32 +58,32 @@ func nameElements(r *Rules, want, have []any) namer {
 	return n
 }
 
-func (n namer) of(e any, index int) string {
+func (n namer) nameOf(e any, index int) string {
 	if !n.keyed {
-		if s, _ := text(e); n.byText {
+		if s, _ := scalarText(e); n.byText {
 			return kind.QuoteElement(nil, s)
 		}
 		return strconv.Itoa(index)
 	}
-	last, _ := text(fieldOf(e, n.rules.Key[len(n.rules.Key)-1]))
+	last, _ := scalarText(fieldOf(e, n.rules.Key[len(n.rules.Key)-1]))
 	if n.rules.Join == "" && last != "" && !n.long[last] {
 		return kind.QuoteElement(n.rules.Key, last)
 	}
-	return n.key(e)
+	return n.wholeKey(e)
 }
 
 func allScalars(list []any) bool {
 	return !slices.ContainsFunc(list, func(v any) bool {
-		_, kind := text(v)
+		_, kind := scalarText(v)
 		return kind == notScalar
 	})
 }
 
-// key is the whole key of an element, without the parts that it lacks.
-func (n namer) key(e any) string {
+// wholeKey is the whole key of an element, without the parts that it lacks.
+func (n namer) wholeKey(e any) string {
 	var parts []string
 	for _, k := range n.rules.Key {
-		if s, _ := text(fieldOf(e, k)); s != "" {
+		if s, _ := scalarText(fieldOf(e, k)); s != "" {
 			parts = append(parts, s)
 		}
 	}
@@ -108,8 +108,8 @@ func (w *way) steps() []Step {
 	return steps
 }
 
-// Place names a place by indices, as far as desired has it: locations[2].cache.edgeTTL.
-func Place(at []Step) string {
+// FormatPlace names a place by indices, as far as desired has it: locations[2].cache.edgeTTL.
+func FormatPlace(at []Step) string {
 	place := ""
 	for _, s := range at {
 		switch {

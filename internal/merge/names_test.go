@@ -12,7 +12,7 @@ func TestNames(t *testing.T) {
 	r := &Rules{Key: []string{"host", "path"}}
 	element := func(host, path string) any { return map[string]any{"host": host, "path": path} }
 	want := []any{element("a", "/x"), element("a", "/y")}
-	names := Names(r, want)
+	names := NameElements(r, want)
 	if !slices.Equal(names, [][3]string{{"/x", "a/x", "0"}, {"/y", "a/y", "1"}}) {
 		t.Errorf("%q", names)
 	}
@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	if names := Names(r, []any{"text", map[string]any{}}); !slices.Equal(names, [][3]string{{"0", "0", "0"}, {"1", "1", "1"}}) {
+	if names := NameElements(r, []any{"text", map[string]any{}}); !slices.Equal(names, [][3]string{{"0", "0", "0"}, {"1", "1", "1"}}) {
 		t.Errorf("%q", names)
 	}
 }

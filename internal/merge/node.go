@@ -31,9 +31,9 @@ type base struct {
 	renamed bool // renamed says that they have this element under another key
 }
 
-func (b base) known() bool { return b.applied != nil || len(b.pending) > 0 }
+func (b base) isKnown() bool { return b.applied != nil || len(b.pending) > 0 }
 
-func (b *base) begin(v any) {
+func (b *base) setRecord(v any) {
 	if v == nil {
 		b.gone = true
 		return
@@ -41,10 +41,10 @@ func (b *base) begin(v any) {
 	b.pending = append(b.pending, v)
 }
 
-func (b base) field(name string) base {
+func (b base) fieldBase(name string) base {
 	c := base{applied: fieldOf(b.applied, name)}
 	for _, p := range b.pending {
-		c.begin(fieldOf(p, name))
+		c.setRecord(fieldOf(p, name))
 	}
 	return c
 }
@@ -52,22 +52,22 @@ func (b base) field(name string) base {
 // bases has the base of each element of a list; it may be shorter than the list.
 type bases []base
 
-func (b bases) at(i int) base {
+func (b bases) baseAt(i int) base {
 	if i < len(b) {
 		return b[i]
 	}
 	return base{}
 }
 
-// elements returns the bases of n elements; indices returns the index of each in a record's list,
+// elementBases returns the bases of n elements; indices returns the index of each in a record's list,
 // -1 for none, or nil for the same index.
-func (b base) elements(n int, indices func(record []any) []int) bases {
-	if !b.known() {
+func (b base) elementBases(n int, indices func(record []any) []int) bases {
+	if !b.isKnown() {
 		return nil
 	}
 	out := make(bases, n)
 	for r, record := range append([]any{b.applied}, b.pending...) {
-		list := elements(record)
+		list := withoutNulls(record)
 		var of []int
 		if len(list) > 0 {
 			of = indices(list)
@@ -80,7 +80,7 @@ func (b base) elements(n int, indices func(record []any) []int) bases {
 			if r == 0 {
 				out[i].applied = v
 			} else {
-				out[i].begin(v)
+				out[i].setRecord(v)
 			}
 		}
 	}
@@ -94,9 +94,9 @@ func indexIn(of []int, i int) int {
 	return of[i]
 }
 
-// before is the record that live is judged by. A pending write that took effect without an answer
+// recordBefore is the record that live is judged by. A pending write that took effect without an answer
 // is no drift. If live shows nothing of one, it counts only for what git has taken back since.
-func (n node) before() any {
+func (n node) recordBefore() any {
 	b := n.base
 	covers := func(record any) bool { return n.have != nil && Covers(n.rules, record, n.have) }
 	switch {
@@ -122,43 +122,43 @@ func (n node) takenOver() bool {
 	return ok || n.owned
 }
 
-func (n node) value(v any) Value { return Value{Path: n.path, Value: v, At: n.at.steps()} }
+func (n node) toValue(v any) Value { return Value{Path: n.path, Value: v, At: n.at.steps()} }
 
-func (n node) field(name string) node {
+func (n node) fieldNode(name string) node {
 	return node{
-		path: kind.JoinField(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.field(name), base: n.base.field(name),
+		path: kind.JoinField(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.fieldRules(name), base: n.base.fieldBase(name),
 		want: fieldOf(n.want, name), have: fieldOf(n.have, name), byKey: n.byKey, owned: n.owned,
 		banned: isNull(n.want, name) && isNull(n.base.applied, name),
 	}
 }
 
-func (n node) element(name string, index, live, after int) node {
+func (n node) elementNode(name string, index, live, after int) node {
 	return node{
 		path: n.path + "[" + name + "]", at: &way{n.at, Step{Element: true, Index: index, Live: live, After: after}},
-		rules: n.rules.item(), byKey: n.byKey, owned: n.owned,
+		rules: n.rules.elementRules(), byKey: n.byKey, owned: n.owned,
 	}
 }
 
-// below returns the fields or elements of n's live value; stays says that the request keeps them.
-func (n node) below(stays bool) iter.Seq[node] {
+// childNodes returns the fields or elements of n's live value; stays says that the request keeps them.
+func (n node) childNodes(stays bool) iter.Seq[node] {
 	return func(yield func(node) bool) {
 		switch have := n.have.(type) {
 		case map[string]any:
 			for _, k := range canon.SortedKeys(have) {
-				if c := n.field(k); c.have != nil && !yield(c) {
+				if c := n.fieldNode(k); c.have != nil && !yield(c) {
 					return
 				}
 			}
 		case []any:
-			list := elements(have)
-			names, origins := nameElements(n.rules, nil, list), origins(n, list)
+			list := withoutNulls(have)
+			names, origins := nameElements(n.rules, nil, list), recordsOfLive(n, list)
 			for j, e := range list {
 				after := effect.Nowhere
 				if stays {
 					after = j
 				}
-				c := n.element(names.of(e, j), effect.Nowhere, j, after)
-				c.have, c.base = e, origins.at(j)
+				c := n.elementNode(names.nameOf(e, j), effect.Nowhere, j, after)
+				c.have, c.base = e, origins.baseAt(j)
 				if !yield(c) {
 					return
 				}
@@ -177,26 +177,26 @@ type list struct {
 	bases bases
 }
 
-// paired pairs the elements of two lists, which have no nulls.
-func (n node) paired(git, live []any) list {
-	l := list{node: n, git: git, live: live, pairing: pair(n.rules, git, live)}
-	l.back, l.bases = inverse(l.of, len(live)), n.base.along(n.rules, git)
+// pairElements pairs the elements of two lists, which have no nulls.
+func (n node) pairElements(git, live []any) list {
+	l := list{node: n, git: git, live: live, pairing: pairLists(n.rules, git, live)}
+	l.back, l.bases = invertPairs(l.of, len(live)), n.base.basesOf(n.rules, git)
 	if slices.Contains(l.of, -1) && slices.Contains(l.back, -1) {
-		live = l.rename()
+		live = l.pairRenamed()
 	}
 	l.names = nameElements(n.rules, git, live)
 	return l
 }
 
-// along returns the bases of the elements of git's list.
-func (b base) along(r *Rules, git []any) bases {
-	return b.elements(len(git), func(record []any) []int { return alignment(r, git, record) })
+// basesOf returns the bases of the elements of git's list.
+func (b base) basesOf(r *Rules, git []any) bases {
+	return b.elementBases(len(git), func(record []any) []int { return alignPairs(r, git, record) })
 }
 
 // ofGit is the node of an element that git has, which is sent at an index.
 func (l list) ofGit(i, after int) node {
-	c := l.element(l.names.of(l.git[i], after), i, l.of[i], after)
-	c.want, c.base, c.byKey = l.git[i], l.bases.at(i), l.byKey && l.keyed[i]
+	c := l.elementNode(l.names.nameOf(l.git[i], after), i, l.of[i], after)
+	c.want, c.base, c.byKey = l.git[i], l.bases.baseAt(i), l.byKey && l.keyed[i]
 	c.at.Renamed = c.base.renamed
 	if j := l.of[i]; j >= 0 {
 		c.have = l.live[j]
@@ -206,24 +206,24 @@ func (l list) ofGit(i, after int) node {
 
 // ofLive is the node of an element of live that git lacks.
 func (l list) ofLive(j int, b base) node {
-	c := l.element(l.names.of(l.live[j], j), effect.Nowhere, j, effect.Nowhere)
+	c := l.elementNode(l.names.nameOf(l.live[j], j), effect.Nowhere, j, effect.Nowhere)
 	c.have, c.base = l.live[j], b
 	return c
 }
 
-// origins returns what the records of n have of each live element: by key, and without keys if live has all of it.
-func origins(n node, have []any) bases {
-	return n.base.elements(len(have), func(list []any) []int {
-		p, keyed := pairByKey(n.rules.key(), list, have)
+// recordsOfLive returns what the records of n have of each live element: by key, and without keys if live has all of it.
+func recordsOfLive(n node, have []any) bases {
+	return n.base.elementBases(len(have), func(list []any) []int {
+		p, keyed := pairByKey(n.rules.keyFields(), list, have)
 		if !keyed {
-			return inverse(matchValues(n.rules.item(), list, have, func(i, j int) bool { return Covers(n.rules.item(), list[i], have[j]) }), len(have))
+			return invertPairs(matchValues(n.rules.elementRules(), list, have, func(i, j int) bool { return Covers(n.rules.elementRules(), list[i], have[j]) }), len(have))
 		}
 		for i, keyed := range p.keyed {
 			if !keyed {
 				p.of[i] = -1
 			}
 		}
-		return inverse(p.of, len(have))
+		return invertPairs(p.of, len(have))
 	})
 }
 
@@ -231,14 +231,14 @@ func origins(n node, have []any) bases {
 // git still has is not one that git removed, even if live has its double; and an element of a
 // record belongs first to a live element that git has, then to one that looks the same.
 func originsOfDropped(l list) bases {
-	if _, keyed := keysOf(l.rules.key(), l.live); keyed {
-		return origins(l.node, l.live)
+	if _, keyed := keysOf(l.rules.keyFields(), l.live); keyed {
+		return recordsOfLive(l.node, l.live)
 	}
-	item := l.rules.item()
-	return l.base.elements(len(l.live), func(record []any) []int {
+	item := l.rules.elementRules()
+	return l.base.elementBases(len(l.live), func(record []any) []int {
 		unchanged, kept := make([]bool, len(l.git)), make([]bool, len(record))
-		for i, j := range pair(l.rules, l.git, record).of {
-			if j >= 0 && same(item, l.git[i], record[j]) {
+		for i, j := range pairLists(l.rules, l.git, record).of {
+			if j >= 0 && isSame(item, l.git[i], record[j]) {
 				unchanged[i], kept[j] = true, true
 			}
 		}
@@ -256,8 +256,8 @@ func originsOfDropped(l list) bases {
 			}
 		}
 		// What is paired once stays so: those that come first are.
-		live, of := append(changed, dropped...), unpaired(len(l.live))
-		for i, j := range matchValues(item, pick(l.live, live), pick(record, removed), func(i, j int) bool {
+		live, of := append(changed, dropped...), allUnpaired(len(l.live))
+		for i, j := range matchValues(item, pickElements(l.live, live), pickElements(record, removed), func(i, j int) bool {
 			return Covers(item, record[removed[j]], l.live[live[i]])
 		}) {
 			if j >= 0 {
@@ -268,7 +268,7 @@ func originsOfDropped(l list) bases {
 	})
 }
 
-func pick(list []any, indices []int) []any {
+func pickElements(list []any, indices []int) []any {
 	out := make([]any, len(indices))
 	for k, i := range indices {
 		out[k] = list[i]
@@ -278,23 +278,23 @@ func pick(list []any, indices []int) []any {
 
 // isNull reports whether v is an object that says null of the field.
 func isNull(v any, name string) bool {
-	value, said := member(v, name)
+	value, said := memberOf(v, name)
 	return said && value == nil
 }
 
 func fieldOf(v any, name string) any {
-	value, _ := member(v, name)
+	value, _ := memberOf(v, name)
 	return value
 }
 
-func member(v any, name string) (any, bool) {
+func memberOf(v any, name string) (any, bool) {
 	m, _ := v.(map[string]any)
 	value, ok := m[name]
 	return value, ok
 }
 
-// elements returns the list v without nulls, which say nothing and may not be sent (docs/design.md B2.4), or nil.
-func elements(v any) []any {
+// withoutNulls returns the list v without nulls, which say nothing and may not be sent (docs/design.md B2.4), or nil.
+func withoutNulls(v any) []any {
 	list, _ := v.([]any)
 	if !slices.Contains(list, nil) {
 		return list

@@ -26,7 +26,7 @@ func plain(v any) string { return strings.Trim(string(canon.Bytes(v)), `"`) }
 // oracleCovers reports whether live has all that git says: in an ordered list
 // index by index, in a set in some order.
 func oracleCovers(r *Rules, want, have any) bool {
-	if r.excluded() {
+	if r.isExcluded() {
 		return true
 	}
 	if oracleEmpty(r, want) && oracleEmpty(r, have) {
@@ -38,7 +38,7 @@ func oracleCovers(r *Rules, want, have any) bool {
 	case map[string]any:
 		h, ok := have.(map[string]any)
 		for k, v := range w {
-			ok = ok && oracleCovers(r.field(k), v, h[k])
+			ok = ok && oracleCovers(r.fieldRules(k), v, h[k])
 		}
 		return ok
 	case []any:
@@ -59,7 +59,7 @@ func oracleEmpty(r *Rules, v any) bool {
 	}
 	fields, ok := v.(map[string]any)
 	for k, e := range fields {
-		ok = ok && oracleEmpty(r.field(k), e)
+		ok = ok && oracleEmpty(r.fieldRules(k), e)
 	}
 	return ok
 }
@@ -69,11 +69,11 @@ func oracleAssign(r *Rules, want, have []any) bool {
 		return true
 	}
 	for j := range have {
-		if j > 0 && !r.set() {
+		if j > 0 && !r.isSet() {
 			return false
 		}
 		rest := append(append([]any{}, have[:j]...), have[j+1:]...)
-		if oracleCovers(r.item(), want[0], have[j]) && oracleAssign(r, want[1:], rest) {
+		if oracleCovers(r.elementRules(), want[0], have[j]) && oracleAssign(r, want[1:], rest) {
 			return true
 		}
 	}
@@ -83,7 +83,7 @@ func oracleAssign(r *Rules, want, have []any) bool {
 // sameElement reports whether two elements of a keyed list are the same: no part
 // of their keys differs. The generator makes no key that agrees with two.
 func sameElement(r *Rules, a, b any) bool {
-	for _, k := range r.key() {
+	for _, k := range r.keyFields() {
 		x, y := fieldOf(a, k), fieldOf(b, k)
 		if x != nil && y != nil && !oracleEqual(x, y) {
 			return false
@@ -112,18 +112,18 @@ func oracleGone(r *Rules, record, want, have any) bool {
 	case []any:
 		w, ok1 := want.([]any)
 		h, ok2 := have.([]any)
-		return !ok1 || !ok2 || len(r.key()) == 0 || goneElements(r, b, w, h)
+		return !ok1 || !ok2 || len(r.keyFields()) == 0 || goneElements(r, b, w, h)
 	}
 	return true
 }
 
 func goneFields(r *Rules, record, want, have map[string]any) bool {
 	for k, v := range record {
-		if v == nil || r.field(k).excluded() {
+		if v == nil || r.fieldRules(k).isExcluded() {
 			continue
 		}
 		said, has := want[k]
-		if !has && !oracleEmpty(r.field(k), have[k]) || !oracleGone(r.field(k), v, said, have[k]) {
+		if !has && !oracleEmpty(r.fieldRules(k), have[k]) || !oracleGone(r.fieldRules(k), v, said, have[k]) {
 			return false
 		}
 	}
@@ -134,7 +134,7 @@ func goneElements(r *Rules, record, want, have []any) bool {
 	for _, e := range record {
 		live, lives := find(r, have, e)
 		said, has := find(r, want, e)
-		if lives && (!has || !oracleGone(r.item(), e, said, live)) {
+		if lives && (!has || !oracleGone(r.elementRules(), e, said, live)) {
 			return false
 		}
 	}
@@ -150,7 +150,7 @@ type place struct {
 }
 
 func (p place) field(k string) place {
-	c := place{rules: p.rules.field(k), path: p.path + "." + k, want: fieldOf(p.want, k), live: fieldOf(p.live, k), result: fieldOf(p.result, k)}
+	c := place{rules: p.rules.fieldRules(k), path: p.path + "." + k, want: fieldOf(p.want, k), live: fieldOf(p.live, k), result: fieldOf(p.result, k)}
 	for _, b := range p.records {
 		if v := fieldOf(b, k); v != nil {
 			c.records = append(c.records, v)
@@ -163,7 +163,7 @@ func (p place) field(k string) place {
 func (p place) element(e any) (c place, inGit, inResult bool) {
 	want, _ := p.want.([]any)
 	result, _ := p.result.([]any)
-	c = place{rules: p.rules.item(), path: p.path + "[" + plain(e) + "]", live: e}
+	c = place{rules: p.rules.elementRules(), path: p.path + "[" + plain(e) + "]", live: e}
 	c.want, inGit = find(p.rules, want, e)
 	c.result, inResult = find(p.rules, result, e)
 	for _, b := range p.records {
@@ -189,7 +189,7 @@ func keptLost(p place) string {
 	case []any:
 		for _, e := range live {
 			c, inGit, inResult := p.element(e)
-			if len(p.rules.key()) == 0 || !inGit || !inResult {
+			if len(p.rules.keyFields()) == 0 || !inGit || !inResult {
 				continue
 			}
 			if at := keptLost(c); at != "" {
@@ -204,8 +204,8 @@ func keptFieldLost(c place, want, live map[string]any, stale string) string {
 	k := c.path[strings.LastIndexByte(c.path, '.')+1:]
 	_, mentioned := want[k]
 	switch {
-	case live[k] == nil || c.rules.omitted():
-	case c.rules.excluded() || !mentioned && len(c.records) == 0 && k != stale:
+	case live[k] == nil || c.rules.isOmitted():
+	case c.rules.isExcluded() || !mentioned && len(c.records) == 0 && k != stale:
 		if !keptAs(c.rules, c.live, c.result) {
 			return c.path
 		}
@@ -226,10 +226,10 @@ func excludedLost(p place) string {
 		for k, v := range live {
 			c := p.field(k)
 			switch {
-			case !inGit || !inResult || v == nil || c.rules.omitted():
-			case c.rules.excluded() && !keptAs(c.rules, v, c.result):
+			case !inGit || !inResult || v == nil || c.rules.isOmitted():
+			case c.rules.isExcluded() && !keptAs(c.rules, v, c.result):
 				return c.path
-			case !c.rules.excluded() && c.want != nil:
+			case !c.rules.isExcluded() && c.want != nil:
 				if at := excludedLost(c); at != "" {
 					return at
 				}
@@ -248,17 +248,17 @@ func excludedLost(p place) string {
 
 // sameAt is the place of a live element, if git and the result have it.
 func (p place) sameAt(i int, e any) (c place, same bool) {
-	if len(p.rules.key()) > 0 {
+	if len(p.rules.keyFields()) > 0 {
 		c, inGit, inResult := p.element(e)
 		return c, inGit && inResult
 	}
 	live, _ := p.live.([]any)
 	want, _ := p.want.([]any)
 	result, _ := p.result.([]any)
-	if p.rules.set() || len(want) != len(live) || len(result) != len(live) {
+	if p.rules.isSet() || len(want) != len(live) || len(result) != len(live) {
 		return place{}, false
 	}
-	return place{rules: p.rules.item(), path: p.path + "[]", live: e, want: want[i], result: result[i]}, true
+	return place{rules: p.rules.elementRules(), path: p.path + "[]", live: e, want: want[i], result: result[i]}, true
 }
 
 // keptAs reports whether a value that goes along is the same.
@@ -267,14 +267,14 @@ func keptAs(r *Rules, live, now any) bool {
 	case map[string]any:
 		n, ok := now.(map[string]any)
 		for k, v := range l {
-			ok = ok && (v == nil || r.field(k).omitted() || keptAs(r.field(k), v, n[k]))
+			ok = ok && (v == nil || r.fieldRules(k).isOmitted() || keptAs(r.fieldRules(k), v, n[k]))
 		}
 		return ok
 	case []any:
 		n, ok := now.([]any)
 		ok = ok && len(n) == len(l)
 		for i, v := range l {
-			ok = ok && keptAs(r.item(), v, n[i])
+			ok = ok && keptAs(r.elementRules(), v, n[i])
 		}
 		return ok
 	}
@@ -287,7 +287,7 @@ func mistyped(r *Rules, want, sent any, path string, inList bool) string {
 	switch s := sent.(type) {
 	case map[string]any:
 		for k, v := range s {
-			if lost := mistyped(r.field(k), fieldOf(want, k), v, path+"."+k, inList); lost != "" {
+			if lost := mistyped(r.fieldRules(k), fieldOf(want, k), v, path+"."+k, inList); lost != "" {
 				return lost
 			}
 		}
@@ -295,7 +295,7 @@ func mistyped(r *Rules, want, sent any, path string, inList bool) string {
 		list, _ := want.([]any)
 		for _, e := range s {
 			said, _ := find(r, list, e)
-			if lost := mistyped(r.item(), said, e, path+"[]", true); lost != "" {
+			if lost := mistyped(r.elementRules(), said, e, path+"[]", true); lost != "" {
 				return lost
 			}
 		}
@@ -322,7 +322,7 @@ func lost(p place) string {
 	case []any:
 		for _, e := range live {
 			c, _, stays := p.element(e)
-			if len(p.rules.key()) == 0 {
+			if len(p.rules.keyFields()) == 0 {
 				continue
 			}
 			if !stays && len(c.records) == 0 {

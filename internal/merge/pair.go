@@ -12,15 +12,15 @@ type pairing struct {
 	keyed []bool
 }
 
-// pair pairs git's elements xs with ys (docs/design.md B3, 0.16). It pairs by unique keys; otherwise, in a set, an x
+// pairLists pairs git's elements xs with ys (docs/design.md B3, 0.16). It pairs by unique keys; otherwise, in a set, an x
 // with a y that has everything that x has; otherwise by position.
-func pair(r *Rules, xs, ys []any) pairing {
-	if p, ok := pairByKey(r.key(), xs, ys); ok {
+func pairLists(r *Rules, xs, ys []any) pairing {
+	if p, ok := pairByKey(r.keyFields(), xs, ys); ok {
 		return p
 	}
 	p := pairing{keyed: make([]bool, len(xs))}
-	if r.set() && len(r.key()) == 0 {
-		p.of = matchValues(r.item(), xs, ys, func(i, j int) bool { return Covers(r.item(), xs[i], ys[j]) })
+	if r.isSet() && len(r.keyFields()) == 0 {
+		p.of = matchValues(r.elementRules(), xs, ys, func(i, j int) bool { return Covers(r.elementRules(), xs[i], ys[j]) })
 	} else {
 		p.of = byPosition(r, xs, ys)
 	}
@@ -29,14 +29,14 @@ func pair(r *Rules, xs, ys []any) pairing {
 
 // byPosition pairs lists of one length by index, others from the start and from the end as far as they are the same.
 func byPosition(r *Rules, xs, ys []any) []int {
-	of := unpaired(len(xs))
+	of := allUnpaired(len(xs))
 	short, shift := min(len(xs), len(ys)), len(ys)-len(xs)
 	head := 0
-	for head < short && (shift == 0 || Covers(r.item(), xs[head], ys[head])) {
+	for head < short && (shift == 0 || Covers(r.elementRules(), xs[head], ys[head])) {
 		of[head] = head
 		head++
 	}
-	for i := len(xs) - 1; i >= head && i+shift >= head && Covers(r.item(), xs[i], ys[i+shift]); i-- {
+	for i := len(xs) - 1; i >= head && i+shift >= head && Covers(r.elementRules(), xs[i], ys[i+shift]); i-- {
 		of[i] = i + shift
 	}
 	return of
@@ -50,7 +50,7 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 	if !xOK || !yOK {
 		return pairing{}, false
 	}
-	p := pairing{of: unpaired(len(xs)), keyed: make([]bool, len(xs))}
+	p := pairing{of: allUnpaired(len(xs)), keyed: make([]bool, len(xs))}
 	taken := make([]bool, len(ys))
 	for i, k := range xKeys.parts {
 		if j, ok := yKeys.index[joinKey(k)]; ok {
@@ -77,17 +77,17 @@ func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
 			from, to = min(i, to), min(i+1, to)
 		}
 		for j := from; j < to; j++ {
-			if !taken[j] && agree(x, ys[j]) {
+			if !taken[j] && keysAgree(x, ys[j]) {
 				candidates[i] = append(candidates[i], j)
 				rivals[j]++
 			}
 		}
 	}
-	p.choose(candidates, rivals, tries <= maxTries)
+	p.chooseByKey(candidates, rivals, tries <= maxTries)
 }
 
-// choose pairs by key what has one candidate each way, if all were tried; the others by position.
-func (p pairing) choose(candidates [][]int, rivals []int, all bool) {
+// chooseByKey pairs by key what has one candidate each way, if all were tried; the others by position.
+func (p pairing) chooseByKey(candidates [][]int, rivals []int, all bool) {
 	for i, c := range candidates {
 		for _, j := range c {
 			switch {
@@ -118,7 +118,7 @@ func keysOf(key []string, list []any) (keys, bool) {
 		parts := all[i*len(key) : (i+1)*len(key)]
 		filled := 0
 		for k, name := range key {
-			parts[k], _ = text(fieldOf(e, name))
+			parts[k], _ = scalarText(fieldOf(e, name))
 			if parts[k] != "" {
 				filled++
 			}
@@ -135,8 +135,8 @@ func keysOf(key []string, list []any) (keys, bool) {
 
 func joinKey(parts []string) string { return strings.Join(parts, "\x00") }
 
-// agree reports whether two keys can mean the same element.
-func agree(a, b []string) bool {
+// keysAgree reports whether two keys can mean the same element.
+func keysAgree(a, b []string) bool {
 	common := false
 	for i := range a {
 		if a[i] == "" || b[i] == "" {
@@ -162,19 +162,19 @@ func matchValues(item *Rules, xs, ys []any, fits func(i, j int) bool) []int {
 	for j, class := range others {
 		members[class] = append(members[class], j)
 	}
-	return match(len(xs), len(ys), func(i int) []int { return members[classes[i]] }, fits)
+	return matchMost(len(xs), len(ys), func(i int) []int { return members[classes[i]] }, fits)
 }
 
 // scalarClasses returns a text that equal scalars share; false if there are other values.
 func scalarClasses(item *Rules, list []any) ([]string, bool) {
 	classes := make([]string, len(list))
 	for i, v := range list {
-		s, kind := text(v)
-		if kind == notScalar || item.excluded() {
+		s, kind := scalarText(v)
+		if kind == notScalar || item.isExcluded() {
 			return nil, false
 		}
 		classes[i] = s
-		if n, ok := number(v); ok && item.scalarType() == Number {
+		if n, ok := numberText(v); ok && item.scalarType() == Number {
 			classes[i] = n + "#" // "1.0" is 1, and no other text is a number
 		}
 	}
@@ -187,15 +187,15 @@ func matchAny(n, m int, fits func(i, j int) bool) []int {
 	for j := range all {
 		all[j] = j
 	}
-	return match(n, m, func(int) []int { return all }, fits)
+	return matchMost(n, m, func(int) []int { return all }, fits)
 }
 
-// match finds as many pairs as there can be among n and m elements, by augmenting
+// matchMost finds as many pairs as there can be among n and m elements, by augmenting
 // paths; same positions first, then those of among, which has all that can fit.
-func match(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
-	of, back := unpaired(n), unpaired(m)
+func matchMost(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
+	of, back := allUnpaired(n), allUnpaired(m)
 	// seen is the element that the other list's were tried for last.
-	seen, round, tries := unpaired(m), 0, 0
+	seen, round, tries := allUnpaired(m), 0, 0
 	var augment func(i int) bool
 	try := func(i, j int) bool {
 		tries++
@@ -229,11 +229,11 @@ func match(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
 	return of
 }
 
-func unpaired(n int) []int { return slices.Repeat([]int{-1}, n) }
+func allUnpaired(n int) []int { return slices.Repeat([]int{-1}, n) }
 
-// inverse returns, for each of m elements, the index of its partner, or -1.
-func inverse(of []int, m int) []int {
-	back := unpaired(m)
+// invertPairs returns, for each of m elements, the index of its partner, or -1.
+func invertPairs(of []int, m int) []int {
+	back := allUnpaired(m)
 	for i, j := range of {
 		if j >= 0 {
 			back[j] = i
@@ -242,10 +242,10 @@ func inverse(of []int, m int) []int {
 	return back
 }
 
-// displaced returns the fewest elements that were moved: the indices outside a longest increasing run.
-func displaced(of []int) []int {
+// findDisplaced returns the fewest elements that were moved: the indices outside a longest increasing run.
+func findDisplaced(of []int) []int {
 	var tails []int // tails[n] ends the best run of length n+1
-	before := unpaired(len(of))
+	before := allUnpaired(len(of))
 	for i, j := range of {
 		if j < 0 {
 			continue

@@ -13,7 +13,7 @@ func stepDown(v any, s Step) any {
 	if !s.Element {
 		return fieldOf(v, s.Field)
 	}
-	list := elements(v)
+	list := withoutNulls(v)
 	if s.Index < 0 || s.Index >= len(list) {
 		return nil
 	}
@@ -32,16 +32,16 @@ func TestPlaces(t *testing.T) {
 			for _, s := range c.At {
 				v = stepDown(v, s)
 				if s.Element {
-					rules = rules.item()
+					rules = rules.elementRules()
 				} else {
-					rules = rules.field(s.Field)
+					rules = rules.fieldRules(s.Field)
 				}
 			}
-			if want := Sendable(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !same(rules, c.Desired, want) {
-				t.Fatalf("%s: %s stands at %s, the change says %s\n%s", c.Path, encode(v), Place(c.At), encode(c.Desired), in)
+			if want := Sendable(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !isSame(rules, c.Desired, want) {
+				t.Fatalf("%s: %s stands at %s, the change says %s\n%s", c.Path, encode(v), FormatPlace(c.At), encode(c.Desired), in)
 			}
 			if c.Moved && v == nil {
-				t.Fatalf("%s: nothing moved stands at %s\n%s", c.Path, Place(c.At), in)
+				t.Fatalf("%s: nothing moved stands at %s\n%s", c.Path, FormatPlace(c.At), in)
 			}
 		}
 	})
@@ -50,13 +50,13 @@ func TestPlaces(t *testing.T) {
 // named reports whether every element on the way is found by its key.
 func named(rules *Rules, at []Step) bool {
 	for _, s := range at {
-		if s.Element && len(rules.key()) == 0 {
+		if s.Element && len(rules.keyFields()) == 0 {
 			return false
 		}
 		if s.Element {
-			rules = rules.item()
+			rules = rules.elementRules()
 		} else {
-			rules = rules.field(s.Field)
+			rules = rules.fieldRules(s.Field)
 		}
 	}
 	return true
@@ -78,7 +78,7 @@ func TestHistoryOfTheRecord(t *testing.T) {
 				continue // which element it was is a guess on either side, or it is new
 			}
 			want := c.Class != DriftOverwrite
-			if got := history.Touched(c); got != want {
+			if got := history.TouchedByGit(c); got != want {
 				t.Fatalf("%s %s %v: touched %v\n%s", c.Path, c.Class, c.Moved, got, in)
 			}
 		}
@@ -93,10 +93,10 @@ func TestHistoryOfNothing(t *testing.T) {
 		in := triples(t)
 		still, fresh := NewHistory(in.Rules, in.Desired, in.Desired), NewHistory(in.Rules, nil, in.Desired)
 		for _, c := range Compare(in).Changes {
-			if still.Touched(c) {
+			if still.TouchedByGit(c) {
 				t.Fatalf("%s %s: nothing changed in git\n%s", c.Path, c.Class, in)
 			}
-			if c.Desired != nil && !fresh.Touched(c) {
+			if c.Desired != nil && !fresh.TouchedByGit(c) {
 				t.Fatalf("%s %s: it is new in git\n%s", c.Path, c.Class, in)
 			}
 		}
@@ -146,7 +146,7 @@ func TestHistoryOfAnOrder(t *testing.T) {
 		history := NewHistory(in.Rules, list(c.was), in.Desired)
 		var touched []string
 		for _, change := range Compare(in).Changes {
-			if history.Touched(change) {
+			if history.TouchedByGit(change) {
 				touched = append(touched, change.Path)
 			}
 		}
@@ -174,7 +174,7 @@ func TestHistoryOfPlaces(t *testing.T) {
 		history := NewHistory(in.Rules, list(c.was), in.Desired)
 		var touched []string
 		for _, change := range Compare(in).Changes {
-			if !history.Touched(change) {
+			if !history.TouchedByGit(change) {
 				continue
 			}
 			switch {

@@ -150,10 +150,10 @@ func isMinimal(fail func(string), in Input, res Result) {
 	walk = func(r *Rules, patch, root map[string]any, path string) {
 		for k, v := range patch {
 			if inner, ok := v.(map[string]any); ok && len(inner) > 0 {
-				walk(r.field(k), inner, root, path+"."+k)
+				walk(r.fieldRules(k), inner, root, path+"."+k)
 				continue
 			}
-			if r.field(k).excluded() {
+			if r.fieldRules(k).isExcluded() {
 				continue
 			}
 			delete(patch, k)

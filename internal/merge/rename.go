@@ -8,25 +8,25 @@ import (
 // maxLike bounds how many elements of one list are compared to find renames, far above real lists.
 const maxLike = 10_000
 
-// rename pairs elements that got another key: one part of it differs, most other fields are the
+// pairRenamed pairs elements that got another key: one part of it differs, most other fields are the
 // same, and no other element is so. The records know the old key, and only git or only live has
 // the new one. It returns live's elements with git's instead of the renamed ones.
-func (l *list) rename() []any {
-	isExcluded := func(part string) bool { return l.rules.item().field(part).excluded() }
-	if !l.takenOver() || slices.ContainsFunc(l.rules.key(), isExcluded) {
+func (l *list) pairRenamed() []any {
+	isExcluded := func(part string) bool { return l.rules.elementRules().fieldRules(part).isExcluded() }
+	if !l.takenOver() || slices.ContainsFunc(l.rules.keyFields(), isExcluded) {
 		return l.live
 	}
-	git, gitOK := keysOf(l.rules.key(), l.git)
-	live, liveOK := keysOf(l.rules.key(), l.live)
+	git, gitOK := keysOf(l.rules.keyFields(), l.git)
+	live, liveOK := keysOf(l.rules.keyFields(), l.live)
 	if !gitOK || !liveOK {
 		return l.live
 	}
 	origins, named := originsOfDropped(*l), slices.Clone(l.live)
 	for _, whole := range []bool{true, false} { // those that are the same but for the key come first
-		candidates, rivals := l.renamable(git, live, origins, whole)
+		candidates, rivals := l.renameCandidates(git, live, origins, whole)
 		for i, c := range candidates {
 			if len(c) == 1 && rivals[c[0]] == 1 {
-				l.join(i, c[0], origins.at(c[0]))
+				l.joinPair(i, c[0], origins.baseAt(c[0]))
 				named[c[0]] = l.git[i]
 			}
 		}
@@ -36,12 +36,12 @@ func (l *list) rename() []any {
 
 // pairRenamed is pair, but also pairs renamed elements. The record is that of the list.
 func pairRenamed(r *Rules, record any, xs, ys []any) pairing {
-	return node{rules: r, base: base{applied: record}}.paired(xs, ys).pairing
+	return node{rules: r, base: base{applied: record}}.pairElements(xs, ys).pairing
 }
 
-// renamable returns the live elements of which each element of git may be a renamed one, and for each of
+// renameCandidates returns the live elements of which each element of git may be a renamed one, and for each of
 // those how many elements of git may.
-func (l *list) renamable(git, live keys, origins bases, whole bool) (candidates [][]int, rivals []int) {
+func (l *list) renameCandidates(git, live keys, origins bases, whole bool) (candidates [][]int, rivals []int) {
 	candidates, rivals = make([][]int, len(l.git)), make([]int, len(l.live))
 	near, tries := l.nearKeys(live), 0
 	for i, parts := range git.parts {
@@ -53,8 +53,8 @@ func (l *list) renamable(git, live keys, origins bases, whole bool) (candidates 
 				if tries++; tries > maxLike {
 					return nil, nil
 				}
-				origin := origins.at(j)
-				if l.bases.at(i).known() != origin.known() && l.alike(i, l.ofLive(j, origin), whole) {
+				origin := origins.baseAt(j)
+				if l.bases.baseAt(i).isKnown() != origin.isKnown() && l.saysTheSame(i, l.ofLive(j, origin), whole) {
 					candidates[i], rivals[j] = append(candidates[i], j), rivals[j]+1
 				}
 			}
@@ -82,30 +82,30 @@ func keyWithout(parts []string, p int) string {
 	return strings.Repeat("\x01", p) + joinKey(parts[:p]) + "\x00\x00" + joinKey(parts[p+1:])
 }
 
-// join makes a pair of git's element i and the live element j, whose record may have the old key.
-func (l *list) join(i, j int, origin base) {
+// joinPair makes a pair of git's element i and the live element j, whose record may have the old key.
+func (l *list) joinPair(i, j int, origin base) {
 	l.of[i], l.back[j], l.keyed[i] = j, i, true
-	if origin.known() {
+	if origin.isKnown() {
 		l.bases[i], l.bases[i].renamed = origin, true
 	}
 }
 
-// alike reports whether git's element i says the same as a live one that has another key: in all other
+// saysTheSame reports whether git's element i says the same as a live one that has another key: in all other
 // fields, or in most of them. What the record has counts, if it has the element.
-func (l *list) alike(i int, e node, whole bool) bool {
+func (l *list) saysTheSame(i int, e node, whole bool) bool {
 	// One field is the key.
 	enough := func(a, b any) bool {
-		same, all := likeness(e.rules, a, b)
+		same, all := countEqualFields(e.rules, a, b)
 		return same >= all-1 || !whole && 2*same >= all
 	}
-	if record := e.before(); record != nil {
+	if record := e.recordBefore(); record != nil {
 		return enough(l.git[i], record) && enough(record, l.git[i])
 	}
 	return enough(l.git[i], e.have)
 }
 
-// likeness counts the fields of a, and those that b has too. A list is one field.
-func likeness(r *Rules, a, b any) (same, all int) {
+// countEqualFields counts the fields of a, and those that b has too. A list is one field.
+func countEqualFields(r *Rules, a, b any) (same, all int) {
 	fields, ok := a.(map[string]any)
 	if !ok {
 		if Covers(r, a, b) {
@@ -114,8 +114,8 @@ func likeness(r *Rules, a, b any) (same, all int) {
 		return same, 1
 	}
 	for name, v := range fields {
-		if c := r.field(name); v != nil && !c.excluded() {
-			x, y := likeness(c, v, fieldOf(b, name))
+		if c := r.fieldRules(name); v != nil && !c.isExcluded() {
+			x, y := countEqualFields(c, v, fieldOf(b, name))
 			same, all = same+x, all+y
 		}
 	}

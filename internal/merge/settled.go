@@ -10,15 +10,15 @@ import (
 // Covers reports whether live has everything that desired says (docs/design.md B5): null asks for
 // absence, and lists pair one to one.
 func Covers(rules *Rules, desired, live any) bool {
-	return settled(rules, base{}, desired, live)
+	return needsNoPatch(rules, base{}, desired, live)
 }
 
-func same(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
+func isSame(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
 
-// settled reports whether nothing needs sending: have covers want, and nothing that git dropped is
+// needsNoPatch reports whether nothing needs sending: have covers want, and nothing that git dropped is
 // there. Most comparisons end here, so it builds no paths and hardly allocates.
-func settled(r *Rules, b base, want, have any) bool {
-	if r.excluded() {
+func needsNoPatch(r *Rules, b base, want, have any) bool {
+	if r.isExcluded() {
 		return true
 	}
 	switch w := want.(type) {
@@ -31,7 +31,7 @@ func settled(r *Rules, b base, want, have any) bool {
 		return r.areEmpty(want, have)
 	case []any:
 		if h, ok := have.([]any); ok {
-			return settledList(r, b, elements(w), elements(h))
+			return settledList(r, b, withoutNulls(w), withoutNulls(h))
 		}
 		return r.areEmpty(want, have)
 	}
@@ -47,13 +47,13 @@ func (r *Rules) isEmpty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, field := range v {
-			if !r.field(name).isEmpty(field) {
+			if !r.fieldRules(name).isEmpty(field) {
 				return false
 			}
 		}
 		return true
 	case []any:
-		return len(elements(v)) == 0
+		return len(withoutNulls(v)) == 0
 	}
 	return v == nil
 }
@@ -62,7 +62,7 @@ func (r *Rules) areEmpty(a, b any) bool { return r.isEmpty(a) && r.isEmpty(b) }
 
 func settledObject(r *Rules, b base, want, have map[string]any) bool {
 	for k, v := range want {
-		if !settled(r.field(k), b.field(k), v, have[k]) {
+		if !needsNoPatch(r.fieldRules(k), b.fieldBase(k), v, have[k]) {
 			return false
 		}
 	}
@@ -74,7 +74,7 @@ func settledObject(r *Rules, b base, want, have map[string]any) bool {
 func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
 	fields, _ := record.(map[string]any)
 	for k, v := range fields {
-		if _, said := want[k]; !said && v != nil && !r.field(k).isEmpty(have[k]) && !r.field(k).excluded() {
+		if _, said := want[k]; !said && v != nil && !r.fieldRules(k).isEmpty(have[k]) && !r.fieldRules(k).isExcluded() {
 			return true
 		}
 	}
@@ -85,34 +85,34 @@ func settledList(r *Rules, b base, want, have []any) bool {
 	if len(want) != len(have) {
 		return false
 	}
-	of, bases, item := alignment(r, want, have), b.along(r, want), r.item()
+	of, bases, item := alignPairs(r, want, have), b.basesOf(r, want), r.elementRules()
 	for i, w := range want {
 		j := indexIn(of, i)
-		if j < 0 || j != i && !r.set() {
+		if j < 0 || j != i && !r.isSet() {
 			return false
 		}
-		if !settled(item, bases.at(i), w, have[j]) {
+		if !needsNoPatch(item, bases.baseAt(i), w, have[j]) {
 			return false
 		}
 	}
 	return true
 }
 
-// alignment returns the pairs of pair, or nil if both lists have the same order.
-func alignment(r *Rules, xs, ys []any) []int {
+// alignPairs returns the pairs of pair, or nil if both lists have the same order.
+func alignPairs(r *Rules, xs, ys []any) []int {
 	if len(xs) == len(ys) && inStep(r, xs, ys) {
 		return nil
 	}
-	return pair(r, xs, ys).of
+	return pairLists(r, xs, ys).of
 }
 
 func inStep(r *Rules, xs, ys []any) bool {
-	key := r.key()
-	if len(key) == 0 && !r.set() {
+	key := r.keyFields()
+	if len(key) == 0 && !r.isSet() {
 		return true
 	}
 	for i := range xs {
-		if len(key) == 0 && !Covers(r.item(), xs[i], ys[i]) || !equalKeys(key, xs[i], ys[i]) {
+		if len(key) == 0 && !Covers(r.elementRules(), xs[i], ys[i]) || !equalKeys(key, xs[i], ys[i]) {
 			return false
 		}
 	}
@@ -122,8 +122,8 @@ func inStep(r *Rules, xs, ys []any) bool {
 // equalKeys reports whether two objects have the same value in every part of the key.
 func equalKeys(key []string, x, y any) bool {
 	for _, k := range key {
-		a, _ := text(fieldOf(x, k))
-		if b, _ := text(fieldOf(y, k)); a != b {
+		a, _ := scalarText(fieldOf(x, k))
+		if b, _ := scalarText(fieldOf(y, k)); a != b {
 			return false
 		}
 	}
@@ -140,16 +140,16 @@ func scalarEqual(r *Rules, a, b any) bool {
 		}
 	}
 	if r.scalarType() == Number {
-		x, xOK := number(a)
-		y, yOK := number(b)
+		x, xOK := numberText(a)
+		y, yOK := numberText(b)
 		return xOK && yOK && x == y || !xOK && !yOK && textEqual(a, b)
 	}
 	return textEqual(a, b)
 }
 
 func textEqual(a, b any) bool {
-	x, xKind := text(a)
-	y, yKind := text(b)
+	x, xKind := scalarText(a)
+	y, yKind := scalarText(b)
 	if xKind == notScalar || yKind == notScalar || x != y {
 		return false
 	}
@@ -165,8 +165,8 @@ const (
 	isNumber
 )
 
-// text returns the canonical text of a scalar without quotes.
-func text(v any) (string, scalarKind) {
+// scalarText returns the canonical text of a scalar without quotes.
+func scalarText(v any) (string, scalarKind) {
 	switch t := v.(type) {
 	case string:
 		return t, isText
@@ -183,9 +183,9 @@ func text(v any) (string, scalarKind) {
 	return "", notScalar
 }
 
-// number returns the canonical text of a number or of numeric text.
-func number(v any) (string, bool) {
-	s, kind := text(v)
+// numberText returns the canonical text of a number or of numeric text.
+func numberText(v any) (string, bool) {
+	s, kind := scalarText(v)
 	if kind != isText {
 		return s, kind == isNumber
 	}
@@ -195,16 +195,16 @@ func number(v any) (string, bool) {
 	return string(canon.Number(json.Number(s))), true
 }
 
-// typed returns a scalar in the documented type if that loses nothing (docs/design.md 0.17).
-func typed(t Type, v any) any {
-	s, kind := text(v)
+// toType returns a scalar in the documented type if that loses nothing (docs/design.md 0.17).
+func toType(t Type, v any) any {
+	s, kind := scalarText(v)
 	switch {
 	case t == Text && (kind == isBool || kind == isNumber):
 		return s
 	case t == Bool && kind == isText && (s == "true" || s == "false"):
 		return s == "true"
 	case t == Number && kind == isText:
-		if n, ok := number(s); ok && n == s {
+		if n, ok := numberText(s); ok && n == s {
 			return json.Number(n)
 		}
 	}

@@ -31,13 +31,13 @@ func TestTake(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := string(canon.Bytes(live))
-		if got := string(canon.Bytes(merge.Take(rules, live))); got != tt.want {
+		if got := string(canon.Bytes(merge.TakeLive(rules, live))); got != tt.want {
 			t.Errorf("Take(%s) is %s, want %s", tt.live, got, tt.want)
 		}
 		if after := string(canon.Bytes(live)); after != before {
 			t.Errorf("Take changed %s to %s", before, after)
 		}
-		if !merge.Covers(rules, merge.Take(rules, live), live) {
+		if !merge.Covers(rules, merge.TakeLive(rules, live), live) {
 			t.Errorf("%s does not cover what was taken of it", tt.live)
 		}
 	}

@@ -147,7 +147,7 @@ func (d dice) list(pool []map[string]any, r *Rules) []any {
 }
 
 func (d dice) element(key map[string]any, r *Rules) any {
-	item := r.item()
+	item := r.elementRules()
 	switch {
 	case key == nil && item != nil && item.Item != nil:
 		return d.list(nil, item)
@@ -208,7 +208,7 @@ func (d dice) varyObject(r *Rules, m map[string]any, live bool) map[string]any {
 			}
 			continue
 		}
-		out[k] = d.vary(k, r.field(k), m[k], live)
+		out[k] = d.vary(k, r.fieldRules(k), m[k], live)
 	}
 	if isLocation && d.in(3) {
 		out["host"] = "h"
@@ -225,7 +225,7 @@ func (d dice) addFields(r *Rules, out map[string]any) {
 			continue
 		}
 		out[k] = d.scalar(nil)
-		if child := r.field(k); child != nil && (len(child.Fields) > 0 || keyPool[k] != nil) {
+		if child := r.fieldRules(k); child != nil && (len(child.Fields) > 0 || keyPool[k] != nil) {
 			out[k] = d.member(k, child)
 		}
 	}
@@ -247,7 +247,7 @@ func (d dice) varyList(name string, r *Rules, list []any, live bool) []any {
 	out := []any{}
 	for _, e := range list {
 		if e != nil && !d.in(8) {
-			out = append(out, d.vary("", r.item(), e, live))
+			out = append(out, d.vary("", r.elementRules(), e, live))
 		}
 	}
 	if d.in(4) {
@@ -283,14 +283,14 @@ func (d dice) withNulls(r *Rules, v any) {
 	switch t := v.(type) {
 	case map[string]any:
 		for _, k := range canon.SortedKeys(t) {
-			d.withNulls(r.field(k), t[k])
+			d.withNulls(r.fieldRules(k), t[k])
 		}
 		if k := d.extraField(r); d.in(6) && t[k] == nil && !isKey(k) {
 			t[k] = nil
 		}
 	case []any:
 		for _, e := range t {
-			d.withNulls(r.item(), e)
+			d.withNulls(r.elementRules(), e)
 		}
 	}
 }

@@ -1,25 +1,25 @@
 package merge
 
-func (w *walker) record(n node, class Class) {
+func (w *walker) recordChange(n node, class Class) {
 	w.res.Changes = append(w.res.Changes, Change{
 		Path: n.path, At: n.at.steps(), Class: class,
-		Base: n.before(), Live: n.have, Desired: Sendable(n.rules, n.want),
+		Base: n.recordBefore(), Live: n.have, Desired: Sendable(n.rules, n.want),
 	})
 }
 
-// note records that live has already what git changed.
-func (w *walker) note(n node) {
+// noteAgreed records that live has already what git changed.
+func (w *walker) noteAgreed(n node) {
 	if !w.recorded {
 		return
 	}
-	if b := n.before(); !scalarEqual(n.rules, b, n.want) {
+	if b := n.recordBefore(); !scalarEqual(n.rules, b, n.want) {
 		w.res.Notes = append(w.res.Notes, Change{Path: n.path, At: n.at.steps(), Class: Converged, Base: b, Live: n.have, Desired: n.want})
 	}
 }
 
 // classify is the table of docs/design.md B4 for a place where git and live differ.
 func (w *walker) classify(n node) Class {
-	b := n.before()
+	b := n.recordBefore()
 	liveIsBase := b != nil && (n.rules.areEmpty(b, n.have) || n.have != nil && Covers(n.rules, b, n.have))
 	switch {
 	case !w.recorded && b == nil:
@@ -30,7 +30,7 @@ func (w *walker) classify(n node) Class {
 		return TakeOver
 	case b == nil:
 		return Changed
-	case same(n.rules, b, n.want):
+	case isSame(n.rules, b, n.want):
 		return DriftOverwrite
 	case liveIsBase:
 		return Changed
@@ -49,9 +49,9 @@ func classifyRemoved(n node, b any, liveIsBase bool) Class {
 }
 
 func (w *walker) classifyOrder(l list) Class {
-	before := l.before()
-	recorded := elements(before)
-	inOrder := func(of []any) bool { return len(displaced(pairRenamed(l.rules, before, of, recorded).of)) == 0 }
+	before := l.recordBefore()
+	recorded := withoutNulls(before)
+	inOrder := func(of []any) bool { return len(findDisplaced(pairRenamed(l.rules, before, of, recorded).of)) == 0 }
 	switch {
 	case !w.recorded && before == nil:
 		return UnknownBase
@@ -65,29 +65,29 @@ func (w *walker) classifyOrder(l list) Class {
 	return Conflict
 }
 
-// lost lists n, which git never had and which the request takes out of live.
-func (w *walker) lost(n node) { w.res.Collateral = append(w.res.Collateral, n.value(n.have)) }
+// listLost lists n, which git never had and which the request takes out of live.
+func (w *walker) listLost(n node) { w.res.Collateral = append(w.res.Collateral, n.toValue(n.have)) }
 
-// contact lists the elements at and below n that the request removes, that git never had, and whose list git has not
+// listFirstContact lists the elements at and below n that the request removes, that git never had, and whose list git has not
 // taken over (docs/design.md 0.1).
-func (w *walker) contact(n node) {
+func (w *walker) listFirstContact(n node) {
 	ofList := isList(n.have)
 	if w.takeOver || ofList && n.takenOver() {
 		return
 	}
-	for c := range n.below(false) {
+	for c := range n.childNodes(false) {
 		switch {
 		case c.rules.serverOwned():
-		case ofList && !c.base.known():
-			w.foreign(c)
+		case ofList && !c.base.isKnown():
+			w.listForeign(c)
 		default:
-			w.contact(c)
+			w.listFirstContact(c)
 		}
 	}
 }
 
-// foreign lists a live element that git never had.
-func (w *walker) foreign(n node) { w.res.FirstContact = append(w.res.FirstContact, n.value(n.have)) }
+// listForeign lists a live element that git never had.
+func (w *walker) listForeign(n node) { w.res.FirstContact = append(w.res.FirstContact, n.toValue(n.have)) }
 
 // firstContact judges the live elements of a list that is sent and was never taken over. One stays
 // if it is paired by key, or if git has all of it at any place. It returns the judged elements.
@@ -96,36 +96,36 @@ func (w *walker) firstContact(l list) []bool {
 	if w.takeOver || l.takenOver() {
 		return judged
 	}
-	stays, origins := staying(l), origins(l.node, l.live)
+	stays, origins := stayingElements(l), recordsOfLive(l.node, l.live)
 	for j, i := range l.back {
 		if i >= 0 && (l.keyed[i] || stays[j] < 0 && isList(l.live[j]) && isList(l.git[i])) {
 			continue
 		}
-		c := l.ofLive(j, origins.at(j))
+		c := l.ofLive(j, origins.baseAt(j))
 		switch {
 		case stays[j] >= 0:
 			c.want = l.git[stays[j]]
 			w.contactBeyond(c)
-		case c.base.known():
-			w.contact(c)
+		case c.base.isKnown():
+			w.listFirstContact(c)
 		default:
-			w.foreign(c)
+			w.listForeign(c)
 		}
 		judged[j] = true
 	}
 	return judged
 }
 
-// staying returns the index of the desired element that is all that git knows of each live one, or
+// stayingElements returns the index of the desired element that is all that git knows of each live one, or
 // -1; pairs by key stay pairs.
-func staying(l list) []int {
+func stayingElements(l list) []int {
 	of := matchAny(len(l.git), len(l.live), func(i, j int) bool {
 		if k := l.back[j]; l.keyed[i] || k >= 0 && l.keyed[k] {
 			return l.of[i] == j
 		}
-		return equalKeys(l.rules.key(), l.git[i], l.live[j]) && Covers(l.rules.item(), l.git[i], l.live[j])
+		return equalKeys(l.rules.keyFields(), l.git[i], l.live[j]) && Covers(l.rules.elementRules(), l.git[i], l.live[j])
 	})
-	return inverse(of, len(l.live))
+	return invertPairs(of, len(l.live))
 }
 
 func isList(v any) bool {
@@ -137,17 +137,17 @@ func isList(v any) bool {
 func (w *walker) contactBeyond(n node) {
 	switch want := n.want.(type) {
 	case map[string]any:
-		for c := range n.below(false) {
+		for c := range n.childNodes(false) {
 			switch {
 			case c.rules.serverOwned():
 			case c.want == nil:
-				w.contact(c)
+				w.listFirstContact(c)
 			default:
 				w.contactBeyond(c)
 			}
 		}
 	case []any:
-		l := n.paired(elements(want), elements(n.have))
+		l := n.pairElements(withoutNulls(want), withoutNulls(n.have))
 		for i, j := range l.of {
 			if j >= 0 {
 				c := l.ofGit(i, i)

@@ -6,24 +6,24 @@ import "trueup/internal/canon"
 // the server did not keep what was sent, they are its own, and another null would change nothing. It never mutates.
 func Refilled(in Input) (desired any, back []Value) {
 	in.Pending = nil
-	desired = refilled(in.root(), &back)
+	desired = withoutRefilled(in.rootNode(), &back)
 	return desired, back
 }
 
-func refilled(n node, back *[]Value) any {
-	if n.rules.excluded() || n.have == nil || n.base.applied == nil {
+func withoutRefilled(n node, back *[]Value) any {
+	if n.rules.isExcluded() || n.have == nil || n.base.applied == nil {
 		return n.want
 	}
 	switch want := n.want.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(want))
 		for _, k := range canon.SortedKeys(want) {
-			c := n.field(k)
-			if c.banned && c.have != nil && !c.rules.excluded() {
-				*back = append(*back, c.value(c.have))
+			c := n.fieldNode(k)
+			if c.banned && c.have != nil && !c.rules.isExcluded() {
+				*back = append(*back, c.toValue(c.have))
 				continue
 			}
-			out[k] = refilled(c, back)
+			out[k] = withoutRefilled(c, back)
 		}
 		return out
 	case []any:
@@ -31,10 +31,10 @@ func refilled(n node, back *[]Value) any {
 		if !ok {
 			return n.want
 		}
-		l := n.paired(elements(want), elements(have))
+		l := n.pairElements(withoutNulls(want), withoutNulls(have))
 		out := make([]any, len(l.git))
 		for i := range l.git {
-			out[i] = refilled(l.ofGit(i, i), back)
+			out[i] = withoutRefilled(l.ofGit(i, i), back)
 		}
 		return out
 	}
@@ -43,10 +43,10 @@ func refilled(n node, back *[]Value) any {
 
 // LeftAlone lists the fields of live that git neither has nor had: the server's defaults, and what
 // another client set (docs/design.md B4). Git owns the whole of a list that it has.
-func LeftAlone(in Input) []Change { return leftAlone(nil, in.root()) }
+func LeftAlone(in Input) []Change { return leftAlone(nil, in.rootNode()) }
 
 func leftAlone(found []Change, n node) []Change {
-	if n.rules.excluded() {
+	if n.rules.isExcluded() {
 		return found
 	}
 	switch want := n.want.(type) {
@@ -54,15 +54,15 @@ func leftAlone(found []Change, n node) []Change {
 		have, _ := n.have.(map[string]any)
 		stale := n.rules.staleSibling(want, have)
 		for _, k := range canon.SortedKeys(have) {
-			c := n.field(k)
+			c := n.fieldNode(k)
 			if _, said := want[k]; said {
 				found = leftAlone(found, c)
-			} else if c.have != nil && k != stale && !c.base.known() {
+			} else if c.have != nil && k != stale && !c.base.isKnown() {
 				found = append(found, Change{Path: c.path, At: c.at.steps(), Class: Unmanaged, Live: c.have})
 			}
 		}
 	case []any:
-		l := n.paired(elements(want), elements(n.have))
+		l := n.pairElements(withoutNulls(want), withoutNulls(n.have))
 		for i := range l.git {
 			if l.keyed[i] { // a field belongs to an element that is known to be the same
 				found = leftAlone(found, l.ofGit(i, i))

@@ -19,27 +19,27 @@ type walker struct {
 	whole bool
 }
 
-// value returns what to send for n, whose want is not nil, and whether it differs from live.
-func (w *walker) value(n node) (any, bool) {
+// valueToSend returns what to send for n, whose want is not nil, and whether it differs from live.
+func (w *walker) valueToSend(n node) (any, bool) {
 	switch want := n.want.(type) {
 	case map[string]any:
 		if have, ok := n.have.(map[string]any); ok {
-			return w.object(n, want, have)
+			return w.objectToSend(n, want, have)
 		}
 	case []any:
 		if have, ok := n.have.([]any); ok {
-			return w.list(n, elements(want), elements(have))
+			return w.listToSend(n, withoutNulls(want), withoutNulls(have))
 		}
 	default:
 		if scalarEqual(n.rules, n.want, n.have) {
-			w.note(n)
-			return carried(n.rules, n.have), false
+			w.noteAgreed(n)
+			return carryLive(n.rules, n.have), false
 		}
 	}
-	return w.differs(n)
+	return w.recordDifference(n)
 }
 
-func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool) {
+func (w *walker) objectToSend(n node, want, have map[string]any) (map[string]any, bool) {
 	out, changed := map[string]any{}, false
 	put := func(k string, v any, differs bool) {
 		changed = changed || differs
@@ -48,121 +48,121 @@ func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool
 		}
 	}
 	for _, k := range canon.SortedKeys(want) {
-		v, differs := w.member(n.field(k))
+		v, differs := w.memberToSend(n.fieldNode(k))
 		put(k, v, differs)
 	}
 	stale := n.rules.staleSibling(want, have)
-	if stale != "" && w.leaves(w.classify(n.field(n.rules.Discriminator))) {
+	if stale != "" && w.leavesLive(w.classify(n.fieldNode(n.rules.Discriminator))) {
 		stale = ""
 	}
 	for _, k := range canon.SortedKeys(have) {
 		if _, said := want[k]; !said {
-			v, differs := w.liveOnly(n.field(k), k == stale)
+			v, differs := w.liveOnly(n.fieldNode(k), k == stale)
 			put(k, v, differs)
 		}
 	}
 	return out, changed
 }
 
-// member returns what to send for a field that git mentions.
-func (w *walker) member(n node) (any, bool) {
+// memberToSend returns what to send for a field that git mentions.
+func (w *walker) memberToSend(n node) (any, bool) {
 	switch {
-	case n.rules.excluded() || n.want == nil && n.rules.isEmpty(n.have):
-		return w.keep(n), false
+	case n.rules.isExcluded() || n.want == nil && n.rules.isEmpty(n.have):
+		return w.carryUnmanaged(n), false
 	case n.rules.areEmpty(n.want, n.have):
 		return Sendable(n.rules, n.want), false
 	case n.want != nil:
-		return w.value(n)
+		return w.valueToSend(n)
 	}
-	return w.differs(n)
+	return w.recordDifference(n)
 }
 
 // liveOnly returns what to send for a field that only live has; stale is a discriminator's old one.
 func (w *walker) liveOnly(n node, stale bool) (any, bool) {
 	switch {
 	case n.have == nil:
-		if w.whole && !n.rules.excluded() { // a list that is sent has no nulls (docs/design.md B2.4)
-			w.lost(n)
+		if w.whole && !n.rules.isExcluded() { // a list that is sent has no nulls (docs/design.md B2.4)
+			w.listLost(n)
 		}
 		return nil, false
-	case n.rules.excluded(): // it goes along with the element
-	case n.base.known() && !n.rules.isEmpty(n.have):
-		return w.differs(n)
+	case n.rules.isExcluded(): // it goes along with the element
+	case n.base.isKnown() && !n.rules.isEmpty(n.have):
+		return w.recordDifference(n)
 	case stale:
-		w.lost(n)
-		w.contact(n)
+		w.listLost(n)
+		w.listFirstContact(n)
 		return nil, true
 	case w.whole && !n.byKey: // it may belong to another element (docs/design.md B3)
-		w.lost(n)
+		w.listLost(n)
 		return nil, false
 	}
-	v := w.keep(n)
+	v := w.carryUnmanaged(n)
 	if v != nil {
-		w.res.Preserved = append(w.res.Preserved, n.value(v))
+		w.res.Preserved = append(w.res.Preserved, n.toValue(v))
 	}
 	return v, false
 }
 
-// differs records a place where git and live differ, and returns what is to be sent.
-func (w *walker) differs(n node) (any, bool) {
+// recordDifference records a place where git and live differ, and returns what is to be sent.
+func (w *walker) recordDifference(n node) (any, bool) {
 	class := w.classify(n)
-	w.record(n, class)
-	if w.leaves(class) {
+	w.recordChange(n, class)
+	if w.leavesLive(class) {
 		w.res.Changes[len(w.res.Changes)-1].Left = true
 		return nil, false
 	}
-	w.contact(n)
+	w.listFirstContact(n)
 	return Sendable(n.rules, n.want), true
 }
 
-// leaves reports whether live's value stays. A list that is sent whole is judged as a whole.
-func (w *walker) leaves(c Class) bool { return w.leave && !w.whole && w.stays(c) }
+// leavesLive reports whether live's value stays. A list that is sent whole is judged as a whole.
+func (w *walker) leavesLive(c Class) bool { return w.leave && !w.whole && w.mayBeOthers(c) }
 
-// stays reports whether a class does not prove that git changed the value. Without a record, git may have, unless a
+// mayBeOthers reports whether a class does not prove that git changed the value. Without a record, git may have, unless a
 // person has said that git owns the object.
-func (w *walker) stays(c Class) bool {
+func (w *walker) mayBeOthers(c Class) bool {
 	return c == DriftOverwrite || c == UnknownBase && !w.takeOver
 }
 
-// keep returns live's value of n as a list that is sent takes it along, or nil, and lists what a rule omits from it.
-func (w *walker) keep(n node) any {
+// carryUnmanaged returns live's value of n as a list that is sent takes it along, or nil, and lists what a rule omits from it.
+func (w *walker) carryUnmanaged(n node) any {
 	if !w.whole || n.have == nil {
 		return nil
 	}
-	if n.rules.has((*Rules).omitted) {
-		w.omit(n)
+	if n.rules.hasAnywhere((*Rules).isOmitted) {
+		w.listOmitted(n)
 	}
-	if n.rules.omitted() {
+	if n.rules.isOmitted() {
 		return nil
 	}
-	return carried(n.rules, n.have)
+	return carryLive(n.rules, n.have)
 }
 
-func (w *walker) omit(n node) {
-	if n.rules.omitted() {
-		w.lost(n)
+func (w *walker) listOmitted(n node) {
+	if n.rules.isOmitted() {
+		w.listLost(n)
 		return
 	}
-	for c := range n.below(true) {
-		w.omit(c)
+	for c := range n.childNodes(true) {
+		w.listOmitted(c)
 	}
 }
 
-// list compares two lists. A list can only be sent whole. So a list that both git and another client changed can be
+// listToSend compares two lists. A list can only be sent whole. So a list that both git and another client changed can be
 // neither sent nor left (docs/design.md B4).
-func (w *walker) list(n node, want, have []any) (any, bool) {
+func (w *walker) listToSend(n node, want, have []any) (any, bool) {
 	if w.whole {
 		w.lostNulls(n)
-		return w.overlay(n.paired(want, have)), true
+		return w.overlayList(n.pairElements(want, have)), true
 	}
-	equal := settled(n.rules, n.base, want, have)
-	if equal && (!w.recorded || same(n.rules, n.base.applied, want)) {
+	equal := needsNoPatch(n.rules, n.base, want, have)
+	if equal && (!w.recorded || isSame(n.rules, n.base.applied, want)) {
 		return nil, false
 	}
 	before := w.res
 	w.whole = true
 	w.lostNulls(n)
-	out := w.overlay(n.paired(want, have))
+	out := w.overlayList(n.pairElements(want, have))
 	w.whole = false
 	if !equal && !w.leavesList(n.path, w.res.Changes[len(before.Changes):]) {
 		w.res.Lists = append(w.res.Lists, SentList{n.path, len(want)})
@@ -178,7 +178,7 @@ func (w *walker) lostNulls(n node) {
 	list, _ := n.have.([]any)
 	for i, e := range list {
 		if e == nil {
-			w.lost(n.element(strconv.Itoa(i), effect.Nowhere, effect.Nowhere, effect.Nowhere))
+			w.listLost(n.elementNode(strconv.Itoa(i), effect.Nowhere, effect.Nowhere, effect.Nowhere))
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (w *walker) lostNulls(n node) {
 func (w *walker) leavesList(path string, changes []Change) bool {
 	drifted := 0
 	for _, c := range changes {
-		if w.stays(c.Class) {
+		if w.mayBeOthers(c.Class) {
 			drifted++
 		}
 	}
@@ -204,10 +204,10 @@ func (w *walker) leavesList(path string, changes []Change) bool {
 	return true
 }
 
-// overlay returns the whole list: git's elements, with the live-only fields of elements that a key
+// overlayList returns the whole list: git's elements, with the live-only fields of elements that a key
 // pairs, and with live's values of what the rules exclude.
-func (w *walker) overlay(l list) []any {
-	order := arrange(l)
+func (w *walker) overlayList(l list) []any {
+	order := arrangeElements(l)
 	judged := w.firstContact(l)
 	out := make([]any, len(l.git))
 	for i, j := range l.of {
@@ -216,20 +216,20 @@ func (w *walker) overlay(l list) []any {
 			c.owned = l.owned || l.takenOver() || judged[j]
 		}
 		before := len(w.res.Changes)
-		out[order[i]], _ = w.value(c)
-		if n := len(w.res.Changes); j < 0 && i+1 < len(l.git) && !l.rules.set() && n > before {
+		out[order[i]], _ = w.valueToSend(c)
+		if n := len(w.res.Changes); j < 0 && i+1 < len(l.git) && !l.rules.isSet() && n > before {
 			w.res.Changes[n-1].Of = len(l.git)
 		}
 	}
-	w.dropped(l)
-	w.moved(l)
+	w.recordDropped(l)
+	w.recordMoved(l)
 	return out
 }
 
-// arrange returns the index of each element of desired in the list that is sent. A set has live's
+// arrangeElements returns the index of each element of desired in the list that is sent. A set has live's
 // order, then what live lacks: a request must not move what no line shows as moved.
-func arrange(l list) []int {
-	order, next, set := make([]int, len(l.git)), 0, l.rules.set()
+func arrangeElements(l list) []int {
+	order, next, set := make([]int, len(l.git)), 0, l.rules.isSet()
 	put := func(i int) { order[i], next = next, next+1 }
 	for _, i := range l.back {
 		if set && i >= 0 {
@@ -244,7 +244,7 @@ func arrange(l list) []int {
 	return order
 }
 
-func (w *walker) dropped(l list) {
+func (w *walker) recordDropped(l list) {
 	if !slices.Contains(l.back, -1) {
 		return
 	}
@@ -253,56 +253,56 @@ func (w *walker) dropped(l list) {
 		if i >= 0 {
 			continue
 		}
-		c := l.ofLive(j, origins.at(j))
+		c := l.ofLive(j, origins.baseAt(j))
 		class := w.classify(c)
 		switch {
-		case c.base.known():
+		case c.base.isKnown():
 		case w.recorded && l.takenOver():
 			class = DriftOverwrite
 		case w.recorded:
 			class = TakeOver
 		}
-		w.record(c, class)
+		w.recordChange(c, class)
 		if c.rules.LeaveSome() && l.mayHave(c.have) {
-			w.unplaced(c)
+			w.listUnplaced(c)
 		}
 	}
 }
 
 // mayHave reports whether e may be an unpaired element of git: none of its keys differs.
 func (l list) mayHave(e any) bool {
-	key := l.rules.key()
+	key := l.rules.keyFields()
 	keys, keyed := keysOf(key, []any{e})
 	for i, j := range l.of {
 		if j >= 0 {
 			continue
 		}
 		other, ok := keysOf(key, []any{l.git[i]})
-		if !keyed || !ok || agree(keys.parts[0], other.parts[0]) {
+		if !keyed || !ok || keysAgree(keys.parts[0], other.parts[0]) {
 			return true
 		}
 	}
 	return false
 }
 
-// unplaced lists the excluded values at and below n that a request would have to carry.
-func (w *walker) unplaced(n node) {
+// listUnplaced lists the excluded values at and below n that a request would have to carry.
+func (w *walker) listUnplaced(n node) {
 	switch {
-	case n.rules.omitted():
-	case n.rules.excluded():
-		w.res.Unplaced = append(w.res.Unplaced, n.value(n.have))
+	case n.rules.isOmitted():
+	case n.rules.isExcluded():
+		w.res.Unplaced = append(w.res.Unplaced, n.toValue(n.have))
 	default:
-		for c := range n.below(false) {
-			w.unplaced(c)
+		for c := range n.childNodes(false) {
+			w.listUnplaced(c)
 		}
 	}
 }
 
-func (w *walker) moved(l list) {
-	if l.rules.set() {
+func (w *walker) recordMoved(l list) {
+	if l.rules.isSet() {
 		return
 	}
-	elsewhere := displaced(l.of)
+	elsewhere := findDisplaced(l.of)
 	if len(elsewhere) == 0 {
 		return
 	}

@@ -32,25 +32,25 @@ type adviser struct {
 	hostnames func() purge.Hosts
 }
 
-// advise collects advice on what the plan creates, changes and posts. It has the classes of requests that objects change.
-func (p *Planner) advise(out *Plan, all *study, classes map[kind.Key][]routing.Class) {
+// adviseOnPlan collects advice on what the plan creates, changes and posts. It has the classes of requests that objects change.
+func (p *Planner) adviseOnPlan(out *Plan, all *study, classes map[kind.Key][]routing.Class) {
 	a := &adviser{Planner: p, routes: map[kind.Key]served{}, reached: map[string]reach{}}
 	a.hostnames = sync.OnceValue(func() purge.Hosts { return purge.NewHosts(slices.Collect(maps.Keys(p.hosts))) })
 	for i := range out.Items {
 		it := &out.Items[i]
-		if !it.Op.sends() && it.Op != Deferred {
+		if !it.Op.sendsRequest() && it.Op != Deferred {
 			continue
 		}
 		found, o := all.advice[it.Key], p.in.Set.Find(it.Key)
 		if (it.Op == Patch || it.Op == Create) && o != nil {
-			found.add(o.Sift(a.unpurged(it, o, all.waiting, classes[it.Key])))
+			found.addFindings(o.Sift(a.unpurged(it, o, all.waiting, classes[it.Key])))
 		}
 		if o != nil && o.Kind.RequestOnly() {
 			found = newAdvised(manifest.Advise(o, o.Tree(), manifest.Options{Precedence: p.in.Project.Platform.Precedence}))
-			found.add(o.Sift(a.ofRequest(o)))
+			found.addFindings(o.Sift(a.ofRequest(o)))
 		}
-		out.Advice = append(out.Advice, few(found.shown)...)
-		out.Silenced = append(out.Silenced, few(found.silenced)...)
+		out.Advice = append(out.Advice, keepFew(found.shown)...)
+		out.Silenced = append(out.Silenced, keepFew(found.silenced)...)
 	}
 	out.Advice.Sort()
 	out.Silenced.Sort()
@@ -60,7 +60,7 @@ func (p *Planner) advise(out *Plan, all *study, classes map[kind.Key][]routing.C
 func (a *adviser) ofRequest(o *manifest.Object) diag.List {
 	spec := parseSpec(o.Spec)
 	by, hosts := a.servesPaths(spec.Hostname), hostsOf(spec.Hostname, spec.Subdomains)
-	return append(everything(o, spec, by, hosts), a.unmatched(o, spec, by, hosts)...)
+	return append(adviseOnEverything(o, spec, by, hosts), a.adviseOnUnmatched(o, spec, by, hosts)...)
 }
 
 // served is the object that serves a hostname, before and after apply.
@@ -69,8 +69,8 @@ type served struct {
 	before, after *routing.Config
 }
 
-// serves returns the object that serves a kind.HostKey, once git is applied.
-func (p *Planner) serves(host string) kind.Key {
+// servedBy returns the object that serves a kind.HostKey, once git is applied.
+func (p *Planner) servedBy(host string) kind.Key {
 	if in := p.hosts[host]; len(in) > 0 {
 		return in[len(in)-1].Key()
 	}
@@ -79,7 +79,7 @@ func (p *Planner) serves(host string) kind.Key {
 
 // servesPaths returns the object that serves a hostname; it has no locations if none is known.
 func (a *adviser) servesPaths(hostname string) served {
-	key := a.serves(kind.HostKey(hostname))
+	key := a.servedBy(kind.HostKey(hostname))
 	s, seen := a.routes[key]
 	if !seen {
 		was := configOf(a.in.Live.Objects[key].Spec)
@@ -101,8 +101,8 @@ func configOf(spec []byte) *routing.Config {
 	return routing.ReadSpec(spec)
 }
 
-// advice is a finding at a place of a manifest.
-func advice(o *manifest.Object, rule, field, message, fix string) diag.Finding {
+// newAdvice is a finding at a place of a manifest.
+func newAdvice(o *manifest.Object, rule, field, message, fix string) diag.Finding {
 	line, column := o.Place(field)
 	return diag.Finding{
 		Path: o.Path, Line: line, Column: column, Field: field,
@@ -110,8 +110,8 @@ func advice(o *manifest.Object, rule, field, message, fix string) diag.Finding {
 	}
 }
 
-// few keeps maxAdvice findings of each rule. The last one says that there are more.
-func few(found diag.List) diag.List {
+// keepFew keeps maxAdvice findings of each rule. The last one says that there are more.
+func keepFew(found diag.List) diag.List {
 	counts, last := map[string]int{}, map[string]int{}
 	var out diag.List
 	for _, f := range found {
@@ -135,19 +135,19 @@ func hostsOf(hostname string, subdomains []string) map[string]bool {
 	return hosts
 }
 
-// everything advises on a request that invalidates all of a hostname.
-func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
+// adviseOnEverything advises on a request that invalidates all of a hostname.
+func adviseOnEverything(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
 	locations := locationsOf(by.after, hosts)
 	at := slices.Index(spec.Paths, allPaths)
 	if at < 0 {
-		at = widest(spec.Paths, locations)
+		at = widestPath(spec.Paths, locations)
 	}
 	if at < 0 {
 		return nil
 	}
 	message := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], diag.First(slices.Sorted(maps.Keys(hosts)), 5))
 	if len(locations) > 0 {
-		message += fmt.Sprintf(", which is %s of %s", counted(len(locations), "location"), by.key)
+		message += fmt.Sprintf(", which is %s of %s", countNoun(len(locations), "location"), by.key)
 		servers := map[string]bool{}
 		for _, l := range locations {
 			for _, name := range l.Servers() {
@@ -155,10 +155,10 @@ func everything(o *manifest.Object, spec purge.Spec, by served, hosts map[string
 			}
 		}
 		if len(servers) > 0 {
-			message += " and comes from " + counted(len(servers), "server")
+			message += " and comes from " + countNoun(len(servers), "server")
 		}
 	}
-	return diag.List{advice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
+	return diag.List{newAdvice(o, rules.PurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
 		"name the paths that changed, or send it when the servers can handle every request")}
 }
 
@@ -175,11 +175,11 @@ func locationsOf(s *routing.Config, hosts map[string]bool) (list []*routing.Loca
 	return list
 }
 
-// widest returns the path that covers the first location, or -1 unless the paths cover all.
-func widest(paths []string, locations []*routing.Location) int {
+// widestPath returns the path that covers the first location, or -1 unless the paths cover all.
+func widestPath(paths []string, locations []*routing.Location) int {
 	cover, at := purge.NewCover(paths), -1
 	for _, l := range locations {
-		_, by, ok := cover.By(l.PurgePath(), nil)
+		_, by, ok := cover.CoveredBy(l.PurgePath(), nil)
 		if !ok {
 			return -1
 		}
@@ -190,8 +190,8 @@ func widest(paths []string, locations []*routing.Location) int {
 	return at
 }
 
-// unmatched advises on paths that no location serves, live or in git.
-func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
+// adviseOnUnmatched advises on paths that no location serves, live or in git.
+func (a *adviser) adviseOnUnmatched(o *manifest.Object, spec purge.Spec, by served, hosts map[string]bool) diag.List {
 	if len(by.before.Locations)+len(by.after.Locations) == 0 {
 		return nil
 	}
@@ -201,11 +201,11 @@ func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, host
 		serves = newReach(append(locationsOf(by.before, hosts), locationsOf(by.after, hosts)...))
 		a.reached[name] = serves
 	}
-	outside := slices.DeleteFunc(slices.Clone(spec.Paths), serves.any)
+	outside := slices.DeleteFunc(slices.Clone(spec.Paths), serves.reachesAny)
 	if len(outside) == 0 {
 		return nil
 	}
-	return diag.List{advice(o, rules.PurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
+	return diag.List{newAdvice(o, rules.PurgeUnmatched, fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0])),
 		fmt.Sprintf("no location of %s serves %s", by.key, diag.First(outside, 5)), "correct the path, or add the location")}
 }
 
@@ -226,9 +226,9 @@ func newReach(locations []*routing.Location) (r reach) {
 	return r
 }
 
-// any reports whether a location serves the path, or a part of what is below it.
-func (r reach) any(path string) bool {
-	if _, _, ok := r.cover.By(path, nil); ok {
+// reachesAny reports whether a location serves the path, or a part of what is below it.
+func (r reach) reachesAny(path string) bool {
+	if _, _, ok := r.cover.CoveredBy(path, nil); ok {
 		return true
 	}
 	stem := strings.TrimSuffix(path, "*")
@@ -236,4 +236,4 @@ func (r reach) any(path string) bool {
 	return exact || purge.IsPrefix(path) && i < len(r.stems) && strings.HasPrefix(r.stems[i], stem)
 }
 
-func counted(n int, noun string) string { return diag.Plural(n, noun, noun+"s") }
+func countNoun(n int, noun string) string { return diag.Plural(n, noun, noun+"s") }

@@ -28,7 +28,7 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 			hostname, host = kind.HostKey(o.Host), ""
 		}
 		if covers[hostname] == nil {
-			covers[hostname] = purged(each(waiting[hostname], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) }))
+			covers[hostname] = invalidates(mapList(waiting[hostname], func(o *manifest.Object) purge.Spec { return parseSpec(o.Spec) }))
 		}
 		return covers[hostname](purgeOf(c), host)
 	}
@@ -40,7 +40,7 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 		if !ok || isCovered(c) {
 			continue
 		}
-		out.field = places().of(c.After[out.precedence].Location, out.facets)
+		out.field = places().fieldOf(c.After[out.precedence].Location, out.facets)
 		id := fmt.Sprintf("%s %v %t", out.field, out.facets, out.sure)
 		i, known := index[id]
 		if !known && len(all) == maxPlaced {
@@ -53,7 +53,7 @@ func (a *adviser) unpurged(it *Item, o *manifest.Object, waiting map[string][]*m
 		all[i].classes, all[i].stay = append(all[i].classes, c), max(all[i].stay, out.stay)
 	}
 	for _, out := range all {
-		found = append(found, advice(o, rules.PurgeMissing, out.field, out.message(kind.HostKey(o.Host)), a.fixOf(out.classes)))
+		found = append(found, newAdvice(o, rules.PurgeMissing, out.field, out.adviceMessage(kind.HostKey(o.Host)), a.fixOf(out.classes)))
 	}
 	return found
 }
@@ -91,9 +91,9 @@ func outdatedBy(c routing.Class) (out outdated, ok bool) {
 	return out, ok
 }
 
-func (out outdated) message(hostname string) string {
+func (out outdated) adviceMessage(hostname string) string {
 	const format = "%s of %s changes: copies cached now stay %s, and this plan does not purge them"
-	classes := each(out.classes, func(c routing.Class) string {
+	classes := mapList(out.classes, func(c routing.Class) string {
 		name := c.Host + c.Pattern
 		if c.Host == hostname {
 			name = c.Pattern
@@ -107,7 +107,7 @@ func (out outdated) message(hostname string) string {
 	if out.stay < math.MaxInt64 {
 		stay = "up to " + kind.DurationText(out.stay)
 	}
-	text := fmt.Sprintf(format, strings.Join(each(out.facets, routing.Facet.String), ", "), diag.First(classes, maxNamed), stay)
+	text := fmt.Sprintf(format, strings.Join(mapList(out.facets, routing.Facet.String), ", "), diag.First(classes, maxNamed), stay)
 	if !out.sure {
 		text = "depending on the location that the platform selects, " + text
 	}
@@ -164,7 +164,7 @@ func commandOf(addresses, hosts []string) string {
 
 // purgedBy returns the hostname by which a purge names a host; ok is false for a wildcard, and if no CDN in git has one.
 func (a *adviser) purgedBy(host string) (hostname string, ok bool) {
-	hostname, _, ok = a.hostnames().Place(host)
+	hostname, _, ok = a.hostnames().FindHostname(host)
 	return hostname, ok && !strings.Contains(host, "*")
 }
 
@@ -201,8 +201,8 @@ var tableOfFields = map[routing.Facet]string{
 	routing.Rewrite: "rewrite", routing.Headers: "headers",
 }
 
-// of returns the field of a location that differs, that of its upstream, or the list of locations.
-func (p places) of(l *routing.Location, facets []routing.Facet) string {
+// fieldOf returns the field of a location that differs, that of its upstream, or the list of locations.
+func (p places) fieldOf(l *routing.Location, facets []routing.Facet) string {
 	in, known := p.locations[[2]string{l.Host, l.Path}]
 	upstream := p.upstreams[in.Upstream]
 	switch {
@@ -216,8 +216,8 @@ func (p places) of(l *routing.Location, facets []routing.Facet) string {
 	return in.Field()
 }
 
-// purged returns a function that reports whether a request invalidates a path of a host, or of any if it is "".
-func purged(requests []purge.Spec) func(path, host string) bool {
+// invalidates returns a function that reports whether a request invalidates a path of a host, or of any if it is "".
+func invalidates(requests []purge.Spec) func(path, host string) bool {
 	hosts, lists, files := make([]map[string]bool, len(requests)), make([][]string, len(requests)), map[string][]int{}
 	for i, spec := range requests {
 		hosts[i], lists[i] = hostsOf(spec.Hostname, spec.Subdomains), spec.Paths
@@ -230,7 +230,7 @@ func purged(requests []purge.Spec) func(path, host string) bool {
 	cover := purge.NewCover(lists...)
 	return func(path, host string) bool {
 		fits := func(i int, _ string) bool { return host == "" || hosts[i][host] }
-		_, _, ok := cover.By(path, fits)
+		_, _, ok := cover.CoveredBy(path, fits)
 		return ok || slices.ContainsFunc(files[path], func(i int) bool { return fits(i, path) })
 	}
 }

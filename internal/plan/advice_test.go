@@ -316,13 +316,13 @@ func TestAdviceOffline(t *testing.T) {
 		{"another one too many", "{hostname: shop.example.com, paths: [/*]}", []string{"purge-everything spec.paths[0]"}},
 	} {
 		w := git(t, cdn("shop", now), posted, purge("rel-42", c.more))
-		p := plan.Offline(plan.Inputs{Set: w.in.Set}, past)
+		p := plan.MakeOffline(plan.Inputs{Set: w.in.Set}, past)
 		if got := advised(p); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 	same := git(t, cdn("shop", wasServed), posted)
-	if p := plan.Offline(plan.Inputs{Set: same.in.Set}, past); len(p.Advice) > 0 {
+	if p := plan.MakeOffline(plan.Inputs{Set: same.in.Set}, past); len(p.Advice) > 0 {
 		t.Errorf("nothing changed: %v", p.Advice)
 	}
 }
@@ -330,7 +330,7 @@ func TestAdviceOffline(t *testing.T) {
 // TestDriftGivesNoAdvice: whoever asks what drifted does not review a change.
 func TestDriftGivesNoAdvice(t *testing.T) {
 	p := git(t, cdn("shop", wasServed)).has(shop, strings.Replace(wasServed, `"60"`, `"90"`, 1)).applied(shop, wasServed).make()
-	if d := plan.Drift(p); len(p.Advice) == 0 || len(d.Items) == 0 || len(d.Advice) > 0 {
+	if d := plan.NarrowToDrift(p); len(p.Advice) == 0 || len(d.Items) == 0 || len(d.Advice) > 0 {
 		t.Errorf("%v, %v", p.Advice, d)
 	}
 }
@@ -457,6 +457,6 @@ func BenchmarkAdvice(b *testing.B) {
 	}
 	w := git(b, documents...)
 	for b.Loop() {
-		plan.NewPlanner(w.in).Make()
+		plan.NewPlanner(w.in).MakePlan()
 	}
 }

@@ -31,9 +31,9 @@ type planFile struct {
 	Checksum string         `json:"checksum"`
 }
 
-// Encode writes the file of a plan, which must be one of Shown: canonical JSON with a checksum over all of it, and a
+// EncodePlan writes the file of a plan, which must be one of Shown: canonical JSON with a checksum over all of it, and a
 // newline. It makes the text twice, first for the checksum, because it holds only a few objects of it in memory.
-func Encode(w io.Writer, p *Plan, at time.Time) error {
+func EncodePlan(w io.Writer, p *Plan, at time.Time) error {
 	file := planFile{*p, []routing.Line{}, canon.Sum{}.String()}
 	file.CreatedAt = at.UTC().Truncate(time.Second)
 	file.Items = []Item{}
@@ -98,17 +98,17 @@ func writeElements[T any](w io.Writer, list []T) error {
 // checksumMember is unlike any text before it, because quotes in texts are escaped.
 func checksumMember(sum string) []byte { return []byte(`"checksum":"` + sum + `",`) }
 
-// checksum is the digest of what is before and behind the member.
-func checksum(before, behind []byte) string {
+// checksumOf is the digest of what is before and behind the member.
+func checksumOf(before, behind []byte) string {
 	h := sha256.New()
 	h.Write(before)
 	h.Write(behind)
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// Decode reads the file of a plan, and rejects any byte that Encode did not write. That proves no
+// DecodePlan reads the file of a plan, and rejects any byte that Encode did not write. That proves no
 // origin: whoever writes a file can write a checksum. Apply never sends what Decode returns.
-func Decode(text []byte) (*Plan, error) {
+func DecodePlan(text []byte) (*Plan, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
 	}
@@ -133,7 +133,7 @@ func Decode(text []byte) (*Plan, error) {
 		return nil, errors.New("it was changed: its bytes are not in the canonical form")
 	}
 	before, behind, found := bytes.Cut(canonical, checksumMember(file.Checksum))
-	if !found || file.Checksum != checksum(before, behind) {
+	if !found || file.Checksum != checksumOf(before, behind) {
 		return nil, errors.New("it was changed or damaged: its checksum does not match")
 	}
 	for element := range canon.Elements(items) {
@@ -144,8 +144,8 @@ func Decode(text []byte) (*Plan, error) {
 		return nil, fmt.Errorf("it is not a plan: %w", err)
 	}
 	file.Plan.Requests = file.Requests
-	file.Weigh() // the file does not decide that
-	return &file.Plan, file.check()
+	file.WeighRisks() // the file does not decide that
+	return &file.Plan, file.checkInvariants()
 }
 
 // withoutItems returns a plan in canonical JSON with an empty list of items, and the list.
@@ -181,13 +181,13 @@ func (p *Plan) checkFormat() error {
 	return fmt.Errorf("it is not a plan: its format is not %s", Format)
 }
 
-// Of reports whether the plan was made from exactly these manifests. An offline plan matches all.
-func (p *Plan) Of(set *manifest.Set) bool {
+// IsOf reports whether the plan was made from exactly these manifests. An offline plan matches all.
+func (p *Plan) IsOf(set *manifest.Set) bool {
 	return p.Manifests == nil || *p.Manifests == *setDigest(set)
 }
 
-// check holds what every plan that Make returns has.
-func (p *Plan) check() error {
+// checkInvariants holds what every plan that Make returns has.
+func (p *Plan) checkInvariants() error {
 	for i := range p.Items {
 		it := &p.Items[i]
 		if it.Request != nil && string(it.Request.Body) == "null" {
@@ -196,13 +196,13 @@ func (p *Plan) check() error {
 		switch {
 		case !slices.Contains([]Op{None, Create, Patch, Post, Delete, Blocked, InFlight, Kept, Deferred}, it.Op):
 			return fmt.Errorf("it is not a plan: the operation %.60q of %.300s is unknown", it.Op, it.Key)
-		case it.Op.sends() != (it.Request != nil):
+		case it.Op.sendsRequest() != (it.Request != nil):
 			return fmt.Errorf("it is not a plan: %.300s is to %s, and its request does not match", it.Key, it.Op)
 		case (it.Op == Post || it.Op == Deferred) && it.Purge == nil:
 			return fmt.Errorf("it is not a plan: it does not say what %.300s is", it.Key)
 		}
 	}
-	if p.Digest != p.digest() {
+	if p.Digest != p.digestAssertion() {
 		return fmt.Errorf("its digest does not match its content; it was made by %.60q", p.Tool)
 	}
 	return nil
@@ -226,7 +226,7 @@ func (p *Plan) writeAssertion(w io.Writer) {
 	text := canon.Bytes(map[string]any{
 		"format": p.Format, "sandbox": p.Sandbox, "origins": origins,
 		"workspace": p.Target.Workspace.UUID, "namespace": p.Target.Workspace.Name,
-		"ledger": p.Ledger, "manifests": sum(p.Manifests), "options": encodedTree(p.Options), "items": []any{},
+		"ledger": p.Ledger, "manifests": sumText(p.Manifests), "options": encodedTree(p.Options), "items": []any{},
 	})
 	before, behind, _ := bytes.Cut(text, []byte("]")) // of the items: only the format is before them
 	b := bytes.Clone(before)
@@ -234,15 +234,15 @@ func (p *Plan) writeAssertion(w io.Writer) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = canon.Append(b, p.Items[i].asserted())
+		b = canon.Append(b, p.Items[i].assertItem())
 		_, _ = w.Write(b)
 		b = b[:0]
 	}
 	_, _ = w.Write(slices.Concat(b, []byte("]"), behind))
 }
 
-// digest is that of the assertion, or empty where there is none.
-func (p *Plan) digest() string {
+// digestAssertion is that of the assertion, or empty where there is none.
+func (p *Plan) digestAssertion() string {
 	if p.Offline {
 		return ""
 	}
@@ -251,26 +251,26 @@ func (p *Plan) digest() string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// asserted is what the plan asserts of one object, without empty values.
-func (it *Item) asserted() map[string]any {
+// assertItem is what the plan asserts of one object, without empty values.
+func (it *Item) assertItem() map[string]any {
 	values := func(list []merge.Value) []any {
-		return each(list, func(v merge.Value) any { return []any{v.Path, v.Value} })
+		return mapList(list, func(v merge.Value) any { return []any{v.Path, v.Value} })
 	}
 	o := make(map[string]any)
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
-		{"after", each(it.After, func(key kind.Key) any { return key.String() })},
-		{"lists", each(it.Lists, func(l merge.SentList) any { return []any{l.Path, l.Elements} })},
-		{"changes", each(it.Changes, func(c Change) any { return c.asserted() })},
+		{"after", mapList(it.After, func(key kind.Key) any { return key.String() })},
+		{"lists", mapList(it.Lists, func(l merge.SentList) any { return []any{l.Path, l.Elements} })},
+		{"changes", mapList(it.Changes, func(c Change) any { return c.assertChange() })},
 		{"preserved", values(it.Preserved)},
 		{"collateral", values(it.Collateral)},
 		{"firstContact", values(it.FirstContact)},
 		{"uid", it.Live.UID},
-		{"replaced", sum(it.Live.Replaced)},
+		{"replaced", sumText(it.Live.Replaced)},
 		{"remoteName", it.RemoteName},
-		{"desired", sum(it.DesiredDigest)},
+		{"desired", sumText(it.DesiredDigest)},
 		{"deleted", it.Deleted},
 		{"recreate", it.Recreate},
 		{"resend", it.Resend},
@@ -294,7 +294,7 @@ func (it *Item) asserted() map[string]any {
 	return o
 }
 
-func (c Change) asserted() map[string]any {
+func (c Change) assertChange() map[string]any {
 	o := map[string]any{"path": c.Path, "class": string(c.Class), "base": c.Base, "live": c.Live, "desired": c.Desired}
 	if c.Moved {
 		o["moved"] = true
@@ -305,8 +305,8 @@ func (c Change) asserted() map[string]any {
 	return o
 }
 
-// each maps a list; it is nil for an empty one.
-func each[T, R any](list []T, of func(T) R) (out []R) {
+// mapList maps a list; it is nil for an empty one.
+func mapList[T, R any](list []T, of func(T) R) (out []R) {
 	out = slices.Grow(out, len(list))
 	for _, e := range list {
 		out = append(out, of(e))
@@ -314,7 +314,7 @@ func each[T, R any](list []T, of func(T) R) (out []R) {
 	return out
 }
 
-func sum(s *canon.Sum) string {
+func sumText(s *canon.Sum) string {
 	if s == nil {
 		return ""
 	}
@@ -344,19 +344,19 @@ func setDigest(set *manifest.Set) *canon.Sum {
 func TreeDigest(in Inputs, more ...any) canon.Sum {
 	return canon.Digest(canon.Bytes(map[string]any{
 		"tool": in.Tool, "sandbox": in.Sandbox, "target": encodedTree(in.Target), "ledger": in.Ledger.ID,
-		"manifests": setDigest(in.Set).String(), "options": encodedTree(choices(in)), "more": encodedTree(more),
+		"manifests": setDigest(in.Set).String(), "options": encodedTree(choicesOf(in)), "more": encodedTree(more),
 	}))
 }
 
-// Completes reports whether nothing is left to do for git once the requests of the plan are sent.
-func (p *Plan) Completes() bool {
+// LeavesNothing reports whether nothing is left to do for git once the requests of the plan are sent.
+func (p *Plan) LeavesNothing() bool {
 	return !slices.ContainsFunc(p.Items, func(it Item) bool {
-		return it.Leaves() || !slices.Contains([]Op{None, Create, Patch, Post}, it.Op)
+		return it.LeavesDifference() || !slices.Contains([]Op{None, Create, Patch, Post}, it.Op)
 	})
 }
 
-// overwritten is the part of a live spec that a merge patch replaces, with all below it.
-func overwritten(patch, live any) any {
+// overwrittenPart is the part of a live spec that a merge patch replaces, with all below it.
+func overwrittenPart(patch, live any) any {
 	fields, isObject := patch.(map[string]any)
 	have, ok := live.(map[string]any)
 	if !isObject || !ok {
@@ -365,15 +365,15 @@ func overwritten(patch, live any) any {
 	out := map[string]any{}
 	for k, v := range fields {
 		if was, there := have[k]; there {
-			out[k] = overwritten(v, was)
+			out[k] = overwrittenPart(v, was)
 		}
 	}
 	return out
 }
 
-// assert fills in what only the assertion needs, and the digest of all.
-func (p *Planner) assert(out *Plan) {
-	out.Manifests, out.Options = setDigest(p.in.Set), choices(p.in)
+// fillAssertion fills in what only the assertion needs, and the digest of all.
+func (p *Planner) fillAssertion(out *Plan) {
+	out.Manifests, out.Options = setDigest(p.in.Set), choicesOf(p.in)
 	for i := range out.Items {
 		it := &out.Items[i]
 		if rec := p.in.Ledger.Records[it.Key]; rec.Seq > 0 || rec.State != "" {
@@ -383,5 +383,5 @@ func (p *Planner) assert(out *Plan) {
 			it.Live.Replaced = nil // it was blocked since it was compared
 		}
 	}
-	out.Digest = Shown(out).digest()
+	out.Digest = Redact(out).digestAssertion()
 }

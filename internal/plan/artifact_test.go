@@ -34,26 +34,26 @@ func one(t tester) *world {
 func fileOf(t tester, p *plan.Plan) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	err := plan.Encode(&b, plan.Shown(p), now())
+	err := plan.EncodePlan(&b, plan.Redact(p), now())
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	return b.Bytes()
 }
 
-// widest is the size of the largest text that is written at once, and total that of all.
-type widest struct{ most, total int }
+// widestPath is the size of the largest text that is written at once, and total that of all.
+type widestPath struct{ most, total int }
 
-func (w *widest) Write(b []byte) (int, error) {
+func (w *widestPath) Write(b []byte) (int, error) {
 	w.most, w.total = max(w.most, len(b)), w.total+len(b)
 	return len(b), nil
 }
 
 // TestAFileIsWrittenInParts: no text that is written grows with the number of objects.
 func TestAFileIsWrittenInParts(t *testing.T) {
-	var few, many widest
-	for n, w := range map[int]*widest{30: &few, 300: &many} {
-		if err := plan.Encode(w, plan.Shown(crowd(t, n, 100, 6).make()), now()); err != nil {
+	var few, many widestPath
+	for n, w := range map[int]*widestPath{30: &few, 300: &many} {
+		if err := plan.EncodePlan(w, plan.Redact(crowd(t, n, 100, 6).make()), now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,26 +66,26 @@ func TestAFileIsWrittenInParts(t *testing.T) {
 // many, the file is refused.
 func TestNoByteOfAPlanFileCanChange(t *testing.T) {
 	file := fileOf(t, one(t).make())
-	if _, err := plan.Decode(file); err != nil {
+	if _, err := plan.DecodePlan(file); err != nil {
 		t.Fatal(err)
 	}
 	for i := range file {
 		for _, b := range []byte{file[i] ^ 1, file[i] ^ 0x20, ' '} {
 			changed := bytes.Clone(file)
 			changed[i] = b
-			if p, err := plan.Decode(changed); b != file[i] && err == nil {
+			if p, err := plan.DecodePlan(changed); b != file[i] && err == nil {
 				t.Errorf("byte %d may be %q: %.80s", i, b, p.Digest)
 			}
 		}
-		if _, err := plan.Decode(append(file[:i:i], file[i+1:]...)); err == nil {
+		if _, err := plan.DecodePlan(append(file[:i:i], file[i+1:]...)); err == nil {
 			t.Errorf("byte %d may be missing", i)
 		}
-		if _, err := plan.Decode(file[:i]); err == nil {
+		if _, err := plan.DecodePlan(file[:i]); err == nil {
 			t.Errorf("it may end after %d bytes", i)
 		}
 	}
 	for _, more := range []string{" ", "\n", "{}", "\x00"} {
-		if _, err := plan.Decode(append(bytes.Clone(file), more...)); err == nil {
+		if _, err := plan.DecodePlan(append(bytes.Clone(file), more...)); err == nil {
 			t.Errorf("%q may follow", more)
 		}
 	}
@@ -118,7 +118,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"it is not a plan: json":                 func(p map[string]any) { p["items"] = "x" },
 		"digest":                                 func(p map[string]any) { p["offline"] = true },
 	} {
-		if _, err := plan.Decode(sealed(t, file, change)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := plan.DecodePlan(sealed(t, file, change)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -129,17 +129,17 @@ func TestDecodeRefuses(t *testing.T) {
 		strings.Replace(string(file), `"items":`, `"items":[],"items":`, 1): "twice", strings.Replace(string(file), `"kind":`, `"kind" :`, 1): "canonical form",
 		strings.Repeat(" ", plan.MaxFile+1): "larger than 64 MiB", strings.Repeat("[", 1000): "not JSON", "\xff": "UTF-8",
 	} {
-		if _, err := plan.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := plan.DecodePlan([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := plan.Decode(sealed(t, file, func(p map[string]any) { p["newer"] = "field" })); err != nil {
+	if _, err := plan.DecodePlan(sealed(t, file, func(p map[string]any) { p["newer"] = "field" })); err != nil {
 		t.Errorf("a field that is not known: %v", err)
 	}
 }
 
-// everything is a world with many operations.
-func everything(t tester) *world {
+// adviseOnEverything is a world with many operations.
+func adviseOnEverything(t tester) *world {
 	w := one(t)
 	w.in.Set = load(t,
 		cdn("a", oneWant), cdn("new", `{hostname: new.example.com}`), cdn("same", `{hostname: same.example.com}`),
@@ -155,7 +155,7 @@ func everything(t tester) *world {
 // every format, and asserts the same.
 func TestAKeptPlanIsShownAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := everything(t)
+		w := adviseOnEverything(t)
 		if rapid.Bool().Draw(t, "drawn") {
 			w = git(t, cdn("shop", drawSpec(t, "git", false))).has(shop, drawSpec(t, "live", true))
 			if rapid.Bool().Draw(t, "recorded") {
@@ -168,7 +168,7 @@ func TestAKeptPlanIsShownAsItWas(t *testing.T) {
 		}
 		made := w.make()
 		file := fileOf(t, made)
-		again, err := plan.Decode(file)
+		again, err := plan.DecodePlan(file)
 		if err != nil {
 			t.Fatalf("%v in %s", err, file)
 		}
@@ -202,19 +202,19 @@ func rendered(t tester, format string, p *plan.Plan) string {
 // FuzzDecode: whatever a file holds, reading it ends, and what is taken is shown
 // without a mishap and is kept as it was.
 func FuzzDecode(f *testing.F) {
-	for _, w := range []*world{one(f), everything(f), one(f).with(func(o *plan.Options) { o.Drift = plan.ReportDrift })} {
+	for _, w := range []*world{one(f), adviseOnEverything(f), one(f).with(func(o *plan.Options) { o.Drift = plan.ReportDrift })} {
 		f.Add(fileOf(f, w.make()))
 	}
 	f.Add([]byte(`{"format":"trueup.plan/v1","items":null}`))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		p, err := plan.Decode(resealed(file))
+		p, err := plan.DecodePlan(resealed(file))
 		if err != nil {
 			return
 		}
 		for _, format := range report.Formats() {
 			rendered(t, format, p)
 		}
-		again, err := plan.Decode(fileOf(t, p))
+		again, err := plan.DecodePlan(fileOf(t, p))
 		if err != nil || again.Digest != p.Digest {
 			t.Fatalf("%v", err)
 		}
@@ -304,7 +304,7 @@ func TestWhatAPlanAsserts(t *testing.T) {
 	}
 	for what, change := range map[string]func(*world){
 		"the program":          func(w *world) { w.in.Tool = "trueup 99" },
-		"the clock":            func(w *world) { w.in.At = ledger.Observed(now().Add(time.Hour), now().Add(time.Hour)) },
+		"the clock":            func(w *world) { w.in.At = ledger.ObserveTimes(now().Add(time.Hour), now().Add(time.Hour)) },
 		"a field of live":      func(w *world) { w.has("CDN/a", strings.Replace(oneHave, "theirs", "changed", 1)) },
 		"the status of live":   func(w *world) { w.has("CDN/a", oneHave, status(`{"ready":true}`)) },
 		"an object of others":  func(w *world) { w.foreign("CDN/other", `{hostname: other.example.com}`) },
@@ -336,7 +336,7 @@ func TestAListThatIsSentWholeIsAsserted(t *testing.T) {
 // what the digest speaks of.
 func TestAPartOfAPlanAssertsNothing(t *testing.T) {
 	p := one(t).make()
-	if p.Digest == "" || plan.Drift(p).Digest != "" || p.Only(key(t, "CDN/a")).Digest != "" || p.OpenOnly(nil).Digest != "" {
+	if p.Digest == "" || plan.NarrowToDrift(p).Digest != "" || p.OnlyObject(key(t, "CDN/a")).Digest != "" || p.OpenOnly(nil).Digest != "" {
 		t.Error("a part has a digest")
 	}
 }

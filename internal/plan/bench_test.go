@@ -54,7 +54,7 @@ func BenchmarkMake(b *testing.B) {
 			w := crowd(b, c.objects, c.percent, c.locations)
 			b.ReportAllocs()
 			for b.Loop() {
-				plan.NewPlanner(w.in).Make()
+				plan.NewPlanner(w.in).MakePlan()
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func BenchmarkFile(b *testing.B) {
 		b.Run(fmt.Sprintf("decode/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := plan.Decode(file); err != nil {
+				if _, err := plan.DecodePlan(file); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -109,7 +109,7 @@ func BenchmarkPurges(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				plan.NewPlanner(w.in).Make()
+				plan.NewPlanner(w.in).MakePlan()
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func BenchmarkOffline(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					p := plan.Offline(w.in, plan.Past{Set: was})
+					p := plan.MakeOffline(w.in, plan.Past{Set: was})
 					if got := len(find(b, p, key(b, "Purge/p").String()).Changes); got != 1 {
 						b.Fatalf("%d changes", got)
 					}

@@ -32,15 +32,15 @@ type use struct {
 	item *Item
 }
 
-func (u use) host() string { return kind.HostKey(u.spec.Hostname) }
+func (u use) hostOf() string { return kind.HostKey(u.spec.Hostname) }
 
 // spending is a usage in two counts, each path once, and once more for each subdomain: the
 // platform's document does not say which is right (docs/design.md A6).
 type spending struct{ once, each purge.Usage }
 
-func (s spending) add(u use) spending {
+func (s spending) addUse(u use) spending {
 	subdomains := slices.Compact(slices.Sorted(slices.Values(u.spec.Subdomains)))
-	return spending{s.once.Add(u.usage), s.each.Add(u.usage.Pessimistic(len(subdomains)))}
+	return spending{s.once.Add(u.usage), s.each.Add(u.usage.PessimisticUsage(len(subdomains)))}
 }
 
 // budget has the requests that count against the limits of one hostname.
@@ -54,13 +54,13 @@ type budget struct {
 	active, total spending
 }
 
-func (b *budget) add(u use) {
+func (b *budget) addUse(u use) {
 	b.uses = append(b.uses, u)
-	b.total = b.total.add(u)
+	b.total = b.total.addUse(u)
 }
 
-// spend defers what exceeds the limits of a hostname, in the order of the items (docs/design.md A6).
-func (p *Planner) spend(items []Item) {
+// deferOverLimit defers what exceeds the limits of a hostname, in the order of the items (docs/design.md A6).
+func (p *Planner) deferOverLimit(items []Item) {
 	budgets, posts := map[string]*budget{}, map[kind.Key]bool{}
 	for i := range items {
 		if it := &items[i]; it.Op == Post {
@@ -76,31 +76,31 @@ func (p *Planner) spend(items []Item) {
 		p.addActive(budgets, posts)
 	}
 	for _, b := range budgets {
-		b.posts = each(b.items, func(it *Item) use {
+		b.posts = mapList(b.items, func(it *Item) use {
 			u := newUse(it.Key, p.in.Set.Find(it.Key).Spec)
 			u.since, u.item = p.in.At.Now, it
 			return u
 		})
-		b.spend()
+		b.spendBudget()
 		*b = budget{}
 	}
 }
 
-func (b *budget) spend() {
+func (b *budget) spendBudget() {
 	// What may have been sent keeps its place, whatever its name is.
 	for _, u := range b.posts {
 		if u.item.Resend {
-			b.add(u)
+			b.addUse(u)
 		}
 	}
 	var late []use
 	for _, u := range b.posts {
-		if !b.post(u) {
+		if !b.tryPost(u) {
 			late = append(late, u)
 		}
 	}
 	for _, u := range late {
-		b.postpone(u)
+		b.deferUse(u)
 	}
 	b.hintCovered()
 }
@@ -115,16 +115,16 @@ func newUse(key kind.Key, spec []byte) use {
 func (p *Planner) addActive(budgets map[string]*budget, posts map[kind.Key]bool) {
 	for key, rec := range p.in.Ledger.Records {
 		since, ok := activeSince(rec, p.in.At.Now)
-		if k, known := kind.Named(key.Kind); !ok || !known || !k.RequestOnly() || posts[key] {
+		if k, known := kind.FindKind(key.Kind); !ok || !known || !k.RequestOnly() || posts[key] {
 			continue
 		}
 		u := newUse(key, rec.Spec)
 		u.since, u.posted = since, rec.State == ledger.Posted
-		if b := budgets[u.host()]; b != nil {
-			b.add(u)
-		} else if u.host() == "" {
+		if b := budgets[u.hostOf()]; b != nil {
+			b.addUse(u)
+		} else if u.hostOf() == "" {
 			for _, b := range budgets {
-				b.add(u)
+				b.addUse(u)
 			}
 		}
 	}
@@ -145,46 +145,46 @@ func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 	return *at, now.Sub(*at) < activeFor
 }
 
-// post adds a request to the budget, or reports that it does not fit. If the platform counts more,
+// tryPost adds a request to the budget, or reports that it does not fit. If the platform counts more,
 // it may reject a request that fits here, which loses nothing.
-func (b *budget) post(u use) bool {
+func (b *budget) tryPost(u use) bool {
 	if !u.item.Resend {
-		if b.total.once.Add(u.usage).Exceeds(purge.Limits()) != nil {
+		if b.total.once.Add(u.usage).Exceeds(purge.HostLimits()) != nil {
 			return false
 		}
-		b.add(u)
+		b.addUse(u)
 	}
 	u.item.Purge.Active, u.item.Purge.Budget = b.active.once, b.total.once
-	if over := b.total.each.Exceeds(purge.Limits()); over != nil {
-		u.item.hint(fmt.Sprintf("the platform may reject it: if it counts each path per subdomain, %s are active for %s",
+	if over := b.total.each.Exceeds(purge.HostLimits()); over != nil {
+		u.item.addHint(fmt.Sprintf("the platform may reject it: if it counts each path per subdomain, %s are active for %s",
 			strings.Join(over, ", "), u.spec.Hostname))
 	}
 	return true
 }
 
-// postpone defers a request that has no room beside all that is posted.
-func (b *budget) postpone(u use) {
+// deferUse defers a request that has no room beside all that is posted.
+func (b *budget) deferUse(u use) {
 	item := u.item
 	item.Op, item.Request, item.After = Deferred, nil, nil
 	item.Purge.Active, item.Purge.Budget = b.active.once, b.total.once
-	if over := u.usage.Exceeds(purge.Limits()); over != nil {
+	if over := u.usage.Exceeds(purge.HostLimits()); over != nil {
 		item.Reason = "it has " + strings.Join(over, " and ")
-		item.Fix = fmt.Sprintf("split it into %d purges, a day apart", u.usage.Parts(purge.Limits()))
+		item.Fix = fmt.Sprintf("split it into %d purges, a day apart", u.usage.CountParts(purge.HostLimits()))
 		return
 	}
-	item.Purge.Earliest = b.earliest(u.usage)
+	item.Purge.Earliest = b.earliestRoom(u.usage)
 	item.Reason = fmt.Sprintf("%s would have %s active at once; apply can send this from %s", u.spec.Hostname,
-		strings.Join(b.total.once.Add(u.usage).Exceeds(purge.Limits()), " and "),
+		strings.Join(b.total.once.Add(u.usage).Exceeds(purge.HostLimits()), " and "),
 		item.Purge.Earliest.Add(time.Minute-1).Truncate(time.Minute).UTC().Format(minutes))
 	item.Fix = "run apply again from then on"
 }
 
-// earliest is when there is room for the request: the end of the last use that does not fit beside
+// earliestRoom is when there is room for the request: the end of the last use that does not fit beside
 // the later ones.
-func (b *budget) earliest(own purge.Usage) time.Time {
+func (b *budget) earliestRoom(own purge.Usage) time.Time {
 	rest := own
 	for _, u := range slices.SortedFunc(slices.Values(b.uses), func(a, b use) int { return b.since.Compare(a.since) }) {
-		if rest = rest.Add(u.usage); rest.Exceeds(purge.Limits()) != nil {
+		if rest = rest.Add(u.usage); rest.Exceeds(purge.HostLimits()) != nil {
 			return u.since.Add(activeFor)
 		}
 	}
@@ -197,19 +197,19 @@ const maxCovering = 3
 // hintCovered hints at paths of a request that another active or planned one purges too. The narrowest
 // prefix decides, and of equal ones the last. The rules of manifests report what one request names twice.
 func (b *budget) hintCovered() {
-	cover := purge.NewCover(each(b.uses, func(u use) []string { return u.spec.Paths })...)
+	cover := purge.NewCover(mapList(b.uses, func(u use) []string { return u.spec.Paths })...)
 	for _, own := range b.posts {
 		at := slices.IndexFunc(b.uses, func(u use) bool { return u.key == own.key })
 		if at < 0 {
 			at = len(b.uses) // it is deferred, so all others come before it
 		}
-		counts := each(b.uses, func(u use) bool {
-			return u.key != own.key && (u.posted || u.item != nil) && includes(u.spec.Subdomains, own.spec.Subdomains)
+		counts := mapList(b.uses, func(u use) bool {
+			return u.key != own.key && (u.posted || u.item != nil) && includesAll(u.spec.Subdomains, own.spec.Subdomains)
 		})
 		paths, example := make([]int, len(b.uses)), make([]string, len(b.uses))
 		var by []int // the requests that cover any
 		for _, path := range own.spec.Paths {
-			i, prefix, ok := cover.By(path, func(i int, prefix string) bool {
+			i, prefix, ok := cover.CoveredBy(path, func(i int, prefix string) bool {
 				// Of two that name the same prefix the first is not needless.
 				return counts[i] && (i < at || prefix != path)
 			})
@@ -221,12 +221,12 @@ func (b *budget) hintCovered() {
 			}
 		}
 		slices.SortFunc(by, func(i, j int) int { return cmp.Or(paths[j]-paths[i], i-j) })
-		b.hint(own, by, paths, example)
+		b.hintAtCover(own, by, paths, example)
 	}
 }
 
-// includes reports whether the first list has all names of the second.
-func includes(all, names []string) bool {
+// includesAll reports whether the first list has all names of the second.
+func includesAll(all, names []string) bool {
 	has := map[string]bool{}
 	for _, name := range all {
 		has[kind.HostKey(name)] = true
@@ -234,21 +234,21 @@ func includes(all, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !has[kind.HostKey(name)] })
 }
 
-// hint names the requests that cover paths of this one.
-func (b *budget) hint(own use, by, paths []int, example []string) {
+// hintAtCover names the requests that cover paths of this one.
+func (b *budget) hintAtCover(own use, by, paths []int, example []string) {
 	rest, all := 0, len(own.spec.Paths)
 	for n, i := range by {
 		switch u := b.uses[i]; {
 		case n >= maxCovering:
 			rest += paths[i]
 		case u.item != nil:
-			own.item.hint(fmt.Sprintf("%s of this plan also covers %d of %d paths (%s)", u.key, paths[i], all, example[i]))
+			own.item.addHint(fmt.Sprintf("%s of this plan also covers %d of %d paths (%s)", u.key, paths[i], all, example[i]))
 		default:
-			own.item.hint(fmt.Sprintf("the active %s also covers %d of %d paths (%s); the platform accepted it at %s, and the content may have changed since",
+			own.item.addHint(fmt.Sprintf("the active %s also covers %d of %d paths (%s); the platform accepted it at %s, and the content may have changed since",
 				u.key, paths[i], all, example[i], u.since.UTC().Format(minutes)))
 		}
 	}
 	if rest > 0 {
-		own.item.hint(fmt.Sprintf("%d other purges also cover %d of %d paths", len(by)-maxCovering, rest, all))
+		own.item.addHint(fmt.Sprintf("%d other purges also cover %d of %d paths", len(by)-maxCovering, rest, all))
 	}
 }

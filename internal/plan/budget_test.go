@@ -125,7 +125,7 @@ func TestWhatDoesNotFitIsDeferred(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(tt.want) && len(got)+len(tt.want) > 0 {
 			t.Errorf("%s: deferred %v, want %v", name, got, tt.want)
 		}
-		if p.Summary.Deferred != len(tt.want) || !p.Differs() {
+		if p.Summary.Deferred != len(tt.want) || !p.HasDifferences() {
 			t.Errorf("%s: %+v", name, p.Summary)
 		}
 	}
@@ -145,7 +145,7 @@ func TestADeferredPurgeSaysWhen(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.in.Set = load(t, purge("a", prefixes(1)), cdn("shop", shopSpec))
-	if !w.make().Differs() || w.make().Sends() {
+	if !w.make().HasDifferences() || w.make().SendsAnything() {
 		t.Error("what is deferred is pending, and nothing is sent for it")
 	}
 }
@@ -261,8 +261,8 @@ func (w *world) at(at time.Time, past []ledger.Record) *world {
 	return w
 }
 
-// counted adds up what counts at a time; it is the definition.
-func counted(past []ledger.Record, at time.Time) (requests, prefixes int) {
+// countNoun adds up what counts at a time; it is the definition.
+func countNoun(past []ledger.Record, at time.Time) (requests, prefixes int) {
 	for _, rec := range past {
 		if rec.State != ledger.Rejected && at.Before(rec.FirstClaimAt.Add(25*time.Hour)) {
 			requests++
@@ -290,7 +290,7 @@ func TestTheLimitsAreKept(t *testing.T) {
 			if it.Op != again.Op || it.Reason != again.Reason || fmt.Sprint(*it.Purge) != fmt.Sprint(*again.Purge) {
 				t.Fatalf("the order of documents matters to %s: %+v, %+v", name, it, again)
 			}
-			requests, prefixes := counted(after, now())
+			requests, prefixes := countNoun(after, now())
 			fits := requests < 100 && prefixes+d.wishes[name] <= 1000
 			if fits != (it.Op == plan.Post) {
 				t.Fatalf("%s: %d requests and %d prefix paths are active, and %d more are %s", name, requests, prefixes, d.wishes[name], it.Op)

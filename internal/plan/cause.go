@@ -31,8 +31,8 @@ type Past struct {
 	Partial bool
 }
 
-// find returns the object as the base has it, or nil; known is false if that could not be read.
-func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, known bool) {
+// findBefore returns the object as the base has it, or nil; known is false if that could not be read.
+func (p Past) findBefore(key kind.Key, now *manifest.Object) (was *manifest.Object, known bool) {
 	if was := p.Set.Find(key); was != nil {
 		return was, true
 	}
@@ -42,8 +42,8 @@ func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, kn
 	return nil, !p.Unclear
 }
 
-// explained adds to changes of a live spec the causes of their classes, their units, and their places in the manifest.
-func (d *decision) explained(found []merge.Change, live any) []Change {
+// explainChanges adds to changes of a live spec the causes of their classes, their units, and their places in the manifest.
+func (d *decision) explainChanges(found []merge.Change, live any) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
 	byPath := sync.OnceValue(func() map[string]merge.Change { // few plans need it
@@ -54,8 +54,8 @@ func (d *decision) explained(found []merge.Change, live any) []Change {
 		return paths
 	})
 	for i, c := range found {
-		changes[i] = Change{Change: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.units(c, byPath, live)}
-		fields[i] = "spec." + merge.Place(c.At)
+		changes[i] = Change{Change: c, Cause: causeOf(c.Class), Position: positionOf(c), Units: d.unitsOf(c, byPath, live)}
+		fields[i] = "spec." + merge.FormatPlace(c.At)
 	}
 	for i, place := range d.manifest.Places(fields) {
 		changes[i].Line, changes[i].Column = place[0], place[1]
@@ -63,9 +63,9 @@ func (d *decision) explained(found []merge.Change, live any) []Change {
 	return changes
 }
 
-// units returns the units of the two values of a change. If no change is of the field that has the unit, live has both.
-func (d *decision) units(c merge.Change, byPath func() map[string]merge.Change, live any) Units {
-	field, known := d.manifest.Kind.Spec().At(kind.PathParts(c.Path))
+// unitsOf returns the units of the two values of a change. If no change is of the field that has the unit, live has both.
+func (d *decision) unitsOf(c merge.Change, byPath func() map[string]merge.Change, live any) Units {
+	field, known := d.manifest.Kind.Spec().FieldAt(kind.PathParts(c.Path))
 	if !known || field.Unit == "" {
 		return Units{}
 	}
@@ -73,10 +73,10 @@ func (d *decision) units(c merge.Change, byPath func() map[string]merge.Change, 
 		if unit.Left && !c.Left {
 			unit.Desired = unit.Live
 		}
-		return Units{text(unit.Live), text(unit.Desired)}
+		return Units{textAt(unit.Live), textAt(unit.Desired)}
 	}
 	at := append(slices.Clone(c.At[:len(c.At)-1]), merge.Step{Field: field.Unit})
-	unit := text(effect.InLive(live, at))
+	unit := textAt(effect.InLive(live, at))
 	return Units{unit, unit}
 }
 
@@ -93,7 +93,7 @@ func (d *decision) leftAlone(in merge.Input) {
 		shown[c.Path] = true
 	}
 	found := slices.DeleteFunc(merge.LeftAlone(in), func(c merge.Change) bool { return shown[c.Path] })
-	d.item.Notes = append(d.item.Notes, d.explained(found, in.Live)...)
+	d.item.Notes = append(d.item.Notes, d.explainChanges(found, in.Live)...)
 }
 
 // reasonOf returns why the object as a whole is created or posted, or nothing.
@@ -113,22 +113,22 @@ func (d *decision) reasonOf() Cause {
 
 // AsksGit reports whether what git said before may explain any line of a plan.
 func (p *Plan) AsksGit() bool {
-	return p.any(func(c Cause, _ By) bool { return c == FromDrift || ofGit(c) })
+	return p.anyCause(func(c Cause, _ By) bool { return c == FromDrift || ofGit(c) })
 }
 
 // isExplained reports whether any line of a plan is, or may be, a change of git.
 func (p *Plan) isExplained() bool {
-	return p.any(func(c Cause, by By) bool { return by != "" || ofGit(c) })
+	return p.anyCause(func(c Cause, by By) bool { return by != "" || ofGit(c) })
 }
 
-// any reports whether the predicate holds for any cause in a plan.
-func (p *Plan) any(holds func(Cause, By) bool) bool {
+// anyCause reports whether the predicate holds for any cause in a plan.
+func (p *Plan) anyCause(holds func(Cause, By) bool) bool {
 	for i := range p.Items {
 		it := &p.Items[i]
 		if holds(it.Cause, it.By) {
 			return true
 		}
-		for c := range it.all() {
+		for c := range it.allChanges() {
 			if holds(c.Cause, c.By) {
 				return true
 			}
@@ -142,9 +142,9 @@ func ofGit(c Cause) bool {
 	return c != "" && c != FromDrift && c != FromLiveOnly && c != FromRefusal
 }
 
-// Explain adds to a plan of this planner the settings that differ from the base, and to each line
+// ExplainPlan adds to a plan of this planner the settings that differ from the base, and to each line
 // whose change of git it is.
-func (p *Planner) Explain(out *Plan, past Past) {
+func (p *Planner) ExplainPlan(out *Plan, past Past) {
 	if past.Blame.Base != "" {
 		out.Settings = p.compareSettings(past.Project)
 	}
@@ -161,17 +161,17 @@ func (p *Planner) explainItems(out *Plan, past Past) {
 	for i := range out.Items {
 		it := &out.Items[i]
 		now := p.in.Set.Find(it.Key)
-		was, known := past.find(it.Key, now)
+		was, known := past.findBefore(it.Key, now)
 		if !known || now == nil && past.Partial {
 			continue
 		}
-		it.Cause, it.By = blame(it.Cause, it.Cause != FromDrift && touchedWhole(it.Cause, was, now))
+		it.Cause, it.By = blameCause(it.Cause, it.Cause != FromDrift && touchedWhole(it.Cause, was, now))
 		if now == nil || len(it.Changes)+len(it.Notes) == 0 {
 			continue
 		}
-		touched := p.touched(was, now)
-		for c := range it.all() {
-			c.Cause, c.By = blame(c.Cause, touched(c.Change))
+		touched := p.touchedByGit(was, now)
+		for c := range it.allChanges() {
+			c.Cause, c.By = blameCause(c.Cause, touched(c.Change))
 		}
 	}
 }
@@ -189,8 +189,8 @@ func touchedWhole(c Cause, was, now *manifest.Object) bool {
 	return SpecDigest(now.Kind, was.Spec) != SpecDigest(now.Kind, now.Spec)
 }
 
-// touched returns a function that reports whether git changed the place of a change since the base.
-func (p *Planner) touched(was, now *manifest.Object) func(merge.Change) bool {
+// touchedByGit returns a function that reports whether git changed the place of a change since the base.
+func (p *Planner) touchedByGit(was, now *manifest.Object) func(merge.Change) bool {
 	if was != nil && was.Digest == now.Digest {
 		return func(merge.Change) bool { return false }
 	}
@@ -198,11 +198,11 @@ func (p *Planner) touched(was, now *manifest.Object) func(merge.Change) bool {
 	if was != nil {
 		before = canon.MustDecode(was.Spec)
 	}
-	return merge.NewHistory(p.rules[now.Kind.Name], before, canon.MustDecode(now.Spec)).Touched
+	return merge.NewHistory(p.rules[now.Kind.Name], before, canon.MustDecode(now.Spec)).TouchedByGit
 }
 
-// blame adds to a cause whether this change of git has a part in it. What git changed, removed or took over is then its own.
-func blame(c Cause, touched bool) (Cause, By) {
+// blameCause adds to a cause whether this change of git has a part in it. What git changed, removed or took over is then its own.
+func blameCause(c Cause, touched bool) (Cause, By) {
 	switch {
 	case !touched || c == "" || c == FromLiveOnly || c == FromRefusal:
 		return c, ""
@@ -234,14 +234,14 @@ type Version struct {
 	Open bool
 }
 
-// Unnamed returns the objects with lines whose commit only the history of git can tell.
-func (p *Plan) Unnamed() []kind.Key {
+// UnnamedObjects returns the objects with lines whose commit only the history of git can tell.
+func (p *Plan) UnnamedObjects() []kind.Key {
 	var keys []kind.Key
 	for i := range p.Items {
 		it := &p.Items[i]
-		wanted := unnamed(it.Cause, it.By)
-		for c := range it.all() {
-			wanted = wanted || unnamed(c.Cause, c.By)
+		wanted := isUnnamed(it.Cause, it.By)
+		for c := range it.allChanges() {
+			wanted = wanted || isUnnamed(c.Cause, c.By)
 		}
 		if wanted {
 			keys = append(keys, it.Key)
@@ -250,49 +250,49 @@ func (p *Plan) Unnamed() []kind.Key {
 	return keys
 }
 
-func unnamed(c Cause, by By) bool {
+func isUnnamed(c Cause, by By) bool {
 	return by == "" && (c == FromPending || c == FromTakeOver || c == FromBoth || c == FromRemoval)
 }
 
-// Name adds the commits to the lines of a plan that this planner explained. It decides nothing.
-func (p *Planner) Name(out *Plan, trails map[kind.Key]Trail) {
+// NameCommits adds the commits to the lines of a plan that this planner explained. It decides nothing.
+func (p *Planner) NameCommits(out *Plan, trails map[kind.Key]Trail) {
 	for i := range out.Items {
 		if it := &out.Items[i]; len(trails[it.Key]) > 0 {
-			p.name(it, trails[it.Key])
+			p.nameItem(it, trails[it.Key])
 		}
 	}
 }
 
-func (p *Planner) name(it *Item, trail Trail) {
+func (p *Planner) nameItem(it *Item, trail Trail) {
 	now := p.in.Set.Find(it.Key)
-	if unnamed(it.Cause, it.By) {
-		it.Commit = trail.setter(func(was *manifest.Object) bool { return !touchedWhole(it.Cause, was, now) })
+	if isUnnamed(it.Cause, it.By) {
+		it.Commit = trail.findSetter(func(was *manifest.Object) bool { return !touchedWhole(it.Cause, was, now) })
 	}
 	if now == nil {
 		return
 	}
 	differs := map[*manifest.Object]func(merge.Change) bool{}
-	for c := range it.all() {
-		if !unnamed(c.Cause, c.By) {
+	for c := range it.allChanges() {
+		if !isUnnamed(c.Cause, c.By) {
 			continue
 		}
-		c.Commit = trail.setter(func(was *manifest.Object) bool {
+		c.Commit = trail.findSetter(func(was *manifest.Object) bool {
 			if differs[was] == nil {
-				differs[was] = p.touched(was, now)
+				differs[was] = p.touchedByGit(was, now)
 			}
 			return !differs[was](c.Change)
 		})
 	}
 }
 
-// setter returns the newest commit that gave a place the value that it has now, or nil if nothing proves
+// findSetter returns the newest commit that gave a place the value that it has now, or nil if nothing proves
 // it. same reports whether a manifest has that value there; it gets nil for none.
-func (t Trail) setter(same func(*manifest.Object) bool) *Commit {
+func (t Trail) findSetter(same func(*manifest.Object) bool) *Commit {
 	with := make([]bool, len(t))
 	for i := range t {
 		with[i] = same(t[i].Object)
 	}
-	origins, merges, proven := t.origins(with)
+	origins, merges, proven := t.findOrigins(with)
 	if !proven {
 		return nil
 	}
@@ -300,7 +300,7 @@ func (t Trail) setter(same func(*manifest.Object) bool) *Commit {
 	setters := slices.DeleteFunc(slices.Clone(origins), func(i int) bool { return absent && len(t[i].Parents) == 0 })
 	// A merge set it if it undid what one side made of it.
 	for _, m := range merges {
-		if slices.ContainsFunc(t[m].Parents, func(side int) bool { return !with[side] && t.follows(side, origins) }) {
+		if slices.ContainsFunc(t[m].Parents, func(side int) bool { return !with[side] && t.comesAfter(side, origins) }) {
 			setters = append(setters, m)
 		}
 	}
@@ -310,10 +310,10 @@ func (t Trail) setter(same func(*manifest.Object) bool) *Commit {
 	return &t[slices.Min(setters)].Commit
 }
 
-// origins returns the commits that the value of HEAD comes from, and the merges on the way that one side has
+// findOrigins returns the commits that the value of HEAD comes from, and the merges on the way that one side has
 // another value in. proven is false if HEAD has another value, or not all is known. with has which versions have
 // the value.
-func (t Trail) origins(with []bool) (origins, merges []int, proven bool) {
+func (t Trail) findOrigins(with []bool) (origins, merges []int, proven bool) {
 	reached := make([]bool, len(t))
 	reached[0] = true
 	for i, v := range t {
@@ -340,8 +340,8 @@ func (t Trail) origins(with []bool) (origins, merges []int, proven bool) {
 	return origins, merges, true
 }
 
-// follows reports whether a commit comes after one of the others.
-func (t Trail) follows(commit int, others []int) bool {
+// comesAfter reports whether a commit comes after one of the others.
+func (t Trail) comesAfter(commit int, others []int) bool {
 	before := make([]bool, len(t))
 	before[commit] = true
 	for i := commit; i < len(t); i++ {

@@ -24,11 +24,11 @@ func since(t tester, documents ...string) plan.Past {
 func (w *world) explained(past plan.Past) *plan.Plan {
 	w.t.Helper()
 	planner := plan.NewPlanner(w.in)
-	p, findings := planner.Make()
+	p, findings := planner.MakePlan()
 	if len(findings) > 0 {
 		w.t.Fatalf("findings: %v", findings)
 	}
-	planner.Explain(p, past)
+	planner.ExplainPlan(p, past)
 	return p
 }
 
@@ -85,7 +85,7 @@ func TestBlameDecidesNothing(t *testing.T) {
 			t.Fatalf("digest %s, without a base %s", with.Digest, without.Digest)
 		}
 		for i, it := range with.Items {
-			if !plan.Within(without.Items[i], it) && it.Op == plan.Patch {
+			if !plan.IsWithin(without.Items[i], it) && it.Op == plan.Patch {
 				t.Fatalf("%s is not within itself", it.Key)
 			}
 		}
@@ -286,7 +286,7 @@ func TestDriftThatThisChangeTouches(t *testing.T) {
 		if c := find(t, p, shop).Changes[0]; c.Cause != plan.FromDrift || c.By != by || (p.Blame != nil) != (by != "") {
 			t.Errorf("%s by %q, want it by %q; base %v", c.Cause, c.By, by, p.Blame)
 		}
-		if d := plan.Drift(p); (d.Blame != nil) != (by != "") {
+		if d := plan.NarrowToDrift(p); (d.Blame != nil) != (by != "") {
 			t.Errorf("drift by %q has the base %v", by, d.Blame)
 		}
 	}
@@ -321,7 +321,7 @@ func TestOffline(t *testing.T) {
 	past := since(t, cdn("shop", spec("false")), cdn("same", `{hostname: same.example.com, tls: {forced: "true"}}`), cdn("old", `{hostname: old.example.com}`),
 		purge("rel-0", `{hostname: shop.example.com, paths: [/a]}`), purge("rel-1", `{hostname: shop.example.com, paths: [/b]}`),
 		purge("rel-3", `{hostname: shop.example.com, paths: [/a, /b]}`), snapshot("db", "other"), snapshot("db-0", "data"))
-	p := plan.Offline(w.in, past)
+	p := plan.MakeOffline(w.in, past)
 	want := map[string]plan.Op{
 		"CDN/new": plan.Create, "CDN/old": plan.Kept, "CDN/same": plan.None, "CDN/shop": plan.Patch,
 		"Purge/rel-0": plan.Kept, "Purge/rel-1": plan.Blocked, "Purge/rel-2": plan.Post, "Purge/rel-3": plan.None,
@@ -340,7 +340,7 @@ func TestOffline(t *testing.T) {
 			}
 		}
 	}
-	if len(p.Items) != len(want) || !p.Offline || p.Digest != "" || p.Blame.Ref != "main" || !p.Differs() {
+	if len(p.Items) != len(want) || !p.Offline || p.Digest != "" || p.Blame.Ref != "main" || !p.HasDifferences() {
 		t.Errorf("plan %+v", p)
 	}
 	for name, spec := range map[string]string{
@@ -365,7 +365,7 @@ func TestOfflineOfAPart(t *testing.T) {
 	})
 	past := since(t, cdn("old", `{hostname: old.example.com}`), cdn("hidden", `{hostname: hidden.example.com}`))
 	past.Unclear = true
-	p := plan.Offline(w.in, past)
+	p := plan.MakeOffline(w.in, past)
 	if len(p.Items) != 1 || p.Items[0].Cause != plan.FromUnknown || p.Items[0].By != "" || len(p.Notes) != 3 {
 		t.Errorf("%+v %q", p.Items, p.Notes)
 	}

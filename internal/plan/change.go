@@ -120,34 +120,34 @@ func causeOf(c merge.Class) Cause { return tableOfClasses[c].cause }
 // IsShown reports whether every report shows a change of the class. The others need no request.
 func IsShown(c merge.Class) bool { return !tableOfClasses[c].unsent }
 
-// Weigh fills in the risk of each change and object, which follows from the table of risks.
-func (p *Plan) Weigh() {
+// WeighRisks fills in the risk of each change and object, which follows from the table of risks.
+func (p *Plan) WeighRisks() {
 	for i := range p.Items {
-		p.Items[i].weigh()
+		p.Items[i].weighRisk()
 	}
 }
 
-func (it *Item) weigh() {
-	k, ok := kind.Named(it.Kind)
+func (it *Item) weighRisk() {
+	k, ok := kind.FindKind(it.Kind)
 	if !ok {
 		return
 	}
 	spec := any(it.BodySpec())
-	for c := range it.all() {
-		at, around := k.Spec().Find(c.Path), objectWith(*c, spec)
+	for c := range it.allChanges() {
+		at, around := k.Spec().FindField(c.Path), objectWith(*c, spec)
 		if c.At == nil { // the plan is from a file
 			around = k.Spec().ObjectWith(c.Path, spec)
 		}
 		switch {
 		case c.Moved:
-			c.Risk = at.Gravest()
+			c.Risk = at.GravestRisk()
 		case it.Happened:
 			c.Risk = at.RiskOf(c.Desired, c.Live, around)
 		default:
 			c.Risk = at.RiskOf(c.Live, c.Desired, around)
 		}
 	}
-	it.Risk = slices.Max(append(it.risks(false), kind.NoRisk))
+	it.Risk = slices.Max(append(it.lineRisks(false), kind.NoRisk))
 }
 
 // objectWith returns the object with the field or element of a change in a spec that is sent, or nil.
@@ -165,10 +165,10 @@ func objectWith(c Change, spec any) any {
 	return spec
 }
 
-// risks returns the risk of each line; sent leaves out those that the request leaves as they are. An
+// lineRisks returns the risk of each line; sent leaves out those that the request leaves as they are. An
 // object that is made or deleted is one line, as grave as the gravest field of its kind.
-func (it *Item) risks(sent bool) []kind.Risk {
-	k, ok := kind.Named(it.Kind)
+func (it *Item) lineRisks(sent bool) []kind.Risk {
+	k, ok := kind.FindKind(it.Kind)
 	if !ok {
 		return nil
 	}
@@ -183,9 +183,9 @@ func (it *Item) risks(sent bool) []kind.Risk {
 	}
 	switch {
 	case it.Op == Create || it.Op == Delete:
-		risks = append(risks, k.Spec().Gravest())
+		risks = append(risks, k.Spec().GravestRisk())
 	case it.Purge != nil && it.Purge.Everything:
-		risks = append(risks, k.Spec().Find("paths").RiskOf(nil, []any{allPaths}, nil))
+		risks = append(risks, k.Spec().FindField("paths").RiskOf(nil, []any{allPaths}, nil))
 	case it.Purge != nil:
 		risks = append(risks, k.Spec().Risk)
 	}
@@ -193,12 +193,12 @@ func (it *Item) risks(sent bool) []kind.Risk {
 }
 
 // TakesEffect reports whether the lines of an item are sent, or happened.
-func (it Item) TakesEffect() bool { return it.Happened || it.Op.sends() }
+func (it Item) TakesEffect() bool { return it.Happened || it.Op.sendsRequest() }
 
 // AtStake counts the lines of that risk that are sent, or that happened.
 func (it Item) AtStake(risk kind.Risk) int {
 	if it.Risk < risk || !it.TakesEffect() {
 		return 0
 	}
-	return len(slices.DeleteFunc(it.risks(true), func(r kind.Risk) bool { return r != risk }))
+	return len(slices.DeleteFunc(it.lineRisks(true), func(r kind.Risk) bool { return r != risk }))
 }

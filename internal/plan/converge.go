@@ -13,8 +13,8 @@ import (
 	"trueup/internal/rules"
 )
 
-// converge plans an object that is created and patched until live equals git.
-func (d *decision) converge() {
+// planConverging plans an object that is created and patched until live equals git.
+func (d *decision) planConverging() {
 	if d.hostTaken() {
 		return
 	}
@@ -22,13 +22,13 @@ func (d *decision) converge() {
 	case !d.item.Live.Exists:
 		d.markDeleted()
 		if !d.leaveDeleted() {
-			d.create()
+			d.planCreate()
 		}
 	case d.live.Terminating:
-		d.item.hold("live is being deleted", "run trueup again when it is gone")
+		d.item.blockForNow("live is being deleted", "run trueup again when it is gone")
 		d.item.Deleted = true
 	case d.live.Digest != d.manifest.Digest:
-		d.compare()
+		d.planPatch()
 	}
 	if d.item.Op == None {
 		d.finishInSync()
@@ -38,13 +38,13 @@ func (d *decision) converge() {
 // finishInSync ends an object that needs no request: the ledger may have to record that, or a person to decide about what
 // the last write changed besides.
 func (d *decision) finishInSync() {
-	isApplied := d.appliedNow() && !d.replaced()
+	isApplied := d.appliedNow() && !d.isReplaced()
 	if isApplied && len(d.rec.Altered) > 0 {
-		d.item.block(fmt.Sprintf("the last write of the object also changed %s, which was not sent, and git does not say what must be there", diag.First(d.rec.Altered, 5)),
+		d.item.blockForPerson(fmt.Sprintf("the last write of the object also changed %s, which was not sent, and git does not say what must be there", diag.First(d.rec.Altered, 5)),
 			fmt.Sprintf("write in git what must be there; or, if live is right, run trueup ledger adopt %s --reason TEXT", d.item.Key))
 		return
 	}
-	inSync := isApplied && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.Refused())
+	inSync := isApplied && d.rec.Owed == nil && (!d.rec.NotConverged || d.item.HasRefused())
 	d.item.Record = d.in.Ledger.Problem == "" && !inSync
 }
 
@@ -54,7 +54,7 @@ func (d *decision) markDeleted() {
 		return
 	}
 	d.item.Deleted = true
-	host := text(canon.MustDecode(d.rec.Applied), d.manifest.Kind.HostField)
+	host := textAt(canon.MustDecode(d.rec.Applied), d.manifest.Kind.HostField)
 	if _, taken := d.in.Live.Hosts[kind.HostKey(host)]; !taken {
 		d.item.Unserved = host
 	}
@@ -68,7 +68,7 @@ func (d *decision) hostTaken() bool {
 		return false
 	}
 	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() {
-		d.wrong(rules.HostnameTaken, field,
+		d.addMistake(rules.HostnameTaken, field,
 			fmt.Sprintf("the live %s already serves the hostname %s", other, o.Host),
 			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
 		return true
@@ -77,7 +77,7 @@ func (d *decision) hostTaken() bool {
 	if len(first) == 0 || first[0] == o {
 		return false
 	}
-	d.wrong(rules.HostnameTaken, field,
+	d.addMistake(rules.HostnameTaken, field,
 		fmt.Sprintf("%s has the hostname %s too, and neither is live", first[0].Key(), o.Host), anotherHostname)
 	return true
 }
@@ -87,50 +87,50 @@ const anotherHostname = "give one of them another hostname"
 
 // appliedNow reports whether the manifest was applied last, and no write was begun since.
 func (d *decision) appliedNow() bool {
-	return d.rec.Applied != nil && bytes.Equal(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil
+	return d.rec.Applied != nil && bytes.Equal(d.rec.Applied, d.ManagedSpec(d.manifest)) && d.rec.Pending == nil
 }
 
-// replaced reports whether live is another object than the one in the ledger.
-func (d *decision) replaced() bool { return ofAnother(d.rec, d.live) }
+// isReplaced reports whether live is another object than the one in the ledger.
+func (d *decision) isReplaced() bool { return ofAnother(d.rec, d.live) }
 
 func ofAnother(rec ledger.Record, live kind.Object) bool {
 	return rec.UID != "" && live.UID != "" && rec.UID != live.UID
 }
 
-// create plans the POST of the whole object.
-func (d *decision) create() {
-	d.item.Op, d.item.Request = Create, d.whole()
+// planCreate plans the POST of the whole object.
+func (d *decision) planCreate() {
+	d.item.Op, d.item.Request = Create, d.createRequest()
 	if path := d.manifest.Kind.DiskField; path != nil {
-		d.item.Disk = text(d.item.BodySpec(), path...)
+		d.item.Disk = textAt(d.item.BodySpec(), path...)
 	}
 }
 
-// whole is the request that makes the object.
-func (d *decision) whole() *Request {
+// createRequest is the request that makes the object.
+func (d *decision) createRequest() *Request {
 	o := d.manifest
 	return &Request{
 		Method:      "POST",
 		Path:        o.Kind.ShortCollectionPath(),
 		ContentType: "application/json",
-		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, d.sendable(o)),
+		Body:        o.Kind.MakeEnvelope(d.in.Target.Workspace, o.Name, d.specToSend(o)),
 	}
 }
 
-// sendable is the spec of an object that is made; what must be absent is left out.
-func (p *Planner) sendable(o *manifest.Object) []byte {
+// specToSend is the spec of an object that is made; what must be absent is left out.
+func (p *Planner) specToSend(o *manifest.Object) []byte {
 	if !p.partly[o.Kind.Name] && !bytes.Contains(o.Spec, []byte("null")) {
 		return o.Spec // there is nothing to leave out
 	}
 	return canon.Bytes(merge.Sendable(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
-// compare plans the PATCH that brings live to the manifest.
-func (d *decision) compare() {
-	in, back := d.comparison()
+// planPatch plans the PATCH that brings live to the manifest.
+func (d *decision) planPatch() {
+	in, back := d.mergeInput()
 	in.LeaveDrift = d.in.Options.Drift == ReportDrift
 	res := merge.Compare(in)
 	d.patch = res.Patch
-	d.item.Changes, d.item.Notes = d.explained(res.Changes, in.Live), d.explained(res.Notes, in.Live)
+	d.item.Changes, d.item.Notes = d.explainChanges(res.Changes, in.Live), d.explainChanges(res.Notes, in.Live)
 	d.leaveRefilled(back)
 	d.item.Preserved, d.item.Collateral, d.item.Lists = res.Preserved, res.Collateral, res.Lists
 	d.leftAlone(in)
@@ -149,19 +149,19 @@ func (d *decision) compare() {
 			ContentType: "application/merge-patch+json",                              // docs/platform.md 4
 			Body:        bytes.Clone(canon.Bytes(map[string]any{"spec": res.Patch})), // it waits, without spare room
 		}
-		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwritten(res.Patch, in.Live))))
+		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwrittenPart(res.Patch, in.Live))))
 	}
-	d.judge(res)
+	d.judgeResult(res)
 	if d.item.Op == Patch {
 		if why := d.item.Unshown(d.item.Request.Body, in.Live); why != "" {
-			d.item.block(why, UnshownFix)
+			d.item.blockForPerson(why, UnshownFix)
 		}
 	}
 }
 
 // notKept reclassifies drift that the server made of what trueup last sent.
 func (d *decision) notKept() {
-	if !d.rec.NotConverged || d.replaced() {
+	if !d.rec.NotConverged || d.isReplaced() {
 		return
 	}
 	refused := false
@@ -171,13 +171,13 @@ func (d *decision) notKept() {
 		}
 	}
 	if refused {
-		d.item.hint(hintRefused)
+		d.item.addHint(hintRefused)
 	}
 }
 
 // notRemoved reclassifies the removals that trueup sent before and the server did not carry out.
 func (d *decision) notRemoved(in merge.Input) {
-	if d.rec.Owed == nil || d.replaced() {
+	if d.rec.Owed == nil || d.isReplaced() {
 		return
 	}
 	in.Applied = canon.MustDecode(d.rec.Applied)
@@ -193,7 +193,7 @@ func (d *decision) notRemoved(in merge.Input) {
 		}
 	}
 	if isKept {
-		d.item.hint(hintKept)
+		d.item.addHint(hintKept)
 	}
 }
 
@@ -204,34 +204,34 @@ const (
 	hintReplaced = "another client deleted and created it again after the last apply, so trueup ignores what git had before"
 )
 
-// judge adds hints about unusual differences, and blocks those that a person must decide about.
-func (d *decision) judge(res merge.Result) {
-	if d.replaced() {
-		d.item.hint(hintReplaced)
+// judgeResult adds hints about unusual differences, and blocks those that a person must decide about.
+func (d *decision) judgeResult(res merge.Result) {
+	if d.isReplaced() {
+		d.item.addHint(hintReplaced)
 	}
 	for _, c := range res.Changes {
 		if c.Path == d.manifest.Kind.HostField {
-			d.item.hint("the platform does not document that a hostname can be changed: try it with a test CDN, and point DNS to the CDN first")
+			d.item.addHint("the platform does not document that a hostname can be changed: try it with a test CDN, and point DNS to the CDN first")
 		}
 	}
 	if len(res.Mixed) > 0 {
-		d.item.block(fmt.Sprintf("git and another client both changed %s: --drift report keeps the other change, but trueup sends lists in full", res.Mixed[0]), d.item.undoOrKeep())
+		d.item.blockForPerson(fmt.Sprintf("git and another client both changed %s: --drift report keeps the other change, but trueup sends lists in full", res.Mixed[0]), d.item.undoOrKeep())
 	}
 	if len(res.Unplaced) > 0 {
 		lost := res.Unplaced[0]
-		d.item.block(fmt.Sprintf("this request would drop %s, which an override excludes from the comparison: no key shows its list element in git", lost.Path),
+		d.item.blockForPerson(fmt.Sprintf("this request would drop %s, which an override excludes from the comparison: no key shows its list element in git", lost.Path),
 			fmt.Sprintf("add a key for the list to overrides: in trueup.yaml, or stop excluding %s there", "spec."+merge.FieldPath(lost.At)))
 	}
 	if n := len(res.FirstContact); n > 0 {
 		d.item.FirstContact = res.FirstContact
-		d.item.block(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", counted(n, "live list element")),
+		d.item.blockForPerson(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", countNoun(n, "live list element")),
 			fmt.Sprintf("add them to the manifest, or drop them with apply --take-over %s", d.item.Key))
 	}
 }
 
-// comparison returns the input of merge, and the server's values where git has null.
-func (d *decision) comparison() (in merge.Input, back []merge.Value) {
-	in, back = comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
+// mergeInput returns the input of merge, and the server's values where git has null.
+func (d *decision) mergeInput() (in merge.Input, back []merge.Value) {
+	in, back = mergeInputOf(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
 	if d.was = in.Live; !d.rec.NotConverged {
 		d.git = in.Desired
 	}
@@ -248,18 +248,18 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 	for i, v := range back {
 		left[i] = merge.Change{Path: v.Path, At: v.At, Class: merge.Unmanaged, Live: v.Value, Left: true}
 	}
-	d.item.Notes = append(d.item.Notes, d.explained(left, nil)...)
+	d.item.Notes = append(d.item.Notes, d.explainChanges(left, nil)...)
 	text := "git has null for " + back[0].Path
 	if more := len(back) - 1; more > 0 {
-		text += " and " + counted(more, "more field")
+		text += " and " + countNoun(more, "more field")
 	}
-	d.item.hint(text + ": the server replaced it with its own value, so trueup does not send the null again")
+	d.item.addHint(text + ": the server replaced it with its own value, so trueup does not send the null again")
 }
 
-// comparison returns the input of merge, without a record of another object. It leaves out the nulls
+// mergeInputOf returns the input of merge, without a record of another object. It leaves out the nulls
 // that the server replaced when they were last sent, and returns its values. Equal texts become one
 // tree, because merge changes none.
-func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) (in merge.Input, back []merge.Value) {
+func mergeInputOf(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) (in merge.Input, back []merge.Value) {
 	in = merge.Input{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
 	tree := func(record ledger.JSON) any {
 		switch {

@@ -58,7 +58,7 @@ func TestWithoutARecordTheOriginIsUnknown(t *testing.T) {
 	w := git(t, cdn("shop", `{hostname: shop.example.com, tls: {forced: "true"}}`)).
 		has(shop, `{hostname: shop.example.com, tls: {forced: "false", enabled: "true"}}`)
 	same(t, "classes", changes(w.item(shop)), map[string]merge.Class{"tls.forced": merge.UnknownBase})
-	if p := w.make(); p.Summary.Drifted != 1 || !p.Differs() || !p.Sends() {
+	if p := w.make(); p.Summary.Drifted != 1 || !p.HasDifferences() || !p.SendsAnything() {
 		t.Errorf("summary %+v", p.Summary)
 	}
 }
@@ -96,7 +96,7 @@ func TestWhatTheLedgerKnewAndLiveLacksIsDrift(t *testing.T) {
 	if it.Op != plan.Create || !it.Deleted {
 		t.Errorf("item %+v", it)
 	}
-	if p := w.make(); p.Summary.Drifted != 1 || len(plan.Drift(p).Items) != 1 {
+	if p := w.make(); p.Summary.Drifted != 1 || len(plan.NarrowToDrift(p).Items) != 1 {
 		t.Errorf("summary %+v", p.Summary)
 	}
 }
@@ -140,7 +140,7 @@ func TestTerminatingAndBareObjectsAreLeftAlone(t *testing.T) {
 	const want = `{hostname: shop.example.com, tls: {forced: "true"}}`
 	for name, change := range map[string]func(*kind.Object){"terminating": terminating, "bare": bare} {
 		p := git(t, cdn("shop", want)).has(shop, want, change).make()
-		if drift := plan.Drift(p); !p.Differs() || !drift.Differs() || drift.Summary.Unchanged != 0 || drift.Summary.Drifted != 1 {
+		if drift := plan.NarrowToDrift(p); !p.HasDifferences() || !drift.HasDifferences() || drift.Summary.Unchanged != 0 || drift.Summary.Drifted != 1 {
 			t.Errorf("%s: %+v", name, drift)
 		}
 	}
@@ -179,7 +179,7 @@ func TestFirstContactIsBlockedUntilATakeOver(t *testing.T) {
 	same(t, "lost", paths(it.FirstContact), []string{
 		"firewall.rules[b]", "locations[/b]", "upstreams[o].servers[s2:443]", "upstreams[x]",
 	})
-	if !w.make().Differs() || w.make().Sends() {
+	if !w.make().HasDifferences() || w.make().SendsAnything() {
 		t.Error("a blocked item is pending and sends nothing")
 	}
 
@@ -266,7 +266,7 @@ func TestRemovalsAreCounted(t *testing.T) {
 func TestTwoOfOneHostname(t *testing.T) {
 	const same, other = `{hostname: shop.example.com}`, `{hostname: other.example.com}`
 	refused := func(w *world) string {
-		_, findings := plan.NewPlanner(w.in).Make()
+		_, findings := plan.NewPlanner(w.in).MakePlan()
 		var names []string
 		for _, f := range findings {
 			if f.Rule != rules.HostnameTaken || f.Severity != diag.Error {
@@ -294,9 +294,9 @@ func TestTwoOfOneHostname(t *testing.T) {
 		}
 	}
 	was := git(t, cdn("a", same)).in.Set
-	it := find(t, plan.Offline(both().in, plan.Past{Set: was}), "CDN/b")
+	it := find(t, plan.MakeOffline(both().in, plan.Past{Set: was}), "CDN/b")
 	blocked(t, it, false, "CDN/a has the hostname SHOP.example.com too", "another hostname")
-	if it := find(t, plan.Offline(both().in, plan.Past{Set: both().in.Set}), "CDN/b"); it.Op != plan.None {
+	if it := find(t, plan.MakeOffline(both().in, plan.Past{Set: both().in.Set}), "CDN/b"); it.Op != plan.None {
 		t.Errorf("it was so before: %+v", it)
 	}
 }

@@ -18,10 +18,10 @@ import (
 // allows it (docs/design.md 0.5 and C6).
 func (d *decision) createOnly() {
 	o := d.manifest
-	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
+	d.item.Disk = textAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 	switch {
-	case d.open():
-	case d.unsettled():
+	case d.planUnanswered():
+	case d.planUnsettled():
 		d.showCandidates()
 	case d.item.Live.Exists && !d.live.Terminating:
 		d.compareCreated()
@@ -32,52 +32,52 @@ func (d *decision) createOnly() {
 
 func (d *decision) createOnce() {
 	o := d.manifest
-	known := d.made() || d.rec.Applied != nil
+	known := d.wasMade() || d.rec.Applied != nil
 	switch {
 	case d.rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "a person abandoned or forgot it; trueup does not create it"
 	case known && !d.in.Options.AllowRecreate[o.Key()]:
-		d.gone()
+		d.blockGone()
 	case d.live.Terminating:
-		d.item.hold("an object of that name is being deleted", "run trueup again when it is gone, or choose another name")
-	case d.unrecorded():
+		d.item.blockForNow("an object of that name is being deleted", "run trueup again when it is gone, or choose another name")
+	case d.blockUnrecorded():
 	default:
-		d.create()
-		d.item.Recreate, d.item.Deleted = d.made(), known
+		d.planCreate()
+		d.item.Recreate, d.item.Deleted = d.wasMade(), known
 		if d.rec.RemoteName != o.Name {
 			d.item.RemoteName = d.rec.RemoteName
 		}
-		d.resend()
+		d.markResend()
 	}
 }
 
-// made reports whether the ledger says that the object was made.
-func (d *decision) made() bool { return d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted }
+// wasMade reports whether the ledger says that the object was made.
+func (d *decision) wasMade() bool { return d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted }
 
-// gone blocks an item that is in the ledger and not live.
-func (d *decision) gone() {
+// blockGone blocks an item that is in the ledger and not live.
+func (d *decision) blockGone() {
 	what := "it was created and no longer exists"
-	switch unmade := d.rec.Unmade(); {
+	switch unmade := d.rec.DescribeDeletion(); {
 	case unmade != "":
 		what += ": " + unmade
 	case d.live.Terminating:
 		what = "live is being deleted"
 	}
-	d.item.block(what+"; a new one would have other data",
+	d.item.blockForPerson(what+"; a new one would have other data",
 		fmt.Sprintf("remove the manifest from git, or create a new one with apply --allow-recreate %s", d.item.Key))
 	d.item.Deleted = true
 }
 
 // compareCreated compares a live object that can't change with its manifest.
 func (d *decision) compareCreated() {
-	if d.replaced() {
-		d.item.block("another object has this name now: it has other data than the one that was created",
+	if d.isReplaced() {
+		d.item.blockForPerson("another object has this name now: it has other data than the one that was created",
 			"to keep the live object, remove this manifest from git; to create your own, write a manifest with another name")
 		d.item.Deleted = true
 		return
 	}
 	if d.live.Digest != d.manifest.Digest {
-		in, _ := d.comparison()
+		in, _ := d.mergeInput()
 		if !merge.Covers(in.Rules, in.Desired, in.Live) {
 			d.reportChanged(in)
 			return
@@ -85,8 +85,8 @@ func (d *decision) compareCreated() {
 	}
 	// The ledger remembers an object that another client made, so that trueup does not
 	// make it again when it is gone.
-	d.item.Record = !d.made() && d.rec.State != ledger.Abandoned && d.rec.Applied == nil && d.in.Ledger.Problem == ""
-	d.progress()
+	d.item.Record = !d.wasMade() && d.rec.State != ledger.Abandoned && d.rec.Applied == nil && d.in.Ledger.Problem == ""
+	d.addProgress()
 }
 
 // reportChanged reports how git differs from a live object. Nothing can change such an object, so
@@ -94,43 +94,43 @@ func (d *decision) compareCreated() {
 func (d *decision) reportChanged(in merge.Input) {
 	switch {
 	case in.Applied != nil:
-	case d.made() && d.rec.Spec != nil:
+	case d.wasMade() && d.rec.Spec != nil:
 		in.Applied = canon.MustDecode(d.rec.Spec)
 	default:
 		in.Applied = in.Live
 	}
-	d.item.Changes = d.explained(merge.Compare(in).Changes, in.Live)
+	d.item.Changes = d.explainChanges(merge.Compare(in).Changes, in.Live)
 	field, message := "spec", fmt.Sprintf("%s is live with another spec", d.manifest.Key())
 	if len(d.item.Changes) > 0 {
 		c := d.item.Changes[0]
-		field = "spec." + merge.Place(c.At)
-		message = fmt.Sprintf("%[1]s is %[2]s in git, and %[4]s in the live %[3]s", c.Path, cmp.Or(said(c.Desired), "nothing"), d.manifest.Key(), cmp.Or(said(c.Live), "nothing"))
+		field = "spec." + merge.FormatPlace(c.At)
+		message = fmt.Sprintf("%[1]s is %[2]s in git, and %[4]s in the live %[3]s", c.Path, cmp.Or(shortText(c.Desired), "nothing"), d.manifest.Key(), cmp.Or(shortText(c.Live), "nothing"))
 		if more := len(d.item.Changes) - 1; more > 0 {
-			message += fmt.Sprintf(", and %s", counted(more, "more difference"))
+			message += fmt.Sprintf(", and %s", countNoun(more, "more difference"))
 		}
 	}
-	d.wrong(rules.SnapshotChanged, field, message+": a snapshot can't be changed",
+	d.addMistake(rules.SnapshotChanged, field, message+": a snapshot can't be changed",
 		"restore the old spec, and give the new one another name")
 }
 
 // notReady is the hint of an object that the platform still makes.
 const notReady = "not ready yet"
 
-// progress adds whether a live object is ready. One that failed may recover, so it asks no person.
-func (d *decision) progress() {
-	ready, failure := d.manifest.Kind.Ready(d.live.Status)
+// addProgress adds whether a live object is ready. One that failed may recover, so it asks no person.
+func (d *decision) addProgress() {
+	ready, failure := d.manifest.Kind.IsReady(d.live.Status)
 	switch {
 	case failure != "":
-		d.item.hold("the platform says that it failed: "+failure,
+		d.item.blockForNow("the platform says that it failed: "+failure,
 			"fix the cause; if the platform does not recover it, give the manifest another name to create a new one")
 		d.item.Failed = true
 	case !ready:
-		d.item.hint(notReady)
+		d.item.addHint(notReady)
 	}
 }
 
-// text returns the text at a path of a tree, or "".
-func text(tree any, path ...string) string {
+// textAt returns the text at a path of a tree, or "".
+func textAt(tree any, path ...string) string {
 	for _, step := range path {
 		object, _ := tree.(map[string]any)
 		tree = object[step]
@@ -142,24 +142,24 @@ func text(tree any, path ...string) string {
 // clockSkew is how far the platform's clocks may be apart.
 const clockSkew = 5 * time.Minute
 
-// open plans an object whose request got no answer, by the live object of its name or one without a
+// planUnanswered plans an object whose request got no answer, by the live object of its name or one without a
 // record (docs/design.md 0.5). It is false if live does not show what happened.
-func (d *decision) open() bool {
-	if !d.rec.Open() || d.standing() == ledger.InFlight {
+func (d *decision) planUnanswered() bool {
+	if !d.rec.IsOpen() || d.claimStatus() == ledger.InFlight {
 		return false
 	}
-	reason, fix := ledger.Explain(d.rec)
+	reason, fix := ledger.ExplainRecord(d.rec)
 	switch {
 	case d.rec.SpecDigest == nil || *d.rec.SpecDigest != SpecDigest(d.manifest.Kind, d.manifest.Spec):
-		d.item.block(reason+"; its manifest has another spec since", fix)
+		d.item.blockForPerson(reason+"; its manifest has another spec since", fix)
 	case d.live.Terminating:
 		return false
 	case !d.item.Live.Exists:
 		return d.foundElsewhere()
-	case d.fits(d.rec, d.live):
+	case d.fitsRecord(d.rec, d.live):
 		d.foundAs("its object is live")
 	default:
-		d.item.block("the live object of this name is not what trueup sent: it is older, or of another disk",
+		d.item.blockForPerson("the live object of this name is not what trueup sent: it is older, or of another disk",
 			fmt.Sprintf("give your object another name, and abandon this request: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
 	}
 	return true
@@ -167,20 +167,20 @@ func (d *decision) open() bool {
 
 func (d *decision) foundAs(where string) {
 	d.item.Found = true
-	d.item.hint("the request got no answer, but " + where + ": apply records that it was executed")
-	d.progress()
+	d.item.addHint("the request got no answer, but " + where + ": apply records that it was executed")
+	d.addProgress()
 }
 
 // foundElsewhere finds the object of a request under another name, if the server was seen to rename:
 // the only candidate, made within the claim's lease, that no other open request can have made.
 func (d *decision) foundElsewhere() bool {
-	candidates := d.candidates()
-	if len(candidates) != 1 || d.rec.Before == nil || d.incomplete(d.manifest.Kind) {
+	candidates := d.findCandidates()
+	if len(candidates) != 1 || d.rec.Before == nil || d.isIncomplete(d.manifest.Kind) {
 		return false
 	}
 	obj := candidates[0]
 	made, err := madeAt(obj)
-	if !d.renamed(obj) || err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
+	if !d.wasRenamed(obj) || err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
 		return false // the view does not hold all that was made before activeFor
 	}
 	d.item.RemoteName = obj.Name
@@ -190,22 +190,22 @@ func (d *decision) foundElsewhere() bool {
 	return true
 }
 
-// renamed reports whether the server renamed another object, and no other open request fits this one.
-func (d *decision) renamed(obj kind.Object) (renames bool) {
-	for key, rec := range d.records() {
-		if key != d.item.Key && rec.Open() && d.fits(rec, obj) {
+// wasRenamed reports whether the server renamed another object, and no other open request fits this one.
+func (d *decision) wasRenamed(obj kind.Object) (renames bool) {
+	for key, rec := range d.eachRecord() {
+		if key != d.item.Key && rec.IsOpen() && d.fitsRecord(rec, obj) {
 			return false
 		}
-		renames = renames || rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name
+		renames = renames || rec.IsOurs() && rec.RemoteName != "" && rec.RemoteName != key.Name
 	}
 	return renames
 }
 
-// candidates are the live objects that the open request may have made: they fit, no other record is of
+// findCandidates are the live objects that the open request may have made: they fit, no other record is of
 // their name or uid, and none was there before the claim.
-func (d *decision) candidates() []kind.Object {
+func (d *decision) findCandidates() []kind.Object {
 	names, uids := map[string]bool{}, map[string]bool{"": false}
-	for key, rec := range d.records() {
+	for key, rec := range d.eachRecord() {
 		names[key.Name] = true
 		if key != d.item.Key {
 			names[rec.RemoteName] = true
@@ -216,15 +216,15 @@ func (d *decision) candidates() []kind.Object {
 	for _, obj := range d.in.Live.Unmanaged {
 		before := d.rec.Before != nil && d.rec.Before.Has(obj.Name, obj.UID)
 		known := names[obj.Name] || uids[obj.UID]
-		if obj.Kind == d.manifest.Kind && !obj.Terminating && !before && !known && d.fits(d.rec, obj) {
+		if obj.Kind == d.manifest.Kind && !obj.Terminating && !before && !known && d.fitsRecord(d.rec, obj) {
 			found = append(found, obj)
 		}
 	}
 	return found
 }
 
-// records returns the records of the kind.
-func (d *decision) records() iter.Seq2[kind.Key, ledger.Record] {
+// eachRecord returns the records of the kind.
+func (d *decision) eachRecord() iter.Seq2[kind.Key, ledger.Record] {
 	return func(yield func(kind.Key, ledger.Record) bool) {
 		for key, rec := range d.in.Ledger.Records {
 			if key.Kind == d.item.Kind && !yield(key, rec) {
@@ -236,11 +236,11 @@ func (d *decision) records() iter.Seq2[kind.Key, ledger.Record] {
 
 // showCandidates adds to the question about an open request what a person has to choose from.
 func (d *decision) showCandidates() {
-	if !d.rec.Open() || d.item.Op != Blocked {
+	if !d.rec.IsOpen() || d.item.Op != Blocked {
 		return
 	}
 	var names []string
-	for _, obj := range d.candidates() {
+	for _, obj := range d.findCandidates() {
 		names = append(names, fmt.Sprintf("%s (created at %s)", obj.Name, obj.CreationTimestamp))
 	}
 	if len(names) > 0 {
@@ -248,8 +248,8 @@ func (d *decision) showCandidates() {
 	}
 }
 
-// fits reports whether a live object has what the request of a record sent, and was made after it.
-func (d *decision) fits(rec ledger.Record, obj kind.Object) bool {
+// fitsRecord reports whether a live object has what the request of a record sent, and was made after it.
+func (d *decision) fitsRecord(rec ledger.Record, obj kind.Object) bool {
 	made, err := madeAt(obj)
 	if err != nil || !made.After(rec.FirstClaimAt.Add(-clockSkew)) || obj.Spec == nil || rec.Spec == nil {
 		return false

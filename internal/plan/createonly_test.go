@@ -44,7 +44,7 @@ func TestALiveSnapshotStays(t *testing.T) {
 func TestASnapshotThatFailed(t *testing.T) {
 	w := git(t, snapshot("db", "data")).has(db, disked("data"), status(`{"readyToUse":false,"error":{"message":"no disk"}}`))
 	blocked(t, w.item(db), false, "the platform says that it failed: no disk", "another name")
-	if p := w.make(); !p.Differs() {
+	if p := w.make(); !p.HasDifferences() {
 		t.Error("nothing differs")
 	}
 }
@@ -61,7 +61,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 			!strings.HasPrefix(f.Message, `source.persistentVolumeClaimName is "data" in git, and "other" in the live VolumeSnapshot/db`) {
 			t.Errorf("%s: finding %+v", name, f)
 		}
-		p, _ := plan.NewPlanner(w.in).Make()
+		p, _ := plan.NewPlanner(w.in).MakePlan()
 		it := find(t, p, db)
 		if it.Op != plan.Blocked || it.Request != nil || len(it.Changes) != 1 {
 			t.Fatalf("%s: item %+v", name, it)
@@ -81,7 +81,7 @@ func TestAMomentThatPassed(t *testing.T) {
 			sent(db, state, disked("data"), now())
 		it := w.item(db)
 		blocked(t, it, true, "no longer exists", "other data", "--allow-recreate VolumeSnapshot/db")
-		if p := w.make(); !it.Deleted || p.Summary.Drifted != 1 || len(plan.Drift(p).Items) != 1 {
+		if p := w.make(); !it.Deleted || p.Summary.Drifted != 1 || len(plan.NarrowToDrift(p).Items) != 1 {
 			t.Errorf("%s: it is no drift: %+v", state, p.Summary)
 		}
 		w.with(func(o *plan.Options) { o.AllowRecreate = allow(t, "VolumeSnapshot/here") })
@@ -125,7 +125,7 @@ func TestATerminatingSnapshot(t *testing.T) {
 func TestAnUnsettledSnapshotWaitsForAPerson(t *testing.T) {
 	for _, state := range []ledger.State{ledger.Claimed, ledger.Unknown} {
 		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), ago())
-		message, fix := ledger.Explain(w.in.Ledger.Records[key(t, db)])
+		message, fix := ledger.ExplainRecord(w.in.Ledger.Records[key(t, db)])
 		blocked(t, w.item(db), true, message, fix)
 		// One of that name whose age nobody knows is not said to be ours.
 		w.has(db, disked("data")).with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })

@@ -53,7 +53,7 @@ func TestAnEmptyWorkspaceIsDoubted(t *testing.T) {
 	} {
 		w := git(t, purge("rel", `{hostname: far.example.com, paths: [/]}`))
 		w.in.Sandbox, w.in.Live.Lists = c.sandbox, map[string]kind.ListInfo{"CDN": c.list, "VolumeSnapshot": {Complete: true}}
-		p, _ := plan.NewPlanner(w.in).Make()
+		p, _ := plan.NewPlanner(w.in).MakePlan()
 		if notes := strings.Join(p.Notes, "\n"); strings.Contains(notes, "is the UUID right?") != c.want {
 			t.Errorf("%s: %q", name, notes)
 		}

@@ -25,29 +25,29 @@ func driftOf(it Item) []Change {
 	return drift
 }
 
-// drifted counts the lines about what was changed outside git.
-func (it Item) drifted() (n int) {
+// countDrifted counts the lines about what was changed outside git.
+func (it Item) countDrifted() (n int) {
 	for _, l := range it.Lines() {
 		if tableOfClasses[l.Class].drift {
 			n++
 		}
 	}
-	if it.Deleted || it.Failed || it.Missing() {
+	if it.Deleted || it.Failed || it.SaysMissing() {
 		n++
 	}
 	return n
 }
 
-// Drift narrows a plan to how live differs from git: what was changed outside git, which Happened, and after that what
+// NarrowToDrift narrows a plan to how live differs from git: what was changed outside git, which Happened, and after that what
 // git has and apply did not send, which Waits. An object may be in both parts.
-func Drift(p *Plan) *Plan {
+func NarrowToDrift(p *Plan) *Plan {
 	d := *p
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
 	var waiting []Item
 	for _, it := range p.Items {
 		drift := driftOf(it)
-		happened := len(drift) > 0 || it.missing()
-		if w, waits := it.waiting(); waits {
+		happened := len(drift) > 0 || it.isMissing()
+		if w, waits := it.narrowToWaiting(); waits {
 			waiting = append(waiting, w.orUndo(happened, p.Older))
 		}
 		if it.Happened = happened; !it.Happened {
@@ -58,7 +58,7 @@ func Drift(p *Plan) *Plan {
 		case it.Failed:
 		case it.Deleted:
 			it.Fix = cmp.Or(it.Fix, fmt.Sprintf("create it again with trueup apply --target %s, or remove its manifest from git", it.Key))
-		case it.missing():
+		case it.isMissing():
 			it.Fix = cmp.Or(it.Fix, fmt.Sprintf("create it with trueup apply --target %s, or remove its manifest from git", it.Key))
 		default:
 			it.Fix = cmp.Or(it.Fix, it.undoOrKeep())
@@ -66,7 +66,7 @@ func Drift(p *Plan) *Plan {
 		}
 		it.Hints = slices.DeleteFunc(slices.Clone(it.Hints), func(h string) bool { return h != hintRefused && h != hintKept && h != hintReplaced })
 		it.Lists, it.Preserved, it.Collateral, it.FirstContact = nil, nil, nil, nil
-		it.weigh()
+		it.weighRisk()
 		it.Request = nil
 		d.Items = append(d.Items, it)
 	}
@@ -75,20 +75,20 @@ func Drift(p *Plan) *Plan {
 	if !d.isExplained() {
 		d.Blame = nil
 	}
-	d.Summary = d.Counts()
+	d.Summary = d.CountItems()
 	d.Summary.Unchanged = unchangedOutside(p)
 	return &d
 }
 
-// waiting narrows an item to what git has and live does not. It reports whether there is anything.
-func (it Item) waiting() (Item, bool) {
+// narrowToWaiting narrows an item to what git has and live does not. It reports whether there is anything.
+func (it Item) narrowToWaiting() (Item, bool) {
 	own := slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left || tableOfClasses[c.Class].drift })
 	it.Waits = it.isToSend(len(own) > 0)
 	if it.Changes, it.Request, it.Hints, it.Notes = own, nil, nil, nil; it.Op == Create || it.Op == Patch {
 		it.Fix = fmt.Sprintf("send it with trueup apply --target %s", it.Key)
 	}
 	it.Lists, it.Preserved, it.Collateral, it.FirstContact, it.Stops = nil, nil, nil, nil, nil
-	it.weigh()
+	it.weighRisk()
 	return it, it.Waits
 }
 
@@ -105,8 +105,8 @@ func (it Item) orUndo(happened, older bool) Item {
 
 // isToSend reports whether git has something of the item that is not applied. hasOwn says that git changes fields.
 func (it Item) isToSend(hasOwn bool) bool {
-	isGone := it.Deleted || it.Failed || it.missing()
-	k, _ := kind.Named(it.Kind)
+	isGone := it.Deleted || it.Failed || it.isMissing()
+	k, _ := kind.FindKind(it.Kind)
 	switch it.Op {
 	case Create:
 		return !isGone
@@ -121,15 +121,15 @@ func (it Item) isToSend(hasOwn bool) bool {
 	return false
 }
 
-// Doubt returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to
+// DoubtListed returns a function that reports whether to read a listed object by name: trueup wrote it lately, and it seems to
 // be changed outside git. The list may lag behind.
-func Doubt(in Inputs, now time.Time) func(kind.Key, kind.Object) bool {
+func DoubtListed(in Inputs, now time.Time) func(kind.Key, kind.Object) bool {
 	p := sync.OnceValue(func() *Planner { return NewPlanner(in) })
 	return func(key kind.Key, listed kind.Object) bool {
 		if !in.Ledger.Records[key].WrittenLately(now) || in.Set.Find(key) == nil {
 			return false
 		}
-		it, _ := p().Remake(key, &listed)
+		it, _ := p().RemakeItem(key, &listed)
 		return len(driftOf(it)) > 0
 	}
 }
@@ -149,19 +149,19 @@ func (p *Plan) sayRequestsOutside() {
 	addStops(items, result.Stops)
 }
 
-// missing reports whether live lacks the object, and no record shows whether it ever had it.
-func (it Item) missing() bool {
-	k, ok := kind.Named(it.Kind)
+// isMissing reports whether live lacks the object, and no record shows whether it ever had it.
+func (it Item) isMissing() bool {
+	k, ok := kind.FindKind(it.Kind)
 	return ok && !k.RequestOnly() && it.Cause == FromUnknown && !it.Live.Exists
 }
 
-// Missing reports whether a report of drift says so.
-func (it Item) Missing() bool { return it.Happened && it.missing() }
+// SaysMissing reports whether a report of drift says so.
+func (it Item) SaysMissing() bool { return it.Happened && it.isMissing() }
 
 // unchangedOutside counts the objects that are in git, and live or done, and as git says.
 func unchangedOutside(p *Plan) (n int) {
 	for _, it := range p.Items {
-		if _, waits := it.waiting(); !waits && (it.Live.Exists || it.Op == None) && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
+		if _, waits := it.narrowToWaiting(); !waits && (it.Live.Exists || it.Op == None) && it.Op != Kept && it.Op != Delete && len(driftOf(it)) == 0 {
 			n++
 		}
 	}
@@ -218,7 +218,7 @@ func (it Item) undoOrKeep() string {
 func (d *decision) leaveAll() {
 	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and trueup leaves it so (--drift report)"
 	d.item.Fix = d.item.undoOrKeep()
-	if unsure(d.item.Changes) {
+	if areUnsure(d.item.Changes) {
 		d.item.Reason = "trueup can't tell who changed it, and leaves it as it is (--drift report)"
 	}
 	if d.item.Changes[0].Class == merge.UnknownBase {
@@ -226,17 +226,17 @@ func (d *decision) leaveAll() {
 	}
 	// What git changed meanwhile is live already, and what a write without an
 	// answer was to do is not: the ledger learns of that.
-	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !d.appliedNow()
+	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.isReplaced() && !d.appliedNow()
 }
 
-// unsettled reports whether an object is kept although git may have changed it, because there is no record. Requests
+// isUnsettled reports whether an object is kept although git may have changed it, because there is no record. Requests
 // that depend on such a change must not be sent before it.
-func (it Item) unsettled() bool {
+func (it Item) isUnsettled() bool {
 	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == merge.UnknownBase })
 }
 
-// unsure reports whether there are changes, and no record shows who made any of them.
-func unsure(changes []Change) bool {
+// areUnsure reports whether there are changes, and no record shows who made any of them.
+func areUnsure(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
 		return c.Class != merge.UnknownBase && c.Class != ServerNormalised
 	})
@@ -244,25 +244,25 @@ func unsure(changes []Change) bool {
 
 // failOnDrift blocks everything that would be sent while anything drifted.
 func (p *Planner) failOnDrift(out *Plan) {
-	if p.in.Options.Drift != FailOnDrift || !slices.ContainsFunc(out.Items, p.drifted) {
+	if p.in.Options.Drift != FailOnDrift || !slices.ContainsFunc(out.Items, p.hasDrifted) {
 		return
 	}
 	for i := range out.Items {
 		it := &out.Items[i]
-		send := it.Op.sends()
+		send := it.Op.sendsRequest()
 		what, fix := "live was changed outside git", it.undoOrKeep()
 		switch {
-		case !p.drifted(*it) || !send && it.Op != None:
+		case !p.hasDrifted(*it) || !send && it.Op != None:
 			what = ""
 		case it.Deleted:
 			what, fix = "it was deleted outside git", it.orRecreate()
-		case unsure(driftOf(*it)):
+		case areUnsure(driftOf(*it)):
 			what = "trueup can't tell whether live was changed outside git"
 		}
 		if what != "" {
-			it.block(what+", so --drift fail sends nothing", fix)
+			it.blockForPerson(what+", so --drift fail sends nothing", fix)
 		} else if send {
-			it.hold("another object was changed outside git, so --drift fail sends nothing", "decide about that object first")
+			it.blockForNow("another object was changed outside git, so --drift fail sends nothing", "decide about that object first")
 		}
 		if send {
 			it.After = nil
@@ -270,27 +270,27 @@ func (p *Planner) failOnDrift(out *Plan) {
 	}
 }
 
-// drifted reports whether anything was, or may have been, changed outside git. An object that a person wants made again
+// hasDrifted reports whether anything was, or may have been, changed outside git. An object that a person wants made again
 // is known to be gone, and nobody changed what the server only kept.
-func (p *Planner) drifted(it Item) bool {
+func (p *Planner) hasDrifted(it Item) bool {
 	it.Deleted = it.Deleted && !p.in.Options.AllowRecreate[it.Key]
 	it.Changes = slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.KeptAt != nil })
 	return len(driftOf(it)) > 0
 }
 
-// Refused reports whether anything is left that the server may have made of what
+// HasRefused reports whether anything is left that the server may have made of what
 // was sent.
-func (it Item) Refused() bool {
-	return it.refills() || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left && c.Class == ServerNormalised })
+func (it Item) HasRefused() bool {
+	return it.hasRefills() || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left && c.Class == ServerNormalised })
 }
 
-// refills reports whether the server put a value of its own where git has null.
-func (it Item) refills() bool {
+// hasRefills reports whether the server put a value of its own where git has null.
+func (it Item) hasRefills() bool {
 	return slices.ContainsFunc(it.Notes, func(c Change) bool { return c.Left })
 }
 
-// Leaves reports whether apply leaves live different from git.
-func (it Item) Leaves() bool { return it.refills() || it.leavesChange() }
+// LeavesDifference reports whether apply leaves live different from git.
+func (it Item) LeavesDifference() bool { return it.hasRefills() || it.leavesChange() }
 
 // leavesChange reports whether the plan leaves anything of the object as another client
 // made it.

@@ -44,17 +44,17 @@ func TestReportedDriftIsLeft(t *testing.T) {
 		left[c.Path] = c.Left
 	}
 	same(t, "left", left, map[string]bool{"tls.forced": true, "secureLink.tokenName": false})
-	if !it.Leaves() || !p.Differs() || p.Summary.Drifted != 1 || p.Options["drift"] != plan.ReportDrift {
+	if !it.LeavesDifference() || !p.HasDifferences() || p.Summary.Drifted != 1 || p.Options["drift"] != plan.ReportDrift {
 		t.Errorf("%+v %+v", it, p.Summary)
 	}
 	// What is left may go on changing: nothing is sent there.
-	if now := w.has("CDN/a", `{hostname: a.example.com, tls: {forced: "other"}, secureLink: {tokenName: a}}`).item("CDN/a"); !plan.Within(now, it) {
+	if now := w.has("CDN/a", `{hostname: a.example.com, tls: {forced: "other"}, secureLink: {tokenName: a}}`).item("CDN/a"); !plan.IsWithin(now, it) {
 		t.Error("a change of what is left stops what is sent")
 	}
 	// Once git's change is live, nothing is sent any more, and the ledger learns of it.
 	w.has("CDN/a", `{hostname: a.example.com, tls: {forced: "false"}, secureLink: {tokenName: b}}`)
 	it = w.item("CDN/a")
-	if it.Op != plan.Kept || it.Request != nil || !it.Record || it.Fix == "" || !w.make().Differs() {
+	if it.Op != plan.Kept || it.Request != nil || !it.Record || it.Fix == "" || !w.make().HasDifferences() {
 		t.Errorf("%+v", it)
 	}
 	if w.record("CDN/a", func(r *ledger.Record) {
@@ -92,7 +92,7 @@ func TestADeletedObjectIsLeftDeleted(t *testing.T) {
 		has("CDN/b", `{hostname: b.example.com}`).applied("CDN/b", `{hostname: b.example.com}`).
 		applied("CDN/a", `{hostname: a.example.com}`).with(policy(plan.ReportDrift))
 	it := w.item("CDN/a")
-	if it.Op != plan.Kept || !it.Deleted || !it.Leaves() || !strings.Contains(it.Fix, "--allow-recreate CDN/a") || !w.make().Differs() {
+	if it.Op != plan.Kept || !it.Deleted || !it.LeavesDifference() || !strings.Contains(it.Fix, "--allow-recreate CDN/a") || !w.make().HasDifferences() {
 		t.Errorf("%+v", it)
 	}
 	blocked(t, w.item("Purge/p"), false, "CDN/a, which serves it, was deleted outside git")
@@ -112,7 +112,7 @@ func TestNothingIsLeftInTheWrongPlace(t *testing.T) {
 	gone := git(t, cdn("a", said)).applied("CDN/a", said).with(policy(plan.ReportDrift))
 	blocked(t, gone.item("CDN/a"), true, "is this the right workspace?", "--allow-empty-live")
 	gone.with(func(o *plan.Options) { o.AllowEmptyLive = true })
-	if it := gone.item("CDN/a"); it.Op != plan.Kept || !it.Leaves() {
+	if it := gone.item("CDN/a"); it.Op != plan.Kept || !it.LeavesDifference() {
 		t.Errorf("%+v", it)
 	}
 	other := git(t, cdn("a", said)).has("CDN/a", `{hostname: a.example.com}`).with(policy(plan.ReportDrift))
@@ -170,7 +170,7 @@ func TestALostWriteIsNoDrift(t *testing.T) {
 	w := git(t, cdn("a", said)).has("CDN/a", `{hostname: a.example.com}`).applied("CDN/a", `{hostname: a.example.com}`).
 		pending("CDN/a", said).with(policy(plan.ReportDrift))
 	it := w.item("CDN/a")
-	if it.Op != plan.Patch || it.Changes[0].Cause != plan.FromPending || it.Leaves() {
+	if it.Op != plan.Patch || it.Changes[0].Cause != plan.FromPending || it.LeavesDifference() {
 		t.Errorf("%+v", it)
 	}
 }
@@ -180,7 +180,7 @@ func TestALostWriteIsNoDrift(t *testing.T) {
 func TestFailOnDriftSendsNothing(t *testing.T) {
 	w := drifted(t).with(policy(plan.FailOnDrift))
 	p := w.make()
-	if p.Sends() || !p.Differs() {
+	if p.SendsAnything() || !p.HasDifferences() {
 		t.Errorf("%+v", p.Summary)
 	}
 	blocked(t, find(t, p, "CDN/a"), true, "live was changed outside git", "undo it with trueup apply --target CDN/a, or put it into the manifest: trueup pull CDN/a --diff")

@@ -63,7 +63,7 @@ func TestWhatARunLeft(t *testing.T) {
 		if !strings.Contains(text, "run https://ci.example.com/runs/7") {
 			t.Errorf("%s: %q does not say whose it is", name, text)
 		}
-		if p.Differs() != (tt.op != plan.InFlight) || p.Summary.InFlight == 1 != (tt.op == plan.InFlight) {
+		if p.HasDifferences() != (tt.op != plan.InFlight) || p.Summary.InFlight == 1 != (tt.op == plan.InFlight) {
 			t.Errorf("%s: %+v", name, p.Summary)
 		}
 		if tt.lost {
@@ -92,7 +92,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 		p := left(state, ago()).make()
 		it := find(t, p, old)
 		blocked(t, it, true, "not in git now", "won't send it again", "ledger resolve "+old)
-		if it.Resend || it.Lost || p.Sends() || !p.Differs() {
+		if it.Resend || it.Lost || p.SendsAnything() || !p.HasDifferences() {
 			t.Errorf("%s: %+v", state, it)
 		}
 	}
@@ -195,7 +195,7 @@ func TestASnapshotIsFound(t *testing.T) {
 				record("VolumeSnapshot/left", func(r *ledger.Record) { r.UID = "uid-x" })
 		}, ""},
 		"listed, made so long ago that another record may speak of it": {func(w *world) {
-			w.listed("content-7", "data", soon).in.At = ledger.Observed(now().Add(activeDay), now().Add(activeDay))
+			w.listed("content-7", "data", soon).in.At = ledger.ObserveTimes(now().Add(activeDay), now().Add(activeDay))
 		}, ""},
 		"one that is being deleted": {func(w *world) { w.has(db, disked("data"), madeAt(soon), terminating) }, ""},
 		"one of a list that is cut off": {func(w *world) {

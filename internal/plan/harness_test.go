@@ -56,7 +56,7 @@ func git(t tester, documents ...string) *world {
 			ID: "ledger-1", Records: map[kind.Key]ledger.Record{},
 			Terms: map[kind.Area]ledger.Terms{kind.Delivery: terms(), kind.Compute: terms()},
 		},
-		At: ledger.Observed(now(), now()),
+		At: ledger.ObserveTimes(now(), now()),
 	}}
 }
 
@@ -120,7 +120,7 @@ func spec(t tester, text string) []byte {
 func object(t tester, name, spec string, more ...func(*kind.Object)) kind.Object {
 	t.Helper()
 	k := key(t, name)
-	of, _ := kind.Named(k.Kind)
+	of, _ := kind.FindKind(k.Kind)
 	o, err := of.ReadObject(canon.Bytes(map[string]any{
 		"kind": k.Kind, "metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name}, "spec": tree(t, spec),
 	}))
@@ -179,7 +179,7 @@ func (w *world) pending(name, text string) *world {
 // sent records that a request was sent with a spec, and came to a state at a time.
 func (w *world) sent(name string, state ledger.State, text string, at time.Time) *world {
 	w.t.Helper()
-	k, _ := kind.Named(key(w.t, name).Kind)
+	k, _ := kind.FindKind(key(w.t, name).Kind)
 	return w.record(name, func(r *ledger.Record) {
 		digest := plan.SpecDigest(k, spec(w.t, text))
 		r.State, r.Spec, r.SpecDigest, r.FirstClaimAt, r.ClaimedAt = state, spec(w.t, text), &digest, &at, &at
@@ -216,7 +216,7 @@ func allow(t tester, names ...string) map[kind.Key]bool {
 // make plans, and allows no finding.
 func (w *world) make() *plan.Plan {
 	w.t.Helper()
-	p, findings := plan.NewPlanner(w.in).Make()
+	p, findings := plan.NewPlanner(w.in).MakePlan()
 	if len(findings) > 0 {
 		w.t.Fatalf("findings: %v", findings)
 	}
@@ -232,7 +232,7 @@ func (w *world) item(name string) plan.Item {
 // finding plans, and returns the one finding.
 func (w *world) finding() diag.Finding {
 	w.t.Helper()
-	p, findings := plan.NewPlanner(w.in).Make()
+	p, findings := plan.NewPlanner(w.in).MakePlan()
 	if len(findings) != 1 || findings[0].Severity != diag.Error {
 		w.t.Fatalf("findings: %v", findings)
 	}

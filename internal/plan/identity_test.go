@@ -46,7 +46,7 @@ func TestWhatAnOverrideLeavesIsNotRecorded(t *testing.T) {
 			o.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.upstreams", Ignore: true}}
 		})
 	it := w.item("CDN/shop")
-	recorded := plan.NewPlanner(w.in).Managed(w.in.Set.Find(it.Key))
+	recorded := plan.NewPlanner(w.in).ManagedSpec(w.in.Set.Find(it.Key))
 	if it.Op != plan.None || !it.Record || string(recorded) != `{"hostname":"h.example.com"}` {
 		t.Fatalf("item %+v, recorded %s", it, recorded)
 	}

@@ -75,9 +75,9 @@ type Override struct {
 	Undocumented []string `json:"undocumented,omitempty"`
 }
 
-// choices returns what was chosen for a plan, by options and by the project, as schemas/plan.schema.json
+// choicesOf returns what was chosen for a plan, by options and by the project, as schemas/plan.schema.json
 // has it, independent of the order of the command line.
-func choices(in Inputs) map[string]any {
+func choicesOf(in Inputs) map[string]any {
 	names := func(keys map[kind.Key]bool) (list []string) {
 		for key := range keys {
 			list = append(list, key.String())

@@ -15,24 +15,24 @@ import (
 	"trueup/internal/routing"
 )
 
-// sends reports whether apply sends the request of such an item.
-func (op Op) sends() bool { return op == Create || op == Patch || op == Post || op == Delete }
+// sendsRequest reports whether apply sends the request of such an item.
+func (op Op) sendsRequest() bool { return op == Create || op == Patch || op == Post || op == Delete }
 
-// block marks an item that a person must decide about; nothing is sent for it.
-func (it *Item) block(reason, fix string) {
-	it.hold(reason, fix)
+// blockForPerson marks an item that a person must decide about; nothing is sent for it.
+func (it *Item) blockForPerson(reason, fix string) {
+	it.blockForNow(reason, fix)
 	it.NeedsPerson = true
 }
 
-// hold blocks an item for a reason that may end without a person's decision.
-func (it *Item) hold(reason, fix string) {
+// blockForNow blocks an item for a reason that may end without a person's decision.
+func (it *Item) blockForNow(reason, fix string) {
 	it.Op, it.Request, it.Reason, it.Fix, it.NeedsPerson = Blocked, nil, reason, fix, false
 }
 
-func (it *Item) hint(text string) { it.Hints = append(it.Hints, text) }
+func (it *Item) addHint(text string) { it.Hints = append(it.Hints, text) }
 
-// all returns the changes and notes of an item.
-func (it *Item) all() iter.Seq[*Change] {
+// allChanges returns the changes and notes of an item.
+func (it *Item) allChanges() iter.Seq[*Change] {
 	return func(yield func(*Change) bool) {
 		for _, changes := range [][]Change{it.Changes, it.Notes} {
 			for i := range changes {
@@ -44,12 +44,12 @@ func (it *Item) all() iter.Seq[*Change] {
 	}
 }
 
-func (p *Plan) note(format string, args ...any) {
+func (p *Plan) addNote(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// Counts counts what the items of the plan do.
-func (p *Plan) Counts() Summary {
+// CountItems counts what the items of the plan do.
+func (p *Plan) CountItems() Summary {
 	s := Summary{Unmanaged: len(p.Unmanaged)}
 	counts := map[Op]*int{
 		Create: &s.Create, Patch: &s.Change, Post: &s.Purge, Delete: &s.Delete, Deferred: &s.Deferred,
@@ -59,12 +59,12 @@ func (p *Plan) Counts() Summary {
 		if n := counts[it.Op]; n != nil && !it.Happened {
 			*n++
 		}
-		for _, l := range it.Removals() {
+		for _, l := range it.RemovalLines() {
 			for _, p := range l.Parts(it.Kind) {
 				s.Removed += p.N
 			}
 		}
-		s.Drifted += it.drifted()
+		s.Drifted += it.countDrifted()
 		s.Security += it.AtStake(kind.RiskSecurity)
 		s.Serves += it.AtStake(kind.RiskServes)
 		s.Availability += it.AtStake(kind.RiskAvailability)
@@ -73,24 +73,24 @@ func (p *Plan) Counts() Summary {
 	return s
 }
 
-// Removals returns the lines of what a patch takes out of live. What is renamed stays.
-func (it Item) Removals() []Line {
+// RemovalLines returns the lines of what a patch takes out of live. What is renamed stays.
+func (it Item) RemovalLines() []Line {
 	if it.Op != Patch || it.Happened {
 		return nil
 	}
 	return slices.DeleteFunc(it.Lines(), func(l Line) bool { return l.Left || !isRemoval(l.Change) })
 }
 
-// Differs reports whether live is not what git says, or something is to be sent, now or later, or is blocked. What
+// HasDifferences reports whether live is not what git says, or something is to be sent, now or later, or is blocked. What
 // another run is sending is no difference.
-func (p *Plan) Differs() bool {
+func (p *Plan) HasDifferences() bool {
 	return slices.ContainsFunc(p.Items, func(it Item) bool {
-		return it.Happened || it.leavesChange() || it.Op.sends() || it.Op == Deferred || it.Op == Blocked
+		return it.Happened || it.leavesChange() || it.Op.sendsRequest() || it.Op == Deferred || it.Op == Blocked
 	})
 }
 
-// Sends reports whether apply would send anything.
-func (p *Plan) Sends() bool {
+// SendsAnything reports whether apply would send anything.
+func (p *Plan) SendsAnything() bool {
 	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Delete > 0
 }
 
@@ -102,7 +102,7 @@ func (p *Plan) Destination() string {
 	}
 	var origins []string
 	for _, it := range p.Items {
-		if k, ok := kind.Named(it.Kind); ok && it.Request != nil {
+		if k, ok := kind.FindKind(it.Kind); ok && it.Request != nil {
 			origins = append(origins, p.Target.Origins[k.Area])
 		}
 	}
@@ -115,22 +115,22 @@ func (p *Plan) Destination() string {
 func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 	var items []Item
 	for _, it := range p.Items {
-		if !records[it.Key].Open() {
+		if !records[it.Key].IsOpen() {
 			continue
 		}
 		if len(it.After) > 0 {
-			it.hold(fmt.Sprintf("this waits for %s, which still differs from git", it.After[0]), "trueup apply sends both")
+			it.blockForNow(fmt.Sprintf("this waits for %s, which still differs from git", it.After[0]), "trueup apply sends both")
 			it.After = nil
 		}
 		items = append(items, it)
 	}
-	out := p.with(items)
+	out := p.withItems(items)
 	out.Blame = nil // whose change it is matters to nobody
 	return out
 }
 
-// Only is the part of a plan that concerns one object, which then waits for nothing else.
-func (p *Plan) Only(key kind.Key) *Plan {
+// OnlyObject is the part of a plan that concerns one object, which then waits for nothing else.
+func (p *Plan) OnlyObject(key kind.Key) *Plan {
 	var items []Item
 	for _, it := range p.Items {
 		if it.Key == key {
@@ -138,17 +138,17 @@ func (p *Plan) Only(key kind.Key) *Plan {
 			items = append(items, it)
 		}
 	}
-	return p.with(items)
+	return p.withItems(items)
 }
 
-// with is the plan with other items, and nothing of what it leaves alone.
-func (p *Plan) with(items []Item) *Plan {
+// withItems is the plan with other items, and nothing of what it leaves alone.
+func (p *Plan) withItems(items []Item) *Plan {
 	out := *p
 	out.Items, out.Unmanaged, out.Digest = items, nil, ""
 	out.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.Line) bool {
 		return !slices.ContainsFunc(items, func(it Item) bool { return slices.Contains(l.Objects, it.Key) })
 	})
-	out.Summary = out.Counts()
+	out.Summary = out.CountItems()
 	return &out
 }
 
@@ -205,9 +205,9 @@ func (o ObjectState) AppliedBy() string {
 	return strings.TrimSpace(by)
 }
 
-// States returns the state of each object of a plan and of the manifests in areas that were not read, by kind
+// ObjectStates returns the state of each object of a plan and of the manifests in areas that were not read, by kind
 // and name.
-func States(p *Plan, set *manifest.Set, unread live.Unread, records map[kind.Key]ledger.Record) []ObjectState {
+func ObjectStates(p *Plan, set *manifest.Set, unread live.Unread, records map[kind.Key]ledger.Record) []ObjectState {
 	all := make([]ObjectState, 0, len(set.Objects)+len(p.Unmanaged))
 	for _, o := range set.Objects {
 		if unread[o.Kind.Area] != nil {
@@ -216,10 +216,10 @@ func States(p *Plan, set *manifest.Set, unread live.Unread, records map[kind.Key
 	}
 	for _, it := range p.Items {
 		s := ObjectState{
-			Key: it.Key, State: it.state(), Path: it.Path, Line: it.Line, Changes: len(it.Changes),
+			Key: it.Key, State: it.stateOf(), Path: it.Path, Line: it.Line, Changes: len(it.Changes),
 			By: it.By, Commit: it.Commit, Reason: it.Reason, Fix: it.Fix, Applied: records[it.Key].LastApplied(),
 		}
-		if !unsure(it.Changes) {
+		if !areUnsure(it.Changes) {
 			s.Outside = len(driftOf(it))
 		}
 		for _, c := range it.Changes {
@@ -245,8 +245,8 @@ func (it Item) LeftGit() bool {
 	return it.Cause == FromRemoval || it.Cause == FromThisChange && departs && it.Path == ""
 }
 
-func (it Item) state() State {
-	k, _ := kind.Named(it.Kind)
+func (it Item) stateOf() State {
+	k, _ := kind.FindKind(it.Kind)
 	switch {
 	case it.Failed:
 		return Failed

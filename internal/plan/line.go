@@ -45,16 +45,16 @@ func (it Item) AllLines() []Line {
 		}
 		lines = slices.DeleteFunc(lines, func(l Line) bool { return l.Desired == nil && lost[l.Path] })
 	}
-	lines = append(append(lines, it.added()...), it.linesOf(Lost, it.FirstContact)...)
+	lines = append(append(lines, it.addedLines()...), it.linesOf(Lost, it.FirstContact)...)
 	return append(append(lines, it.linesOf(Stays, it.Preserved)...), it.linesOf(NotSent, it.Collateral)...)
 }
 
 func (it Item) linesOf(class merge.Class, values []merge.Value) []Line {
-	k, known := kind.Named(it.Kind)
-	return each(values, func(v merge.Value) Line {
+	k, known := kind.FindKind(it.Kind)
+	return mapList(values, func(v merge.Value) Line {
 		c := Change{Change: merge.Change{Path: v.Path, At: v.At, Class: class, Live: v.Value}, Risk: kind.RiskServes}
 		if known {
-			c.Risk = k.Spec().Find(v.Path).RiskOfRemoval(v.Value)
+			c.Risk = k.Spec().FindField(v.Path).RiskOfRemoval(v.Value)
 		}
 		return Line{Change: c}
 	})
@@ -136,7 +136,7 @@ func (l Line) Parts(kindName string) []kind.Part {
 	} else if l.Live == nil {
 		value = l.Desired
 	}
-	k, ok := kind.Named(kindName)
+	k, ok := kind.FindKind(kindName)
 	if !ok {
 		return []kind.Part{{Noun: "field", N: 1}}
 	}
@@ -145,14 +145,14 @@ func (l Line) Parts(kindName string) []kind.Part {
 
 func isRemoval(c Change) bool { return c.Live != nil && c.Desired == nil && !c.Moved }
 
-// added returns what a creation brings: each field of its BodySpec, and each element of a list of
+// addedLines returns what a creation brings: each field of its BodySpec, and each element of a list of
 // objects, as a line. Fields with a single value come first.
-func (it Item) added() []Line {
-	k, ok := kind.Named(it.Kind)
+func (it Item) addedLines() []Line {
+	k, ok := kind.FindKind(it.Kind)
 	if !ok || it.Op != Create {
 		return nil
 	}
-	rules, spec := Rules(k, nil), it.BodySpec()
+	rules, spec := RulesFor(k, nil), it.BodySpec()
 	var scalars, others []Line
 	for _, name := range canon.SortedKeys(spec) {
 		if isDisk(k.DiskField, name, spec[name]) {
@@ -160,36 +160,36 @@ func (it Item) added() []Line {
 		}
 		at := []merge.Step{{Field: name}}
 		if _, isList := spec[name].([]any); !isList && isNoObject(spec[name]) {
-			scalars = append(scalars, addition(k, merge.FieldPath(at), spec[name]))
+			scalars = append(scalars, additionLine(k, merge.FieldPath(at), spec[name]))
 		} else {
-			others = additions(others, k, rules.Fields[name], at, spec[name])
+			others = appendAdditions(others, k, rules.Fields[name], at, spec[name])
 		}
 	}
 	return append(scalars, others...)
 }
 
-// additions appends a value, or what it consists of if there is a list of objects in it.
-func additions(found []Line, k *kind.Kind, rules *merge.Rules, at []merge.Step, value any) []Line {
+// appendAdditions appends a value, or what it consists of if there is a list of objects in it.
+func appendAdditions(found []Line, k *kind.Kind, rules *merge.Rules, at []merge.Step, value any) []Line {
 	path := merge.FieldPath(at)
 	list, _ := value.([]any)
 	object, _ := value.(map[string]any)
 	switch {
 	case rules != nil && isListOfObjects(value):
-		for i, n := range merge.Names(rules, list) {
-			found = append(found, addition(k, path+"["+n[0]+"]", list[i]))
+		for i, n := range merge.NameElements(rules, list) {
+			found = append(found, additionLine(k, path+"["+n[0]+"]", list[i]))
 		}
 	case rules != nil && slices.ContainsFunc(slices.Collect(maps.Values(object)), isListOfObjects):
 		for _, name := range canon.SortedKeys(object) {
-			found = additions(found, k, rules.Fields[name], append(slices.Clone(at), merge.Step{Field: name}), object[name])
+			found = appendAdditions(found, k, rules.Fields[name], append(slices.Clone(at), merge.Step{Field: name}), object[name])
 		}
 	default:
-		found = append(found, addition(k, path, value))
+		found = append(found, additionLine(k, path, value))
 	}
 	return found
 }
 
-func addition(k *kind.Kind, path string, value any) Line {
-	risk := k.Spec().Find(path).RiskOf(nil, value, nil)
+func additionLine(k *kind.Kind, path string, value any) Line {
+	risk := k.Spec().FindField(path).RiskOf(nil, value, nil)
 	return Line{Change: Change{Change: merge.Change{Path: path, Class: Added, Desired: value}, Risk: risk}}
 }
 

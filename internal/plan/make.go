@@ -36,8 +36,8 @@ func NewPlanner(in Inputs) *Planner {
 		in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string][]*manifest.Object{},
 		spelled: map[string]bool{}, renamed: map[kind.Key]kind.Key{}, areas: newAreas(in),
 	}
-	for _, k := range kind.All() {
-		p.rules[k.Name] = Rules(k, in.Options.Overrides)
+	for _, k := range kind.AllKinds() {
+		p.rules[k.Name] = RulesFor(k, in.Options.Overrides)
 		p.partly[k.Name] = p.rules[k.Name].LeaveSome()
 	}
 	for _, o := range in.Set.Objects {
@@ -60,45 +60,45 @@ func NewPlanner(in Inputs) *Planner {
 	return p
 }
 
-// Make compares git, live and ledger, and plans every object. The findings are mistakes in manifests
+// MakePlan compares git, live and ledger, and plans every object. The findings are mistakes in manifests
 // that only live or the ledger show; a plan with an error must not be applied (docs/design.md 0.6).
-func (p *Planner) Make() (*Plan, diag.List) {
+func (p *Planner) MakePlan() (*Plan, diag.List) {
 	in := p.in
 	out := &Plan{
 		Format: Format, Tool: in.Tool, Sandbox: in.Sandbox, Target: in.Target,
 		Ledger: in.Ledger.ID, LedgerStore: in.LedgerStore, LedgerProblem: in.Ledger.Problem,
 	}
-	all := p.study((*decision).decide)
+	all := p.planObjects((*decision).planObject)
 	findings, ops, unsettled := all.findings, all.ops, map[kind.Key]bool{}
 	for _, it := range all.items {
-		if it.unsettled() {
+		if it.isUnsettled() {
 			unsettled[it.Key] = true
 		}
 	}
-	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.targeted(it.Key) })
+	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.isTargeted(it.Key) })
 	p.manyCreates(out, ops)
 	p.lacksLedger(out)
 	p.doubtWorkspace(out)
 	p.leftGit(out, findings.HasErrors())
 	p.openLeft(out)
-	p.arrange(out, ops, unsettled)
-	p.spend(out.Items)
+	p.arrangeItems(out, ops, unsettled)
+	p.deferOverLimit(out.Items)
 	p.failOnDrift(out)
-	p.advise(out, all, p.addRequests(out, all.requests))
-	out.Weigh()
-	out.Summary = out.Counts()
-	p.assert(out)
+	p.adviseOnPlan(out, all, p.addRequests(out, all.requests))
+	out.WeighRisks()
+	out.Summary = out.CountItems()
+	p.fillAssertion(out)
 	findings.Sort()
 	return out, findings
 }
 
-// arrange sorts the items, and makes send-once requests wait for their hosts.
-func (p *Planner) arrange(out *Plan, ops map[kind.Key]Op, unsettled map[kind.Key]bool) {
+// arrangeItems sorts the items, and makes send-once requests wait for their hosts.
+func (p *Planner) arrangeItems(out *Plan, ops map[kind.Key]Op, unsettled map[kind.Key]bool) {
 	slices.SortStableFunc(out.Items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	for i := range out.Items {
-		p.depend(&out.Items[i], ops, unsettled)
+		p.addDependencies(&out.Items[i], ops, unsettled)
 	}
 }
 
@@ -113,9 +113,9 @@ func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
 	switch {
 	case view.NotKept != nil:
-		out.note("this machine can't store what it sees of the ledger, so it would not notice if an older version of it was restored: %v", view.NotKept)
+		out.addNote("this machine can't store what it sees of the ledger, so it would not notice if an older version of it was restored: %v", view.NotKept)
 	case view.Unseen:
-		out.note(UnseenLedger)
+		out.addNote(UnseenLedger)
 	}
 	if view.Problem == "" {
 		return
@@ -124,20 +124,20 @@ func (p *Planner) lacksLedger(out *Plan) {
 	if !slices.ContainsFunc(out.Items, func(it Item) bool { return it.Reason == noLedger }) {
 		note += "; to fix it, " + view.Fix
 	}
-	out.note("%s", note)
+	out.addNote("%s", note)
 }
 
 // doubtWorkspace notes that none of the objects that git is about is in the workspace: its UUID may be wrong.
 func (p *Planner) doubtWorkspace(out *Plan) {
-	for _, k := range p.empty() {
+	for _, k := range p.emptyKinds() {
 		question, fix := p.in.Target.Workspace.NoneFound(k)
-		out.note("%s If not, %s", question, fix)
+		out.addNote("%s If not, %s", question, fix)
 	}
 }
 
-// empty returns the kinds that the workspace has no objects of, although most have.
-func (p *Planner) empty() []*kind.Kind {
-	return slices.DeleteFunc(slices.Clone(kind.All()), func(k *kind.Kind) bool {
+// emptyKinds returns the kinds that the workspace has no objects of, although most have.
+func (p *Planner) emptyKinds() []*kind.Kind {
+	return slices.DeleteFunc(slices.Clone(kind.AllKinds()), func(k *kind.Kind) bool {
 		question, _ := p.in.Target.Workspace.NoneFound(k)
 		list := p.in.Live.Lists[k.Name] // the zero value where it was not read
 		return question == "" || !list.Complete || list.Items > 0 || p.in.Sandbox
@@ -146,32 +146,32 @@ func (p *Planner) empty() []*kind.Kind {
 
 // WorkspaceUnproven reports whether the workspace is empty, and trueup never applied to it: its UUID may be wrong.
 func (p *Planner) WorkspaceUnproven() bool {
-	return slices.ContainsFunc(p.empty(), func(k *kind.Kind) bool { return !p.areas[k.Area].applied })
+	return slices.ContainsFunc(p.emptyKinds(), func(k *kind.Kind) bool { return !p.areas[k.Area].applied })
 }
 
-// Remake plans one object again, as if live were the given object (nil: none).
-func (p *Planner) Remake(key kind.Key, obj *kind.Object) (Item, diag.List) {
+// RemakeItem plans one object again, as if live were the given object (nil: none).
+func (p *Planner) RemakeItem(key kind.Key, obj *kind.Object) (Item, diag.List) {
 	d := &decision{Planner: p, manifest: p.in.Set.Find(key), rec: p.in.Ledger.Records[key]}
 	if obj != nil {
 		d.live, d.exists = *obj, true
 	}
-	d.decide()
+	d.planObject()
 	return d.item, d.findings
 }
 
-// Rules returns how the planner compares specs of the kind.
-func (p *Planner) Rules(k *kind.Kind) *merge.Rules { return p.rules[k.Name] }
+// RulesOf returns how the planner compares specs of the kind.
+func (p *Planner) RulesOf(k *kind.Kind) *merge.Rules { return p.rules[k.Name] }
 
-// Managed returns git's part of a manifest's spec, as canonical JSON. If an override's fields were
+// ManagedSpec returns git's part of a manifest's spec, as canonical JSON. If an override's fields were
 // recorded as applied, lifting the override would look like taking over.
-func (p *Planner) Managed(o *manifest.Object) []byte {
+func (p *Planner) ManagedSpec(o *manifest.Object) []byte {
 	if o.Kind.SentOnce() || !p.partly[o.Kind.Name] {
 		return o.Spec
 	}
-	return canon.Bytes(merge.Managed(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
+	return canon.Bytes(merge.ManagedPart(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
-func (p *Planner) targeted(key kind.Key) bool {
+func (p *Planner) isTargeted(key kind.Key) bool {
 	return p.in.Options.Targets == nil || p.in.Options.Targets(key)
 }
 
@@ -196,8 +196,8 @@ func (p *Planner) decisionOf(o *manifest.Object) *decision {
 	return d
 }
 
-// begin begins the item of an object. It copies the digests, because a pointer would keep the whole object in memory.
-func (d *decision) begin() {
+// beginItem begins the item of an object. It copies the digests, because a pointer would keep the whole object in memory.
+func (d *decision) beginItem() {
 	o := d.manifest
 	d.item = Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: new(o.Digest)}
 	if d.exists {
@@ -205,26 +205,26 @@ func (d *decision) begin() {
 	}
 }
 
-// decide plans an object by the policy of its kind.
-func (d *decision) decide() {
-	d.begin()
+// planObject plans an object by the policy of its kind.
+func (d *decision) planObject() {
+	d.beginItem()
 	if d.exists && d.live.Name != d.manifest.Name {
 		d.item.RemoteName = d.live.Name
 	}
 	if d.exists && d.live.Spec == nil && !d.live.Terminating {
-		d.item.hold("the platform returns it without a spec", "trueup changes nothing that it can't compare: run trueup again")
+		d.item.blockForNow("the platform returns it without a spec", "trueup changes nothing that it can't compare: run trueup again")
 		d.item.Failed = true
 		return
 	}
 	switch d.manifest.Kind.Policy {
 	case kind.Converge:
-		d.converge()
+		d.planConverging()
 	case kind.CreateOnly:
 		d.createOnly()
 	case kind.RequestOnly:
-		d.once()
+		d.planOnce()
 	}
-	if d.item.Op.sends() || d.item.leavesChange() {
+	if d.item.Op.sendsRequest() || d.item.leavesChange() {
 		d.blockOnWrongTarget()
 	}
 	d.item.Cause = d.reasonOf()
@@ -233,19 +233,19 @@ func (d *decision) decide() {
 // blockOnWrongTarget blocks an item if this may be the wrong place.
 func (d *decision) blockOnWrongTarget() {
 	if view := d.in.Ledger; view.Elsewhere {
-		d.item.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
+		d.item.blockForPerson("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
 	} else if a := d.areas[d.manifest.Kind.Area]; a.known > 0 && !a.present && !d.in.Options.AllowEmptyLive {
-		d.item.block(fmt.Sprintf("none of the %d objects in the ledger is live: is this the right workspace?", a.known),
+		d.item.blockForPerson(fmt.Sprintf("none of the %d objects in the ledger is live: is this the right workspace?", a.known),
 			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --allow-empty-live")
 	}
 }
 
-// wrong adds an error at a place of the manifest, and blocks the object.
-func (d *decision) wrong(rule, field, message, fix string) {
-	found := advice(d.manifest, rule, field, message, fix)
+// addMistake adds an error at a place of the manifest, and blocks the object.
+func (d *decision) addMistake(rule, field, message, fix string) {
+	found := newAdvice(d.manifest, rule, field, message, fix)
 	found.Severity = diag.Error
 	d.findings = append(d.findings, found)
-	d.item.hold("its manifest has an error: "+rule, "") // the finding has the fix
+	d.item.blockForNow("its manifest has an error: "+rule, "") // the finding has the fix
 }
 
 // openLeft reports requests without an outcome whose manifest has left git: they are never sent, and
@@ -253,8 +253,8 @@ func (d *decision) wrong(rule, field, message, fix string) {
 func (p *Planner) openLeft(out *Plan) {
 	elsewhere := 0
 	for key, rec := range p.in.Ledger.Records {
-		k, ok := kind.Named(key.Kind)
-		if !ok || !rec.Open() || p.in.Set.Find(key) != nil || !p.targeted(key) {
+		k, ok := kind.FindKind(key.Kind)
+		if !ok || !rec.IsOpen() || p.in.Set.Find(key) != nil || !p.isTargeted(key) {
 			continue
 		}
 		if p.in.Options.PartOfTree {
@@ -262,36 +262,36 @@ func (p *Planner) openLeft(out *Plan) {
 			continue
 		}
 		item := Item{Key: key, Op: InFlight, Cause: FromRemoval}
-		if rec.Standing(p.in.At, p.in.Ledger.Terms[k.Area]) == ledger.InFlight {
+		if rec.ClaimStatus(p.in.At, p.in.Ledger.Terms[k.Area]) == ledger.InFlight {
 			item.Reason, item.Fix = ledger.ExplainFlight(rec)
 		} else {
-			item.block(ledger.ExplainLeft(rec))
+			item.blockForPerson(ledger.ExplainLeft(rec))
 		}
 		out.Items = append(out.Items, item)
 	}
 	if elsewhere > 0 {
-		out.note("trueup read only part of the project; requests outside it without an outcome: %d", elsewhere)
+		out.addNote("trueup read only part of the project; requests outside it without an outcome: %d", elsewhere)
 	}
 }
 
-// depend makes a send-once request wait for the objects that serve its hostnames and that change.
-func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key]bool) {
+// addDependencies makes a send-once request wait for the objects that serve its hostnames and that change.
+func (p *Planner) addDependencies(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key]bool) {
 	if item.Op != Post {
 		return
 	}
-	for _, key := range p.serving(item.Purge) {
+	for _, key := range p.servingObjects(item.Purge) {
 		op := ops[key]
 		_, live := p.in.Live.Objects[key]
 		switch {
 		case op == Kept && !live:
-			item.hold(fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that object first")
+			item.blockForNow(fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that object first")
 			return
 		case unsettled[key]:
-			item.hold(fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays as it is", key), "decide about that object first")
+			item.blockForNow(fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays as it is", key), "decide about that object first")
 			return
-		case !op.sends() && op != Blocked:
-		case !p.targeted(key):
-			item.hold(fmt.Sprintf("this waits for %s, whose changes --target leaves out", key), fmt.Sprintf("add --target %s", key))
+		case !op.sendsRequest() && op != Blocked:
+		case !p.isTargeted(key):
+			item.blockForNow(fmt.Sprintf("this waits for %s, whose changes --target leaves out", key), fmt.Sprintf("add --target %s", key))
 			return
 		default:
 			item.After = append(item.After, key)
@@ -299,8 +299,8 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 	}
 }
 
-// serving returns the objects that serve the hostnames of a request now, or will once in sync.
-func (p *Planner) serving(info *PurgeInfo) []kind.Key {
+// servingObjects returns the objects that serve the hostnames of a request now, or will once in sync.
+func (p *Planner) servingObjects(info *PurgeInfo) []kind.Key {
 	var keys []kind.Key
 	for host := range hostsOf(info.Hostname, info.Subdomains) {
 		for _, o := range p.hosts[host] {

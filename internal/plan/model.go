@@ -231,7 +231,7 @@ func newPurgeInfo(spec purge.Spec) *PurgeInfo {
 	return &PurgeInfo{
 		Hostname: spec.Hostname, Subdomains: spec.Subdomains, Paths: usage.Paths, Prefixes: usage.Prefixes,
 		Sample: slices.Clone(spec.Paths[:min(len(spec.Paths), sampleSize)]), Everything: slices.Contains(spec.Paths, allPaths),
-		Limits: purge.Limits(),
+		Limits: purge.HostLimits(),
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 	"trueup/internal/merge"
 )
 
-// Offline compares git with the base only, as if that were live and applied. The plan has no requests,
+// MakeOffline compares git with the base only, as if that were live and applied. The plan has no requests,
 // because apply decides them against live, and asserts nothing.
-func Offline(in Inputs, past Past) *Plan {
+func MakeOffline(in Inputs, past Past) *Plan {
 	in.Live.Objects, in.Ledger.Records = map[kind.Key]kind.Object{}, map[kind.Key]ledger.Record{}
 	unclear := map[kind.Key]bool{}
 	for _, o := range in.Set.Objects {
-		was, known := past.find(o.Key(), o)
+		was, known := past.findBefore(o.Key(), o)
 		if !known {
 			unclear[o.Key()] = true
 		}
@@ -31,30 +31,30 @@ func Offline(in Inputs, past Past) *Plan {
 		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, LedgerStore: in.LedgerStore, Blame: &past.Blame,
 		Notes: []string{"trueup compared git with git only: drift and earlier unfinished applies are not shown"},
 	}
-	all := p.study(func(d *decision) {
+	all := p.planObjects(func(d *decision) {
 		d.sinceBase()
 		if unclear[d.item.Key] {
 			d.item.Cause, d.item.By = FromUnknown, ""
 		} else {
-			p.takes(&d.item, d.manifest)
+			p.blockTakenHost(&d.item, d.manifest)
 		}
 	})
-	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.targeted(it.Key) })
+	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.isTargeted(it.Key) })
 	if n := len(unclear); n > 0 {
-		out.note("some manifests of the base have errors, so trueup can't tell whether %s existed before", counted(n, "object"))
+		out.addNote("some manifests of the base have errors, so trueup can't tell whether %s existed before", countNoun(n, "object"))
 	}
 	p.goneSinceBase(out, past)
-	p.arrange(out, all.ops, nil)
-	p.advise(out, all, p.addRequests(out, all.requests))
+	p.arrangeItems(out, all.ops, nil)
+	p.adviseOnPlan(out, all, p.addRequests(out, all.requests))
 	out.Settings = append(p.compareSettings(past.Project), p.newSilences(out, past)...)
-	out.Weigh()
-	out.Summary = out.Counts()
+	out.WeighRisks()
+	out.Summary = out.CountItems()
 	return out
 }
 
 // sinceBase plans one object against the base.
 func (d *decision) sinceBase() {
-	d.begin()
+	d.beginItem()
 	o, item := d.manifest, &d.item
 	if !d.exists {
 		d.isNew(item, o)
@@ -63,14 +63,14 @@ func (d *decision) sinceBase() {
 	if SpecDigest(o.Kind, d.live.Spec) == SpecDigest(o.Kind, o.Spec) {
 		return
 	}
-	in, _ := d.comparison()
+	in, _ := d.mergeInput()
 	res := merge.Compare(in)
 	if len(res.Changes) == 0 {
 		return
 	}
-	item.Changes, item.Lists, item.Collateral = d.explained(res.Changes, in.Live), res.Lists, res.Collateral
-	for c := range item.all() {
-		c.Cause, c.By = blame(c.Cause, true)
+	item.Changes, item.Lists, item.Collateral = d.explainChanges(res.Changes, in.Live), res.Lists, res.Collateral
+	for c := range item.allChanges() {
+		c.Cause, c.By = blameCause(c.Cause, true)
 	}
 	// Without the ledger, plan does not know whether an object that is created once was created. So it gives a fix
 	// instead of a question.
@@ -79,38 +79,38 @@ func (d *decision) sinceBase() {
 	case kind.Converge:
 		item.Op = Patch
 	case kind.CreateOnly:
-		item.hold("its spec changed; it may already exist, and a snapshot can't be changed", fix)
+		item.blockForNow("its spec changed; it may already exist, and a snapshot can't be changed", fix)
 	case kind.RequestOnly:
-		item.hold("its spec changed; it may already have been sent, and then its name can't be used again", fix)
+		item.blockForNow("its spec changed; it may already have been sent, and then its name can't be used again", fix)
 	}
 }
 
-// takes blocks an object that comes to a hostname which another has in git.
-func (p *Planner) takes(item *Item, o *manifest.Object) {
+// blockTakenHost blocks an object that comes to a hostname which another has in git.
+func (p *Planner) blockTakenHost(item *Item, o *manifest.Object) {
 	host := kind.HostKey(o.Host)
 	if was, ok := p.in.Live.Objects[o.Key()]; ok && kind.HostKey(was.Host) == host || o.Kind.SentOnce() {
 		return
 	}
 	in := p.hosts[host]
 	if i := slices.IndexFunc(in, func(other *manifest.Object) bool { return other != o }); i >= 0 {
-		item.hold(fmt.Sprintf("%s has the hostname %s too", in[i].Key(), o.Host), anotherHostname)
+		item.blockForNow(fmt.Sprintf("%s has the hostname %s too", in[i].Key(), o.Host), anotherHostname)
 	}
 }
 
 // isNew plans an object that git did not have.
 func (p *Planner) isNew(item *Item, o *manifest.Object) {
 	item.Op, item.Cause, item.By = Create, FromThisChange, ByThisChange
-	item.Spec = p.sendable(o)
+	item.Spec = p.specToSend(o)
 	if !o.Kind.RequestOnly() {
-		item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
+		item.Disk = textAt(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 		return
 	}
 	item.Op = Post
 	spec := parseSpec(o.Spec)
 	item.Purge = newPurgeInfo(spec)
 	item.Purge.Budget = spec.Usage()
-	if _, _, ok := p.server(spec.Hostname); !ok {
-		item.hint("nothing in git serves " + spec.Hostname + ": trueup can't tell whether live does")
+	if _, _, ok := p.serverOf(spec.Hostname); !ok {
+		item.addHint("nothing in git serves " + spec.Hostname + ": trueup can't tell whether live does")
 	}
 }
 
@@ -118,7 +118,7 @@ func (p *Planner) isNew(item *Item, o *manifest.Object) {
 func (p *Planner) goneSinceBase(out *Plan, past Past) {
 	var gone []Item
 	for _, o := range past.Set.Objects {
-		if p.in.Set.Find(o.Key()) != nil || !p.targeted(o.Key()) {
+		if p.in.Set.Find(o.Key()) != nil || !p.isTargeted(o.Key()) {
 			continue
 		}
 		item := Item{Key: o.Key(), Op: Kept, Cause: FromThisChange, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: new(o.Digest)}}
@@ -126,7 +126,7 @@ func (p *Planner) goneSinceBase(out *Plan, past Past) {
 		case o.Kind.RequestOnly():
 			item.Live = Fingerprint{}
 			item.Reason = "if it was not sent before, trueup never sends it"
-		case o.Kind.Can(kind.Delete):
+		case o.Kind.Documents(kind.Delete):
 			item.Reason = "it stays live without --prune"
 		default:
 			item.Reason = "the platform documents no deletion, so it stays live"
@@ -134,7 +134,7 @@ func (p *Planner) goneSinceBase(out *Plan, past Past) {
 		gone = append(gone, item)
 	}
 	if (p.in.Options.PartOfTree || past.Partial) && len(gone) > 0 {
-		out.note("trueup read only part of the project, so the plan does not show %s that git had before", counted(len(gone), "more object"))
+		out.addNote("trueup read only part of the project, so the plan does not show %s that git had before", countNoun(len(gone), "more object"))
 		return
 	}
 	out.Items = append(out.Items, gone...)

@@ -75,7 +75,7 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 		{ledger.Rejected, other, plan.Post, ""},
 	} {
 		w := served(t, purge("rel", tt.spec)).sent(rel, tt.state, relSpec, ago())
-		p, findings := plan.NewPlanner(w.in).Make()
+		p, findings := plan.NewPlanner(w.in).MakePlan()
 		it := find(t, p, rel)
 		if it.Op != tt.op || (it.Request != nil) != (tt.op == plan.Post) {
 			t.Errorf("%s, %s: %+v", tt.state, tt.spec, it)
@@ -89,7 +89,7 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 			}
 		}
 		if tt.op == plan.Blocked && tt.spent == "" {
-			message, fix := ledger.Explain(w.in.Ledger.Records[key(t, rel)])
+			message, fix := ledger.ExplainRecord(w.in.Ledger.Records[key(t, rel)])
 			blocked(t, it, true, message, fix)
 		}
 	}
@@ -109,7 +109,7 @@ func TestAnotherEnvelopeIsTheSamePurge(t *testing.T) {
 func TestARefusedPurgeSaysWhy(t *testing.T) {
 	w := served(t, purge("rel", relSpec)).sent(rel, ledger.Rejected, relSpec, now()).
 		record(rel, func(r *ledger.Record) {
-			r.Outcome = &ledger.Outcome{How: ledger.RejectedByPlatform, Message: ledger.Quoted("limit reached")}
+			r.Outcome = &ledger.Outcome{How: ledger.RejectedByPlatform, Message: ledger.QuoteMessage("limit reached")}
 		})
 	if it := w.item(rel); len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "limit reached") {
 		t.Errorf("hints %q", it.Hints)
@@ -136,7 +136,7 @@ func TestTheHostnameBelongsToACDN(t *testing.T) {
 		t.Errorf("only in git: %+v", it)
 	}
 	// What was sent may stay in git when its CDN is gone.
-	if p := git(t, purge("rel", relSpec)).sent(rel, ledger.Posted, relSpec, now()).make(); p.Differs() {
+	if p := git(t, purge("rel", relSpec)).sent(rel, ledger.Posted, relSpec, now()).make(); p.HasDifferences() {
 		t.Errorf("pending: %+v", p.Summary)
 	}
 }

@@ -53,7 +53,7 @@ func TestOpenOnlySendsNothingElse(t *testing.T) {
 
 func TestOnlyIsOneItemThatWaitsForNothing(t *testing.T) {
 	w := settling(t).has(shop, `{hostname: old.example.com}`)
-	p := w.make().Only(key(t, "Purge/new"))
+	p := w.make().OnlyObject(key(t, "Purge/new"))
 	if len(p.Items) != 1 || p.Items[0].Op != plan.Post || p.Items[0].After != nil || p.Summary.Purge != 1 {
 		t.Errorf("%+v", p)
 	}

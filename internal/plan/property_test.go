@@ -61,7 +61,7 @@ func TestAPatchIsSentOnce(t *testing.T) {
 			}
 			return
 		}
-		if it.Op != plan.Patch || len(it.Changes) == 0 || !plan.Within(it, it) {
+		if it.Op != plan.Patch || len(it.Changes) == 0 || !plan.IsWithin(it, it) {
 			t.Fatalf("%s: %v", it.Op, it.Changes)
 		}
 		after := effect.Apply(body(t, it)["spec"], tree(t, have))
@@ -119,7 +119,7 @@ func BenchmarkRemake(b *testing.B) {
 			planner := plan.NewPlanner(git(b, documents...).in)
 			obj := object(b, "CDN/c7", `{hostname: c7.example.com, tls: {forced: "false"}}`)
 			for b.Loop() {
-				planner.Remake(kind.Key{Kind: "CDN", Name: "c7"}, &obj)
+				planner.RemakeItem(kind.Key{Kind: "CDN", Name: "c7"}, &obj)
 			}
 		})
 	}

@@ -44,16 +44,16 @@ type departed struct {
 	broken bool
 }
 
-// decide deletes an object that trueup provably created and that has left git, else keeps it.
-func (d *departed) decide() Item {
+// planDeparted deletes an object that trueup provably created and that has left git, else keeps it.
+func (d *departed) planDeparted() Item {
 	item := Item{Key: d.key, Cause: FromRemoval, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp, Hostname: d.live.Host}
 	if d.live.Name != d.key.Name {
 		item.RemoteName = d.live.Name
 	}
 	if d.rec.Spec != nil {
-		item.Disk = text(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
+		item.Disk = textAt(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
 	}
-	if why, fix := d.kept(); why != "" {
+	if why, fix := d.whyKept(); why != "" {
 		item.Op, item.Reason, item.Fix = Kept, why, fix
 		return item
 	}
@@ -62,19 +62,19 @@ func (d *departed) decide() Item {
 	return item
 }
 
-// kept returns what a deletion lacks, beside a whole list and a whole project, and what to do; or
+// whyKept returns what a deletion lacks, beside a whole list and a whole project, and what to do; or
 // nothing (docs/design.md C6).
-func (d *departed) kept() (why, fix string) {
+func (d *departed) whyKept() (why, fix string) {
 	const mark, noBase = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
-	o, base, elsewhere, foreign := d.in.Options, d.in.Base, d.in.Base.Elsewhere[d.key], d.foreign()
+	o, base, elsewhere, foreign := d.in.Options, d.in.Base, d.in.Base.Elsewhere[d.key], d.whyForeign()
 	byHand := "delete " + d.live.Kind.Name + " " + d.live.Name + " by hand"
-	inGit, marked := d.find(base.Trees), d.find(slices.Concat(base.Newer, base.Trees))
-	refs := each(base.Trees, func(t BaseTree) string { return t.Ref })
+	inGit, marked := d.findManifest(base.Trees), d.findManifest(slices.Concat(base.Newer, base.Trees))
+	refs := mapList(base.Trees, func(t BaseTree) string { return t.Ref })
 	for _, c := range []struct {
 		is       bool
 		why, fix string
 	}{
-		{!d.live.Kind.Can(kind.Delete), "the platform documents no deletion, so it stays live", "delete it in the web console if you don't need it"},
+		{!d.live.Kind.Documents(kind.Delete), "the platform documents no deletion, so it stays live", "delete it in the web console if you don't need it"},
 		{d.live.Terminating, "it is already being deleted", "wait until it is gone"},
 		{!o.Prune, "it stays live without --prune", "plan --prune shows whether it may be deleted"},
 		// An unread manifest may be in git.
@@ -108,12 +108,12 @@ func (d *departed) kept() (why, fix string) {
 	return "", ""
 }
 
-// foreign returns why no record shows that a request of trueup created the live object, or nothing.
-func (d *departed) foreign() string {
+// whyForeign returns why no record shows that a request of trueup created the live object, or nothing.
+func (d *departed) whyForeign() string {
 	rec := d.rec
 	switch {
-	case !rec.Ours():
-		return unproven(rec)
+	case !rec.IsOurs():
+		return whyUnproven(rec)
 	case rec.UID == "" || rec.CreationTimestamp == "":
 		return "the platform did not say which object it created (no uid or creationTimestamp in its answer)"
 	case rec.UID != d.live.UID || rec.CreationTimestamp != d.live.CreationTimestamp:
@@ -122,14 +122,14 @@ func (d *departed) foreign() string {
 	return ""
 }
 
-func unproven(rec ledger.Record) string {
+func whyUnproven(rec ledger.Record) string {
 	how := ledger.How("")
 	if rec.State == ledger.Posted && rec.Outcome != nil {
 		how = rec.Outcome.How
 	}
 	switch {
-	case rec.Gone():
-		return rec.Unmade() + " before, and it is still live"
+	case rec.IsGone():
+		return rec.DescribeDeletion() + " before, and it is still live"
 	case rec.State == ledger.Adopted:
 		return "it was adopted and not created by trueup"
 	case how == ledger.Found:
@@ -142,8 +142,8 @@ func unproven(rec ledger.Record) string {
 	return "the ledger does not show that trueup created it"
 }
 
-// find returns the manifest of the first tree that has it, or nil.
-func (d *departed) find(trees []BaseTree) *manifest.Object {
+// findManifest returns the manifest of the first tree that has it, or nil.
+func (d *departed) findManifest(trees []BaseTree) *manifest.Object {
 	for _, t := range trees {
 		if o := t.Set.Find(d.key); o != nil {
 			return o
@@ -160,46 +160,46 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 		key := cmp.Or(p.renamed[obj.Key()], obj.Key())
 		rec := p.in.Ledger.Records[key]
 		switch {
-		case rec.Open(): // openLeft asks about it
-		case rec.Blank() || rec.Forgotten() || rec.Gone() && rec.UID != obj.UID:
+		case rec.IsOpen(): // openLeft asks about it
+		case rec.IsBlank() || rec.IsForgotten() || rec.IsGone() && rec.UID != obj.UID:
 			if !p.in.Options.PartOfTree { // otherwise a manifest that was not read may name it
 				out.Unmanaged = append(out.Unmanaged, obj.Key())
 			}
-		case p.incomplete(obj.Kind):
+		case p.isIncomplete(obj.Kind):
 			unsure[key.Kind]++
 		case p.in.Options.PartOfTree:
 			elsewhere++
-		case p.targeted(key):
+		case p.isTargeted(key):
 			d := &departed{Planner: p, key: key, live: obj, rec: rec, broken: broken}
-			out.Items = append(out.Items, d.decide())
+			out.Items = append(out.Items, d.planDeparted())
 		}
 	}
 	if elsewhere > 0 {
-		out.note("trueup read only part of the project, so the plan does not show %s that the ledger knows", counted(elsewhere, "more live object"))
+		out.addNote("trueup read only part of the project, so the plan does not show %s that the ledger knows", countNoun(elsewhere, "more live object"))
 	}
-	p.unlisted(out, unsure)
+	p.noteUnlisted(out, unsure)
 	p.fewDeletes(out)
 }
 
-// incomplete reports whether the list of a kind is known to leave something out.
-func (p *Planner) incomplete(k *kind.Kind) bool {
+// isIncomplete reports whether the list of a kind is known to leave something out.
+func (p *Planner) isIncomplete(k *kind.Kind) bool {
 	list, listed := p.in.Live.Lists[k.Name]
 	return listed && !list.Complete
 }
 
-// unlisted notes the kinds whose removed objects are not known.
-func (p *Planner) unlisted(out *Plan, unsure map[string]int) {
-	for _, k := range kind.All() {
+// noteUnlisted notes the kinds whose removed objects are not known.
+func (p *Planner) noteUnlisted(out *Plan, unsure map[string]int) {
+	for _, k := range kind.AllKinds() {
 		_, listed := p.in.Live.Lists[k.Name]
 		switch {
-		case p.incomplete(k):
+		case p.isIncomplete(k):
 			counts := ""
 			if n := unsure[k.Name]; n > 0 {
-				counts = fmt.Sprintf(" (%s in the ledger without a manifest)", counted(n, "live object"))
+				counts = fmt.Sprintf(" (%s in the ledger without a manifest)", countNoun(n, "live object"))
 			}
-			out.note("the list of %s is incomplete, so trueup can't detect removed objects and deletes none%s", k.Name, counts)
-		case p.in.Options.Prune && !listed && k.Can(kind.Delete):
-			out.note("trueup deletes no %s, because the %s area has no address or token", k.Name, k.Area)
+			out.addNote("the list of %s is incomplete, so trueup can't detect removed objects and deletes none%s", k.Name, counts)
+		case p.in.Options.Prune && !listed && k.Documents(kind.Delete):
+			out.addNote("trueup deletes no %s, because the %s area has no address or token", k.Name, k.Area)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (p *Planner) fewDeletes(out *Plan) {
 		return
 	}
 	for _, it := range deletes {
-		it.block(fmt.Sprintf("removed from git; the plan would delete %d and --max-deletes is %d, so trueup deletes none", n, p.in.Options.MaxDeletes),
+		it.blockForPerson(fmt.Sprintf("removed from git; the plan would delete %d and --max-deletes is %d, so trueup deletes none", n, p.in.Options.MaxDeletes),
 			fmt.Sprintf("review each; to delete all of them, add --max-deletes %d", n))
 	}
 }
@@ -243,7 +243,7 @@ type area struct {
 
 func newAreas(in Inputs) map[kind.Area]*area {
 	areas := map[kind.Area]*area{}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		areas[k.Area] = &area{}
 	}
 	for _, o := range in.Set.Objects {
@@ -252,7 +252,7 @@ func newAreas(in Inputs) map[kind.Area]*area {
 		}
 		a, rec := areas[o.Kind.Area], in.Ledger.Records[o.Key()]
 		a.objects++
-		if knows(rec) && !rec.Gone() && !in.Options.AllowRecreate[o.Key()] {
+		if wasLive(rec) && !rec.IsGone() && !in.Options.AllowRecreate[o.Key()] {
 			_, live := in.Live.Objects[o.Key()]
 			if a.known++; live {
 				a.present = true
@@ -260,20 +260,20 @@ func newAreas(in Inputs) map[kind.Area]*area {
 		}
 	}
 	for key, rec := range in.Ledger.Records {
-		if k, ok := kind.Named(key.Kind); ok && !k.RequestOnly() && in.applied(key, rec) {
+		if k, ok := kind.FindKind(key.Kind); ok && !k.RequestOnly() && in.wasApplied(key, rec) {
 			areas[k.Area].applied = true
 		}
 	}
 	return areas
 }
 
-// applied reports whether trueup applied an object. In the sandbox, objects that are not in git are samples.
-func (in Inputs) applied(key kind.Key, rec ledger.Record) bool {
-	return knows(rec) && (!in.Sandbox || in.Set.Find(key) != nil)
+// wasApplied reports whether trueup applied an object. In the sandbox, objects that are not in git are samples.
+func (in Inputs) wasApplied(key kind.Key, rec ledger.Record) bool {
+	return wasLive(rec) && (!in.Sandbox || in.Set.Find(key) != nil)
 }
 
-// knows reports whether the ledger says that an object was live.
-func knows(rec ledger.Record) bool {
+// wasLive reports whether the ledger says that an object was live.
+func wasLive(rec ledger.Record) bool {
 	return rec.Applied != nil || rec.State == ledger.Posted || rec.State == ledger.Adopted
 }
 
@@ -283,7 +283,7 @@ func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 	creates := map[kind.Area][]*Item{}
 	for i := range out.Items {
 		if it := &out.Items[i]; it.Op == Create {
-			k, _ := kind.Named(it.Kind)
+			k, _ := kind.FindKind(it.Kind)
 			creates[k.Area] = append(creates[k.Area], it)
 		}
 	}
@@ -293,7 +293,7 @@ func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 			continue
 		}
 		for _, it := range items {
-			it.block(fmt.Sprintf("the plan would create %d of the %d objects of the %s area, although trueup applied to it before", n, a.objects, name),
+			it.blockForPerson(fmt.Sprintf("the plan would create %d of the %d objects of the %s area, although trueup applied to it before", n, a.objects, name),
 				fmt.Sprintf("check workspace, addresses and manifests; if they are right, add --max-creates %d", n))
 			ops[it.Key] = Blocked
 		}

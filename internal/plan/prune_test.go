@@ -114,7 +114,7 @@ func TestADeletion(t *testing.T) {
 		it.Request.Body != nil || it.Live.UID != "uid-old" || it.Made != "2026-11-20T09:00:00Z" || it.Disk != "data" || it.Reason != "" {
 		t.Errorf("planned %+v", it)
 	}
-	if p.Summary.Delete != 1 || p.Summary.Kept != 0 || !p.Sends() || !p.Differs() {
+	if p.Summary.Delete != 1 || p.Summary.Kept != 0 || !p.SendsAnything() || !p.HasDifferences() {
 		t.Errorf("summary %+v", p.Summary)
 	}
 	w.record(old, func(r *ledger.Record) { r.Outcome = &ledger.Outcome{How: ledger.Duplicate, HTTP: 409} })
@@ -179,7 +179,7 @@ func TestNotEvenMentioned(t *testing.T) {
 func TestAnErrorAnywhereKeepsEverything(t *testing.T) {
 	w := departed(t)
 	w.in.Set = load(t, snapshot("db", "other"))
-	p, findings := plan.NewPlanner(w.in).Make()
+	p, findings := plan.NewPlanner(w.in).MakePlan()
 	if it := find(t, p, old); !findings.HasErrors() || it.Op != plan.Kept || !strings.Contains(it.Reason, "while manifests have errors") {
 		t.Errorf("%v: %+v", findings, it)
 	}
@@ -216,7 +216,7 @@ func TestDroppingAnyProof(t *testing.T) {
 		for _, i := range dropped {
 			all[i].remove(w)
 		}
-		p, _ := plan.NewPlanner(w.in).Make()
+		p, _ := plan.NewPlanner(w.in).MakePlan()
 		if want := len(dropped) == 0; (p.Summary.Delete > 0) != want {
 			t.Fatalf("dropped %v: %+v", dropped, p.Items)
 		}

@@ -13,8 +13,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// said returns the lines of an item as text.
-func said(it plan.Item) string {
+// shortText returns the lines of an item as text.
+func shortText(it plan.Item) string {
 	var lines []string
 	for _, l := range it.Lines() {
 		line := fmt.Sprintf("%s %s: %s -> %s", l.Class, l.Path, canon.Bytes(l.Live), canon.Bytes(l.Desired))
@@ -87,7 +87,7 @@ func TestRenames(t *testing.T) {
 				return fmt.Sprintf("{hostname: h.example.com, %s: [%s]}", tt.field, list)
 			}
 			it := git(t, cdn("shop", spec(tt.git))).has(shop, spec(tt.live)).applied(shop, spec(tt.live)).item(shop)
-			if got := said(it); got != tt.want {
+			if got := shortText(it); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
@@ -99,12 +99,12 @@ func TestRenames(t *testing.T) {
 func TestRenamesOutsideGit(t *testing.T) {
 	const was, is = `{hostname: h.example.com, firewall: {rules: [{name: a, enabled: true}]}}`, `{hostname: h.example.com, firewall: {rules: [{name: b, enabled: true, more: "1"}]}}`
 	w := git(t, cdn("shop", was)).has(shop, strings.Replace(is, `, more: "1"`, "", 1)).applied(shop, was)
-	if got, want := said(w.item(shop)), `drift-overwritten firewall.rules[a].name: "b" -> "a"`; got != want || w.make().Summary.Drifted != 1 {
+	if got, want := shortText(w.item(shop)), `drift-overwritten firewall.rules[a].name: "b" -> "a"`; got != want || w.make().Summary.Drifted != 1 {
 		t.Errorf("%s, %+v", got, w.make().Summary)
 	}
 	w = git(t, cdn("shop", was)).has(shop, is).applied(shop, strings.Replace(is, `, more: "1"`, "", 1))
 	it := w.item(shop)
-	if got, want := said(it), `change firewall.rules[a].name: "b" -> "a"`; got != want || len(it.Collateral) > 0 || len(it.Preserved) != 1 {
+	if got, want := shortText(it), `change firewall.rules[a].name: "b" -> "a"`; got != want || len(it.Collateral) > 0 || len(it.Preserved) != 1 {
 		t.Errorf("%s, %v", got, it.Collateral)
 	}
 	if s := w.make().Summary; s.Removed != 0 || s.Security != 0 {

@@ -72,10 +72,10 @@ type HostUsage struct {
 	AtMost  purge.Usage `json:"atMost"`
 }
 
-// Requests returns all send-once requests of git and the ledger, those that need a person first, and
+// ReadRequests returns all send-once requests of git and the ledger, those that need a person first, and
 // the usage of the limits of their hostnames. It asks the platform nothing.
-func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStatus, []HostUsage) {
-	at := ledger.Observed(time.Time{}, now)
+func ReadRequests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStatus, []HostUsage) {
+	at := ledger.ObserveTimes(time.Time{}, now)
 	var all []RequestStatus
 	for _, o := range set.Objects {
 		if !o.Kind.RequestOnly() {
@@ -86,25 +86,25 @@ func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStat
 		if view.Problem != "" {
 			r.Status = NoLedger
 		} else if rec, ok := view.Records[o.Key()]; ok {
-			r.read(rec, at, view.Terms[o.Kind.Area])
+			r.readRecord(rec, at, view.Terms[o.Kind.Area])
 		}
 		all = append(all, r)
 	}
 	for key, rec := range view.Records {
-		if k, ok := kind.Named(key.Kind); ok && k.RequestOnly() && set.Find(key) == nil {
+		if k, ok := kind.FindKind(key.Kind); ok && k.RequestOnly() && set.Find(key) == nil {
 			r := RequestStatus{Key: key}
-			r.read(rec, at, view.Terms[k.Area])
+			r.readRecord(rec, at, view.Terms[k.Area])
 			all = append(all, r)
 		}
 	}
 	slices.SortFunc(all, func(a, b RequestStatus) int {
-		return cmp.Or(a.rank()-b.rank(), b.AcceptedAt.Compare(a.AcceptedAt), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(a.sortRank()-b.sortRank(), b.AcceptedAt.Compare(a.AcceptedAt), cmp.Compare(a.Name, b.Name))
 	})
-	return all, usages(all)
+	return all, addUsages(all)
 }
 
-// rank sorts the requests: first those that a person must decide about, last those that are over.
-func (r RequestStatus) rank() int {
+// sortRank sorts the requests: first those that a person must decide about, last those that are over.
+func (r RequestStatus) sortRank() int {
 	order := []Status{Unknown, Begun, Again, Rejected, Due, NoLedger, Accepted, Done, GivenUp}
 	at := 2 * slices.Index(order, r.Status)
 	if r.Active {
@@ -113,14 +113,14 @@ func (r RequestStatus) rank() int {
 	return at
 }
 
-// read fills in what the ledger says. What was sent counts, even if the manifest changed.
-func (r *RequestStatus) read(rec ledger.Record, at ledger.Instant, terms ledger.Terms) {
+// readRecord fills in what the ledger says. What was sent counts, even if the manifest changed.
+func (r *RequestStatus) readRecord(rec ledger.Record, at ledger.Instant, terms ledger.Terms) {
 	r.Status = cmp.Or(
-		map[ledger.Standing]Status{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unknown}[rec.Standing(at, terms)],
+		map[ledger.Standing]Status{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unknown}[rec.ClaimStatus(at, terms)],
 		map[ledger.State]Status{
 			ledger.Rejected: Rejected, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
 		}[rec.State], Due)
-	r.Says, r.Fix = ledger.Explain(rec)
+	r.Says, r.Fix = ledger.ExplainRecord(rec)
 	if rec.AcceptedAt != nil {
 		r.AcceptedAt = *rec.AcceptedAt
 	}
@@ -137,8 +137,8 @@ func (r *RequestStatus) read(rec ledger.Record, at ledger.Instant, terms ledger.
 	}
 }
 
-// usages add up what counts against the limits of each hostname, sorted by name.
-func usages(all []RequestStatus) []HostUsage {
+// addUsages add up what counts against the limits of each hostname, sorted by name.
+func addUsages(all []RequestStatus) []HostUsage {
 	byHost := map[string]*HostUsage{}
 	for _, r := range all {
 		if !r.Active && !r.Waits() || r.Spec.Hostname == "" {
@@ -152,7 +152,7 @@ func usages(all []RequestStatus) []HostUsage {
 		if r.Active {
 			h.Active = h.Active.Add(r.Usage)
 		}
-		spent := spending{h.WithDue, h.AtMost}.add(use{spec: r.Spec, usage: r.Usage})
+		spent := spending{h.WithDue, h.AtMost}.addUse(use{spec: r.Spec, usage: r.Usage})
 		h.WithDue, h.AtMost = spent.once, spent.each
 	}
 	var list []HostUsage

@@ -34,7 +34,7 @@ func TestRequests(t *testing.T) {
 		sent("Purge/away", ledger.Rejected, onePath, hour(2)).
 		sent("Purge/unheard", ledger.Unknown, onePath, hour(30)).
 		applied("CDN/gone", `{hostname: gone.example.com}`)
-	all, hosts := plan.Requests(w.in.Set, w.in.Ledger, now())
+	all, hosts := plan.ReadRequests(w.in.Set, w.in.Ledger, now())
 	var got []string
 	for _, r := range all {
 		line := fmt.Sprintf("%s %s", r.Name, r.Status)
@@ -68,11 +68,11 @@ func TestRequests(t *testing.T) {
 	}
 	// Where the platform was seen to refuse duplicates, what a run left is sent again.
 	w.in.Ledger.Terms["delivery"] = ledger.Terms{Window: ledger.DefaultWindow, Proven: true}
-	if all, _ := plan.Requests(w.in.Set, w.in.Ledger, now()); all[3].Name != "lost" || all[3].Status != plan.Again {
+	if all, _ := plan.ReadRequests(w.in.Set, w.in.Ledger, now()); all[3].Name != "lost" || all[3].Status != plan.Again {
 		t.Errorf("a claim that can be sent again is %+v", all[3])
 	}
 	// Without a ledger nothing is known.
-	all, hosts = plan.Requests(w.in.Set, ledger.View{Problem: "gone"}, now())
+	all, hosts = plan.ReadRequests(w.in.Set, ledger.View{Problem: "gone"}, now())
 	if len(all) != 9 || all[0].Status != plan.NoLedger || hosts != nil {
 		t.Errorf("without a ledger: %+v, %+v", all[0], hosts)
 	}
@@ -84,7 +84,7 @@ func TestRequestsCountAsThePlanDoes(t *testing.T) {
 	w := served(t, purge("a", onePath), purge("b", otherPath)).
 		sent("Purge/x", ledger.Posted, otherPath, now().Add(-time.Hour)).
 		sent("Purge/y", ledger.Unknown, onePath, now().Add(-26*time.Hour))
-	_, hosts := plan.Requests(w.in.Set, w.in.Ledger, now())
+	_, hosts := plan.ReadRequests(w.in.Set, w.in.Ledger, now())
 	last := find(t, w.make(), "Purge/b").Purge
 	if len(hosts) != 1 || hosts[0].WithDue != last.Budget || hosts[0].Active != last.Active {
 		t.Errorf("got %+v, the plan has %+v", hosts, last)

@@ -23,7 +23,7 @@ func (it Item) StopsServing() (names []string) {
 // served, and no line of a location says it again.
 func (it Item) ServedLines() []Line {
 	lines := it.Lines()
-	k, _ := kind.Named(it.Kind)
+	k, _ := kind.FindKind(it.Kind)
 	isHostname := func(l Line) bool { return k != nil && l.Path == k.HostField && !l.Left }
 	at := slices.IndexFunc(lines, isHostname)
 	for _, s := range it.Stops {

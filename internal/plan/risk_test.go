@@ -36,7 +36,7 @@ func TestRiskOfLines(t *testing.T) {
 	if p := w.make(); p.Items[0].Op != plan.Blocked || p.Summary.Serves != 0 || p.Items[0].Risk != kind.RiskServes {
 		t.Errorf("nothing is sent of %+v, and %+v is counted", p.Items[0], p.Summary)
 	}
-	if d := plan.Drift(w.make()); len(d.Items) != 2 || d.Items[0].Risk != kind.RiskAvailability || !d.Items[1].Waits {
+	if d := plan.NarrowToDrift(w.make()); len(d.Items) != 2 || d.Items[0].Risk != kind.RiskAvailability || !d.Items[1].Waits {
 		t.Errorf("what drifted is %+v", d.Items)
 	}
 }
@@ -53,7 +53,7 @@ func TestNoRequestChanges(t *testing.T) {
 		to := strings.Replace(servers, row.from, row.to, 1)
 		w := git(t, cdn("shop", to)).has(shop, servers).applied(shop, servers)
 		it, requests := w.item(shop), w.make().Requests
-		drift := plan.Drift(git(t, cdn("shop", servers)).has(shop, to).applied(shop, servers).make())
+		drift := plan.NarrowToDrift(git(t, cdn("shop", servers)).has(shop, to).applied(shop, servers).make())
 		if it.Op != plan.Patch || it.Risk != kind.RiskServes || len(requests) != 0 || drift.Items[0].Risk != kind.RiskServes {
 			t.Errorf("%s → %s: %s of risk %q, as drift %q; %+v", row.from, row.to, it.Op, it.Risk, drift.Items[0].Risk, requests)
 		}
@@ -97,7 +97,7 @@ func TestRiskIsNotAsserted(t *testing.T) {
 			}
 		}
 	})
-	again, err := plan.Decode(file)
+	again, err := plan.DecodePlan(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func (d *decision) routingChange() (c routing.Change, ok bool) {
 	if !answersRequests(d.manifest.Kind) || d.item.Op != Create && d.item.Op != Patch {
 		return c, false
 	}
-	is := d.tree()
+	is := d.manifestSpec()
 	if d.item.Op == Patch {
 		was, _ := d.was.(map[string]any)
 		if d.item.Request != nil {
@@ -213,7 +213,7 @@ func (d *decision) adviseSharedHost(r *requests) (found diag.List) {
 		if d.in.Set.Find(c.Key) != nil || !c.Config().HasHost(host) { // manifests are compared when they are read
 			continue
 		}
-		found = append(found, advice(o, rules.HostnameTaken, "spec."+o.Kind.HostField,
+		found = append(found, newAdvice(o, rules.HostnameTaken, "spec."+o.Kind.HostField,
 			fmt.Sprintf("%s has the host %s, too, and no document says which of the two CDNs answers it", c.Key, o.Host),
 			fmt.Sprintf("remove the locations of this host from %s, or use another hostname", c.Key)))
 	}

@@ -12,12 +12,12 @@ import (
 	"trueup/internal/merge"
 )
 
-// Rules returns how specs of the kind are compared, by the schema and the project's overrides.
-func Rules(k *kind.Kind, overrides []Override) *merge.Rules {
+// RulesFor returns how specs of the kind are compared, by the schema and the project's overrides.
+func RulesFor(k *kind.Kind, overrides []Override) *merge.Rules {
 	rules := fromField(k.Spec())
 	for _, o := range overrides {
 		if strings.EqualFold(o.Kind, k.Name) && len(o.Undocumented) == 0 {
-			override(rules, o)
+			applyOverride(rules, o)
 		}
 	}
 	return rules
@@ -46,8 +46,8 @@ func fromField(f *kind.Field) *merge.Rules {
 	return r
 }
 
-// override applies an override to the rules at its path.
-func override(root *merge.Rules, o Override) {
+// applyOverride applies an override to the rules at its path.
+func applyOverride(root *merge.Rules, o Override) {
 	node := nodeAt(root, o.Path)
 	node.Ignore = node.Ignore || o.Ignore
 	node.ReadOnly = node.ReadOnly || o.ReadOnly
@@ -95,7 +95,7 @@ func pathSteps(path string) []string {
 // Place returns the place of the override in its canonical form: CDN spec.tls.
 func (o Override) Place() string {
 	name := o.Kind
-	if k, ok := kind.Named(o.Kind); ok {
+	if k, ok := kind.FindKind(o.Kind); ok {
 		name = k.Name
 	}
 	return name + " spec." + strings.Join(pathSteps(o.Path), ".")
@@ -104,7 +104,7 @@ func (o Override) Place() string {
 // HidesDocumented reports whether an override leaves out a field that the platform's document
 // describes and that git can set, also a key that the user names, such as a header.
 func (o Override) HidesDocumented() bool {
-	k, ok := kind.Named(o.Kind)
+	k, ok := kind.FindKind(o.Kind)
 	if !ok || !o.Ignore && !o.ReadOnly && !o.Omit {
 		return false
 	}
@@ -131,15 +131,15 @@ type Taken struct {
 	Left []string
 }
 
-// Take returns the part of a live spec, canonical JSON, that is worth managing: the fields that the
+// TakeLive returns the part of a live spec, canonical JSON, that is worth managing: the fields that the
 // schema knows, in the documented types. In a list without keys all fields stay, because a later write
 // would lose them (docs/design.md B3). With all, Take leaves out only nulls and excluded fields.
-func Take(k *kind.Kind, overrides []Override, live []byte, all bool) Taken {
+func TakeLive(k *kind.Kind, overrides []Override, live []byte, all bool) Taken {
 	t := taker{all: all, left: map[string]bool{}}
-	rules := Rules(k, overrides)
-	spec := t.known(k.Spec(), rules, "", withTypedEmpties(k.Spec(), canon.MustDecode(live)))
+	rules := RulesFor(k, overrides)
+	spec := t.dropUnknown(k.Spec(), rules, "", withTypedEmpties(k.Spec(), canon.MustDecode(live)))
 	return Taken{
-		Spec: canon.Bytes(merge.Take(rules, spec)),
+		Spec: canon.Bytes(merge.TakeLive(rules, spec)),
 		Left: slices.Sorted(maps.Keys(t.left)),
 	}
 }
@@ -173,13 +173,13 @@ func withTypedEmpties(f *kind.Field, v any) any {
 // InOrder returns a spec with the lists whose order means nothing in that of Take.
 func InOrder(k *kind.Kind, overrides []Override, spec []byte) []byte {
 	tree := canon.MustDecode(spec)
-	merge.SortSets(Rules(k, overrides), tree)
+	merge.SortSets(RulesFor(k, overrides), tree)
 	return canon.Bytes(tree)
 }
 
-// Settled reports whether a live object needs no request if git has the spec.
-func Settled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) bool {
-	in, _ := comparison(Rules(k, overrides), rec, spec, live)
+// IsSettled reports whether a live object needs no request if git has the spec.
+func IsSettled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) bool {
+	in, _ := mergeInputOf(RulesFor(k, overrides), rec, spec, live)
 	return merge.Compare(in).Patch == nil
 }
 
@@ -188,8 +188,8 @@ type taker struct {
 	left map[string]bool
 }
 
-// known leaves out of a value what the schema does not know.
-func (t *taker) known(f *kind.Field, rules *merge.Rules, path string, v any) any {
+// dropUnknown leaves out of a value what the schema does not know.
+func (t *taker) dropUnknown(f *kind.Field, rules *merge.Rules, path string, v any) any {
 	if f == nil || t.all {
 		return v
 	}
@@ -201,20 +201,20 @@ func (t *taker) known(f *kind.Field, rules *merge.Rules, path string, v any) any
 		out := make(map[string]any, len(v))
 		for name, e := range v {
 			at := strings.TrimPrefix(path+"."+name, ".")
-			if f.Knows(name, v) {
-				out[name] = t.known(f.Fields[name], rules.Fields[name], at, e)
+			if f.KnowsMember(name, v) {
+				out[name] = t.dropUnknown(f.Fields[name], rules.Fields[name], at, e)
 			} else if e != nil {
 				t.left[at] = true
 			}
 		}
 		return out
 	case []any:
-		if f.Item == nil || !merge.Keyed(rules, v) {
+		if f.Item == nil || !merge.HasOwnKeys(rules, v) {
 			break
 		}
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = t.known(f.Item, rules.Item, path+"[]", e)
+			out[i] = t.dropUnknown(f.Item, rules.Item, path+"[]", e)
 		}
 		return out
 	}

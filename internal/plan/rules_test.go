@@ -92,8 +92,8 @@ func TestTypesOfOverrides(t *testing.T) {
 // TestOverridesStayWithTheirPlan: the kinds' schemas are shared.
 func TestOverridesStayWithTheirPlan(t *testing.T) {
 	k := kindOf(t, "CDN")
-	plan.Rules(k, []plan.Override{{Kind: "CDN", Path: "spec.locations", Order: "set", Ignore: true, Key: []string{"x"}}})
-	if r := plan.Rules(k, nil).Fields["locations"]; r.Set || r.Ignore || len(r.Key) != 2 {
+	plan.RulesFor(k, []plan.Override{{Kind: "CDN", Path: "spec.locations", Order: "set", Ignore: true, Key: []string{"x"}}})
+	if r := plan.RulesFor(k, nil).Fields["locations"]; r.Set || r.Ignore || len(r.Key) != 2 {
 		t.Errorf("rules %+v", r)
 	}
 }
@@ -118,7 +118,7 @@ func TestAnEmptyKeyPairsByPosition(t *testing.T) {
 		if byPosition != (key != nil) {
 			t.Errorf("key %#v: %v", key, paths)
 		}
-		digests[plan.Shown(w.make()).Digest] = true
+		digests[plan.Redact(w.make()).Digest] = true
 	}
 	if len(digests) != 2 {
 		t.Error("the two have one digest")

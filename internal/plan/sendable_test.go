@@ -16,7 +16,7 @@ import (
 // TestWhatIsMadeIsWhatMergeSends: a spec of which nothing is left out is not read
 // for that, and is sent as one that is.
 func TestWhatIsMadeIsWhatMergeSends(t *testing.T) {
-	k, _ := kind.Named("CDN")
+	k, _ := kind.FindKind("CDN")
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawSpec(t, "git", false)
 		overrides := rapid.SampledFrom([][]plan.Override{nil, {{Kind: "CDN", Path: "tls.auto", ReadOnly: true}}, {{Kind: "CDN", Path: "tls", Ignore: true}}}).Draw(t, "overrides")
@@ -25,7 +25,7 @@ func TestWhatIsMadeIsWhatMergeSends(t *testing.T) {
 		}
 		w := git(t, cdn("shop", text)).with(func(o *plan.Options) { o.Overrides = overrides })
 		got := canon.Bytes(body(t, w.item(shop))["spec"])
-		if want := canon.Bytes(merge.Sendable(plan.Rules(k, overrides), tree(t, text))); !bytes.Equal(got, want) {
+		if want := canon.Bytes(merge.Sendable(plan.RulesFor(k, overrides), tree(t, text))); !bytes.Equal(got, want) {
 			t.Fatalf("got %s\nwant %s", got, want)
 		}
 	})

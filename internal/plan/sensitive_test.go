@@ -45,7 +45,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 	before := mustEncode(item)
 	shown := item
-	c.item(&shown)
+	c.redactItem(&shown)
 	text := mustEncode(shown)
 	if strings.Contains(text, secret) || mustEncode(item) != before {
 		t.Errorf("%s", text)
@@ -60,10 +60,10 @@ func TestNoSecretIsShown(t *testing.T) {
 		t.Errorf("equal values are to be seen as equal, and others as others: %+v", first)
 	}
 	other := concealer{guarded(), "workspace/CDN/b"}
-	if other.at("token", secret) == first.Live || c.at("login.password", secret) == first.Live {
+	if other.redactAt("token", secret) == first.Live || c.redactAt("login.password", secret) == first.Live {
 		t.Error("equal values of other places can be told to be equal")
 	}
-	if c.at("token", nil) != nil {
+	if c.redactAt("token", nil) != nil {
 		t.Error("nothing has a digest")
 	}
 }
@@ -71,13 +71,13 @@ func TestNoSecretIsShown(t *testing.T) {
 // TestNoKindHasSecretsToday: as long as no schema marks a field, nothing is hidden
 // and nothing is copied.
 func TestNoKindHasSecretsToday(t *testing.T) {
-	p := &Plan{Items: []Item{{Key: kind.Key{Kind: kind.All()[0].Name}}}}
-	for _, k := range kind.All() {
-		if hides(k.Spec()) {
+	p := &Plan{Items: []Item{{Key: kind.Key{Kind: kind.AllKinds()[0].Name}}}}
+	for _, k := range kind.AllKinds() {
+		if hidesValue(k.Spec()) {
 			t.Skipf("a field of %s is marked as sensitive now", k.Name)
 		}
 	}
-	if Shown(p) != p || Conceal(kind.Workspace{}, p.Items[0].Key, "x", secret) != secret || !hides(guarded()) || hides(concealerOf(kind.Workspace{}, kind.Key{Kind: "other"}).spec) {
+	if Redact(p) != p || RedactValue(kind.Workspace{}, p.Items[0].Key, "x", secret) != secret || !hidesValue(guarded()) || hidesValue(concealerOf(kind.Workspace{}, kind.Key{Kind: "other"}).spec) {
 		t.Error("something is hidden")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func kindOf(t tester, name string) *kind.Kind {
 	t.Helper()
-	k, ok := kind.Named(name)
+	k, ok := kind.FindKind(name)
 	if !ok {
 		t.Fatalf("no kind %s", name)
 	}
@@ -43,7 +43,7 @@ func TestWhatLeftGitIsKept(t *testing.T) {
 		}
 	}
 	same(t, "unmanaged", p.Unmanaged, []kind.Key{key(t, "CDN/theirs"), key(t, "CDN/released")})
-	if p.Differs() || p.Sends() || p.Summary != (plan.Summary{Kept: 3, Unchanged: 1, Unmanaged: 2}) {
+	if p.HasDifferences() || p.SendsAnything() || p.Summary != (plan.Summary{Kept: 3, Unchanged: 1, Unmanaged: 2}) {
 		t.Errorf("summary %+v", p.Summary)
 	}
 	w.with(func(o *plan.Options) { o.Targets = onlyKind("VolumeSnapshot") })
@@ -122,7 +122,7 @@ func TestSummary(t *testing.T) {
 	p := busyPlan(t)
 	want := plan.Summary{Create: 2, Change: 1, Purge: 2, Blocked: 2, Unchanged: 2, Unmanaged: 1, Serves: 1, Security: 1, Availability: 1, Cost: 3}
 	want.Drifted = p.Summary.Drifted
-	if p.Summary != want || !p.Differs() || !p.Sends() || p.Format != plan.Format {
+	if p.Summary != want || !p.HasDifferences() || !p.SendsAnything() || p.Format != plan.Format {
 		t.Errorf("summary %+v, want %+v", p.Summary, want)
 	}
 	names := make([]string, len(p.Items))
@@ -138,7 +138,7 @@ func TestSummary(t *testing.T) {
 func TestDriftNarrowsToWhatWasDoneOutsideGit(t *testing.T) {
 	p := busyPlan(t)
 	before := encoded(t, p)
-	d := plan.Drift(p)
+	d := plan.NarrowToDrift(p)
 	var waiting []string
 	for _, it := range d.Items {
 		switch {
@@ -166,7 +166,7 @@ func TestDriftNarrowsToWhatWasDoneOutsideGit(t *testing.T) {
 }
 
 func TestNoDrift(t *testing.T) {
-	if d := plan.Drift(served(t).make()); len(d.Items) != 0 || d.Summary != (plan.Summary{Unchanged: 1}) {
+	if d := plan.NarrowToDrift(served(t).make()); len(d.Items) != 0 || d.Summary != (plan.Summary{Unchanged: 1}) {
 		t.Errorf("drift: %+v", d)
 	}
 }
@@ -196,17 +196,17 @@ func TestAPlanRoundTrips(t *testing.T) {
 func TestRemake(t *testing.T) {
 	w := served(t, purge("rel", relSpec))
 	planner := plan.NewPlanner(w.in)
-	if _, findings := planner.Make(); len(findings) > 0 {
+	if _, findings := planner.MakePlan(); len(findings) > 0 {
 		t.Fatal(findings)
 	}
-	if it, _ := planner.Remake(key(t, shop), nil); it.Op != plan.Create || !it.Deleted {
+	if it, _ := planner.RemakeItem(key(t, shop), nil); it.Op != plan.Create || !it.Deleted {
 		t.Errorf("gone: %+v", it)
 	}
 	changed := object(t, shop, `{hostname: other.example.com}`)
-	if it, _ := planner.Remake(key(t, shop), &changed); it.Op != plan.Patch {
+	if it, _ := planner.RemakeItem(key(t, shop), &changed); it.Op != plan.Patch {
 		t.Errorf("changed: %+v", it)
 	}
-	if planner.Rules(kindOf(t, "CDN")) == nil {
+	if planner.RulesOf(kindOf(t, "CDN")) == nil {
 		t.Error("no rules")
 	}
 }
@@ -229,7 +229,7 @@ func TestDiffers(t *testing.T) {
 		"a question of a snapshot": {git(t, snapshot("db", "data")).sent(db, ledger.Unknown, disked("data"), now()), true},
 		"one that left git":        {git(t).foreign(shop, shopSpec).applied(shop, shopSpec), false},
 	} {
-		if got := tt.w.make().Differs(); got != tt.want {
+		if got := tt.w.make().HasDifferences(); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

@@ -138,13 +138,13 @@ func (p *Planner) compareOverrides(was []Override) []Setting {
 		}
 	}
 	if len(found) > 0 {
-		p.hide(found, was)
+		p.addHidden(found, was)
 	}
 	for i := range found {
 		s := &found[i]
 		switch n := len(s.Hides); {
 		case n > 0:
-			s.Consequence = "hides " + counted(n, "difference")
+			s.Consequence = "hides " + countNoun(n, "difference")
 		case s.Now == nil:
 			s.Consequence = "trueup compares the field as its schema says"
 		default:
@@ -182,24 +182,24 @@ func byPlace(overrides []Override) map[string]any {
 	return places
 }
 
-// hide adds to the settings the differences that only the base's overrides show: each to the override
+// addHidden adds to the settings the differences that only the base's overrides show: each to the override
 // of its place, of one around it, or below it.
-func (p *Planner) hide(settings []Setting, was []Override) {
+func (p *Planner) addHidden(settings []Setting, was []Override) {
 	before := map[string]*merge.Rules{}
-	for _, k := range kind.All() {
-		before[k.Name] = Rules(k, was)
+	for _, k := range kind.AllKinds() {
+		before[k.Name] = RulesFor(k, was)
 	}
 	for _, o := range p.in.Set.Objects {
 		live, rec := p.in.Live.Objects[o.Key()], p.in.Ledger.Records[o.Key()]
-		if live.Spec == nil || live.Digest == o.Digest || o.Kind.RequestOnly() || !p.targeted(o.Key()) {
+		if live.Spec == nil || live.Digest == o.Digest || o.Kind.RequestOnly() || !p.isTargeted(o.Key()) {
 			continue
 		}
 		shown := map[string]bool{}
-		now, _ := comparison(p.rules[o.Kind.Name], rec, o.Spec, live)
+		now, _ := mergeInputOf(p.rules[o.Kind.Name], rec, o.Spec, live)
 		for _, c := range merge.Compare(now).Changes {
 			shown[c.Path] = true
 		}
-		then, _ := comparison(before[o.Kind.Name], rec, o.Spec, live)
+		then, _ := mergeInputOf(before[o.Kind.Name], rec, o.Spec, live)
 		for _, c := range merge.Compare(then).Changes {
 			if shown[c.Path] {
 				continue
@@ -209,7 +209,7 @@ func (p *Planner) hide(settings []Setting, was []Override) {
 				h.Git, h.Live = fmt.Sprintf("position %d", at.Desired), fmt.Sprintf("position %d", at.Live)
 			}
 			place := "overrides: " + h.Kind + " spec." + merge.FieldPath(c.At)
-			at := slices.IndexFunc(settings, func(s Setting) bool { return related(s.Field, place) })
+			at := slices.IndexFunc(settings, func(s Setting) bool { return areRelated(s.Field, place) })
 			settings[max(at, 0)].Hides = append(settings[max(at, 0)].Hides, h)
 		}
 	}
@@ -221,7 +221,7 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 	hushed := slices.Concat(p.in.Set.Silenced, out.Silenced)
 	var found []Setting
 	for _, o := range p.in.Set.Objects {
-		was, known := past.find(o.Key(), o)
+		was, known := past.findBefore(o.Key(), o)
 		if !known {
 			continue
 		}
@@ -235,7 +235,7 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 			same := [2]string{s.Rule, s.Reason}
 			if had[same]--; had[same] < 0 {
 				found = append(found, Setting{
-					Path: o.Path, Line: s.Line, Field: "trueup:ignore " + s.Rule, Now: s.Reason, Consequence: silenced(s, o, hushed),
+					Path: o.Path, Line: s.Line, Field: "trueup:ignore " + s.Rule, Now: s.Reason, Consequence: silencedSentence(s, o, hushed),
 				})
 			}
 		}
@@ -243,8 +243,8 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 	return found
 }
 
-// silenced returns a sentence with the messages that a silence hides of an object.
-func silenced(s yamltext.Mark, o *manifest.Object, hushed diag.List) string {
+// silencedSentence returns a sentence with the messages that a silence hides of an object.
+func silencedSentence(s yamltext.Mark, o *manifest.Object, hushed diag.List) string {
 	var texts []string
 	for _, f := range hushed {
 		if f.Path == o.Path && s.Governs(f) && !slices.Contains(texts, f.Message) {

@@ -76,7 +76,7 @@ func TestOverridesShowWhatTheyHide(t *testing.T) {
 	past.Project = &plan.Project{}
 	want := "overrides: CDN spec.hostname: <nil> → [map[type:text] map[order:set]]: hides no difference now\n" +
 		"overrides: CDN spec.tls: <nil> → map[ignore:true]: hides 1 difference; CDN/a tls.forced git true live false"
-	for _, p := range []*plan.Plan{w.explained(past), plan.Offline(w.in, past)} {
+	for _, p := range []*plan.Plan{w.explained(past), plan.MakeOffline(w.in, past)} {
 		if got := settings(p); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
@@ -140,7 +140,7 @@ func TestANullThatTheServerReplaced(t *testing.T) {
 	const nulls, have = `{hostname: a.example.com, tls: {forced: null, auto: null}}`, `{hostname: a.example.com, tls: {forced: "x", auto: "y"}}`
 	w := git(t, cdn("a", nulls)).has("CDN/a", have).applied("CDN/a", nulls).record("CDN/a", func(r *ledger.Record) { r.NotConverged = true })
 	it := w.item("CDN/a")
-	if it.Op != plan.None || len(it.Notes) != 2 || !it.Refused() || !it.Leaves() ||
+	if it.Op != plan.None || len(it.Notes) != 2 || !it.HasRefused() || !it.LeavesDifference() ||
 		!strings.Contains(strings.Join(it.Hints, ""), "git has null for tls.auto and 1 more field: the server replaced it") {
 		t.Errorf("%+v", it)
 	}

@@ -16,9 +16,9 @@ import (
 	"trueup/internal/merge"
 )
 
-// Within reports whether an item that was planned again changes, keeps and loses nothing that the
+// IsWithin reports whether an item that was planned again changes, keeps and loses nothing that the
 // shown one did not show with the same values (docs/design.md 0.23).
-func Within(now, shown Item) bool {
+func IsWithin(now, shown Item) bool {
 	if now.Op == None || now.Op == Kept {
 		return true
 	}
@@ -29,14 +29,14 @@ func Within(now, shown Item) bool {
 	changes := func(it Item) []Change {
 		return slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })
 	}
-	return subset(changes(now), changes(shown), func(c Change) any { return c.Change }) &&
-		subset(now.Preserved, shown.Preserved, func(v merge.Value) any { return v }) &&
-		subset(now.Collateral, shown.Collateral, func(v merge.Value) any { return v }) &&
-		subset(now.Lists, shown.Lists, func(l merge.SentList) any { return l.Path })
+	return isSubset(changes(now), changes(shown), func(c Change) any { return c.Change }) &&
+		isSubset(now.Preserved, shown.Preserved, func(v merge.Value) any { return v }) &&
+		isSubset(now.Collateral, shown.Collateral, func(v merge.Value) any { return v }) &&
+		isSubset(now.Lists, shown.Lists, func(l merge.SentList) any { return l.Path })
 }
 
-// subset compares by the JSON of what was shown of each element.
-func subset[T any](some, all []T, of func(T) any) bool {
+// isSubset compares by the JSON of what was shown of each element.
+func isSubset[T any](some, all []T, of func(T) any) bool {
 	shown := make(map[string]bool, len(all))
 	for _, e := range all {
 		shown[mustEncode(of(e))] = true
@@ -93,12 +93,12 @@ func (it Item) Touches(field string) bool {
 	}
 	return slices.ContainsFunc(it.Changes, func(c Change) bool {
 		onlyInLive := slices.ContainsFunc(c.At, merge.Step.OnlyLive)
-		return len(c.At) == 0 || !onlyInLive && related(toElement(field), toElement("spec."+merge.Place(c.At)))
+		return len(c.At) == 0 || !onlyInLive && areRelated(toElement(field), toElement("spec."+merge.FormatPlace(c.At)))
 	})
 }
 
-// related reports whether one place is the other, or lies in it.
-func related(a, b string) bool {
+// areRelated reports whether one place is the other, or lies in it.
+func areRelated(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -106,20 +106,20 @@ func related(a, b string) bool {
 	return in && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Shown returns the plan with digests of sensitive values. A digest changes with the value and with
+// Redact returns the plan with digests of sensitive values. A digest changes with the value and with
 // its place. Apply sends the values of the plan itself.
-func Shown(p *Plan) *Plan {
+func Redact(p *Plan) *Plan {
 	secret := map[string]bool{}
-	for _, k := range kind.All() {
-		secret[k.Name] = hides(k.Spec())
+	for _, k := range kind.AllKinds() {
+		secret[k.Name] = hidesValue(k.Spec())
 	}
-	if !slices.ContainsFunc(kind.All(), func(k *kind.Kind) bool { return secret[k.Name] }) {
+	if !slices.ContainsFunc(kind.AllKinds(), func(k *kind.Kind) bool { return secret[k.Name] }) {
 		return p
 	}
 	out := *p
-	out.Settings = each(p.Settings, func(s Setting) Setting {
-		s.Hides = each(s.Hides, func(h Hidden) Hidden {
-			h.Git, h.Live = Conceal(p.Target.Workspace, h.Key, h.Path, h.Git), Conceal(p.Target.Workspace, h.Key, h.Path, h.Live)
+	out.Settings = mapList(p.Settings, func(s Setting) Setting {
+		s.Hides = mapList(s.Hides, func(h Hidden) Hidden {
+			h.Git, h.Live = RedactValue(p.Target.Workspace, h.Key, h.Path, h.Git), RedactValue(p.Target.Workspace, h.Key, h.Path, h.Live)
 			return h
 		})
 		return s
@@ -128,31 +128,31 @@ func Shown(p *Plan) *Plan {
 	out.Items = slices.Clone(p.Items)
 	for i := range out.Items {
 		if it := &out.Items[i]; secret[it.Kind] {
-			concealerOf(p.Target.Workspace, it.Key).item(it)
+			concealerOf(p.Target.Workspace, it.Key).redactItem(it)
 		}
 	}
 	return &out
 }
 
-// Conceal returns the value at a path of the object's spec, with digests of sensitive values.
-func Conceal(ws kind.Workspace, key kind.Key, path string, value any) any {
-	if c := concealerOf(ws, key); hides(c.spec) {
-		return c.at(path, value)
+// RedactValue returns the value at a path of the object's spec, with digests of sensitive values.
+func RedactValue(ws kind.Workspace, key kind.Key, path string, value any) any {
+	if c := concealerOf(ws, key); hidesValue(c.spec) {
+		return c.redactAt(path, value)
 	}
 	return value
 }
 
-// hides reports whether the field, or any below it, is sensitive.
-func hides(f *kind.Field) bool {
+// hidesValue reports whether the field, or any below it, is sensitive.
+func hidesValue(f *kind.Field) bool {
 	if f == nil || f.Sensitive {
 		return f != nil
 	}
 	for _, child := range f.Fields {
-		if hides(child) {
+		if hidesValue(child) {
 			return true
 		}
 	}
-	return hides(f.Item)
+	return hidesValue(f.Item)
 }
 
 // concealer hides the sensitive values of one object.
@@ -165,43 +165,43 @@ type concealer struct {
 
 func concealerOf(ws kind.Workspace, key kind.Key) concealer {
 	c := concealer{salt: ws.UUID + "/" + key.String()}
-	if k, ok := kind.Named(key.Kind); ok {
+	if k, ok := kind.FindKind(key.Kind); ok {
 		c.spec = k.Spec()
 	}
 	return c
 }
 
-func (c concealer) item(it *Item) {
+func (c concealer) redactItem(it *Item) {
 	it.Changes, it.Notes = slices.Clone(it.Changes), slices.Clone(it.Notes)
-	for ch := range it.all() {
-		ch.Base, ch.Live, ch.Desired = c.at(ch.Path, ch.Base), c.at(ch.Path, ch.Live), c.at(ch.Path, ch.Desired)
+	for ch := range it.allChanges() {
+		ch.Base, ch.Live, ch.Desired = c.redactAt(ch.Path, ch.Base), c.redactAt(ch.Path, ch.Live), c.redactAt(ch.Path, ch.Desired)
 	}
 	for _, list := range []*[]merge.Value{&it.Preserved, &it.Collateral, &it.FirstContact} {
-		*list = each(*list, func(v merge.Value) merge.Value {
-			v.Value = c.at(v.Path, v.Value)
+		*list = mapList(*list, func(v merge.Value) merge.Value {
+			v.Value = c.redactAt(v.Path, v.Value)
 			return v
 		})
 	}
 	if it.Spec != nil {
-		it.Spec = canon.Bytes(c.value(c.spec, "", canon.MustDecode(it.Spec)))
+		it.Spec = canon.Bytes(c.redactValue(c.spec, "", canon.MustDecode(it.Spec)))
 	}
 	if it.Request == nil || it.Request.Body == nil {
 		return
 	}
 	request := *it.Request
 	body := canon.MustDecode(request.Body).(map[string]any)
-	body["spec"] = c.value(c.spec, "", body["spec"])
+	body["spec"] = c.redactValue(c.spec, "", body["spec"])
 	request.Body = canon.Bytes(body)
 	it.Request = &request
 }
 
-// at hides what is sensitive in the value at a path as people read it.
-func (c concealer) at(path string, value any) any {
-	return c.value(c.spec.Find(path), path, value)
+// redactAt hides what is sensitive in the value at a path as people read it.
+func (c concealer) redactAt(path string, value any) any {
+	return c.redactValue(c.spec.FindField(path), path, value)
 }
 
-// value hides what is sensitive below one place.
-func (c concealer) value(at *kind.Field, path string, value any) any {
+// redactValue hides what is sensitive below one place.
+func (c concealer) redactValue(at *kind.Field, path string, value any) any {
 	if value == nil {
 		return nil
 	}
@@ -214,13 +214,13 @@ func (c concealer) value(at *kind.Field, path string, value any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, e := range v {
-			out[name] = c.value(at.Below(name), path+"."+name, e)
+			out[name] = c.redactValue(at.Member(name), path+"."+name, e)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = c.value(at.Element(), path+"."+strconv.Itoa(i), e)
+			out[i] = c.redactValue(at.Element(), path+"."+strconv.Itoa(i), e)
 		}
 		return out
 	}

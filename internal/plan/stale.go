@@ -19,10 +19,10 @@ func Differences(expected, now *Plan) []string {
 		return nil
 	}
 	var d []string
-	then, current := expected.facts(), now.facts()
+	then, current := expected.planFacts(), now.planFacts()
 	for _, what := range keysOfBoth(then, current) {
 		if then[what] != current[what] {
-			d = append(d, changed(what, then[what], current[what]))
+			d = append(d, changedSentence(what, then[what], current[what]))
 		}
 	}
 	before, after := byKey(expected), byKey(now)
@@ -31,7 +31,7 @@ func Differences(expected, now *Plan) []string {
 			d = append(d, name+": "+text)
 		}
 	}
-	if len(d) == 0 && sum(expected.Manifests) != sum(now.Manifests) {
+	if len(d) == 0 && sumText(expected.Manifests) != sumText(now.Manifests) {
 		d = append(d, "git: manifests outside this plan changed")
 	}
 	if len(d) == 0 {
@@ -40,7 +40,7 @@ func Differences(expected, now *Plan) []string {
 	return d
 }
 
-func changed(what, then, now string) string {
+func changedSentence(what, then, now string) string {
 	return fmt.Sprintf("%s changed from %s to %s", what, cmp.Or(then, "none"), cmp.Or(now, "none"))
 }
 
@@ -60,8 +60,8 @@ func keysOfBoth[V any](a, b map[string]V) []string {
 	}))
 }
 
-// facts returns what a plan was made for, by sentences' subjects.
-func (p *Plan) facts() map[string]string {
+// planFacts returns what a plan was made for, by sentences' subjects.
+func (p *Plan) planFacts() map[string]string {
 	facts := map[string]string{
 		"target: the platform":  map[bool]string{true: "the sandbox", false: "the real one"}[p.Sandbox],
 		"target: the workspace": p.Target.Workspace.Name + " (" + p.Target.Workspace.UUID + ")",
@@ -77,7 +77,7 @@ func (p *Plan) facts() map[string]string {
 		"maxDeletes": "--max-deletes", "partOfTree": "reading only a part of the project",
 		"overrides": "overrides in trueup.yaml", "window": "purge.window in trueup.yaml", "duplicate": "purge.duplicate in trueup.yaml",
 	} {
-		facts["options: "+name] = said(chosen[field])
+		facts["options: "+name] = shortText(chosen[field])
 	}
 	return facts
 }
@@ -89,8 +89,8 @@ const (
 	maxPaths = 5
 )
 
-// said returns the short text of a value for a sentence, empty for nil.
-func said(v any) string {
+// shortText returns the short text of a value for a sentence, empty for nil.
+func shortText(v any) string {
 	if v == nil {
 		return ""
 	}
@@ -107,11 +107,11 @@ func listedOnce(then, now *Item) string {
 	case then == nil && now.DesiredDigest != nil:
 		return "git: its manifest was added"
 	case then == nil:
-		return "apply would now " + now.doing() + "; the plan does not list it"
+		return "apply would now " + now.describeOp() + "; the plan does not list it"
 	case now == nil && then.DesiredDigest != nil:
-		return "git: its manifest is gone, or trueup did not read it; the plan would " + then.doing()
+		return "git: its manifest is gone, or trueup did not read it; the plan would " + then.describeOp()
 	case now == nil:
-		return "the plan would " + then.doing() + "; now there is nothing to do"
+		return "the plan would " + then.describeOp() + "; now there is nothing to do"
 	}
 	return ""
 }
@@ -121,7 +121,7 @@ func itemDifferences(then, now *Item) (d []string) {
 	if text := listedOnce(then, now); text != "" {
 		return []string{text}
 	}
-	a, b := then.asserted(), now.asserted()
+	a, b := then.assertItem(), now.assertItem()
 	fields := slices.DeleteFunc(keysOfBoth(a, b), func(name string) bool {
 		return bytes.Equal(canon.Bytes(a[name]), canon.Bytes(b[name]))
 	})
@@ -129,7 +129,7 @@ func itemDifferences(then, now *Item) (d []string) {
 		return nil
 	}
 	source := "live: "
-	if sum(then.DesiredDigest) != sum(now.DesiredDigest) {
+	if sumText(then.DesiredDigest) != sumText(now.DesiredDigest) {
 		source = "git: "
 	}
 	if then.Live.Exists == now.Live.Exists {
@@ -137,17 +137,17 @@ func itemDifferences(then, now *Item) (d []string) {
 	} else {
 		d = append(d, "live: it was "+map[bool]string{true: "created", false: "deleted"}[now.Live.Exists])
 	}
-	if len(d) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
+	if len(d) == 0 && sumText(then.Live.Replaced) != sumText(now.Live.Replaced) {
 		d = append(d, "live: a list changed that the request sends in full")
 	}
 	if len(d) == 0 && source == "git: " {
 		d = append(d, "git: its manifest changed")
 	}
 	if was, is := recordOf(then), recordOf(now); was != is {
-		d = append(d, changed("ledger: its record", was, is))
+		d = append(d, changedSentence("ledger: its record", was, is))
 	}
 	if then.Op != now.Op {
-		d = append(d, "apply would now "+now.doing()+"; the plan would "+then.doing())
+		d = append(d, "apply would now "+now.describeOp()+"; the plan would "+then.describeOp())
 	}
 	if len(d) == 0 {
 		d = append(d, "the planned changes differ ("+strings.Join(fields, ", ")+")")
@@ -158,15 +158,15 @@ func itemDifferences(then, now *Item) (d []string) {
 // notInGit marks a value that git does not mention: the request keeps or loses it.
 const notInGit = ", which git does not mention,"
 
-// values returns the values of an item, by sentences' subjects.
-func (it *Item) values() map[string]string {
+// itemValues returns the values of an item, by sentences' subjects.
+func (it *Item) itemValues() map[string]string {
 	values := map[string]string{}
 	for _, v := range slices.Concat(it.Preserved, it.Collateral, it.FirstContact) {
-		values["live: "+v.Path+notInGit] = said(v.Value)
+		values["live: "+v.Path+notInGit] = shortText(v.Value)
 	}
 	for _, c := range it.Changes {
-		values["git: "+c.Path], values["live: "+c.Path] = said(c.Desired), said(c.Live)
-		values["ledger: "+c.Path+", as last applied,"] = said(c.Base)
+		values["git: "+c.Path], values["live: "+c.Path] = shortText(c.Desired), shortText(c.Live)
+		values["ledger: "+c.Path+", as last applied,"] = shortText(c.Base)
 	}
 	return values
 }
@@ -174,7 +174,7 @@ func (it *Item) values() map[string]string {
 // valueDifferences returns which values changed. A path that only one plan lists needs no change in
 // the other one because of source: git if the manifest changed, else live.
 func valueDifferences(then, now *Item, source string) (d []string) {
-	before, after := then.values(), now.values()
+	before, after := then.itemValues(), now.itemValues()
 	if now.Op == None || len(after) == 0 { // the operation says why it needs nothing
 		maps.DeleteFunc(before, func(what, _ string) bool { return now.Op != None || strings.HasSuffix(what, notInGit) })
 	}
@@ -185,7 +185,7 @@ func valueDifferences(then, now *Item, source string) (d []string) {
 		is, has := after[what]
 		switch {
 		case had && has && was != is:
-			d = append(d, changed(what, was, is))
+			d = append(d, changedSentence(what, was, is))
 		case !had && strings.HasPrefix(what, source):
 			d = append(d, fmt.Sprintf("%s is now %s; the plan does not list it", what, cmp.Or(is, "none")))
 		case !has && strings.HasPrefix(what, source):
@@ -214,8 +214,8 @@ func recordOf(it *Item) string {
 	return text
 }
 
-// doing is what apply would do with an item.
-func (it *Item) doing() string {
+// describeOp is what apply would do with an item.
+func (it *Item) describeOp() string {
 	does := map[Op]string{
 		Create: "create it", Patch: "change it", Post: "send it", Delete: "delete it", Deferred: "send it later",
 	}[it.Op]

@@ -69,7 +69,7 @@ func TestStates(t *testing.T) {
 	slices.Reverse(p.Items)
 	var got []plan.State
 	want = append(want, plan.NotRead) // a snapshot comes last
-	for _, s := range plan.States(&p, unread, live.Unread{kind.Compute: errors.New("no")}, nil) {
+	for _, s := range plan.ObjectStates(&p, unread, live.Unread{kind.Compute: errors.New("no")}, nil) {
 		got = append(got, s.State)
 	}
 	if !slices.Equal(got, want) {

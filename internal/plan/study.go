@@ -29,8 +29,8 @@ type study struct {
 // advised is the advice on one object, and what comments silence of it.
 type advised struct{ shown, silenced diag.List }
 
-// study plans each object alone, several at once. The result does not depend on their order.
-func (p *Planner) study(decide func(*decision)) *study {
+// planObjects plans each object alone, several at once. The result does not depend on their order.
+func (p *Planner) planObjects(decide func(*decision)) *study {
 	objects := p.in.Set.Objects
 	s := &study{
 		items: make([]Item, len(objects)), ops: make(map[kind.Key]Op, len(objects)),
@@ -52,19 +52,19 @@ func (p *Planner) study(decide func(*decision)) *study {
 	for _, i := range requests {
 		if op := s.items[i].Op; op == Post || op == Blocked || op == InFlight {
 			host := kind.HostKey(objects[i].Host)
-			s.waiting[host], purged[p.serves(host)] = append(s.waiting[host], objects[i]), true
+			s.waiting[host], purged[p.servedBy(host)] = append(s.waiting[host], objects[i]), true
 		}
 	}
 	for i := range slices.Chunk(others, batch) {
 		p.studyBatch(s, i, decide)
-		p.release(s, i, purged)
+		p.dropLiveSpecs(s, i, purged)
 	}
 	return s
 }
 
-// release drops the specs of live objects that were planned. The advice on requests needs those that they purge, and
+// dropLiveSpecs drops the specs of live objects that were planned. The advice on requests needs those that they purge, and
 // other objects may claim the hosts of some.
-func (p *Planner) release(s *study, indices []int, purged map[kind.Key]bool) {
+func (p *Planner) dropLiveSpecs(s *study, indices []int, purged map[kind.Key]bool) {
 	for _, i := range indices {
 		key := s.items[i].Key
 		if o, live := p.in.Live.Objects[key]; p.in.Release && live && !purged[key] && !s.requests.site().Shares(key) {
@@ -80,8 +80,8 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 		o := p.in.Set.Objects[indices[n]]
 		d := p.decisionOf(o)
 		decide(d)
-		if d.item.Op.sends() && !o.Kind.RequestOnly() && p.targeted(o.Key()) {
-			advice[n] = d.advise(s.requests)
+		if d.item.Op.sendsRequest() && !o.Kind.RequestOnly() && p.isTargeted(o.Key()) {
+			advice[n] = d.collectAdvice(s.requests)
 		}
 		s.items[indices[n]], findings[n] = d.item, d.findings
 	})
@@ -94,25 +94,25 @@ func (p *Planner) studyBatch(s *study, indices []int, decide func(*decision)) {
 	}
 }
 
-// advise collects the advice on what is created or changed, and compares what that does to requests.
-func (d *decision) advise(r *requests) advised {
+// collectAdvice collects the advice on what is created or changed, and compares what that does to requests.
+func (d *decision) collectAdvice(r *requests) advised {
 	o := d.manifest
-	a := newAdvised(manifest.Advise(o, d.tree(), manifest.Options{Precedence: d.in.Project.Platform.Precedence}))
+	a := newAdvised(manifest.Advise(o, d.manifestSpec(), manifest.Options{Precedence: d.in.Project.Platform.Precedence}))
 	if c, ok := d.routingChange(); ok {
 		r.addChange(&d.item, c)
-		a.add(o.Sift(d.adviseSharedHost(r)))
+		a.addFindings(o.Sift(d.adviseSharedHost(r)))
 	}
 	return a
 }
 
 func newAdvised(shown, silenced diag.List) advised { return advised{shown, silenced} }
 
-func (a *advised) add(shown, silenced diag.List) {
+func (a *advised) addFindings(shown, silenced diag.List) {
 	a.shown, a.silenced = append(a.shown, shown...), append(a.silenced, silenced...)
 }
 
-// tree returns the spec of the manifest.
-func (d *decision) tree() map[string]any {
+// manifestSpec returns the spec of the manifest.
+func (d *decision) manifestSpec() map[string]any {
 	if d.git == nil && len(d.manifest.Spec) > 0 {
 		d.git = canon.MustDecode(d.manifest.Spec)
 	}

@@ -21,7 +21,7 @@ func TestMakeOnManyProcessors(t *testing.T) {
 		}
 		w := crowd(t, objects, 50, 3, purges...)
 		w.in.Release = release
-		p, findings := plan.NewPlanner(w.in).Make()
+		p, findings := plan.NewPlanner(w.in).MakePlan()
 		text, err := json.Marshal([]any{p, findings})
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 // as fmt would have it, gives no warning of a field, and no later change of it
 // loses what it leaves out.
 func TestAPulledObjectPlansEmpty(t *testing.T) {
-	cdn, _ := kind.Named("cdn")
+	cdn, _ := kind.FindKind("cdn")
 	plain := canon.MustDecode([]byte(`{"hostname": "shop.example.com", "tls": {"forced": "true"}, "extra": {"on": "0600", "space": "\u00a0", "spaces": "a \u00a0 b"},
 		"upstreams": [{"name": "o", "scheme": "https", "servers": [{"host": "a.example.net", "port": "443", "weight": "1"}]}],
 		"locations": [{"path": "/*", "action": "proxy_http", "upstream": "o", "cache": {"edgeTTL": "60", "more": "a: b"}}]}`))
@@ -46,8 +46,8 @@ func TestAPulledObjectPlansEmpty(t *testing.T) {
 
 // isTaken takes what is live, and tells whether the loader takes that.
 func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
-	taken := plan.Take(cdn, nil, live, all)
-	if !plan.Settled(cdn, nil, ledger.Record{}, taken.Spec, kind.Object{Spec: live}) {
+	taken := plan.TakeLive(cdn, nil, live, all)
+	if !plan.IsSettled(cdn, nil, ledger.Record{}, taken.Spec, kind.Object{Spec: live}) {
 		t.Fatalf("%s does not cover %s", taken.Spec, live)
 	}
 	text, err := yamledit.Write(yamledit.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
@@ -67,8 +67,8 @@ func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 		}
 	}
 	after := applied(cdn, taken.Spec, live)
-	kept := plan.Take(cdn, nil, after, false).Left
-	for _, field := range plan.Take(cdn, nil, live, false).Left {
+	kept := plan.TakeLive(cdn, nil, after, false).Left
+	for _, field := range plan.TakeLive(cdn, nil, live, false).Left {
 		if !slices.Contains(kept, field) {
 			t.Fatalf("with\n%s in git a change of every list makes\n%s of\n%s", taken.Spec, after, live)
 		}
@@ -85,7 +85,7 @@ func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
 
 // applied is what is live after a change in every list of a spec in git.
 func applied(k *kind.Kind, git, live []byte) []byte {
-	rules, changed := plan.Rules(k, nil), canon.MustDecode(git)
+	rules, changed := plan.RulesFor(k, nil), canon.MustDecode(git)
 	touch(changed)
 	patch := merge.Compare(merge.Input{
 		Rules: rules, Applied: canon.MustDecode(git), Desired: changed, Live: canon.MustDecode(live),

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTake(t *testing.T) {
-	cdn, _ := kind.Named("cdn")
+	cdn, _ := kind.FindKind("cdn")
 	overrides := []plan.Override{
 		{Kind: "CDN", Path: "spec.upstreams.integrity", ReadOnly: true},
 		{Kind: "CDN", Path: "spec.tls.auto", Ignore: true},
@@ -64,11 +64,11 @@ func TestTake(t *testing.T) {
 				t.Fatal(err)
 			}
 			live := canon.Bytes(tree)
-			got := plan.Take(cdn, overrides, live, tt.all)
+			got := plan.TakeLive(cdn, overrides, live, tt.all)
 			if string(got.Spec) != tt.want || !slices.Equal(got.Left, tt.left) {
 				t.Errorf("Take gives %s and leaves %q, want\n%s and %q", got.Spec, got.Left, tt.want, tt.left)
 			}
-			if !plan.Settled(cdn, overrides, ledger.Record{}, got.Spec, kind.Object{Spec: live}) {
+			if !plan.IsSettled(cdn, overrides, ledger.Record{}, got.Spec, kind.Object{Spec: live}) {
 				t.Error("a plan of it would not be empty")
 			}
 		})
@@ -76,7 +76,7 @@ func TestTake(t *testing.T) {
 }
 
 func TestInOrder(t *testing.T) {
-	cdn, _ := kind.Named("cdn")
+	cdn, _ := kind.FindKind("cdn")
 	got := plan.InOrder(cdn, nil, []byte(`{"locations":[{"path":"/b"},{"path":"/a"}],"upstreams":[{"name":"b","servers":null},{"name":"a"}]}`))
 	if want := `{"locations":[{"path":"/b"},{"path":"/a"}],"upstreams":[{"name":"a"},{"name":"b","servers":null}]}`; string(got) != want {
 		t.Errorf("in order it is %s", got)

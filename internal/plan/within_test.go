@@ -23,7 +23,7 @@ func TestWithin(t *testing.T) {
 		before = `{hostname: shop.example.com, secureLink: {tokenName: t}, upstreams: [], firewall: {rules: []}}`
 	)
 	planner := plan.NewPlanner(git(t, cdn("shop", want)).has(shop, live).applied(shop, before).in)
-	p, _ := planner.Make()
+	p, _ := planner.MakePlan()
 	shown := find(t, p, shop)
 	if shown.Op != plan.Patch || len(shown.Preserved) != 1 || len(shown.Collateral) != 1 || len(shown.Lists) != 2 {
 		t.Fatalf("%s: %v, kept %v", shown.Op, shown.Changes, shown.Preserved)
@@ -57,11 +57,11 @@ func TestWithin(t *testing.T) {
 				t.Fatal("the case changes nothing")
 			}
 			obj := object(t, shop, strings.Replace(live, tt.old, tt.new, 1))
-			now, findings := planner.Remake(key(t, shop), &obj)
+			now, findings := planner.RemakeItem(key(t, shop), &obj)
 			if len(findings) > 0 {
 				t.Fatal(findings)
 			}
-			if plan.Within(now, shown) != tt.want {
+			if plan.IsWithin(now, shown) != tt.want {
 				t.Errorf("within: %v\nnow %v\nshown %v", !tt.want, now.Changes, shown.Changes)
 			}
 		})
@@ -71,18 +71,18 @@ func TestWithin(t *testing.T) {
 func TestNotWithin(t *testing.T) {
 	const want, live = `{hostname: shop.example.com, tls: {forced: "true"}}`, `{hostname: shop.example.com}`
 	planner := plan.NewPlanner(git(t, cdn("shop", want)).has(shop, live).in)
-	p, _ := planner.Make()
+	p, _ := planner.MakePlan()
 	for name, change := range map[string]func(*kind.Object){"terminating": terminating, "without a spec": bare} {
 		obj := object(t, shop, live, change)
-		if now, _ := planner.Remake(key(t, shop), &obj); plan.Within(now, find(t, p, shop)) {
+		if now, _ := planner.RemakeItem(key(t, shop), &obj); plan.IsWithin(now, find(t, p, shop)) {
 			t.Errorf("%s: %s", name, now.Op)
 		}
 	}
-	if now, _ := planner.Remake(key(t, shop), nil); plan.Within(now, find(t, p, shop)) {
+	if now, _ := planner.RemakeItem(key(t, shop), nil); plan.IsWithin(now, find(t, p, shop)) {
 		t.Errorf("gone: %s", now.Op)
 	}
 	obj := object(t, shop, want)
-	if now, _ := planner.Remake(key(t, shop), &obj); now.Op != plan.None || !plan.Within(now, find(t, p, shop)) {
+	if now, _ := planner.RemakeItem(key(t, shop), &obj); now.Op != plan.None || !plan.IsWithin(now, find(t, p, shop)) {
 		t.Errorf("in sync: %s", now.Op)
 	}
 }

@@ -44,10 +44,10 @@ type Project struct {
 	Text []byte
 }
 
-// Near reads the project file in dir or in the nearest folder above it. Without one it returns an empty project.
-func Near(dir string) (Project, error) {
+// FindProject reads the project file in dir or in the nearest folder above it. Without one it returns an empty project.
+func FindProject(dir string) (Project, error) {
 	for {
-		p, err := In(dir)
+		p, err := ReadProject(dir)
 		above := filepath.Dir(dir)
 		if err != nil || p.Exists() || above == dir {
 			return p, err
@@ -56,8 +56,8 @@ func Near(dir string) (Project, error) {
 	}
 }
 
-// In reads the project file in dir. Without one it returns an empty project.
-func In(dir string) (Project, error) {
+// ReadProject reads the project file in dir. Without one it returns an empty project.
+func ReadProject(dir string) (Project, error) {
 	path := filepath.Join(dir, File)
 	text, err := readFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func In(dir string) (Project, error) {
 	}
 	p, err := Parse(text)
 	if err != nil {
-		return Project{}, exit.With(exit.Invalid, fmt.Errorf("%s: %w", path, err))
+		return Project{}, exit.WithCode(exit.Invalid, fmt.Errorf("%s: %w", path, err))
 	}
 	p.Dir, p.Text = dir, text
 	return p, nil
@@ -103,33 +103,33 @@ func Parse(text []byte) (Project, error) {
 	if err := UnmarshalStrict(text, "project", &p.Project); err != nil {
 		return Project{}, err
 	}
-	return p, p.Check()
+	return p, p.CheckSchema()
 }
 
 // Exists reports whether there is a project file.
 func (p Project) Exists() bool { return p.Dir != "" }
 
-// Partly reports whether a run in dir reads only some of the project's manifests: PATHs, or those
+// ReadsPartly reports whether a run in dir reads only some of the project's manifests: PATHs, or those
 // below dir, if the project names none.
-func (p Project) Partly(dir string, paths []string) bool {
+func (p Project) ReadsPartly(dir string, paths []string) bool {
 	return p.Exists() && (len(paths) > 0 || len(p.Manifests) == 0 && dir != p.Dir)
 }
 
-// Shown returns a path of the project file relative to cwd.
-func (p Project) Shown(cwd, name string) string {
-	return files.Shown(cwd, filepath.Join(p.Dir, name))
+// ShownPath returns a path of the project file relative to cwd.
+func (p Project) ShownPath(cwd, name string) string {
+	return files.ShownPath(cwd, filepath.Join(p.Dir, name))
 }
 
-// Folder returns a folder inside that of the project file.
-func (p Project) Folder(cwd, name string) files.Folder {
-	return files.Folder{Base: p.Dir, Inside: filepath.Clean(name), Display: filepath.ToSlash(p.Shown(cwd, name))}
+// FolderInside returns a folder inside that of the project file.
+func (p Project) FolderInside(cwd, name string) files.Folder {
+	return files.Folder{Base: p.Dir, Inside: filepath.Clean(name), Display: filepath.ToSlash(p.ShownPath(cwd, name))}
 }
 
-// Settings returns the settings that decide how a plan is made.
-func (p Project) Settings(cwd string) plan.Project {
+// PlanSettings returns the settings that decide how a plan is made.
+func (p Project) PlanSettings(cwd string) plan.Project {
 	settings := p.Project
 	if p.Exists() {
-		settings.Path = p.Shown(cwd, File)
+		settings.Path = p.ShownPath(cwd, File)
 	}
 	return settings
 }
@@ -150,7 +150,7 @@ func (p Project) SchemaAt(full string) string {
 // ManifestOptions returns the options for reading the manifests.
 func (p Project) ManifestOptions(strict bool, parallelism int) manifest.Options {
 	return manifest.Options{
-		Workspace: p.Workspace.Name, DeprecatedPurgeURL: p.Purge.DeprecatedURL, Undocumented: p.undocumented(),
+		Workspace: p.Workspace.Name, DeprecatedPurgeURL: p.Purge.DeprecatedURL, Undocumented: p.undocumentedFields(),
 		Precedence: p.Platform.Precedence, Strict: strict, Parallelism: parallelism,
 	}
 }
@@ -162,8 +162,8 @@ type Loaded struct {
 	Findings diag.List
 }
 
-// Load reads and checks manifests.
-func (p Project) Load(ctx context.Context, list []manifest.Source, opts manifest.Options) (Loaded, error) {
+// LoadManifests reads and checks manifests.
+func (p Project) LoadManifests(ctx context.Context, list []manifest.Source, opts manifest.Options) (Loaded, error) {
 	set, findings, err := manifest.Load(ctx, list, opts)
 	if err != nil {
 		return Loaded{}, err
@@ -176,8 +176,8 @@ func (p Project) Load(ctx context.Context, list []manifest.Source, opts manifest
 // IsEmpty reports whether there is neither a manifest, nor a test, nor a finding.
 func (l Loaded) IsEmpty() bool { return len(l.Set.Objects)+len(l.Set.Tests)+len(l.Findings) == 0 }
 
-// Refuse returns an error if the manifests are invalid. The error says what was not done, such as "nothing was written".
-func (l Loaded) Refuse(notDone string) error {
+// RefuseInvalid returns an error if the manifests are invalid. The error says what was not done, such as "nothing was written".
+func (l Loaded) RefuseInvalid(notDone string) error {
 	if err := l.Findings.Refuse("the manifests are invalid, and " + notDone); err != nil {
 		return fmt.Errorf("%w; trueup validate shows all of them", err)
 	}
@@ -190,8 +190,8 @@ const (
 	maxSegment = 253
 )
 
-// Check compares the project with its schema (schemas/project.schema.json).
-func (p Project) Check() error {
+// CheckSchema compares the project with its schema (schemas/project.schema.json).
+func (p Project) CheckSchema() error {
 	if p.APIVersion != "trueup/v1" || p.Kind != "Project" {
 		return errors.New("not a project file: write apiVersion: trueup/v1 and kind: Project")
 	}

@@ -20,7 +20,7 @@ func readText(t *testing.T, text string) (Project, error) {
 	if err := os.WriteFile(filepath.Join(dir, File), []byte(projectHead+text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Near(dir)
+	return FindProject(dir)
 }
 
 func TestPurgeSettings(t *testing.T) {
@@ -43,12 +43,12 @@ func TestPurgeSettings(t *testing.T) {
 			continue
 		}
 		pattern := ""
-		d := p.Duplicate()
+		d := p.DuplicateAnswer()
 		if d.Body != nil {
 			pattern = d.Body.String()
 		}
-		if p.Window() != c.window || !slices.Equal(d.Status, c.status) || pattern != c.pattern {
-			t.Errorf("%s: %s, %+v", c.text, p.Window(), d)
+		if p.SendWindow() != c.window || !slices.Equal(d.Status, c.status) || pattern != c.pattern {
+			t.Errorf("%s: %s, %+v", c.text, p.SendWindow(), d)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestErrorsOfAProjectFileAreReadable(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, File), []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Near(dir)
+		_, err := FindProject(dir)
 		if err == nil || exit.Of(err) != exit.Invalid {
 			t.Fatalf("%s: %v, code %d", c.text, err, exit.Of(err))
 		}
@@ -117,7 +117,7 @@ func TestUndocumentedNames(t *testing.T) {
 	want := map[string]map[string][]string{"CDN": {
 		"spec": {"firewalls"}, "spec.upstreams.servers": {"ports", "hosts", "wight"}, "spec.upstreams.scheme": {"httpx"},
 	}}
-	if got := p.undocumented(); !reflect.DeepEqual(got, want) {
+	if got := p.undocumentedFields(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}
 	for _, path := range []string{"metadata", "spec.nothing", "spec.upstreams[0]", "spec.upstreams[]", "spec.hostname", "specs", "spec.", "", "spec.locations.headers", "spec.locations.0"} {

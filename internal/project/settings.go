@@ -20,19 +20,19 @@ import (
 	"trueup/internal/routing"
 )
 
-// Window returns how long after its first attempt a request without an answer may be sent again (docs/design.md A1).
-func (p Project) Window() time.Duration { return Duration(p.Purge.Window, ledger.DefaultWindow) }
+// SendWindow returns how long after its first attempt a request without an answer may be sent again (docs/design.md A1).
+func (p Project) SendWindow() time.Duration { return ParseDuration(p.Purge.Window, ledger.DefaultWindow) }
 
-// Duration reads a duration that was checked. It returns usual if the text has none.
-func Duration(text string, usual time.Duration) time.Duration {
+// ParseDuration reads a duration that was checked. It returns usual if the text has none.
+func ParseDuration(text string, usual time.Duration) time.Duration {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d
 	}
 	return usual
 }
 
-// Duplicate returns how to recognise the platform's answer to a name that exists.
-func (p Project) Duplicate() api.Duplicate {
+// DuplicateAnswer returns how to recognise the platform's answer to a name that exists.
+func (p Project) DuplicateAnswer() api.Duplicate {
 	d := api.Duplicate{Status: p.Purge.Duplicate.Status}
 	if pattern := p.Purge.Duplicate.BodyRegex; pattern != "" {
 		d.Body, _ = regexp.Compile(pattern) // Check refuses a wrong one
@@ -101,14 +101,14 @@ func (p Project) AllowOverrides(list string) error {
 	}
 	for i, o := range p.Overrides {
 		if place := o.Place(); o.HidesDocumented() && !slices.Contains(allowed, place) {
-			return exit.With(exit.Invalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", File, i, place, place))
+			return exit.WithCode(exit.Invalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", File, i, place, place))
 		}
 	}
 	return nil
 }
 
 func checkOverride(o plan.Override) error {
-	k, known := kind.Named(o.Kind)
+	k, known := kind.FindKind(o.Kind)
 	switch {
 	case !known:
 		return fmt.Errorf("unknown kind %.60q", o.Kind)
@@ -145,10 +145,10 @@ func checkUndocumented(k *kind.Kind, o plan.Override) error {
 	return nil
 }
 
-func (p Project) undocumented() map[string]map[string][]string {
+func (p Project) undocumentedFields() map[string]map[string][]string {
 	all := map[string]map[string][]string{}
 	for _, o := range p.Overrides {
-		k, _ := kind.Named(o.Kind) // Check refuses another
+		k, _ := kind.FindKind(o.Kind) // Check refuses another
 		if len(o.Undocumented) == 0 {
 			continue
 		}

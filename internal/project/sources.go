@@ -16,8 +16,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Open opens PATHs, or else the manifests of the project, or else cwd. stdin opens standard input.
-func (p Project) Open(cwd string, paths []string, stdin func() (io.Reader, error)) ([]manifest.Source, error) {
+// OpenSources opens PATHs, or else the manifests of the project, or else cwd. stdin opens standard input.
+func (p Project) OpenSources(cwd string, paths []string, stdin func() (io.Reader, error)) ([]manifest.Source, error) {
 	switch {
 	case len(paths) > 0:
 		return OpenPaths(cwd, paths, stdin)
@@ -38,11 +38,11 @@ func OpenPaths(cwd string, paths []string, stdin func() (io.Reader, error)) (lis
 			if info, err := os.Stat(at.Base); err == nil && !info.IsDir() {
 				at.Base, at.Inside = filepath.Dir(at.Base), filepath.Base(at.Base)
 			}
-			src, err = open(at.Base, at.Inside, path)
+			src, err = openSource(at.Base, at.Inside, path)
 		case slices.Contains(paths[:i], path):
 			err = errors.New("- is given twice, and there is only one standard input: name it once")
 		default:
-			src, err = read(stdin)
+			src, err = readStdin(stdin)
 		}
 		if err != nil {
 			return list, err
@@ -52,7 +52,7 @@ func OpenPaths(cwd string, paths []string, stdin func() (io.Reader, error)) (lis
 	return list, nil
 }
 
-func read(stdin func() (io.Reader, error)) (src manifest.Source, err error) {
+func readStdin(stdin func() (io.Reader, error)) (src manifest.Source, err error) {
 	input, err := stdin()
 	if err != nil {
 		return src, err
@@ -69,9 +69,9 @@ func read(stdin func() (io.Reader, error)) (src manifest.Source, err error) {
 func (p Project) OpenManifests(cwd string) (list []manifest.Source, err error) {
 	for _, path := range p.Manifests {
 		if !filepath.IsLocal(path) {
-			return list, exit.With(exit.Invalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", File, path))
+			return list, exit.WithCode(exit.Invalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", File, path))
 		}
-		src, err := open(p.Dir, path, p.Shown(cwd, path))
+		src, err := openSource(p.Dir, path, p.ShownPath(cwd, path))
 		if errors.Is(err, fs.ErrNotExist) {
 			return list, fmt.Errorf("%w: manifests: in %s names it: create it, or name another", err, File)
 		}
@@ -83,9 +83,9 @@ func (p Project) OpenManifests(cwd string) (list []manifest.Source, err error) {
 	return list, nil
 }
 
-// open opens a file or folder inside base; shown is the path as the user knows it. The source is inside an os.Root
+// openSource opens a file or folder inside base; shown is the path as the user knows it. The source is inside an os.Root
 // that no link leads out of, and that stays open.
-func open(base, inside, shown string) (src manifest.Source, err error) {
+func openSource(base, inside, shown string) (src manifest.Source, err error) {
 	if err := notInGit(filepath.Join(base, inside), shown); err != nil {
 		return src, err
 	}
@@ -112,12 +112,12 @@ func open(base, inside, shown string) (src manifest.Source, err error) {
 	if err != nil {
 		return src, err
 	}
-	src.FS = files.FS(within)
+	src.FS = files.OpenFS(within)
 	return src, nil
 }
 
-// Reads reports whether commands without PATH in cwd read a file or folder.
-func (p Project) Reads(cwd, full string) bool {
+// ReadsFile reports whether commands without PATH in cwd read a file or folder.
+func (p Project) ReadsFile(cwd, full string) bool {
 	folders := []string{cwd}
 	if len(p.Manifests) > 0 {
 		folders = nil

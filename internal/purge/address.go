@@ -83,9 +83,9 @@ func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(t
 // asAsked returns a path, perhaps with a query, as browsers request it.
 func asAsked(text string) string {
 	path, query, asks := strings.Cut(text, "?")
-	path = encode(strings.ReplaceAll(path, `\`, "/"), inPath)
+	path = encodeText(strings.ReplaceAll(path, `\`, "/"), inPath)
 	if asks {
-		path += "?" + encode(query, inQuery)
+		path += "?" + encodeText(query, inQuery)
 	}
 	return path
 }
@@ -127,7 +127,7 @@ const (
 	inName  = inPath + `%?#\`
 )
 
-func encode(text, set string) string {
+func encodeText(text, set string) string {
 	var b strings.Builder
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c > '~' || strings.IndexByte(set, c) >= 0 {
@@ -151,8 +151,8 @@ func NewHosts(hostnames []string) Hosts {
 	return h
 }
 
-// Place finds the longest hostname that host equals or ends with, and the subdomain that a purge must name.
-func (h Hosts) Place(host string) (hostname, subdomain string, ok bool) {
+// FindHostname finds the longest hostname that host equals or ends with, and the subdomain that a purge must name.
+func (h Hosts) FindHostname(host string) (hostname, subdomain string, ok bool) {
 	host = hostKey(host)
 	for at := 0; ; {
 		if name, found := h[host[at:]]; found {
@@ -166,7 +166,7 @@ func (h Hosts) Place(host string) (hostname, subdomain string, ok bool) {
 	}
 }
 
-func (h Hosts) has(host string) bool {
-	_, _, ok := h.Place(host)
+func (h Hosts) hasHost(host string) bool {
+	_, _, ok := h.FindHostname(host)
 	return ok
 }

@@ -33,16 +33,16 @@ type Collapsed struct {
 	Paths  []string
 }
 
-// Compose returns the fewest requests that purge what is wanted: one for each hostname and set of
+// ComposeRequests returns the fewest requests that purge what is wanted: one for each hostname and set of
 // subdomains, sorted. They purge nothing else, except that each also purges the hostname itself
 // (docs/platform.md 2.3). It drops paths that a prefix path covers, in the same request or in one with more
 // subdomains. If pays is not 0, a directory replaces that many of its paths or more, but never everything.
-func Compose(wanted []Wanted, pays int) []Composed {
-	groups := grouped(wanted)
+func ComposeRequests(wanted []Wanted, pays int) []Composed {
+	groups := groupByHost(wanted)
 	for i := range groups {
 		groups[i].dropWithin()
 		if pays > 0 {
-			groups[i].collapse(pays)
+			groups[i].collapseFolders(pays)
 			groups[i].dropWithin()
 		}
 	}
@@ -52,7 +52,7 @@ func Compose(wanted []Wanted, pays int) []Composed {
 	return slices.DeleteFunc(groups, func(c Composed) bool { return len(c.Paths) == 0 })
 }
 
-func grouped(wanted []Wanted) []Composed {
+func groupByHost(wanted []Wanted) []Composed {
 	subdomains := map[[2]string][]string{}
 	for _, w := range wanted {
 		at := [2]string{w.Hostname, w.Path}
@@ -104,7 +104,7 @@ func (c *Composed) dropBeside(groups []Composed) {
 	}
 	cover := NewCover(wider...)
 	c.Paths = slices.DeleteFunc(c.Paths, func(path string) bool {
-		_, by, ok := cover.By(path, nil)
+		_, by, ok := cover.CoveredBy(path, nil)
 		if ok {
 			c.Dropped = append(c.Dropped, Dropped{path, by})
 		}
@@ -112,8 +112,8 @@ func (c *Composed) dropBeside(groups []Composed) {
 	})
 }
 
-// Covers reports whether a request purges everything that other does.
-func (s Spec) Covers(other Spec) bool {
+// CoversSpec reports whether a request purges everything that other does.
+func (s Spec) CoversSpec(other Spec) bool {
 	if hostKey(s.Hostname) != hostKey(other.Hostname) || !hasAll(sortedUnique(s.Subdomains), other.Subdomains) {
 		return false
 	}
@@ -138,15 +138,15 @@ func hasAll(all, names []string) bool {
 // path (docs/platform.md 8).
 const Pays = MaxPaths / MaxPrefixes
 
-// collapse replaces at least pays paths of a directory with the directory, the deepest first. A replaced
+// collapseFolders replaces at least pays paths of a directory with the directory, the deepest first. A replaced
 // directory counts as one path of the one above it.
-func (c *Composed) collapse(pays int) {
+func (c *Composed) collapseFolders(pays int) {
 	below := map[string][]Collapsed{}
 	for _, path := range c.Paths {
 		folder := folderOf(path)
 		below[folder] = append(below[folder], Collapsed{path, []string{path}})
 		for folder != "/" {
-			folder = above(folder)
+			folder = parentFolder(folder)
 			below[folder] = slices.Grow(below[folder], 1) // adds the key, too
 		}
 	}
@@ -164,7 +164,7 @@ func (c *Composed) collapse(pays int) {
 			named = []Collapsed{all}
 		}
 		if folder != "/" {
-			below[above(folder)] = append(below[above(folder)], named...)
+			below[parentFolder(folder)] = append(below[parentFolder(folder)], named...)
 			continue
 		}
 		for _, each := range named {
@@ -182,20 +182,20 @@ func (c *Composed) collapse(pays int) {
 func folderOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	if IsPrefix(path) {
-		path = strings.TrimSuffix(stem(path), "/")
+		path = strings.TrimSuffix(prefixStem(path), "/")
 	}
 	return path[:max(strings.LastIndexByte(path, '/'), 0)] + "/"
 }
 
-func above(folder string) string {
+func parentFolder(folder string) string {
 	return folder[:strings.LastIndexByte(strings.TrimSuffix(folder, "/"), '/')+1]
 }
 
-// Split returns the fewest requests that each keep the limits of a hostname (docs/platform.md 8). They have
+// SplitByLimits returns the fewest requests that each keep the limits of a hostname (docs/platform.md 8). They have
 // the same size, because a large one waits until the window of all others is over.
-func (s Spec) Split(limits Usage) []Spec {
+func (s Spec) SplitByLimits(limits Usage) []Spec {
 	usage := s.Usage()
-	parts := make([]Spec, usage.Parts(limits))
+	parts := make([]Spec, usage.CountParts(limits))
 	var absolute, prefixes int
 	for _, path := range sortedUnique(s.Paths) {
 		n, all := &absolute, usage.Paths

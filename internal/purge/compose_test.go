@@ -72,7 +72,7 @@ func TestAddressesAreASCII(t *testing.T) {
 		if again, err := ParseAddress(a.Path); err != nil || again != a {
 			t.Fatalf("%q became %q, %v", a.Path, again.Path, err)
 		}
-		served, _ := Mappings{{To: Address{Path: "/"}}}.Serve(rapid.StringN(0, 20, -1).Draw(t, "name"), false)
+		served, _ := Mappings{{To: Address{Path: "/"}}}.ServedAddresses(rapid.StringN(0, 20, -1).Draw(t, "name"), false)
 		for _, a := range served {
 			if strings.ContainsAny(a.Path, "?#*\\ \n") {
 				t.Fatalf("%q does not stand for itself", a.Path)
@@ -93,7 +93,7 @@ func TestPlace(t *testing.T) {
 		{"com", "", ""},
 		{"", "", ""},
 	} {
-		hostname, subdomain, ok := hosts.Place(c.host)
+		hostname, subdomain, ok := hosts.FindHostname(c.host)
 		if hostname != c.hostname || subdomain != c.subdomain || ok != (c.hostname != "") {
 			t.Errorf("Place(%q) = %q, %q, %v", c.host, hostname, subdomain, ok)
 		}
@@ -127,15 +127,15 @@ func TestMappings(t *testing.T) {
 		{"docs/a", []Address{{Path: "/d%C3%B6cs/a"}}},
 		{"publication/a", nil},
 	} {
-		got, err := m.Serve(c.name, true)
+		got, err := m.ServedAddresses(c.name, true)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("Serve(%q) = %v, %v, want %v", c.name, got, err, c.want)
 		}
 	}
-	if _, err := m.Serve("public/a*b", true); err == nil {
+	if _, err := m.ServedAddresses("public/a*b", true); err == nil {
 		t.Error("a name with a star is served")
 	}
-	if got, _ := m.Serve("public/index.html", false); len(got) != 1 {
+	if got, _ := m.ServedAddresses("public/index.html", false); len(got) != 1 {
 		t.Errorf("without folders: %v", got)
 	}
 	for _, text := range []string{
@@ -192,7 +192,7 @@ func TestReadSitemap(t *testing.T) {
 }
 
 func TestComposeKeepsHostsApart(t *testing.T) {
-	got := Compose([]Wanted{
+	got := ComposeRequests([]Wanted{
 		{"b.com", "", "/x"},
 		{"a.com", "www", "/both"},
 		{"a.com", "", "/both"},
@@ -231,7 +231,7 @@ func TestCollapse(t *testing.T) {
 	add("/product/%d/a", 6)
 	add("/few/%d", 2)
 	add("/%d", 9)
-	got := Compose(wanted, 5)
+	got := ComposeRequests(wanted, 5)
 	if len(got) != 1 {
 		t.Fatalf("got %+v", got)
 	}
@@ -264,7 +264,7 @@ func TestComposePurgesWhatIsWantedAndNoMore(t *testing.T) {
 			}
 		}), 0, 30).Draw(t, "wanted")
 		pays := rapid.IntRange(0, 4).Draw(t, "pays")
-		got := Compose(wanted, pays)
+		got := ComposeRequests(wanted, pays)
 		for _, w := range wanted {
 			if !covers(got, w) {
 				t.Fatalf("%+v is not purged by %+v", w, got)
@@ -307,7 +307,7 @@ func TestSplit(t *testing.T) {
 	}
 	spec.Paths = append(spec.Paths, "/p/*", "/q/*", "/r/*")
 	limits := Usage{Requests: 1, Paths: 10, Prefixes: 2}
-	parts := spec.Split(limits)
+	parts := spec.SplitByLimits(limits)
 	var all []string
 	for _, p := range parts {
 		if over := p.Usage().Exceeds(limits); over != nil || p.Hostname != "a.com" || len(p.Subdomains) != 1 || len(p.Paths) == 0 {
@@ -322,7 +322,7 @@ func TestSplit(t *testing.T) {
 	if len(parts) != 3 || !slices.Equal(all, spec.Paths) {
 		t.Errorf("got %d parts with %v", len(parts), all)
 	}
-	if parts := spec.Split(Limits()); len(parts) != 1 || !slices.Equal(parts[0].Paths, spec.Paths) {
+	if parts := spec.SplitByLimits(HostLimits()); len(parts) != 1 || !slices.Equal(parts[0].Paths, spec.Paths) {
 		t.Errorf("what fits is split: %+v", parts)
 	}
 }
@@ -347,7 +347,7 @@ func TestSpecCovers(t *testing.T) {
 		{spec("", "/a/*"), false},
 		{other, false},
 	} {
-		if wide.Covers(c.spec) != c.want {
+		if wide.CoversSpec(c.spec) != c.want {
 			t.Errorf("%d: %v covers %v: %v", i, wide, c.spec, !c.want)
 		}
 	}
@@ -369,12 +369,12 @@ func TestReaching(t *testing.T) {
 		"a/b/up":         "../../..",
 		"a/b/src":        "../../src/deep/er",
 	}
-	got := Reaching(links, []string{"public/v2/app.css", "src/x.css"})
+	got := LinksReaching(links, []string{"public/v2/app.css", "src/x.css"})
 	want := []string{"all", "public/again", "public/further", "public/latest", "public/x.css", "site"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := Reaching(links, nil); !slices.Equal(got, []string{"all"}) {
+	if got := LinksReaching(links, nil); !slices.Equal(got, []string{"all"}) {
 		t.Errorf("of nothing: %q", got)
 	}
 }

@@ -20,7 +20,7 @@ func FindRedundant(paths []string) []Redundant {
 	first := make(map[string]int, len(paths)-len(c.sorted))
 	var redundant []Redundant
 	for i, path := range paths {
-		by, covered := c.widest(path)
+		by, covered := c.widestPrefix(path)
 		if !covered {
 			if by, covered = first[path]; !covered {
 				by, first[path] = i, i
@@ -58,7 +58,7 @@ func NewCover(lists ...[]string) Cover {
 	for list, paths := range lists {
 		for i, path := range paths {
 			if IsPrefix(path) {
-				c.sorted = append(c.sorted, prefix{path: path, stem: stem(path), list: list, index: i})
+				c.sorted = append(c.sorted, prefix{path: path, stem: prefixStem(path), list: list, index: i})
 			}
 		}
 	}
@@ -66,12 +66,12 @@ func NewCover(lists ...[]string) Cover {
 		return cmp.Or(strings.Compare(a.stem, b.stem), a.list-b.list, a.index-b.index)
 	})
 	if len(c.sorted) > 0 {
-		c.common = shared(c.sorted[0].stem, c.sorted[len(c.sorted)-1].stem)
+		c.common = sharedPrefix(c.sorted[0].stem, c.sorted[len(c.sorted)-1].stem)
 	}
 	c.heads = make([]uint64, len(c.sorted))
 	for i := range c.sorted {
 		p := &c.sorted[i]
-		c.heads[i] = head(p.stem[len(c.common):])
+		c.heads[i] = firstBytes(p.stem[len(c.common):])
 		p.up, p.top = i-1, i
 		for p.up >= 0 && !strings.HasPrefix(p.stem, c.sorted[p.up].stem) {
 			p.up = c.sorted[p.up].up
@@ -83,11 +83,11 @@ func NewCover(lists ...[]string) Cover {
 	return c
 }
 
-// By returns the narrowest prefix path that covers path and for which counts is true (nil: any), and its list; of
+// CoveredBy returns the narrowest prefix path that covers path and for which counts is true (nil: any), and its list; of
 // equal ones that of the last list. It takes O(log m), and a step for each prefix inside another.
-func (c Cover) By(path string, counts func(list int, prefix string) bool) (list int, by string, ok bool) {
-	s := stem(path)
-	for at := c.floor(s); at >= 0; at = c.sorted[at].up {
+func (c Cover) CoveredBy(path string, counts func(list int, prefix string) bool) (list int, by string, ok bool) {
+	s := prefixStem(path)
+	for at := c.floorPrefix(s); at >= 0; at = c.sorted[at].up {
 		p := &c.sorted[at]
 		if strings.HasPrefix(s, p.stem) && (counts == nil || counts(p.list, p.path)) {
 			return p.list, p.path, true
@@ -96,10 +96,10 @@ func (c Cover) By(path string, counts func(list int, prefix string) bool) (list 
 	return 0, "", false
 }
 
-// widest returns the index of the widest prefix that covers path, perhaps itself.
-func (c Cover) widest(path string) (index int, ok bool) {
-	s := stem(path)
-	at := c.floor(s)
+// widestPrefix returns the index of the widest prefix that covers path, perhaps itself.
+func (c Cover) widestPrefix(path string) (index int, ok bool) {
+	s := prefixStem(path)
+	at := c.floorPrefix(s)
 	if at < 0 {
 		return 0, false
 	}
@@ -107,14 +107,14 @@ func (c Cover) widest(path string) (index int, ok bool) {
 	return top.index, strings.HasPrefix(s, top.stem)
 }
 
-// floor returns the place of the last prefix whose stem is not greater than s, or -1. If a prefix covers s,
+// floorPrefix returns the place of the last prefix whose stem is not greater than s, or -1. If a prefix covers s,
 // it is that one, or covers that one.
-func (c Cover) floor(s string) int {
+func (c Cover) floorPrefix(s string) int {
 	rest, ok := strings.CutPrefix(s, c.common)
 	if !ok {
 		return -1
 	}
-	want := head(rest)
+	want := firstBytes(rest)
 	after, end := 0, len(c.heads)
 	for after < end { // slices.BinarySearchFunc takes twice as long
 		m := (after + end) / 2
@@ -127,7 +127,7 @@ func (c Cover) floor(s string) int {
 	return after - 1
 }
 
-func shared(a, b string) string {
+func sharedPrefix(a, b string) string {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -135,8 +135,8 @@ func shared(a, b string) string {
 	return a[:n]
 }
 
-// head returns the first bytes as a number with the same order.
-func head(s string) uint64 {
+// firstBytes returns the first bytes as a number with the same order.
+func firstBytes(s string) uint64 {
 	var b [8]byte
 	copy(b[:], s)
 	return binary.BigEndian.Uint64(b[:])

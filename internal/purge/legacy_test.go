@@ -16,7 +16,7 @@ func legacy() Legacy {
 // place places the entries of a list, and returns why the others have no place.
 func (l Legacy) place(list ...Line) (wanted []Wanted, unplaced []string) {
 	for _, line := range list {
-		if found, err := l.Place(line.Text); err != nil {
+		if found, err := l.ParseEntry(line.Text); err != nil {
 			unplaced = append(unplaced, err.Error())
 		} else {
 			wanted = append(wanted, found...)
@@ -177,7 +177,7 @@ func TestLegacyPurgesWhatIsAsked(t *testing.T) {
 		if len(wanted)+len(unplaced) != len(list) {
 			t.Fatalf("%d and %d of %d", len(wanted), len(unplaced), len(list))
 		}
-		requests := Compose(wanted, 0)
+		requests := ComposeRequests(wanted, 0)
 		for _, w := range wanted {
 			if !slices.ContainsFunc(requests, func(c Composed) bool {
 				return c.Hostname == w.Hostname && (w.Subdomain == "" || slices.Contains(c.Subdomains, w.Subdomain)) &&

@@ -126,22 +126,22 @@ const (
 // another column, another address.
 var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\t|\s#|[\s,;]https?://`) })
 
-// Place returns what an entry of a list asks to purge: an address, or all that a request to the older service
+// ParseEntry returns what an entry of a list asks to purge: an address, or all that a request to the older service
 // names. It guesses nothing, because a purge is sent once. Its errors say what to write instead.
-func (l Legacy) Place(text string) (wanted []Wanted, err error) {
+func (l Legacy) ParseEntry(text string) (wanted []Wanted, err error) {
 	if notAlone().MatchString(text) {
 		return nil, errors.New("has more than one address: write one address a line, and comments on their own line")
 	}
-	named, isRequest := l.named(text)
+	named, isRequest := l.namedAddresses(text)
 	switch {
 	case !isRequest:
-		w, err := l.address(text)
+		w, err := l.parseAddress(text)
 		return []Wanted{w}, err
 	case len(named) == 0:
 		return nil, errors.New("is a request to the older service without an address in its query: write the address that it purges: https://HOST/PATH")
 	}
 	for _, each := range named {
-		w, err := l.address(each)
+		w, err := l.parseAddress(each)
 		if err != nil {
 			return nil, fmt.Errorf("names %q, which %w", each, err)
 		}
@@ -150,9 +150,9 @@ func (l Legacy) Place(text string) (wanted []Wanted, err error) {
 	return wanted, nil
 }
 
-// named returns the addresses in the query of a request to the older service. If that service is unknown, a
+// namedAddresses returns the addresses in the query of a request to the older service. If that service is unknown, a
 // request is any address with such a query on another host than Hosts.
-func (l Legacy) named(text string) (named []string, isRequest bool) {
+func (l Legacy) namedAddresses(text string) (named []string, isRequest bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
 		return nil, false
@@ -160,7 +160,7 @@ func (l Legacy) named(text string) (named []string, isRequest bool) {
 	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
 	rest, found := strings.CutPrefix(strings.ToLower(text), service)
 	isRequest = service != "" && found && strings.IndexAny(rest+"/", "/?#") == 0
-	if !isRequest && (l.Service != "" || l.Hosts.has(u.Hostname())) {
+	if !isRequest && (l.Service != "" || l.Hosts.hasHost(u.Hostname())) {
 		return nil, false
 	}
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
@@ -178,13 +178,13 @@ func isAddress(text string) bool {
 	return ok && (scheme == "" || scheme == "http:" || scheme == "https:")
 }
 
-func (l Legacy) address(text string) (w Wanted, err error) {
+func (l Legacy) parseAddress(text string) (w Wanted, err error) {
 	text, _, _ = strings.Cut(text, "#")
 	text, query, asks := strings.Cut(text, "?")
 	if strings.HasSuffix(text, "**") {
 		text = strings.TrimRight(text, "*") + "*"
 	}
-	if host, _, _ := strings.Cut(text, "/"); l.Hosts.has(host) {
+	if host, _, _ := strings.Cut(text, "/"); l.Hosts.hasHost(host) {
 		text = "//" + text
 	}
 	if strings.HasPrefix(text, "//") {
@@ -203,17 +203,17 @@ func (l Legacy) address(text string) (w Wanted, err error) {
 	case err != nil:
 		return w, err
 	}
-	if w, err = l.on(cmp.Or(a.Host, l.Host)); err != nil {
+	if w, err = l.wantedOn(cmp.Or(a.Host, l.Host)); err != nil {
 		return w, err
 	}
 	if w.Path = a.Path; asks {
-		w.Path, err = l.asked(a.Path, query)
+		w.Path, err = l.askedPath(a.Path, query)
 	}
 	return w, err
 }
 
-func (l Legacy) on(host string) (Wanted, error) {
-	hostname, subdomain, ok := l.Hosts.Place(host)
+func (l Legacy) wantedOn(host string) (Wanted, error) {
+	hostname, subdomain, ok := l.Hosts.FindHostname(host)
 	switch {
 	case host == "":
 		return Wanted{}, errors.New("names no host: write https://HOST/PATH, or name the host with --hostname HOST")
@@ -227,7 +227,7 @@ func (l Legacy) on(host string) (Wanted, error) {
 	return Wanted{Hostname: hostname, Subdomain: subdomain}, nil
 }
 
-func (l Legacy) asked(path, query string) (string, error) {
+func (l Legacy) askedPath(path, query string) (string, error) {
 	switch {
 	case l.Query == QueryDropped:
 		return path, nil
@@ -238,7 +238,7 @@ func (l Legacy) asked(path, query string) (string, error) {
 	case l.Query == QueryKept && strings.Contains(path+query, "*"):
 		return "", errors.New("has a query and a *: write each address")
 	case l.Query == QueryKept:
-		return path + "?" + encode(query, inQuery), nil
+		return path + "?" + encodeText(query, inQuery), nil
 	}
 	return "", errors.New("has a query, and the platform does not document how a purge treats queries: choose with --query: drop, prefix or keep")
 }
@@ -272,13 +272,13 @@ func ReadLegacyList(data []byte) ([]Line, error) {
 	}
 	list, err := ReadLines(bytes.NewReader(data))
 	for i := range list {
-		list[i].Text = unquoted(list[i].Text)
+		list[i].Text = removeQuotes(list[i].Text)
 	}
 	return list, err
 }
 
-// unquoted removes quotes and a comma around a line, such as one copied from source code.
-func unquoted(text string) string {
+// removeQuotes removes quotes and a comma around a line, such as one copied from source code.
+func removeQuotes(text string) string {
 	for _, quote := range []string{`"`, `'`} {
 		inner, quoted := strings.CutPrefix(text, quote)
 		if inner, closed := strings.CutSuffix(strings.TrimSuffix(inner, ","), quote); quoted && closed {
@@ -307,7 +307,7 @@ func readJSON(data []byte) ([]Line, error) {
 			return l.entries, nil
 		}
 		if err == nil {
-			err = l.value(token, "", false, maxNested)
+			err = l.readValue(token, "", false, maxNested)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("line %d: the JSON ends too early", l.lineAt(len(data)))
@@ -325,10 +325,10 @@ func (l *jsonList) lineAt(offset int) int {
 	return l.line
 }
 
-// value reads a value of an object or a list; of is the name of the member that it is, or is below in lists.
-func (l *jsonList) value(token json.Token, of string, inObject bool, depth int) error {
+// readValue reads a value of an object or a list; of is the name of the member that it is, or is below in lists.
+func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth int) error {
 	if delim, isDelim := token.(json.Delim); isDelim {
-		return l.values(of, delim == '{', depth)
+		return l.readValues(of, delim == '{', depth)
 	}
 	text, isText := token.(string)
 	text = strings.TrimSpace(text)
@@ -352,7 +352,7 @@ func (l *jsonList) value(token json.Token, of string, inObject bool, depth int) 
 // everything is the member, without underscores, by which other tools purge all that they have.
 const everything = "purgeeverything"
 
-func (l *jsonList) values(of string, ofObject bool, depth int) error {
+func (l *jsonList) readValues(of string, ofObject bool, depth int) error {
 	if of == "headers" { // an address in there is not to be purged
 		before := len(l.entries)
 		defer func() { l.entries = l.entries[:before] }()
@@ -367,7 +367,7 @@ func (l *jsonList) values(of string, ofObject bool, depth int) error {
 		}
 		if name, isText := token.(string); isKey && isText {
 			of = name
-		} else if err := l.value(token, of, ofObject, depth-1); err != nil {
+		} else if err := l.readValue(token, of, ofObject, depth-1); err != nil {
 			return err
 		}
 	}

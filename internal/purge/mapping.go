@@ -50,12 +50,12 @@ type Mappings []Mapping
 // Index is the file that is also served at the address of its directory.
 const Index = "index.html"
 
-// Serve returns the addresses of a file by the mappings with the longest From that serve it. withFolder
+// ServedAddresses returns the addresses of a file by the mappings with the longest From that serve it. withFolder
 // adds the address of the directory of an Index.
-func (m Mappings) Serve(name string, withFolder bool) (served []Address, err error) {
+func (m Mappings) ServedAddresses(name string, withFolder bool) (served []Address, err error) {
 	longest := 0
 	for _, each := range m {
-		if !each.Has(name) || len(each.From) < longest {
+		if !each.ServesFile(name) || len(each.From) < longest {
 			continue
 		}
 		if len(each.From) > longest {
@@ -65,7 +65,7 @@ func (m Mappings) Serve(name string, withFolder bool) (served []Address, err err
 		if strings.Contains(rest, "*") {
 			return nil, errors.New("has a * in its name, which a path of a purge can't have") // it would mean everything
 		}
-		a := Address{Host: each.To.Host, Path: each.To.Path + encode(rest, inName)}
+		a := Address{Host: each.To.Host, Path: each.To.Path + encodeText(rest, inName)}
 		served = append(served, a)
 		if folder, is := strings.CutSuffix(a.Path, "/"+Index); is && withFolder {
 			served = append(served, Address{Host: a.Host, Path: folder + "/"})
@@ -74,25 +74,25 @@ func (m Mappings) Serve(name string, withFolder bool) (served []Address, err err
 	return served, nil
 }
 
-// Has reports whether the mapping serves this file.
-func (m Mapping) Has(name string) bool {
+// ServesFile reports whether the mapping serves this file.
+func (m Mapping) ServesFile(name string) bool {
 	if m.From == "" || strings.HasSuffix(m.From, "/") {
 		return strings.HasPrefix(name, m.From)
 	}
 	return name == m.From
 }
 
-// Covers reports whether a mapping serves this file, or files below it.
-func (m Mappings) Covers(name string) bool {
-	return slices.ContainsFunc(m, func(each Mapping) bool { return each.Has(name) || strings.HasPrefix(each.From, name+"/") })
+// CoversFile reports whether a mapping serves this file, or files below it.
+func (m Mappings) CoversFile(name string) bool {
+	return slices.ContainsFunc(m, func(each Mapping) bool { return each.ServesFile(name) || strings.HasPrefix(each.From, name+"/") })
 }
 
 // maxLinks is how many links in a row Reaching follows, like operating systems.
 const maxLinks = 40
 
-// Reaching returns the symbolic links, sorted, that lead to one of the names, to a directory that has one,
+// LinksReaching returns the symbolic links, sorted, that lead to one of the names, to a directory that has one,
 // or to another such link. links maps them to their targets.
-func Reaching(links map[string]string, names []string) []string {
+func LinksReaching(links map[string]string, names []string) []string {
 	// reached has the names and the directories above them; whole has the names alone.
 	reached, whole := map[string]bool{}, map[string]bool{}
 	reach := func(name string) {
@@ -109,7 +109,7 @@ func Reaching(links map[string]string, names []string) []string {
 	for range maxLinks {
 		before := len(found)
 		rest = slices.DeleteFunc(rest, func(link string) bool {
-			if !leads(link, links[link], reached, whole) {
+			if !leadsTo(link, links[link], reached, whole) {
 				return false
 			}
 			found = append(found, link)
@@ -124,8 +124,8 @@ func Reaching(links map[string]string, names []string) []string {
 	return found
 }
 
-// leads reports whether a link leads to something reached, or to something below a whole name.
-func leads(link, target string, reached, whole map[string]bool) bool {
+// leadsTo reports whether a link leads to something reached, or to something below a whole name.
+func leadsTo(link, target string, reached, whole map[string]bool) bool {
 	if path.IsAbs(target) {
 		return false
 	}

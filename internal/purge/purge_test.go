@@ -115,18 +115,18 @@ func stillPurged(paths []string, drop map[int]bool, path string) bool {
 }
 
 func TestParse(t *testing.T) {
-	got, err := Parse(map[string]any{
+	got, err := ParseSpec(map[string]any{
 		"hostname": "a.example.com", "subdomains": []any{"www"}, "paths": []any{"/b", "/a"}, "new": true,
 	})
 	want := Spec{Hostname: "a.example.com", Subdomains: []string{"www"}, Paths: []string{"/b", "/a"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := Parse(nil); err != nil || !reflect.DeepEqual(got, Spec{}) {
+	if got, err := ParseSpec(nil); err != nil || !reflect.DeepEqual(got, Spec{}) {
 		t.Errorf("empty: got %+v, %v", got, err)
 	}
 	for field, v := range map[string]any{"hostname": 1, "subdomains": "www", "paths": []any{"/a", nil}} {
-		if _, err := Parse(map[string]any{field: v}); err == nil || !strings.Contains(err.Error(), field) {
+		if _, err := ParseSpec(map[string]any{field: v}); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: got %v", field, err)
 		}
 	}
@@ -153,7 +153,7 @@ func TestCanonical(t *testing.T) {
 		if mixed.Usage() != s.Usage() {
 			t.Fatalf("usage depends on order: %v, %v", mixed.Usage(), s.Usage())
 		}
-		back, err := Parse(s.Tree())
+		back, err := ParseSpec(s.Tree())
 		if err != nil || !slices.Equal(back.Paths, s.Paths) || !slices.Equal(back.Subdomains, s.Subdomains) {
 			t.Fatalf("Tree and Parse differ: %v, %v", back, err)
 		}
@@ -168,7 +168,7 @@ func TestUsage(t *testing.T) {
 	if sum := one.Add(Usage{2, 3, 4}); sum != (Usage{3, 5, 5}) {
 		t.Errorf("sum %+v", sum)
 	}
-	if p := one.Pessimistic(2); p != (Usage{1, 6, 3}) {
+	if p := one.PessimisticUsage(2); p != (Usage{1, 6, 3}) {
 		t.Errorf("pessimistic %+v", p)
 	}
 	for _, c := range []struct {
@@ -182,10 +182,10 @@ func TestUsage(t *testing.T) {
 		{Usage{1, 20001, 1000}, []string{"20001 absolute paths (at most 20000)"}, 2},
 		{Usage{1, 40001, 2001}, []string{"40001 absolute paths (at most 20000)", "2001 prefix paths (at most 1000)"}, 3},
 	} {
-		if got := c.u.Exceeds(Limits()); !slices.Equal(got, c.over) {
+		if got := c.u.Exceeds(HostLimits()); !slices.Equal(got, c.over) {
 			t.Errorf("%+v exceeds %q, want %q", c.u, got, c.over)
 		}
-		if got := c.u.Parts(Limits()); got != c.parts {
+		if got := c.u.CountParts(HostLimits()); got != c.parts {
 			t.Errorf("%+v in %d parts, want %d", c.u, got, c.parts)
 		}
 	}
@@ -198,7 +198,7 @@ func TestCoverEqualsTheDefinition(t *testing.T) {
 		c := NewCover(lists...)
 		for _, path := range drawPaths(t) {
 			want, of, found := narrowest(lists, allowed, path)
-			list, by, ok := c.By(path, func(list int, prefix string) bool {
+			list, by, ok := c.CoveredBy(path, func(list int, prefix string) bool {
 				if !purges(prefix, path) {
 					t.Fatalf("asked about %q, which does not purge %q", prefix, path)
 				}
@@ -252,7 +252,7 @@ func BenchmarkCover(b *testing.B) {
 	for b.Loop() {
 		c, n := NewCover(prefixes), 0
 		for _, path := range paths {
-			if _, _, ok := c.By(path, func(int, string) bool { return true }); ok {
+			if _, _, ok := c.CoveredBy(path, func(int, string) bool { return true }); ok {
 				n++
 			}
 		}

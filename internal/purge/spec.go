@@ -16,9 +16,9 @@ type Spec struct {
 	Paths      []string
 }
 
-// Parse reads the spec of a decoded manifest, ledger record or answer. A field of another type than the
+// ParseSpec reads the spec of a decoded manifest, ledger record or answer. A field of another type than the
 // documented one is an error; a missing one is empty.
-func Parse(spec map[string]any) (s Spec, err error) {
+func ParseSpec(spec map[string]any) (s Spec, err error) {
 	host, ok := spec["hostname"].(string)
 	if v, has := spec["hostname"]; has && !ok {
 		return Spec{}, fmt.Errorf("hostname is %T, not text", v)
@@ -58,12 +58,12 @@ func sortedUnique(list []string) []string {
 func (s Spec) Tree() map[string]any {
 	return map[string]any{
 		"hostname":   s.Hostname,
-		"subdomains": anys(s.Subdomains),
-		"paths":      anys(s.Paths),
+		"subdomains": toAny(s.Subdomains),
+		"paths":      toAny(s.Paths),
 	}
 }
 
-func anys(list []string) []any {
+func toAny(list []string) []any {
 	out := make([]any, len(list))
 	for i, e := range list {
 		out[i] = e
@@ -101,7 +101,7 @@ func CheckPath(path string) error {
 	return nil
 }
 
-func stem(path string) string { return strings.TrimSuffix(path, "*") }
+func prefixStem(path string) string { return strings.TrimSuffix(path, "*") }
 
 // The limits of all active purges of one hostname together (docs/platform.md 8).
 const (
@@ -117,17 +117,17 @@ type Usage struct {
 	Prefixes int `json:"prefixes"`
 }
 
-// Limits returns the limits of one hostname.
-func Limits() Usage { return Usage{MaxRequests, MaxPaths, MaxPrefixes} }
+// HostLimits returns the limits of one hostname.
+func HostLimits() Usage { return Usage{MaxRequests, MaxPaths, MaxPrefixes} }
 
 // Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Requests + v.Requests, u.Paths + v.Paths, u.Prefixes + v.Prefixes}
 }
 
-// Pessimistic returns the usage if the platform counts every path once for the hostname and once for each
+// PessimisticUsage returns the usage if the platform counts every path once for the hostname and once for each
 // subdomain. Its document does not say.
-func (u Usage) Pessimistic(subdomains int) Usage {
+func (u Usage) PessimisticUsage(subdomains int) Usage {
 	return Usage{u.Requests, u.Paths * (1 + subdomains), u.Prefixes * (1 + subdomains)}
 }
 
@@ -145,7 +145,7 @@ func (u Usage) Exceeds(limits Usage) []string {
 	return over
 }
 
-// Parts returns how many requests the paths need so that each keeps the limits, at least 1.
-func (u Usage) Parts(limits Usage) int {
+// CountParts returns how many requests the paths need so that each keeps the limits, at least 1.
+func (u Usage) CountParts(limits Usage) int {
 	return max(1, (u.Paths+limits.Paths-1)/limits.Paths, (u.Prefixes+limits.Prefixes-1)/limits.Prefixes)
 }

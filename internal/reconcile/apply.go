@@ -29,9 +29,9 @@ type ApplyOptions struct {
 	WritesPerSecond  float64
 }
 
-// Apply applies the plan, and returns the exit code.
-func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, int) {
-	client := s.Platform.Client(opts.WritesPerSecond)
+// ApplyPlan applies the plan, and returns the exit code.
+func (s *Session) ApplyPlan(ctx context.Context, opts ApplyOptions) (apply.Result, int) {
+	client := s.Platform.NewClient(opts.WritesPerSecond)
 	defer client.Close()
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -42,16 +42,16 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, i
 	defer end()
 	deps := apply.Deps{
 		Writer: client,
-		Clock:  s.Clock(client),
+		Clock:  s.ClockReader(client),
 		Replan: func(key kind.Key, obj *kind.Object) (plan.Item, error) {
-			item, findings := s.planner.Remake(key, obj)
+			item, findings := s.planner.RemakeItem(key, obj)
 			if findings.HasErrors() {
 				return plan.Item{}, errors.New(findings[0].Message)
 			}
 			return item, nil
 		},
-		Spec:     s.managed,
-		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
+		Spec:     s.managedSpec,
+		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.RulesOf(k) },
 		Report:   s.env.Report,
 		Progress: progress,
 		Hurry:    s.env.Hurry,
@@ -61,7 +61,7 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, i
 			Parallelism:      s.env.API.Parallelism,
 			AcceptNormalised: opts.AcceptNormalised,
 			Wait:             opts.Wait,
-			Batch:            s.Ledger.Batch(),
+			Batch:            s.Ledger.BatchSize(),
 		},
 	}
 	if s.Plan.LedgerProblem == "" {
@@ -83,13 +83,13 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) (apply.Result, i
 // maxSkew is how far the platform's clock and this machine's may differ without a warning (docs/design.md A6).
 const maxSkew = 5 * time.Minute
 
-// Clock returns a function that reads the platform's time from an answer of the kind's area.
-func (s *Session) Clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
+// ClockReader returns a function that reads the platform's time from an answer of the kind's area.
+func (s *Session) ClockReader(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
 	sources := sync.OnceValue(s.timeSources)
 	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
 		source := sources()[k.Area]
-		of, _ := kind.Named(source.Kind)
-		read, err := client.Clock(ctx, of, source.Name)
+		of, _ := kind.FindKind(source.Kind)
+		read, err := client.ReadClock(ctx, of, source.Name)
 		if err != nil {
 			return ledger.Instant{}, err
 		}
@@ -98,7 +98,7 @@ func (s *Session) Clock(client *api.Client) func(context.Context, *kind.Kind) (l
 				s.env.Log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second)))
 			})
 		}
-		return ledger.Observed(read.Server, read.Wall), nil
+		return ledger.ObserveTimes(read.Server, read.Wall), nil
 	}
 }
 
@@ -108,12 +108,12 @@ func (s *Session) timeSources() map[kind.Area]kind.Key {
 	found := map[kind.Area]kind.Key{}
 	for _, o := range s.inputs.Set.Objects {
 		_, live := s.inputs.Live.Objects[o.Key()]
-		if _, seen := found[o.Kind.Area]; live && !seen && o.Kind.Can(kind.Get) {
+		if _, seen := found[o.Kind.Area]; live && !seen && o.Kind.Documents(kind.Get) {
 			found[o.Kind.Area] = o.Key()
 		}
 	}
-	for _, k := range kind.All() {
-		if _, seen := found[k.Area]; !seen && k.Can(kind.Get) {
+	for _, k := range kind.AllKinds() {
+		if _, seen := found[k.Area]; !seen && k.Documents(kind.Get) {
 			found[k.Area] = kind.Key{Kind: k.Name, Name: "trueup-clock"}
 		}
 	}
@@ -157,25 +157,25 @@ func NewProbe(hostname string) (Probe, error) {
 	return Probe{k, kind.Key{Kind: k.Name, Name: name}, manifest.Source{Data: text, Display: "--probe-duplicates"}}, err
 }
 
-// Probe reduces the plan to the probe.
-func (s *Session) Probe(p Probe) error {
-	s.Plan = s.Plan.Only(p.key)
-	return config.LedgerError(s.inputs.Ledger.Err())
+// NarrowToProbe reduces the plan to the probe.
+func (s *Session) NarrowToProbe(p Probe) error {
+	s.Plan = s.Plan.OnlyObject(p.key)
+	return config.LedgerError(s.inputs.Ledger.ProblemError())
 }
 
-// Prove sends a probe again, which the platform has accepted (docs/design.md 0.7). It records that the platform
+// SendProbe sends a probe again, which the platform has accepted (docs/design.md 0.7). It records that the platform
 // refused the duplicate. Any other answer is an error. An accepted duplicate ends what was proven before.
-func (s *Session) Prove(ctx context.Context, p Probe) (proof ledger.Proof, err error) {
-	client := s.Platform.Client(0)
+func (s *Session) SendProbe(ctx context.Context, p Probe) (proof ledger.Proof, err error) {
+	client := s.Platform.NewClient(0)
 	defer client.Close()
-	records, err := s.Ledger.Look(ctx, []kind.Key{p.key})
+	records, err := s.Ledger.ReadRecords(ctx, []kind.Key{p.key})
 	if err != nil {
 		return proof, config.LedgerError(err)
 	}
-	if err := client.Turn(ctx, p.kind); err != nil {
+	if err := client.WaitForTurn(ctx, p.kind); err != nil {
 		return proof, err
 	}
-	now, err := s.Clock(client)(ctx, p.kind)
+	now, err := s.ClockReader(client)(ctx, p.kind)
 	if err != nil {
 		return proof, fmt.Errorf("the platform's time: %w", err)
 	}
@@ -183,14 +183,14 @@ func (s *Session) Prove(ctx context.Context, p Probe) (proof ledger.Proof, err e
 		return proof, fmt.Errorf("nothing was proven: %s was sent only once, because this run was paused for too long", p.key)
 	}
 	_, err = client.Create(ctx, p.kind, s.Plan.Items[0].Request.Body)
-	refused := api.Answer(err)
+	refused := api.AnswerOf(err)
 	switch {
 	case err == nil:
 		err = fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup asks a person about each request that gets no answer", p.key)
-		return proof, errors.Join(err, config.LedgerError(s.Ledger.Prove(ctx, p.kind.Area, proof)))
+		return proof, errors.Join(err, config.LedgerError(s.Ledger.RecordProof(ctx, p.kind.Area, proof)))
 	case refused.Class != api.Taken:
 		return proof, fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", p.key, err)
 	}
-	proof = ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.Status, By: s.env.Claim().Actor}
-	return proof, config.LedgerError(s.Ledger.Prove(ctx, p.kind.Area, proof))
+	proof = ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.Status, By: s.env.NewClaim().Actor}
+	return proof, config.LedgerError(s.Ledger.RecordProof(ctx, p.kind.Area, proof))
 }

@@ -32,18 +32,18 @@ type Options struct {
 	SkipApplied   bool // make no plan if the ledger says that all of this was applied
 }
 
-// Check returns an error for a value that no manifest could match.
-func (o Options) Check() error {
-	_, err := o.plan()
+// CheckValues returns an error for a value that no manifest could match.
+func (o Options) CheckValues() error {
+	_, err := o.planOptions()
 	return err
 }
 
-func (o Options) plan() (all plan.Options, err error) {
+func (o Options) planOptions() (all plan.Options, err error) {
 	var wrong [3]error
 	all = o.Options
-	all.Targets, wrong[0] = Targets(o.Patterns)
-	all.TakeOver, wrong[1] = Keys("--take-over", o.TakeOver)
-	all.AllowRecreate, wrong[2] = Keys("--allow-recreate", o.AllowRecreate)
+	all.Targets, wrong[0] = TargetFilter(o.Patterns)
+	all.TakeOver, wrong[1] = ParseKeys("--take-over", o.TakeOver)
+	all.AllowRecreate, wrong[2] = ParseKeys("--allow-recreate", o.AllowRecreate)
 	if err := cmp.Or(wrong[:]...); err != nil {
 		return all, err
 	}
@@ -55,15 +55,15 @@ func (o Options) plan() (all plan.Options, err error) {
 	return all, nil
 }
 
-// Match rejects an option that names no manifest: with a typing error, trueup must not report that
+// MatchManifests rejects an option that names no manifest: with a typing error, trueup must not report that
 // there is nothing to do.
-func (o Options) Match(set *manifest.Set) error {
+func (o Options) MatchManifests(set *manifest.Set) error {
 	names := make([]string, len(set.Objects))
 	for i, obj := range set.Objects {
 		names[i] = obj.Key().String()
 	}
 	for _, pattern := range o.Patterns {
-		filter, _ := kind.Filter(pattern) // Check has read it
+		filter, _ := kind.ParseFilter(pattern) // Check has read it
 		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
 			return fmt.Errorf("--target %s matches no manifest%s", pattern, diag.DidYouMean(pattern, names))
 		}
@@ -78,17 +78,17 @@ func (o Options) Match(set *manifest.Set) error {
 	return nil
 }
 
-// Targets returns the filter of --target, or nil without patterns.
-func Targets(patterns []string) (func(kind.Key) bool, error) {
-	filter, err := kind.Filter(patterns...)
+// TargetFilter returns the filter of --target, or nil without patterns.
+func TargetFilter(patterns []string) (func(kind.Key) bool, error) {
+	filter, err := kind.ParseFilter(patterns...)
 	if err != nil {
 		err = fmt.Errorf("--target is %w", err)
 	}
 	return filter, err
 }
 
-// Keys returns the objects that a flag names.
-func Keys(flag string, values []string) (map[kind.Key]bool, error) {
+// ParseKeys returns the objects that a flag names.
+func ParseKeys(flag string, values []string) (map[kind.Key]bool, error) {
 	named := map[kind.Key]bool{}
 	for _, v := range values {
 		key, err := kind.ParseKey(v)
@@ -109,9 +109,9 @@ type Expectation struct {
 	file   string // has the plan; empty if only the digest is known
 }
 
-// Expect reads FILE or sha256:… of --expect; full is the absolute path of FILE. trueup compares the plan in
+// ReadExpectation reads FILE or sha256:… of --expect; full is the absolute path of FILE. trueup compares the plan in
 // the file, and never sends it. It reads the file again for differences, and holds no second plan until then.
-func Expect(arg, full string) (Expectation, error) {
+func ReadExpectation(arg, full string) (Expectation, error) {
 	switch {
 	case arg == "":
 		return Expectation{}, nil
@@ -124,7 +124,7 @@ func Expect(arg, full string) (Expectation, error) {
 	}
 	p, err := ReadPlan(full)
 	if err == nil && p.Offline {
-		err = exit.With(exit.Stale, errors.New("it was made with --offline and does not know what is live"))
+		err = exit.WithCode(exit.Stale, errors.New("it was made with --offline and does not know what is live"))
 	}
 	if err != nil {
 		return Expectation{}, fmt.Errorf("--expect %s: %w; nothing was sent: make a new plan with plan --out FILE", arg, err)
@@ -148,17 +148,17 @@ func ReadPlan(full string) (*plan.Plan, error) {
 	default:
 		var content []byte
 		if content, err = io.ReadAll(files.AtMost(f, plan.MaxFile)); err == nil {
-			p, err = plan.Decode(content)
+			p, err = plan.DecodePlan(content)
 		}
 	}
 	if err != nil {
-		return nil, exit.With(exit.Stale, files.WithoutPath(err))
+		return nil, exit.WithCode(exit.Stale, files.WithoutPath(err))
 	}
 	return p, nil
 }
 
-// Against returns the differences of a plan from the expected one, as lines for a person, or nil.
-func (e Expectation) Against(now *plan.Plan) []string {
+// DifferencesFrom returns the differences of a plan from the expected one, as lines for a person, or nil.
+func (e Expectation) DifferencesFrom(now *plan.Plan) []string {
 	if e.Digest == "" || e.Digest == now.Digest {
 		return nil
 	}

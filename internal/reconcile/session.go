@@ -52,34 +52,34 @@ type Session struct {
 	warnedOfSkew sync.Once // limits the warning that clocks differ
 }
 
-// Prepare makes the plan. If findings are errors, the session has none.
-func Prepare(ctx context.Context, env Env, l project.Loaded, o Options) (*Session, error) {
+// PrepareSession makes the plan. If findings are errors, the session has none.
+func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (*Session, error) {
 	s := &Session{env: env, Loaded: l, options: o}
-	options, err := o.plan()
+	options, err := o.planOptions()
 	if err != nil {
 		return nil, err
 	}
 	if l.Findings.HasErrors() {
 		return s, nil
 	}
-	if err := cmp.Or(o.Match(l.Set), l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))); err != nil {
+	if err := cmp.Or(o.MatchManifests(l.Set), l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))); err != nil {
 		return nil, err
 	}
 	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
 		return nil, err
 	}
 	WarnOfNothing(l, env.Log)
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(env.Dir, env.Paths)
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
 	s.inputs = plan.Inputs{
-		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.Settings(env.Dir),
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
 		Target:      plan.Target{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace},
 		LedgerStore: s.Platform.Ledger.Store,
 	}
 	if o.Prune {
-		s.inputs.Base = env.History.Base(ctx, o.BaseRef)
+		s.inputs.Base = env.History.ReadBase(ctx, o.BaseRef)
 	}
-	if err := s.compare(ctx); err != nil {
+	if err := s.readAndPlan(ctx); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -106,13 +106,13 @@ func (s *Session) Close() {
 
 // States returns the state of each object of the plan.
 func (s *Session) States(p *plan.Plan) []plan.ObjectState {
-	return plan.States(p, s.Loaded.Set, s.Unread, s.inputs.Ledger.Records)
+	return plan.ObjectStates(p, s.Loaded.Set, s.Unread, s.inputs.Ledger.Records)
 }
 
-// Settle reduces the plan to the requests without an outcome.
-func (s *Session) Settle() error {
+// NarrowToUnanswered reduces the plan to the requests without an outcome.
+func (s *Session) NarrowToUnanswered() error {
 	s.Plan, s.settles = s.Plan.OpenOnly(s.inputs.Ledger.Records), true
-	return config.LedgerError(s.inputs.Ledger.Err())
+	return config.LedgerError(s.inputs.Ledger.ProblemError())
 }
 
 // HidesLedger reports whether a plan in CI was made without the project's ledger: a green job would promise
@@ -136,11 +136,11 @@ func (s *Session) DoubtWorkspace() string {
 // large is how many manifests are planned without the specs of live objects that are no longer needed.
 const large = 1000
 
-func (s *Session) compare(ctx context.Context) error {
+func (s *Session) readAndPlan(ctx context.Context) error {
 	if err := s.readLedger(ctx); err != nil {
 		return err
 	}
-	if s.skips(ctx) {
+	if s.isApplied(ctx) {
 		return nil
 	}
 	reader := api.NewReader(s.Platform.API)
@@ -152,34 +152,34 @@ func (s *Session) compare(ctx context.Context) error {
 	defer end()
 	if view := &s.inputs.Ledger; view.Problem == "" && len(s.inputs.Live.Unmanaged) > 0 {
 		// By key and never by a scan (docs/design.md 0.26).
-		if err := s.Ledger.Add(ctx, view, kind.KeysOf(s.inputs.Live.Unmanaged)); err != nil {
+		if err := s.Ledger.AddToView(ctx, view, kind.KeysOf(s.inputs.Live.Unmanaged)); err != nil {
 			return err
 		}
 	}
-	s.inputs.At = ledger.Observed(reader.ServerTime(), s.Platform.API.Now())
-	s.make(ctx)
+	s.inputs.At = ledger.ObserveTimes(reader.ServerTime(), s.Platform.API.Now())
+	s.makePlan(ctx)
 	return nil
 }
 
-// make makes the plan, and explains it by what git had before.
-func (s *Session) make(ctx context.Context) {
+// makePlan makes the plan, and explains it by what git had before.
+func (s *Session) makePlan(ctx context.Context) {
 	past, isLarge := plan.Past{}, len(s.inputs.Set.Objects) > large
 	if isLarge {
-		past = s.env.History.Past(ctx, s.options.BaseRef, false)
+		past = s.env.History.ReadPast(ctx, s.options.BaseRef, false)
 		s.inputs.Release = !s.options.Whole && !past.ChangesOverrides(s.inputs)
 	}
 	s.planner = plan.NewPlanner(s.inputs)
-	made, findings := s.planner.Make()
+	made, findings := s.planner.MakePlan()
 	s.Plan, s.Loaded.Findings = made, append(s.Loaded.Findings, findings...)
 	if asks := made.AsksGit() || s.Loaded.Set.HasSilences(); !isLarge || asks && past.Blame.Base != "" {
-		past = s.env.History.Past(ctx, s.options.BaseRef, asks)
+		past = s.env.History.ReadPast(ctx, s.options.BaseRef, asks)
 	}
-	s.planner.Explain(made, past)
-	if keys := made.Unnamed(); len(keys) > 0 {
-		s.planner.Name(made, s.env.History.Trails(ctx, keys))
+	s.planner.ExplainPlan(made, past)
+	if keys := made.UnnamedObjects(); len(keys) > 0 {
+		s.planner.NameCommits(made, s.env.History.ReadTrails(ctx, keys))
 	}
 	s.order = s.compareCommit(ctx)
-	s.Plan.Commit, s.Plan.OrderNote, s.Plan.Older = s.order.Commit, s.orderNote(), s.order.Older()
+	s.Plan.Commit, s.Plan.OrderNote, s.Plan.Older = s.order.Commit, s.orderNote(), s.order.IsOlder()
 	if _, unread := s.areas(); len(unread) > 0 {
 		s.Plan.Notes = append(s.Plan.Notes, fmt.Sprintf("trueup has no address or token for the %s area, so it does not show what left git there", unread[0]))
 	}
@@ -195,11 +195,11 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	if s.Ledger, err = s.Platform.OpenLedger(ctx); err != nil {
 		return err
 	}
-	known := append(kind.KeysOf(s.inputs.Set.Objects), history.Removed(s.inputs.Base, s.inputs.Set)...)
-	view, err := s.Ledger.View(ctx, known)
+	known := append(kind.KeysOf(s.inputs.Set.Objects), history.RemovedKeys(s.inputs.Base, s.inputs.Set)...)
+	view, err := s.Ledger.ReadView(ctx, known)
 	if err != nil && s.options.ReadOnly && !errors.Is(err, ledger.ErrStore) {
 		// A fork's pull request may not read the ledger, and still sees the rest.
-		view, err = ledger.Unreadable(err), nil
+		view, err = ledger.UnreadableView(err), nil
 	}
 	if config.InCI(s.env.Getenv) && s.options.ReadOnly {
 		view.Unseen, view.NotKept = false, nil // runners of plans keep no seen cache: this is for apply to say
@@ -207,17 +207,17 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	if s.inputs.Ledger = view; err != nil {
 		return err
 	}
-	if err = s.admit(ctx); err != nil && !s.options.ReadOnly {
-		err = exit.With(exit.NeedsPerson, err)
+	if err = s.admitPlatform(ctx); err != nil && !s.options.ReadOnly {
+		err = exit.WithCode(exit.NeedsPerson, err)
 	}
 	return err
 }
 
-// admit rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects
+// admitPlatform rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects
 // a run without the ledger that the environment names.
-func (s *Session) admit(ctx context.Context) error {
+func (s *Session) admitPlatform(ctx context.Context) error {
 	read, _ := s.areas()
-	if err := s.Platform.Admit(ctx, read...); err != nil {
+	if err := s.Platform.AdmitAreas(ctx, read...); err != nil {
 		return err
 	}
 	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.StoreFromEnv && !s.options.ReadOnly {
@@ -231,23 +231,23 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 	defer end()
 	wanted := 0
 	for _, o := range s.inputs.Set.Objects {
-		if o.Kind.Can(kind.List) {
+		if o.Kind.Documents(kind.List) {
 			wanted++
 		}
 	}
 	opts := live.Options{
 		Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(), Whole: s.options.Whole,
-		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.Doubt(s.inputs, s.Platform.API.Now()),
+		Progress: func(done int) { progress(done, wanted) }, Doubt: plan.DoubtListed(s.inputs, s.Platform.API.Now()),
 	}
-	opts.Also = slices.DeleteFunc(slices.Clone(kind.All()), s.isUnneeded)
+	opts.Also = slices.DeleteFunc(slices.Clone(kind.AllKinds()), s.isUnneeded)
 	if !s.options.EachArea {
-		s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
+		s.inputs.Live, err = live.FetchState(ctx, reader, s.inputs.Set, opts)
 		return err
 	}
 	s.inputs.Live, s.Unread = live.FetchEach(ctx, reader, s.inputs.Set, opts)
 	if len(s.Unread) > 0 {
 		s.inputs.Options.Targets = func(key kind.Key) bool {
-			k, _ := kind.Named(key.Kind)
+			k, _ := kind.FindKind(key.Kind)
 			return s.Unread[k.Area] == nil
 		}
 	}
@@ -258,7 +258,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 // those of the areas that were applied to, and with --prune of the kinds that can be deleted.
 func (s *Session) isUnneeded(k *kind.Kind) bool {
 	read, _ := s.areas()
-	mayHaveLeft := k.Can(kind.List) && (s.options.All || slices.Contains(read, k.Area)) || k.Can(kind.Delete) && s.inputs.Options.Prune
+	mayHaveLeft := k.Documents(kind.List) && (s.options.All || slices.Contains(read, k.Area)) || k.Documents(kind.Delete) && s.inputs.Options.Prune
 	return !mayHaveLeft || !s.canRead(k.Area)
 }
 
@@ -285,23 +285,23 @@ func (s *Session) canRead(area kind.Area) bool {
 	return e.Base != nil && (!e.Token.IsZero() || e.Ask != nil)
 }
 
-// Offline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
+// PlanOffline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
 // that of the project.
-func Offline(ctx context.Context, env Env, l project.Loaded, o Options, store string) (*plan.Plan, error) {
-	options, err := o.plan()
+func PlanOffline(ctx context.Context, env Env, l project.Loaded, o Options, store string) (*plan.Plan, error) {
+	options, err := o.planOptions()
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Match(l.Set); err != nil {
+	if err := o.MatchManifests(l.Set); err != nil {
 		return nil, err
 	}
-	past := env.History.Past(ctx, o.BaseRef, true)
+	past := env.History.ReadPast(ctx, o.BaseRef, true)
 	if past.Set == nil {
 		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(env.Dir, env.Paths)
-	return plan.Offline(plan.Inputs{
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
+	return plan.MakeOffline(plan.Inputs{
 		Tool: env.Tool, Target: plan.Target{Workspace: l.Project.Workspace}, LedgerStore: store,
-		Set: l.Set, Options: options, Project: l.Project.Settings(env.Dir),
+		Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
 	}, past), nil
 }

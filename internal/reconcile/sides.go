@@ -15,25 +15,25 @@ import (
 	"trueup/internal/routing"
 )
 
-// Sides returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
-func Sides(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]routing.Side, error) {
-	sides := []routing.Side{git(l)}
+// SidesOf returns the CDNs of the manifests, and those that they had in a base if baseRef names one.
+func SidesOf(ctx context.Context, env Env, l project.Loaded, baseRef string) ([]routing.Side, error) {
+	sides := []routing.Side{gitSide(l)}
 	if baseRef == "" {
 		return sides, nil
 	}
-	past := env.History.Past(ctx, baseRef, true)
+	past := env.History.ReadPast(ctx, baseRef, true)
 	if past.Set == nil {
 		return nil, fmt.Errorf("--base-ref %s: %s (%s)", baseRef, past.Blame.Problem, past.Blame.Fix)
 	}
 	if past.Unclear || past.Partial {
 		env.Log(slog.LevelWarn, fmt.Sprintf("--base-ref %s: %s", baseRef, past.Blame.Problem))
 	}
-	return append(sides, base(past, l)), nil
+	return append(sides, baseSide(past, l)), nil
 }
 
-func git(l project.Loaded) routing.Side { return side(routing.Git, l.Set.Objects) }
+func gitSide(l project.Loaded) routing.Side { return newSide(routing.Git, l.Set.Objects) }
 
-func side(name string, objects []*manifest.Object) routing.Side {
+func newSide(name string, objects []*manifest.Object) routing.Side {
 	cdns := make([]*routing.CDN, len(objects))
 	for i, o := range objects {
 		cdns[i] = o.CDN()
@@ -41,20 +41,20 @@ func side(name string, objects []*manifest.Object) routing.Side {
 	return routing.Side{Name: name, Site: routing.NewSite(cdns...)}
 }
 
-// base returns the CDNs that git had before.
-func base(past plan.Past, l project.Loaded) routing.Side {
+// baseSide returns the CDNs that git had before.
+func baseSide(past plan.Past, l project.Loaded) routing.Side {
 	then := slices.Clone(past.Set.Objects)
 	for _, o := range l.Set.Objects {
 		if past.Same[o.Path] && past.Set.Find(o.Key()) == nil {
 			then = append(then, o)
 		}
 	}
-	return side(routing.Base, then)
+	return newSide(routing.Base, then)
 }
 
-// Sides returns the CDNs as they are live, and as apply makes them true to git: with the live fields that git does
+// RequestSides returns the CDNs as they are live, and as apply makes them true to git: with the live fields that git does
 // not mention. Without a plan it returns nil.
-func (s *Session) Sides() []routing.Side {
+func (s *Session) RequestSides() []routing.Side {
 	if s.Plan == nil {
 		return nil
 	}

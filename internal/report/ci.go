@@ -190,7 +190,7 @@ func outputs(doc Document) [][2]string {
 		return list
 	}
 	yes := func(b bool) string { return [...]string{"false", "true"}[view.OneIf(b)] }
-	list = append(list, [2]string{"changes", yes(doc.Plan.Differs())}, [2]string{"digest", word(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
+	list = append(list, [2]string{"changes", yes(doc.Plan.HasDifferences())}, [2]string{"digest", word(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
 		[2]string{"whole", yes(isWhole(doc))})
 	s := doc.Plan.Summary
 	for _, c := range []struct {

@@ -159,7 +159,7 @@ func (r *results) of(project string) (doc Document, ok bool, err error) {
 		switch {
 		case err != nil:
 			return doc, false, err
-		case exit.Name(last.ExitCode) == "":
+		case exit.NameOf(last.ExitCode) == "":
 			return doc, false, fmt.Errorf("it is damaged, because no exit code is %d: run the shard again", last.ExitCode)
 		case ok:
 			last = withEarlier(doc, last)

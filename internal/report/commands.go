@@ -24,7 +24,7 @@ func Pull(r *adopt.Result, diff, sandbox bool) Document {
 		Text: func(out Lines, shown view.Options) { writePull(out, r, diff, sandbox, shown) },
 	}
 	doc.Data = pullDocument{
-		Format: "trueup.pull/v1", Command: "pull", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
+		Format: "trueup.pull/v1", Command: "pull", Result: exit.NameOf(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: sandbox,
 		Objects: append([]*adopt.Item{}, r.Items...), Ledger: r.Problem, Notes: r.Doubts,
 	}
 	return doc
@@ -131,7 +131,7 @@ func writePulledNext(out Lines, r *adopt.Result, diff bool) {
 	case r.Adopted > 0:
 		_ = out.Printf("Git now owns these objects: removing a field from a manifest removes it from the platform.\nA field that was never in a manifest stays as it is.\n")
 	}
-	if r.Unread != "" && r.Count(adopt.Written) > 0 {
+	if r.Unread != "" && r.CountVerdicts(adopt.Written) > 0 {
 		_ = out.Printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)
 	}
 }
@@ -168,8 +168,8 @@ func unknownFields(r *adopt.Result) string {
 // pullSummary counts the verdicts.
 func pullSummary(r *adopt.Result) string {
 	var parts []string
-	for _, v := range adopt.Verdicts() {
-		if n := r.Count(v); n > 0 {
+	for _, v := range adopt.AllVerdicts() {
+		if n := r.CountVerdicts(v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}

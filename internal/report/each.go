@@ -41,7 +41,7 @@ type Project struct {
 
 // ProjectOf keeps what the table of projects shows of a result.
 func ProjectOf(path string, doc Document) Project {
-	r := Project{Path: path, Result: cmp.Or(doc.Result, exit.Name(doc.ExitCode)), ExitCode: doc.ExitCode}
+	r := Project{Path: path, Result: cmp.Or(doc.Result, exit.NameOf(doc.ExitCode)), ExitCode: doc.ExitCode}
 	if r.Result == NotStarted {
 		return r // why is the same for all of them, and said once
 	}

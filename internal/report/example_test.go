@@ -56,7 +56,7 @@ func exampleRequests() []routing.Line {
 
 // weighed is the plan with what is at stake, as one that is made or read has it.
 func weighed(pl *plan.Plan) *plan.Plan {
-	pl.Weigh()
+	pl.WeighRisks()
 	for _, item := range pl.Items {
 		pl.Summary.Serves += item.AtStake(kind.RiskServes)
 		pl.Summary.Security += item.AtStake(kind.RiskSecurity)

@@ -37,7 +37,7 @@ func machineCases() []goldenCase {
 			cases = append(cases, c)
 		}
 	}
-	drifted := plan.Drift(examplePlan())
+	drifted := plan.NarrowToDrift(examplePlan())
 	cases = append(cases, goldenCase{"drift-found", Document{Command: "drift", Result: "changes", ExitCode: 2, Objects: 8, Plan: drifted}, view.Options{}})
 	for i := range cases {
 		cases[i].doc.Place = Place{Top: "/home/me/shop", Folder: "envs/prod", Project: "trueup.yaml"}

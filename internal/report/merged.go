@@ -24,14 +24,14 @@ import (
 func projectResults(projects []Project) safe {
 	counts, codes := map[string]int{}, map[string]int{}
 	for _, p := range projects {
-		result := cmp.Or(exit.Name(p.ExitCode), exit.Name(exit.Error))
+		result := cmp.Or(exit.NameOf(p.ExitCode), exit.NameOf(exit.Error))
 		if p.Result == NotStarted {
 			result = NotStarted
 		}
 		counts[result]++
 		codes[result] = p.ExitCode
 	}
-	if len(projects) == counts[exit.Name(exit.OK)] {
+	if len(projects) == counts[exit.NameOf(exit.OK)] {
 		return safe{}
 	}
 	byCode := func(a, b string) int { return cmp.Or(exit.Rank(codes[a])-exit.Rank(codes[b]), strings.Compare(a, b)) }
@@ -251,7 +251,7 @@ func (m *merger) finish() Document {
 	if len(m.wrong) > 0 {
 		doc.ExitCode = exit.Worst(doc.ExitCode, exit.Error)
 	}
-	doc.Result, doc.Fleet = exit.Name(doc.ExitCode), f
+	doc.Result, doc.Fleet = exit.NameOf(doc.ExitCode), f
 	doc.Findings = append(doc.Findings, f.warnings()...)
 	facts, pl := f.lines(), doc.Plan
 	if pl == nil {
@@ -292,7 +292,7 @@ func (m *merger) orderByChange(pl *plan.Plan) (waiting []string) {
 	}
 	for _, project := range order {
 		one := of[project]
-		one.Summary = one.Counts()
+		one.Summary = one.CountItems()
 		counts := view.Counted("", view.PlanParts(one))
 		if one.Summary.Drifted > 0 {
 			counts = view.Sentences(counts, view.Counted("", view.DriftParts(one)))
@@ -321,7 +321,7 @@ func movedObjects(items []plan.Item) (list diag.List) {
 			continue
 		}
 		var body struct{ Spec map[string]any }
-		k, _ := kind.Named(item.Kind)
+		k, _ := kind.FindKind(item.Kind)
 		if err := json.Unmarshal(item.Request.Body, &body); err != nil {
 			continue // it is sensitive, and not shown
 		}

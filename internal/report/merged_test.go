@@ -29,7 +29,7 @@ func merged(docs map[string]Document) Document {
 	m := &merger{fleet: Fleet{Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
-		doc.Result = exit.Name(doc.ExitCode)
+		doc.Result = exit.NameOf(doc.ExitCode)
 		doc.Project = &Project{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
 		m.add(doc)
 	}
@@ -119,8 +119,8 @@ func readAgain(t check, name string, doc Document, opts Options, same bool, form
 	if err != nil {
 		t.Fatalf("%s: %v in %s", name, err, text)
 	}
-	if got.Plan != nil && doc.Plan.Counts() != got.Plan.Counts() {
-		t.Fatalf("%s: %+v of %+v", name, got.Plan.Counts(), doc.Plan.Counts())
+	if got.Plan != nil && doc.Plan.CountItems() != got.Plan.CountItems() {
+		t.Fatalf("%s: %+v of %+v", name, got.Plan.CountItems(), doc.Plan.CountItems())
 	}
 	if again := write(t, "json", got, opts); !bytes.Equal(text, again) {
 		t.Fatalf("%s:\n%s\nbecame\n%s", name, text, again)

@@ -246,7 +246,7 @@ func TestMarkdownFits(t *testing.T) {
 		pl.Items = append(pl.Items, item)
 	}
 	pl.Items = append(pl.Items, plan.Item{Key: key("CDN", "last"), Op: plan.Blocked, Reason: "why"})
-	pl.Weigh()
+	pl.WeighRisks()
 	out := render(t, "markdown", Document{Command: "plan", Plan: pl}, view.Options{})
 	checkMarkdown(t, out, maxMarkdown, "")
 	if len(out) < maxMarkdown*9/10 {

@@ -113,7 +113,7 @@ func TestAKeptPlanMatchesThePublishedSchema(t *testing.T) {
 		}
 	}
 	var file bytes.Buffer
-	if err := plan.Encode(&file, &pl, time.Now()); err != nil {
+	if err := plan.EncodePlan(&file, &pl, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	var kept, result map[string]any

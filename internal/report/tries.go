@@ -51,7 +51,7 @@ func Unended(doc Document) Document {
 		}
 	}
 	result := apply.NewResult(outcomes)
-	doc.Apply, doc.ExitCode, doc.Result = &result, exit.Partial, exit.Name(exit.Partial)
+	doc.Apply, doc.ExitCode, doc.Result = &result, exit.Partial, exit.NameOf(exit.Partial)
 	doc.Errors = append(slices.Clone(doc.Errors), "the apply of this project has not ended")
 	return doc
 }
@@ -93,6 +93,6 @@ func withItems(last, earlier *plan.Plan, shown map[kind.Key]bool) *plan.Plan {
 			pl.Items = append(pl.Items, item)
 		}
 	}
-	pl.Summary = pl.Counts()
+	pl.Summary = pl.CountItems()
 	return &pl
 }

@@ -31,7 +31,7 @@ func (s *simulated) try(t *rapid.T, keys []kind.Key, last bool) *Document {
 		}
 		pl.Items = append(pl.Items, plan.Item{Key: k, Path: "a.yaml", Op: op})
 	}
-	pl.Summary = pl.Counts()
+	pl.Summary = pl.CountItems()
 	ends := "whole"
 	if !last {
 		ends = rapid.SampledFrom([]string{"whole", "whole", "killed", "not started", "no plan"}).Draw(t, "ends")
@@ -56,7 +56,7 @@ func (s *simulated) try(t *rapid.T, keys []kind.Key, last bool) *Document {
 		outcomes = append(outcomes, o)
 	}
 	if ends == "killed" {
-		if !pl.Sends() {
+		if !pl.SendsAnything() {
 			return nil
 		}
 		killed := Unended(*doc)

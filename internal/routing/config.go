@@ -159,7 +159,7 @@ func (l *Location) readTime(f Facet, number, unit string) {
 		return
 	}
 	text := strings.TrimSpace(number + " " + unit)
-	if d, ok := kind.Duration(number, unit); ok {
+	if d, ok := kind.DurationOf(number, unit); ok {
 		l.Behaviour[f] = Value{Time: d, Known: true}
 	} else {
 		l.Behaviour[f] = Value{Text: text}

@@ -101,8 +101,8 @@ func text(parent map[string]any, field string) string {
 
 // cdnField returns the field of the schema at a place of the spec of a CDN.
 func cdnField(place string) *kind.Field {
-	k, _ := kind.Named(cdn)
-	f, _ := k.Spec().At(strings.Split(strings.Trim(strings.ReplaceAll(place, "[]", ""), "."), "."))
+	k, _ := kind.FindKind(cdn)
+	f, _ := k.Spec().FieldAt(strings.Split(strings.Trim(strings.ReplaceAll(place, "[]", ""), "."), "."))
 	return f
 }
 

@@ -101,21 +101,21 @@ func checkDeprecatedPurgeURL(s *Subject) {
 }
 
 func checkPurgeLimits(s *Subject) {
-	spec, err := purge.Parse(s.Tree)
+	spec, err := purge.ParseSpec(s.Tree)
 	if err != nil {
 		return // a type that the schema reports
 	}
 	usage := spec.Usage()
-	if over := usage.Exceeds(purge.Limits()); over != nil {
+	if over := usage.Exceeds(purge.HostLimits()); over != nil {
 		s.report("spec.paths", "the purge has "+strings.Join(over, " and "),
-			fmt.Sprintf("split it into %d purges, a day apart, or use wider prefix paths", usage.Parts(purge.Limits())))
+			fmt.Sprintf("split it into %d purges, a day apart, or use wider prefix paths", usage.CountParts(purge.HostLimits())))
 	}
 }
 
 // checkPurgeLimitsSet reports the first purge with which a hostname exceeds its limits. It ignores purges
 // that are too large alone, which purge-limits reports.
 func checkPurgeLimitsSet(all []Object, report reportOn) {
-	limits := purge.Limits()
+	limits := purge.HostLimits()
 	total := map[string]purge.Usage{}
 	over := map[string]Object{}
 	var hosts []string
@@ -123,7 +123,7 @@ func checkPurgeLimitsSet(all []Object, report reportOn) {
 		if o.Key().Kind != purging || o.Hostname() == "" {
 			continue
 		}
-		spec, err := purge.Parse(o.Tree())
+		spec, err := purge.ParseSpec(o.Tree())
 		if err != nil || spec.Usage().Exceeds(limits) != nil {
 			continue
 		}

@@ -38,28 +38,28 @@ type admission struct {
 	found []cause
 }
 
-func (a *admission) refuse(reason, path, format string, args ...any) {
+func (a *admission) addRefusal(reason, path, format string, args ...any) {
 	a.found = append(a.found, cause{Reason: "FieldValue" + reason, Field: path, Message: fmt.Sprintf(format, args...)})
 }
 
-func (a *admission) required(path string) { a.refuse("Required", path, "Required value") }
+func (a *admission) addRequired(path string) { a.addRefusal("Required", path, "Required value") }
 
-func (a *admission) wrong(path string, value any, why string) {
-	a.refuse("Invalid", path, "Invalid value: %s: %s", encode(value), why)
+func (a *admission) addWrongValue(path string, value any, why string) {
+	a.addRefusal("Invalid", path, "Invalid value: %s: %s", encode(value), why)
 }
 
-func (a *admission) duplicate(path string, value any) {
-	a.refuse("Duplicate", path, "Duplicate value: %s", encode(value))
+func (a *admission) addDuplicate(path string, value any) {
+	a.addRefusal("Duplicate", path, "Duplicate value: %s", encode(value))
 }
 
-// run prepares and validates the object. It returns warnings.
-func (a *admission) run() (warnings []string, err error) {
+// admitObject prepares and validates the object. It returns warnings.
+func (a *admission) admitObject() (warnings []string, err error) {
 	a.spec = a.obj.spec()
 	if a.spec == nil {
-		a.required("spec")
-		return nil, a.c.invalid(a.found...)
+		a.addRequired("spec")
+		return nil, a.c.invalidError(a.found...)
 	}
-	normalize(a.spec)
+	normalizeValue(a.spec)
 	if a.c.isCDN() {
 		fields := cdnFields()
 		fields.checkTypes(a, "spec", a.spec)
@@ -76,7 +76,7 @@ func (a *admission) run() (warnings []string, err error) {
 		err = a.c.res.admit(a)
 	}
 	if len(a.found) > 0 {
-		return nil, a.c.invalid(a.found...)
+		return nil, a.c.invalidError(a.found...)
 	}
 	return warnings, err
 }
@@ -86,11 +86,11 @@ func admitCDN(a *admission) error {
 	host := asText(a.spec["hostname"])
 	switch owner := a.o.cdnOf(a.c.ws.Name, host); {
 	case host == "":
-		a.required("spec.hostname")
+		a.addRequired("spec.hostname")
 	case !validName(strings.ToLower(host)):
-		a.wrong("spec.hostname", host, "must be a domain name")
+		a.addWrongValue("spec.hostname", host, "must be a domain name")
 	case owner != "" && owner != a.obj.name():
-		a.duplicate("spec.hostname", host)
+		a.addDuplicate("spec.hostname", host)
 	}
 	names := map[string]bool{}
 	for i, upstream := range asList(a.spec["upstreams"]) {
@@ -99,10 +99,10 @@ func admitCDN(a *admission) error {
 	for i, v := range asList(a.spec["locations"]) {
 		path, location := fmt.Sprintf("spec.locations[%d]", i), asMap(v)
 		if asText(location["path"]) == "" {
-			a.required(path + ".path")
+			a.addRequired(path + ".path")
 		}
 		if name, has := location["upstream"]; has && !names[asText(name)] {
-			a.refuse("NotFound", path+".upstream", "Not found: %s", encode(name))
+			a.addRefusal("NotFound", path+".upstream", "Not found: %s", encode(name))
 		}
 	}
 	return nil
@@ -113,24 +113,24 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 	name := asText(upstream["name"])
 	switch {
 	case name == "":
-		a.required(path + ".name")
+		a.addRequired(path + ".name")
 	case names[name]:
-		a.duplicate(path+".name", name)
+		a.addDuplicate(path+".name", name)
 	}
 	names[name] = true
 	if scheme, has := upstream["scheme"]; has && scheme != "http" && scheme != "https" {
-		a.wrong(path+".scheme", scheme, "must be http or https")
+		a.addWrongValue(path+".scheme", scheme, "must be http or https")
 	}
 	for i, v := range asList(upstream["servers"]) {
 		server, at := asMap(v), fmt.Sprintf("%s.servers[%d]", path, i)
 		if asText(server["host"]) == "" {
-			a.required(at + ".host")
+			a.addRequired(at + ".host")
 		}
 		if port, has := server["port"]; has && !numberWithin(port, 1, 65535) {
-			a.wrong(at+".port", port, "must be between 1 and 65535")
+			a.addWrongValue(at+".port", port, "must be between 1 and 65535")
 		}
 		if weight, has := server["weight"]; has && !numberWithin(weight, 0, 1<<31-1) {
-			a.wrong(at+".weight", weight, "must be 0 or more")
+			a.addWrongValue(at+".weight", weight, "must be 0 or more")
 		}
 	}
 }
@@ -145,19 +145,19 @@ func admitPurge(a *admission) error {
 	host := asText(a.spec["hostname"])
 	switch {
 	case host == "":
-		a.required("spec.hostname")
+		a.addRequired("spec.hostname")
 		return nil
 	case a.o.cdnOf(a.c.ws.Name, host) == "":
-		a.wrong("spec.hostname", host, "no CDN of the workspace has this hostname")
+		a.addWrongValue("spec.hostname", host, "no CDN of the workspace has this hostname")
 		return nil
 	}
 	if value, has := a.spec["subdomains"]; has {
 		if _, isList := value.([]any); !isList {
-			a.wrong("spec.subdomains", value, "must be an array of strings")
+			a.addWrongValue("spec.subdomains", value, "must be an array of strings")
 		}
 		for i, v := range asList(value) {
 			if name := asText(v); name == "" || name == host || strings.HasSuffix(name, "."+host) {
-				a.wrong(fmt.Sprintf("spec.subdomains[%d]", i), v, "must be a prefix of the hostname and not contain it")
+				a.addWrongValue(fmt.Sprintf("spec.subdomains[%d]", i), v, "must be a prefix of the hostname and not contain it")
 			}
 		}
 	}
@@ -171,14 +171,14 @@ func admitPurge(a *admission) error {
 func (a *admission) checkPaths() {
 	paths := asList(a.spec["paths"])
 	if len(paths) == 0 {
-		a.refuse("Required", "spec.paths", "Required value: at least one path")
+		a.addRefusal("Required", "spec.paths", "Required value: at least one path")
 	}
 	for i, v := range paths {
 		path, at := asText(v), fmt.Sprintf("spec.paths[%d]", i)
 		if !strings.HasPrefix(path, "/") {
-			a.wrong(at, v, "must be an absolute path")
+			a.addWrongValue(at, v, "must be an absolute path")
 		} else if strings.Contains(strings.TrimSuffix(path, "*"), "*") {
-			a.wrong(at, v, "'*' may only be the last character")
+			a.addWrongValue(at, v, "'*' may only be the last character")
 		}
 	}
 }
@@ -199,7 +199,7 @@ func sizeOf(spec map[string]any) purgeSize {
 func (a *admission) checkLimits(host string) error {
 	total, purges := sizeOf(a.spec), 1
 	var expired []string
-	err := a.o.each(bucketActive, storeKey(a.c.ws.Name, host, ""), "", func(name string, raw []byte) error {
+	err := a.o.eachValue(bucketActive, storeKey(a.c.ws.Name, host, ""), "", func(name string, raw []byte) error {
 		var size purgeSize
 		err := json.Unmarshal(raw, &size)
 		switch {
@@ -211,13 +211,13 @@ func (a *admission) checkLimits(host string) error {
 			total.Absolute += size.Absolute
 			total.Prefixes += size.Prefixes
 		}
-		return wrap(err, "active purges of %s", host)
+		return wrapError(err, "active purges of %s", host)
 	})
 	if err != nil {
 		return err
 	}
 	for _, name := range expired {
-		if err := a.o.remove(a.c.res, a.c.ws.Name, name); err != nil {
+		if err := a.o.removeObject(a.c.res, a.c.ws.Name, name); err != nil {
 			return err
 		}
 	}
@@ -230,7 +230,7 @@ func (a *admission) checkLimits(host string) error {
 		{"prefix paths", total.Prefixes, MaxPrefixes},
 	} {
 		if limit.got > limit.most {
-			a.refuse("Forbidden", "spec.paths", "Forbidden: limit of active %s for %s exceeded: %d of %d", limit.what, host, limit.got, limit.most)
+			a.addRefusal("Forbidden", "spec.paths", "Forbidden: limit of active %s for %s exceeded: %d of %d", limit.what, host, limit.got, limit.most)
 		}
 	}
 	return nil
@@ -239,16 +239,16 @@ func (a *admission) checkLimits(host string) error {
 // admitSnapshot validates a snapshot (docs/platform.md 2.1). A missing disk shows only later, in the status.
 func admitSnapshot(a *admission) error {
 	if asText(a.obj.meta()["namespace"]) == "" {
-		a.required("metadata.namespace")
+		a.addRequired("metadata.namespace")
 	}
 	if asText(asMap(a.spec["source"])["persistentVolumeClaimName"]) == "" {
-		a.required("spec.source.persistentVolumeClaimName")
+		a.addRequired("spec.source.persistentVolumeClaimName")
 	}
 	switch class, has := a.spec["volumeSnapshotClassName"]; {
 	case !has:
-		a.required("spec.volumeSnapshotClassName")
+		a.addRequired("spec.volumeSnapshotClassName")
 	case class != snapshotClass:
-		a.refuse("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", encode(class), snapshotClass)
+		a.addRefusal("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", encode(class), snapshotClass)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // ControlBase is the path prefix of the requests with which scripts control the sandbox. They need no token.
 const ControlBase = "/_sandbox/"
 
-// controls returns the handler of the requests below ControlBase:
+// controlHandler returns the handler of the requests below ControlBase:
 //
 //	GET, DELETE       requests    show or empty the request log
 //	GET, POST         clock       {"now": …}; {"advance": "25h"}
@@ -26,13 +26,13 @@ const ControlBase = "/_sandbox/"
 //	GET, PUT          objects     show all live objects; put an object or an array
 //	GET, DELETE       objects/KIND/WORKSPACE/NAME
 //	GET               executed    {"rel-42": 1}
-func (s *Server) controls() *http.ServeMux {
+func (s *Server) controlHandler() *http.ServeMux {
 	mux := http.NewServeMux()
 	for pattern, act := range map[string]action{
 		"GET requests":    func(*http.Request, []byte) (any, error) { return s.Requests() },
 		"DELETE requests": func(*http.Request, []byte) (any, error) { return nil, s.ResetRequests() },
 		"GET clock":       func(*http.Request, []byte) (any, error) { return map[string]any{"now": s.Now()}, nil },
-		"POST clock":      s.advance,
+		"POST clock":      s.advanceClock,
 		"GET fault":       func(*http.Request, []byte) (any, error) { return s.Faults(), nil },
 		"DELETE fault":    func(*http.Request, []byte) (any, error) { s.ClearFaults(); return nil, nil },
 		"POST fault": func(_ *http.Request, body []byte) (any, error) {
@@ -41,7 +41,7 @@ func (s *Server) controls() *http.ServeMux {
 		"GET quirks": func(*http.Request, []byte) (any, error) { return s.ActiveQuirks(), nil },
 		"PUT quirks": func(_ *http.Request, body []byte) (any, error) {
 			var names []string
-			err := wrap(json.Unmarshal(body, &names), "read body")
+			err := wrapError(json.Unmarshal(body, &names), "read body")
 			if err == nil {
 				err = s.SetQuirks(names...)
 			}
@@ -51,7 +51,7 @@ func (s *Server) controls() *http.ServeMux {
 		"PUT objects": func(_ *http.Request, body []byte) (any, error) {
 			objs := []json.RawMessage{body}
 			if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-				if err := wrap(json.Unmarshal(body, &objs), "read body"); err != nil {
+				if err := wrapError(json.Unmarshal(body, &objs), "read body"); err != nil {
 					return nil, err
 				}
 			}
@@ -95,21 +95,21 @@ func (act action) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) advance(_ *http.Request, body []byte) (any, error) {
+func (s *Server) advanceClock(_ *http.Request, body []byte) (any, error) {
 	var in struct{ Advance string }
-	if err := wrap(json.Unmarshal(body, &in), "read body"); err != nil {
+	if err := wrapError(json.Unmarshal(body, &in), "read body"); err != nil {
 		return nil, err
 	}
 	d, err := time.ParseDuration(in.Advance)
 	if err != nil {
-		return nil, wrap(err, "advance clock")
+		return nil, wrapError(err, "advance clock")
 	}
 	return map[string]any{"now": s.Now().Add(d)}, s.Advance(d)
 }
 
-// Refusal says why a request may come from a web page, or returns "". A page has an origin, or reaches
+// RefusalOf says why a request may come from a web page, or returns "". A page has an origin, or reaches
 // this machine by a public name that resolves to it.
-func Refusal(r *http.Request) string {
+func RefusalOf(r *http.Request) string {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -163,21 +163,21 @@ func (s *Server) Put(objs ...map[string]any) error {
 // PutJSON is Put for objects in JSON.
 func (s *Server) PutJSON(objs ...json.RawMessage) error {
 	now := s.Now()
-	return s.store.update(func(o objects) error {
+	return s.store.writeTransaction(func(o objects) error {
 		for _, raw := range objs {
 			in, err := decodeObject(raw)
 			if err == nil {
-				err = s.put(o, in, now)
+				err = s.putObject(o, in, now)
 			}
 			if err != nil {
-				return wrap(err, "put %s %q", asText(in["kind"]), in.name())
+				return wrapError(err, "put %s %q", asText(in["kind"]), in.name())
 			}
 		}
 		return nil
 	})
 }
 
-func (s *Server) put(o objects, in object, now time.Time) error {
+func (s *Server) putObject(o objects, in object, now time.Time) error {
 	res, err := resourceOf(asText(in["kind"]))
 	if err != nil {
 		return err
@@ -186,24 +186,24 @@ func (s *Server) put(o objects, in object, now time.Time) error {
 		return errors.New("metadata.name is missing")
 	}
 	if in.spec() != nil {
-		normalize(in.spec())
+		normalizeValue(in.spec())
 	}
 	c := &call{res: res, ws: s.opts.Workspaces[0], name: in.name(), now: now}
 	if space := asText(in.meta()["namespace"]); space != "" {
-		if c.ws, c.known = s.workspace(func(ws Workspace) bool { return ws.Name == space }); !c.known {
+		if c.ws, c.known = s.findWorkspace(func(ws Workspace) bool { return ws.Name == space }); !c.known {
 			return fmt.Errorf("workspace %q does not exist", space)
 		}
 	}
-	if err := c.complete(o, in); err != nil {
+	if err := c.completeObject(o, in); err != nil {
 		return err
 	}
-	return o.put(res, c.ws.Name, in)
+	return o.putObject(res, c.ws.Name, in)
 }
 
-// complete adds the server's fields that a seeded object lacks: those of the object
+// completeObject adds the server's fields that a seeded object lacks: those of the object
 // that it replaces, else new ones.
-func (c *call) complete(o objects, obj object) error {
-	old, err := o.get(c.res, c.ws.Name, c.name)
+func (c *call) completeObject(o objects, obj object) error {
+	old, err := o.getObject(c.res, c.ws.Name, c.name)
 	if err != nil {
 		return err
 	}
@@ -231,12 +231,12 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 	}
 	c := &call{res: res, now: s.Now(), on: s.activeQuirks()}
 	var obj object
-	err = s.store.view(func(o objects) (err error) {
-		obj, err = o.get(res, workspace, name)
+	err = s.store.readTransaction(func(o objects) (err error) {
+		obj, err = o.getObject(res, workspace, name)
 		return err
 	})
-	if err != nil || obj == nil || c.gone(obj) {
-		return nil, wrap(err, "read %s %q", kind, name)
+	if err != nil || obj == nil || c.isGone(obj) {
+		return nil, wrapError(err, "read %s %q", kind, name)
 	}
 	return obj, nil
 }
@@ -245,12 +245,12 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
 	c := &call{now: s.Now(), on: s.activeQuirks()}
-	err := s.store.view(func(o objects) (err error) {
+	err := s.store.readTransaction(func(o objects) (err error) {
 		for _, c.res = range resources() {
 			for _, ws := range s.opts.Workspaces {
-				err = errors.Join(err, o.each(bucketObjects, storeKey(c.res.plural, ws.Name, ""), "", func(_ string, raw []byte) error {
+				err = errors.Join(err, o.eachValue(bucketObjects, storeKey(c.res.plural, ws.Name, ""), "", func(_ string, raw []byte) error {
 					obj, err := decodeObject(raw)
-					if err == nil && !c.gone(obj) {
+					if err == nil && !c.isGone(obj) {
 						out = append(out, obj)
 					}
 					return err
@@ -259,14 +259,14 @@ func (s *Server) Objects() ([]map[string]any, error) {
 		}
 		return err
 	})
-	return out, wrap(err, "read objects")
+	return out, wrapError(err, "read objects")
 }
 
 // Remove deletes a live object at once, without a trace.
 func (s *Server) Remove(kind, workspace, name string) error {
 	res, err := resourceOf(kind)
 	if err == nil {
-		err = s.store.update(func(o objects) error { return o.remove(res, workspace, name) })
+		err = s.store.writeTransaction(func(o objects) error { return o.removeObject(res, workspace, name) })
 	}
-	return wrap(err, "remove %s %q", kind, name)
+	return wrapError(err, "remove %s %q", kind, name)
 }

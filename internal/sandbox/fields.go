@@ -29,14 +29,14 @@ var cdnFields = sync.OnceValue(func() *field {
 	root := &field{wire: "object"}
 	for line := range strings.Lines(fieldTable) {
 		col := strings.Fields(line)
-		f := root.at(col[0])
+		f := root.fieldAt(col[0])
 		f.wire, f.typed, f.def = col[1], col[2], col[3]
 	}
 	return root
 })
 
-// at returns the field at a path. It adds fields that are missing.
-func (f *field) at(path string) *field {
+// fieldAt returns the field at a path. It adds fields that are missing.
+func (f *field) fieldAt(path string) *field {
 	for seg := range strings.SplitSeq(path, ".") {
 		name, items, _ := strings.Cut(seg, "[")
 		if f.members == nil {
@@ -56,9 +56,9 @@ func (f *field) at(path string) *field {
 	return f
 }
 
-// mismatch returns the documented type if v has another one, else "". A field that
+// wrongType returns the documented type if v has another one, else "". A field that
 // the table names only in longer paths must be an object or array.
-func (f *field) mismatch(v any) string {
+func (f *field) wrongType(v any) string {
 	name, ok := "", true
 	switch {
 	case f.wire == "list" || f.item != nil:
@@ -83,8 +83,8 @@ func (f *field) mismatch(v any) string {
 	return name
 }
 
-// children calls visit for each member or item of v. f is nil for members that are not in the table.
-func (f *field) children(path string, v any, visit func(f *field, path string, v any)) {
+// visitChildren calls visit for each member or item of v. f is nil for members that are not in the table.
+func (f *field) visitChildren(path string, v any, visit func(f *field, path string, v any)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -104,23 +104,23 @@ func (f *field) children(path string, v any, visit func(f *field, path string, v
 // checkTypes rejects values of the wrong type, and, for the quirk readonly-rejects,
 // ids that only the server sets.
 func (f *field) checkTypes(a *admission, path string, v any) {
-	if want := f.mismatch(v); want != "" {
-		a.refuse("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", encode(v), path, want)
+	if want := f.wrongType(v); want != "" {
+		a.addRefusal("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", encode(v), path, want)
 		return
 	}
-	f.children(path, v, func(f *field, path string, v any) {
+	f.visitChildren(path, v, func(f *field, path string, v any) {
 		switch {
 		case f != nil:
 			f.checkTypes(a, path, v)
 		case a.c.on["readonly-rejects"] && strings.HasSuffix(path, "].id") && !strings.HasPrefix(path, "spec.firewall"):
-			a.refuse("Forbidden", path, "Forbidden: %s is set by the server", encode(v))
+			a.addRefusal("Forbidden", path, "Forbidden: %s is set by the server", encode(v))
 		}
 	})
 }
 
 // dropUnknown removes members that are not in the table and returns their paths.
 func (f *field) dropUnknown(path string, v any) (dropped []string) {
-	f.children(path, v, func(f *field, at string, inner any) {
+	f.visitChildren(path, v, func(f *field, at string, inner any) {
 		if f != nil {
 			dropped = append(dropped, f.dropUnknown(at, inner)...)
 			return
@@ -143,23 +143,23 @@ func (f *field) fillDefaults(v any, hostname string) {
 			obj[name] = decode([]byte(member.def))
 		}
 	}
-	f.children("", v, func(f *field, _ string, inner any) {
+	f.visitChildren("", v, func(f *field, _ string, inner any) {
 		if f != nil {
 			f.fillDefaults(inner, hostname)
 		}
 	})
 }
 
-// retype converts text to the platform's type, if it is in the canonical form ("443", not "0443").
-func (f *field) retype(v any) {
-	f.children("", v, func(f *field, path string, inner any) {
+// toDocumentedType converts text to the platform's type, if it is in the canonical form ("443", not "0443").
+func (f *field) toDocumentedType(v any) {
+	f.visitChildren("", v, func(f *field, path string, inner any) {
 		text, isText := inner.(string)
 		switch parent := asMap(v); {
 		case f == nil:
 		case isText && parent != nil:
 			parent[path[1:]] = f.typedText(text)
 		default:
-			f.retype(inner)
+			f.toDocumentedType(inner)
 		}
 	})
 }

@@ -23,34 +23,34 @@ const (
 
 const missingDisk = "missing-" // begins the names of disks that don't exist
 
-// gone reports whether a stored object no longer exists: an expired purge
+// isGone reports whether a stored object no longer exists: an expired purge
 // (docs/platform.md 3), or a snapshot whose deletion is complete.
-func (c *call) gone(obj object) bool {
-	deleted := obj.stamp("deletionTimestamp")
+func (c *call) isGone(obj object) bool {
+	deleted := obj.timeOf("deletionTimestamp")
 	switch {
 	case c.isPurge():
-		return !c.now.Before(obj.stamp("creationTimestamp").Add(PurgeLife))
+		return !c.now.Before(obj.timeOf("creationTimestamp").Add(PurgeLife))
 	case c.isCDN() || deleted.IsZero() || c.on["finalizers"]:
 		return false
 	}
 	return !c.now.Before(deleted.Add(TerminatingFor))
 }
 
-// find returns the object at the path, or a NotFound failure.
-func (c *call) find(o objects) (object, error) {
-	obj, err := o.get(c.res, c.ws.Name, c.name)
-	if err == nil && (!c.known || obj == nil || c.gone(obj)) {
+// findObject returns the object at the path, or a NotFound failure.
+func (c *call) findObject(o objects) (object, error) {
+	obj, err := o.getObject(c.res, c.ws.Name, c.name)
+	if err == nil && (!c.known || obj == nil || c.isGone(obj)) {
 		err = c.notFound()
 	}
 	return obj, err
 }
 
-// get answers a GET of one object (docs/platform.md 4 rows 2 and 6).
-func (s *Server) get(c *call) (*response, error) {
+// answerGet answers a GET of one object (docs/platform.md 4 rows 2 and 6).
+func (s *Server) answerGet(c *call) (*response, error) {
 	var shown []byte
-	err := s.store.view(func(o objects) (err error) {
-		if raw := o.raw(c.res, c.ws.Name, c.name); c.known && raw != nil {
-			shown, err = s.shown(c, raw)
+	err := s.store.readTransaction(func(o objects) (err error) {
+		if raw := o.getBytes(c.res, c.ws.Name, c.name); c.known && raw != nil {
+			shown, err = s.encodeShown(c, raw)
 		}
 		return err
 	})
@@ -69,24 +69,24 @@ func (t pageToken) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(encode(t)))
 }
 
-// list answers a GET of a collection (docs/platform.md 4 rows 1 and 5). limit and
+// answerList answers a GET of a collection (docs/platform.md 4 rows 1 and 5). limit and
 // continue work as in Kubernetes; the document names no parameter.
-func (s *Server) list(c *call) (*response, error) {
-	limit, after, err := c.paging()
+func (s *Server) answerList(c *call) (*response, error) {
+	limit, after, err := c.parsePaging()
 	if err != nil {
 		return nil, err
 	}
 	var items [][]byte
 	meta := map[string]any{"continue": ""}
-	err = s.store.view(func(o objects) error {
-		meta["resourceVersion"] = o.version()
+	err = s.store.readTransaction(func(o objects) error {
+		meta["resourceVersion"] = o.newestVersion()
 		if !c.known {
 			return nil
 		}
 		last, position, remain := "", 0, 0
-		return o.each(bucketObjects, storeKey(c.res.plural, c.ws.Name, ""), after, func(name string, raw []byte) error {
+		return o.eachValue(bucketObjects, storeKey(c.res.plural, c.ws.Name, ""), after, func(name string, raw []byte) error {
 			position++
-			item, err := s.shown(c, raw)
+			item, err := s.encodeShown(c, raw)
 			switch {
 			case err != nil || item == nil || c.on["list-incomplete"] && position%2 == 0:
 				return err
@@ -110,20 +110,20 @@ func (s *Server) list(c *call) (*response, error) {
 	return newResponse(http.StatusOK, typeJSON, body), nil
 }
 
-// shown returns a stored object as JSON for an answer, or nil if it is gone.
-func (s *Server) shown(c *call, raw []byte) ([]byte, error) {
+// encodeShown returns a stored object as JSON for an answer, or nil if it is gone.
+func (s *Server) encodeShown(c *call, raw []byte) ([]byte, error) {
 	if c.isCDN() && len(c.on) == 0 {
 		return bytes.Clone(raw), nil
 	}
 	obj, err := decodeObject(raw)
-	if err != nil || c.gone(obj) {
+	if err != nil || c.isGone(obj) {
 		return nil, err
 	}
-	return json.Marshal(s.view(c, obj))
+	return json.Marshal(s.prepareForAnswer(c, obj))
 }
 
-// paging parses limit, where 0 means all, and continue.
-func (c *call) paging() (limit int, after string, err error) {
+// parsePaging parses limit, where 0 means all, and continue.
+func (c *call) parsePaging() (limit int, after string, err error) {
 	if text := c.query.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
 			return 0, "", badRequest("limit: %q is not a number of items", text)
@@ -139,16 +139,16 @@ func (c *call) paging() (limit int, after string, err error) {
 		return 0, "", badRequest("continue key is not valid: %q", value)
 	}
 	if c.on["list-expired"] || c.now.Sub(token.Made) >= tokenLife {
-		f := failure(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.")
+		f := newFailure(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.")
 		f.Meta.Continue = pageToken{After: token.After, Made: c.now}.String()
 		return 0, "", f
 	}
 	return limit, token.After, nil
 }
 
-// view prepares an object for an answer: it adds the status and applies the quirks
+// prepareForAnswer prepares an object for an answer: it adds the status and applies the quirks
 // that depend on the table of fields.
-func (s *Server) view(c *call, obj object) object {
+func (s *Server) prepareForAnswer(c *call, obj object) object {
 	addStatus(c, obj)
 	if spec := obj.spec(); spec != nil && c.isCDN() {
 		if c.on["defaults"] {
@@ -158,7 +158,7 @@ func (s *Server) view(c *call, obj object) object {
 			omitEmpty(spec)
 		}
 		if c.on["typed-scalars"] {
-			cdnFields().retype(spec)
+			cdnFields().toDocumentedType(spec)
 		}
 	}
 	return obj
@@ -182,7 +182,7 @@ func addStatus(c *call, obj object) {
 	if _, has := obj["status"]; has {
 		return
 	}
-	age := c.now.Sub(obj.stamp("creationTimestamp"))
+	age := c.now.Sub(obj.timeOf("creationTimestamp"))
 	switch {
 	case c.isPurge() && c.on["status"]:
 		phase := "Accepted"
@@ -200,7 +200,7 @@ func addStatus(c *call, obj object) {
 
 func snapshotStatus(obj object, age time.Duration) map[string]any {
 	disk := asText(asMap(obj.spec()["source"])["persistentVolumeClaimName"])
-	began := obj.stamp("creationTimestamp").Add(SnapshotBegins).Format(time.RFC3339)
+	began := obj.timeOf("creationTimestamp").Add(SnapshotBegins).Format(time.RFC3339)
 	switch {
 	case strings.HasPrefix(disk, missingDisk):
 		return map[string]any{"readyToUse": false, "error": map[string]any{

@@ -31,20 +31,20 @@ var resources = sync.OnceValue(func() []*resource {
 	return []*resource{
 		{
 			plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
-			collection: verbs{"GET": (*Server).list, "POST": (*Server).create},
-			single:     verbs{"GET": (*Server).get, "PATCH": (*Server).patch},
+			collection: verbs{"GET": (*Server).answerList, "POST": (*Server).answerCreate},
+			single:     verbs{"GET": (*Server).answerGet, "PATCH": (*Server).answerPatch},
 			role:       RoleCDNAdmin, admit: admitCDN,
 		},
 		{
 			plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
-			collection: verbs{"POST": (*Server).create},
+			collection: verbs{"POST": (*Server).answerCreate},
 			role:       RolePurger, admit: admitPurge,
 		},
 		{
 			plural: "volumesnapshots", kind: "VolumeSnapshot", apiVersion: snapshotGroup + "/v1", group: snapshotGroup,
 			base:       ComputeBase + "/apis/" + snapshotGroup + "/v1/namespaces/",
-			collection: verbs{"GET": (*Server).list, "POST": (*Server).create},
-			single:     verbs{"GET": (*Server).get, "DELETE": (*Server).delete},
+			collection: verbs{"GET": (*Server).answerList, "POST": (*Server).answerCreate},
+			single:     verbs{"GET": (*Server).answerGet, "DELETE": (*Server).answerDelete},
 			role:       RoleComputeAdmin, admit: admitSnapshot,
 		},
 	}
@@ -80,15 +80,15 @@ type call struct {
 func (c *call) isPurge() bool { return c.res.kind == "Purge" }
 func (c *call) isCDN() bool   { return c.res.kind == "CDN" }
 
-// answer carries out a request.
-func (s *Server) answer(c *call, unread error) (*response, error) {
+// answerRequest carries out a request.
+func (s *Server) answerRequest(c *call, unread error) (*response, error) {
 	if unread != nil {
-		return nil, unreadable(unread)
+		return nil, unreadableBody(unread)
 	}
-	if !s.route(c) || c.on["wrong-address"] {
+	if !s.routeRequest(c) || c.on["wrong-address"] {
 		return nil, &apiError{Code: http.StatusNotFound, Instead: "404 page not found\n"}
 	}
-	if err := s.authorize(c); err != nil {
+	if err := s.checkToken(c); err != nil {
 		return nil, err
 	}
 	verbs := c.res.collection
@@ -97,24 +97,24 @@ func (s *Server) answer(c *call, unread error) (*response, error) {
 	}
 	act := verbs[c.method]
 	if act == nil {
-		return nil, failure(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+		return nil, newFailure(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 	}
 	c.known = c.known && !c.on["wrong-namespace-empty"]
 	return act(s, c)
 }
 
-// unreadable is the error for a body that could not be read.
-func unreadable(err error) error {
+// unreadableBody is the error for a body that could not be read.
+func unreadableBody(err error) error {
 	large, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	if !tooLarge {
 		return badRequest("the body could not be read: %v", err)
 	}
-	return failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
+	return newFailure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
 }
 
-// route sets the resource, workspace and name from the path (docs/platform.md 4). It returns false if
+// routeRequest sets the resource, workspace and name from the path (docs/platform.md 4). It returns false if
 // nothing is served there. The slash in the compute area's group may be escaped (docs/platform.md 10).
-func (s *Server) route(c *call) bool {
+func (s *Server) routeRequest(c *call) bool {
 	path := c.path
 	for _, slash := range []string{"%2F", "%2f"} {
 		path = strings.Replace(path, snapshotGroup+slash, snapshotGroup+"/", 1)
@@ -131,7 +131,7 @@ func (s *Server) route(c *call) bool {
 		if c.res = res; c.space == "" || byName && c.name == "" {
 			return false
 		}
-		c.ws, c.known = s.workspace(func(ws Workspace) bool {
+		c.ws, c.known = s.findWorkspace(func(ws Workspace) bool {
 			return c.space == ws.UUID && res.group == "delivery" || c.space == ws.Name && res.group == snapshotGroup
 		})
 		return true
@@ -139,29 +139,29 @@ func (s *Server) route(c *call) bool {
 	return false
 }
 
-func (s *Server) workspace(match func(Workspace) bool) (Workspace, bool) {
+func (s *Server) findWorkspace(match func(Workspace) bool) (Workspace, bool) {
 	if i := slices.IndexFunc(s.opts.Workspaces, match); i >= 0 {
 		return s.opts.Workspaces[i], true
 	}
 	return Workspace{}, false
 }
 
-// authorize checks the token and its roles (docs/platform.md 5 and 7.1).
-func (s *Server) authorize(c *call) error {
+// checkToken checks the token and its roles (docs/platform.md 5 and 7.1).
+func (s *Server) checkToken(c *call) error {
 	value := c.header.Get("Authorization")
 	if value == "" {
 		c.user = "system:anonymous"
-		return c.forbidden()
+		return c.forbiddenError()
 	}
 	token, isBearer := strings.CutPrefix(value, "Bearer ")
 	roles, found := s.opts.Tokens[token]
 	if !isBearer || !found {
-		return failure(http.StatusUnauthorized, "Unauthorized", "Unauthorized")
+		return newFailure(http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 	}
 	c.user = "sandbox:" + strings.Join(roles, "+")
 	reads := c.method == http.MethodGet && slices.Contains(roles, RoleReader)
 	if !reads && !slices.Contains(roles, c.res.role) {
-		return c.forbidden()
+		return c.forbiddenError()
 	}
 	return nil
 }
@@ -171,22 +171,22 @@ func (c *call) requireMedia(want string) error {
 	if strings.ToLower(strings.TrimSpace(media)) == want {
 		return nil
 	}
-	return failure(http.StatusUnsupportedMediaType, "UnsupportedMediaType",
+	return newFailure(http.StatusUnsupportedMediaType, "UnsupportedMediaType",
 		"the body of the request was in an unknown format - accepted media types include: %s", want)
 }
 
-func failure(code int, reason, format string, args ...any) *apiError {
+func newFailure(code int, reason, format string, args ...any) *apiError {
 	return &apiError{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 func badRequest(format string, args ...any) error {
-	return failure(http.StatusBadRequest, "BadRequest", format, args...)
+	return newFailure(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
-func (c *call) failed(err error) *response {
+func (c *call) failedAnswer(err error) *response {
 	f, ok := errors.AsType[*apiError](err)
 	if !ok {
-		f = failure(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)
+		f = newFailure(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)
 	}
 	f.Details.Name = c.name
 	if c.res != nil {
@@ -198,10 +198,10 @@ func (c *call) failed(err error) *response {
 func (c *call) groupResource() string { return c.res.plural + "." + c.res.group }
 
 func (c *call) notFound() error {
-	return failure(http.StatusNotFound, "NotFound", "%s %q not found", c.groupResource(), c.name)
+	return newFailure(http.StatusNotFound, "NotFound", "%s %q not found", c.groupResource(), c.name)
 }
 
-func (c *call) forbidden() error {
+func (c *call) forbiddenError() error {
 	verb := map[string]string{"POST": "create", "PATCH": "patch", "DELETE": "delete", "PUT": "update", "GET": "get"}[c.method]
 	target := ""
 	switch {
@@ -210,11 +210,11 @@ func (c *call) forbidden() error {
 	case c.method == http.MethodGet:
 		verb = "list"
 	}
-	return failure(http.StatusForbidden, "Forbidden", "%s%s is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
+	return newFailure(http.StatusForbidden, "Forbidden", "%s%s is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
 		c.groupResource(), target, c.user, verb, c.res.plural, c.res.group, c.space)
 }
 
-func (c *call) invalid(causes ...cause) error {
+func (c *call) invalidError(causes ...cause) error {
 	texts := make([]string, len(causes))
 	for i, found := range causes {
 		texts[i] = found.Field + ": " + found.Message
@@ -223,7 +223,7 @@ func (c *call) invalid(causes ...cause) error {
 	if len(texts) > 1 {
 		message = "[" + message + "]"
 	}
-	f := failure(http.StatusUnprocessableEntity, "Invalid", "%s.%s %q is invalid: %s", c.res.kind, c.res.group, c.name, message)
+	f := newFailure(http.StatusUnprocessableEntity, "Invalid", "%s.%s %q is invalid: %s", c.res.kind, c.res.group, c.name, message)
 	f.Details.Causes = causes
 	return f
 }

@@ -67,7 +67,7 @@ type Server struct {
 
 // Open returns a server on the store in opts.Dir, and creates the store if there is none.
 func Open(opts Options) (_ *Server, err error) {
-	defer func() { err = wrap(err, "open sandbox") }()
+	defer func() { err = wrapError(err, "open sandbox") }()
 	if opts.Now == nil {
 		return nil, errors.New("Options.Now is missing")
 	}
@@ -107,11 +107,11 @@ func (s *Server) Advance(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	offset := s.store.offset + d
-	err := s.store.update(func(o objects) error { return o.bucket(bucketMeta).Put([]byte(keyOffset), []byte(offset.String())) })
+	err := s.store.writeTransaction(func(o objects) error { return o.openBucket(bucketMeta).Put([]byte(keyOffset), []byte(offset.String())) })
 	if err == nil {
 		s.store.offset = offset
 	}
-	return wrap(err, "advance clock")
+	return wrapError(err, "advance clock")
 }
 
 // OnRequest calls f at the start of each request to the platform, before it reads
@@ -128,11 +128,11 @@ const maxBody = 16 << 20 // bytes of a request
 // panics with http.ErrAbortHandler to break a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, ControlBase) {
-		if why := Refusal(r); why != "" {
+		if why := RefusalOf(r); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}
-		s.controls().ServeHTTP(w, r)
+		s.controlHandler().ServeHTTP(w, r)
 		return
 	}
 	s.mu.Lock()
@@ -147,13 +147,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query(), header: r.Header,
 			body: body, now: s.Now(), on: on,
 		}
-		a, err := s.answer(c, unread)
+		a, err := s.answerRequest(c, unread)
 		if err != nil {
-			return c.failed(err)
+			return c.failedAnswer(err)
 		}
 		return a
 	}, func(status int) {
-		s.record(Request{
+		s.recordRequest(Request{
 			Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
 			ContentType: r.Header.Get("Content-Type"), Body: string(body), Time: s.Now(), Status: status,
 		})

@@ -61,7 +61,7 @@ func openStore(dir string) (_ *store, err error) {
 		err = errors.New("another process has it open: end that first, or use the addresses that it serves")
 	}
 	if err == nil {
-		err = st.update(func(o objects) (err error) {
+		err = st.writeTransaction(func(o objects) (err error) {
 			for _, name := range []string{
 				bucketObjects, bucketHosts, bucketActive, bucketExecuted, bucketRequests, bucketMeta,
 			} {
@@ -69,7 +69,7 @@ func openStore(dir string) (_ *store, err error) {
 					return fmt.Errorf("bucket %s: %w", name, err)
 				}
 			}
-			if raw := o.bucket(bucketMeta).Get([]byte(keyOffset)); raw != nil {
+			if raw := o.openBucket(bucketMeta).Get([]byte(keyOffset)); raw != nil {
 				st.offset, err = time.ParseDuration(string(raw))
 			}
 			return err
@@ -92,16 +92,16 @@ func (st *store) close() error {
 	return err
 }
 
-func (st *store) view(f func(objects) error) error {
+func (st *store) readTransaction(f func(objects) error) error {
 	return st.db.View(func(tx *bolt.Tx) error { return f(objects{tx}) })
 }
 
-func (st *store) update(f func(objects) error) error {
+func (st *store) writeTransaction(f func(objects) error) error {
 	return st.db.Update(func(tx *bolt.Tx) error { return f(objects{tx}) })
 }
 
-// wrap adds what failed to an error, if there is one.
-func wrap(err error, format string, args ...any) error {
+// wrapError adds what failed to an error, if there is one.
+func wrapError(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
@@ -120,26 +120,26 @@ type purgeSize struct {
 // objects reads and writes objects in one transaction.
 type objects struct{ tx *bolt.Tx }
 
-func (o objects) bucket(name string) *bolt.Bucket { return o.tx.Bucket([]byte(name)) }
+func (o objects) openBucket(name string) *bolt.Bucket { return o.tx.Bucket([]byte(name)) }
 
-// raw returns the stored bytes of an object, or nil. Don't use them after the transaction.
-func (o objects) raw(res *resource, ws, name string) []byte {
-	return o.bucket(bucketObjects).Get(storeKey(res.plural, ws, name))
+// getBytes returns the stored bytes of an object, or nil. Don't use them after the transaction.
+func (o objects) getBytes(res *resource, ws, name string) []byte {
+	return o.openBucket(bucketObjects).Get(storeKey(res.plural, ws, name))
 }
 
-func (o objects) get(res *resource, ws, name string) (object, error) {
-	raw := o.raw(res, ws, name)
+func (o objects) getObject(res *resource, ws, name string) (object, error) {
+	raw := o.getBytes(res, ws, name)
 	if raw == nil {
 		return nil, nil
 	}
 	return decodeObject(raw)
 }
 
-// each calls f with the values of a bucket whose keys begin with prefix, and with what follows it in the
+// eachValue calls f with the values of a bucket whose keys begin with prefix, and with what follows it in the
 // key, after the given one.
-func (o objects) each(bucket string, prefix []byte, after string, f func(name string, raw []byte) error) error {
+func (o objects) eachValue(bucket string, prefix []byte, after string, f func(name string, raw []byte) error) error {
 	start := append(bytes.Clone(prefix), after...)
-	cursor := o.bucket(bucket).Cursor()
+	cursor := o.openBucket(bucket).Cursor()
 	for k, v := cursor.Seek(start); bytes.HasPrefix(k, prefix); k, v = cursor.Next() {
 		if after != "" && bytes.Equal(k, start) {
 			continue
@@ -151,66 +151,66 @@ func (o objects) each(bucket string, prefix []byte, after string, f func(name st
 	return nil
 }
 
-// put stores an object, and its entry in the index of hostnames.
-func (o objects) put(res *resource, ws string, obj object) error {
+// putObject stores an object, and its entry in the index of hostnames.
+func (o objects) putObject(res *resource, ws string, obj object) error {
 	raw, err := json.Marshal(obj)
 	if err == nil {
-		err = o.remove(res, ws, obj.name())
+		err = o.removeObject(res, ws, obj.name())
 	}
 	if err == nil {
-		err = o.bucket(bucketObjects).Put(storeKey(res.plural, ws, obj.name()), raw)
+		err = o.openBucket(bucketObjects).Put(storeKey(res.plural, ws, obj.name()), raw)
 	}
-	if b, key, value := o.index(res, ws, obj); err == nil && b != nil {
+	if b, key, value := o.indexEntry(res, ws, obj); err == nil && b != nil {
 		err = b.Put(key, value)
 	}
-	return wrap(err, "store %s %q", res.plural, obj.name())
+	return wrapError(err, "store %s %q", res.plural, obj.name())
 }
 
-// remove deletes an object, and its entry in the index of hostnames, unless another CDN took that.
-func (o objects) remove(res *resource, ws, name string) error {
-	old, err := o.get(res, ws, name)
+// removeObject deletes an object, and its entry in the index of hostnames, unless another CDN took that.
+func (o objects) removeObject(res *resource, ws, name string) error {
+	old, err := o.getObject(res, ws, name)
 	if err != nil || old == nil {
 		return err
 	}
-	if b, key, value := o.index(res, ws, old); b != nil && bytes.Equal(b.Get(key), value) {
+	if b, key, value := o.indexEntry(res, ws, old); b != nil && bytes.Equal(b.Get(key), value) {
 		err = b.Delete(key)
 	}
-	return errors.Join(err, o.bucket(bucketObjects).Delete(storeKey(res.plural, ws, name)))
+	return errors.Join(err, o.openBucket(bucketObjects).Delete(storeKey(res.plural, ws, name)))
 }
 
-// index returns the entry of an object in an index of hostnames; the bucket is nil if it has none.
-func (o objects) index(res *resource, ws string, obj object) (b *bolt.Bucket, key, value []byte) {
+// indexEntry returns the entry of an object in an index of hostnames; the bucket is nil if it has none.
+func (o objects) indexEntry(res *resource, ws string, obj object) (b *bolt.Bucket, key, value []byte) {
 	host := asText(obj.spec()["hostname"])
 	switch {
 	case host == "":
 	case res.kind == "CDN":
-		return o.bucket(bucketHosts), storeKey(ws, host), []byte(obj.name())
+		return o.openBucket(bucketHosts), storeKey(ws, host), []byte(obj.name())
 	case res.kind == "Purge":
 		size := sizeOf(obj.spec())
-		size.Expires = obj.stamp("creationTimestamp").Add(PurgeLife)
-		return o.bucket(bucketActive), storeKey(ws, host, obj.name()), []byte(encode(size))
+		size.Expires = obj.timeOf("creationTimestamp").Add(PurgeLife)
+		return o.openBucket(bucketActive), storeKey(ws, host, obj.name()), []byte(encode(size))
 	}
 	return nil, nil, nil
 }
 
 // cdnOf returns the name of the CDN that serves a hostname, or "".
 func (o objects) cdnOf(ws, host string) string {
-	return string(o.bucket(bucketHosts).Get(storeKey(ws, host)))
+	return string(o.openBucket(bucketHosts).Get(storeKey(ws, host)))
 }
 
 func (o objects) nextVersion() (string, error) {
-	n, err := o.bucket(bucketMeta).NextSequence()
+	n, err := o.openBucket(bucketMeta).NextSequence()
 	return strconv.FormatUint(n, 10), err
 }
 
-// version returns the newest resource version.
-func (o objects) version() string {
-	return strconv.FormatUint(o.bucket(bucketMeta).Sequence(), 10)
+// newestVersion returns the newest resource version.
+func (o objects) newestVersion() string {
+	return strconv.FormatUint(o.openBucket(bucketMeta).Sequence(), 10)
 }
 
 // countExecution counts a purge as executed. An accepted purge can't be revoked.
 func (o objects) countExecution(name string) error {
-	b := o.bucket(bucketExecuted)
+	b := o.openBucket(bucketExecuted)
 	var n uint64
 	if raw := b.Get([]byte(name)); raw != nil {
 		n = binary.BigEndian.Uint64(raw)
@@ -222,13 +222,13 @@ func (o objects) countExecution(name string) error {
 // expired purges. A number above 1 means that a purge was repeated.
 func (s *Server) Executed() (map[string]int, error) {
 	out := map[string]int{}
-	err := s.store.view(func(o objects) error {
-		return o.bucket(bucketExecuted).ForEach(func(name, n []byte) error {
+	err := s.store.readTransaction(func(o objects) error {
+		return o.openBucket(bucketExecuted).ForEach(func(name, n []byte) error {
 			out[string(name)] = int(binary.BigEndian.Uint64(n))
 			return nil
 		})
 	})
-	return out, wrap(err, "executed purges")
+	return out, wrapError(err, "executed purges")
 }
 
 const keptRequests = 20000 // in the request log
@@ -245,10 +245,10 @@ type Request struct {
 	Time        time.Time `json:"time"`
 }
 
-// record adds to the request log. It ignores errors, so that the answer stays the same.
-func (s *Server) record(entry Request) {
-	_ = s.store.update(func(o objects) error {
-		b := o.bucket(bucketRequests)
+// recordRequest adds to the request log. It ignores errors, so that the answer stays the same.
+func (s *Server) recordRequest(entry Request) {
+	_ = s.store.writeTransaction(func(o objects) error {
+		b := o.openBucket(bucketRequests)
 		n, err := b.NextSequence()
 		if err != nil {
 			return err
@@ -266,20 +266,20 @@ func (s *Server) record(entry Request) {
 // Requests returns the last 20,000 requests, the oldest first.
 func (s *Server) Requests() ([]Request, error) {
 	out := []Request{}
-	err := s.store.view(func(o objects) error {
-		return o.bucket(bucketRequests).ForEach(func(_, raw []byte) error {
+	err := s.store.readTransaction(func(o objects) error {
+		return o.openBucket(bucketRequests).ForEach(func(_, raw []byte) error {
 			var entry Request
 			err := json.Unmarshal(raw, &entry)
 			out = append(out, entry)
 			return err
 		})
 	})
-	return out, wrap(err, "request log")
+	return out, wrapError(err, "request log")
 }
 
 // ResetRequests empties the request log.
 func (s *Server) ResetRequests() error {
-	return wrap(s.store.update(func(o objects) error {
+	return wrapError(s.store.writeTransaction(func(o objects) error {
 		err := o.tx.DeleteBucket([]byte(bucketRequests))
 		if err == nil {
 			_, err = o.tx.CreateBucket([]byte(bucketRequests))
@@ -303,22 +303,22 @@ func decodeObject(raw []byte) (object, error) {
 	if _, more := dec.Token(); err == nil && !errors.Is(more, io.EOF) {
 		err = errors.New("text after the end of the object")
 	}
-	return obj, wrap(err, "decode object")
+	return obj, wrapError(err, "decode object")
 }
 
 func (o object) meta() map[string]any { return asMap(o["metadata"]) }
 func (o object) spec() map[string]any { return asMap(o["spec"]) }
 func (o object) name() string         { return asText(o.meta()["name"]) }
 
-// stamp returns a time in metadata; it is zero if it can't be read.
-func (o object) stamp(member string) time.Time {
+// timeOf returns a time in metadata; it is zero if it can't be read.
+func (o object) timeOf(member string) time.Time {
 	t, _ := time.Parse(time.RFC3339, asText(o.meta()[member]))
 	return t
 }
 
-// normalize returns a value as the platform stores it: without nulls, also inside
+// normalizeValue returns a value as the platform stores it: without nulls, also inside
 // arrays, and with whole numbers in one form (10.0 as 10, 1e2 as 100).
-func normalize(v any) any {
+func normalizeValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
@@ -326,13 +326,13 @@ func normalize(v any) any {
 				delete(v, name)
 				continue
 			}
-			v[name] = normalize(member)
+			v[name] = normalizeValue(member)
 		}
 	case []any:
 		kept := make([]any, 0, len(v))
 		for _, item := range v {
 			if item != nil {
-				kept = append(kept, normalize(item))
+				kept = append(kept, normalizeValue(item))
 			}
 		}
 		return kept

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// create answers a POST (docs/platform.md 4 rows 3, 7 and 9).
-func (s *Server) create(c *call) (*response, error) {
+// answerCreate answers a POST (docs/platform.md 4 rows 3, 7 and 9).
+func (s *Server) answerCreate(c *call) (*response, error) {
 	if err := c.requireMedia(typeJSON); err != nil {
 		return nil, err
 	}
@@ -26,29 +26,29 @@ func (s *Server) create(c *call) (*response, error) {
 		return nil, err
 	}
 	if !c.known {
-		return nil, failure(http.StatusNotFound, "NotFound", "namespaces %q not found", c.space)
+		return nil, newFailure(http.StatusNotFound, "NotFound", "namespaces %q not found", c.space)
 	}
 	var warnings []string
-	err = s.store.update(func(o objects) (err error) {
+	err = s.store.writeTransaction(func(o objects) (err error) {
 		if err := s.checkNameFree(c, o); err != nil {
 			return err
 		}
 		delete(obj, "status")
-		if warnings, err = (&admission{c: c, o: o, obj: obj}).run(); err != nil {
+		if warnings, err = (&admission{c: c, o: o, obj: obj}).admitObject(); err != nil {
 			return err
 		}
 		meta := obj.meta()
 		for _, member := range []string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "finalizers"} {
 			delete(meta, member)
 		}
-		normalize(meta)
+		normalizeValue(meta)
 		owned, err := c.serverMetadata(o, c.now)
 		if err != nil {
 			return err
 		}
 		maps.Copy(meta, owned)
-		c.rename(meta)
-		if err := o.put(c.res, c.ws.Name, obj); err != nil || !c.isPurge() {
+		c.renameByQuirk(meta)
+		if err := o.putObject(c.res, c.ws.Name, obj); err != nil || !c.isPurge() {
 			return err
 		}
 		return o.countExecution(c.name)
@@ -56,12 +56,12 @@ func (s *Server) create(c *call) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.written(c, http.StatusCreated, obj, warnings), nil
+	return s.answerWrite(c, http.StatusCreated, obj, warnings), nil
 }
 
-// written returns the answer to a write, which shows the object.
-func (s *Server) written(c *call, status int, obj object, warnings []string) *response {
-	a := jsonResponse(status, s.view(c, obj))
+// answerWrite returns the answer to a write, which shows the object.
+func (s *Server) answerWrite(c *call, status int, obj object, warnings []string) *response {
+	a := jsonResponse(status, s.prepareForAnswer(c, obj))
 	for _, warning := range warnings {
 		a.Header.Add("Warning", "299 - "+strconv.Quote(warning))
 	}
@@ -78,11 +78,11 @@ func (c *call) checkEnvelope(obj object) error {
 	case obj["apiVersion"] == nil || obj["kind"] == nil:
 		return badRequest("Object 'Kind' or 'apiVersion' is missing")
 	case c.name == "":
-		return c.invalid(problem)
+		return c.invalidError(problem)
 	case !validName(c.name):
 		problem.Reason, problem.Message = "FieldValueInvalid", fmt.Sprintf("Invalid value: %q: a lowercase RFC 1123 subdomain must consist of "+
 			"lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", c.name)
-		return c.invalid(problem)
+		return c.invalidError(problem)
 	case obj.meta()["resourceVersion"] != nil:
 		return badRequest("resourceVersion should not be set on objects to be created")
 	}
@@ -109,23 +109,23 @@ func (c *call) checkKind(obj object) error {
 // checkNameFree rejects a name that is in use. docs/platform.md 7.3 doesn't show how the
 // platform rejects the name of a purge.
 func (s *Server) checkNameFree(c *call, o objects) error {
-	old, err := o.get(c.res, c.ws.Name, c.name)
-	if err != nil || old == nil || c.gone(old) || c.isPurge() && c.on["executes-duplicates"] {
+	old, err := o.getObject(c.res, c.ws.Name, c.name)
+	if err != nil || old == nil || c.isGone(old) || c.isPurge() && c.on["executes-duplicates"] {
 		return err
 	}
-	f := failure(http.StatusConflict, "AlreadyExists", "%s %q already exists", c.groupResource(), c.name)
-	if !old.stamp("deletionTimestamp").IsZero() {
+	f := newFailure(http.StatusConflict, "AlreadyExists", "%s %q already exists", c.groupResource(), c.name)
+	if !old.timeOf("deletionTimestamp").IsZero() {
 		f.Message = "object is being deleted: " + f.Message
 	}
 	if c.on["conflict-shows-object"] {
-		f.Instead = s.view(c, old)
+		f.Instead = s.prepareForAnswer(c, old)
 	}
 	if !c.isPurge() {
 		return f
 	}
 	switch {
 	case c.on["duplicate-is-existing"]:
-		f.Code, f.Instead = http.StatusOK, s.view(c, old)
+		f.Code, f.Instead = http.StatusOK, s.prepareForAnswer(c, old)
 	case c.on["duplicate-400"]:
 		f.Code, f.Reason = http.StatusBadRequest, "BadRequest"
 	case c.on["duplicate-422"]:
@@ -134,8 +134,8 @@ func (s *Server) checkNameFree(c *call, o objects) error {
 	return f
 }
 
-// rename gives a new object another name, if the quirk renames is on.
-func (c *call) rename(meta map[string]any) {
+// renameByQuirk gives a new object another name, if the quirk renames is on.
+func (c *call) renameByQuirk(meta map[string]any) {
 	if c.on["renames"] {
 		c.name += "-" + asText(meta["resourceVersion"])
 		meta["name"] = c.name
@@ -159,8 +159,8 @@ func (c *call) managedFields() []any {
 	}}
 }
 
-// patch answers a PATCH (docs/platform.md 4.2 row 8).
-func (s *Server) patch(c *call) (*response, error) {
+// answerPatch answers a PATCH (docs/platform.md 4.2 row 8).
+func (s *Server) answerPatch(c *call) (*response, error) {
 	if err := c.requireMedia("application/merge-patch+json"); err != nil {
 		return nil, err
 	}
@@ -170,33 +170,33 @@ func (s *Server) patch(c *call) (*response, error) {
 	}
 	var obj object
 	var warnings []string
-	err = s.store.update(func(o objects) error {
-		old, err := c.find(o)
+	err = s.store.writeTransaction(func(o objects) error {
+		old, err := c.findObject(o)
 		if err != nil {
 			return err
 		}
 		if err := c.checkPatch(old, change); err != nil {
 			return err
 		}
-		if obj, err = c.merged(old, change); err != nil {
+		if obj, err = c.mergePatch(old, change); err != nil {
 			return err
 		}
-		if warnings, err = (&admission{c: c, o: o, obj: obj}).run(); err != nil {
+		if warnings, err = (&admission{c: c, o: o, obj: obj}).admitObject(); err != nil {
 			return err
 		}
-		normalize(obj.meta())
+		normalizeValue(obj.meta())
 		if encode(old) == encode(obj) {
 			return nil
 		}
 		if err := c.updateVersion(o, old, obj); err != nil || c.on["forgets-writes"] {
 			return err
 		}
-		return o.put(c.res, c.ws.Name, obj)
+		return o.putObject(c.res, c.ws.Name, obj)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.written(c, http.StatusOK, obj, warnings), nil
+	return s.answerWrite(c, http.StatusOK, obj, warnings), nil
 }
 
 func (c *call) checkPatch(old, change object) error {
@@ -208,14 +208,14 @@ func (c *call) checkPatch(old, change object) error {
 	}
 	version, has := change.meta()["resourceVersion"]
 	if has && (c.on["conflict-on-resource-version"] || version != old.meta()["resourceVersion"]) {
-		return failure(http.StatusConflict, "Conflict", "Operation cannot be fulfilled on %s %q: the object has been modified; "+
+		return newFailure(http.StatusConflict, "Conflict", "Operation cannot be fulfilled on %s %q: the object has been modified; "+
 			"please apply your changes to the latest version and try again", c.groupResource(), c.name)
 	}
 	return nil
 }
 
-// merged applies a merge patch, without status and the server's metadata.
-func (c *call) merged(old, change object) (object, error) {
+// mergePatch applies a merge patch, without status and the server's metadata.
+func (c *call) mergePatch(old, change object) (object, error) {
 	meta := map[string]any{}
 	for _, member := range []string{"labels", "annotations"} {
 		if v, has := change.meta()[member]; has {
@@ -275,17 +275,17 @@ func (c *call) updateVersion(o objects, old, obj object) (err error) {
 	return err
 }
 
-// delete answers a DELETE (docs/platform.md 4.1 row 4).
-func (s *Server) delete(c *call) (*response, error) {
+// answerDelete answers a DELETE (docs/platform.md 4.1 row 4).
+func (s *Server) answerDelete(c *call) (*response, error) {
 	var obj object
-	err := s.store.update(func(o objects) (err error) {
-		if obj, err = c.find(o); err != nil {
+	err := s.store.writeTransaction(func(o objects) (err error) {
+		if obj, err = c.findObject(o); err != nil {
 			return err
 		}
 		meta := obj.meta()
 		switch {
 		case c.on["delete-at-once"]:
-			return o.remove(c.res, c.ws.Name, c.name)
+			return o.removeObject(c.res, c.ws.Name, c.name)
 		case meta["deletionTimestamp"] != nil:
 			return nil
 		}
@@ -294,7 +294,7 @@ func (s *Server) delete(c *call) (*response, error) {
 		if meta["resourceVersion"], err = o.nextVersion(); err != nil {
 			return err
 		}
-		return o.put(c.res, c.ws.Name, obj)
+		return o.putObject(c.res, c.ws.Name, obj)
 	})
 	switch {
 	case err != nil:
@@ -305,5 +305,5 @@ func (s *Server) delete(c *call) (*response, error) {
 			"details": map[string]any{"name": c.name, "group": c.res.group, "kind": c.res.plural, "uid": obj.meta()["uid"]},
 		}), nil
 	}
-	return s.written(c, http.StatusOK, obj, nil), nil
+	return s.answerWrite(c, http.StatusOK, obj, nil), nil
 }

@@ -28,8 +28,8 @@ type Service struct {
 	target  string // the folder of the files in a repository
 }
 
-// Services returns all services.
-func Services() []Service {
+// AllServices returns all services.
+func AllServices() []Service {
 	return []Service{
 		{"github", "OWNER/NAME@COMMIT", `^([\w.-]+/[\w.-]+)@([0-9a-f]{40})$`, ".github/workflows"},
 		{"gitlab", "GROUP/NAME@COMMIT", `^([\w.-]+(?:/[\w.-]+)+)@([0-9a-f]{40})$`, "."},
@@ -38,7 +38,7 @@ func Services() []Service {
 
 // ServiceNamed returns a service, the zero value for none.
 func ServiceNamed(name string) Service {
-	for _, s := range Services() {
+	for _, s := range AllServices() {
 		if s.Name == name {
 			return s
 		}
@@ -53,7 +53,7 @@ func UsualCI(remote string) string {
 		host = u.Hostname()
 	}
 	host = host[strings.LastIndex(host, "@")+1:]
-	for _, s := range Services() {
+	for _, s := range AllServices() {
 		if !strings.Contains(host, "/") && strings.Contains(strings.ToLower(host), s.Name) {
 			return s.Name
 		}
@@ -101,7 +101,7 @@ func (s *Setup) addCI(ctx context.Context, o Options) error {
 	names, err := fs.Glob(ciFiles, "ci/"+o.CI+"/*.yml")
 	for _, name := range names {
 		text, rerr := ciFiles.ReadFile(name)
-		s.add(s.Top, path.Join(service.target, path.Base(name)), whole([]byte(fill.Replace(string(text)))))
+		s.addEdit(s.Top, path.Join(service.target, path.Base(name)), wholeFile([]byte(fill.Replace(string(text)))))
 		err = errors.Join(err, rerr)
 	}
 	next, nerr := ciFiles.ReadFile("ci/" + o.CI + "/next.txt")

@@ -47,8 +47,8 @@ type Edit struct {
 	was    []byte
 }
 
-// add plans a change of a file below a root.
-func (s *Setup) add(root *os.Root, name string, c change) {
+// addEdit plans a change of a file below a root.
+func (s *Setup) addEdit(root *os.Root, name string, c change) {
 	e := &Edit{Shown: name, root: root, name: name, change: c}
 	if root == s.Root {
 		e.Shown = path.Join(s.folder, name)
@@ -56,22 +56,22 @@ func (s *Setup) add(root *os.Root, name string, c change) {
 	s.Edits = append(s.Edits, e)
 }
 
-func (s *Setup) plan(ctx context.Context, o Options) error {
-	s.add(s.Root, project.File, s.edit)
-	s.add(s.Root, kind.EditorSchemaFile, editSchema)
-	s.add(s.Root, ".gitignore", editIgnored(s.Project.Ledger.Store))
+func (s *Setup) planEdits(ctx context.Context, o Options) error {
+	s.addEdit(s.Root, project.File, s.editText)
+	s.addEdit(s.Root, kind.EditorSchemaFile, editSchema)
+	s.addEdit(s.Root, ".gitignore", editIgnored(s.Project.Ledger.Store))
 	if o.Manifests == FromExamples {
 		if err := s.addExamples(); err != nil {
 			return err
 		}
 	} else if s.lacksManifests() && o.Manifests != FromLive {
-		s.add(s.Root, placeholder, whole([]byte{}))
+		s.addEdit(s.Root, placeholder, wholeFile([]byte{}))
 	}
 	if err := s.addCI(ctx, o); err != nil {
 		return err
 	}
 	for _, e := range s.Edits {
-		if err := e.look(); err != nil {
+		if err := e.checkFile(); err != nil {
 			return fmt.Errorf("%s: %w", e.Shown, files.WithoutPath(err))
 		}
 	}
@@ -95,8 +95,8 @@ func (s *Setup) KeepFolder() error {
 	return err
 }
 
-// whole returns a change that creates a file with this content, and rejects a file with other content.
-func whole(content []byte) change {
+// wholeFile returns a change that creates a file with this content, and rejects a file with other content.
+func wholeFile(content []byte) change {
 	return func(was []byte) ([]byte, error) {
 		if was != nil && !bytes.Equal(was, content) {
 			return nil, errors.New("it has other content")
@@ -105,9 +105,9 @@ func whole(content []byte) change {
 	}
 }
 
-func (e *Edit) look() (err error) {
+func (e *Edit) checkFile() (err error) {
 	var now []byte
-	if e.was, e.Why, err = e.read(); err == nil && e.Why == nil {
+	if e.was, e.Why, err = e.readFile(); err == nil && e.Why == nil {
 		now, e.Why = e.change(e.was)
 	}
 	switch {
@@ -123,9 +123,9 @@ func (e *Edit) look() (err error) {
 	return err
 }
 
-// read returns the content of the file, or nil if there is none; why is the reason to leave the file as
+// readFile returns the content of the file, or nil if there is none; why is the reason to leave the file as
 // it is. It follows no symbolic link of the repository: a link can lead outside of it.
-func (e *Edit) read() (was []byte, why, err error) {
+func (e *Edit) readFile() (was []byte, why, err error) {
 	for above := path.Dir(e.name); above != "."; above = path.Dir(above) {
 		if info, err := e.root.Lstat(above); err == nil && !info.IsDir() {
 			return nil, errors.New("a folder above it is a link, or is not a folder"), nil
@@ -142,7 +142,7 @@ func (e *Edit) read() (was []byte, why, err error) {
 	case info.Size() > maxFile:
 		return nil, errors.New("it is too large"), nil
 	}
-	if was, err = files.ReadFS(files.FS(e.root), e.name, maxFile); was == nil {
+	if was, err = files.ReadFS(files.OpenFS(e.root), e.name, maxFile); was == nil {
 		was = []byte{}
 	}
 	return was, nil, err
@@ -150,8 +150,8 @@ func (e *Edit) read() (was []byte, why, err error) {
 
 func (e *Edit) isPlanned() bool { return e.State == ToWrite || e.State == ToAdd }
 
-// write writes the file, unless it changed since look read it.
-func (e *Edit) write() error {
+// writeFile writes the file, unless it changed since look read it.
+func (e *Edit) writeFile() error {
 	if !e.isPlanned() {
 		return nil
 	}
@@ -167,12 +167,12 @@ func (e *Edit) write() error {
 		}
 		return err
 	}
-	was, why, err := e.read()
+	was, why, err := e.readFile()
 	if err != nil || why != nil || !bytes.Equal(was, e.was) {
 		return cmp.Or(err, errors.New("another process has just changed it: run trueup again"))
 	}
 	e.State = Added
-	return files.Replace(e.root, f)
+	return files.ReplaceFile(e.root, f)
 }
 
 // Wanted returns the content that a new file would get, or nil for the schema, which is long.
@@ -207,14 +207,14 @@ func (s *Setup) editorSetting() string {
 	if !slices.ContainsFunc(s.Edits, isNew) {
 		return ""
 	}
-	list := strings.ReplaceAll(jsonText(s.patterns()), `","`, `", "`)
+	list := strings.ReplaceAll(jsonText(s.filePatterns()), `","`, `", "`)
 	return fmt.Sprintf("VS Code: install the extension redhat.vscode-yaml, and add this to .vscode/settings.json:\n  \"yaml.schemas\": {%s: %s}\n",
 		jsonText("./"+path.Join(s.folder, kind.EditorSchemaFile)), list)
 }
 
-// patterns returns the files of the project as patterns for an editor, from the top of the repository. It
+// filePatterns returns the files of the project as patterns for an editor, from the top of the repository. It
 // omits names with special characters: their manifests name the schema in their first line anyway.
-func (s *Setup) patterns() []string {
+func (s *Setup) filePatterns() []string {
 	all := []string{path.Join(s.folder, project.File)}
 	for _, name := range s.Project.Manifests {
 		name = path.Join(s.folder, filepath.ToSlash(name))
@@ -239,12 +239,12 @@ func (s *Setup) addExamples() error {
 	if len(s.Project.Manifests) > 0 {
 		folder = filepath.ToSlash(s.Project.Manifests[0])
 	}
-	for _, k := range kind.All() {
-		spec, _ := k.Spec().Example(true).(map[string]any)
+	for _, k := range kind.AllKinds() {
+		spec, _ := k.Spec().ExampleValue(true).(map[string]any)
 		if k.HostField != "" {
 			spec[k.HostField] = exampleHost
 		}
-		object, _ := k.Root().Fields["metadata"].Fields["name"].Example(true).(string)
+		object, _ := k.Root().Fields["metadata"].Fields["name"].ExampleValue(true).(string)
 		name := path.Join(folder, "example-"+strings.ToLower(k.Name)+".yaml")
 		text, err := yamledit.Write(yamledit.Draft{
 			Kind: k, Name: "example-" + object, Spec: canon.Bytes(spec), Schema: kind.EditorSchemaPath(name),
@@ -256,7 +256,7 @@ func (s *Setup) addExamples() error {
 		if err != nil {
 			return err
 		}
-		s.add(s.Root, name, whole(text))
+		s.addEdit(s.Root, name, wholeFile(text))
 		if k.HostField != "" && k.CanPatch() {
 			if err := s.addTest(path.Join(folder, "example.test.yaml"), spec); err != nil {
 				return err
@@ -274,6 +274,6 @@ func (s *Setup) addTest(name string, spec map[string]any) error {
 		"apiVersion": k.APIVersion, "kind": k.Name, "spec": map[string]any{"tests": []any{test}},
 	}, k.Root())
 	head := "# yaml-language-server: $schema=" + kind.EditorSchemaPath(name) + "\n# trueup test runs this. Change it with the CDN.\n"
-	s.add(s.Root, name, whole([]byte(head+text)))
+	s.addEdit(s.Root, name, wholeFile([]byte(head+text)))
 	return err
 }

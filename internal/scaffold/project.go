@@ -29,11 +29,11 @@ type ProjectFile struct {
 	IsNew bool
 }
 
-// edit makes the file with the id of its ledger, or adds the ledger to it.
-func (p *ProjectFile) edit(was []byte) ([]byte, error) {
+// editText makes the file with the id of its ledger, or adds the ledger to it.
+func (p *ProjectFile) editText(was []byte) ([]byte, error) {
 	switch {
 	case was == nil:
-		return p.text(), nil
+		return p.fileText(), nil
 	case p.IsNew:
 		return nil, errors.New("it is not a project file")
 	}
@@ -48,7 +48,7 @@ func (p *ProjectFile) edit(was []byte) ([]byte, error) {
 	case before.Ledger.Store != "":
 		return was, nil
 	}
-	added := bytes.ReplaceAll(append([]byte("\n"), p.ledger()...), []byte("\n"), []byte(lineEnd(was)))
+	added := bytes.ReplaceAll(append([]byte("\n"), p.ledgerPart()...), []byte("\n"), []byte(lineEnd(was)))
 	now := append(bytes.TrimRight(bytes.Clone(was), "\r\n"), added...)
 	after, err := project.Parse(now)
 	if err != nil || after.Ledger.Store != p.shownStore() || after.Ledger.ID != p.ID {
@@ -83,17 +83,17 @@ func (p *ProjectFile) withID(was []byte, before project.Project) []byte {
 	return now
 }
 
-func (p *ProjectFile) text() []byte {
+func (p *ProjectFile) fileText() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", kind.EditorSchemaFile)
 	fmt.Fprintf(&b, "apiVersion: trueup/v1\nkind: Project\n")
 	fmt.Fprintf(&b, "workspace:\n  name: %s\n  uuid: %s\n", jsonText(p.Workspace.Name), jsonText(p.Workspace.UUID))
-	fmt.Fprintf(&b, "manifests: [%s]\n%s", project.Manifests, p.ledger())
+	fmt.Fprintf(&b, "manifests: [%s]\n%s", project.Manifests, p.ledgerPart())
 	return b.Bytes()
 }
 
-// ledger is the part of trueup.yaml that names the ledger.
-func (p *ProjectFile) ledger() string {
+// ledgerPart is the part of trueup.yaml that names the ledger.
+func (p *ProjectFile) ledgerPart() string {
 	if p.Store == "" {
 		return ""
 	}

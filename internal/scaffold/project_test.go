@@ -25,7 +25,7 @@ func TestLedgerIsAddedOnlyWhereItIsUnderstood(t *testing.T) {
 		head + "ledger:\n":                                                              "",
 	} {
 		file := ProjectFile{Store: "file:l", ID: "7c"}
-		got, err := file.edit([]byte(was))
+		got, err := file.editText([]byte(was))
 		if string(got) != want || (err != nil) != (want == "") {
 			t.Errorf("%q became %q, %v; want %q", was, got, err, want)
 		}
@@ -57,7 +57,7 @@ func TestIDOfALedger(t *testing.T) {
 			want = text
 		}
 		file := ProjectFile{Store: before.Ledger.Store, ID: "x"}
-		if got, err := file.edit(was); err != nil || string(got) != head+want {
+		if got, err := file.editText(was); err != nil || string(got) != head+want {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, head+want)
 		}
 	}

@@ -56,14 +56,14 @@ type Setup struct {
 	folder     string // Root below Top
 }
 
-// Find returns the Setup of the project near, or of a new project in cfg.Dir if near does not exist or
+// FindSetup returns the Setup of the project near, or of a new project in cfg.Dir if near does not exist or
 // is outside the repository of cfg.Dir. Call Close.
-func Find(ctx context.Context, cfg config.Options, near project.Project) (*Setup, error) {
+func FindSetup(ctx context.Context, cfg config.Options, near project.Project) (*Setup, error) {
 	s := &Setup{Project: near, cfg: cfg, folder: "."}
 	top := ""
-	if s.repository, s.gitErr = git.At(ctx, cfg.Dir); s.gitErr == nil {
+	if s.repository, s.gitErr = git.OpenRepository(ctx, cfg.Dir); s.gitErr == nil {
 		var err error
-		if top, s.folder, err = s.repository.Top(ctx); err != nil {
+		if top, s.folder, err = s.repository.TopFolder(ctx); err != nil {
 			return nil, err
 		}
 		s.InGit, s.Remote = true, s.repository.Remote(ctx, "origin")
@@ -108,8 +108,8 @@ func (s *Setup) Close() {
 // UsualLedger returns the store to propose: TRUEUP_LEDGER if set, or else a git ref, which all runs can share.
 func (s *Setup) UsualLedger() string { return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), GitLedger) }
 
-// waits reports whether the store is on a git remote that does not exist yet.
-func (s *Setup) waits(ctx context.Context) bool {
+// waitsForRemote reports whether the store is on a git remote that does not exist yet.
+func (s *Setup) waitsForRemote(ctx context.Context) bool {
 	remote := ledger.RemoteOf(s.Store)
 	return remote != "" && !s.StoreFromEnv && (!s.InGit || s.repository.Remote(ctx, remote) == "")
 }
@@ -127,7 +127,7 @@ func (s *Setup) UsualManifests() string {
 }
 
 func (s *Setup) knowsAddress() bool {
-	settings, err := s.cfg.Settings()
+	settings, err := s.cfg.ResolveSettings()
 	return err == nil && slices.ContainsFunc(kind.Areas(), func(area kind.Area) bool { return settings.URLs[area].Value != "" })
 }
 
@@ -149,8 +149,8 @@ func (s *Setup) CheckStore(store string) error {
 	return l.Close()
 }
 
-// Choose checks the options against the existing project, and plans the edits.
-func (s *Setup) Choose(ctx context.Context, o Options) error {
+// ChooseOptions checks the options against the existing project, and plans the edits.
+func (s *Setup) ChooseOptions(ctx context.Context, o Options) error {
 	choose := s.completeProject
 	if s.IsNew {
 		choose = s.newProject
@@ -161,14 +161,14 @@ func (s *Setup) Choose(ctx context.Context, o Options) error {
 	if err := s.CheckStore(s.Store); err != nil {
 		return err
 	}
-	s.Workspace, s.FromLive, s.Waits = s.Project.Workspace, o.Manifests == FromLive, s.waits(ctx)
+	s.Workspace, s.FromLive, s.Waits = s.Project.Workspace, o.Manifests == FromLive, s.waitsForRemote(ctx)
 	switch {
 	case o.Adopt != "" && s.Store == "":
 		return errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
 	case o.Adopt != "" && s.Waits:
 		return fmt.Errorf("--adopt is for a ledger that exists, and this one waits for the git remote %s: %s", ledger.RemoteOf(s.Store), s.AddRemote())
 	}
-	return s.plan(ctx, o)
+	return s.planEdits(ctx, o)
 }
 
 // AddRemote says how to create a ledger that waits for its remote.
@@ -183,10 +183,10 @@ func (s *Setup) newProject(o Options) error {
 	if o.Ledger != None {
 		s.Store, p.Ledger.Store = o.Ledger, o.Ledger
 	}
-	err := p.Check()
+	err := p.CheckSchema()
 	if err == nil && !s.cfg.Sandbox {
-		pin, wrong := s.cfg.Pin(*p)
-		err = cmp.Or(wrong, pin.Check(p.Workspace))
+		pin, wrong := s.cfg.FindPin(*p)
+		err = cmp.Or(wrong, pin.CheckWorkspace(p.Workspace))
 	}
 	return err
 }
@@ -228,19 +228,19 @@ func (s *Setup) HasChanges() bool {
 	return s.CreatesLedger() || s.FromLive || slices.ContainsFunc(s.Edits, (*Edit).isPlanned)
 }
 
-// Write makes the edits. It writes id, that of the new ledger, to the project file.
-func (s *Setup) Write(id string) error {
+// WriteEdits makes the edits. It writes id, that of the new ledger, to the project file.
+func (s *Setup) WriteEdits(id string) error {
 	s.ID = id
 	for _, e := range s.Edits {
-		if err := e.write(); err != nil {
+		if err := e.writeFile(); err != nil {
 			return fmt.Errorf("%s: %w", e.Shown, files.WithoutPath(err))
 		}
 	}
 	return nil
 }
 
-// Next returns the next steps of the user, to show after Write.
-func (s *Setup) Next() string {
+// NextSteps returns the next steps of the user, to show after Write.
+func (s *Setup) NextSteps() string {
 	return s.nextCommand() + s.editorSetting() + s.next
 }
 

@@ -63,7 +63,7 @@ func SendParts(pl *plan.Plan) []Count {
 func removals(items []plan.Item) safetext.Text {
 	counts := map[string]int{}
 	for _, item := range items {
-		countNouns(counts, item, item.Removals())
+		countNouns(counts, item, item.RemovalLines())
 	}
 	return safetext.F("%s removed", inNouns(counts, ", "))
 }
@@ -112,7 +112,7 @@ var tableOfDrift = []struct {
 	{how: "not kept by the server", causes: []plan.Cause{plan.FromRefusal}},
 	{how: "of unknown origin", causes: []plan.Cause{plan.FromUnknown}},
 	{how: "deleted outside git", whole: func(it plan.Item) bool { return it.Deleted }},
-	{how: "missing live", whole: plan.Item.Missing},
+	{how: "missing live", whole: plan.Item.SaysMissing},
 	{how: "failed on the platform", whole: func(it plan.Item) bool { return it.Failed && !it.Deleted }},
 }
 

@@ -42,7 +42,7 @@ func gist(of subject, v any) (words safetext.Text, details []safetext.Text) {
 
 // partsIn counts and names the list elements in a value, such as the rules of a firewall; empty without any.
 func partsIn(of subject, v any) safetext.Text {
-	k, known := kind.Named(of.kind)
+	k, known := kind.FindKind(of.kind)
 	if !known {
 		return safetext.Text{}
 	}
@@ -163,12 +163,12 @@ func serversIn(upstream map[string]any, weights bool) (words []safetext.Text, wh
 // newDescription returns the words for a value; nil if it has none.
 func newDescription(of subject, v any) *description {
 	object, isObject := v.(map[string]any)
-	k, known := kind.Named(of.kind)
+	k, known := kind.FindKind(of.kind)
 	if !isObject || !known {
 		return nil
 	}
 	d := &description{object: object, spec: of.spec, rest: object}
-	field, _ := k.Spec().At(kind.PathParts(of.path))
+	field, _ := k.Spec().FieldAt(kind.PathParts(of.path))
 	if field == nil || tableOfDescriptions[field.Summary] == nil {
 		return nil
 	}

@@ -150,7 +150,7 @@ func TestSummariesAreKnown(t *testing.T) {
 			walk(f.Item)
 		}
 	}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		walk(k.Spec())
 	}
 }

@@ -36,7 +36,7 @@ func TestExplainKnowsEveryLabel(t *testing.T) {
 		labels = append(labels, r.String())
 	}
 	for _, l := range labels {
-		if _, ok := explain.Word(l); !ok && l != "" {
+		if _, ok := explain.FindWord(l); !ok && l != "" {
 			t.Errorf("explain does not know %q", l)
 		}
 	}

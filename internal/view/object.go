@@ -179,10 +179,10 @@ func FoldedLine(pl *plan.Plan, opts Options) safetext.Text {
 		return safetext.Text{}
 	}
 	parts := []safetext.Text{safetext.F("%s.", Limited(names, ", "))}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		switch {
 		case !kinds[k.Name]:
-		case k.Can(kind.Delete):
+		case k.Documents(kind.Delete):
 			parts = append(parts, safetext.F("trueup plan --prune shows each %s that can be deleted.", k.Name))
 		default:
 			parts = append(parts, safetext.F("The platform documents no deletion of a %s: delete it in the web console.", k.Name))
@@ -337,7 +337,7 @@ func priority(item plan.Item, rows []Row) Rank {
 		return rankStops
 	}
 	for _, risk := range kind.Risks() {
-		if risk.Grave() && item.AtStake(risk) > 0 {
+		if risk.IsGrave() && item.AtStake(risk) > 0 {
 			return map[kind.Risk]Rank{kind.RiskSecurity: rankSecurity, kind.RiskServes: rankServes}[risk]
 		}
 	}

@@ -30,7 +30,7 @@ func opOf(item plan.Item) opLook {
 		return tableOfOps[item.Op]
 	case item.Deleted:
 		return opLook{MarkRemove, "deleted outside git", "deleted outside git", "plan/gone"}
-	case item.Missing():
+	case item.SaysMissing():
 		return opLook{MarkRemove, "missing live", "missing live", "plan/unknown"}
 	}
 	return opLook{MarkChange, "", "changed outside git", ""}
@@ -63,7 +63,7 @@ func headline(item plan.Item, rows []Row) safetext.Text {
 		whys = append(whys, r.Why)
 	}
 	counts := safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), InWords(tallied(whys))), ": ")
-	if gone := item.Removals(); len(gone) > 0 {
+	if gone := item.RemovalLines(); len(gone) > 0 {
 		counts = safetext.F("%s; %s", counts, removals([]plan.Item{item}))
 	}
 	return counts
@@ -143,7 +143,7 @@ func hiddenBy(pl *plan.Plan, s plan.Setting) []Row {
 		risk := max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))
 		must := MustShow(risk)
 		text := safetext.F("hidden: %s %s: %s %s, %s %s", Named(h.Key), CountSpaces(clean(h.Path)), before, Value(h.Live, must), after, Value(h.Git, must))
-		hides[i] = Row{Text: text, Facts: []Fact{{Object: h.Key, Path: kind.Steps(h.Path), Risk: risk}}}
+		hides[i] = Row{Text: text, Facts: []Fact{{Object: h.Key, Path: kind.PathSteps(h.Path), Risk: risk}}}
 		grave += OneIf(must)
 	}
 	slices.SortStableFunc(hides, func(a, b Row) int { return cmp.Compare(b.Facts[0].Risk, a.Facts[0].Risk) })

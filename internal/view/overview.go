@@ -45,7 +45,7 @@ func Notices(pl *plan.Plan) (all []Notice) {
 	for _, r := range kind.Risks() {
 		at := func(item plan.Item) int { return max(0, item.AtStake(r)-Stopping(item, r)) }
 		says := func(item plan.Item) safetext.Text { return factAt(item, r) }
-		if !r.Grave() {
+		if !r.IsGrave() {
 			says = nil
 		}
 		n = noticeOf(pl, at, says)
@@ -58,7 +58,7 @@ func Notices(pl *plan.Plan) (all []Notice) {
 	add(n, number(n, "purge", "to post"))
 	n = noticeOf(pl, is(plan.Delete), nil)
 	add(n, number(n, "object", "to delete"))
-	add(noticeOf(pl, func(item plan.Item) int { return len(item.Removals()) }, nil), removals(pl.Items))
+	add(noticeOf(pl, func(item plan.Item) int { return len(item.RemovalLines()) }, nil), removals(pl.Items))
 	n = noticeOf(pl, Caused(plan.FromBoth), nil)
 	add(n, number(n, "conflict", "of git and live"))
 	n = noticeOf(pl, Caused(plan.FromDrift), nil)

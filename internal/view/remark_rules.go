@@ -137,7 +137,7 @@ func opRule(item plan.Item) string {
 		return "plan/resent"
 	case item.Deleted || item.Recreate:
 		return "plan/gone"
-	case item.Op == plan.Create && (item.Risk.Grave() || MustShowOneOf(factsOf(item))):
+	case item.Op == plan.Create && (item.Risk.IsGrave() || MustShowOneOf(factsOf(item))):
 		return ruleOf(item.Risk)
 	}
 	return rule

@@ -64,7 +64,7 @@ func (s *RequestSection) addLines(lines []routing.Line, opts Options) {
 
 // changesAnswers reports whether an item changes an object that answers requests.
 func changesAnswers(item plan.Item) bool {
-	k, ok := kind.Named(item.Kind)
+	k, ok := kind.FindKind(item.Kind)
 	return ok && k.CanPatch() && k.HostField != "" && (item.Op == plan.Patch || item.Op == plan.Create) && !item.Happened
 }
 

@@ -120,7 +120,7 @@ func (r *Row) elements(l plan.Line) safetext.Text {
 
 // risky returns the words of a grave risk that takes effect; empty for others.
 func risky(item plan.Item, risk kind.Risk) safetext.Text {
-	if !risk.Grave() || !item.TakesEffect() {
+	if !risk.IsGrave() || !item.TakesEffect() {
 		return safetext.Text{}
 	}
 	return clean(risk.Meaning())
@@ -297,11 +297,11 @@ func changeRows(item plan.Item, opts Options) (changes, notes []Row) {
 
 // riskAt returns the risk of changing a value.
 func riskAt(kindName, path string, v any) kind.Risk {
-	k, ok := kind.Named(kindName)
+	k, ok := kind.FindKind(kindName)
 	if !ok {
 		return kind.RiskServes
 	}
-	return k.Spec().Find(path).RiskOfRemoval(v)
+	return k.Spec().FindField(path).RiskOfRemoval(v)
 }
 
 // mentioned reports whether an item is kept without changes.
@@ -357,17 +357,17 @@ func opRows(item plan.Item, opts Options) []Row {
 // happenedRows returns the row about an object that was deleted outside git, if it was.
 func happenedRows(item plan.Item, r Row) []Row {
 	r.Alarm, r.Cause, r.Stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))), item.Unserved != ""
-	if item.Missing() {
+	if item.SaysMissing() {
 		r.Cause = clean(unknownOrigin)
 	}
-	return []Row{r}[:OneIf(item.Deleted || item.Missing())]
+	return []Row{r}[:OneIf(item.Deleted || item.SaysMissing())]
 }
 
 // causeSaid returns the cause that the line of an object as a whole says; empty for none.
 func causeSaid(item plan.Item) plan.Cause {
 	again := item.Resend || item.Recreate && !item.Happened
 	makes := !item.Happened && (item.Op == plan.Create || item.Op == plan.Post || item.Op == plan.Delete)
-	if !again && (makes || item.Deleted || item.Missing() || mentioned(item)) {
+	if !again && (makes || item.Deleted || item.SaysMissing() || mentioned(item)) {
 		return item.Cause
 	}
 	return ""

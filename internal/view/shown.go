@@ -50,9 +50,9 @@ func MustShowOneOf(facts []Fact) bool {
 // factsOfLine returns a fact for each element that a line is about.
 func factsOfLine(item plan.Item, l plan.Line) []Fact {
 	if len(l.Elements) == 0 {
-		return []Fact{{Object: item.Key, Path: kind.Steps(l.Path), Risk: l.Risk}}
+		return []Fact{{Object: item.Key, Path: kind.PathSteps(l.Path), Risk: l.Risk}}
 	}
-	facts, list, field := make([]Fact, len(l.Elements)), kind.Steps(l.List), kind.Steps(strings.TrimPrefix(l.Path, l.List+"."))
+	facts, list, field := make([]Fact, len(l.Elements)), kind.PathSteps(l.List), kind.PathSteps(strings.TrimPrefix(l.Path, l.List+"."))
 	for i, e := range l.Elements {
 		facts[i] = Fact{Object: item.Key, Path: slices.Concat(list, []string{"[" + e + "]"}, field), Risk: l.Risk}
 	}

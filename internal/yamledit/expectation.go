@@ -74,7 +74,7 @@ func (e *editor) expect(test *yaml.Node, value map[string]any) ([]edit, error) {
 	if old != nil && len(commentLines(key))+len(commentLines(old)) > 0 {
 		return nil, errors.New("expect has a comment, which would be lost: write expect by hand")
 	}
-	field, _ := kind.RequestTest().Root().At([]string{"spec", "tests[]"})
+	field, _ := kind.RequestTest().Root().FieldAt([]string{"spec", "tests[]"})
 	text, err := Snippet(map[string]any{name: value}, field)
 	if err != nil {
 		return nil, err

@@ -250,7 +250,7 @@ func TestWrittenIsFormatted(t *testing.T) {
 			spec["text"] = line.Draw(t, "text")
 			spec["upstreams"] = []any{spec["text"], map[string]any{"scheme": "https", "name": line.Draw(t, "name"), "x": json.Number("1")}}
 			drafts = append(drafts, Draft{
-				Kind: rapid.SampledFrom(kind.All()).Draw(t, "kind"), Name: line.Draw(t, "name"),
+				Kind: rapid.SampledFrom(kind.AllKinds()).Draw(t, "kind"), Name: line.Draw(t, "name"),
 				Namespace: rapid.SampledFrom([]string{"", "acme", "on"}).Draw(t, "namespace"),
 				Spec:      canon.Bytes(spec), Schema: rapid.SampledFrom([]string{"", "x.json"}).Draw(t, "schema"),
 				Head:    strings.Split(rapid.StringMatching(`[ -~é\n]{0,20}`).Draw(t, "head"), "\n"),

@@ -14,7 +14,7 @@ func TestReplaceInKeepsWhatIsAround(t *testing.T) {
 	const doc = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: NAME}\nspec: {hostname: NAME.example.com}\n"
 	named := func(name string) string { return strings.ReplaceAll(doc, "NAME", name) }
 	brackets := `{apiVersion: delivery/v2.1, kind: CDN, metadata: {name: b}, spec: {hostname: b.example.com}}` + "\n"
-	k, _ := kind.Named("cdn")
+	k, _ := kind.FindKind("cdn")
 	text, err := Write(Draft{Kind: k, Name: "b", Spec: []byte(`{"hostname":"new.example.com"}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestWithValuesKeepsTheRest(t *testing.T) {
 		},
 	} {
 		file := []byte(strings.ReplaceAll("\ufeff"+other+head+tt.spec, "\n", "\r\n"))
-		k, _ := kind.Named("cdn")
+		k, _ := kind.FindKind("cdn")
 		o := &manifest.Object{Kind: k, Name: "b", Line: strings.Count(other, "\n") + 1}
 		want := strings.ReplaceAll("\ufeff"+other+head+tt.want, "\n", "\r\n")
 		in := &yamltext.Lines{Data: file}

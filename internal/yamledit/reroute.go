@@ -41,7 +41,7 @@ func CheckVendor(vendor string) error {
 		_, ok := k.AliasVersion(vendor)
 		return ok
 	}
-	if !slices.ContainsFunc(kind.All(), isVendor) {
+	if !slices.ContainsFunc(kind.AllKinds(), isVendor) {
 		return fmt.Errorf("--envelope is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", vendor)
 	}
 	return nil

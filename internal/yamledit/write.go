@@ -126,7 +126,7 @@ func (d drafting) members(v map[string]any, f *kind.Field) (all []*yaml.Node) {
 	for _, name := range names {
 		key, below := textNode(name), kind.Member(f, name)
 		value := d.node(v[name], below)
-		if f != nil && f.Fields != nil && !f.Knows(name, v) {
+		if f != nil && f.Fields != nil && !f.KnowsMember(name, v) {
 			d.comment(key, value, manifest.RuleUnknownField)
 		}
 		d.commentUnseen(key, value, below)

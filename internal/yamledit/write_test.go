@@ -13,7 +13,7 @@ import (
 // TestWhatIsWrittenIsReadAgain: the text of a draft is a sound manifest of the
 // same spec.
 func TestWhatIsWrittenIsReadAgain(t *testing.T) {
-	k, _ := kind.Named("cdn")
+	k, _ := kind.FindKind("cdn")
 	spec := `{"hostname":"a.example.com","locations":[{"cache":{"edgeTTL":"060","level":"standard"},"path":"/*"}],"tls":{"forced":"true"}}`
 	text, err := Write(
 		Draft{Kind: k, Name: "on", Spec: []byte(spec), Schema: "cdn.schema.json", Head: []string{"From live.", ""}},
@@ -33,7 +33,7 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 // TestFieldsBeyondTheSchemaAreSilenced: what live has and the schema does not
 // know is written without a warning, wherever it stands.
 func TestFieldsBeyondTheSchemaAreSilenced(t *testing.T) {
-	k, _ := kind.Named("cdn")
+	k, _ := kind.FindKind("cdn")
 	spec := `{"aaa":{"x":1},"empty":{},"hostname":"a.example.com","lines":"a\nb","list":[1],` +
 		`"locations":[{"action":"redirect","path":"/*","upstream":"o"}],"upstreams":[` +
 		`{"hc2":{"downThreshold":3},"name":"o","scheme":"https","servers":[{"Aa":{"b":1},"host":"h","passive":true}]}]}`
@@ -53,7 +53,7 @@ func TestFieldsBeyondTheSchemaAreSilenced(t *testing.T) {
 // TestTextsAreTheSameForEveryReader: line ends that only some readers of YAML know
 // are escapes, and what some take for another type has quotes.
 func TestTextsAreTheSameForEveryReader(t *testing.T) {
-	k, _ := kind.Named("cdn")
+	k, _ := kind.FindKind("cdn")
 	text, err := Write(Draft{Kind: k, Name: "a", Spec: []byte(`{"hostname":"a","tls":{"forced":"a\u2028b","auto":"="}}`)})
 	if err != nil || !strings.Contains(string(text), `forced: "a\Lb"`) || !strings.Contains(string(text), `auto: "="`) {
 		t.Errorf("%v\n%s", err, text)

@@ -87,7 +87,7 @@ func TestNamedFlagsAndCodesExist(t *testing.T) {
 			}
 		}
 		for _, m := range codes.FindAllStringSubmatch(text, -1) {
-			if number, err := strconv.Atoi(m[1]); err != nil || exit.Name(number) == "" {
+			if number, err := strconv.Atoi(m[1]); err != nil || exit.NameOf(number) == "" {
 				t.Errorf("%s: %q is no exit code", page, m[0])
 			}
 		}

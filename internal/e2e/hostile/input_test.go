@@ -328,7 +328,7 @@ func files(p *place) []string {
 func checkSegments(t *testing.T, name string) {
 	t.Helper()
 	ws := kind.Workspace{Name: name, UUID: name}
-	for _, k := range kind.All() {
+	for _, k := range kind.AllKinds() {
 		want := strings.Count(k.Collection, "/") + 1
 		u, err := url.Parse("https://platform.example.com" + k.ObjectPath(ws, name))
 		if err != nil {

@@ -67,7 +67,7 @@ func TestHidingPlaces(t *testing.T) {
 		for _, format := range slices.Sorted(maps.Keys(formats)) {
 			t.Run(name+"/"+format, func(t *testing.T) {
 				pl := &plan.Plan{Format: plan.Format, Items: cases[name]}
-				pl.Weigh()
+				pl.WeighRisks()
 				lost := unseen(formats[format](t, write(t, format, pl, report.Options{Width: 80})), factsOf(pl))
 				for unit, want := range lost {
 					t.Errorf("%s: not seen: %s", unit, want)

@@ -256,7 +256,7 @@ func drawPlan(t *rapid.T) *plan.Plan {
 			pl.Items[i].Happened = pl.Items[i].Op == plan.Patch
 		}
 	}
-	pl.Weigh()
+	pl.WeighRisks()
 	return pl
 }
 
@@ -272,8 +272,8 @@ type fact struct {
 func isGrave(r kind.Risk) bool { return r >= kind.RiskAvailability }
 
 func riskIn(kindName, path string, v any) kind.Risk {
-	k, _ := kind.Named(kindName)
-	return k.Spec().Find(path).RiskOfRemoval(v)
+	k, _ := kind.FindKind(kindName)
+	return k.Spec().FindField(path).RiskOfRemoval(v)
 }
 
 // factsOf returns what a reader of a plan must see.
