@@ -173,7 +173,9 @@ func PullManifests(ctx context.Context, cfg config.Options, p project.Project, a
 	return &r.Result, err
 }
 
-func (r *run) fullPath(name string) string { return files.AbsolutePath(r.Dir, filepath.FromSlash(name)) }
+func (r *run) fullPath(name string) string {
+	return files.AbsolutePath(r.Dir, filepath.FromSlash(name))
+}
 
 func (r *run) readsFile(name string) bool { return r.project.ReadsFile(r.Dir, r.fullPath(name)) }
 

@@ -39,7 +39,7 @@ type farLedger struct {
 	cond     *sync.Cond
 }
 
-func (f *farLedger) Pending(ctx context.Context, k kind.Key, spec []byte) (err error) {
+func (f *farLedger) RecordPending(ctx context.Context, k kind.Key, spec []byte) (err error) {
 	f.while(func() {
 		f.cond.L.Lock()
 		f.begun = append(f.begun, k)
@@ -54,7 +54,7 @@ func (f *farLedger) Pending(ctx context.Context, k kind.Key, spec []byte) (err e
 	return err
 }
 
-func (f *farLedger) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) (err error) {
+func (f *farLedger) RecordApplied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) (err error) {
 	f.while(func() { err = f.Journal.RecordApplied(ctx, k, a) })
 	return err
 }

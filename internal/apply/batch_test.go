@@ -227,7 +227,7 @@ type slowRelease struct {
 	all  chan struct{}
 }
 
-func (s *slowRelease) End(ctx context.Context, k kind.Key, o ledger.Outcome) error {
+func (s *slowRelease) RecordOutcome(ctx context.Context, k kind.Key, o ledger.Outcome) error {
 	if o.How != ledger.Released {
 		return s.stage.RecordOutcome(ctx, k, o)
 	}

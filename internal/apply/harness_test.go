@@ -36,7 +36,7 @@ func (e *said) Unwrap() error { return &e.answer }
 
 // The failures of a platform.
 func missing() error { return &said{"404 not found", api.Error{Class: api.Absent, Status: 404}} }
-func isTaken() error   { return &said{"409 exists", api.Error{Class: api.Taken, Status: 409}} }
+func isTaken() error { return &said{"409 exists", api.Error{Class: api.Taken, Status: 409}} }
 
 func contended() error {
 	return &said{"409 conflict", api.Error{Class: api.Contended, Status: 409}}

@@ -130,7 +130,9 @@ const (
 // In this package, a function that checks whether an item can continue returns nil if it can,
 // and the item's outcome if it can't.
 
-func doneOutcome(message string) *Outcome { return &Outcome{Status: Done, Verdict: OK, Message: message} }
+func doneOutcome(message string) *Outcome {
+	return &Outcome{Status: Done, Verdict: OK, Message: message}
+}
 
 func skippedOutcome(v Verdict, message string) *Outcome {
 	return &Outcome{Status: Skipped, Verdict: v, Message: message}
@@ -232,10 +234,10 @@ func (o *Outcome) unrecordedLive(what string, err error) {
 	o.Fix = "run apply again, which finds that live equals git and records it"
 }
 
-func notFound(err error) bool { return api.AnswerOf(err).NotFound() }
+func notFound(err error) bool   { return api.AnswerOf(err).NotFound() }
 func isConflict(err error) bool { return api.AnswerOf(err).Class == api.Contended }
 func isTaken(err error) bool    { return isConflict(err) || api.AnswerOf(err).Class == api.Taken }
-func notSent(err error) bool  { return api.AnswerOf(err).NotSent() }
+func notSent(err error) bool    { return api.AnswerOf(err).NotSent() }
 
 // isUncertain reports whether a write that failed may have happened: an error that is no answer
 // leaves that unknown.

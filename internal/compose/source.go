@@ -73,7 +73,9 @@ type Env struct {
 
 func (e Env) logInfo(format string, args ...any) { e.Log(slog.LevelInfo, fmt.Sprintf(format, args...)) }
 
-func (e Env) logWarning(format string, args ...any) { e.Log(slog.LevelWarn, fmt.Sprintf(format, args...)) }
+func (e Env) logWarning(format string, args ...any) {
+	e.Log(slog.LevelWarn, fmt.Sprintf(format, args...))
+}
 
 // Source is what is to be purged, and where that comes from.
 type Source struct {

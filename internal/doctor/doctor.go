@@ -91,7 +91,7 @@ const (
 	Skipped Status = "skipped"
 )
 
-func passed(says string) Check   { return Check{Status: OK, Says: says} }
+func passed(says string) Check  { return Check{Status: OK, Says: says} }
 func skipped(says string) Check { return Check{Status: Skipped, Says: says} }
 
 // followed skips a check for a reason that another check gives.

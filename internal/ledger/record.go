@@ -302,7 +302,9 @@ func (r Record) IsForgotten() bool {
 }
 
 // IsGone reports whether trueup deleted the object.
-func (r Record) IsGone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
+func (r Record) IsGone() bool {
+	return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed
+}
 
 // Status returns the state in a word, also for an object that converges.
 func (r Record) Status() string {

@@ -40,11 +40,15 @@ func (f form) formOf(r *Rules, v any) any {
 }
 
 // carryLive returns a live value as a list that is sent takes it along, in the documented types.
-func carryLive(r *Rules, v any) any { return form{leaveOut: (*Rules).isOmitted, typed: true}.formOf(r, v) }
+func carryLive(r *Rules, v any) any {
+	return form{leaveOut: (*Rules).isOmitted, typed: true}.formOf(r, v)
+}
 
 // Sendable returns a desired value as it is sent where live has nothing to merge it with: without
 // nulls and server-owned fields.
-func Sendable(r *Rules, desired any) any { return form{leaveOut: (*Rules).serverOwned}.formOf(r, desired) }
+func Sendable(r *Rules, desired any) any {
+	return form{leaveOut: (*Rules).serverOwned}.formOf(r, desired)
+}
 
 // ManagedPart returns the part of a desired value that is git's, without excluded fields, as a copy.
 func ManagedPart(rules *Rules, desired any) any {

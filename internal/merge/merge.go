@@ -162,10 +162,10 @@ func (r *Rules) orDefaults() *Rules {
 }
 
 func (r *Rules) fieldRules(name string) *Rules { return r.orDefaults().Fields[name] }
-func (r *Rules) isOmitted() bool            { return r.orDefaults().Omit }
-func (r *Rules) isSet() bool                { return r.orDefaults().Set }
-func (r *Rules) keyFields() []string            { return r.orDefaults().Key }
-func (r *Rules) scalarType() Type         { return r.orDefaults().Type }
+func (r *Rules) isOmitted() bool               { return r.orDefaults().Omit }
+func (r *Rules) isSet() bool                   { return r.orDefaults().Set }
+func (r *Rules) keyFields() []string           { return r.orDefaults().Key }
+func (r *Rules) scalarType() Type              { return r.orDefaults().Type }
 
 // elementRules returns the rules of a list's elements. Rules made from an override of a
 // list that the schema does not know hold the elements' fields themselves.

@@ -87,7 +87,9 @@ func (w *walker) listFirstContact(n node) {
 }
 
 // listForeign lists a live element that git never had.
-func (w *walker) listForeign(n node) { w.res.FirstContact = append(w.res.FirstContact, n.toValue(n.have)) }
+func (w *walker) listForeign(n node) {
+	w.res.FirstContact = append(w.res.FirstContact, n.toValue(n.have))
+}
 
 // firstContact judges the live elements of a list that is sent and was never taken over. One stays
 // if it is paired by key, or if git has all of it at any place. It returns the judged elements.

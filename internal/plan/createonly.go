@@ -52,7 +52,9 @@ func (d *decision) createOnce() {
 }
 
 // wasMade reports whether the ledger says that the object was made.
-func (d *decision) wasMade() bool { return d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted }
+func (d *decision) wasMade() bool {
+	return d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted
+}
 
 // blockGone blocks an item that is in the ledger and not live.
 func (d *decision) blockGone() {

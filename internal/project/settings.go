@@ -21,7 +21,9 @@ import (
 )
 
 // SendWindow returns how long after its first attempt a request without an answer may be sent again (docs/design.md A1).
-func (p Project) SendWindow() time.Duration { return ParseDuration(p.Purge.Window, ledger.DefaultWindow) }
+func (p Project) SendWindow() time.Duration {
+	return ParseDuration(p.Purge.Window, ledger.DefaultWindow)
+}
 
 // ParseDuration reads a duration that was checked. It returns usual if the text has none.
 func ParseDuration(text string, usual time.Duration) time.Duration {

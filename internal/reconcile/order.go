@@ -133,7 +133,9 @@ func (s *Session) isApplied(ctx context.Context) bool {
 	return true
 }
 
-func (s *Session) managedSpec(key kind.Key) []byte { return s.planner.ManagedSpec(s.inputs.Set.Find(key)) }
+func (s *Session) managedSpec(key kind.Key) []byte {
+	return s.planner.ManagedSpec(s.inputs.Set.Find(key))
+}
 
 // resultOf adds an outcome to those of a result.
 func resultOf(v apply.Verdict, r apply.Result) apply.Result {
