@@ -28,7 +28,7 @@ type call struct {
 	endpoint Endpoint
 	url      *url.URL
 	body     []byte
-	turn     bool    // this is a Turn
+	turn     bool    // this is a WaitForTurn
 	requests int     // how many were started
 	seen     Reading // the time of the last answer
 }

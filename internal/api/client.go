@@ -154,7 +154,7 @@ func (r *Reader) clockReading(resp *http.Response) Reading {
 	return at
 }
 
-// Client is a Reader that can also write. It sends each write once. Call Turn before
+// Client is a Reader that can also write. It sends each write once. Call WaitForTurn before
 // each write, and decide by its Error whether to try again.
 type Client struct {
 	*Reader

@@ -26,8 +26,8 @@ type Cause struct {
 
 // Error says why an operation failed. Its text is one line without secrets.
 type Error struct {
-	Op, Kind     string // Op is list, get, create, patch or delete; or write, for a Turn
-	Name         string // empty for a list and a Turn
+	Op, Kind     string // Op is list, get, create, patch or delete; or write, for a WaitForTurn
+	Name         string // empty for a list and a WaitForTurn
 	Method, Path string // empty if there was no request
 	Status       int    // 0 if there was no answer
 	ContentType  diag.Answer
@@ -35,7 +35,7 @@ type Error struct {
 	Message      string      // what trueup adds
 	Causes       []Cause
 	RequestID    diag.Answer
-	RetryAfter   time.Duration // the pause that the server asked for, or 0; Turn and reads wait for it
+	RetryAfter   time.Duration // the pause that the server asked for, or 0; WaitForTurn and reads wait for it
 	Class        Class
 	Hopeless     bool         // a retry would fail in the same way: a setting or certificate is wrong
 	Existing     *kind.Object // the object that has the name, if the answer contains it

@@ -42,7 +42,7 @@ type Journal interface {
 	MarkResumable(ctx context.Context, key kind.Key, message string) error
 	MarkUnknown(ctx context.Context, key kind.Key, now ledger.Instant) error
 	ReadRecords(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
-	// Current returns an error if another apply was recorded since this one, as Pending, Claim and Deleting do.
+	// CheckCurrent returns an error if another apply was recorded since this one, as RecordPending, Claim and RecordDeleting do.
 	CheckCurrent(ctx context.Context) error
 
 	// For the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
@@ -67,7 +67,7 @@ type Deps struct {
 	// Replan plans one object again, against the live one; nil if there is none.
 	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
 	// Spec returns the part of a manifest's spec that git manages, as canonical JSON
-	// (plan.Planner.Managed). Run records it, and compares live with it.
+	// (plan.Planner.ManagedSpec). Run records it, and compares live with it.
 	Spec  func(key kind.Key) []byte
 	Rules func(k *kind.Kind) *merge.Rules // Rules returns how to compare specs of a kind
 	// Report gets every event. Progress, if set, is called after every item. Both are called

@@ -220,13 +220,13 @@ func variablesInSource(t *testing.T, root string) map[string]string {
 					if slices.Contains(readers, called) {
 						add(set, arg, regexp.MustCompile(`^[A-Z_]+$`), "")
 					}
-					if called == "Variable" {
+					if called == "VariableName" {
 						for _, area := range kind.Areas() {
 							add(set, arg, regexp.MustCompile(`^[A-Z_]+$`), "TRUEUP_"+strings.ToUpper(string(area))+"_")
 						}
 					}
 				}
-				return called != "Variable"
+				return called != "VariableName"
 			case *ast.BasicLit:
 				add(set, n, shape, "")
 			}

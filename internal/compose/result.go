@@ -21,7 +21,7 @@ const resultFormat = "trueup.new-purge/v1"
 // Clock is how people are shown a time, in UTC.
 const Clock = "2006-01-02 15:04Z"
 
-// Result is what Write wrote.
+// Result is what WritePurges wrote.
 type Result struct {
 	Format    string     `json:"format"`
 	Sandbox   bool       `json:"sandbox"`

@@ -107,7 +107,7 @@ func WithCode(code int, err error) error { return &CodedError{err, code} }
 func Of(err error) int {
 	var coded *CodedError
 	var invalid *diag.InvalidError
-	var auth interface{ Auth() bool }
+	var auth interface{ IsAuth() bool }
 	switch {
 	case err == nil:
 		return OK
@@ -117,7 +117,7 @@ func Of(err error) int {
 		return Invalid
 	case errors.Is(err, context.Canceled):
 		return Interrupted
-	case errors.As(err, &auth) && auth.Auth():
+	case errors.As(err, &auth) && auth.IsAuth():
 		return Auth
 	}
 	return Error

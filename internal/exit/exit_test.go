@@ -13,8 +13,8 @@ import (
 // authError is an error that says of itself what it is.
 type authError struct{ auth bool }
 
-func (authError) Error() string { return "denied" }
-func (e authError) Auth() bool  { return e.auth }
+func (authError) Error() string  { return "denied" }
+func (e authError) IsAuth() bool { return e.auth }
 
 func TestOf(t *testing.T) {
 	for _, tt := range []struct {

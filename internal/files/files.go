@@ -38,7 +38,7 @@ func OpenFS(root *os.Root) fs.FS {
 	return tree{inside, root}
 }
 
-// RootOf returns the directory of a file system that FS returned, else nil.
+// RootOf returns the directory of a file system that OpenFS returned, else nil.
 func RootOf(fsys fs.FS) *os.Root {
 	t, _ := fsys.(tree)
 	return t.root

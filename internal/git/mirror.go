@@ -20,7 +20,7 @@ const tipRef = "refs/trueup/tip"
 
 // Mirror reads and writes one remote through a temporary bare repository, with the user's settings for that remote. It
 // leaves the user's index, work tree, refs and objects alone. Only one goroutine at a time may use Fetch, Commit, Push
-// and Holds.
+// and HasCommit.
 type Mirror struct {
 	remote string
 	// dir is the mirror's folder; relative addresses start at top.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Limits in bytes: Tree skips larger files, and rejects a larger tree.
+// Limits in bytes: ReadTree skips larger files, and rejects a larger tree.
 const (
 	maxTreeFile = 16 << 20
 	maxTree     = 512 << 20
@@ -116,7 +116,7 @@ func newTree(files []treeFile, contents [][]byte) (fs.FS, error) {
 	return txtar.FS(&tree)
 }
 
-// chooseReadable returns the files that Tree reads, and checks their size.
+// chooseReadable returns the files that ReadTree reads, and checks their size.
 func chooseReadable(files []treeFile, want func(name, id string) bool) ([]treeFile, error) {
 	total := 0
 	var all []treeFile
@@ -172,7 +172,7 @@ func cutObject(out []byte) (content, rest []byte, err error) {
 }
 
 // ReadFile reads a regular file of a commit; found is false if there is none. The name starts from the repository's folder.
-// If same accepts the content's id, File does not read it.
+// If same accepts the content's id, ReadFile does not read it.
 func (r Repository) ReadFile(ctx context.Context, commit, name string, same func(id string) bool) (content string, found bool, err error) {
 	files, err := r.listTree(ctx, commit, name, "-l")
 	if err == nil {

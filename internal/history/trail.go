@@ -16,7 +16,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// What Trails reads at most. Past that, no commit is proven.
+// What ReadTrails reads at most. Past that, no commit is proven.
 const (
 	mostFiles    = 200
 	mostCommits  = 500

@@ -29,7 +29,7 @@ func DurationOf(number, unit string) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// TimeText returns a number of units of time in words, such as "2 h 55 min"; ok is that of Duration.
+// TimeText returns a number of units of time in words, such as "2 h 55 min"; ok is that of DurationOf.
 func TimeText(number, unit string) (text string, ok bool) {
 	d, ok := DurationOf(number, unit)
 	if !ok {

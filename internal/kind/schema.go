@@ -65,7 +65,7 @@ func SchemaNames() []string {
 	return names
 }
 
-// SchemaNamed returns the file name and the JSON Schema of a kind, by any name that Named accepts, or of
+// SchemaNamed returns the file name and the JSON Schema of a kind, by any name that FindKind accepts, or of
 // one of SchemaNames.
 func SchemaNamed(name string) (file string, schema []byte, ok bool) {
 	file = strings.ToLower(name) + schemaEnding

@@ -18,7 +18,7 @@ type precondition int
 
 const (
 	anyone precondition = iota // allows every state
-	asSeen                     // requires that the record has not changed since View
+	asSeen                     // requires that the record has not changed since ReadView
 	// unchanged requires that the record has not changed since this run wrote or saw it, or has only the move's spec:
 	// otherwise another run may be writing the object.
 	unchanged

@@ -39,7 +39,7 @@ func ExplainRecord(rec Record) (message, fix string) {
 	return explainFree(rec), ""
 }
 
-// explainFree is Explain for a record without a state.
+// explainFree is ExplainRecord for a record without a state.
 func explainFree(rec Record) string {
 	key := rec.String()
 	switch {
@@ -57,7 +57,7 @@ func explainFree(rec Record) string {
 	return fmt.Sprintf("%s was not sent%s", key, quoteSaid(rec.Outcome))
 }
 
-// explainOpen is Explain for a request whose outcome is unknown.
+// explainOpen is ExplainRecord for a request whose outcome is unknown.
 func explainOpen(rec Record) (message, fix string) {
 	run := senderOf(rec.Claim) + formatTime(rec.ClaimedAt)
 	perhaps := fmt.Sprintf("%s was about to be sent by %s, and no outcome was recorded: it may have been executed", rec.Key, run)
@@ -93,7 +93,7 @@ func DescribeQuestion(rec Record) []string {
 // run may never have sent it.
 func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message.String() == noOutcome }
 
-// ExplainLeft is Explain for an open request whose manifest was removed from git.
+// ExplainLeft is ExplainRecord for an open request whose manifest was removed from git.
 func ExplainLeft(rec Record) (message, fix string) {
 	message, _ = ExplainRecord(rec)
 	return message + "; its manifest is not in git now, so trueup won't send it again",

@@ -192,7 +192,7 @@ func (l *Ledger) unboundProblem(g Genesis, area kind.Area) *ProblemError {
 }
 
 // AdmitArea returns nil if trueup may send a token to an area: the ledger belongs to this workspace and the configured
-// address, or there is no ledger. If the ledger is missing or unreadable, Admit returns an error unless the user named
+// address, or there is no ledger. If the ledger is missing or unreadable, AdmitArea returns an error unless the user named
 // the workspace.
 func (l *Ledger) AdmitArea(ctx context.Context, area kind.Area) error {
 	if l.store == nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // CreateLedger creates the ledger that cfg names, after it proved that compare-and-swap works, and returns the genesis; write
-// its id into trueup.yaml. In an existing ledger, Init adds addresses that are missing, and replaces others if
-// Config.Rebind agrees. If trueup.yaml has an id and that ledger is missing, Init returns an error: a new ledger would
+// its id into trueup.yaml. In an existing ledger, CreateLedger adds addresses that are missing, and replaces others if
+// Config.Rebind agrees. If trueup.yaml has an id and that ledger is missing, CreateLedger returns an error: a new ledger would
 // forget what was sent.
 func CreateLedger(ctx context.Context, cfg Config) (Genesis, error) {
 	l, err := Open(ctx, cfg)

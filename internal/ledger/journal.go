@@ -60,7 +60,7 @@ func (h Hold) MaySend(now Instant) bool {
 
 // Claim records that a request is about to be sent. It returns ErrTaken if the request was or may have been sent, or if
 // a takeover is unsafe or too early, and ErrConflict if another run was faster. Intent.Again rejects purges, and a
-// record that changed since View: another run may have made the object again. After any error, don't send it.
+// record that changed since ReadView: another run may have made the object again. After any error, don't send it.
 func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	terms, err := l.termsToSend(ctx, key)
 	if k, known := kind.FindKind(key.Kind); known && i.Again && !k.CreateOnly() {
@@ -255,7 +255,7 @@ type Confirmed struct {
 	AppliedSpec
 }
 
-// RecordAllApplied is Applied for many objects in one write. It returns one error for each.
+// RecordAllApplied is RecordApplied for many objects in one write. It returns one error for each.
 func (l *Ledger) RecordAllApplied(ctx context.Context, all []Confirmed) []error {
 	errs := make([]error, len(all))
 	keys := make([]kind.Key, len(all))
@@ -284,7 +284,7 @@ func (l *Ledger) RecordAllApplied(ctx context.Context, all []Confirmed) []error 
 	return errs
 }
 
-// DropPending removes the spec of the last Pending after the platform rejected it. Older ones stay.
+// DropPending removes the spec of the last RecordPending after the platform rejected it. Older ones stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	before, _ := l.lastWrite(key)
 	_, err := l.changeRecord(ctx, key, move{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
@@ -333,7 +333,7 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	return err
 }
 
-// Forget records that git no longer manages an object. The record must not have changed since View. It rejects what is
+// Forget records that git no longer manages an object. The record must not have changed since ReadView. It rejects what is
 // open, and purges, because their records keep trueup from sending them again.
 func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason string) error {
 	by := l.cfg.Claim.Actor
@@ -349,7 +349,7 @@ func (l *Ledger) Forget(ctx context.Context, key kind.Key, reason string) error 
 	return err
 }
 
-// RecordDeleting records that trueup is about to delete an object that it made. The record must not have changed since View,
+// RecordDeleting records that trueup is about to delete an object that it made. The record must not have changed since ReadView,
 // and must have this uid and creation time. After an error, don't delete it.
 func (l *Ledger) RecordDeleting(ctx context.Context, key kind.Key, uid, created string) error {
 	_, err := l.termsToSend(ctx, key)

@@ -58,8 +58,8 @@ type Config struct {
 	Sleep   func(ctx context.Context, d time.Duration) error
 	Delayed func(key kind.Key, err error)
 	Claim   Claim // identifies this run in records; it must not contain secrets
-	// Rebind is called before Init changes an address, or the workspace's name; from may be empty. An error keeps the
-	// old one. If Rebind is nil, Init adds what is missing and replaces nothing.
+	// Rebind is called before CreateLedger changes an address, or the workspace's name; from may be empty. An error keeps the
+	// old one. If Rebind is nil, CreateLedger adds what is missing and replaces nothing.
 	Rebind func(what, from, to string) error
 }
 
@@ -70,7 +70,7 @@ type Ledger struct {
 	local bool
 
 	mu sync.Mutex
-	// own has the records that this run wrote last, seen the seqs that View returned, 0 for no record.
+	// own has the records that this run wrote last, seen the seqs that ReadView returned, 0 for no record.
 	own  map[kind.Key]mark
 	seen map[kind.Key]int
 	// order is nil unless the run is an apply.
@@ -266,7 +266,7 @@ func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err 
 }
 
 // ReadQuestions returns a view, and from it the open requests that match a pattern, or all without patterns, sorted. It also
-// returns each record that a pattern names exactly: if that is not open, Explain says why.
+// returns each record that a pattern names exactly: if that is not open, ExplainRecord says why.
 func (l *Ledger) ReadQuestions(ctx context.Context, patterns []string) (view View, list []Record, err error) {
 	if view, err = l.readView(ctx, nil); err != nil {
 		return view, nil, err
@@ -389,7 +389,7 @@ func (l *Ledger) ListRecords(ctx context.Context) ([]Record, error) {
 	return records, err
 }
 
-// readUsable is Usable for the areas of the keys.
+// readReadUsable is ReadUsable for the areas of the keys.
 func (l *Ledger) readUsable(ctx context.Context, keys ...kind.Key) (Genesis, error) {
 	areas := map[kind.Area]bool{}
 	for _, key := range keys {

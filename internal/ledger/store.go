@@ -23,7 +23,7 @@ var (
 )
 
 // Store has one genesis, and one record a key (docs/design.md A2). Compare-and-swap on seq replaces each as a whole.
-// Except for WriteGenesis, Forget and Prove, calls return ErrNoGenesis without a genesis. Damage is an error, never an
+// Except for WriteGenesis, Forget and ProveConditions, calls return ErrNoGenesis without a genesis. Damage is an error, never an
 // absent record. A write is durable when it returns nil; after an error other than ErrConflict it may have been done.
 type Store interface {
 	ReadGenesis(ctx context.Context) (Genesis, error)

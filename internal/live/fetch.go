@@ -24,7 +24,7 @@ type Reader interface {
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
 }
 
-// State is what was live when Fetch read it. Do not change it.
+// State is what was live when FetchState read it. Do not change it.
 type State struct {
 	Objects map[kind.Key]kind.Object // the live objects of manifests, by the manifest's key
 	Absent  map[kind.Key]bool        // the keys for which a GET returned 404
@@ -43,7 +43,7 @@ func newState(objects int) State {
 	}
 }
 
-// Options of Fetch.
+// Options of FetchState.
 type Options struct {
 	// Parallelism is the number of lists that are read at once, by default 4. Single objects are small:
 	// eight times as many are.
@@ -99,7 +99,7 @@ type Unread map[kind.Area]error
 // Err returns all of it as one error.
 func (u Unread) Err() error { return errors.Join(u[kind.Compute], u[kind.Delivery]) }
 
-// FetchEach is Fetch for each area alone. It returns what it read of all.
+// FetchEach is FetchState for each area alone. It returns what it read of all.
 func FetchEach(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, Unread) {
 	all, unread := newState(len(set.Objects)), Unread{}
 	for _, area := range kind.Areas() {

@@ -31,7 +31,7 @@ type planFile struct {
 	Checksum string         `json:"checksum"`
 }
 
-// EncodePlan writes the file of a plan, which must be one of Shown: canonical JSON with a checksum over all of it, and a
+// EncodePlan writes the file of a plan, which must be one of Redact: canonical JSON with a checksum over all of it, and a
 // newline. It makes the text twice, first for the checksum, because it holds only a few objects of it in memory.
 func EncodePlan(w io.Writer, p *Plan, at time.Time) error {
 	file := planFile{*p, []routing.Line{}, canon.Sum{}.String()}
@@ -106,8 +106,8 @@ func checksumOf(before, behind []byte) string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// DecodePlan reads the file of a plan, and rejects any byte that Encode did not write. That proves no
-// origin: whoever writes a file can write a checksum. Apply never sends what Decode returns.
+// DecodePlan reads the file of a plan, and rejects any byte that EncodePlan did not write. That proves no
+// origin: whoever writes a file can write a checksum. Apply never sends what DecodePlan returns.
 func DecodePlan(text []byte) (*Plan, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
@@ -186,7 +186,7 @@ func (p *Plan) IsOf(set *manifest.Set) bool {
 	return p.Manifests == nil || *p.Manifests == *setDigest(set)
 }
 
-// checkInvariants holds what every plan that Make returns has.
+// checkInvariants holds what every plan that MakePlan returns has.
 func (p *Plan) checkInvariants() error {
 	for i := range p.Items {
 		it := &p.Items[i]

@@ -87,7 +87,7 @@ func (m Mappings) CoversFile(name string) bool {
 	return slices.ContainsFunc(m, func(each Mapping) bool { return each.ServesFile(name) || strings.HasPrefix(each.From, name+"/") })
 }
 
-// maxLinks is how many links in a row Reaching follows, like operating systems.
+// maxLinks is how many links in a row LinksReaching follows, like operating systems.
 const maxLinks = 40
 
 // LinksReaching returns the symbolic links, sorted, that lead to one of the names, to a directory that has one,

@@ -140,7 +140,7 @@ func ExitCode(res apply.Result) int {
 	return exit.OK
 }
 
-// Probe is a harmless purge, whose path does not exist. Session.Prove sends it again.
+// Probe is a harmless purge, whose path does not exist. Session.SendProbe sends it again.
 type Probe struct {
 	kind   *kind.Kind
 	key    kind.Key

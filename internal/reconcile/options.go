@@ -19,7 +19,7 @@ import (
 
 // Options choose what to plan. Most are flags.
 type Options struct {
-	// Options are those that need no manifests; Prepare adds the rest.
+	// Options are those that need no manifests; PrepareSession adds the rest.
 	plan.Options
 	ReadOnly      bool // set by commands that change nothing
 	All           bool // also list the kinds that no manifest is of
@@ -100,7 +100,7 @@ func ParseKeys(flag string, values []string) (map[kind.Key]bool, error) {
 	return named, nil
 }
 
-// maxDifferences limits the lines of Against.
+// maxDifferences limits the lines of DifferencesFrom.
 const maxDifferences = 20
 
 // Expectation is the plan of --expect. The zero value allows any plan.

@@ -34,7 +34,7 @@ type Options struct {
 	Ledger          string // the store of a ledger to create, or None
 	Manifests       string // FromLive, FromExamples or None
 	Adopt           string // which requests were sent before, for the new ledger
-	// CI is the name of one of Services, or None. Source is the repository to build trueup from. Branch is
+	// CI is the name of one of AllServices, or None. Source is the repository to build trueup from. Branch is
 	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
 	CI, Source, Branch string
 }
@@ -239,7 +239,7 @@ func (s *Setup) WriteEdits(id string) error {
 	return nil
 }
 
-// NextSteps returns the next steps of the user, to show after Write.
+// NextSteps returns the next steps of the user, to show after WriteEdits.
 func (s *Setup) NextSteps() string {
 	return s.nextCommand() + s.editorSetting() + s.next
 }

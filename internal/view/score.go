@@ -17,7 +17,7 @@ func MustShow(risk kind.Risk) bool { return risk >= kind.RiskAvailability }
 // Fact names one thing that a plan changes.
 type Fact struct {
 	Object kind.Key
-	// Path has the keys on the way to it, as kind.Steps returns them.
+	// Path has the keys on the way to it, as kind.PathSteps returns them.
 	Path []string
 	Risk kind.Risk
 }
