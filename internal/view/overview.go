@@ -2,7 +2,6 @@ package view
 
 import (
 	"slices"
-	"strings"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -95,11 +94,28 @@ func factAt(item plan.Item, risk kind.Risk) safetext.Text {
 	}
 	r := RowOf(item, lines[0].Change, nil, Options{})
 	r.Cause = safetext.Text{}
-	text := clean(strings.TrimSuffix(Sentence(r).String(), ":")).Cut(maxFact)
+	text := Sentence(r)
+	if text.Width() > maxFact || len(r.Details) > 0 {
+		text = safetext.F("%s %s", r.Path.Cut(maxFact), pastOf(r))
+	}
 	if more := len(lines) - 1; more > 0 {
 		text = safetext.F("%s and %d more", text, more)
 	}
 	return text
+}
+
+// pastOf says what happened to the place of a row, for sentences that have no room for its values.
+func pastOf(r Row) string {
+	switch {
+	case r.Moved:
+		return "moved"
+	case r.Mark == MarkAdd:
+		return "added"
+	case r.Mark == MarkRemove:
+		return "removed"
+	default:
+		return "changed"
+	}
 }
 
 // maxFact is the most columns of a fact in the sentence of risks.
