@@ -252,13 +252,13 @@ func (l Line) describeRename(most int) string {
 		for _, p := range l.Exceptions {
 			says := strings.ReplaceAll(p.describe(false, most), "for the first time", "only now")
 			if areAll(p.Paths) {
-				everywhere = append(everywhere, "everywhere: "+says)
+				everywhere = append(everywhere, "a difference: "+says)
 			} else {
 				except = append(except, describePaths(p.Paths, most)+": "+says)
 			}
 		}
 		if everywhere != nil {
-			text += ", but " + strings.Join(everywhere, "; and ")
+			text += ", with " + strings.Join(everywhere, "; and ")
 		}
 		if except != nil {
 			text += ", except " + strings.Join(except, "; and ")

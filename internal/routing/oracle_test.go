@@ -360,8 +360,8 @@ func said(lines []saying, was, is site, host, path string, r reading) (all []str
 		rest, _, _ = strings.Cut(rest, "; "+as+" is still answered")
 		before, renamed = was.ask(as, path, r), true
 		everywhere, except, _ := strings.Cut(rest, ", except ")
-		if everywhere, ok := strings.CutPrefix(everywhere, ", but everywhere: "); ok {
-			for _, part := range strings.Split(everywhere, "; and everywhere: ") {
+		if everywhere, ok := strings.CutPrefix(everywhere, ", with a difference: "); ok {
+			for _, part := range strings.Split(everywhere, "; and a difference: ") {
 				all = append(all, under(strings.ReplaceAll(part, "answered only now", "answered for the first time"), r)...)
 			}
 		}
