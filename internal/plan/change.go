@@ -166,7 +166,7 @@ func objectWith(c Change, spec any) any {
 }
 
 // lineRisks returns the risk of each line; sent leaves out those that the request leaves as they are. An
-// object that is made or deleted is one line, as grave as the gravest field of its kind.
+// object that is made is one line, as grave as the gravest field of its kind; one that is deleted, as its removal.
 func (it *Item) lineRisks(sent bool) []kind.Risk {
 	k, ok := kind.FindKind(it.Kind)
 	if !ok {
@@ -182,8 +182,10 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 		risks = append(risks, l.Risk)
 	}
 	switch {
-	case it.Op == Create || it.Op == Delete:
+	case it.Op == Create:
 		risks = append(risks, k.Spec().GravestRisk())
+	case it.Op == Delete:
+		risks = append(risks, k.Spec().RiskOfRemoval(map[string]any{}))
 	case it.Purge != nil && it.Purge.Everything:
 		risks = append(risks, k.Spec().FindField("paths").RiskOf(nil, []any{allPaths}, nil))
 	case it.Purge != nil:

@@ -292,6 +292,7 @@ func madeFrom(doc Document) markup {
 const (
 	maxNames      = 3
 	maxNameInHead = 80
+	maxNotice     = 320 // a name, and what changes there
 )
 
 // lookAt returns a line for each notice and one for the advice, with names in at most most bytes.
@@ -319,9 +320,9 @@ func lookAt(pl *plan.Plan, most int) markup {
 func listed(text markup, title safe, names []safe, most int) markup {
 	line := safetext.M("- **%s**", safetext.Constant(title))
 	for i, n := range names[:min(len(names), maxNames)] {
-		name := safetext.M(", %s", safetext.Code(n.Cut(maxNameInHead)))
+		name := safetext.M(", %s", safetext.Code(n.Cut(maxNotice)))
 		if i == 0 {
-			name = safetext.M(": %s", safetext.Code(n.Cut(maxNameInHead)))
+			name = safetext.M(": %s", safetext.Code(n.Cut(maxNotice)))
 		}
 		if text.Len()+line.Len()+name.Len() > most {
 			break

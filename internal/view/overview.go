@@ -43,7 +43,7 @@ func Notices(pl *plan.Plan) (all []Notice) {
 	add(n, safetext.F("%s %s", clean(diag.Plural(n.total, "address", "addresses")), stops))
 	for _, r := range kind.Risks() {
 		at := func(item plan.Item) int { return max(0, item.AtStake(r)-Stopping(item, r)) }
-		says := func(item plan.Item) safetext.Text { return factAt(item, r) }
+		says := func(item plan.Item) safetext.Text { return factsAt(item, r) }
 		if !r.IsGrave() {
 			says = nil
 		}
@@ -83,25 +83,26 @@ func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) saf
 	return n
 }
 
-// factAt says what changes in an object at a risk: its first line, and how many follow. It is empty for an object that is made or
+// factsAt says what changes in an object at a risk: its first lines, and how many follow. It is empty for an object that is made or
 // deleted as a whole.
-func factAt(item plan.Item, risk kind.Risk) safetext.Text {
-	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool {
-		return l.Risk != risk || l.Left || !plan.IsShown(l.Class) || l.Class == plan.Added || l.Class == plan.Stays || len(l.Unserved) > 0
-	})
-	if len(lines) == 0 {
-		return safetext.Text{}
+func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
+	var facts []safetext.Text
+	for _, l := range item.AllLines() {
+		if l.Risk != risk || l.Left || !plan.IsShown(l.Class) || l.Class == plan.Added || l.Class == plan.Stays || len(l.Unserved) > 0 {
+			continue
+		}
+		r := RowOf(item, l.Change, nil, Options{})
+		r.Cause = safetext.Text{}
+		fact := Sentence(r)
+		if fact.Width() > maxFact || len(r.Details) > 0 || r.Mark == MarkRemove {
+			fact = safetext.F("%s %s", r.Path.Cut(maxFact), pastOf(r))
+		}
+		facts = append(facts, fact)
 	}
-	r := RowOf(item, lines[0].Change, nil, Options{})
-	r.Cause = safetext.Text{}
-	text := Sentence(r)
-	if text.Width() > maxFact || len(r.Details) > 0 {
-		text = safetext.F("%s %s", r.Path.Cut(maxFact), pastOf(r))
+	if more := len(facts) - maxFacts; more > 0 {
+		facts = append(facts[:maxFacts], safetext.Count(more, "more change"))
 	}
-	if more := len(lines) - 1; more > 0 {
-		text = safetext.F("%s and %d more", text, more)
-	}
-	return text
+	return safetext.Join(facts, ", ")
 }
 
 // pastOf says what happened to the place of a row, for sentences that have no room for its values.
@@ -118,8 +119,8 @@ func pastOf(r Row) string {
 	}
 }
 
-// maxFact is the most columns of a fact in the sentence of risks.
-const maxFact = 60
+// A sentence of risks has so many facts of an object, of so many columns each.
+const maxFacts, maxFact = 3, 60
 
 // unservedBy returns what a CDN stops serving, or stopped serving.
 func unservedBy(item plan.Item) []string {
