@@ -13,5 +13,5 @@ func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }
 // onReadOnly is unknown here.
 func onReadOnly(string) bool { return false }
 
-// apart changes nothing: the processes that a command started outlive it.
-func apart(*exec.Cmd) {}
+// ownSession changes nothing: the processes that a command started outlive it.
+func ownSession(*exec.Cmd) {}
