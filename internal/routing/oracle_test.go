@@ -582,7 +582,8 @@ func agrees(was, is site) string {
 			continue // several, or none
 		}
 		differs := false
-		for n, name := range q.Readings() {
+		for n := range q.ListAnswers(0) {
+			name := q.ReplyOf([]int{n}).Rules[0]
 			r := reading{wins: name}
 			if wins, broken, has := strings.Cut(name, ", and "); has {
 				r = reading{wins, broken}

@@ -38,18 +38,25 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 	selected, _ := q.compareSides("location", func(side int) (Value, string, bool) {
 		var labels []string
 		for _, r := range readings {
-			if l := q.Location(side, r); l != nil {
-				labels = append(labels, Match{Path: l.Path, Host: l.Host}.Label())
+			if a := q.answer(side, r); a.Location != nil {
+				label := Match{Path: a.Path, Host: a.Host}.Label()
+				if a.CDN != q.Sides[side].CDN {
+					label += " in " + a.CDN.String()
+				}
+				labels = append(labels, label)
 			}
 		}
-		text := cmp.Or(strings.Join(slices.Compact(labels), " or "), "no location matches")
+		text := cmp.Or(strings.Join(slices.Compact(slices.Sorted(slices.Values(labels))), " or "), "no location matches")
 		return Value{Text: text}, text, q.Sides[side].CDN != nil
 	})
-	if l := q.Location(0, readings[0]); l != nil {
-		cdn := q.Sides[0].CDN
-		selected.Place = placeOf(cdn.Path, cdn.LineOf(l))
+	selected.Place = placeOf(q.answer(0, readings[0]).Place())
+	end := ofCDN
+	for side, f := range q.Sides {
+		if a := q.answer(side, readings[0]); a.Location != nil && a.CDN != f.CDN {
+			end = facets
+		}
 	}
-	return append([]Property{selected}, q.describeFacets(Origin, ofCDN, func(side int) *Behaviour {
+	return append([]Property{selected}, q.describeFacets(Origin, end, func(side int) *Behaviour {
 		if l := q.Location(side, readings[0]); l != nil {
 			return &l.Behaviour
 		}

@@ -98,14 +98,6 @@ func appendTexts(texts []string, spec []byte, name string) []string {
 	}
 }
 
-// LineOf returns the line of a location in the manifest, or 0 without one.
-func (c *CDN) LineOf(l *Location) int {
-	if c.Lines == nil {
-		return 0
-	}
-	return c.Lines()[l.Index]
-}
-
 // isClear reports whether it is known which requests a location matches: its path is a Normal path, or the beginning of
 // one and a star, and its host is a name, or a star and a domain.
 func (l *Location) isClear() bool {
