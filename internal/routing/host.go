@@ -217,7 +217,7 @@ func (r Reading) isSame(a, b Answer) bool {
 	case a.CDN == nil || b.CDN == nil:
 		return true
 	}
-	return *a.behaviour() == *b.behaviour() && (a.Location == nil || r.Without != Units || a.times == b.times)
+	return slices.Equal(a.behaviour()[:facets], b.behaviour()[:facets]) && (a.Location == nil || r.Without != Units || a.times == b.times)
 }
 
 // compareLocations compares two locations that match a request; the lesser one answers it. Those of several CDNs are one list, by name.
