@@ -71,9 +71,10 @@ type Answer struct {
 	Location string `json:"location,omitempty"`
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
-	// condition has the Readings in few words.
-	condition string
-	readings  []int
+	// When has the Readings in few words; an older result has none.
+	When string `json:"when,omitempty"`
+
+	readings []int
 }
 
 // Result is the result of all tests.
@@ -145,7 +146,7 @@ func (f Failure) String() string {
 	}
 	parts := make([]string, len(f.Got))
 	for i, a := range f.Got {
-		parts[i] = a.String() + " (" + a.condition + ")"
+		parts[i] = a.String() + " (" + cmp.Or(a.When, strings.Join(a.Readings, "; or ")) + ")"
 	}
 	return f.What + ": expected " + f.Expected + "; it depends on the platform: " + strings.Join(parts, "; or ")
 }
@@ -357,7 +358,7 @@ func (c *Case) listAnswers(describe func(reading int) string) (all []Answer) {
 	}
 	for i := range all {
 		reply := c.answer.ReplyOf(all[i].readings)
-		all[i].Readings, all[i].condition = reply.Rules, reply.Condition(routing.All)
+		all[i].Readings, all[i].When = reply.Rules, reply.Condition(routing.All)
 	}
 	return all
 }
