@@ -166,6 +166,17 @@ func (c *CDN) claimOn(host string, without Assumption) (most int) {
 	return most
 }
 
+// describeClaim returns the location because of which the CDN has a host, or the name of the CDN if it is its hostname.
+func (c *CDN) describeClaim(host string) string {
+	config := c.Config()
+	for _, pattern := range append([]string{host}, widerHosts(host)...) {
+		if found := config.hosts[pattern]; found != nil && config.Hostname != host {
+			return "location " + found[0].Path + " of " + c.String()
+		}
+	}
+	return c.String()
+}
+
 // strengthOf returns how strong a claim by the host of a location is.
 func strengthOf(host string, without Assumption) int {
 	isWild := strings.HasPrefix(host, "*") && without != Wildcards
