@@ -10,6 +10,7 @@ import (
 func TestRequestIsAsItsSchemaSays(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", purgeShop)
+	s.write("manifests/b.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: b}\nspec: {hostname: b.example.com, locations: [{path: /b, host: shop.example.com}]}\n")
 	schema := publishedSchema(t, "request.schema.json")
 	for _, args := range [][]string{{}, {"--live"}} {
 		doc := decoded(t, s.must(exit.OK, append([]string{"request", "-o", "json", "http://shop.example.com/a/../b", "https://shop.example.com"}, args...)...))

@@ -41,7 +41,7 @@ func exampleRequests() []routing.Line {
 	return []routing.Line{
 		{Effect: routing.Dark, Hosts: all, Objects: shop, Part: routing.Part{Paths: []routing.Paths{{Pattern: "/old/*"}}, Answers: []routing.Alternative{{Before: "a:443 over https, edge TTL 1 h", After: "nothing"}}}},
 		{
-			Effect: routing.OtherOrigin, Hosts: []routing.Host{{Name: "new.example.com"}}, As: "old.example.com", Still: true, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
+			Effect: routing.OtherOrigin, Hosts: []routing.Host{{Name: "new.example.com"}}, As: "old.example.com", Still: true, StillBy: []string{"location /y of CDN/shop"}, Objects: []kind.Key{key("CDN", "shop"), key("CDN", "legacy")},
 			Exceptions: []routing.Part{{Paths: []routing.Paths{{Pattern: "/s/*"}}, Answers: []routing.Alternative{changed("origin", "o2.net:443", "o1.net:443")}}},
 		},
 		{Effect: routing.OtherRules, Hosts: all, Objects: shop, Part: routing.Part{Answers: []routing.Alternative{changed("TLS forced", "false", "true")}}},

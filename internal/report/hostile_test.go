@@ -64,7 +64,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Findings: diag.List{finding}, Annotations: diag.List{finding}, Silenced: diag.List{finding},
 		Tests: &requesttest.Result{Passed: n, Failed: 1, Cases: []requesttest.Case{{
 			Name: s, URL: s, File: s, Result: requesttest.Failed, Why: s, Failures: []requesttest.Failure{{
-				Field: s, Problem: s, What: s, Expected: s, Got: []requesttest.Answer{{Readings: []string{s}, Value: s, Location: s, File: s}},
+				Field: s, Problem: s, What: s, Expected: s, Got: []requesttest.Answer{{Readings: []string{s}, When: s, Value: s, Location: s, File: s}},
 			}},
 		}}, Coverage: &requesttest.Coverage{Missing: []requesttest.Missing{{Object: s, What: s, Name: s, File: s}}}},
 		Plan: &plan.Plan{
@@ -73,7 +73,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 				"overrides": []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
 			},
 			Requests: []routing.Line{
-				{Hosts: hosts, Part: part, As: s, Exceptions: []routing.Part{part}, Still: true, Objects: []kind.Key{k}},
+				{Hosts: hosts, Part: part, As: s, Exceptions: []routing.Part{part}, Still: true, StillBy: []string{s}, Objects: []kind.Key{k}},
 				{Hosts: hosts, Part: part, Objects: []kind.Key{k, k}},
 			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, OrderNote: s, Advice: diag.List{advice}, Silenced: diag.List{advice},

@@ -60,9 +60,9 @@ func Cover(cases []Case, objects []*manifest.Object) *Coverage {
 		if c.answer == nil {
 			continue
 		}
-		for _, l := range c.answer.Locations(0) {
-			if cdn := c.answer.Sides[0].Object; l != nil {
-				reached[cdn+" "+l.Field()], reached[cdn+" "+l.Upstream] = true, true
+		for _, a := range c.answer.ListAnswers(0) {
+			if a.Location != nil {
+				reached[a.CDN.String()+" "+a.Field()], reached[a.CDN.String()+" "+a.Upstream] = true, true
 			}
 		}
 	}

@@ -71,6 +71,10 @@ type Answer struct {
 	Location string `json:"location,omitempty"`
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
+	// When has the Readings in few words; an older result has none.
+	When string `json:"when,omitempty"`
+
+	readings []int
 }
 
 // Result is the result of all tests.
@@ -142,7 +146,7 @@ func (f Failure) String() string {
 	}
 	parts := make([]string, len(f.Got))
 	for i, a := range f.Got {
-		parts[i] = a.String() + " (" + strings.Join(a.Readings, ", ") + ")"
+		parts[i] = a.String() + " (" + cmp.Or(a.When, strings.Join(a.Readings, "; or ")) + ")"
 	}
 	return f.What + ": expected " + f.Expected + "; it depends on the platform: " + strings.Join(parts, "; or ")
 }
@@ -310,9 +314,9 @@ func lookUp(url string, in *routing.Lookup) (routing.RequestAnswer, error) {
 // compareExpectations compares the answer with the expectations.
 func (c *Case) compareExpectations() {
 	wanted, says := c.test.expect["served"].(bool)
-	isWanted, expectations, locations := wanted || !says, expectationsOf(c.test.expect), c.answer.Locations(0)
-	isWrong := func(l *routing.Location) bool { return (l == nil) == isWanted }
-	if slices.ContainsFunc(locations, isWrong) || !isWanted && len(expectations) > 0 {
+	isWanted, expectations, answers := wanted || !says, expectationsOf(c.test.expect), c.answer.ListAnswers(0)
+	isWrong := func(a routing.Answer) bool { return (a.Location == nil) == isWanted }
+	if slices.ContainsFunc(answers, isWrong) || !isWanted && len(expectations) > 0 {
 		expected, field := "a location", c.test.at+".expect.served"
 		switch {
 		case !says:
@@ -321,7 +325,7 @@ func (c *Case) compareExpectations() {
 			expected = "no location"
 		}
 		c.Failures = append(c.Failures, Failure{Field: field, What: "served", Expected: expected, Got: c.listAnswers(func(reading int) string {
-			if locations[reading] == nil {
+			if answers[reading].Location == nil {
 				return "no location matches " + c.answer.Path
 			}
 			return ""
@@ -329,10 +333,10 @@ func (c *Case) compareExpectations() {
 		return
 	}
 	for _, e := range expectations {
-		if slices.ContainsFunc(locations, func(l *routing.Location) bool { return !e.holds(l) }) {
+		if slices.ContainsFunc(answers, func(a routing.Answer) bool { return !e.holds(a.Location) }) {
 			c.Failures = append(c.Failures, Failure{
 				Field: c.test.at + ".expect." + e.name, What: e.name, Expected: routing.Describe(e.want),
-				Got: c.listAnswers(func(reading int) string { return e.describe(locations[reading]) }),
+				Got: c.listAnswers(func(reading int) string { return e.describe(answers[reading].Location) }),
 			})
 		}
 	}
@@ -340,17 +344,21 @@ func (c *Case) compareExpectations() {
 
 // listAnswers returns what a request gets, with the readings under which it does.
 func (c *Case) listAnswers(describe func(reading int) string) (all []Answer) {
-	cdn, names := c.answer.Sides[0].CDN, c.answer.Readings()
-	for i, l := range c.answer.Locations(0) {
+	for i, by := range c.answer.ListAnswers(0) {
 		a := Answer{Value: describe(i)}
-		if l != nil {
-			a.Location, a.File, a.Line = l.Path, cdn.Path, cdn.LineOf(l)
+		if by.Location != nil {
+			a.Location = by.Path
+			a.File, a.Line = by.Place()
 		}
-		at := slices.IndexFunc(all, func(b Answer) bool { return a.Value == b.Value && a.Line == b.Line })
+		at := slices.IndexFunc(all, func(b Answer) bool { return a.Value == b.Value && a.File == b.File && a.Line == b.Line })
 		if at < 0 {
 			at, all = len(all), append(all, a)
 		}
-		all[at].Readings = append(all[at].Readings, names[i])
+		all[at].readings = append(all[at].readings, i)
+	}
+	for i := range all {
+		reply := c.answer.ReplyOf(all[i].readings)
+		all[i].Readings, all[i].When = reply.Rules, reply.Condition(routing.All)
 	}
 	return all
 }

@@ -227,3 +227,20 @@ func TestFailedTestsCost(t *testing.T) {
 		t.Errorf("%.0f allocations, and %.0f with 10 times as many locations and tests", few, many)
 	}
 }
+
+// TestAnotherCDNHasTheHost: a failure names the file and the location of the CDN that answers, whichever that is.
+func TestAnotherCDNHasTheHost(t *testing.T) {
+	b := "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: b}\nspec:\n  hostname: b.example.com\n  locations:\n    - {path: /b}\n    - {path: /x, host: docs.example.com}\n"
+	docs := "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: docs}\nspec: {hostname: docs.example.com, locations: [{path: /*, action: proxy}]}\n"
+	set := load(t, docs, b, "{apiVersion: trueup/v1, kind: RequestTest, spec: {tests: [{url: \"https://docs.example.com/x\", expect: {action: proxy}}]}}")
+	r := run(set)
+	want := "https://docs.example.com/x: action: expected proxy; it depends on the platform: " +
+		"proxy from /* at 0.yaml:4 (as trueup assumes); or not set from /x at 1.yaml:8 (if a location's host goes before a hostname " +
+		"or if all CDNs with the host compete)"
+	if found := r.Findings(diag.Error); len(found) != 1 || found[0].Message != want {
+		t.Errorf("%v\nwant %s", found, want)
+	}
+	if c := Cover(r.Cases, set.Objects); len(c.Missing) != 1 || c.Missing[0].Name != "/b" {
+		t.Errorf("%+v", c.Missing)
+	}
+}

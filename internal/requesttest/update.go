@@ -36,8 +36,8 @@ func findAgreement(cases []Case) (value map[string]any) {
 		if c.answer == nil || c.isUnclear() {
 			return nil
 		}
-		for _, l := range c.answer.Locations(0) {
-			is := observe(c.test.expect, l)
+		for _, a := range c.answer.ListAnswers(0) {
+			is := observe(c.test.expect, a.Location)
 			if value != nil && !bytes.Equal(canon.Bytes(value), canon.Bytes(is)) {
 				return nil
 			}

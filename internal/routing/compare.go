@@ -257,7 +257,9 @@ func (c *comparison) addRename(change Change) string {
 		l.Effect = min(l.Effect, g.effect())
 		l.Exceptions = append(l.Exceptions, g.Part)
 	}
-	l.Still = len(findOwners(from, c.listClaimants(1, from), Nothing)) > 0
+	for _, cdn := range findOwners(from, c.listClaimants(1, from), Nothing) {
+		l.Still, l.StillBy = true, append(l.StillBy, cdn.describeClaim(from))
+	}
 	for i := range h.tree {
 		l.Nothing = l.Nothing && h.answer(i, 1, 0).Location == nil
 	}

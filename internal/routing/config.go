@@ -46,11 +46,12 @@ const (
 	Firewall
 	OtherOfCDN // fields that are not documented, or locations that are no list
 	facets
-	ofCDN = TLS // the first of a CDN
+	namedFirewall = facets // the Firewall with the names of its rules, which no request notices
+	ofCDN         = TLS    // the first of a CDN
 )
 
-// Behaviour has the value of each facet. Two locations answer requests alike if theirs are equal.
-type Behaviour [facets]Value
+// Behaviour has the value of each facet. Two locations answer requests alike if theirs are equal up to facets.
+type Behaviour [facets + 1]Value
 
 // Location is one location of a CDN.
 type Location struct {
@@ -103,9 +104,10 @@ func Read(spec map[string]any) *Config {
 	}
 	servers := map[string][2]Value{}
 	locations := listOf("locations")
+	firewall := withoutDisabled(spec["firewall"])
 	c.Behaviour = Behaviour{
-		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), Firewall: valueOf(withoutDisabled(spec["firewall"])),
-		OtherOfCDN: remainderOf(spec, known...),
+		TLS: valueOf(spec["tls"]), SecureLink: valueOf(spec["secureLink"]), Firewall: valueOf(withoutNames(firewall)),
+		OtherOfCDN: remainderOf(spec, known...), namedFirewall: valueOf(firewall),
 	}
 	c.Locations = make([]Location, len(locations))
 	for i, v := range locations {
@@ -186,6 +188,15 @@ func withoutDisabled(v any) any {
 	m = maps.Clone(m)
 	m["rules"] = slices.DeleteFunc(slices.Clone(rules), isOff)
 	return m
+}
+
+// withoutNames returns a firewall without the names of its rules.
+func withoutNames(firewall any) any {
+	firewall = valueOf(firewall).Tree()
+	for _, rule := range rulesOf(firewall) {
+		delete(rule, "name")
+	}
+	return firewall
 }
 
 // readOrigin returns the Origin and the Connection of the upstreams of a name. One that the manifest does not list is its

@@ -22,6 +22,9 @@ var unnoticed = []struct {
 	is  func(spec map[string]any, field string) bool
 }{
 	{"it is off", isBelowOff},
+	{"it is the name of a rule", func(_ map[string]any, field string) bool {
+		return strings.HasPrefix(field, "firewall.rules[") && strings.HasSuffix(field, "].name")
+	}},
 	{"no location uses the upstream", func(spec map[string]any, field string) bool { return !isUsed(spec, field) }},
 	{"it is the only server, or the shares stay the same", func(_ map[string]any, field string) bool { return strings.HasSuffix(field, ".weight") }},
 }

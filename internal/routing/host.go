@@ -23,6 +23,14 @@ func (a Answer) behaviour() *Behaviour {
 	return nil
 }
 
+// Place returns the file and the line of the location in the manifest, or nothing without one.
+func (a Answer) Place() (file string, line int) {
+	if a.Location == nil || a.CDN.Lines == nil {
+		return "", 0
+	}
+	return a.CDN.Path, a.CDN.Lines()[a.Index]
+}
+
 // describeCDN returns the name of the CDN that has the answer.
 func (a Answer) describeCDN() string {
 	if a.Location == nil {
@@ -169,7 +177,7 @@ func (h *hostTable) mayAnswer(p party, owner *CDN, r Reading) bool {
 }
 
 // findUnclear returns the locations of a side of which no document says whether they match requests of a node.
-func (h *hostTable) findUnclear(n *node, side int) (found []*Location) {
+func (h *hostTable) findUnclear(n *node, side int) (found []Answer) {
 	for _, c := range h.claimants[side] {
 		isOwner := h.names[side] == "" || h.matters[OneCDN]
 		for r := range h.readings {
@@ -179,8 +187,8 @@ func (h *hostTable) findUnclear(n *node, side int) (found []*Location) {
 			continue
 		}
 		for _, l := range c.Config().unclear {
-			if (h.names[side] == "" || l.MayServe(h.names[side])) && l.mayOverlap(n) && !slices.Contains(found, l) {
-				found = append(found, l)
+			if (h.names[side] == "" || l.MayServe(h.names[side])) && l.mayOverlap(n) {
+				found = append(found, Answer{c, l})
 			}
 		}
 	}
@@ -209,7 +217,7 @@ func (r Reading) isSame(a, b Answer) bool {
 	case a.CDN == nil || b.CDN == nil:
 		return true
 	}
-	return *a.behaviour() == *b.behaviour() && (a.Location == nil || r.Without != Units || a.times == b.times)
+	return slices.Equal(a.behaviour()[:facets], b.behaviour()[:facets]) && (a.Location == nil || r.Without != Units || a.times == b.times)
 }
 
 // compareLocations compares two locations that match a request; the lesser one answers it. Those of several CDNs are one list, by name.

@@ -51,11 +51,12 @@ type Line struct {
 	Hosts []Host `json:"hosts,omitempty"`
 	Part
 	// As is the hostname that was replaced by the one of the line, which is answered as that was, with Exceptions. Still
-	// says that the old one is answered, too, and Nothing that no location matches the new one.
-	As         string `json:"as,omitempty"`
-	Exceptions []Part `json:"exceptions,omitempty"`
-	Still      bool   `json:"still,omitempty"`
-	Nothing    bool   `json:"nothing,omitempty"`
+	// says that the old one is answered, too, by StillBy, and Nothing that no location matches the new one.
+	As         string   `json:"as,omitempty"`
+	Exceptions []Part   `json:"exceptions,omitempty"`
+	Still      bool     `json:"still,omitempty"`
+	StillBy    []string `json:"stillBy,omitempty"`
+	Nothing    bool     `json:"nothing,omitempty"`
 	// IgnoringCase says that Exceptions hold instead of the other lines of the hosts if the case of paths plays no part.
 	IgnoringCase bool `json:"ignoringCase,omitempty"`
 	// Objects are the CDNs whose change does it.
@@ -265,7 +266,10 @@ func (l Line) describeRename(most int) string {
 		}
 	}
 	if l.Still {
-		text += "; " + l.As + " is still answered: a location names it"
+		text += ". " + l.As + " is still answered"
+	}
+	if len(l.StillBy) > 0 {
+		text += ", by " + diag.First(l.StillBy, most)
 	}
 	return text
 }

@@ -184,7 +184,10 @@ func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) Found {
 	}
 	h := q.table
 	f.Object, f.Hostname, f.Note, f.File, f.Line = cdn.String(), cdn.Config().Hostname, cdn.Note, cdn.Path, cdn.Line
-	matchOf := func(l *Location) Match { return Match{l.Path, l.Host, f.File, cdn.LineOf(l), []string{}} }
+	matchOf := func(a Answer) Match {
+		file, line := a.Place()
+		return Match{a.Path, a.Host, file, line, []string{}}
+	}
 	var matching []*Location
 	for at := q.node; at > 0; at = h.tree[at].parent {
 		for _, p := range h.tree[at].own {
@@ -195,7 +198,7 @@ func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) Found {
 	}
 	slices.SortFunc(matching, func(a, b *Location) int { return a.Index - b.Index })
 	for _, l := range matching {
-		m := matchOf(l)
+		m := matchOf(Answer{cdn, l})
 		for r, reading := range h.readings {
 			if reading.Without == Nothing && q.Location(side, r) == l {
 				m.Rules = append(m.Rules, reading.String())
@@ -203,29 +206,25 @@ func (q *RequestAnswer) findSide(side int, name string, cdn *CDN) Found {
 		}
 		f.Matching = append(f.Matching, m)
 	}
-	for _, l := range h.findUnclear(&node{stem: q.Path}, side) {
-		f.Unclear = append(f.Unclear, matchOf(l))
+	for _, a := range h.findUnclear(&node{stem: q.Path}, side) {
+		f.Unclear = append(f.Unclear, matchOf(a))
 	}
 	return f
 }
 
-// Readings returns the readings that make a difference, in words.
-func (q *RequestAnswer) Readings() (words []string) {
-	for _, r := range q.table.readings {
-		words = append(words, r.String())
-	}
-	return words
-}
-
 // Location returns the location of a side that answers the request under a reading, or nil.
 func (q *RequestAnswer) Location(side, reading int) *Location {
-	return q.table.answer(q.node, side, reading).Location
+	return q.answer(side, reading).Location
 }
 
-// Locations returns what answers the request on a side under each of the Readings.
-func (q *RequestAnswer) Locations(side int) (all []*Location) {
+func (q *RequestAnswer) answer(side, reading int) Answer {
+	return q.table.answer(q.node, side, reading)
+}
+
+// ListAnswers returns what answers the request on a side under each of the readings that make a difference.
+func (q *RequestAnswer) ListAnswers(side int) (all []Answer) {
 	for r := range q.table.readings {
-		all = append(all, q.Location(side, r))
+		all = append(all, q.answer(side, r))
 	}
 	return all
 }
@@ -245,13 +244,8 @@ func (q *RequestAnswer) Change(other, reading int) string {
 func (q *RequestAnswer) describe(plain bool) {
 	q.Site = q.describeSite(plain)
 	for _, group := range q.groupReadings() {
-		a := Reply{Properties: q.describeLocation(group), Summaries: map[string]string{}}
-		var readings []Reading
-		for _, r := range group {
-			readings = append(readings, q.table.readings[r])
-			a.Rules = append(a.Rules, q.table.readings[r].String())
-		}
-		a.When = describeReadings(readings, q.table.countPrecedences())
+		a := q.ReplyOf(group)
+		a.Properties, a.Summaries = q.describeLocation(group), map[string]string{}
 		for i, f := range q.Sides {
 			a.Summaries[f.Side] = a.Properties[0].Values[f.Side]
 			if l := q.Location(i, group[0]); l != nil {
@@ -261,6 +255,17 @@ func (q *RequestAnswer) describe(plain bool) {
 		}
 		q.Answers = append(q.Answers, a)
 	}
+}
+
+// ReplyOf returns the Reply under readings, without what describes it.
+func (q *RequestAnswer) ReplyOf(group []int) (a Reply) {
+	var readings []Reading
+	for _, r := range group {
+		readings = append(readings, q.table.readings[r])
+		a.Rules = append(a.Rules, q.table.readings[r].String())
+	}
+	a.When = describeReadings(readings, q.table.countPrecedences())
+	return a
 }
 
 // Condition says when the answer is so, with so many of its conditions at most.

@@ -177,3 +177,30 @@ func TestUnfinishedSpecs(t *testing.T) {
 		}
 	})
 }
+
+// TestLocationOfAnotherCDN: an answer of another CDN than the host's has the place, the TLS and the name of that one.
+func TestLocationOfAnotherCDN(t *testing.T) {
+	docs := cdnOf(t, "docs", "docs.example.com", `{"locations":[{"path":"/*"}],"tls":{"forced":"true"}}`)
+	b := cdnOf(t, "b", "b.example.com", `{"locations":[{"path":"/b"},{"path":"/x","host":"docs.example.com"},{"path":"/y*z","host":"docs.example.com"}],"tls":{"forced":"false"}}`)
+	docs.Path, docs.Lines = "docs.yaml", func() []int { return []int{5} }
+	b.Path, b.Lines = "b.yaml", func() []int { return []int{6, 7, 8} }
+	u, _ := routing.ParseURL("https://docs.example.com/x")
+	odd, _ := routing.ParseURL("https://docs.example.com/yz")
+	r, err := askAll([]routing.Side{{routing.Git, routing.NewSite(docs, b)}}, []routing.URL{u, odd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range r.Requests[0].Answers {
+		for _, p := range a.Properties {
+			got = append(got, fmt.Sprint(p.What, " ", p.Values[routing.Git], " ", p.Place))
+		}
+	}
+	want := "location /* docs.yaml:5\nlocation /x of docs.example.com in CDN/b b.yaml:7\nTLS forced: false "
+	if is := strings.Join(got, "\n"); is != want {
+		t.Errorf("%s\nwant\n%s", is, want)
+	}
+	if m := r.Requests[1].Sides[0].Unclear; len(m) != 1 || m[0].Place() != "b.yaml:8" {
+		t.Errorf("%+v", m)
+	}
+}

@@ -350,14 +350,20 @@ func said(lines []saying, was, is site, host, path string, r reading) (all []str
 			if after.isAnswer() {
 				all = append(all, "is answered")
 			}
-			old, _, _ = strings.Cut(old, "; ")
+			old, by, still := strings.Cut(old, ". ")
+			if by = strings.TrimPrefix(by, old+" is still answered, by "); !is.answers(old, by, still) {
+				all = append(all, fmt.Sprintf("%s is answered by %q", old, by))
+			}
 			return append(all, changes(was.ask(old, path, r), after)...), was.ask(old, path, r), after, true
 		}
 		if !isRename {
 			all = append(all, under(s.says, r)...)
 			continue
 		}
-		rest, _, _ = strings.Cut(rest, "; "+as+" is still answered")
+		rest, by, still := strings.Cut(rest, ". "+as+" is still answered, by ")
+		if !is.answers(as, by, still) {
+			all = append(all, fmt.Sprintf("%s is answered by %q", as, by))
+		}
 		before, renamed = was.ask(as, path, r), true
 		everywhere, except, _ := strings.Cut(rest, ", except ")
 		if everywhere, ok := strings.CutPrefix(everywhere, ", with a difference: "); ok {
@@ -370,6 +376,32 @@ func said(lines []saying, was, is site, host, path string, r reading) (all []str
 		}
 	}
 	return all, before, after, renamed
+}
+
+// answers reports whether CDNs have a host, because of what the text says: hostnames, or else locations.
+func (s site) answers(host, text string, says bool) bool {
+	var owners []string
+	r, most := reading{}, 1
+	for _, c := range s { // sorted by name
+		by := "CDN/" + c.name
+		longest := -1
+		for _, l := range c.locations {
+			is := len(l.host)
+			if l.host == host {
+				is = 1000
+			}
+			if c.hostname != host && (l.host == host || isBelow(host, l.host)) && is > longest {
+				by, longest = "location "+l.path+" of CDN/"+c.name, is
+			}
+		}
+		switch claim := c.claims(host, r); {
+		case claim > most:
+			owners, most = []string{by}, claim
+		case claim == most:
+			owners = append(owners, by)
+		}
+	}
+	return says == (owners != nil) && text == strings.Join(owners, ", ")
 }
 
 // exceptions returns what "PATHS: WHAT; and PATHS: WHAT" says of a path.
@@ -582,7 +614,8 @@ func agrees(was, is site) string {
 			continue // several, or none
 		}
 		differs := false
-		for n, name := range q.Readings() {
+		for n := range q.ListAnswers(0) {
+			name := q.ReplyOf([]int{n}).Rules[0]
 			r := reading{wins: name}
 			if wins, broken, has := strings.Cut(name, ", and "); has {
 				r = reading{wins, broken}

@@ -38,23 +38,37 @@ func (q *RequestAnswer) describeLocation(readings []int) []Property {
 	selected, _ := q.compareSides("location", func(side int) (Value, string, bool) {
 		var labels []string
 		for _, r := range readings {
-			if l := q.Location(side, r); l != nil {
-				labels = append(labels, Match{Path: l.Path, Host: l.Host}.Label())
+			a, label := q.answer(side, r), "no location matches"
+			if a.Location != nil {
+				label = Match{Path: a.Path, Host: a.Host}.Label()
 			}
+			if q.isOther(side, r) {
+				label += " in " + a.CDN.String()
+			}
+			labels = append(labels, label)
 		}
-		text := cmp.Or(strings.Join(slices.Compact(labels), " or "), "no location matches")
+		text := strings.Join(slices.Compact(slices.Sorted(slices.Values(labels))), " or ")
 		return Value{Text: text}, text, q.Sides[side].CDN != nil
 	})
-	if l := q.Location(0, readings[0]); l != nil {
-		cdn := q.Sides[0].CDN
-		selected.Place = placeOf(cdn.Path, cdn.LineOf(l))
+	selected.Place = placeOf(q.answer(0, readings[0]).Place())
+	end := ofCDN
+	for side := range q.Sides {
+		if q.isOther(side, readings[0]) {
+			end = facets
+		}
 	}
-	return append([]Property{selected}, q.describeFacets(Origin, ofCDN, func(side int) *Behaviour {
-		if l := q.Location(side, readings[0]); l != nil {
-			return &l.Behaviour
+	return append([]Property{selected}, q.describeFacets(Origin, end, func(side int) *Behaviour {
+		if a := q.answer(side, readings[0]); a.Location != nil || q.isOther(side, readings[0]) {
+			return a.behaviour()
 		}
 		return nil
 	})...)
+}
+
+// isOther reports whether a CDN answers under a reading that is not the one of the site.
+func (q *RequestAnswer) isOther(side, reading int) bool {
+	cdn := q.answer(side, reading).CDN
+	return cdn != nil && cdn != q.Sides[side].CDN
 }
 
 // describeFacets returns some facets of the sides that have a behaviour. It leaves out those that no side sets.

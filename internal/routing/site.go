@@ -98,14 +98,6 @@ func appendTexts(texts []string, spec []byte, name string) []string {
 	}
 }
 
-// LineOf returns the line of a location in the manifest, or 0 without one.
-func (c *CDN) LineOf(l *Location) int {
-	if c.Lines == nil {
-		return 0
-	}
-	return c.Lines()[l.Index]
-}
-
 // isClear reports whether it is known which requests a location matches: its path is a Normal path, or the beginning of
 // one and a star, and its host is a name, or a star and a domain.
 func (l *Location) isClear() bool {
@@ -172,6 +164,17 @@ func (c *CDN) claimOn(host string, without Assumption) (most int) {
 		}
 	}
 	return most
+}
+
+// describeClaim returns the location because of which the CDN has a host, or the name of the CDN if it is its hostname.
+func (c *CDN) describeClaim(host string) string {
+	config := c.Config()
+	for _, pattern := range append([]string{host}, widerHosts(host)...) {
+		if found := config.hosts[pattern]; found != nil && config.Hostname != host {
+			return "location " + found[0].Path + " of " + c.String()
+		}
+	}
+	return c.String()
 }
 
 // strengthOf returns how strong a claim by the host of a location is.

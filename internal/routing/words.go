@@ -56,16 +56,39 @@ func (b *Behaviour) Describe(f Facet) string {
 	case f == Origin:
 		return v.describeOrigin(false)
 	}
+	if f == Firewall {
+		v = b[namedFirewall]
+	}
 	tree := v.Tree()
-	firewall, _ := tree.(map[string]any)
-	if rules := objectsOf(firewall["rules"]); f == Firewall && len(rules) > 0 {
+	if rules := rulesOf(tree); f == Firewall && len(rules) > 0 {
 		names := make([]any, len(rules))
 		for i, rule := range rules {
 			names[i] = rule["name"]
 		}
-		firewall["rules"] = names
+		tree.(map[string]any)["rules"] = names
 	}
 	return Describe(tree)
+}
+
+// rulesOf returns the rules of a firewall.
+func rulesOf(firewall any) []map[string]any {
+	m, _ := firewall.(map[string]any)
+	return objectsOf(m["rules"])
+}
+
+// adoptNames gives rules of a firewall before the new names of those afterwards that do the same.
+func adoptNames(was, is []map[string]any) {
+	hasName := func(rules []map[string]any, name any) bool {
+		return slices.ContainsFunc(rules, func(r map[string]any) bool { return textOf(r["name"]) == textOf(name) })
+	}
+	doesSame := func(a, b map[string]any) bool { return remainderOf(a, "name") == remainderOf(b, "name") }
+	for _, rule := range was {
+		for _, other := range is {
+			if !hasName(is, rule["name"]) && !hasName(was, other["name"]) && doesSame(rule, other) {
+				rule["name"] = other["name"]
+			}
+		}
+	}
 }
 
 // Servers returns the servers of the location as host:port, sorted. It is empty if the upstream is not listed.
@@ -257,6 +280,10 @@ func compareAnswers(before, after Answer, reading Reading) (out []Difference) {
 			found = []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was, is)}
 		case a.Known || b.Known:
 			found = []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was.Describe(f), is.Describe(f))}
+		case f == Firewall:
+			a, b := was[namedFirewall].Tree(), is[namedFirewall].Tree()
+			adoptNames(rulesOf(a), rulesOf(b))
+			found = compareTrees(f.String(), a, b)
 		default:
 			found = compareTrees(f.String(), a.Tree(), b.Tree())
 		}

@@ -115,3 +115,33 @@ func TestLongOriginsNameWhatDiffers(t *testing.T) {
 		}
 	}
 }
+
+// TestNewNamesOfRulesAreNoChange: no request notices what a rule of the firewall is called, and what it does goes by its new name.
+func TestNewNamesOfRulesAreNoChange(t *testing.T) {
+	firewall := func(rules ...any) Answer {
+		list := []any{}
+		for i := 0; i < len(rules); i += 2 {
+			list = append(list, map[string]any{"name": rules[i], "limit": rules[i+1]})
+		}
+		c := ConfigCDN(kind.Key{Name: "a"}, Read(map[string]any{"hostname": "a", "locations": []any{map[string]any{"path": "/*"}}, "firewall": map[string]any{"rules": list}}))
+		return Answer{c, &c.Config().Locations[0]}
+	}
+	for _, c := range []struct {
+		before, after Answer
+		want          string
+	}{
+		{firewall("bots", "1"), firewall("known-bots", "1"), "[]"},
+		{firewall("a", "1", "b", "2"), firewall("b", "1", "a", "2"), "[]"},
+		{firewall("a", "1", "b", "2"), firewall("c", "1", "b", "3"), "[firewall rules b limit 2 → 3]"},
+		{firewall("a", "1", "b", "2"), firewall("c", "1", "b", "2", "d", "4"), "[firewall rules d off → on]"},
+		{firewall("a", "1", "b", "2"), firewall("b", "2", "c", "1"), "[order of firewall rules c, b → b, c]"},
+		{firewall("a", "1"), firewall("c", "2"), "[firewall rules a on → off firewall rules c off → on]"},
+	} {
+		if got := fmt.Sprint(compareAnswers(c.before, c.after, Reading{})); got != c.want || (got == "[]") != (Reading{}).isSame(c.before, c.after) {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+		if got := c.after.Describe(Firewall); !strings.HasPrefix(got, "rules: (") {
+			t.Error(got)
+		}
+	}
+}
