@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +33,27 @@ func WithValues(o *manifest.Object, in *yamltext.Lines, spec []byte) (was, is []
 		return was, out
 	}
 	return was, nil
+}
+
+// Lost returns what a document has that is no longer in another: comments, labels and annotations.
+func Lost(was, is []byte) (lost []string) {
+	has := func(text []byte) (comments []string, metadata *yaml.Node) {
+		for _, doc := range newEditor("", text).docs {
+			comments, metadata = append(comments, commentLines(doc)...), yamltext.Member(yamltext.Root(doc), "metadata")
+		}
+		return comments, metadata
+	}
+	comments, metadata := has(was)
+	kept, _ := has(is)
+	if slices.ContainsFunc(comments, func(line string) bool { return !slices.Contains(kept, line) }) {
+		lost = append(lost, "comments")
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		if yamltext.Member(metadata, name) != nil {
+			lost = append(lost, name)
+		}
+	}
+	return lost
 }
 
 // taking collects the edits that write other values.
