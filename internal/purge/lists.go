@@ -356,10 +356,8 @@ func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth i
 // everything is the member, without underscores, by which other tools purge all that they have.
 const everything = "purgeeverything"
 
-// entryMembers are the members whose values are entries. The first wholeMembers say the same of all below them.
+// entryMembers are the members whose values are entries. The first three say the same of all below them.
 var entryMembers = []string{everything, "prefixes", "hosts", "files", "urls", "url", "tags"}
-
-const wholeMembers = 3
 
 func (l *jsonList) readValues(of string, ofObject bool, depth int) error {
 	if of == "headers" { // an address in there is not to be purged
@@ -377,7 +375,7 @@ func (l *jsonList) readValues(of string, ofObject bool, depth int) error {
 		}
 		if name, isText := token.(string); isKey && isText {
 			name = strings.ToLower(strings.ReplaceAll(name, "_", ""))
-			if of = outer; name == "headers" || !slices.Contains(entryMembers[:wholeMembers], outer) {
+			if of = outer; name == "headers" || !slices.Contains(entryMembers[:3], outer) {
 				of = name
 			}
 		} else if err := l.readValue(token, of, ofObject, depth-1); err != nil {

@@ -37,20 +37,14 @@ func WithValues(o *manifest.Object, in *yamltext.Lines, spec []byte) (was, is []
 
 // Lost returns what a document has that is no longer in another: comments, labels and annotations.
 func Lost(was, is []byte) (lost []string) {
-	has := func(text []byte) (comments []string, metadata *yaml.Node) {
-		for _, doc := range newEditor("", text).docs {
-			comments, metadata = append(comments, commentLines(doc)...), yamltext.Member(yamltext.Root(doc), "metadata")
+	for _, doc := range newEditor("", was).docs {
+		if slices.ContainsFunc(commentLines(doc), func(line string) bool { return !bytes.Contains(is, []byte(line)) }) {
+			lost = append(lost, "comments")
 		}
-		return comments, metadata
-	}
-	comments, metadata := has(was)
-	kept, _ := has(is)
-	if slices.ContainsFunc(comments, func(line string) bool { return !slices.Contains(kept, line) }) {
-		lost = append(lost, "comments")
-	}
-	for _, name := range []string{"labels", "annotations"} {
-		if yamltext.Member(metadata, name) != nil {
-			lost = append(lost, name)
+		for _, name := range []string{"labels", "annotations"} {
+			if yamltext.Member(yamltext.Member(yamltext.Root(doc), "metadata"), name) != nil {
+				lost = append(lost, name)
+			}
 		}
 	}
 	return lost
