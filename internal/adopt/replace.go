@@ -52,30 +52,30 @@ func (r *run) reload(ctx context.Context, name string, text []byte) (*manifest.S
 	return set, err
 }
 
-// takeValues edits the document of an object where other values suffice to make its plan empty.
-func (r *run) takeValues(ctx context.Context, i *Item) error {
+// takeValues edits the document of an object where other values suffice to make its plan empty. It returns the document.
+func (r *run) takeValues(ctx context.Context, i *Item) (was []byte, err error) {
 	e, err := r.open(ctx, i)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o := e.set.Find(i.Key())
 	if o == nil || o.Digest != i.manifest.Digest {
 		i.refuseChanged()
-		return nil
+		return nil, nil
 	}
 	i.manifest = o
 	was, is := yamledit.WithValues(o, &e.lines, i.draft.Spec)
 	if is == nil {
-		return nil
+		return was, nil
 	}
 	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: is}}, r.manifestOptions())
 	if err != nil || findings.HasErrors() {
-		return err
+		return was, err
 	}
 	if o := set.Find(i.Key()); o != nil && r.planIsEmpty(i, o.Spec) {
 		i.Before, i.After, i.InPlace = was, is, true
 	}
-	return nil
+	return was, nil
 }
 
 func (i *Item) refuseChanged() {

@@ -84,7 +84,9 @@ func (r *run) draftNew(i *Item) (err error) {
 // draftOther makes the texts of a manifest that differs from live.
 func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
 	i.draft.Schema = r.project.SchemaAt(r.fullPath(i.File))
-	if err := r.takeValues(ctx, i); err != nil || i.InPlace || i.Verdict == Refused {
+	i.Dropped = plan.UnappliedFields(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], i.manifest.Spec, i.live)
+	document, err := r.takeValues(ctx, i)
+	if err != nil || i.InPlace || i.Verdict == Refused {
 		return err
 	}
 	git := i.draft
@@ -93,6 +95,7 @@ func (r *run) draftOther(ctx context.Context, i *Item) (err error) {
 		return err
 	}
 	i.After, err = yamledit.Write(i.draft)
+	i.Lost = yamledit.Lost(document, i.After)
 	return err
 }
 

@@ -2,9 +2,11 @@ package diag
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -81,3 +83,10 @@ func Cut(s string, most int) string {
 	}
 	return s
 }
+
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Z][A-Z0-9_]+\b|\{\{.*?\}\}|%[A-Z_][A-Z0-9_]{2,}%|<[A-Za-z_][A-Za-z0-9_ -]*>`)
+})
+
+// FindPlaceholder returns the first part of a text that templates and shells replace, or "". Digits and %2E%2E are none.
+func FindPlaceholder(text string) string { return placeholder().FindString(text) }

@@ -416,6 +416,8 @@ func TestPlaceholders(t *testing.T) {
 		onServer("<origin>.example.net"): "placeholder",
 		snapshotStart + "  source: {persistentVolumeClaimName: \"${DISK}\"}\n  volumeSnapshotClassName: general-purpose\n": "placeholder",
 		purgePaths("/a/${VERSION}/*"):        "placeholder-odd",
+		named("shop-$STAGE"):                 "placeholder",
+		purgePaths("/a/$VERSION/*"):          "placeholder-odd",
 		purgePaths("/a/%2E%2E%41/%E2%82%AC"): "",
 		purgePaths("/price/$5/(a)"):          "",
 	} {

@@ -183,6 +183,17 @@ func IsSettled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byt
 	return merge.Compare(in).Patch == nil
 }
 
+// UnappliedFields returns the fields in which the spec of git differs from a live object because git changed.
+func UnappliedFields(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) (fields []string) {
+	in, _ := mergeInputOf(RulesFor(k, overrides), rec, spec, live)
+	for _, c := range merge.Compare(in).Changes {
+		if c.Class != merge.DriftOverwrite && c.Class != merge.UnknownBase {
+			fields = append(fields, c.Path)
+		}
+	}
+	return fields
+}
+
 type taker struct {
 	all  bool
 	left map[string]bool

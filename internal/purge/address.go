@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"trueup/internal/diag"
 )
 
 // Address is a path, perhaps with a host, that a person, a list or a sitemap wants to purge.
@@ -72,10 +74,20 @@ func pathAddress(host, path string) (Address, error) {
 	switch {
 	case host == "" && strings.HasPrefix(a.Path, "//"):
 		return a, errors.New("begins with //, which browsers take for a host: write https://HOST/PATH, or a path with one slash")
+	case findPlaceholder(path) != "":
+		return a, fmt.Errorf("has the placeholder %q: fill it in first", findPlaceholder(path))
 	case hasDots(a.Path):
 		return a, errors.New("has the segment . or .., which browsers resolve before a request: write the path that they request")
 	}
 	return a, CheckPath(a.Path)
+}
+
+// findPlaceholder returns the first placeholder of a path, perhaps an encoded one.
+func findPlaceholder(path string) string {
+	if decoded, err := url.PathUnescape(path); err == nil {
+		path = decoded
+	}
+	return diag.FindPlaceholder(path)
 }
 
 func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }

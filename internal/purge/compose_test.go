@@ -43,6 +43,11 @@ func TestParseAddress(t *testing.T) {
 		{"/a,b", "", "/a,b", ""},
 		{"/a/%2e%2E/b", "", "", "segment . or .."},
 		{"https://shop.example.com/./b", "", "", "segment . or .."},
+		{"/${X}/a", "", "", `"${X}"`},
+		{"/%7B%7b .Ver %7D}/*", "", "", "placeholder"},
+		{"https://shop.example.com/a?v=$VERSION", "", "", `"$VERSION"`},
+		{"/%HOST%/x", "", "", "placeholder"},
+		{"/%E4B%20/$5/$A", "", "/%E4B%20/$5/$A", ""},
 		{"//host/z", "", "", "begins with //"},
 		{`/\host/z`, "", "", "begins with //"},
 	} {

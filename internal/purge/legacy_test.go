@@ -225,6 +225,12 @@ func TestListsOfOtherTools(t *testing.T) {
 		`{"files": [{"url": "/a", "headers": {"Origin": "https://b.example.com"}}]}`: "/a",
 		`{"files": ["/a"], "prefixes": ["/b"]}`:                                      "/a /b*",
 		`{"tags": ["a"]}`:                                                            "a",
+		`{"prefixes": "www.example.com/a", "hosts": "www.example.com", "ttl": 3}`:    "www.example.com/a* www.example.com/*",
+		`{"purge_everything": "true"}`:                                               "purge_everything",
+		`[{"purgeEverything": 1}, {"purge_everything": "false", "tags": null}]`:      "purge_everything",
+		`{"Prefixes": [{"url": "a.com/b", "headers": {"x": "/y"}, "id": 3}]}`:        "a.com/b* 3",
+		`{"hosts": ["https://a.com/", "a.com/*", {"name": "b.com"}], "tags": "t"}`:   "https://a.com/* a.com/* b.com/* t",
+		`{"prefixes": ["A.com", "https://a.com", "/b", "", "*"], "url": "a.com/c"}`:  "A.com/* https://a.com/* /b* * * a.com/c",
 		`[{"url": "/a", "id": 3}, "/b"]`:                                             "/a /b",
 	} {
 		list, err := ReadLegacyList([]byte(text))

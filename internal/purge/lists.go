@@ -332,18 +332,22 @@ func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth i
 	}
 	text, isText := token.(string)
 	text = strings.TrimSpace(text)
-	of = strings.ToLower(strings.ReplaceAll(of, "_", ""))
 	switch {
-	case token == true && of == everything:
-		text = "purge_everything" // has no place
-	case inObject && (!isText || !isAddress(text) && !strings.HasPrefix(text, "/")):
+	case inObject && token == nil, of == everything && fmt.Sprint(token) == "false",
+		inObject && !slices.Contains(entryMembers, of) && !isAddress(text) && !strings.HasPrefix(text, "/"):
 		return nil
+	case of == everything:
+		text = "purge_everything" // has no place
 	case !isText:
 		text = fmt.Sprint(token)
 	case of == "prefixes":
-		text = strings.TrimSuffix(text, "*") + "*"
+		text = strings.TrimSuffix(text, "*")
+		if _, host, _ := strings.Cut(text, "//"); labels().MatchString(strings.ToLower(cmp.Or(host, text))) {
+			text += "/"
+		}
+		text += "*"
 	case of == "hosts":
-		text += "/*"
+		text = strings.TrimRight(text, "/*") + "/*"
 	}
 	l.entries = append(l.entries, Line{text, l.lineAt(int(l.InputOffset()))})
 	return nil
@@ -351,6 +355,9 @@ func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth i
 
 // everything is the member, without underscores, by which other tools purge all that they have.
 const everything = "purgeeverything"
+
+// entryMembers are the members whose values are entries. The first three say the same of all below them.
+var entryMembers = []string{everything, "prefixes", "hosts", "files", "urls", "url", "tags"}
 
 func (l *jsonList) readValues(of string, ofObject bool, depth int) error {
 	if of == "headers" { // an address in there is not to be purged
@@ -360,13 +367,17 @@ func (l *jsonList) readValues(of string, ofObject bool, depth int) error {
 	if depth == 0 {
 		return fmt.Errorf("it is nested more than %d deep", maxNested)
 	}
+	outer := of
 	for isKey := ofObject; ; isKey = ofObject && !isKey {
 		token, err := l.Token()
 		if err != nil || token == json.Delim(']') || token == json.Delim('}') {
 			return err
 		}
 		if name, isText := token.(string); isKey && isText {
-			of = name
+			name = strings.ToLower(strings.ReplaceAll(name, "_", ""))
+			if of = outer; name == "headers" || !slices.Contains(entryMembers[:3], outer) {
+				of = name
+			}
 		} else if err := l.readValue(token, of, ofObject, depth-1); err != nil {
 			return err
 		}

@@ -75,14 +75,14 @@ func pullFindings(r *adopt.Result, diff bool) (found diag.List) {
 // pullReason is the reason of a verdict, with what to do.
 func pullReason(i *adopt.Item, diff bool) string {
 	switch {
-	case i.Verdict == adopt.Differs && diff && !i.InPlace:
-		return "--replace would lose its comments, labels and annotations"
+	case i.Verdict == adopt.Differs && diff && len(i.Lost) > 0:
+		return "--replace would lose its " + strings.Join(i.Lost, " and ")
 	case i.Verdict == adopt.Differs && !diff:
 		return "live differs from it: " + takeLive(i, false)
 	case i.Verdict == adopt.Replaced && i.InPlace:
 		return "its comments stay"
-	case i.Verdict == adopt.Replaced:
-		return "its comments, labels and annotations are lost"
+	case i.Verdict == adopt.Replaced && len(i.Lost) > 0:
+		return "its " + strings.Join(i.Lost, " and ") + " are lost"
 	case i.Fix != "":
 		return i.Reason + "; " + i.Fix
 	}
@@ -143,6 +143,10 @@ func pullRows(items []*adopt.Item, diff bool) (rows [][]string) {
 			file = fmt.Sprintf("%s:%d", file, i.Line)
 		}
 		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i, diff)})
+		if len(i.Dropped) > 0 && (i.Verdict == adopt.Replaced || i.Verdict == adopt.Differs) {
+			text := map[bool]string{true: "drops", false: "--replace would drop"}[i.Verdict == adopt.Replaced]
+			rows = append(rows, []string{"", "", "", text + " changes of git that are not applied: " + strings.Join(i.Dropped, ", ")})
+		}
 	}
 	return rows
 }

@@ -72,7 +72,7 @@ func nameProblem(name string) string {
 func checkNameOdd(s *Subject) {
 	name := text(mapping(s.Doc, "metadata"), "name")
 	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !inHostname(r) })
-	if !plain && nameProblem(name) == "" && !placeholder().MatchString(name) {
+	if !plain && nameProblem(name) == "" && diag.FindPlaceholder(name) == "" {
 		s.report("metadata.name", fmt.Sprintf("the platform may reject the name %q", name),
 			"use lower-case letters, digits, hyphens and dots, and start and end with a letter or digit")
 	}
@@ -242,7 +242,7 @@ func (s *Subject) unusual() []host {
 	}
 	s.hosts = []host{}
 	add := func(at, field, noun, text string, server bool) {
-		if text != "" && !plainHost(text) && !placeholder().MatchString(text) && (!server || !isAddress(text)) {
+		if text != "" && !plainHost(text) && diag.FindPlaceholder(text) == "" && (!server || !isAddress(text)) {
 			s.hosts = append(s.hosts, host{kind.JoinField(at, field), noun, text, server})
 		}
 	}

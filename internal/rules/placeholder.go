@@ -1,19 +1,12 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
-
-// placeholder matches what templates and shells replace. Digits and %2E%2E are none.
-var placeholder = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{[^{}]*\}|\$\([^()]*\)|\{\{.*?\}\}|%[A-Z_][A-Z0-9_]{2,}%|<[A-Za-z_][A-Za-z0-9_ -]*>`)
-})
 
 // namingFields are the fields whose values name something.
 const namingFields = " name namespace hostname subdomains host persistentVolumeClaimName tokenName expireName "
@@ -25,7 +18,7 @@ func checkPlaceholderOdd(s *Subject) { s.reportPlaceholders(false) }
 // reportPlaceholders reports placeholders in fields that name something, or in all others.
 func (s *Subject) reportPlaceholders(inNames bool) {
 	s.eachText("", "", s.Doc, func(at, field, text string) {
-		if found := placeholder().FindString(text); found != "" && inNames == strings.Contains(namingFields, " "+field+" ") {
+		if found := diag.FindPlaceholder(text); found != "" && inNames == strings.Contains(namingFields, " "+field+" ") {
 			s.report(at, "the placeholder "+diag.Quote(found)+" was not filled in", "write the value, or render the template first")
 		}
 	})

@@ -42,20 +42,21 @@ func newEditor(path string, data []byte) *editor {
 // token returns where a scalar starts and ends in the text, with its quotes. It supports quoted scalars,
 // and plain ones on one line, without anchor or tag.
 func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
-	if n == nil || n.Anchor != "" {
+	if n == nil || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
 		return 0, 0, false
 	}
 	return e.anchoredToken(n)
 }
 
-// anchoredToken is token for a scalar that may have an anchor, which is not a part of it.
+// anchoredToken is token for a scalar that may have an anchor and a tag, which are not a part of it.
 func (e *editor) anchoredToken(n *yaml.Node) (from, to int, ok bool) {
-	if n.Kind != yaml.ScalarNode || n.Style&^(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+	style := n.Style &^ yaml.TaggedStyle
+	if n.Kind != yaml.ScalarNode || style&^(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 		return 0, 0, false
 	}
 	from = e.file.Lines.Behind(n)
 	to, ok = e.file.Lines.End(n)
-	return from, to, ok && from < to && (n.Style != 0 || to-from == len(n.Value))
+	return from, to, ok && from < to && (style != 0 || to-from == len(n.Value))
 }
 
 func (e *editor) text(from, to int) string { return string(e.file.Lines.Data[from:to]) }

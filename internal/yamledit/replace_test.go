@@ -67,6 +67,7 @@ func TestWithValuesKeepsTheRest(t *testing.T) {
 		"a structure for text":    {"  hostname: b\n", `{"hostname":{"a":"b"}}`, ""},
 		"an anchor used twice":    {"  hostname: &h b # of both\n  tls: {forced: *h}\n", `{"hostname":"c","tls":{"forced":"b"}}`, "  hostname: &h c # of both\n  tls: {forced: b}\n"},
 		"an anchor and its alias": {"  hostname: &h b\n  tls: {forced: *h} # too\n", `{"hostname":"c","tls":{"forced":"c"}}`, "  hostname: &h c\n  tls: {forced: *h} # too\n"},
+		"a tag":                   {"  hostname: !!str 1 # why\n  weight: !!int 2\n  a: !!str 'b'\n", `{"hostname":"2","weight":3,"a":"c"}`, "  hostname: !!str \"2\" # why\n  weight: !!int 3\n  a: !!str 'c'\n"},
 		"text of several lines":   {"  # why\n  hostname: |\n    b\n\n    c\n  x: 1\n", `{"hostname":"c"}`, "  # why\n  hostname: c\n  x: 1\n"},
 		"other lines":             {"  hostname: |\n      b\n  x: 1 # why\n", `{"hostname":"c\nd\n"}`, "  hostname: |\n      c\n      d\n  x: 1 # why\n"},
 		"lines in a list":         {"  subdomains:\n  - >-\n    b\n  - c # why\n", `{"subdomains":["d\n","c"]}`, "  subdomains:\n  - |\n    d\n  - c # why\n"},

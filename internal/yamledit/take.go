@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +33,21 @@ func WithValues(o *manifest.Object, in *yamltext.Lines, spec []byte) (was, is []
 		return was, out
 	}
 	return was, nil
+}
+
+// Lost returns what a document has that is no longer in another: comments, labels and annotations.
+func Lost(was, is []byte) (lost []string) {
+	for _, doc := range newEditor("", was).docs {
+		if slices.ContainsFunc(commentLines(doc), func(line string) bool { return !bytes.Contains(is, []byte(line)) }) {
+			lost = append(lost, "comments")
+		}
+		for _, name := range []string{"labels", "annotations"} {
+			if yamltext.Member(yamltext.Member(yamltext.Root(doc), "metadata"), name) != nil {
+				lost = append(lost, name)
+			}
+		}
+	}
+	return lost
 }
 
 // taking collects the edits that write other values.
