@@ -132,7 +132,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	started := o.RunProjects(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
 		sends := func(doc report.Document) error { return out.write(p, doc, true) }
-		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line))
+		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, budget: budget, sends: sends}, p, line))
 		working.reached(int(ended.Add(1)), len(results))
 		return results[i].Failed()
 	})
