@@ -160,7 +160,11 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	a.pins.Root = dir
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
-		base = a.history(project.Loaded{}, nil).ReadPast(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
+		ref := *cmp.Or(line.base, new(string))
+		past := a.history(project.Loaded{}, nil).ReadPast(ctx, ref, false).Blame
+		if base = past.Base; ref == "" && (base == "" || base == past.Head) {
+			base = "HEAD^" // what the newest commit removed counts everywhere
+		}
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
 	if found, err = o.SelectIn(ctx, dir, base); err != nil {
