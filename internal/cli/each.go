@@ -157,7 +157,6 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if err != nil {
 		return found, err
 	}
-	a.pins.Root = dir
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
 		ref := *cmp.Or(line.base, new(string))
@@ -170,24 +169,25 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if found, err = o.SelectIn(ctx, dir, base); err != nil {
 		return found, err
 	}
-	if !isLocal {
-		err = a.comparePins(o, &found)
-	}
-	if err == nil && (isCompared || line.command == "validate") {
+	if err = a.comparePins(o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	return found, err
 }
 
-// comparePins adds the projects that are pinned and gone. It rejects the pins of one project for several.
-func (a *app) comparePins(o eachOptions, found *fleet.Fleet) error {
+// comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
+// local. It always reads the file of pins.
+func (a *app) comparePins(o eachOptions, found *fleet.Fleet, isLocal bool) error {
 	n := len(found.Projects)
-	if n > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
+	if !isLocal && n > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
 	}
+	a.pins.Root = found.Root
 	gone, err := a.config().UnmanagedPins(found.Root, found.ManagesProject)
-	o.AddRemoved(found, gone)
+	if !isLocal {
+		o.AddRemoved(found, gone)
+	}
 	return err
 }
 

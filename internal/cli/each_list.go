@@ -52,6 +52,9 @@ func (a *app) listProjects(ctx context.Context, o eachOptions) (doc report.Docum
 		return doc, err
 	}
 	found, err := o.SelectIn(ctx, dir, "")
+	if err == nil {
+		err = a.comparePins(o, &found, true)
+	}
 	if err != nil {
 		return doc, err
 	}
