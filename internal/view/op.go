@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"slices"
+	"unicode"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -11,9 +12,18 @@ import (
 	"trueup/internal/safetext"
 )
 
-// Sentences joins sentences.
+// Sentences joins sentences. All but the first start with a capital letter.
 func Sentences(texts ...safetext.Text) safetext.Text {
-	return safetext.Join(safetext.Filled(texts...), " ")
+	texts = safetext.Filled(texts...)
+	for i := 1; i < len(texts); i++ {
+		texts[i] = texts[i].Map(func(at int, r rune) string {
+			if at == 0 {
+				r = unicode.ToUpper(r)
+			}
+			return string(r)
+		})
+	}
+	return safetext.Join(texts, " ")
 }
 
 // opLook is how reports show an object as a whole: its mark, the title of its row, its headline and
