@@ -172,7 +172,7 @@ func TestWhatAnotherRunHasClaimed(t *testing.T) {
 	}{
 		"claimed": {
 			func(*ledger.Record) {},
-			[]string{"in flight elsewhere: claimed by run https://ci.example.com/runs/7", "run apply again", "2026-11-21T09:10:00Z"},
+			[]string{"claimed by run https://ci.example.com/runs/7", "run apply again", "2026-11-21T09:10:00Z"},
 			"",
 		},
 		"posted":       {func(r *ledger.Record) { r.State = ledger.Posted }, []string{"another run has claimed it meanwhile: Purge/rel was accepted", "run apply again"}, ""},

@@ -92,7 +92,7 @@ func TestALedgerThatFailsAPurge(t *testing.T) {
 		s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "ledger could not record it:", "ledger resolve")
 		s.wrote("claim Purge/rel, POST Purge/rel, " + call + " Purge/rel")
 		// To another run it is in flight, until the lease is over.
-		s.ends(s.run(), rel, apply.InFlight, apply.Partial, "in flight elsewhere", "or after 2026-11-21T09:10:00Z if it died")
+		s.ends(s.run(), rel, apply.InFlight, apply.Partial, "claimed by", "or after 2026-11-21T09:10:00Z if it died")
 		s.wrote("")
 		s.now = s.now.Add(ledger.Lease)
 		s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson)

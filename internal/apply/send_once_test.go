@@ -206,7 +206,7 @@ func TestTheWindowIsCheckedBeforeEverySend(t *testing.T) {
 	// It was open when the plan was made, and is over when it is taken over, or sent.
 	s = sleepsAt(dead(t), 1)
 	s.at("clock", 1, func() { s.now = s.now.Add(ledger.DefaultWindow) })
-	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "in flight elsewhere")
+	s.ends(s.run(), rel, apply.InFlight, apply.Partial, "claimed by")
 	s = sleepsAt(dead(t), 2)
 	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may have been executed")
 	s.wrote("take over Purge/rel, unknown Purge/rel")

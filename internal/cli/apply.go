@@ -40,7 +40,11 @@ func newApply(a *app) *cobra.Command {
 				return nil
 			case s.Skipped != nil:
 				s.BeginRun(ctx)
-				say(doc, "applied already: commit %s", s.Skipped)
+				what := "commit "
+				if s.Skipped.NewestCommit() == "" {
+					what = "these files"
+				}
+				say(doc, "applied already: %s%s", what, s.Skipped)
 				a.finish(ctx, s, apply.Result{}, doc)
 				return nil
 			}

@@ -132,7 +132,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	started := o.RunProjects(ctx, len(results), func(i int) (failed bool) {
 		p := found.Projects[i]
 		sends := func(doc report.Document) error { return out.write(p, doc, true) }
-		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, budget: budget, sends: sends}, p, line))
+		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, budget: budget, sends: sends}, p, line))
 		working.reached(int(ended.Add(1)), len(results))
 		return results[i].Failed()
 	})
@@ -157,33 +157,37 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	if err != nil {
 		return found, err
 	}
-	a.pins.Root = dir
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
-		base = a.history(project.Loaded{}, nil).ReadPast(ctx, *cmp.Or(line.base, new(string)), false).Blame.Base
+		ref := *cmp.Or(line.base, new(string))
+		past := a.history(project.Loaded{}, nil).ReadPast(ctx, ref, false).Blame
+		if base = past.Base; ref == "" && (base == "" || base == past.Head) {
+			base = "HEAD^" // what the newest commit removed counts everywhere
+		}
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
 	if found, err = o.SelectIn(ctx, dir, base); err != nil {
 		return found, err
 	}
-	if !isLocal {
-		err = a.comparePins(o, &found)
-	}
-	if err == nil && (isCompared || line.command == "validate") {
+	if err = a.comparePins(o, &found, isLocal); err == nil && (isCompared || line.command == "validate") {
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	return found, err
 }
 
-// comparePins adds the projects that are pinned and gone. It rejects the pins of one project for several.
-func (a *app) comparePins(o eachOptions, found *fleet.Fleet) error {
+// comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is
+// local. It always reads the file of pins.
+func (a *app) comparePins(o eachOptions, found *fleet.Fleet, isLocal bool) error {
 	n := len(found.Projects)
-	if n > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
+	if !isLocal && n > 1 && a.env.Getenv(config.WorkspacePin)+a.env.Getenv(config.LedgerPin) != "" {
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
 	}
+	a.pins.Root = found.Root
 	gone, err := a.config().UnmanagedPins(found.Root, found.ManagesProject)
-	o.AddRemoved(found, gone)
+	if !isLocal {
+		o.AddRemoved(found, gone)
+	}
 	return err
 }
 

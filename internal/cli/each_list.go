@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,11 +52,14 @@ func (a *app) listProjects(ctx context.Context, o eachOptions) (doc report.Docum
 		return doc, err
 	}
 	found, err := o.SelectIn(ctx, dir, "")
+	if err == nil {
+		err = a.comparePins(o, &found, true)
+	}
 	if err != nil {
 		return doc, err
 	}
-	for _, path := range found.Removed {
-		a.log(slog.LevelWarn, fmt.Sprintf("%s was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml", path))
+	for _, gone := range found.Removed {
+		a.log(slog.LevelWarn, gone+" was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml")
 	}
 	if o.matrix {
 		return matrix(len(found.Projects)), nil
@@ -76,6 +80,9 @@ func (a *app) listProjects(ctx context.Context, o eachOptions) (doc report.Docum
 			a.log(slog.LevelError, row.Error)
 		} else {
 			row.Objects, objects = &contents[i].Objects, strconv.Itoa(contents[i].Objects)
+		}
+		for _, f := range p.Warnings {
+			a.log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s [%s]", path.Join(p.Path, f.Path), f.Line, f.Column, f.Message, f.Rule))
 		}
 		list = append(list, row)
 		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})

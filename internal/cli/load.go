@@ -127,6 +127,10 @@ func (a *app) loadOf(
 	defer reading.end()
 	opts.Progress = reading.reached
 	l, err := p.LoadManifests(ctx, append(list, more...), opts)
+	if a.member != nil && err == nil {
+		l.Findings = append(l.Findings, opts.Judge(slices.Clone(a.member.warnings))...)
+		l.Findings.Sort()
+	}
 	if err == nil && l.IsEmpty() && len(paths) > 0 {
 		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/fleet"
 	"trueup/internal/plan"
@@ -22,9 +23,10 @@ import (
 
 // member is what the run of one of many projects shares with trueup each.
 type member struct {
-	of     *app // trueup each
-	path   string
-	budget *api.Budget
+	of       *app // trueup each
+	path     string
+	warnings diag.List // about what other projects have, too
+	budget   *api.Budget
 	// sends is called with the plan before its first request. An error keeps it from being sent.
 	sends  func(report.Document) error
 	result *report.Document

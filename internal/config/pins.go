@@ -44,14 +44,14 @@ type Pins struct {
 func (o Options) FindPin(p project.Project) (Pin, error) {
 	one, file := Pin{Workspace: o.Getenv(WorkspacePin), Ledger: o.Getenv(LedgerPin), Origin: WorkspacePin}, o.Getenv(ProjectsPin)
 	switch {
-	case file == "" || o.Sandbox:
+	case file == "":
 		return one, nil
-	case one.Workspace != "" || one.Ledger != "":
+	case !o.Sandbox && one.Workspace+one.Ledger != "":
 		return one, fmt.Errorf("%s has the pins of all projects: unset %s and %s", ProjectsPin, WorkspacePin, LedgerPin)
 	}
 	dir := resolveLinks(cmp.Or(p.Dir, o.Dir))
 	top, list, err := o.pinsOf(dir)
-	if err != nil {
+	if err != nil || o.Sandbox { // which no pin restricts
 		return one, err
 	}
 	pin, at := Pin{Origin: ProjectsPin}, filepath.ToSlash(files.ShownPath(top, dir))
@@ -67,7 +67,7 @@ func (o Options) FindPin(p project.Project) (Pin, error) {
 // UnmanagedPins returns the pinned folders below root, without patterns, that have no project, and whose workspace no other
 // project has: what is live there is managed no more. The paths start from root.
 func (o Options) UnmanagedPins(root string, isManaged func(path, workspace string) bool) (paths []string, err error) {
-	if o.Getenv(ProjectsPin) == "" || o.Sandbox {
+	if o.Getenv(ProjectsPin) == "" {
 		return nil, nil
 	}
 	root = resolveLinks(root)

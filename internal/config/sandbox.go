@@ -68,6 +68,9 @@ func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, err
 // token or ledger.
 func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set *manifest.Set) (_ *Platform, err error) {
 	ws, err := SandboxWorkspace(p, set)
+	if err == nil {
+		_, err = o.FindPin(p)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/parallel"
+	"trueup/internal/routing"
+	"trueup/internal/rules"
 )
 
 // Contents is what the manifests of a project have.
@@ -19,11 +23,17 @@ type Contents struct {
 	claims  []claim
 }
 
-// claim is a hostname of an object, in the form of kind.HostKey.
-type claim struct{ host, place string }
+// claim is a host of an object, in the form of kind.HostKey.
+type claim struct {
+	diag.Finding // about the host, without a rule if a comment silences it
+	host, object string
+	isLocation   bool // it is the host of a location, and not the hostname
+	project      *Project
+	isTold       bool
+}
 
-// ReadContents reads the manifests of all projects, a few projects at once, and keeps only their hostnames. Projects with the
-// same hostname get an error. It returns the contents of the selected projects, in their order.
+// ReadContents reads the manifests of all projects, a few projects at once, and keeps only their hosts. Projects with the
+// same hostname get an error, and those with another host in common a warning. It returns the contents of the selected projects, in their order.
 func (f *Fleet) ReadContents(ctx context.Context, parallelism int) ([]Contents, error) {
 	all := make([]Contents, len(f.All))
 	parallel.EachWith(max(parallelism, 1), len(all), func(_ *struct{}, i int) (more bool) {
@@ -58,13 +68,32 @@ func (p Project) readContents(ctx context.Context) (c Contents) {
 	}
 	c.Objects = len(set.Objects)
 	for _, o := range set.Objects {
-		if o.Kind.CanPatch() && o.Host != "" {
-			line, _ := o.Place("spec." + o.Kind.HostField)
-			// A part of the object's text would keep all of it.
-			c.claims = append(c.claims, claim{strings.Clone(kind.HostKey(o.Host)), fmt.Sprintf("%s:%d", path.Join(p.Path, o.Path), line)})
+		if own := kind.HostKey(o.Host); o.Kind.CanPatch() {
+			seen := map[string]bool{"": true}
+			c.addClaim(o, own, "spec."+o.Kind.HostField, seen)
+			if slices.ContainsFunc(o.LocationHosts(), func(host string) bool { return host != own }) {
+				for _, l := range routing.Read(o.Tree()).Locations {
+					seen[l.Host] = seen[l.Host] || strings.Contains(l.Host, "*") // a wildcard may be shared
+					c.addClaim(o, l.Host, l.Field()+".host", seen)
+				}
+			}
 		}
 	}
 	return c
+}
+
+// addClaim adds a host that was not seen before. A part of the object's text would keep all of it.
+func (c *Contents) addClaim(o *manifest.Object, host, field string, seen map[string]bool) {
+	if seen[host] {
+		return
+	}
+	seen[host] = true
+	f := diag.Finding{Path: o.Path, Field: field, Rule: rules.HostnameTaken, Severity: diag.Warning, Fix: "keep the locations of a host in one CDN"}
+	f.Line, f.Column = o.Place(field)
+	if shown, _ := o.Sift(diag.List{f}); len(shown) == 0 {
+		f.Rule = ""
+	}
+	c.claims = append(c.claims, claim{Finding: f, host: strings.Clone(host), object: strings.Clone(o.Key().String()), isLocation: strings.HasSuffix(field, "].host")})
 }
 
 // insideError adds the path of the project to an error whose files start in its folder.
@@ -72,20 +101,40 @@ func (p Project) insideError(err error) error {
 	return exit.WithCode(exit.Of(err), fmt.Errorf("%s: %w", p.Path, err))
 }
 
-// compareHosts gives an error to projects that have the same hostname.
+// compareHosts gives an error to projects that have the same hostname, and a warning to those with a location for a host of
+// another.
 func (f *Fleet) compareHosts(all []Contents) {
-	type owner struct {
-		project int
-		place   string
-	}
-	first := map[string]owner{}
-	for i, c := range all {
-		for _, claim := range c.claims {
-			if by, taken := first[claim.host]; !taken {
-				first[claim.host] = owner{i, claim.place}
-			} else if by.project != i {
-				clash(&f.All[i], claim.place, &f.All[by.project], by.place, "the hostname "+claim.host, "keep it in one project")
+	first := map[string]*claim{}
+	for _, locations := range []bool{false, true} {
+		for i := range all {
+			for j := range all[i].claims {
+				c := &all[i].claims[j]
+				c.project = &f.All[i]
+				switch by := first[c.host]; {
+				case c.isLocation != locations:
+				case by == nil:
+					first[c.host] = c
+				case by.project == c.project:
+				case locations:
+					c.warn(by)
+					by.warn(c)
+				default:
+					clash(c.project, c.place(), by.project, by.place(), "the hostname "+c.host, "keep it in one project")
+				}
 			}
 		}
 	}
+}
+
+// warn adds a warning to the project unless it has one about the claim.
+func (c *claim) warn(other *claim) {
+	if c.Rule != "" && !c.isTold {
+		c.isTold = true
+		c.Message = fmt.Sprintf("%s in %s has the host %s, too, and no document says which of the two CDNs answers it", other.object, other.place(), c.host)
+		c.project.Warnings = append(c.project.Warnings, c.Finding)
+	}
+}
+
+func (c *claim) place() string {
+	return fmt.Sprintf("%s:%d", path.Join(c.project.Path, c.Path), c.Line)
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/project"
@@ -23,7 +24,8 @@ type Project struct {
 	Path     string // from the folder of the search, with slashes; "." is that folder itself
 	Dir      string // absolute
 	Settings project.Project
-	Err      error // why trueup can't run there: it fails alone
+	Err      error     // why trueup can't run there: it fails alone
+	Warnings diag.List // about hosts that another project has, too
 }
 
 // FilePath returns the path of its trueup.yaml from the folder of the search.

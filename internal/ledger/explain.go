@@ -103,8 +103,8 @@ func ExplainLeft(rec Record) (message, fix string) {
 // ExplainFlight says which run claimed the request, and until when.
 func ExplainFlight(rec Record) (message, fix string) {
 	end := rec.ClaimedAt.Add(Lease)
-	return fmt.Sprintf("in flight elsewhere: claimed by %s%s", senderOf(rec.Claim), formatTime(rec.ClaimedAt)),
-		fmt.Sprintf("run apply again when that run has ended, or after %s if it died", end.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("claimed by %s%s", senderOf(rec.Claim), formatTime(rec.ClaimedAt)),
+		fmt.Sprintf("run apply again when that run has ended, or after %s if it died: it sends it only if that run did not", end.UTC().Format(time.RFC3339))
 }
 
 // QuestionCommand returns how to record whether a request was executed.
@@ -130,10 +130,10 @@ func senderOf(c *Claim) string {
 	if run := cmp.Or(c.RunURL, c.RunID); run != "" {
 		return "run " + run
 	}
-	if c.Actor != "" && c.Host != "" {
-		return c.Actor + " on " + c.Host
+	if c.Host != "" {
+		return cmp.Or(c.Actor, "a run") + " on " + c.Host
 	}
-	return cmp.Or(c.Actor, c.Host, "an unnamed run")
+	return cmp.Or(c.Actor, "an unnamed run")
 }
 
 func formatTime(t *time.Time) string {

@@ -36,7 +36,7 @@ func TestExplain(t *testing.T) {
 		},
 		{by(Claimed, nil), "sent by an unnamed run at", resolve},
 		{by(Claimed, &Claim{}), "sent by an unnamed run at", resolve},
-		{by(Claimed, &Claim{Host: "laptop"}), "sent by laptop at", resolve},
+		{by(Claimed, &Claim{Host: "laptop"}), "sent by a run on laptop at", resolve},
 		{by(Claimed, &Claim{Host: "laptop", Actor: "mina"}), "sent by mina on laptop at", resolve},
 		{by(Claimed, &Claim{RunID: "7", RunURL: "https://ci.example/7"}), "sent by run https://ci.example/7 at", resolve},
 		{

@@ -52,7 +52,7 @@ func Check(set *Set, opts Options) (findings diag.List) {
 		shown, silenced := o.Sift(diag.List{x})
 		findings, set.Silenced = append(findings, shown...), append(set.Silenced, silenced...)
 	})
-	return opts.judge(findings)
+	return opts.Judge(findings)
 }
 
 // Advise returns the advice that needs only the manifest, whose spec is the tree, separated by whether a comment silences it.

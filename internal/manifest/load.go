@@ -57,7 +57,7 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	if err != nil {
 		return nil, nil, err
 	}
-	return set, opts.judge(append(files.findings, findings...)), nil
+	return set, opts.Judge(append(files.findings, findings...)), nil
 }
 
 // Unread reports whether the findings say that Load skipped a possible manifest, so that an object that
@@ -66,8 +66,8 @@ func Unread(findings diag.List) bool {
 	return slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Rule == ruleNotRegular })
 }
 
-// judge raises all findings to errors in strict mode.
-func (o Options) judge(findings diag.List) diag.List {
+// Judge raises all findings to errors in strict mode.
+func (o Options) Judge(findings diag.List) diag.List {
 	if o.Strict {
 		for i := range findings {
 			findings[i].Severity = diag.Error

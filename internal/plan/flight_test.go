@@ -97,7 +97,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 		}
 	}
 	p := left(ledger.Claimed, now()).make()
-	if it := find(t, p, old); it.Op != plan.InFlight || it.NeedsPerson || !strings.Contains(it.Reason, "in flight elsewhere") {
+	if it := find(t, p, old); it.Op != plan.InFlight || it.NeedsPerson || !strings.Contains(it.Reason, "claimed by") {
 		t.Errorf("another run's: %+v", it)
 	}
 	for _, state := range []ledger.State{"", ledger.Posted, ledger.Rejected, ledger.Adopted, ledger.Abandoned} {

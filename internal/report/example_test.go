@@ -127,7 +127,7 @@ func deletedItem() plan.Item {
 func flightItem() plan.Item {
 	return plan.Item{
 		Key: key("Purge", "rel-44"), Path: "manifests/purges/rel-44.yaml", Line: 1, Op: plan.InFlight,
-		Reason:        "in flight elsewhere: claimed by run https://ci.example.com/runs/7 at 2026-11-21T09:00:00Z",
+		Reason:        "claimed by run https://ci.example.com/runs/7 at 2026-11-21T09:00:00Z",
 		DesiredDigest: digest("rel-44"),
 	}
 }
@@ -283,7 +283,7 @@ func exampleResult() *apply.Result {
 		{Key: key("VolumeSnapshot", "db-4"), Status: apply.Done, Did: apply.Deleting, Sent: true, Message: "accepted (--wait waits until it is gone)", Verdict: apply.OK},
 		{Key: key("CDN", "docs"), Status: apply.Done, Did: apply.Unchanged, Verdict: apply.OK},
 		{Key: key("CDN", "summer"), Status: apply.Done, Did: apply.Kept, Verdict: apply.OK},
-		{Key: key("Purge", "rel-45"), Status: apply.InFlight, Message: "in flight elsewhere: claimed by run 7", Verdict: apply.Partial},
+		{Key: key("Purge", "rel-45"), Status: apply.InFlight, Message: "claimed by run 7", Verdict: apply.Partial},
 		{
 			Key: key("CDN", "shop"), Status: apply.Failed, Sent: true, Message: "the server did not keep what was sent", Verdict: apply.NotConverged,
 			Mismatches: []apply.Mismatch{

@@ -188,7 +188,7 @@ func FoldedLine(pl *plan.Plan, opts Options) safetext.Text {
 			parts = append(parts, safetext.F("The platform documents no deletion of a %s: delete it in the web console.", k.Name))
 		}
 	}
-	return Sentences(append(parts, clean("trueup ledger forget KIND/NAME hides an object."))...)
+	return safetext.Join(append(parts, clean("trueup ledger forget KIND/NAME hides an object.")), " ")
 }
 
 // contentSum is equal for equal changes, and zero for what is not compared.

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"slices"
+	"unicode"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -11,9 +12,18 @@ import (
 	"trueup/internal/safetext"
 )
 
-// Sentences joins sentences.
+// Sentences joins sentences. All but the first start with a capital letter.
 func Sentences(texts ...safetext.Text) safetext.Text {
-	return safetext.Join(safetext.Filled(texts...), " ")
+	texts = safetext.Filled(texts...)
+	for i := 1; i < len(texts); i++ {
+		texts[i] = texts[i].Map(func(at int, r rune) string {
+			if at == 0 {
+				r = unicode.ToUpper(r)
+			}
+			return string(r)
+		})
+	}
+	return safetext.Join(texts, " ")
 }
 
 // opLook is how reports show an object as a whole: its mark, the title of its row, its headline and
@@ -41,7 +51,7 @@ var tableOfOps = map[plan.Op]opLook{
 	plan.Post:     {MarkOnce, "post once", "to post once", "plan/purge"},
 	plan.Delete:   {MarkRemove, "delete", "to delete", "plan/delete"},
 	plan.Blocked:  {MarkBlocked, "blocked: ", "blocked", "plan/blocked"},
-	plan.InFlight: {MarkLater, "", "in flight elsewhere", "plan/in-flight"},
+	plan.InFlight: {MarkLater, "in flight elsewhere: ", "in flight elsewhere", "plan/in-flight"},
 	plan.Deferred: {MarkLater, "deferred", "deferred", "plan/deferred"},
 	plan.Kept:     {MarkSame, "kept: ", "kept", "plan/kept"},
 	plan.Patch:    {MarkChange, "", "to change", ""},
@@ -155,13 +165,15 @@ func hiddenBy(pl *plan.Plan, s plan.Setting) []Row {
 
 // NextSteps returns one line for each verdict that needs action.
 func NextSteps(r *apply.Result) []safetext.Text {
-	const unseen, deferred, superseded apply.Verdict = "unseen", "deferred", "superseded"
+	const unseen, deferred, inFlight, superseded apply.Verdict = "unseen", "deferred", "in flight", "superseded"
 	keys := map[apply.Verdict][]safetext.Text{}
 	for _, o := range r.Outcomes {
 		verdict := o.Verdict
 		switch {
 		case o.Status == apply.Deferred:
 			verdict = deferred
+		case o.Status == apply.InFlight:
+			verdict = inFlight
 		case verdict == apply.NotConverged && len(o.Mismatches) == 0:
 			verdict = unseen
 		case o.Fix == apply.FixSuperseded:
@@ -181,6 +193,7 @@ func NextSteps(r *apply.Result) []safetext.Text {
 		{apply.Stale, "live differs from the plan for ", ", so trueup sent nothing there: review a new plan"},
 		{superseded, "a newer commit is being applied: there is nothing to do here for ", ""},
 		{apply.Partial, "run apply again for ", " when the cause is fixed; it does not repeat what is done"},
+		{inFlight, "another run has claimed ", ": run apply again; it sends only what that run did not"},
 		{unseen, "live does not show what the server confirmed for ", ": check again with plan"},
 		{deferred, "run apply again later for ", ""},
 	} {
