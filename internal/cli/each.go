@@ -159,11 +159,7 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 	}
 	base, isCompared := "", line.base != nil || line.command == "drift"
 	if isCompared {
-		ref := *cmp.Or(line.base, new(string))
-		past := a.history(project.Loaded{}, nil).ReadPast(ctx, ref, false).Blame
-		if base = past.Base; ref == "" && (base == "" || base == past.Head) {
-			base = "HEAD^" // what the newest commit removed counts everywhere
-		}
+		base = a.findBase(ctx, *cmp.Or(line.base, new(string)))
 	}
 	isLocal := line.command == "validate" || line.command == "test" || a.global.sandbox
 	if found, err = o.SelectIn(ctx, dir, base); err != nil {
@@ -173,6 +169,15 @@ func (a *app) fleetFor(ctx context.Context, o eachOptions, line memberLine) (fou
 		_, err = a.contents(ctx, &found) // projects of one hostname would undo each other's changes
 	}
 	return found, err
+}
+
+// findBase returns the commit to compare with. What the newest commit removed counts everywhere.
+func (a *app) findBase(ctx context.Context, ref string) string {
+	past := a.history(project.Loaded{}, nil).ReadPast(ctx, ref, false).Blame
+	if ref == "" && (past.Base == "" || past.Base == past.Head) {
+		return "HEAD^"
+	}
+	return past.Base
 }
 
 // comparePins adds the projects that are pinned and gone, and rejects the pins of one project for several, unless the run is

@@ -333,8 +333,7 @@ func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth i
 	text, isText := token.(string)
 	text = strings.TrimSpace(text)
 	switch {
-	case inObject && token == nil, of == everything && fmt.Sprint(token) == "false",
-		inObject && !slices.Contains(entryMembers, of) && !isAddress(text) && !strings.HasPrefix(text, "/"):
+	case inObject && isNoEntry(of, token), of == everything && fmt.Sprint(token) == "false":
 		return nil
 	case of == everything:
 		text = "purge_everything" // has no place
@@ -353,11 +352,29 @@ func (l *jsonList) readValue(token json.Token, of string, inObject bool, depth i
 	return nil
 }
 
+// isNoEntry reports whether the value of an object's member is neither an entry nor an address or a path.
+func isNoEntry(name string, token json.Token) bool {
+	text, _ := token.(string)
+	text = strings.TrimSpace(text)
+	return token == nil || !slices.Contains(entryMembers(), name) && !isAddress(text) && !strings.HasPrefix(text, "/")
+}
+
 // everything is the member, without underscores, by which other tools purge all that they have.
 const everything = "purgeeverything"
 
-// entryMembers are the members whose values are entries. The first three say the same of all below them.
-var entryMembers = []string{everything, "prefixes", "hosts", "files", "urls", "url", "tags"}
+// entryMembers returns the members whose values are entries. The first three say the same of all below them.
+func entryMembers() []string {
+	return []string{everything, "prefixes", "hosts", "files", "urls", "url", "tags"}
+}
+
+// memberBelow returns the member that values are of: one that says the same of all below it stays, but for headers.
+func memberBelow(outer, name string) string {
+	name = strings.ToLower(strings.ReplaceAll(name, "_", ""))
+	if name == "headers" || !slices.Contains(entryMembers()[:3], outer) {
+		return name
+	}
+	return outer
+}
 
 func (l *jsonList) readValues(of string, ofObject bool, depth int) error {
 	if of == "headers" { // an address in there is not to be purged
@@ -374,10 +391,7 @@ func (l *jsonList) readValues(of string, ofObject bool, depth int) error {
 			return err
 		}
 		if name, isText := token.(string); isKey && isText {
-			name = strings.ToLower(strings.ReplaceAll(name, "_", ""))
-			if of = outer; name == "headers" || !slices.Contains(entryMembers[:3], outer) {
-				of = name
-			}
+			of = memberBelow(outer, name)
 		} else if err := l.readValue(token, of, ofObject, depth-1); err != nil {
 			return err
 		}

@@ -251,7 +251,7 @@ func (c *comparison) addRename(change Change) string {
 	if _, differs := c.ignoreCase(h); differs || !h.isOwned(change) {
 		return ""
 	}
-	l := Line{Effect: First, Hosts: []Host{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: true}
+	l := Line{Effect: First, Hosts: []Host{{Name: to}}, As: from, Objects: []kind.Key{change.After.Key}, Nothing: h.answersNothing()}
 	groups, _ := h.findChanges()
 	for _, g := range groups {
 		l.Effect = min(l.Effect, g.effect())
@@ -260,11 +260,18 @@ func (c *comparison) addRename(change Change) string {
 	for _, cdn := range findOwners(from, c.listClaimants(1, from), Nothing) {
 		l.Still, l.StillBy = true, append(l.StillBy, cdn.describeClaim(from))
 	}
-	for i := range h.tree {
-		l.Nothing = l.Nothing && h.answer(i, 1, 0).Location == nil
-	}
 	c.Lines = append(c.Lines, l)
 	return to
+}
+
+// answersNothing reports whether no location answers any request afterwards.
+func (h *hostTable) answersNothing() bool {
+	for i := range h.tree {
+		if h.answer(i, 1, 0).Location != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // isOwned reports whether the CDN that changes answers the host before and after, under any reading, and no other one.

@@ -272,8 +272,8 @@ func compareAnswers(before, after Answer, reading Reading) (out []Difference) {
 	for f := range facets {
 		var found []Difference
 		switch a, b := was[f], is[f]; {
-		case a == b && a.Known && reading.Without == Units && before.writtenTime(f) != after.writtenTime(f):
-			found = []Difference{{What: f.String(), Before: before.writtenTime(f), After: after.writtenTime(f)}}
+		case a == b && a.Known && reading.Without == Units:
+			found = compareTimes(f, before, after)
 		case a == b:
 		case f == Origin:
 			was, is := describeOrigins(a, b)
@@ -281,9 +281,7 @@ func compareAnswers(before, after Answer, reading Reading) (out []Difference) {
 		case a.Known || b.Known:
 			found = []Difference{newDifference(f.String(), a.Tree(), b.Tree(), was.Describe(f), is.Describe(f))}
 		case f == Firewall:
-			a, b := was[namedFirewall].Tree(), is[namedFirewall].Tree()
-			adoptNames(rulesOf(a), rulesOf(b))
-			found = compareTrees(f.String(), a, b)
+			found = compareFirewalls(was[namedFirewall].Tree(), is[namedFirewall].Tree())
 		default:
 			found = compareTrees(f.String(), a.Tree(), b.Tree())
 		}
@@ -293,6 +291,20 @@ func compareAnswers(before, after Answer, reading Reading) (out []Difference) {
 		}
 	}
 	return out
+}
+
+// compareTimes compares how two equal times are written.
+func compareTimes(f Facet, before, after Answer) []Difference {
+	if before.writtenTime(f) == after.writtenTime(f) {
+		return nil
+	}
+	return []Difference{{What: f.String(), Before: before.writtenTime(f), After: after.writtenTime(f)}}
+}
+
+// compareFirewalls compares two firewalls. A rule that does the same under another name is the same rule.
+func compareFirewalls(was, is any) []Difference {
+	adoptNames(rulesOf(was), rulesOf(is))
+	return compareTrees(Firewall.String(), was, is)
 }
 
 // writtenTime returns a time to live as in the manifest.
