@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -62,7 +64,7 @@ func oneEntry(text string) (string, error) {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return "", errors.New("has a tab, a line break or another control character: write one entry a line, and nothing beside it")
 	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	words := strings.FieldsFunc(strings.ReplaceAll(text, `\`, "/"), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	if len(words) > 1 && slices.ContainsFunc(words[1:], beginsEntry) {
 		return "", errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
 	}
@@ -84,11 +86,13 @@ func pathAddress(host, path string) (Address, error) {
 
 // findPlaceholder returns the first placeholder of a path, perhaps an encoded one.
 func findPlaceholder(path string) string {
-	if decoded, err := url.PathUnescape(path); err == nil {
-		path = decoded
-	}
-	return diag.FindPlaceholder(path)
+	return diag.FindPlaceholder(escapes().ReplaceAllStringFunc(path, func(escape string) string {
+		plain, _ := url.PathUnescape(escape) // the pattern matches valid escapes only
+		return plain
+	}))
 }
+
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[[:xdigit:]]{2}`) })
 
 func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
 

@@ -66,6 +66,11 @@ func TestParseAddress(t *testing.T) {
 // TestAddressesAreASCII: whatever is named, what comes out is plain, and names the
 // same when it is read again.
 func TestAddressesAreASCII(t *testing.T) {
+	for _, text := range []string{"/ʰA%", "/%ABC%"} {
+		if a, err := ParseAddress(text); err != nil {
+			t.Errorf("%q became %q, %v", text, a.Path, err)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		a, err := ParseAddress("/" + rapid.String().Draw(t, "text"))
 		if err != nil {
