@@ -236,7 +236,7 @@ func filter(t *testing.T, file string) {
 	if got := eval[[]string](p, visible); len(got) == 0 || len(got) == len(all) || slices.ContainsFunc(got, func(id string) bool { return !strings.HasPrefix(id, "Purge/") }) {
 		t.Errorf("by kind: %q", got)
 	}
-	tick("op", "create")
+	tick("op", "to create")
 	if got := eval[[]string](p, visible); len(got) != 0 || !eval[bool](p, `document.querySelector('#nothing').checkVisibility()`) {
 		t.Errorf("nothing is a purge to create: %q", got)
 	}
