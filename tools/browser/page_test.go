@@ -265,7 +265,7 @@ func links(t *testing.T, file string) {
 	if !eval[bool](p, `(() => { const o = document.getElementById('Purge/rel-43'), b = o.getBoundingClientRect(); return o.querySelector('details').open && b.top >= -1 && b.top < innerHeight; })()`) {
 		t.Error("the object of the address is not shown")
 	}
-	eval[bool](p, `(document.querySelector('#collapse').click(), document.querySelector('input[value=create]').click(), true)`)
+	eval[bool](p, `(document.querySelector('#collapse').click(), document.querySelector('input[value="to create"]').click(), true)`)
 	eval[string](p, `location.hash = '#CDN/shop'`)
 	p.until(`document.getElementById('CDN/shop').querySelector('details').open && document.getElementById('CDN/shop').checkVisibility()`)
 	for _, bad := range eval[[]string](p, `[...document.querySelectorAll('[href], [src], [action], [srcset]')].filter(e => e.tagName !== 'A' || !document.getElementById(decodeURIComponent(e.hash.slice(1))) || !e.getAttribute('href').startsWith('#')).map(e => e.outerHTML)`) {
