@@ -17,18 +17,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/diag"
+	"trueup/internal/e2e/inputs"
 	"trueup/internal/yamltext"
 )
-
-// corpus returns a folder of the test corpus.
-func corpus(t *testing.T, name string) string {
-	t.Helper()
-	root := os.Getenv("TRUEUP_CORPUS")
-	if root == "" {
-		t.Skip("TRUEUP_CORPUS is not set: it names the folder of the test corpus")
-	}
-	return filepath.Join(root, name)
-}
 
 func loadFile(t *testing.T, dir, name string, opts Options) (*Set, diag.List) {
 	t.Helper()
@@ -41,7 +32,7 @@ func loadFile(t *testing.T, dir, name string, opts Options) (*Set, diag.List) {
 
 func TestSnapshotsOfTheCorpus(t *testing.T) {
 	for _, folder := range []string{"volumesnapshots", "volumesnapshots-adapted"} {
-		dir := corpus(t, folder)
+		dir := inputs.Corpus(t, folder)
 		table, err := os.ReadFile(filepath.Join(dir, "EXPECTED.tsv"))
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +102,7 @@ func documentStarts(data []byte) []int {
 }
 
 func TestCDNsOfTheCorpusLoadWithoutErrors(t *testing.T) {
-	dir := corpus(t, "cdns")
+	dir := inputs.Corpus(t, "cdns")
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +135,7 @@ var acceptedByParser = []string{
 }
 
 func TestYAMLSuite(t *testing.T) {
-	root := filepath.Join(corpus(t, "yaml-test-suite"), "data")
+	root := filepath.Join(inputs.Corpus(t, "yaml-test-suite"), "data")
 	cases := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "in.yaml" {

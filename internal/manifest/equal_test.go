@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"trueup/internal/diag"
+	"trueup/internal/e2e/inputs"
 	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
@@ -74,7 +75,7 @@ func TestFilesLoadAsBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := "../../examples/manifests"
 			if name == "corpus" {
-				dir = corpus(t, ".")
+				dir = inputs.Corpus(t, ".")
 			}
 			c := newComparison()
 			err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -127,7 +128,7 @@ type generator struct {
 }
 
 func newGenerator(seed uint64) generator {
-	g := generator{rand.New(rand.NewPCG(seed, 0)), []string{shop, string(benchmarkManifest())}}
+	g := generator{rand.New(rand.NewPCG(seed, 0)), []string{inputs.Shop, string(benchmarkManifest())}}
 	for _, rule := range rules.All() {
 		for _, text := range []string{rule.Bad, rule.Good} {
 			if text = written(text); text != "" && len(text) < 4000 {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"trueup/internal/e2e/inputs"
 )
 
 // many are files that each hold a CDN.
@@ -25,8 +27,8 @@ func many(n int) fstest.MapFS {
 
 // TestLimits: each bound is kept, and named with the file and what to do.
 func TestLimits(t *testing.T) {
-	nested := fstest.MapFS{"a/b/c/d/x.yaml": &fstest.MapFile{Data: []byte(shop)}}
-	twice := fstest.MapFS{"x.yaml": &fstest.MapFile{Data: []byte(shop + "---\n" + shop)}}
+	nested := fstest.MapFS{"a/b/c/d/x.yaml": &fstest.MapFile{Data: []byte(inputs.Shop)}}
+	twice := fstest.MapFS{"x.yaml": &fstest.MapFile{Data: []byte(inputs.Shop + "---\n" + inputs.Shop)}}
 	for name, c := range map[string]struct {
 		files  fs.FS
 		limits Limits
@@ -66,9 +68,9 @@ func TestLimits(t *testing.T) {
 // as well; and so are the names of members that merge keys bring in.
 func TestAliasesOfLongTextsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 200_000)
-	values := purgeOf("  a: &a " + long + "\n  b: [" + strings.Repeat("*a, ", 4000) + "]\n")
-	names := purgeOf("  a: &a\n    ? " + long + "\n    : x\n  b: [" + strings.Repeat("{<<: *a}, ", 4000) + "]\n")
-	documents := strings.Repeat(purgeOf("  a: &a "+long+"\n  b: ["+strings.Repeat("*a, ", 60)+"]\n")+"---\n", 20)
+	values := inputs.PurgeOf("  a: &a " + long + "\n  b: [" + strings.Repeat("*a, ", 4000) + "]\n")
+	names := inputs.PurgeOf("  a: &a\n    ? " + long + "\n    : x\n  b: [" + strings.Repeat("{<<: *a}, ", 4000) + "]\n")
+	documents := strings.Repeat(inputs.PurgeOf("  a: &a "+long+"\n  b: ["+strings.Repeat("*a, ", 60)+"]\n")+"---\n", 20)
 	for name, text := range map[string]string{"values": values, "names": names, "documents": documents} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -85,7 +87,7 @@ func TestAliasesOfLongTextsAreBounded(t *testing.T) {
 
 // TestFindingsRepeatLittle: a finding of a huge key does not hold the key.
 func TestFindingsRepeatLittle(t *testing.T) {
-	_, findings := loadText(t, purgeOf("  "+strings.Repeat("k", 1<<20)+": {a: on, b: off}\n"), Options{})
+	_, findings := loadText(t, inputs.PurgeOf("  "+strings.Repeat("k", 1<<20)+": {a: on, b: off}\n"), Options{})
 	if len(findings) == 0 {
 		t.Fatal("no finding")
 	}

@@ -13,37 +13,13 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/e2e/inputs"
 	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
 
 // maxFindings is the limit of the findings of a document.
 const maxFindings = 100
-
-const shop = `# the shop
-apiVersion: delivery/v2.1
-kind: CDN
-metadata:
-  name: shop
-  namespace: acme
-spec:
-  hostname: shop.example.com
-  firewall:
-    enabled: false
-  locations:
-    - path: "/*"
-      action: proxy_http
-      upstream: origin
-      cache:
-        edgeTTL: "3600"
-  upstreams:
-    - name: origin
-      scheme: https
-      servers:
-        - {host: origin.example.net, port: "443", weight: "1"}
-  tls:
-    enabled: "true"
-`
 
 // loadText loads one manifest as standard input.
 func loadText(t testing.TB, text string, opts Options) (*Set, diag.List) {
@@ -56,7 +32,7 @@ func loadText(t testing.TB, text string, opts Options) (*Set, diag.List) {
 }
 
 func TestLoadReducesToCanonicalBytes(t *testing.T) {
-	set, findings := loadText(t, shop, Options{})
+	set, findings := loadText(t, inputs.Shop, Options{})
 	if len(findings) != 0 || len(set.Objects) != 1 {
 		t.Fatalf("%d objects, %v", len(set.Objects), findings)
 	}
@@ -76,7 +52,7 @@ func TestLoadReducesToCanonicalBytes(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	set, _ := loadText(t, shop, Options{})
+	set, _ := loadText(t, inputs.Shop, Options{})
 	o := set.Objects[0]
 	for field, at := range map[string]string{
 		"":                                   "2:1",
@@ -98,11 +74,6 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// purgeOf returns a manifest whose spec is the text, indented by two.
-func purgeOf(spec string) string {
-	return "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p}\nspec:\n" + spec
-}
-
 func TestFindings(t *testing.T) {
 	cdnWith := func(line string) string {
 		return "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec:\n  hostname: a.example.com\n" + line + "\n"
@@ -114,39 +85,39 @@ func TestFindings(t *testing.T) {
 		{"sexagesimal in text", cdnWith("  secureLink: {tokenName: 1:30}"), "[text-unquoted]", `write tokenName: "1:30"`},
 		{"boolean in text", cdnWith("  tls: {enabled: true}"), "6:18: error: true without", `write enabled: "true"`},
 		{"yes in text", cdnWith("  tls: {enabled: yes}"), "[text-unquoted]", `write enabled: "true"`},
-		{"text list", purgeOf("  hostname: a.example.com\n  paths:\n    - 404\n"), `7:7: error: the path "404" does not start with /`, "write /404"},
-		{"text in a block list", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomains:\n    - 404\n"), "8:7: error: 404 without", `write "404"`},
-		{"text in a flow list", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomains: [404]\n"), "7:16: error: 404 without", `write "404"`},
+		{"text list", inputs.PurgeOf("  hostname: a.example.com\n  paths:\n    - 404\n"), `7:7: error: the path "404" does not start with /`, "write /404"},
+		{"text in a block list", inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomains:\n    - 404\n"), "8:7: error: 404 without", `write "404"`},
+		{"text in a flow list", inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomains: [404]\n"), "7:16: error: 404 without", `write "404"`},
 		{"yes in boolean", cdnWith("  firewall: {enabled: yes}"), "[schema]", "write enabled: true"},
 		{"text in boolean", cdnWith(`  firewall: {enabled: "true"}`), "[schema]", "write enabled: true"},
 		{"capital boolean in text", cdnWith("  tls: {forced: 'True'}"), "[schema]", `write forced: "true" or "false"`},
 		{"text in number", cdnWith(`  firewall: {rules: [{action: {ratelimit: {rate: "10"}}}]}`), "[schema]", "write rate: 10"},
 		{"loose number", cdnWith(`  firewall: {rules: [{action: {ratelimit: {rate: 1_0}}}]}`), "[schema]", "plain decimal"},
-		{"mapping in text", purgeOf("  hostname: {a: b}\n  paths: [/a]\n"), "5:3: error: hostname needs text", "write hostname"},
-		{"empty value", purgeOf("  hostname:\n  paths: [/a]\n"), "5:3: error: a field with no value", "null"},
-		{"tilde", purgeOf("  hostname: ~\n  paths: [/a]\n"), "[empty-value]", "null"},
-		{"null on required", purgeOf("  hostname: null\n  paths: [/a]\n"), "spec.hostname is missing", "write hostname"},
-		{"missing", purgeOf("  hostname: a.example.com\n"), "4:1: error: spec.paths is missing [schema]", "write paths"},
-		{"no paths", purgeOf("  hostname: a.example.com\n  paths: []\n"), "6:3: error: paths has no element", "write paths"},
-		{"misspelt field", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomain: [b]\n"), "7:3: error: there is no field \"subdomain\" here: it resembles subdomains [misspelt-field]", "write subdomains; if"},
+		{"mapping in text", inputs.PurgeOf("  hostname: {a: b}\n  paths: [/a]\n"), "5:3: error: hostname needs text", "write hostname"},
+		{"empty value", inputs.PurgeOf("  hostname:\n  paths: [/a]\n"), "5:3: error: a field with no value", "null"},
+		{"tilde", inputs.PurgeOf("  hostname: ~\n  paths: [/a]\n"), "[empty-value]", "null"},
+		{"null on required", inputs.PurgeOf("  hostname: null\n  paths: [/a]\n"), "spec.hostname is missing", "write hostname"},
+		{"missing", inputs.PurgeOf("  hostname: a.example.com\n"), "4:1: error: spec.paths is missing [schema]", "write paths"},
+		{"no paths", inputs.PurgeOf("  hostname: a.example.com\n  paths: []\n"), "6:3: error: paths has no element", "write paths"},
+		{"misspelt field", inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomain: [b]\n"), "7:3: error: there is no field \"subdomain\" here: it resembles subdomains [misspelt-field]", "write subdomains; if"},
 		{"misspelt name of a type", cdnWith("  firewall: {rules: [{name: r, action: {type: challenge, chalenge: {}}}]}"), "[misspelt-field]", "write challenge; if"},
 		{"other case of a type", cdnWith("  firewall: {rules: [{name: r, action: {type: ratelimit, rateLimit: {}}}]}"), "it resembles ratelimit [misspelt-field]", "write ratelimit; if"},
 		{"misspelt annotation", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p, annotations: {trueup.dev/kept: a}}\nspec: {hostname: a.example.com, paths: [/a]}\n", `3:35: error: there is no field "trueup.dev/kept"`, "write trueup.dev/keep"},
-		{"field that is not known", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  names: [b]\n  domains: [b]\n"), "8:3: warning: ", "did you mean subdomains?"},
+		{"field that is not known", inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n  names: [b]\n  domains: [b]\n"), "8:3: warning: ", "did you mean subdomains?"},
 		{"misspelt value", cdnWith("  upstreams: [{scheme: httpps}]"), "[misspelt-value]", `write scheme: "https"; if`},
 		{"value that is not known", cdnWith("  upstreams: [{scheme: grpc}]"), "[unknown-value]", `check it: the platform documents "https", "http"`},
-		{"duplicate key", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  hostname: b\n"), "7:3: error: the mapping has the key \"hostname\" twice", ""},
-		{"merged duplicate", purgeOf("  <<: {paths: [/b], paths: [/c]}\n  hostname: a.example.com\n  paths: [/a]\n"), "[yaml-duplicate-key]", "keep one"},
-		{"alias without anchor", purgeOf("  hostname: a.example.com\n  paths: [*.jpg]\n"), "6:11: error", "quotes"},
-		{"cyclic alias", purgeOf("  hostname: a.example.com\n  paths: &p [*p]\n"), "[yaml-alias]", "write the value itself"},
-		{"cyclic merge", purgeOf("  &s\n  <<: *s\n  hostname: a.example.com\n"), "[yaml-alias]", "write the members themselves"},
-		{"number key", purgeOf("  443: a\n"), `5:3: error: not every YAML parser reads the key "443"`, `write "443":`},
-		{"boolean key", purgeOf("  on: a\n"), "[yaml-key]", `write "on":`},
-		{"mapping key", purgeOf("  {{ .Values.host }}: a\n"), "[yaml-key]", "render"},
-		{"binary", purgeOf("  hostname: !!binary aGk=\n  paths: [/a]\n"), "[yaml-tag]", "remove the tag"},
-		{"custom tag", purgeOf("  hostname: a.example.com\n  paths: !Ref [/a]\n"), "[yaml-tag]", "remove the tag"},
+		{"duplicate key", inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n  hostname: b\n"), "7:3: error: the mapping has the key \"hostname\" twice", ""},
+		{"merged duplicate", inputs.PurgeOf("  <<: {paths: [/b], paths: [/c]}\n  hostname: a.example.com\n  paths: [/a]\n"), "[yaml-duplicate-key]", "keep one"},
+		{"alias without anchor", inputs.PurgeOf("  hostname: a.example.com\n  paths: [*.jpg]\n"), "6:11: error", "quotes"},
+		{"cyclic alias", inputs.PurgeOf("  hostname: a.example.com\n  paths: &p [*p]\n"), "[yaml-alias]", "write the value itself"},
+		{"cyclic merge", inputs.PurgeOf("  &s\n  <<: *s\n  hostname: a.example.com\n"), "[yaml-alias]", "write the members themselves"},
+		{"number key", inputs.PurgeOf("  443: a\n"), `5:3: error: not every YAML parser reads the key "443"`, `write "443":`},
+		{"boolean key", inputs.PurgeOf("  on: a\n"), "[yaml-key]", `write "on":`},
+		{"mapping key", inputs.PurgeOf("  {{ .Values.host }}: a\n"), "[yaml-key]", "render"},
+		{"binary", inputs.PurgeOf("  hostname: !!binary aGk=\n  paths: [/a]\n"), "[yaml-tag]", "remove the tag"},
+		{"custom tag", inputs.PurgeOf("  hostname: a.example.com\n  paths: !Ref [/a]\n"), "[yaml-tag]", "remove the tag"},
 		{"invisible in name", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: \"a\\u202eb\"}\nspec: {hostname: a.example.com, paths: [/a]}\n", "has invisible characters [name-shape]", "lower-case"},
-		{"nul escape", purgeOf("  hostname: \"a\\0\"\n  paths: [/a]\n"), "has invisible characters [hostname-shape]", "write only the domain"},
+		{"nul escape", inputs.PurgeOf("  hostname: \"a\\0\"\n  paths: [/a]\n"), "has invisible characters [hostname-shape]", "write only the domain"},
 		{"colon in an anchor", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\nspec:\n  hostname: &h:1 a.example.com\n", "5:13: error: parsers disagree where the name of this anchor ends", "letters"},
 		{"raw control", "a: \x01\n", "1:4: error: the control character U+0001", "remove"},
 		{"not UTF-8", "a: b\nc: \xff\n", "2:4: error: the byte 0xFF", "UTF-8"},
@@ -160,7 +131,7 @@ func TestFindings(t *testing.T) {
 		{"directive", "%TAG ! x\n---\na: b\n", "1:1: error: trueup does not read YAML directives", "remove the line"},
 		{"trailing", `{"a": 1} x`, "[yaml-trailing]", "---"},
 		{"deep", strings.Repeat("[", 100) + strings.Repeat("]", 100), "the document is not a mapping", "apiVersion"},
-		{"deep spec", purgeOf("  hostname: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "\n"), "[yaml-depth]", "flatten"},
+		{"deep spec", inputs.PurgeOf("  hostname: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "\n"), "[yaml-depth]", "flatten"},
 		{"list kind", "apiVersion: v1\nkind: List\nitems: []\n", "2:7: error: a list of objects", "---"},
 		{"other group", "apiVersion: snapshot.storage.k8s.io/v1beta1\nkind: VolumeSnapshot\n", "1:13: error", "write apiVersion: snapshot.storage.k8s.io/v1"},
 		{"other kind", "apiVersion: v1\nkind: Pod\n", "[unknown-kind]", "write one of CDN (delivery/v2.1)"},
@@ -168,7 +139,7 @@ func TestFindings(t *testing.T) {
 		{"no kind", "a: b\n", "1:1: error: the document has no kind", "write one of"},
 		{"text", "just words\n", "1:1: error: the document is not a mapping", "write apiVersion"},
 		{"labels", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p, labels: {a: b}}\nspec: {hostname: a.example.com, paths: [/a]}\n", "[metadata-not-sent]", "nothing to fix; to silence this warning,"},
-		{"duplicate object", shop + "---\n" + shop, "29:9: error: CDN/shop is also at -:2 [duplicate-object]", "remove one"},
+		{"duplicate object", inputs.Shop + "---\n" + inputs.Shop, "29:9: error: CDN/shop is also at -:2 [duplicate-object]", "remove one"},
 		{"after a broken document", "a: [\n---\n" + cdnWith("  tls: {enabled: true}"), "8:18: error", `write enabled: "true"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -185,17 +156,17 @@ func TestFindings(t *testing.T) {
 
 func TestLoadAccepts(t *testing.T) {
 	for name, text := range map[string]string{
-		"CRLF":                               strings.ReplaceAll(shop, "\n", "\r\n"),
-		"BOM":                                "\xEF\xBB\xBF" + shop,
-		"comments only":                      "# nothing\n---\n" + shop + "---\n# nothing\n",
-		"end marker":                         shop + "...\n",
+		"CRLF":                               strings.ReplaceAll(inputs.Shop, "\n", "\r\n"),
+		"BOM":                                "\xEF\xBB\xBF" + inputs.Shop,
+		"comments only":                      "# nothing\n---\n" + inputs.Shop + "---\n# nothing\n",
+		"end marker":                         inputs.Shop + "...\n",
 		"JSON":                               `{"apiVersion":"delivery/v2.1","kind":"Purge","metadata":{"name":"p"},"spec":{"hostname":"a.example.com","paths":["/a"]}}`,
-		"tagged text":                        purgeOf("  hostname: !!str 443\n  paths: [/a]\n"),
-		"merge":                              purgeOf("  <<: [{hostname: b.example.com, paths: [/b]}]\n  hostname: a.example.com\n"),
-		"alias":                              purgeOf("  hostname: &h a.example.com\n  paths: [/a]\n  subdomains: []\n"),
-		"optional null":                      purgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomains: null\n"),
-		"number in any":                      shop + "  extra: {level: 10.0}\n",
-		"text that is a date and an address": purgeOf("  hostname: 10.0.0.1\n  paths: [2026-11-21]\n"),
+		"tagged text":                        inputs.PurgeOf("  hostname: !!str 443\n  paths: [/a]\n"),
+		"merge":                              inputs.PurgeOf("  <<: [{hostname: b.example.com, paths: [/b]}]\n  hostname: a.example.com\n"),
+		"alias":                              inputs.PurgeOf("  hostname: &h a.example.com\n  paths: [/a]\n  subdomains: []\n"),
+		"optional null":                      inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomains: null\n"),
+		"number in any":                      inputs.Shop + "  extra: {level: 10.0}\n",
+		"text that is a date and an address": inputs.PurgeOf("  hostname: 10.0.0.1\n  paths: [2026-11-21]\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			set, findings := loadText(t, text, Options{Workspace: "acme"})
@@ -244,7 +215,7 @@ func TestAliasBombIsRefusedAndABigPurgeIsNot(t *testing.T) {
 		t.Errorf("%d findings: %v", n, findings)
 	}
 	var big strings.Builder
-	big.WriteString(purgeOf("  hostname: a.example.com\n  paths:\n"))
+	big.WriteString(inputs.PurgeOf("  hostname: a.example.com\n  paths:\n"))
 	for i := range 20_000 {
 		fmt.Fprintf(&big, "    - /images/products/%05d/large/photograph.jpg\n", i)
 	}
@@ -260,11 +231,11 @@ func TestManyFindingsAreCounted(t *testing.T) {
 		unknown += fmt.Sprintf("  odd%d: x\n", i)
 	}
 	spec := "  hostname: a.example.com\n  paths: [/a]\n"
-	_, findings := loadText(t, purgeOf(spec+unknown), Options{Workspace: "acme"})
+	_, findings := loadText(t, inputs.PurgeOf(spec+unknown), Options{Workspace: "acme"})
 	if len(findings) != maxFindings+1 || findings.HasErrors() {
 		t.Errorf("%d findings, errors: %v", len(findings), findings.HasErrors())
 	}
-	_, findings = loadText(t, purgeOf(spec+unknown+"  subdomains: [1]\n"), Options{Workspace: "acme"})
+	_, findings = loadText(t, inputs.PurgeOf(spec+unknown+"  subdomains: [1]\n"), Options{Workspace: "acme"})
 	if !findings.HasErrors() {
 		t.Error("the error behind many warnings is lost")
 	}
@@ -281,7 +252,7 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 	// Behind warnings alone everything is read.
 	var warned strings.Builder
 	for i := range 20 {
-		fmt.Fprintf(&warned, "---\n%s", strings.Replace(purgeOf("  hostname: a.example.com\n  paths: [/a]\n"), "name: p", fmt.Sprint("name: p", i), 1))
+		fmt.Fprintf(&warned, "---\n%s", strings.Replace(inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n"), "name: p", fmt.Sprint("name: p", i), 1))
 		for j := range 90 {
 			fmt.Fprintf(&warned, "  odd%d: x\n", j)
 		}
@@ -318,7 +289,7 @@ func TestTooLargeAFileIsRefused(t *testing.T) {
 }
 
 func TestStrictMakesWarningsErrors(t *testing.T) {
-	text := purgeOf("  hostname: a.example.com\n  paths: [/a]\n  other: x\n")
+	text := inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n  other: x\n")
 	_, findings := loadText(t, text, Options{})
 	_, strict := loadText(t, text, Options{Strict: true})
 	if findings.Count(diag.Warning) == 0 || strict.Count(diag.Warning) != 0 || len(strict) != len(findings) {
@@ -327,7 +298,7 @@ func TestStrictMakesWarningsErrors(t *testing.T) {
 }
 
 func TestNamespaceIsTheProjectsWhereAbsent(t *testing.T) {
-	set, _ := loadText(t, purgeOf("  hostname: a.example.com\n  paths: [/a]\n"), Options{Workspace: "acme"})
+	set, _ := loadText(t, inputs.PurgeOf("  hostname: a.example.com\n  paths: [/a]\n"), Options{Workspace: "acme"})
 	if set.Objects[0].Namespace != "acme" {
 		t.Error(set.Objects[0].Namespace)
 	}
@@ -337,7 +308,7 @@ func TestNamespaceIsTheProjectsWhereAbsent(t *testing.T) {
 func writeShop(t *testing.T, dir, name string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	text := strings.ReplaceAll(shop, "name: shop", "name: n-"+strings.NewReplacer("/", "-", ".", "-").Replace(name))
+	text := strings.ReplaceAll(inputs.Shop, "name: shop", "name: n-"+strings.NewReplacer("/", "-", ".", "-").Replace(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +331,7 @@ func TestUnreadableIsAnErrorAndNotAnEmptySet(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Load(ctx, []Source{{Data: []byte(shop)}}, Options{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Load(ctx, []Source{{Data: []byte(inputs.Shop)}}, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v after cancellation", err)
 	}
 }
@@ -392,14 +363,14 @@ func TestResultsAreInFileOrderAtAnyParallelism(t *testing.T) {
 func manyFiles(n int) fstest.MapFS {
 	files := fstest.MapFS{}
 	for i := range n {
-		text := strings.ReplaceAll(shop, "shop", fmt.Sprintf("shop%d", i)) + "  odd: x\n"
+		text := strings.ReplaceAll(inputs.Shop, "shop", fmt.Sprintf("shop%d", i)) + "  odd: x\n"
 		files[fmt.Sprintf("%04d.yaml", i)] = &fstest.MapFile{Data: []byte(text), Mode: 0o600}
 	}
 	return files
 }
 
 func TestSourceLineOfAFinding(t *testing.T) {
-	_, findings := loadText(t, strings.ReplaceAll(purgeOf("  hostname: true\n  paths: [/a]\n"), "\n", "\r\n"), Options{Workspace: "acme"})
+	_, findings := loadText(t, strings.ReplaceAll(inputs.PurgeOf("  hostname: true\n  paths: [/a]\n"), "\n", "\r\n"), Options{Workspace: "acme"})
 	for _, f := range findings {
 		if f.Rule == ruleUnquoted && f.Source != "  hostname: true" {
 			t.Errorf("%+v", f)

@@ -3,11 +3,8 @@ package manifest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/inputs"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
 	"trueup/internal/yamltext"
@@ -74,29 +72,12 @@ func (l *layout) write(path string, v any, indent int) {
 	}
 }
 
-func anyName() *rapid.Generator[string] { return rapid.StringMatching(`[a-zA-Z .\[\]"~/é]{0,6}`) }
-
-func anyMapping() *rapid.Generator[map[string]any] {
-	return rapid.MapOfN(anyName(), rapid.Deferred(anyValue), 2, 7)
-}
-
-func anyValue() *rapid.Generator[any] {
-	return rapid.OneOf(
-		rapid.Just[any](nil),
-		rapid.Map(rapid.Bool(), func(b bool) any { return b }),
-		rapid.Map(rapid.IntRange(-1000, 1000), func(n int) any { return json.Number(strconv.Itoa(n)) }),
-		rapid.Map(rapid.StringMatching(`[ -~é]{0,8}`), func(s string) any { return s }),
-		rapid.Map(rapid.SliceOfN(rapid.Deferred(anyValue), 0, 4), func(s []any) any { return s }),
-		rapid.Map(rapid.MapOfN(anyName(), rapid.Deferred(anyValue), 0, 4), func(m map[string]any) any { return m }),
-	)
-}
-
 func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := map[string]any{
 			"kind":     "Anything",
-			"metadata": anyMapping().Draw(t, "metadata"),
-			"spec":     anyMapping().Draw(t, "spec"),
+			"metadata": inputs.AnyMapping().Draw(t, "metadata"),
+			"spec":     inputs.AnyMapping().Draw(t, "spec"),
 		}
 		l := &layout{line: 1, lines: map[string]int{}}
 		l.write("", doc, 0)
@@ -133,15 +114,15 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
-		shop, "", "a: &a [*a]", "<<: {a: b}", "? {a: b}\n: c", "- - - -\n", "%YAML 1.1\n---\n", "\xff\xfe", "a: |\n x\n...\n---\n",
+		inputs.Shop, "", "a: &a [*a]", "<<: {a: b}", "? {a: b}\n: c", "- - - -\n", "%YAML 1.1\n---\n", "\xff\xfe", "a: |\n x\n...\n---\n",
 		"!!set {a, b}", "kind: List\nitems: [a]", "{{ x }}: y", "a: \"\\u202e\"", "a:\r\n  b: ~\r", "\xe2\x80\xa8: x",
-		purgeOf("  &s\n  <<: *s\n"), purgeOf("  hostname: 0x1F\n  paths: {a: b}\n"), purgeOf("  - a\n"), purgeOf("  paths: [null, {}, [], 1]\n"),
-		"# trueup:ignore unknown-field all\n" + shop + "---\n# trueup:ignore tls-not-forced x\n" + strings.ReplaceAll(shop, "spec:", "spec: # trueup:ignore a b\n  # trueup:ignore upstream-unused c\n  nane: \"# trueup:ignore y z\""),
+		inputs.PurgeOf("  &s\n  <<: *s\n"), inputs.PurgeOf("  hostname: 0x1F\n  paths: {a: b}\n"), inputs.PurgeOf("  - a\n"), inputs.PurgeOf("  paths: [null, {}, [], 1]\n"),
+		"# trueup:ignore unknown-field all\n" + inputs.Shop + "---\n# trueup:ignore tls-not-forced x\n" + strings.ReplaceAll(inputs.Shop, "spec:", "spec: # trueup:ignore a b\n  # trueup:ignore upstream-unused c\n  nane: \"# trueup:ignore y z\""),
 		"apiVersion: delivery/v2.1\nkind: CDN\nmetadata: []\nspec: {locations: [1, {cache: x}], upstreams: {a: b}, firewall: [null]}\n",
 	} {
 		f.Add([]byte(seed))
 	}
-	for _, example := range exampleManifests(f) {
+	for _, example := range inputs.Examples(f) {
 		f.Add(example)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -194,23 +175,6 @@ func placesOf(t *testing.T, data []byte) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-func exampleManifests(f *testing.F) [][]byte {
-	f.Helper()
-	names, err := filepath.Glob("../../examples/manifests/*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	var all [][]byte
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		all = append(all, data)
-	}
-	return all
 }
 
 func checkCanonical(t *testing.T, spec []byte) {

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/inputs"
 	"trueup/internal/kind"
 	"trueup/internal/rules"
 	"trueup/internal/yamltext"
@@ -55,7 +56,7 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 // spoil changes some values and members of a tree.
 func spoil(t *rapid.T, v any) any {
 	if rapid.IntRange(0, 19).Draw(t, "spoil") == 0 {
-		return rapid.OneOf(anyValue(), rapid.SampledFrom([]any{
+		return rapid.OneOf(inputs.AnyValue(), rapid.SampledFrom([]any{
 			"", "true", "é", true, json.Number("1"), json.Number("1.5"), []any{}, []any{"/a"}, map[string]any{}, "CDN", "Purge", "delivery.acme.cloud/v1beta1",
 		})).Draw(t, "value")
 	}

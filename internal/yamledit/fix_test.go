@@ -11,6 +11,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/e2e/inputs"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
 	"trueup/internal/yamltext"
@@ -75,11 +76,11 @@ func TestFix(t *testing.T) {
 			`{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"a"},"spec":{"hostname":"a.example.com","tls":{"forced":"true"}}}`,
 			[]string{"misspelt-field:1", "text-unquoted:1"},
 		},
-		{"what a comment silences stays", purgeOf("  # trueup:ignore purge-path-covered why\n  paths:\n    - /a\n    - /a\n"), purgeOf("  # trueup:ignore purge-path-covered why\n  paths:\n    - /a\n    - /a\n"), nil},
+		{"what a comment silences stays", inputs.PurgeOf("  # trueup:ignore purge-path-covered why\n  paths:\n    - /a\n    - /a\n"), inputs.PurgeOf("  # trueup:ignore purge-path-covered why\n  paths:\n    - /a\n    - /a\n"), nil},
 
-		{"covered paths", purgeOf("  paths:\n    - /a/1 \n    - /a/*\n    - /b # kept\n    - '/a/2'\n    - /c\n    - /c\n"), purgeOf("  paths:\n    - /a/*\n    - /b # kept\n    - /c\n"), []string{"purge-path-covered:6", "purge-path-covered:11"}},
-		{"covered paths in brackets", purgeOf("  paths: [/a/1, /a/2, /a/*, /b, /b, /a/3]\n"), purgeOf("  paths: [/a/*, /b]\n"), []string{"purge-path-covered:5", "purge-path-covered:5"}},
-		{"a covered path with a comment stays", purgeOf("  paths:\n    - /a/*\n    # of one\n    - /a/1\n    - /b\n    - /b # again\n"), purgeOf("  paths:\n    - /a/*\n    # of one\n    - /a/1\n    - /b\n    - /b # again\n"), nil},
+		{"covered paths", inputs.PurgeOf("  paths:\n    - /a/1 \n    - /a/*\n    - /b # kept\n    - '/a/2'\n    - /c\n    - /c\n"), inputs.PurgeOf("  paths:\n    - /a/*\n    - /b # kept\n    - /c\n"), []string{"purge-path-covered:6", "purge-path-covered:11"}},
+		{"covered paths in brackets", inputs.PurgeOf("  paths: [/a/1, /a/2, /a/*, /b, /b, /a/3]\n"), inputs.PurgeOf("  paths: [/a/*, /b]\n"), []string{"purge-path-covered:5", "purge-path-covered:5"}},
+		{"a covered path with a comment stays", inputs.PurgeOf("  paths:\n    - /a/*\n    # of one\n    - /a/1\n    - /b\n    - /b # again\n"), inputs.PurgeOf("  paths:\n    - /a/*\n    # of one\n    - /a/1\n    - /b\n    - /b # again\n"), nil},
 		{
 			"covered paths of what has no name stay, and before it no spec is needed", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\n---\napiVersion: delivery/v2.1\nkind: Purge\nspec: {hostname: a.example.com, paths: [/a, /a]}\n",
 			"apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: a}\n---\napiVersion: delivery/v2.1\nkind: Purge\nspec: {hostname: a.example.com, paths: [/a, /a]}\n", nil,
@@ -104,7 +105,7 @@ func TestFixIsComplete(t *testing.T) {
 	for i := range 1200 {
 		fmt.Fprintf(&paths, "    - /%d\n", i)
 	}
-	once := purgeOf("  paths:\n" + paths.String())
+	once := inputs.PurgeOf("  paths:\n" + paths.String())
 	got, rules := fixed(t, once+paths.String(), t)
 	if got != once || len(rules) != 1200 {
 		t.Errorf("%d repairs, and %d lines of %d", len(rules), strings.Count(got, "\n"), strings.Count(once, "\n"))
@@ -178,7 +179,7 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 		for _, lines := range cdnLines.Draw(rt, "lines") {
 			text.WriteString(lines + "\n")
 		}
-		text.WriteString("---\n" + purgeOf("  hostname: a.example.com\n"))
+		text.WriteString("---\n" + inputs.PurgeOf("  hostname: a.example.com\n"))
 		list := paths.Draw(rt, "paths")
 		if rapid.Bool().Draw(rt, "brackets") {
 			text.WriteString("  paths: [" + strings.ReplaceAll(strings.Join(list, ", "), " # note", "") + "]\n")

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/inputs"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/yamltext"
@@ -209,7 +210,7 @@ func eachField(n *yaml.Node, path string, visit func(path string, line int)) {
 // TestFormatOfAnyLayout: whatever the layout was, the values are the same, and
 // each comment stands at the field at which it stood.
 func TestFormatOfAnyLayout(t *testing.T) {
-	spec := rapid.MapOfN(rapid.SampledFrom([]string{"hostname", "tls", "upstreams", "locations", "firewall", "other"}), rapid.Deferred(anyValue), 0, 5)
+	spec := rapid.MapOfN(rapid.SampledFrom([]string{"hostname", "tls", "upstreams", "locations", "firewall", "other"}), rapid.Deferred(inputs.AnyValue), 0, 5)
 	rapid.Check(t, func(t *rapid.T) {
 		u := &untidy{t: t}
 		for range rapid.IntRange(1, 2).Draw(t, "documents") {
@@ -246,7 +247,7 @@ func TestWrittenIsFormatted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var drafts []Draft
 		for range rapid.IntRange(1, 3).Draw(t, "drafts") {
-			spec := anyMapping().Draw(t, "spec")
+			spec := inputs.AnyMapping().Draw(t, "spec")
 			spec["text"] = line.Draw(t, "text")
 			spec["upstreams"] = []any{spec["text"], map[string]any{"scheme": "https", "name": line.Draw(t, "name"), "x": json.Number("1")}}
 			drafts = append(drafts, Draft{
@@ -269,12 +270,12 @@ func TestWrittenIsFormatted(t *testing.T) {
 
 func FuzzFormat(f *testing.F) {
 	for _, seed := range []string{
-		shop, "", "a: &a [*a]", "<<: {a: b}", "? {a: b}\n: c", "- - - -\n", "a: |\n x\n...\n---\n", "a:\r\n  b: 1\r\n", "\uFEFFa: 1",
+		inputs.Shop, "", "a: &a [*a]", "<<: {a: b}", "? {a: b}\n: c", "- - - -\n", "a: |\n x\n...\n---\n", "a:\r\n  b: 1\r\n", "\uFEFFa: 1",
 		"a: |2-\n   b\n# c\n", "a:\n- b: # c\n  - d\n#e\n", "{\"a\":[1,{}]}", "a: 'b\n\n  c' # d\n", "# trueup:ignore a b\na: 1\n",
 	} {
 		f.Add([]byte(seed))
 	}
-	for _, example := range exampleManifests(f) {
+	for _, example := range inputs.Examples(f) {
 		f.Add(example)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

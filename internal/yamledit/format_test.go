@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/inputs"
 	"trueup/internal/manifest"
 	"trueup/internal/yamltext"
 )
@@ -171,7 +172,7 @@ func commentsOf(data []byte) []string {
 
 func TestFormatOfTheCorpus(t *testing.T) {
 	for _, folder := range []string{"cdns", "volumesnapshots", "volumesnapshots-adapted"} {
-		dir := corpus(t, folder)
+		dir := inputs.Corpus(t, folder)
 		files, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +203,7 @@ func unsound(data []byte) error {
 // TestFormatOfTheYAMLSuite: of the valid mappings of the suite few are left as
 // they are, and none is changed in what it says.
 func TestFormatOfTheYAMLSuite(t *testing.T) {
-	root := filepath.Join(corpus(t, "yaml-test-suite"), "data")
+	root := filepath.Join(inputs.Corpus(t, "yaml-test-suite"), "data")
 	formatted, leftAlone := 0, map[string]int{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "in.yaml" {
@@ -236,7 +237,7 @@ func TestFormatOfTheYAMLSuite(t *testing.T) {
 
 // TestJSONStaysJSON: what encoding/json reads of a file is the same.
 func TestJSONStaysJSON(t *testing.T) {
-	dir := corpus(t, "json-test-suite/test_parsing")
+	dir := inputs.Corpus(t, "json-test-suite/test_parsing")
 	files, err := filepath.Glob(filepath.Join(dir, "y_*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/e2e/inputs"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -55,7 +57,7 @@ func withoutComments(n *yaml.Node) *yaml.Node {
 func TestParsersRejectTheSame(t *testing.T) {
 	const most = 60 // forms of YAML that nobody writes, such as a tab behind a hyphen
 	rejected, unexplained := 0, 0
-	err := filepath.WalkDir(corpus(t, "."), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(inputs.Corpus(t, "."), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".yaml") && !strings.HasSuffix(path, ".yml") && !strings.HasSuffix(path, ".json") {
 			return err
 		}
@@ -74,14 +76,4 @@ func TestParsersRejectTheSame(t *testing.T) {
 	if err != nil || rejected < 200 || unexplained > most {
 		t.Errorf("%d rejected, %d of them by version 3 alone, %v", rejected, unexplained, err)
 	}
-}
-
-// corpus returns a folder of the test corpus.
-func corpus(t *testing.T, name string) string {
-	t.Helper()
-	root := os.Getenv("TRUEUP_CORPUS")
-	if root == "" {
-		t.Skip("TRUEUP_CORPUS is not set: it names the folder of the test corpus")
-	}
-	return filepath.Join(root, name)
 }
