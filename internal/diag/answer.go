@@ -120,7 +120,7 @@ func hasSecret(text string, moreBase64 int) bool {
 	}
 	for range maxEncodings {
 		before := text
-		for _, undo := range []func(string) string{undoJSON, html.UnescapeString, undoPercent, undoBreaks} {
+		for _, undo := range []func(string) string{undoJSON, html.UnescapeString, UndoPercent, undoBreaks} {
 			undone := undo(text)
 			if undone != text && has(undone) {
 				return true
@@ -163,7 +163,8 @@ func undoJSON(text string) string {
 	})
 }
 
-func undoPercent(text string) string {
+// UndoPercent replaces each valid percent escape by the byte that it stands for, and leaves the rest.
+func UndoPercent(text string) string {
 	if !strings.Contains(text, "%") {
 		return text
 	}

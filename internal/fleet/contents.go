@@ -88,7 +88,7 @@ func (c *Contents) addClaim(o *manifest.Object, host, field string, seen map[str
 		return
 	}
 	seen[host] = true
-	f := diag.Finding{Path: o.Path, Field: field, Rule: rules.HostnameTaken, Severity: diag.Warning, Fix: "keep the locations of a host in one CDN"}
+	f := diag.Finding{Path: o.Path, Field: field, Rule: rules.HostnameTaken, Severity: diag.Warning, Fix: rules.FixSharedHost}
 	f.Line, f.Column = o.Place(field)
 	if shown, _ := o.Sift(diag.List{f}); len(shown) == 0 {
 		f.Rule = ""
@@ -130,7 +130,7 @@ func (f *Fleet) compareHosts(all []Contents) {
 func (c *claim) warn(other *claim) {
 	if c.Rule != "" && !c.isTold {
 		c.isTold = true
-		c.Message = fmt.Sprintf("%s in %s has the host %s, too, and no document says which of the two CDNs answers it", other.object, other.place(), c.host)
+		c.Message = rules.SaySharedHost(fmt.Sprintf("%s in %s", other.object, other.place()), c.host)
 		c.project.Warnings = append(c.project.Warnings, c.Finding)
 	}
 }

@@ -147,7 +147,7 @@ const (
 	maxPages = 100
 )
 
-// listNotes returns all open notes of a store, whoever wrote them.
+// listNotes returns all open notes of a store, of any author.
 func (c *Client) listNotes(ctx context.Context, s store) ([]note, error) {
 	var all []note
 	for page := range maxPages {

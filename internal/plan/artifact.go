@@ -106,8 +106,8 @@ func checksumOf(before, behind []byte) string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// DecodePlan reads the file of a plan, and rejects any byte that EncodePlan did not write. That proves no
-// origin: whoever writes a file can write a checksum. Apply never sends what DecodePlan returns.
+// DecodePlan reads the file of a plan, and rejects any byte that EncodePlan did not write. That does
+// not prove who wrote it: anybody can write a checksum. Apply never sends what DecodePlan returns.
 func DecodePlan(text []byte) (*Plan, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)

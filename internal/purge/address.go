@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -85,14 +83,7 @@ func pathAddress(host, path string) (Address, error) {
 }
 
 // findPlaceholder returns the first placeholder of a path, perhaps an encoded one.
-func findPlaceholder(path string) string {
-	return diag.FindPlaceholder(escapes().ReplaceAllStringFunc(path, func(escape string) string {
-		plain, _ := url.PathUnescape(escape) // the pattern matches valid escapes only
-		return plain
-	}))
-}
-
-var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[[:xdigit:]]{2}`) })
+func findPlaceholder(path string) string { return diag.FindPlaceholder(diag.UndoPercent(path)) }
 
 func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
 

@@ -166,7 +166,7 @@ func (c *CDN) claimOn(host string, without Assumption) (most int) {
 	return most
 }
 
-// describeClaim returns the location because of which the CDN has a host, or the name of the CDN if it is its hostname.
+// describeClaim says what gives the CDN a host: the name of the CDN for its hostname, else one of its locations.
 func (c *CDN) describeClaim(host string) string {
 	config := c.Config()
 	for _, pattern := range append([]string{host}, widerHosts(host)...) {

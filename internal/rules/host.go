@@ -88,7 +88,7 @@ func (h holders) addHostname(o Object, report reportOn) {
 	}
 	h.named[host] = o
 	if before := h.located[host]; before != nil && locationOf(before, host) != "" {
-		report(o, hostnameField, saySharedHost(before, o.Hostname()), fmt.Sprintf("remove the locations of this host from %s, or use another hostname", before.Key()))
+		report(o, hostnameField, SaySharedHost(before.Key().String(), o.Hostname()), fmt.Sprintf("remove the locations of this host from %s, or use another hostname", before.Key()))
 	}
 }
 
@@ -103,15 +103,19 @@ func (h holders) addLocations(o Object, report reportOn) {
 		}
 		if before != nil && before != o {
 			if field := locationOf(o, host); field != "" {
-				report(o, field+".host", saySharedHost(before, host), "keep the locations of a host in one CDN")
+				report(o, field+".host", SaySharedHost(before.Key().String(), host), FixSharedHost)
 			}
 		}
 		h.located[host] = o
 	}
 }
 
-func saySharedHost(other Object, host string) string {
-	return fmt.Sprintf("%s has the host %s, too, and no document says which of the two CDNs answers it", other.Key(), host)
+// FixSharedHost says what to do where locations of two CDNs have one host.
+const FixSharedHost = "keep the locations of a host in one CDN"
+
+// SaySharedHost says that another CDN has a host, too.
+func SaySharedHost(other, host string) string {
+	return fmt.Sprintf("%s has the host %s, too, and no document says which of the two CDNs answers it", other, host)
 }
 
 // locationOf returns the field of the first location with the host, or "". Those of a wildcard may be shared.

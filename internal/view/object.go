@@ -128,7 +128,7 @@ func isShort(item plan.Item) bool {
 // Rows returns the lines that are not sentences.
 func (o Object) Rows() []Row { return slices.Concat(o.Leads, o.Changes) }
 
-// Lines returns all lines, of which the sentences are the last.
+// Lines returns all lines; sentences come last.
 func (o Object) Lines() []Row { return slices.Concat(o.Leads, o.Changes, o.Notes) }
 
 // stateOf says what is done with an object, or what happened to it. Several operations undo the same.

@@ -87,8 +87,13 @@ func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) saf
 // deleted as a whole.
 func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 	var facts []safetext.Text
+	more := 0
 	for _, l := range item.AllLines() {
 		if l.Risk != risk || l.Left || !plan.IsShown(l.Class) || l.Class == plan.Added || l.Class == plan.Stays || len(l.Unserved) > 0 {
+			continue
+		}
+		if len(facts) == maxFacts {
+			more++
 			continue
 		}
 		r := RowOf(item, l.Change, nil, Options{})
@@ -99,8 +104,8 @@ func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 		}
 		facts = append(facts, fact)
 	}
-	if more := len(facts) - maxFacts; more > 0 {
-		facts = append(facts[:maxFacts], safetext.Count(more, "more change"))
+	if more > 0 {
+		facts = append(facts, safetext.Count(more, "more change"))
 	}
 	return safetext.Join(facts, ", ")
 }

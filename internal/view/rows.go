@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -411,45 +410,4 @@ func afterwards(item plan.Item, opts Options) safetext.Text {
 		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[OneIf(n == 1)]))
 	}
 	return safetext.Join(parts, ", ")
-}
-
-// WholeSentence returns a row as a sentence, with what is below it if that must be shown.
-func WholeSentence(r Row) safetext.Text {
-	if !r.Text.Empty() {
-		return r.Text
-	}
-	if r.Whole {
-		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.Details, " "), r.Cause, safetext.Join(r.Names, ", ")), "; ")
-	}
-	return Sentence(r)
-}
-
-// Sentence returns a row as a sentence.
-func Sentence(r Row) safetext.Text {
-	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
-	if r.Cause.Empty() {
-		return text
-	}
-	return safetext.F("%s (%s)", text, r.Cause)
-}
-
-// Place returns the prefix of a finding with its location; empty without one.
-func Place(f diag.Finding) safetext.Text {
-	at := Location(f)
-	if at.Empty() {
-		return at
-	}
-	return safetext.F("%s: ", at)
-}
-
-// Location returns file:line:column, as far as known.
-func Location(f diag.Finding) safetext.Text {
-	text := clean(f.Path).Cut(MaxPath)
-	if f.Line > 0 {
-		text = safetext.F("%s:%d", text, f.Line)
-		if f.Column > 0 {
-			text = safetext.F("%s:%d", text, f.Column)
-		}
-	}
-	return text
 }

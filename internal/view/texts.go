@@ -1,6 +1,7 @@
 package view
 
 import (
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/safetext"
 )
@@ -64,3 +65,44 @@ func titled(k kind.Key) safetext.Text {
 func Message(s string) safetext.Text { return CutText(clean(s), maxMessage) }
 
 func clean(s string) safetext.Text { return safetext.Clean(s) }
+
+// WholeSentence returns a row as a sentence, with what is below it if that must be shown.
+func WholeSentence(r Row) safetext.Text {
+	if !r.Text.Empty() {
+		return r.Text
+	}
+	if r.Whole {
+		r.Cause = safetext.Join(safetext.Filled(safetext.Join(r.Details, " "), r.Cause, safetext.Join(r.Names, ", ")), "; ")
+	}
+	return Sentence(r)
+}
+
+// Sentence returns a row as a sentence.
+func Sentence(r Row) safetext.Text {
+	text := safetext.Join(safetext.Filled(r.Path, safetext.Join(safetext.Filled(r.Before, r.After), " → ")), ": ")
+	if r.Cause.Empty() {
+		return text
+	}
+	return safetext.F("%s (%s)", text, r.Cause)
+}
+
+// Place returns the prefix of a finding with its location; empty without one.
+func Place(f diag.Finding) safetext.Text {
+	at := Location(f)
+	if at.Empty() {
+		return at
+	}
+	return safetext.F("%s: ", at)
+}
+
+// Location returns file:line:column, as far as known.
+func Location(f diag.Finding) safetext.Text {
+	text := clean(f.Path).Cut(MaxPath)
+	if f.Line > 0 {
+		text = safetext.F("%s:%d", text, f.Line)
+		if f.Column > 0 {
+			text = safetext.F("%s:%d", text, f.Column)
+		}
+	}
+	return text
+}
