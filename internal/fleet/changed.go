@@ -23,8 +23,8 @@ type past struct {
 	changes    []git.Change // below that folder, with names that start from it
 }
 
-// since compares the work tree with a commit.
-func (f Fleet) since(ctx context.Context, ref string) (then past, err error) {
+// readPast compares the work tree with a commit.
+func (f Fleet) readPast(ctx context.Context, ref string) (then past, err error) {
 	repository, err := git.OpenRepository(ctx, f.Root)
 	if err != nil {
 		return then, fmt.Errorf("%w: run trueup in a clone of the repository", err)
@@ -68,9 +68,9 @@ func foldersAbove(name string) iter.Seq[string] {
 	}
 }
 
-// changed returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
+// changedProjects returns the paths of the projects that have a file in their folder that differs, or a folder above it, which
 // was a link or a submodule.
-func (t past) changed(all []Project) map[string]bool {
+func (t past) changedProjects(all []Project) map[string]bool {
 	names, folders, changed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, change := range t.changes {
 		names[change.Name] = true

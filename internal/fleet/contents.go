@@ -116,25 +116,25 @@ func (f *Fleet) compareHosts(all []Contents) {
 					first[c.host] = c
 				case by.project == c.project:
 				case locations:
-					c.warn(by)
-					by.warn(c)
+					c.addWarning(by)
+					by.addWarning(c)
 				default:
-					clash(c.project, c.place(), by.project, by.place(), "the hostname "+c.host, "keep it in one project")
+					addClash(c.project, c.placeOf(), by.project, by.placeOf(), "the hostname "+c.host, "keep it in one project")
 				}
 			}
 		}
 	}
 }
 
-// warn adds a warning to the project unless it has one about the claim.
-func (c *claim) warn(other *claim) {
+// addWarning adds a warning to the project unless it has one about the claim.
+func (c *claim) addWarning(other *claim) {
 	if c.Rule != "" && !c.isTold {
 		c.isTold = true
-		c.Message = rules.SaySharedHost(fmt.Sprintf("%s in %s", other.object, other.place()), c.host)
+		c.Message = rules.SaySharedHost(fmt.Sprintf("%s in %s", other.object, other.placeOf()), c.host)
 		c.project.Warnings = append(c.project.Warnings, c.Finding)
 	}
 }
 
-func (c *claim) place() string {
+func (c *claim) placeOf() string {
 	return fmt.Sprintf("%s:%d", path.Join(c.project.Path, c.Path), c.Line)
 }

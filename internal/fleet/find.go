@@ -98,8 +98,8 @@ func addConflicts(all []Project) {
 		p := &all[i]
 		for above := range foldersAbove(p.Path) {
 			if outer := at[above]; outer != nil {
-				p.fail(p.FilePath(), "this project is inside that of "+outer.FilePath()+": move it beside that one")
-				outer.fail(outer.FilePath(), "the project of "+p.FilePath()+" is inside this one: move it beside this one")
+				p.addContradiction(p.FilePath(), "this project is inside that of "+outer.FilePath()+": move it beside that one")
+				outer.addContradiction(outer.FilePath(), "the project of "+p.FilePath()+" is inside this one: move it beside this one")
 			}
 		}
 		if p.Err != nil {
@@ -109,10 +109,10 @@ func addConflicts(all []Project) {
 		workspace := strings.ToLower(id)
 		switch other, holder := byWorkspace[workspace], byLedger[key]; {
 		case other != nil:
-			clash(p, p.placeOf("uuid", id), other, other.placeOf("uuid", other.Settings.Workspace.UUID), "this workspace",
+			addClash(p, p.placeOf("uuid", id), other, other.placeOf("uuid", other.Settings.Workspace.UUID), "this workspace",
 				"make them one project, whose manifests: names both folders")
 		case key != "" && holder != nil:
-			clash(p, p.placeOf("store", store), holder, holder.placeOf("store", holder.Settings.Ledger.Store), "this ledger",
+			addClash(p, p.placeOf("store", store), holder, holder.placeOf("store", holder.Settings.Ledger.Store), "this ledger",
 				"name another one, because a ledger belongs to one workspace")
 		default:
 			byWorkspace[workspace], byLedger[key] = p, p
@@ -120,14 +120,14 @@ func addConflicts(all []Project) {
 	}
 }
 
-// clash gives an error to two projects that have the same thing at two places.
-func clash(a *Project, atA string, b *Project, atB, what, fix string) {
-	a.fail(atA, what+" is also in "+atB+": "+fix)
-	b.fail(atB, what+" is also in "+atA+": "+fix)
+// addClash gives an error to two projects that have the same thing at two places.
+func addClash(a *Project, atA string, b *Project, atB, what, fix string) {
+	a.addContradiction(atA, what+" is also in "+atB+": "+fix)
+	b.addContradiction(atB, what+" is also in "+atA+": "+fix)
 }
 
-// fail gives a project its first contradiction with another.
-func (p *Project) fail(place, why string) {
+// addContradiction gives a project its first contradiction with another.
+func (p *Project) addContradiction(place, why string) {
 	if p.Err == nil {
 		p.Err = exit.WithCode(exit.Invalid, fmt.Errorf("%s: %s, or leave one out with --exclude", place, why))
 	}

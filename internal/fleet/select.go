@@ -65,7 +65,7 @@ func (s Selection) SelectIn(ctx context.Context, root, base string) (Fleet, erro
 	}
 	var changed map[string]bool
 	if ref := cmp.Or(s.ChangedSince, base); ref != "" {
-		then, err := f.since(ctx, ref)
+		then, err := f.readPast(ctx, ref)
 		if err == nil {
 			err = f.addPast(ctx, then)
 		}
@@ -73,7 +73,7 @@ func (s Selection) SelectIn(ctx context.Context, root, base string) (Fleet, erro
 			return f, fmt.Errorf("--changed-since %s: %w", s.ChangedSince, err)
 		}
 		f.Removed = slices.DeleteFunc(f.Removed, func(path string) bool { return matchesAny(s.Exclude, path) })
-		changed = then.changed(f.All)
+		changed = then.changedProjects(f.All)
 	}
 	for _, p := range f.All {
 		switch {

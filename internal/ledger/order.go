@@ -42,11 +42,11 @@ func (h *Head) NewestCommit() string {
 
 // String says which commit was applied, by whom and when.
 func (h *Head) String() string {
-	return fmt.Sprintf("%.12s, which %s applied at %s", h.NewestCommit(), h.who(), h.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%.12s, which %s applied at %s", h.NewestCommit(), h.nameOfPerson(), h.At.UTC().Format(time.RFC3339))
 }
 
-// areas returns the areas of two heads, sorted.
-func (h *Head) areas(other *Head) []kind.Area {
+// joinAreas returns the areas of two heads, sorted.
+func (h *Head) joinAreas(other *Head) []kind.Area {
 	all := slices.Concat(h.Areas, cmp.Or(other, &Head{}).Areas)
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -85,7 +85,7 @@ type MayFollow func(ctx context.Context, recorded *Head) (ancestors []string, ma
 // BeginRun lets every record that precedes a request first record the head of this run. If the ledger has another head by
 // then, mayAdd says whether this one may follow it.
 func (l *Ledger) BeginRun(seen *Head, own Head, mayAdd MayFollow) {
-	own.At, own.Areas = l.cfg.Now().UTC(), own.areas(seen)
+	own.At, own.Areas = l.cfg.Now().UTC(), own.joinAreas(seen)
 	l.cfg.Claim = own.Claim
 	l.order = &order{head: own, mayAdd: mayAdd, from: seen.stateID(), moved: seen.stateID() != own.stateID()}
 }
@@ -140,7 +140,7 @@ func (l *Ledger) mayReplaceHead(ctx context.Context, h *Head) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.order.from, l.order.moved, l.order.head.Ancestors, l.order.head.Areas = h.stateID(), true, ancestors, l.order.head.areas(h)
+	l.order.from, l.order.moved, l.order.head.Ancestors, l.order.head.Areas = h.stateID(), true, ancestors, l.order.head.joinAreas(h)
 	return nil
 }
 

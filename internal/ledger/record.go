@@ -114,8 +114,8 @@ type Claim struct {
 	Tool  string `json:"tool,omitempty"`
 }
 
-// who names the person, with the page of the run or else the machine.
-func (c Claim) who() string {
+// nameOfPerson names the person, with the page of the run or else the machine.
+func (c Claim) nameOfPerson() string {
 	switch {
 	case c.RunURL != "":
 		return fmt.Sprintf("%s (%s)", cmp.Or(c.Actor, "a run"), c.RunURL)
@@ -153,7 +153,7 @@ func (a *Applied) String() string {
 		}
 		commit += ", "
 	}
-	return fmt.Sprintf("%sby %s, at %s", commit, a.who(), a.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%sby %s, at %s", commit, a.nameOfPerson(), a.At.UTC().Format(time.RFC3339))
 }
 
 // How is how a request ended.

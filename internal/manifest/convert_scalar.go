@@ -58,7 +58,7 @@ func (c *converter) literal(n *yaml.Node, f *kind.Field, what yamltext.Plain) an
 	boolean, isBool := yamltext.BooleanWord(n.Value)
 	switch {
 	case want == kind.Text:
-		if isBool && sees(f, "true") {
+		if isBool && documentShows(f, "true") {
 			value = strconv.FormatBool(boolean)
 		}
 		c.failSure(n, ruleUnquoted, fmt.Sprintf("%s without quotes is a %s, and the platform needs text here", n.Value, what.Name()), strconv.Quote(value))
@@ -81,8 +81,8 @@ func (c *converter) failSure(n *yaml.Node, rule, message, value string) {
 	c.fail(n, rule, message, "write "+c.line(value)+", or try trueup fmt --fix").Write = value
 }
 
-// sees reports whether the platform's document shows the value for the field.
-func sees(f *kind.Field, value string) bool {
+// documentShows reports whether the platform's document shows the value for the field.
+func documentShows(f *kind.Field, value string) bool {
 	return slices.Contains(f.Seen, value) || slices.ContainsFunc(f.Examples, func(e any) bool {
 		return e == value || e == "false" && value == "true"
 	})

@@ -152,7 +152,7 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []yamltext.Mark) {
 		o.Silences = w.silences(root, marks)
 		w.silence(o)
 	}
-	settle(w.file)
+	dropGeneral(w.file)
 	switch {
 	case k == kind.RequestTest():
 		w.tests = append(w.tests, o)
@@ -182,22 +182,22 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 	return o
 }
 
-// settle drops general findings about fields that have a more specific one, so that no two ask for
+// dropGeneral drops general findings about fields that have a more specific one, so that no two ask for
 // different values. Then it reports how many more there are.
-func settle(f *yamltext.File) {
+func dropGeneral(f *yamltext.File) {
 	best := map[string]int{}
 	for _, x := range f.OfDocument() {
-		best[x.Field] = max(best[x.Field], precision(x))
+		best[x.Field] = max(best[x.Field], precisionOf(x))
 	}
 	f.Keep(slices.DeleteFunc(f.OfDocument(), func(x diag.Finding) bool {
-		return slices.Contains([]string{RuleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precision(x) < best[x.Field]
+		return slices.Contains([]string{RuleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && precisionOf(x) < best[x.Field]
 	}))
 	f.EndDocument()
 }
 
-// precision ranks findings about one field, from general to specific: a warning, then errors about the
+// precisionOf ranks findings about one field, from general to specific: a warning, then errors about the
 // type, about how the value is written, and about what it means.
-func precision(x diag.Finding) int {
+func precisionOf(x diag.Finding) int {
 	switch {
 	case x.Severity == diag.Warning:
 		return 0

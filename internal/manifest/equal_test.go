@@ -37,7 +37,7 @@ func (r *reader) load(path string, data []byte) (*Set, diag.List) {
 	f.Findings.Sort()
 	r.findings = f.Findings
 	r.results = []result{r.result}
-	set, findings, _ := r.gather() // it fails where a file can't be read
+	set, findings, _ := r.joinResults() // it fails where a file can't be read
 	return set, findings
 }
 

@@ -39,7 +39,7 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 // checkKeep reports a misspelt annotation that would not keep its object.
 func (c *converter) checkKeep(p pair, f *kind.Field) {
 	if f.Name == "annotations" && p.name != kind.KeepAnnotation && diag.Misspelt(p.name, []string{kind.KeepAnnotation}) != nil {
-		c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, kind.KeepAnnotation), "write "+kind.KeepAnnotation)
+		c.atMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, kind.KeepAnnotation), "write "+kind.KeepAnnotation)
 	}
 }
 
@@ -63,7 +63,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 		if _, used := tree[meant[0]]; used && len(meant) == 1 {
 			fix = "remove it: " + right + " is already set"
 		}
-		x := c.atMember(p, ruleMisspeltField, diag.Error, resembles("field", p.name, right), fix+unless(f))
+		x := c.atMember(p, ruleMisspeltField, diag.Error, resemblesMessage("field", p.name, right), fix+fixUnlessKnown(f))
 		x.Write = otherCase(p.name, f.Names)
 		for other := range tree {
 			if other != p.name && strings.EqualFold(other, p.name) {
@@ -85,8 +85,8 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	c.atMember(p, rule, severity, message+diag.Quote(p.name)+" here", fix)
 }
 
-// unless ends the fix of a misspelt field of an object that may have undocumented fields.
-func unless(object *kind.Field) string {
+// fixUnlessKnown ends the fix of a misspelt field of an object that may have undocumented fields.
+func fixUnlessKnown(object *kind.Field) string {
 	if object.Closed {
 		return ""
 	}
@@ -96,9 +96,9 @@ func unless(object *kind.Field) string {
 // unlessUndocumented ends the fix of a misspelling, before the name of the rule.
 const unlessUndocumented = "; if the platform has it, see trueup explain "
 
-// resembles is the message about a misspelt field or value. It names the first character that is not
+// resemblesMessage is the message about a misspelt field or value. It names the first character that is not
 // ASCII, which may look like an ASCII letter.
-func resembles(noun, word, right string) string {
+func resemblesMessage(noun, word, right string) string {
 	message := fmt.Sprintf("there is no %s %s here: it resembles %s", noun, diag.Quote(word), right)
 	for _, r := range word {
 		if r > unicode.MaxASCII {
@@ -134,15 +134,15 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	}
 	meant := diag.Misspelt(value, f.Seen)
 	if meant != nil && !slices.Contains(f.Observed, value) && !c.undocumented(value) {
-		right := strings.Join(quoted(meant), " or ")
-		x := c.fail(n, ruleMisspeltValue, resembles("value", value, right), "write "+c.line(right)+unlessUndocumented+ruleMisspeltValue)
+		right := strings.Join(quoteAll(meant), " or ")
+		x := c.fail(n, ruleMisspeltValue, resemblesMessage("value", value, right), "write "+c.line(right)+unlessUndocumented+ruleMisspeltValue)
 		x.Write = otherCase(value, meant)
 		return
 	}
 	if c.file.Full(diag.Warning) {
 		return
 	}
-	fix := diag.Suggest(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoted(f.Seen), ", "))
+	fix := diag.Suggest(value, f.Seen, "did you mean %q?", "check it: the platform documents "+strings.Join(quoteAll(f.Seen), ", "))
 	c.file.Add(n.Line, n.Column, RuleUnknownValue, diag.Warning, fieldPath(c.path),
 		fmt.Sprintf("the platform documents no value %s for %s", diag.Quote(value), f.Name), fix)
 }

@@ -44,7 +44,7 @@ type worker struct {
 // It returns mistakes in manifests as findings, and an error if it could not read something.
 func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
 	opts.Limits = opts.Limits.orDefault()
-	files, err := list(sources, opts.Limits)
+	files, err := listSources(sources, opts.Limits)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +53,7 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
 	}
-	set, findings, err := l.gather()
+	set, findings, err := l.joinResults()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +78,7 @@ func (o Options) Judge(findings diag.List) diag.List {
 
 func (l *loader) readAll(ctx context.Context) {
 	EachFile(ctx, l.options, len(l.texts), func(w *worker, i int) (more bool) {
-		if l.excess() != "" {
+		if l.exceededLimit() != "" {
 			return false
 		}
 		w.loader = l
@@ -92,7 +92,7 @@ func (l *loader) readAll(ctx context.Context) {
 // say, each with a W of its own. A panic is passed on to the caller.
 func EachFile[W any](ctx context.Context, o Options, n int, do func(w *W, i int) (more bool)) {
 	var done atomic.Int64
-	parallel.EachWith(o.workers(), n, func(w *W, i int) (more bool) {
+	parallel.EachWith(o.countWorkers(), n, func(w *W, i int) (more bool) {
 		if ctx.Err() != nil || !do(w, i) {
 			return false
 		}
@@ -103,8 +103,8 @@ func EachFile[W any](ctx context.Context, o Options, n int, do func(w *W, i int)
 	})
 }
 
-// workers is how many files are read at once.
-func (o Options) workers() int {
+// countWorkers is how many files are read at once.
+func (o Options) countWorkers() int {
 	if o.Parallelism > 0 {
 		return o.Parallelism
 	}
@@ -119,7 +119,7 @@ func (w *worker) readFile(t Text) {
 		}
 	}()
 	limits := w.options.Limits
-	data, err := t.read(limits.File, &w.buffer)
+	data, err := t.readText(limits.File, &w.buffer)
 	w.result, w.convert.expanded = result{err: err}, 0
 	if err != nil {
 		return
@@ -139,11 +139,11 @@ func (w *worker) readFile(t Text) {
 	w.findings = f.Findings
 }
 
-// gather joins the results in the order of the files.
-func (l *loader) gather() (*Set, diag.List, error) {
+// joinResults joins the results in the order of the files.
+func (l *loader) joinResults() (*Set, diag.List, error) {
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	var findings diag.List
-	if message := l.excess(); message != "" {
+	if message := l.exceededLimit(); message != "" {
 		return set, diag.List{{Path: l.texts[0].Path, Rule: yamltext.RuleSize, Severity: diag.Error, Message: message, Fix: "name fewer files at once"}}, nil
 	}
 	for _, r := range l.results {
@@ -201,8 +201,8 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// excess returns a message about the limit that is exceeded so far, or "".
-func (l *loader) excess() string {
+// exceededLimit returns a message about the limit that is exceeded so far, or "".
+func (l *loader) exceededLimit() string {
 	limits := l.options.Limits
 	switch {
 	case l.total.Load() > limits.Total:

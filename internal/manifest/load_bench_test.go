@@ -25,11 +25,11 @@ func BenchmarkSchema(b *testing.B) {
 		doc, _ = c.value(n.Content[0], n.Content[0], nil).(map[string]any)
 	})
 	k, _ := kind.ForEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
-	schema := compile(k.SchemaFile, k.Schema())
+	schema := compileSchema(k.SchemaFile, k.Schema())
 	b.Run("check", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if !accepts(doc, k.Root()) {
+			if !acceptsValue(doc, k.Root()) {
 				b.Fatal("the benchmark's manifest is not accepted")
 			}
 		}

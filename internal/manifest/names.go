@@ -16,14 +16,14 @@ import (
 func Names(ctx context.Context, sources []Source, opts Options) *Set {
 	opts.Limits = opts.Limits.orDefault()
 	set := &Set{byKey: map[kind.Key]*Object{}}
-	found, err := list(sources, opts.Limits)
+	found, err := listSources(sources, opts.Limits)
 	if err != nil {
 		return set
 	}
 	all := make([][]*Object, len(found.texts))
 	var total atomic.Int64
 	EachFile(ctx, opts, len(all), func(o *outliner, i int) (more bool) {
-		data, err := found.texts[i].glance(opts.Limits.File, &o.buffer)
+		data, err := found.texts[i].readFast(opts.Limits.File, &o.buffer)
 		fits := total.Add(int64(len(data))) <= opts.Limits.Total
 		if err == nil && fits {
 			all[i] = o.outline(data, found.texts[i].Path)
@@ -64,7 +64,7 @@ func (o *outliner) outline(data []byte, path string) []*Object {
 			end = len(data)
 		}
 		if skip := o.found && data[at] != '-' && data[at] != '.'; !skip && !o.line(data[at:end]) {
-			return parsed(data, path)
+			return parseObjects(data, path)
 		}
 	}
 	o.end()
@@ -133,8 +133,8 @@ func (o *outliner) end() {
 	o.begin()
 }
 
-// parsed finds the objects of a text by its nodes.
-func parsed(data []byte, path string) (objects []*Object) {
+// parseObjects finds the objects of a text by its nodes.
+func parseObjects(data []byte, path string) (objects []*Object) {
 	for _, doc := range yamltext.NewFile(path, data).Nodes() {
 		root := yamltext.Root(doc)
 		name := yamltext.Text(yamltext.Member(yamltext.Member(root, "metadata"), "name"))

@@ -112,7 +112,7 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 		for key, v := range canon.Members(json) {
 			at := ""
 			if named {
-				at = kind.JoinField(path, unescaped(string(key)))
+				at = kind.JoinField(path, unescapeName(string(key)))
 			}
 			w.value(at, named, v)
 		}
@@ -138,8 +138,8 @@ func (w *placeWalk) wanted(list string, i int) string {
 	return ""
 }
 
-// unescaped reads a name as JSON has it between quotes.
-func unescaped(name string) string {
+// unescapeName reads a name as JSON has it between quotes.
+func unescapeName(name string) string {
 	if strings.Contains(name, `\`) {
 		name, _ = strconv.Unquote(`"` + name + `"`) // JSON's escapes are Go's
 	}

@@ -23,14 +23,14 @@ import (
 var validators = sync.OnceValue(func() map[*kind.Kind]func() *jsonschema.Schema {
 	v := map[*kind.Kind]func() *jsonschema.Schema{}
 	for _, k := range kind.AllDocuments() {
-		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compile(k.SchemaFile, k.Schema()) })
+		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compileSchema(k.SchemaFile, k.Schema()) })
 	}
 	return v
 })
 
-// compile compiles a schema of the program, and panics if it can't. It loads no other document: a
+// compileSchema compiles a schema of the program, and panics if it can't. It loads no other document: a
 // schema must not make this program read a file or an address.
-func compile(name string, schema []byte) *jsonschema.Schema {
+func compileSchema(name string, schema []byte) *jsonschema.Schema {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
 	c.LoadURL = func(url string) (io.ReadCloser, error) { return nil, fmt.Errorf("%s is not embedded", url) }
@@ -40,9 +40,9 @@ func compile(name string, schema []byte) *jsonschema.Schema {
 	return c.MustCompile("trueup:///" + name)
 }
 
-// accepts reports whether a field accepts a value. Valid manifests need no validator then, which takes
+// acceptsValue reports whether a field accepts a value. Valid manifests need no validator then, which takes
 // a hundred times as long. null means "must be absent", so a null member counts as absent.
-func accepts(v any, f *kind.Field) bool {
+func acceptsValue(v any, f *kind.Field) bool {
 	if f == nil {
 		return true
 	}
@@ -53,7 +53,7 @@ func accepts(v any, f *kind.Field) bool {
 	case map[string]any:
 		return acceptsMembers(t, f)
 	case []any:
-		return len(t) >= f.MinItems && !slices.ContainsFunc(t, func(e any) bool { return !accepts(e, f.Item) })
+		return len(t) >= f.MinItems && !slices.ContainsFunc(t, func(e any) bool { return !acceptsValue(e, f.Item) })
 	case string:
 		return (f.Enum == nil || slices.Contains(f.Enum, t)) && len(t) >= f.MinLength
 	}
@@ -62,7 +62,7 @@ func accepts(v any, f *kind.Field) bool {
 
 func acceptsMembers(object map[string]any, f *kind.Field) bool {
 	for name, member := range object {
-		if member != nil && !accepts(member, f.Fields[name]) {
+		if member != nil && !acceptsValue(member, f.Fields[name]) {
 			return false
 		}
 	}
@@ -71,7 +71,7 @@ func acceptsMembers(object map[string]any, f *kind.Field) bool {
 
 // checkSchema reports what the schema rejects, except in fields that already have an error.
 func (w *worker) checkSchema(doc map[string]any, k *kind.Kind) {
-	if accepts(doc, k.Root()) {
+	if acceptsValue(doc, k.Root()) {
 		return
 	}
 	s := &schemaErrors{file: w.file, doc: doc, root: k.Root(), failed: map[string]bool{}}
@@ -176,7 +176,7 @@ func (s *schemaErrors) wrongType(path, name string, v any, f *kind.Field) {
 }
 
 func (s *schemaErrors) wrongText(path, name, text string, f *kind.Field) {
-	right := strings.Join(quoted(f.Enum), " or ")
+	right := strings.Join(quoteAll(f.Enum), " or ")
 	x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, diag.Quote(text), right), "write "+name+": "+right)
 	x.Write = otherCase(text, f.Enum)
 }
@@ -247,7 +247,7 @@ func scalarText(v any) string {
 	return ""
 }
 
-func quoted(all []string) []string {
+func quoteAll(all []string) []string {
 	out := make([]string, len(all))
 	for i, s := range all {
 		out[i] = diag.Quote(s)

@@ -100,7 +100,7 @@ func TestSchemaReferencesStayInside(t *testing.T) {
 					t.Errorf("%s: %s", ref, problem)
 				}
 			}()
-			compile("x.json", fmt.Appendf(nil, `{"$ref": %q}`, ref))
+			compileSchema("x.json", fmt.Appendf(nil, `{"$ref": %q}`, ref))
 		}()
 	}
 	if asked.Load() > 0 {
@@ -157,7 +157,7 @@ func TestFindingsAreTheValidators(t *testing.T) {
 				found = append(found, x.Field)
 			}
 			slices.Sort(found)
-			want, got := rejected(schema, k, doc), accepts(doc, k.Root())
+			want, got := rejected(schema, k, doc), acceptsValue(doc, k.Root())
 			if got != (len(want) == 0) || !slices.Equal(found, want) {
 				t.Fatalf("accepted %t, with the findings %q, and the validator of %s rejects %q of %s", got, found, k.Name, want, canon.Bytes(doc))
 			}

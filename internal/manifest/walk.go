@@ -55,7 +55,7 @@ type lister struct {
 	exceeded bool
 }
 
-func list(sources []Source, limits Limits) (*lister, error) {
+func listSources(sources []Source, limits Limits) (*lister, error) {
 	l := &lister{seen: map[string]bool{}, limits: limits}
 	for _, s := range sources {
 		if err := l.add(s); err != nil {
@@ -108,7 +108,7 @@ func (l *lister) add(s Source) error {
 		case name == root:
 			return nil
 		case strings.HasPrefix(e.Name(), "."):
-			return skip(e)
+			return skipEntry(e)
 		case e.IsDir() || IsFile(name):
 			l.checkCase(shown, cases)
 		}
@@ -116,7 +116,7 @@ func (l *lister) add(s Source) error {
 	})
 }
 
-func skip(e fs.DirEntry) error {
+func skipEntry(e fs.DirEntry) error {
 	if e.IsDir() {
 		return fs.SkipDir
 	}
@@ -129,7 +129,7 @@ func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
 		l.report(shown, yamltext.RuleEncoding, diag.Error, "the name is not UTF-8", "rename it")
-		return skip(e)
+		return skipEntry(e)
 	case e.IsDir() && depth > l.limits.Folders:
 		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
 	case e.IsDir():
@@ -189,8 +189,8 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	}
 }
 
-// read reads the file into the buffer, at most one byte more than the limit.
-func (t Text) read(limit int64, buffer *bytes.Buffer) ([]byte, error) {
+// readText reads the file into the buffer, at most one byte more than the limit.
+func (t Text) readText(limit int64, buffer *bytes.Buffer) ([]byte, error) {
 	if t.FS == nil {
 		return t.Data, nil
 	}
@@ -241,8 +241,8 @@ func openRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// glance is read with fewer system calls. It does not check whether the file changes meanwhile.
-func (t Text) glance(limit int64, buffer *[]byte) ([]byte, error) {
+// readFast is read with fewer system calls. It does not check whether the file changes meanwhile.
+func (t Text) readFast(limit int64, buffer *[]byte) ([]byte, error) {
 	if t.FS == nil {
 		return t.Data, nil
 	}
@@ -260,14 +260,14 @@ func (t Text) glance(limit int64, buffer *[]byte) ([]byte, error) {
 // that it skips as findings, and an error for a file that it could not read.
 func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 	limits = limits.orDefault()
-	found, err := list(sources, limits)
+	found, err := listSources(sources, limits)
 	if err != nil {
 		return nil, nil, err
 	}
 	total := int64(0)
 	for i := range found.texts {
 		t := &found.texts[i]
-		if t.Data, err = t.read(limits.File, &bytes.Buffer{}); err != nil {
+		if t.Data, err = t.readText(limits.File, &bytes.Buffer{}); err != nil {
 			return nil, nil, err
 		}
 		size := int64(len(t.Data))

@@ -27,12 +27,12 @@ func (it Item) ServedLines() []Line {
 	isHostname := func(l Line) bool { return k != nil && l.Path == k.HostField && !l.Left }
 	at := slices.IndexFunc(lines, isHostname)
 	for _, s := range it.Stops {
-		if at >= 0 && isHost(it.before(lines[at]).Live, s.Host) {
+		if at >= 0 && isHost(it.fromBefore(lines[at]).Live, s.Host) {
 			lines[at].Unserved = append(lines[at].Unserved, s.Name)
 			continue
 		}
 		for i := range lines {
-			if l := &lines[i]; !l.Left && it.before(*l).takesAway(s) {
+			if l := &lines[i]; !l.Left && it.fromBefore(*l).takesAway(s) {
 				l.Unserved = append(l.Unserved, s.Name)
 			}
 		}
@@ -40,8 +40,8 @@ func (it Item) ServedLines() []Line {
 	return lines
 }
 
-// before returns a line whose Live is the value before: what happened outside git went from git's value to live's.
-func (it Item) before(l Line) Line {
+// fromBefore returns a line whose Live is the value before: what happened outside git went from git's value to live's.
+func (it Item) fromBefore(l Line) Line {
 	if it.Happened {
 		l.Live, l.Desired = l.Desired, l.Live
 	}

@@ -106,12 +106,12 @@ func restOf(doc Document, l view.Level, rest []command) remark {
 	case shown == n:
 		last.text = safetext.F("and %d more of this kind, which are below", n)
 	case shown == 0 && len(left) == 0:
-		last.text = safetext.F("and %d more of this kind, which this report does not show: %s", n, elsewhere(doc))
+		last.text = safetext.F("and %d more of this kind, which this report does not show: %s", n, nameOtherReports(doc))
 	case len(left) == 0:
-		last.text = safetext.F("and %d more of this kind, %d of them below; for the others %s", n, shown, elsewhere(doc))
+		last.text = safetext.F("and %d more of this kind, %d of them below; for the others %s", n, shown, nameOtherReports(doc))
 	default:
 		last.text = safetext.F("and %d more of this kind, %d of them below; the others have %s, %s; %s", n, shown,
-			safetext.Count(counted.Count(), "change"), classesOf(counted), elsewhere(doc))
+			safetext.Count(counted.Count(), "change"), classesOf(counted), nameOtherReports(doc))
 	}
 	return last
 }
@@ -131,8 +131,8 @@ func writeRestOfGitHub(w io.Writer, lines []safe) error {
 	return err
 }
 
-// elsewhere names the reports that have everything.
-func elsewhere(doc Document) safe {
+// nameOtherReports names the reports that have everything.
+func nameOtherReports(doc Document) safe {
 	var places []safe
 	for _, f := range doc.Files {
 		switch title := f.title(); {
@@ -182,15 +182,15 @@ func codeIssueOf(r remark, at Place) codeIssue {
 	return issue
 }
 
-// outputs returns values for later steps of a workflow. Only a plan without errors has counts and a digest: a run that
+// outputsOf returns values for later steps of a workflow. Only a plan without errors has counts and a digest: a run that
 // failed must look neither like one without changes nor like one whose changes apply sends.
-func outputs(doc Document) [][2]string {
-	list := [][2]string{{"result", word(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode).String()}}
+func outputsOf(doc Document) [][2]string {
+	list := [][2]string{{"result", wordOnly(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode).String()}}
 	if doc.Plan == nil || doc.Findings.HasErrors() || len(doc.Projects) > 0 && len(doc.Errors) > 0 {
 		return list
 	}
 	yes := func(b bool) string { return [...]string{"false", "true"}[view.OneIf(b)] }
-	list = append(list, [2]string{"changes", yes(doc.Plan.HasDifferences())}, [2]string{"digest", word(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
+	list = append(list, [2]string{"changes", yes(doc.Plan.HasDifferences())}, [2]string{"digest", wordOnly(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)},
 		[2]string{"whole", yes(isWhole(doc))})
 	s := doc.Plan.Summary
 	for _, c := range []struct {
@@ -224,8 +224,8 @@ func isWhole(doc Document) bool {
 	return doc.score.Count() == 0
 }
 
-// word returns s, or "" if it is long or has more than letters, digits and -:_.
-func word(s string) string {
+// wordOnly returns s, or "" if it is long or has more than letters, digits and -:_.
+func wordOnly(s string) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-:_."
 	if strings.Trim(s, letters) != "" || len(s) > view.MaxName {
 		return ""
@@ -236,7 +236,7 @@ func word(s string) string {
 // writeOutputs writes KEY=VALUE lines, as in GITHUB_OUTPUT, or variables, whose names can't have -.
 func writeOutputs(w io.Writer, doc Document, opts view.Options) error {
 	var b strings.Builder
-	for _, p := range outputs(doc) {
+	for _, p := range outputsOf(doc) {
 		if opts.Variables {
 			p[0] = "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(p[0], "-", "_"))
 		}

@@ -108,7 +108,7 @@ func readResults(fsys fs.FS, name string) (r results, err error) {
 		return 0, nil, nil
 	})
 	for n := 1; lines.Scan(); n++ {
-		if err := r.add(bytes.Clone(lines.Bytes())); err != nil {
+		if err := r.addLine(bytes.Clone(lines.Bytes())); err != nil {
 			r.wrong = append(r.wrong, fmt.Errorf("line %d: %w", n, err))
 		}
 	}
@@ -123,8 +123,8 @@ func readResults(fsys fs.FS, name string) (r results, err error) {
 	return r, nil
 }
 
-// add adds a line: that of a try, or the result of a project, which replaces an earlier one of the same try.
-func (r *results) add(line []byte) error {
+// addLine adds a line: that of a try, or the result of a project, which replaces an earlier one of the same try.
+func (r *results) addLine(line []byte) error {
 	var head struct {
 		Format  string
 		Project Project
@@ -148,8 +148,8 @@ func (r *results) add(line []byte) error {
 	return err
 }
 
-// of returns the result of a project after all tries. ok is false if there is none.
-func (r *results) of(project string) (doc Document, ok bool, err error) {
+// resultOf returns the result of a project after all tries. ok is false if there is none.
+func (r *results) resultOf(project string) (doc Document, ok bool, err error) {
 	for _, try := range r.tries {
 		line, found := try[project]
 		if !found {
@@ -186,7 +186,7 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 	for i := range c.parts {
 		for _, project := range c.parts[i].Projects {
 			if other := of[project]; other != nil {
-				c.reject(c.parts[i].name, fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", project, other.name))
+				c.rejectFile(c.parts[i].name, fmt.Errorf("the project %.300s is also in %s: each project belongs to one shard", project, other.name))
 				continue
 			}
 			of[project] = &c.parts[i]
@@ -197,14 +197,14 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 		c.addFrom(of[project], project)
 	}
 	slices.Sort(c.fleet.NotReached)
-	return c.finish(), nil
+	return c.finishMerge(), nil
 }
 
-func (c *collection) reject(name string, err error) {
+func (c *collection) rejectFile(name string, err error) {
 	c.wrong = append(c.wrong, fmt.Sprintf("%s: %v", name, err))
 }
 
-func (c *collection) miss(format string, args ...any) {
+func (c *collection) noteMissing(format string, args ...any) {
 	c.fleet.Missing = append(c.fleet.Missing, fmt.Sprintf(format, args...))
 }
 
@@ -224,19 +224,19 @@ func (c *collection) readShards(fsys fs.FS, tool string) error {
 	c.fleet.Run, c.fleet.Facts = newest.Run, newest.Facts
 	for _, r := range all {
 		if r.Run != newest.Run {
-			c.reject(r.name, fmt.Errorf("it is of another run: %s", r.difference(newest.Run, r.name, newest.name)))
+			c.rejectFile(r.name, fmt.Errorf("it is of another run: %s", r.difference(newest.Run, r.name, newest.name)))
 		}
 	}
 	for i := 1; i <= newest.Shards; i++ {
 		switch r := shards[i]; {
 		case r == nil:
-			c.miss("shard %d of %d is missing: run it, or copy its file into this folder", i, newest.Shards)
+			c.noteMissing("shard %d of %d is missing: run it, or copy its file into this folder", i, newest.Shards)
 		case r.Error != "":
-			c.reject(r.name, errors.New("no project could be selected: "+r.Error))
+			c.rejectFile(r.name, errors.New("no project could be selected: "+r.Error))
 		default:
 			c.parts = append(c.parts, *r)
 			for _, err := range r.wrong {
-				c.reject(r.name, err)
+				c.rejectFile(r.name, err)
 			}
 		}
 	}
@@ -253,7 +253,7 @@ func (c *collection) newestOfMost(all []results) (newest results, shards map[int
 		}
 		shards := runs[r.Run]
 		if other := shards[r.Shard.Shard]; other != nil {
-			c.reject(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard.Shard, other.name))
+			c.rejectFile(r.name, fmt.Errorf("shard %d is there twice, also in %s: remove one of them", r.Shard.Shard, other.name))
 			continue
 		}
 		if shards[r.Shard.Shard] = &r; len(shards) >= len(runs[newest.Run]) {
@@ -272,11 +272,11 @@ func (c *collection) findShards(fsys fs.FS, tool string) (all []results, err err
 		r, err := readResults(fsys, name)
 		switch {
 		case err != nil:
-			c.reject(name, err)
+			c.rejectFile(name, err)
 		case r.Tool != tool:
-			c.reject(name, fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", r.Tool, tool))
+			c.rejectFile(name, fmt.Errorf("it was made by %.60q, and this is %q: merge results with the version that made them", r.Tool, tool))
 		case r.Shard.Shard < 1 || r.Shard.Shard > r.Shards:
-			c.reject(name, fmt.Errorf("it is for shard %d of %d, which does not exist", r.Shard.Shard, r.Shards))
+			c.rejectFile(name, fmt.Errorf("it is for shard %d of %d, which does not exist", r.Shard.Shard, r.Shards))
 		default:
 			all = append(all, r)
 		}
@@ -287,19 +287,19 @@ func (c *collection) findShards(fsys fs.FS, tool string) (all []results, err err
 
 // addFrom adds the result of a project, or notes that the last try has none.
 func (c *collection) addFrom(r *results, project string) {
-	doc, ok, err := r.of(project)
+	doc, ok, err := r.resultOf(project)
 	switch _, ended := r.tries[len(r.tries)-1][project]; {
 	case err != nil:
-		c.reject(r.name, fmt.Errorf("the result of the project %.300s: %w", project, err))
+		c.rejectFile(r.name, fmt.Errorf("the result of the project %.300s: %w", project, err))
 		return
 	case !ended:
 		c.fleet.NotReached = append(c.fleet.NotReached, project)
-		c.miss("shard %d has no result of the project %.300s: its run did not end, so run the shard again", r.Shard.Shard, project)
+		c.noteMissing("shard %d has no result of the project %.300s: its run did not end, so run the shard again", r.Shard.Shard, project)
 	case doc.Project.Running:
-		c.miss("shard %d was killed while it applied the project %.300s: run the shard again", r.Shard.Shard, project)
+		c.noteMissing("shard %d was killed while it applied the project %.300s: run the shard again", r.Shard.Shard, project)
 	}
 	if ok {
-		c.add(doc)
+		c.addResult(doc)
 	}
 }
 

@@ -31,14 +31,14 @@ type Versions struct {
 func (l Lines) Diff(v Versions, opts view.Options) error {
 	p := newPrinter(l.w, opts)
 	p.wrap = false // other programs read diffs too
-	p.line(span{safetext.F("--- %s", v.Path), removed})
-	p.line(span{safetext.F("+++ %s", v.Path), added})
+	p.printLine(span{safetext.F("--- %s", v.Path), removed})
+	p.printLine(span{safetext.F("+++ %s", v.Path), added})
 	lines := diffLines(sourceLines(v.Before), sourceLines(v.After), v.LeftOut)
 	for _, line := range lines[:min(len(lines), maxDiffLines)] {
-		p.line(span{view.CutText(line, maxDiffText), styleOf(line)})
+		p.printLine(span{view.CutText(line, maxDiffText), styleOf(line)})
 	}
 	if more := len(lines) - maxDiffLines; more > 0 {
-		p.line(span{safetext.F("… %s", safetext.Count(more, "more line")), alarm})
+		p.printLine(span{safetext.F("… %s", safetext.Count(more, "more line")), alarm})
 	}
 	return p.flush()
 }
@@ -156,11 +156,11 @@ type part struct {
 	Differs bool
 }
 
-// differing splits two texts at the words that they share at their start and at their end. ok is false for short texts,
+// splitDifferences splits two texts at the words that they share at their start and at their end. ok is false for short texts,
 // for numbers, and if less than a third is equal.
-func differing(before, after safe) (a, b []part, ok bool) {
+func splitDifferences(before, after safe) (a, b []part, ok bool) {
 	x, y := []rune(before.String()), []rune(after.String())
-	if min(len(x), len(y)) < minMarked || !wordy(before) || !wordy(after) {
+	if min(len(x), len(y)) < minMarked || !isWordy(before) || !isWordy(after) {
 		return nil, nil, false
 	}
 	head, tail := view.SharedEnds(x, y)
@@ -188,5 +188,5 @@ func inWord(text []rune, i int) bool {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
-// wordy reports whether a value is not a number, quoted or not.
-func wordy(s safe) bool { return strings.Trim(s.String(), `"0123456789+-.eE`) != "" }
+// isWordy reports whether a value is not a number, quoted or not.
+func isWordy(s safe) bool { return strings.Trim(s.String(), `"0123456789+-.eE`) != "" }

@@ -17,7 +17,7 @@ func TestDiffering(t *testing.T) {
 		{`"false"`, `"true"`, ""},
 		{`"nothing in common here"`, `"quite0 other1 words2"`, ""},
 	} {
-		a, b, ok := differing(clean(c.before), clean(c.after))
+		a, b, ok := splitDifferences(clean(c.before), clean(c.after))
 		if !ok {
 			if c.want != "" {
 				t.Errorf("%s and %s: not marked", c.before, c.after)

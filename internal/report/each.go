@@ -45,7 +45,7 @@ func ProjectOf(path string, doc Document) Project {
 	if r.Result == NotStarted {
 		return r // why is the same for all of them, and said once
 	}
-	r.Errors, r.Warnings = reasons(path, doc)
+	r.Errors, r.Warnings = reasonsOf(path, doc)
 	doc = WithoutData(doc)
 	hasCounts := doc.Plan != nil || doc.Apply != nil
 	switch {
@@ -83,9 +83,9 @@ func WithoutData(doc Document) Document {
 // mostReasons limits the errors and the warnings of a project: thousands of projects may have thousands of mistakes.
 const mostReasons = 10
 
-// reasons returns why a project failed, which are the errors of its run, of its manifests, and of requests, and the
+// reasonsOf returns why a project failed, which are the errors of its run, of its manifests, and of requests, and the
 // warnings, which begin with the note about the order of commits. Files start from the folder of all projects.
-func reasons(project string, doc Document) (errors, warnings []string) {
+func reasonsOf(project string, doc Document) (errors, warnings []string) {
 	errors = slices.Clone(doc.Errors)
 	said := strings.Join(errors, "\n")
 	for _, f := range doc.Findings {

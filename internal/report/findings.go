@@ -149,8 +149,8 @@ func itemAt(items []*plan.Item, line int) *plan.Item {
 	return items[i-1]
 }
 
-// silenced returns the warnings and the advice that comments in manifests hide.
-func silenced(doc Document) diag.List {
+// silencedFindings returns the warnings and the advice that comments in manifests hide.
+func silencedFindings(doc Document) diag.List {
 	if doc.Plan == nil {
 		return doc.Silenced
 	}
@@ -159,9 +159,9 @@ func silenced(doc Document) diag.List {
 
 const tabWidth = 4
 
-// excerpt shortens a source line to columns, and returns the display column of its column.
+// excerptLine shortens a source line to columns, and returns the display column of its column.
 // It cuts text far left of that column.
-func excerpt(line string, column, columns int) (safe, int) {
+func excerptLine(line string, column, columns int) (safe, int) {
 	runes := []rune(line)
 	at := min(max(column-1, 0), len(runes))
 	before, after := shownSource(runes[:at]), shownSource(runes[at:])

@@ -32,9 +32,9 @@ var htmlFiles embed.FS
 // be read without the script, which only filters and folds.
 func writeHTML(w io.Writer, doc Document, opts view.Options) error {
 	page := newHTMLPage(doc, opts)
-	style, script := embedded("style.css"), embedded("script.js")
+	style, script := embeddedFile("style.css"), embeddedFile("script.js")
 	page.Style, page.Script = template.CSS(style), template.JS(script)
-	page.Policy = policy(style, script)
+	page.Policy = contentPolicy(style, script)
 	tmpl, err := template.New("page.tmpl").Funcs(template.FuncMap{
 		"sandboxBanner": func() string { return Banner },
 		"offlineBanner": func() string { return offlineBanner },
@@ -49,7 +49,7 @@ func writeHTML(w io.Writer, doc Document, opts view.Options) error {
 		"location":      view.Location,
 		"source":        sourceView,
 		"named":         view.Named,
-		"breakable":     breakable,
+		"breakable":     breakPath,
 		"sentence":      view.WholeSentence,
 		"advices":       view.Advices,
 		"count":         safetext.Count,
@@ -102,7 +102,7 @@ func (p *htmlPage) write(w io.Writer, tmpl *template.Template) error {
 	return tmpl.ExecuteTemplate(w, "end", p)
 }
 
-func embedded(name string) string {
+func embeddedFile(name string) string {
 	text, err := htmlFiles.ReadFile("html/" + name)
 	if err != nil {
 		panic(err) // it is part of the program
@@ -110,8 +110,8 @@ func embedded(name string) string {
 	return string(text)
 }
 
-// policy forbids everything except this style and this script.
-func policy(style, script string) string {
+// contentPolicy forbids everything except this style and this script.
+func contentPolicy(style, script string) string {
 	return "default-src 'none'; style-src '" + hashOf(style) + "'; script-src '" + hashOf(script) +
 		"'; base-uri 'none'; form-action 'none'"
 }
@@ -202,7 +202,7 @@ func newHTMLPage(doc Document, opts view.Options) *htmlPage {
 		p.manifests()
 	}
 	var texts []safe
-	for _, f := range silenced(doc) {
+	for _, f := range silencedFindings(doc) {
 		text := safetext.F("%s%s", view.Place(f), clean(f.Rule).Cut(view.MaxPath))
 		texts = append(texts, safetext.Join(safetext.Filled(text, view.Message(f.Silenced)), " - "))
 	}
@@ -213,7 +213,7 @@ func newHTMLPage(doc Document, opts view.Options) *htmlPage {
 
 func (p *htmlPage) plan(pl *plan.Plan, opts view.Options) {
 	p.Context = clean(pl.Target.Workspace.Name).Cut(view.MaxPath)
-	p.Notices, p.Facts, p.Notes = view.Notices(pl), facts(p.Document), messages(pl.Notes)
+	p.Notices, p.Facts, p.Notes = view.Notices(pl), factsOfRun(p.Document), toMessages(pl.Notes)
 	if _, problem, fix := view.Blame(pl.Blame); !problem.Empty() {
 		p.Base = safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))
 	}
@@ -241,7 +241,7 @@ func (p *htmlPage) plan(pl *plan.Plan, opts view.Options) {
 	if len(p.Advice) > 0 {
 		p.Below = append(p.Below, htmlLink{"advice", view.Advices(len(pl.Advice))})
 	}
-	p.list("Unchanged", "object", unchanged(pl))
+	p.list("Unchanged", "object", unchangedNames(pl))
 	p.list("Not in git", "object", view.NamesOf(pl.Unmanaged))
 }
 
@@ -258,7 +258,7 @@ func (p *htmlPage) manifests() {
 
 func (p *htmlPage) outcomes() {
 	for _, o := range p.Apply.Outcomes {
-		if untouched(o) {
+		if isUntouched(o) {
 			p.Untouched++
 		} else {
 			p.Outcomes = append(p.Outcomes, o)
@@ -267,7 +267,7 @@ func (p *htmlPage) outcomes() {
 	slices.SortStableFunc(p.Outcomes, func(a, b apply.Outcome) int { return cmp.Compare(view.OutcomeRank(a), view.OutcomeRank(b)) })
 }
 
-func unchanged(pl *plan.Plan) (names []safe) {
+func unchangedNames(pl *plan.Plan) (names []safe) {
 	for _, item := range pl.Items {
 		if view.Hidden(item, view.Options{}) {
 			names = append(names, view.Named(item.Key))
@@ -276,10 +276,10 @@ func unchanged(pl *plan.Plan) (names []safe) {
 	return names
 }
 
-// facts returns the inputs of the plan and of the run.
-func facts(doc Document) []fact {
+// factsOfRun returns the inputs of the plan and of the run.
+func factsOfRun(doc Document) []fact {
 	cut := func(s string) []safe { return safetext.Filled(clean(s).Cut(view.MaxPath)) }
-	all := target(doc)
+	all := targetFacts(doc)
 	if b := doc.Plan.Blame; b != nil {
 		head := fact{Name: "Head", Values: cut(b.Head)}
 		if b.Merge {

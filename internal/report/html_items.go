@@ -95,7 +95,7 @@ func (p *htmlPage) items(pl *plan.Plan, opts view.Options) {
 		objects = view.ShownObjects(pl, opts, true)
 	}
 	for n, o := range objects {
-		i := htmlItem{Object: o, ID: anchor(o.Key), page: p, Open: n < maxUnfoldedObjects}
+		i := htmlItem{Object: o, ID: anchorOf(o.Key), page: p, Open: n < maxUnfoldedObjects}
 		if i.ID.Empty() || taken[i.ID] {
 			i.ID = safetext.F("object-%d", shown+1)
 		}
@@ -119,9 +119,9 @@ func (p *htmlPage) items(pl *plan.Plan, opts view.Options) {
 	p.filters(pl, opts)
 }
 
-// anchor is the ID of an object that is the same in every page with it; empty if its name does not fit in one.
-func anchor(key kind.Key) safe {
-	if !addressable(key.Kind) || !addressable(key.Name) || !addressable(strings.ReplaceAll(key.Project+"-", "/", "-")) {
+// anchorOf is the ID of an object that is the same in every page with it; empty if its name does not fit in one.
+func anchorOf(key kind.Key) safe {
+	if !isAddressable(key.Kind) || !isAddressable(key.Name) || !isAddressable(strings.ReplaceAll(key.Project+"-", "/", "-")) {
 		return safe{}
 	}
 	project := clean(key.Project)
@@ -129,8 +129,8 @@ func anchor(key kind.Key) safe {
 	return safetext.Join(safetext.Filled(project, view.Named(key)), "/")
 }
 
-// addressable reports whether a text needs no escape in a URL.
-func addressable(s string) bool {
+// isAddressable reports whether a text needs no escape in a URL.
+func isAddressable(s string) bool {
 	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
 	return s != "" && len(s) <= view.MaxName && strings.Trim(s, literals) == ""
 }
@@ -177,7 +177,7 @@ func lineOf(r view.Row) string {
 
 // cellsOf returns the two sides of a change.
 func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
-	x, y, ok := differing(r.Before, r.After)
+	x, y, ok := splitDifferences(r.Before, r.After)
 	if !ok {
 		x, y = wholePart(r.Before), wholePart(r.After)
 	}
@@ -226,8 +226,8 @@ func mismatchView(o apply.Outcome) *htmlDiff {
 	return d
 }
 
-// breakable returns the parts of a path, each with its final dot.
-func breakable(path safe) []safe {
+// breakPath returns the parts of a path, each with its final dot.
+func breakPath(path safe) []safe {
 	text := path.String()
 	var out []safe
 	for _, part := range kind.PathParts(text) {

@@ -61,9 +61,9 @@ func writeJUnit(w io.Writer, doc Document, _ view.Options) error {
 		all = append(all, projectSuite(doc.Projects))
 	}
 	for _, s := range all {
-		s.number()
+		s.numberCases()
 	}
-	page, err := template.New("").Funcs(template.FuncMap{"xml": xmlText, "cdata": cdata}).Parse(junitTemplate)
+	page, err := template.New("").Funcs(template.FuncMap{"xml": xmlText, "cdata": toCDATA}).Parse(junitTemplate)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func xmlText(text any) (string, error) {
 	return b.String(), err
 }
 
-// cdata returns lines as one section, in which a runner executes none of them.
-func cdata(lines []safe) string {
+// toCDATA returns lines as one section, in which a runner executes none of them.
+func toCDATA(lines []safe) string {
 	var texts []string
 	for _, line := range lines {
 		texts = append(texts, strings.ReplaceAll(line.Guarded().String(), "]]>", "]]]]><![CDATA[>"))
@@ -102,8 +102,8 @@ func cdata(lines []safe) string {
 	return "<![CDATA[" + strings.Join(texts, "\n") + "]]>"
 }
 
-// number numbers cases with the same name: readers tell cases apart by name.
-func (s testSuite) number() {
+// numberCases numbers cases with the same name: readers tell cases apart by name.
+func (s testSuite) numberCases() {
 	seen := map[[2]safe]int{}
 	for i := range s.Cases {
 		c := &s.Cases[i]
@@ -238,7 +238,7 @@ func applyCases(doc Document) (cases []testCase) {
 	column, planned := keyWidth(doc.Apply), objectsByKey(doc)
 	for _, o := range doc.Apply.Outcomes {
 		c := objectCase(o.Key)
-		c.Lines = printed(func(p *printer) { textOutcome(p, o, column) })
+		c.Lines = renderLines(func(p *printer) { textOutcome(p, o, column) })
 		if object, ok := planned[o.Key]; ok {
 			c.Lines = append(c.Lines, objectLines(doc, object)...)
 		}

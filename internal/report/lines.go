@@ -53,7 +53,7 @@ func (l Lines) Printf(format string, args ...any) error {
 	p := newPrinter(&b, view.Options{Width: l.width})
 	for line := range strings.Lines(text) {
 		p.wrap = !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "#")
-		p.wrapped(indent, span{clean(strings.TrimSuffix(line, "\n")), plain})
+		p.printWrapped(indent, span{clean(strings.TrimSuffix(line, "\n")), plain})
 	}
 	_ = p.flush() // a Buffer takes everything
 	lines := b.String()
@@ -237,10 +237,10 @@ func (p Progress) parts() []safe {
 		parts = append(parts, safetext.Number(p.Done))
 	}
 	if p.Rate <= 0 {
-		return append(parts, seconds(p.Took))
+		return append(parts, formatSeconds(p.Took))
 	}
 	if p.hasTotal() {
-		parts = append(parts, safetext.F("%s left", seconds(time.Duration(float64(p.Of-p.Done)/p.Rate*float64(time.Second)))))
+		parts = append(parts, safetext.F("%s left", formatSeconds(time.Duration(float64(p.Of-p.Done)/p.Rate*float64(time.Second)))))
 	}
 	digits := 0
 	if p.Rate < 10 {
@@ -249,7 +249,7 @@ func (p Progress) parts() []safe {
 	return append(parts, safetext.F("%s/s", clean(strconv.FormatFloat(p.Rate, 'f', digits, 64))))
 }
 
-func seconds(d time.Duration) safe { return clean(d.Round(time.Second).String()) }
+func formatSeconds(d time.Duration) safe { return clean(d.Round(time.Second).String()) }
 
 // Bar replaces the terminal's current line with a bar.
 func (l Lines) Bar(p Progress, columns int) error {

@@ -298,7 +298,7 @@ func TestReportsAreDocumented(t *testing.T) {
 			t.Errorf("the format %s is not in the table", name)
 		}
 	}
-	for _, o := range outputs(machineCases()[0].doc) {
+	for _, o := range outputsOf(machineCases()[0].doc) {
 		if !strings.Contains(string(text), "`"+o[0]+"`") {
 			t.Errorf("the output %s is not documented", o[0])
 		}

@@ -98,7 +98,7 @@ type piece struct {
 	alarm, left bool
 }
 
-func pieced(lines []safe) []piece {
+func toPieces(lines []safe) []piece {
 	out := make([]piece, len(lines))
 	for i := range lines {
 		out[i].lines = lines[i : i+1]
@@ -116,12 +116,12 @@ func markdownBlocks(doc Document, opts view.Options) []section {
 		findings = view.RankAdvice // warnings stop nothing
 	}
 	blocks := []section{
-		{rank: view.RankErrors, summary: safetext.M("Output"), pieces: pieced(ownLines(doc))},
-		{rank: view.RankErrors, pieces: pieced(messages(doc.Errors))},
+		{rank: view.RankErrors, summary: safetext.M("Output"), pieces: toPieces(ownLines(doc))},
+		{rank: view.RankErrors, pieces: toPieces(toMessages(doc.Errors))},
 		{rank: findings, pieces: findingPieces(shownFindings(doc, opts))},
 	}
 	if doc.Apply != nil {
-		blocks = append(blocks, section{rank: view.RankNext, pieces: pieced(view.NextSteps(doc.Apply))})
+		blocks = append(blocks, section{rank: view.RankNext, pieces: toPieces(view.NextSteps(doc.Apply))})
 		blocks = append(blocks, outcomeBlocks(doc.Apply)...)
 	}
 	if doc.Plan != nil {
@@ -146,7 +146,7 @@ func markdownBlocks(doc Document, opts view.Options) []section {
 
 func planBlocks(pl *plan.Plan, opts view.Options) []section {
 	_, problem, fix := view.Blame(pl.Blame)
-	notes := messages(pl.Notes)
+	notes := toMessages(pl.Notes)
 	if !fix.Empty() {
 		notes = slices.Insert(notes, 0, safetext.F("fix: %s", fix))
 	}
@@ -155,11 +155,11 @@ func planBlocks(pl *plan.Plan, opts view.Options) []section {
 	}
 	blocks := []section{
 		{rank: view.RankSettings, summary: safetext.Constant(clean(view.SettingsTitle)), diff: true, pieces: settingPieces(pl)},
-		{rank: view.RankNotes, pieces: pieced(notes)},
+		{rank: view.RankNotes, pieces: toPieces(notes)},
 		{rank: view.RankAdvice, summary: safetext.Constant(view.Advices(len(pl.Advice))), pieces: findingPieces(alikeFindings(pl.Advice))},
 	}
 	if requests := view.RequestsOf(pl, opts); len(requests.Lines) > 0 {
-		blocks = append(blocks, section{rank: requests.Rank, summary: safetext.Constant(requests.Title), pieces: pieced(requests.Lines)})
+		blocks = append(blocks, section{rank: requests.Rank, summary: safetext.Constant(requests.Title), pieces: toPieces(requests.Lines)})
 	}
 	for _, o := range view.ShownObjects(pl, opts, true) {
 		summary := safetext.M("%s %s", safetext.Code(o.Title), safetext.Constant(o.Headline))
@@ -173,7 +173,7 @@ func planBlocks(pl *plan.Plan, opts view.Options) []section {
 		blocks = append(blocks, b)
 	}
 	if opts.ShowUnmanaged {
-		blocks = append(blocks, section{rank: view.RankRest, summary: safetext.M("Not in git"), pieces: pieced(view.NamesOf(pl.Unmanaged))})
+		blocks = append(blocks, section{rank: view.RankRest, summary: safetext.M("Not in git"), pieces: toPieces(view.NamesOf(pl.Unmanaged))})
 	}
 	return blocks
 }
@@ -188,7 +188,7 @@ func settingPieces(pl *plan.Plan) (out []piece) {
 	return out
 }
 
-func messages(texts []string) []safe {
+func toMessages(texts []string) []safe {
 	out := make([]safe, len(texts))
 	for i, t := range texts {
 		out[i] = view.Message(t)
@@ -200,7 +200,7 @@ func messages(texts []string) []safe {
 func findingPieces(found []alike) []piece {
 	out := make([]piece, len(found))
 	for i, f := range found {
-		lines := printed(func(p *printer) { textFinding(p, f) })
+		lines := renderLines(func(p *printer) { textFinding(p, f) })
 		out[i].lines = append(make([]safe, min(i, 1)), lines...)
 	}
 	return out
@@ -217,7 +217,7 @@ func outcomeBlocks(r *apply.Result) []section {
 		}
 		for _, o := range r.Outcomes {
 			if o.What() == kind.What {
-				b.pieces = append(b.pieces, piece{lines: printed(func(p *printer) { textOutcome(p, o, column) })})
+				b.pieces = append(b.pieces, piece{lines: renderLines(func(p *printer) { textOutcome(p, o, column) })})
 			}
 		}
 		blocks = append(blocks, b)
@@ -229,7 +229,7 @@ func outcomeBlocks(r *apply.Result) []section {
 // counts; it omits names that would make it longer than most.
 func markdownHead(doc Document, most int) markup {
 	title, lede, sub := summaryOf(doc)
-	text := safetext.M("## %s\n", safetext.Constant(headed(title, lede)))
+	text := safetext.M("## %s\n", safetext.Constant(putTitle(title, lede)))
 	if !sub.Empty() {
 		text = safetext.M("%s\n%s\n", text, safetext.Constant(sub))
 	}
@@ -262,7 +262,7 @@ func markdownTail(doc Document, opts view.Options) (text markup) {
 // madeFrom lists the inputs of the plan: workspace, platform, ledger, base and digest.
 func madeFrom(doc Document) markup {
 	var parts []markup
-	for _, t := range target(doc) {
+	for _, t := range targetFacts(doc) {
 		values := make([]markup, len(t.Values))
 		for i, v := range t.Values {
 			values[i] = safetext.Code(v.Cut(view.MaxPath))
@@ -299,7 +299,7 @@ const (
 func lookAt(pl *plan.Plan, most int) markup {
 	var text markup
 	for _, n := range view.Notices(pl) {
-		text = listed(text, n.Title, n.Names, most)
+		text = addNames(text, n.Title, n.Names, most)
 	}
 	if len(pl.Advice) > 0 {
 		var rules []safe
@@ -308,7 +308,7 @@ func lookAt(pl *plan.Plan, most int) markup {
 				rules = append(rules, rule)
 			}
 		}
-		text = listed(text, view.Advices(len(pl.Advice)), rules, most)
+		text = addNames(text, view.Advices(len(pl.Advice)), rules, most)
 	}
 	if text.Empty() {
 		return text
@@ -316,8 +316,8 @@ func lookAt(pl *plan.Plan, most int) markup {
 	return safetext.M("\n%s", text)
 }
 
-// listed adds a line with as many of the names as fit.
-func listed(text markup, title safe, names []safe, most int) markup {
+// addNames adds a line with as many of the names as fit.
+func addNames(text markup, title safe, names []safe, most int) markup {
 	line := safetext.M("- **%s**", safetext.Constant(title))
 	for i, n := range names[:min(len(names), maxNames)] {
 		name := safetext.M(", %s", safetext.Code(n.Cut(maxNotice)))

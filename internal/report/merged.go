@@ -70,7 +70,7 @@ type shared struct {
 	projects map[string][]string
 }
 
-func (s *shared) add(text, project string) {
+func (s *shared) addText(text, project string) {
 	if s.projects == nil {
 		s.projects = map[string][]string{}
 	}
@@ -100,8 +100,8 @@ func inProjects(projects []string, all int) string {
 	return "in " + diag.Plural(len(projects), "project", "projects") + ": " + nameProjects(projects)
 }
 
-// add adds the result of a project, which has its Project.
-func (m *merger) add(doc Document) {
+// addResult adds the result of a project, which has its Project.
+func (m *merger) addResult(doc Document) {
 	all, at := &m.doc, doc.Project.Path
 	entry := *doc.Project
 	switch {
@@ -120,7 +120,7 @@ func (m *merger) add(doc Document) {
 	all.Findings = append(all.Findings, findingsIn(at, doc.Findings)...)
 	all.Silenced = append(all.Silenced, findingsIn(at, doc.Silenced)...)
 	for _, e := range doc.Errors {
-		m.errors.add(e, at)
+		m.errors.addText(e, at)
 	}
 	for _, text := range doc.Messages {
 		all.Messages = append(all.Messages, at+": "+text)
@@ -166,7 +166,7 @@ func (m *merger) addPlan(pl *plan.Plan, at string) {
 	all.HidesRequests = all.HidesRequests || pl.HidesRequests
 	all.Unmanaged = append(all.Unmanaged, keysIn(at, pl.Unmanaged)...)
 	for _, n := range pl.Notes {
-		m.notes.add(n, at)
+		m.notes.addText(n, at)
 	}
 	all.Advice = append(all.Advice, findingsIn(at, pl.Advice)...)
 	all.Silenced = append(all.Silenced, findingsIn(at, pl.Silenced)...)
@@ -181,7 +181,7 @@ func (m *merger) addApply(r *apply.Result, at string) {
 		m.doc.Apply.Summary[what] += n
 	}
 	for _, o := range r.Outcomes {
-		if !untouched(o) {
+		if !isUntouched(o) {
 			o.Project = at
 			m.doc.Apply.Outcomes = append(m.doc.Apply.Outcomes, o)
 		}
@@ -198,7 +198,7 @@ func (m *merger) addBlame(b *plan.Blame, at string) {
 		m.doc.Plan.Blame = &plan.Blame{Problem: first.Problem, Fix: first.Fix}
 	}
 	if b != nil && b.Problem != "" {
-		m.notes.add("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
+		m.notes.addText("base: "+strings.TrimSuffix(b.Problem+" - fix: "+b.Fix, " - fix: "), at)
 	}
 }
 
@@ -209,7 +209,7 @@ func (m *merger) addSetting(s plan.Setting, at string) {
 	if s.Hides != nil {
 		key += " in " + at
 	}
-	if m.settings.add(key, at); len(m.settings.projects[key]) > 1 {
+	if m.settings.addText(key, at); len(m.settings.projects[key]) > 1 {
 		return
 	}
 	s.Path, s.Hides = fileIn(at, s.Path), slices.Clone(s.Hides)
@@ -243,8 +243,8 @@ func (m *merger) addTests(t *requesttest.Result, at string) {
 	}
 }
 
-// finish returns the joined results. Its exit code is the worst of all.
-func (m *merger) finish() Document {
+// finishMerge returns the joined results. Its exit code is the worst of all.
+func (m *merger) finishMerge() Document {
 	doc, f, all := m.doc, &m.fleet, len(m.doc.Projects)
 	doc.Errors = slices.Concat(f.Missing, m.wrong, m.errors.lines(all))
 	doc.ExitCode = exit.Worst(doc.ExitCode, f.code())

@@ -31,9 +31,9 @@ func merged(docs map[string]Document) Document {
 		doc := docs[at]
 		doc.Result = exit.NameOf(doc.ExitCode)
 		doc.Project = &Project{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
-		m.add(doc)
+		m.addResult(doc)
 	}
-	return m.finish()
+	return m.finishMerge()
 }
 
 // cachedLonger is a plan of one equal change and of unchanged objects.
@@ -158,8 +158,8 @@ func FuzzReadResult(f *testing.F) {
 			doc = Unended(doc)
 		}
 		m := &merger{}
-		m.add(withEarlier(doc, doc))
-		all := m.finish()
+		m.addResult(withEarlier(doc, doc))
+		all := m.finishMerge()
 		for _, format := range Formats() {
 			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
 			write(t, format, all, Options{})

@@ -121,8 +121,8 @@ func newPrinter(w io.Writer, opts view.Options) *printer {
 	return &printer{w: bufio.NewWriter(w), palette: newPalette(opts.Color), width: max(columns, minWidth), wrap: opts.Width > 0}
 }
 
-// line writes the spans as one line, without spaces at its end.
-func (p *printer) line(spans ...span) {
+// printLine writes the spans as one line, without spaces at its end.
+func (p *printer) printLine(spans ...span) {
 	for len(spans) > 0 {
 		last := &spans[len(spans)-1]
 		if last.text = last.text.TrimRight(); !last.text.Empty() {
@@ -130,11 +130,11 @@ func (p *printer) line(spans ...span) {
 		}
 		spans = spans[:len(spans)-1]
 	}
-	if whole := flat(spans); whole.Guarded() != whole {
+	if whole := joinSpans(spans); whole.Guarded() != whole {
 		spans = []span{{whole.Guarded(), plain}}
 		if p.wrap && whole.Guarded().Width() > p.width {
-			for _, piece := range wrap(spans, p.width-1, 0) {
-				p.line(piece...)
+			for _, piece := range wrapSpans(spans, p.width-1, 0) {
+				p.printLine(piece...)
 			}
 			return
 		}
@@ -151,15 +151,15 @@ func (p *printer) line(spans ...span) {
 	p.written = true
 }
 
-// wrapped writes the spans as one line. If they are too wide for a terminal, more lines
+// printWrapped writes the spans as one line. If they are too wide for a terminal, more lines
 // follow, indented by hang.
-func (p *printer) wrapped(hang int, spans ...span) {
-	if !p.wrap || flat(spans).Width() <= p.width {
-		p.line(spans...)
+func (p *printer) printWrapped(hang int, spans ...span) {
+	if !p.wrap || joinSpans(spans).Width() <= p.width {
+		p.printLine(spans...)
 		return
 	}
-	for _, line := range wrap(spans, p.width, hang) {
-		p.line(line...)
+	for _, line := range wrapSpans(spans, p.width, hang) {
+		p.printLine(line...)
 	}
 }
 
@@ -167,20 +167,20 @@ func (p *printer) wrapped(hang int, spans ...span) {
 // no terminal breaks lines, viewers cut them.
 const maxSeen = 120
 
-// seen returns the columns for the lines of changes.
-func (p *printer) seen() int { return min(p.width, maxSeen) }
+// columnsOfChanges returns the columns for the lines of changes.
+func (p *printer) columnsOfChanges() int { return min(p.width, maxSeen) }
 
-// within writes the spans of a change, on more lines if they are too wide.
-func (p *printer) within(hang int, spans ...span) {
+// printWithin writes the spans of a change, on more lines if they are too wide.
+func (p *printer) printWithin(hang int, spans ...span) {
 	for i := range spans {
 		spans[i].text = spans[i].text.Guarded() // now, because escapes make a line wider
 	}
-	for _, line := range wrap(spans, p.seen(), hang) {
-		p.line(line...)
+	for _, line := range wrapSpans(spans, p.columnsOfChanges(), hang) {
+		p.printLine(line...)
 	}
 }
 
-func (p *printer) gap() {
+func (p *printer) printGap() {
 	if p.written {
 		_ = p.w.WriteByte('\n')
 	}
@@ -188,7 +188,7 @@ func (p *printer) gap() {
 
 func (p *printer) flush() error { return p.w.Flush() }
 
-func flat(spans []span) safe {
+func joinSpans(spans []span) safe {
 	texts := make([]safe, len(spans))
 	for i, s := range spans {
 		texts[i] = s.text
@@ -196,8 +196,8 @@ func flat(spans []span) safe {
 	return safetext.Join(texts, "")
 }
 
-// printed returns the lines that render prints, without colour.
-func printed(render func(*printer)) []safe {
+// renderLines returns the lines that render prints, without colour.
+func renderLines(render func(*printer)) []safe {
 	var b bytes.Buffer
 	p := newPrinter(&b, view.Options{})
 	render(p)
@@ -212,15 +212,15 @@ func linesOf(text string) (lines []safe) {
 	return lines
 }
 
-// wrap breaks spans into lines of at most columns, and indents those after the first by
+// wrapSpans breaks spans into lines of at most columns, and indents those after the first by
 // hang. It breaks inside a word only if the word is longer than a line.
-func wrap(spans []span, columns, hang int) [][]span {
-	if flat(spans).Width() <= columns {
+func wrapSpans(spans []span, columns, hang int) [][]span {
+	if joinSpans(spans).Width() <= columns {
 		return [][]span{spans}
 	}
 	w := wrapper{columns: columns, hang: min(hang, columns/2)}
 	for _, word := range joinCommands(splitWords(spans), columns-w.hang) {
-		if w.filled && w.column+flat(word).TrimRight().Width() > columns {
+		if w.filled && w.column+joinSpans(word).TrimRight().Width() > columns {
 			w.next()
 		}
 		for _, s := range word {
@@ -294,8 +294,8 @@ var toCopy = regexp.MustCompile(`^trueup [^,;:)]*?(--|/)[^,;:)]*`)
 func joinCommands(words [][]span, most int) (joined [][]span) {
 	for len(words) > 0 {
 		n := 1
-		if flat(words[0]).String() == "trueup " {
-			found := clean(toCopy.FindString(flat(slices.Concat(words...)).String())).TrimRight()
+		if joinSpans(words[0]).String() == "trueup " {
+			found := clean(toCopy.FindString(joinSpans(slices.Concat(words...)).String())).TrimRight()
 			if w := found.Width(); w < most {
 				n = max(1, len(strings.Fields(found.String())))
 			}
@@ -331,32 +331,32 @@ func (l Lines) Marked(rows [][]string, opts view.Options) error {
 			spans[i].text = spans[i].text.Pad(widths[i])
 		}
 		spans[0].style = cmp.Or(map[string]style{"ok": added, "warn": changed, "FAIL": alarm}[rows[n][0]], faint)
-		p.marked(spans)
+		p.printMarked(spans)
 	}
 	return p.flush()
 }
 
-// marked writes a row and wraps its last cell. If a word of that cell, such as a path, is too
+// printMarked writes a row and wraps its last cell. If a word of that cell, such as a path, is too
 // wide, cells move to the lines below.
-func (p *printer) marked(spans []span) {
+func (p *printer) printMarked(spans []span) {
 	before, last := spans[:len(spans)-1], spans[len(spans)-1]
 	longest := 0
 	for word := range strings.FieldsSeq(last.text.String()) {
 		longest = max(longest, clean(word).Width())
 	}
-	hang := flat(before).Width()
+	hang := joinSpans(before).Width()
 	if !p.wrap || len(before) == 0 || hang+longest <= p.width {
-		p.wrapped(hang, spans...)
+		p.printWrapped(hang, spans...)
 		return
 	}
 	margin := spans[0].text.Width()
 	line := []span{spans[0]}
 	for _, s := range spans[1:] {
-		if len(line) > 1 && flat(line).Width()+s.text.Width() > p.width {
-			p.wrapped(margin, line...)
+		if len(line) > 1 && joinSpans(line).Width()+s.text.Width() > p.width {
+			p.printWrapped(margin, line...)
 			line = []span{{safetext.Spaces(margin), plain}}
 		}
 		line = append(line, s)
 	}
-	p.wrapped(margin, line...)
+	p.printWrapped(margin, line...)
 }

@@ -62,13 +62,13 @@ func remarks(doc Document) []remark {
 		return cmp.Or(cmp.Compare(b.Level, a.Level), view.OneIf(b.isNamed())-view.OneIf(a.isNamed()), rankA-rankB,
 			cmp.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line))
 	})
-	identify(found)
+	setFingerprints(found)
 	return found
 }
 
-// identify sets the fingerprints. They do not depend on lines, so edits elsewhere in the file don't
+// setFingerprints sets the fingerprints. They do not depend on lines, so edits elsewhere in the file don't
 // change them. It numbers equal remarks.
-func identify(found []remark) {
+func setFingerprints(found []remark) {
 	seen := map[string]int{}
 	for i := range found {
 		r := &found[i]
@@ -88,8 +88,8 @@ func (r remark) lines() (lines []safe) {
 		return all
 	}
 	for _, text := range all {
-		for _, line := range wrap([]span{{text.Guarded(), plain}}, maxSeen, 0) {
-			lines = append(lines, flat(line).TrimRight())
+		for _, line := range wrapSpans([]span{{text.Guarded(), plain}}, maxSeen, 0) {
+			lines = append(lines, joinSpans(line).TrimRight())
 		}
 	}
 	return lines
@@ -140,7 +140,7 @@ func applyRemarks(doc Document) []remark {
 			r.Line, r.Column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
 		for _, m := range o.Mismatches {
-			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Cut(view.MaxPath), flat(mismatchSpans(m))))
+			r.more = append(r.more, safetext.F("%s: %s", clean(m.Path).Cut(view.MaxPath), joinSpans(mismatchSpans(m))))
 			if m.Hint != "" {
 				r.more = append(r.more, safetext.F("hint: %s", view.Message(m.Hint)))
 			}

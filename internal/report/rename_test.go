@@ -35,7 +35,7 @@ func TestARenameIsOneLine(t *testing.T) {
 			rt.Fatalf("%d rows, want %d", len(rows), want)
 		}
 		opts := view.Options{Width: 1000}
-		out := printed(func(p *printer) {
+		out := renderLines(func(p *printer) {
 			p.width = opts.Width
 			textRows(p, view.ObjectOf(item, opts))
 		})

@@ -57,7 +57,7 @@ func allocated(what func()) uint64 {
 // where there are more in front of it.
 func TestCostOfALongLine(t *testing.T) {
 	cost := func(n int) uint64 {
-		return allocated(func() { excerpt(strings.Repeat("é", n), n, 100) })
+		return allocated(func() { excerptLine(strings.Repeat("é", n), n, 100) })
 	}
 	if few, many := cost(5_000), cost(50_000); many > 15*few {
 		t.Errorf("%d bytes for 5000 characters, %d for 50000", few, many)

@@ -15,8 +15,8 @@ import (
 	"trueup/internal/safetext"
 )
 
-// headed puts a title, which may be empty, before a sentence.
-func headed(title string, sentence safe) safe {
+// putTitle puts a title, which may be empty, before a sentence.
+func putTitle(title string, sentence safe) safe {
 	return safetext.Join(safetext.Filled(clean(title), sentence), ": ")
 }
 
@@ -64,7 +64,7 @@ func countsAndDrift(doc Document) (lede, sub safe) {
 		sub = view.Counted("", parts)
 	}
 	if doc.Tests != nil {
-		sub = view.Sentences(sub, headed("Tests", testCounts(doc.Tests)))
+		sub = view.Sentences(sub, putTitle("Tests", testCounts(doc.Tests)))
 	}
 	return countsOf(doc), sub
 }
@@ -72,7 +72,7 @@ func countsAndDrift(doc Document) (lede, sub safe) {
 // runSummary sums up the run in one line.
 func runSummary(doc Document) safe {
 	title, lede, sub := summaryOf(doc)
-	text := headed(title, view.Sentences(lede, sub))
+	text := putTitle(title, view.Sentences(lede, sub))
 	if doc.Apply == nil && doc.Plan == nil && doc.Projects == nil && len(doc.Errors) > 0 {
 		text = safetext.F("The run stopped: %s.", safetext.Count(len(doc.Errors), "error"))
 	}
@@ -91,7 +91,7 @@ func runSummary(doc Document) safe {
 func keyWidth(r *apply.Result) int {
 	column := 0
 	for _, o := range r.Outcomes {
-		column = grow(column, view.Named(o.Key).Width(), maxAlign)
+		column = growColumn(column, view.Named(o.Key).Width(), maxAlign)
 	}
 	return column
 }
@@ -106,8 +106,8 @@ type fact struct {
 
 func (f fact) empty() bool { return len(f.Values) == 0 && f.Words.Empty() }
 
-// target returns where the plan sends requests, and the ledger that records them.
-func target(doc Document) []fact {
+// targetFacts returns where the plan sends requests, and the ledger that records them.
+func targetFacts(doc Document) []fact {
 	pl := doc.Plan
 	workspace := clean(pl.Target.Workspace.Name)
 	if uuid := pl.Target.Workspace.UUID; uuid != "" {
@@ -143,7 +143,7 @@ func countsOf(doc Document) safe {
 		if !slices.ContainsFunc(doc.Plan.Items, func(item plan.Item) bool { return item.Waits }) {
 			return outside
 		}
-		return view.Sentences(outside, headed("Not applied", view.Counted("", view.SendParts(doc.Plan))))
+		return view.Sentences(outside, putTitle("Not applied", view.Counted("", view.SendParts(doc.Plan))))
 	}
 	parts := view.PlanParts(doc.Plan)
 	if doc.Findings.HasErrors() && len(doc.Projects) == 0 { // the other projects send theirs

@@ -35,38 +35,40 @@ func writeText(w io.Writer, doc Document, opts view.Options) error {
 	if doc.Apply != nil {
 		textApply(p, doc, opts)
 	}
-	if all := silenced(doc); opts.Verbose && len(all) > 0 {
-		p.gap()
-		p.entry("Silenced", strong, safetext.F("%s by comments in manifests.", safetext.Count(len(all), "finding")))
+	if all := silencedFindings(doc); opts.Verbose && len(all) > 0 {
+		p.printGap()
+		p.printEntry("Silenced", strong, safetext.F("%s by comments in manifests.", safetext.Count(len(all), "finding")))
 		for _, f := range all {
-			p.below(faint, safetext.F("%s%s: %s", view.Place(f), clean(f.Rule).Cut(view.MaxPath), view.Message(f.Silenced)))
+			p.printBelow(faint, safetext.F("%s%s: %s", view.Place(f), clean(f.Rule).Cut(view.MaxPath), view.Message(f.Silenced)))
 		}
 	}
 	if len(doc.Errors) > 0 {
-		p.gap()
+		p.printGap()
 	}
 	for _, e := range doc.Errors {
-		p.entry("error", alarm, view.Message(e))
+		p.printEntry("error", alarm, view.Message(e))
 	}
 	return p.flush()
 }
 
 func textBanners(p *printer, doc Document) {
 	if doc.Sandbox && (doc.Plan != nil || !doc.HasOwnText()) {
-		p.wrapped(0, span{clean(Banner), once})
+		p.printWrapped(0, span{clean(Banner), once})
 	}
 	if doc.Plan != nil && doc.Plan.Offline {
-		p.wrapped(0, span{clean(offlineBanner), once})
+		p.printWrapped(0, span{clean(offlineBanner), once})
 	}
 }
 
-// entry writes a name and a sentence.
-func (p *printer) entry(name string, s style, sentence safe) {
-	p.wrapped(indent, span{safetext.F("%s: ", name), s}, span{sentence, plain})
+// printEntry writes a name and a sentence.
+func (p *printer) printEntry(name string, s style, sentence safe) {
+	p.printWrapped(indent, span{safetext.F("%s: ", name), s}, span{sentence, plain})
 }
 
-// below writes an indented line about the line above.
-func (p *printer) below(s style, line safe) { p.wrapped(hang, span{safetext.F("    %s", line), s}) }
+// printBelow writes an indented line about the line above.
+func (p *printer) printBelow(s style, line safe) {
+	p.printWrapped(hang, span{safetext.F("    %s", line), s})
+}
 
 // HasOwnText reports whether the document is that of a command without a plan.
 func (doc Document) HasOwnText() bool { return doc.Text != nil || doc.Messages != nil }
@@ -106,12 +108,12 @@ const (
 )
 
 func textPlan(p *printer, doc Document, opts view.Options) {
-	for _, t := range target(doc) {
-		p.entry(t.Name, strong, safetext.Join(t.Values, ", "))
+	for _, t := range targetFacts(doc) {
+		p.printEntry(t.Name, strong, safetext.Join(t.Values, ", "))
 	}
 	if len(doc.Plan.Settings) > 0 {
-		p.gap()
-		p.wrapped(indent, span{clean(view.SettingsTitle + ":"), alarm})
+		p.printGap()
+		p.printWrapped(indent, span{clean(view.SettingsTitle + ":"), alarm})
 	}
 	for _, s := range view.SettingsOf(doc.Plan) {
 		textRows(p, view.Object{Changes: s.Rows[:1], Notes: s.Rows[1:]})
@@ -119,7 +121,7 @@ func textPlan(p *printer, doc Document, opts view.Options) {
 	textItems(p, doc.Plan, opts)
 	textRequests(p, doc.Plan, opts)
 	for _, a := range alikeFindings(doc.Plan.Advice) {
-		p.gap()
+		p.printGap()
 		textFinding(p, a)
 	}
 	notes := doc.Plan.Notes
@@ -127,12 +129,12 @@ func textPlan(p *printer, doc Document, opts view.Options) {
 		notes = slices.DeleteFunc(slices.Clone(notes), func(n string) bool { return n == plan.UnseenLedger })
 	}
 	if len(notes) > 0 {
-		p.gap()
+		p.printGap()
 	}
 	for _, n := range notes {
-		p.entry("Note", changed, view.Message(n))
+		p.printEntry("Note", changed, view.Message(n))
 	}
-	p.gap()
+	p.printGap()
 	doc.Apply = nil // its counts follow
 	textCounts(p, doc)
 	textFoot(p, doc, opts)
@@ -143,10 +145,10 @@ func textCounts(p *printer, doc Document) {
 	title, lede, sub := summaryOf(doc)
 	text := view.Sentences(lede, sub)
 	if title == "" {
-		p.wrapped(indent, span{text, plain})
+		p.printWrapped(indent, span{text, plain})
 		return
 	}
-	p.entry(title, strong, text)
+	p.printEntry(title, strong, text)
 }
 
 // footFact is a line below the counts of a plan, with what to do about it.
@@ -182,17 +184,17 @@ func textFoot(p *printer, doc Document, opts view.Options) {
 		if f.text.Empty() {
 			continue
 		}
-		p.entry(f.name, f.style, f.text)
+		p.printEntry(f.name, f.style, f.text)
 		if !f.fix.Empty() {
-			p.below(plain, safetext.F("fix: %s", f.fix))
+			p.printBelow(plain, safetext.F("fix: %s", f.fix))
 		}
 	}
 	if pl.Digest != "" && !opts.Brief {
-		p.entry("Digest", strong, clean(pl.Digest).Cut(view.MaxPath))
+		p.printEntry("Digest", strong, clean(pl.Digest).Cut(view.MaxPath))
 	}
 	if opts.ShowUnmanaged {
 		for _, k := range pl.Unmanaged {
-			p.wrapped(indent, span{safetext.F("  not in git: %s", view.Named(k)), faint})
+			p.printWrapped(indent, span{safetext.F("  not in git: %s", view.Named(k)), faint})
 		}
 	}
 }
@@ -210,11 +212,11 @@ func textItems(p *printer, pl *plan.Plan, opts view.Options) {
 	for _, o := range objects {
 		if o.Waits && !waits {
 			waits = true
-			p.gap()
-			p.wrapped(indent, span{clean("In git, and not applied:"), strong})
+			p.printGap()
+			p.printWrapped(indent, span{clean("In git, and not applied:"), strong})
 		}
 		if !o.Short || !short {
-			p.gap()
+			p.printGap()
 		}
 		if short = o.Short; short {
 			textOneLine(p, o)
@@ -230,9 +232,9 @@ func textOneLine(p *printer, o view.Object) {
 	if len(o.Leads) > 0 {
 		says = o.Leads[0].Path
 	}
-	p.wrapped(indent, span{safetext.F("%s  %s", o.Title.Pad(minPath+indent), says), faint})
+	p.printWrapped(indent, span{safetext.F("%s  %s", o.Title.Pad(minPath+indent), says), faint})
 	for _, n := range o.Notes {
-		p.below(faint, n.Text)
+		p.printBelow(faint, n.Text)
 	}
 }
 
@@ -240,7 +242,7 @@ func textOneLine(p *printer, o view.Object) {
 func writeLines(w io.Writer, lines []safe) error {
 	p := newPrinter(w, view.Options{})
 	for _, line := range lines {
-		p.within(indent, span{line, alarm})
+		p.printWithin(indent, span{line, alarm})
 	}
 	return p.flush()
 }
@@ -249,21 +251,21 @@ func writeLines(w io.Writer, lines []safe) error {
 func textHeading(p *printer, o view.Object, column int) {
 	space := max(2, min(column, p.width-o.Source.Width())-o.Title.Width())
 	if o.Title.Width()+space+o.Source.Width() <= p.width {
-		p.line(span{o.Title, strong}, span{safetext.F("%s%s", safetext.Spaces(space), o.Source), faint})
+		p.printLine(span{o.Title, strong}, span{safetext.F("%s%s", safetext.Spaces(space), o.Source), faint})
 		return
 	}
-	p.wrapped(indent, span{o.Title, strong})
-	p.line(span{safetext.F("    %s", o.Source.CutLeft(p.width-indent)), faint})
+	p.printWrapped(indent, span{o.Title, strong})
+	p.printLine(span{safetext.F("    %s", o.Source.CutLeft(p.width-indent)), faint})
 }
 
 // textFindings writes the findings, and without a plan the sentence of counts.
 func textFindings(p *printer, doc Document, opts view.Options) {
 	for _, f := range shownFindings(doc, opts) {
-		p.gap()
+		p.printGap()
 		textFinding(p, f)
 	}
 	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate" || doc.Tests != nil || doc.Projects != nil && doc.Text == nil) {
-		p.gap()
+		p.printGap()
 		textCounts(p, doc)
 	}
 }
@@ -273,30 +275,30 @@ func textFinding(p *printer, f alike) {
 	if f.Severity == diag.Error {
 		s = alarm
 	}
-	p.wrapped(indent, span{view.Place(f.Finding), strong}, span{safetext.F("%s: ", f.Severity.String()), s},
+	p.printWrapped(indent, span{view.Place(f.Finding), strong}, span{safetext.F("%s: ", f.Severity.String()), s},
 		span{view.Message(f.Message), plain}, span{safetext.F(" [%s]", clean(f.Rule).Cut(view.MaxPath)), faint})
 	if f.Source != "" {
-		code, caret := excerpt(f.Source, f.Column, p.width-2*indent)
-		p.line(span{safetext.F("    %s", code), faint})
+		code, caret := excerptLine(f.Source, f.Column, p.width-2*indent)
+		p.printLine(span{safetext.F("    %s", code), faint})
 		if f.Column > 0 {
-			p.line(span{safetext.Spaces(indent + caret), plain}, span{clean("^"), s})
+			p.printLine(span{safetext.Spaces(indent + caret), plain}, span{clean("^"), s})
 		}
 	}
 	if also := f.Also(); !also.Empty() {
-		p.wrapped(indent+2, span{safetext.F("  %s", also), plain})
+		p.printWrapped(indent+2, span{safetext.F("  %s", also), plain})
 	}
 	if f.Fix != "" {
-		p.wrapped(indent+2, span{safetext.F("  %s: %s", f.fixes(), view.Message(f.Fix)), plain})
+		p.printWrapped(indent+2, span{safetext.F("  %s: %s", f.fixes(), view.Message(f.Fix)), plain})
 	}
 }
 
 // textApply writes the outcomes and the next steps. It only counts untouched objects.
 func textApply(p *printer, doc Document, opts view.Options) {
 	r := doc.Apply
-	p.gap()
+	p.printGap()
 	column, shown := keyWidth(r), false
 	for _, o := range r.Outcomes {
-		if !untouched(o) || opts.Verbose {
+		if !isUntouched(o) || opts.Verbose {
 			if !opts.Verbose {
 				o.Filled = nil
 			}
@@ -305,16 +307,16 @@ func textApply(p *printer, doc Document, opts view.Options) {
 		}
 	}
 	if shown {
-		p.gap()
+		p.printGap()
 	}
 	textCounts(p, doc)
 	for _, s := range view.NextSteps(r) {
-		p.entry("Next", changed, s)
+		p.printEntry("Next", changed, s)
 	}
 }
 
-// untouched reports whether apply sent nothing for an object and has nothing to say about it.
-func untouched(o apply.Outcome) bool {
+// isUntouched reports whether apply sent nothing for an object and has nothing to say about it.
+func isUntouched(o apply.Outcome) bool {
 	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
 }
 
@@ -327,19 +329,19 @@ const (
 func textOutcome(p *printer, o apply.Outcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
 	kind := view.OutcomeKindOf(o)
-	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(kind.Label).Pad(statusWidth)), tableOfOutcomeLooks[kind.What].style},
+	p.printWrapped(outcomeHang, span{safetext.F("%s  ", clean(kind.Label).Pad(statusWidth)), tableOfOutcomeLooks[kind.What].style},
 		span{safetext.F("%s  %s", view.Named(o.Key).Pad(column), view.Message(o.Message)), plain})
 	for _, m := range o.Mismatches {
-		p.wrapped(outcomeHang+2, append([]span{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(view.MaxPath)), plain}}, mismatchSpans(m)...)...)
+		p.printWrapped(outcomeHang+2, append([]span{{safetext.F("%s%s  ", lead, clean(m.Path).Cut(view.MaxPath)), plain}}, mismatchSpans(m)...)...)
 		if m.Hint != "" {
-			p.wrapped(outcomeHang+4, span{safetext.F("%s  hint: %s", lead, view.Message(m.Hint)), plain})
+			p.printWrapped(outcomeHang+4, span{safetext.F("%s  hint: %s", lead, view.Message(m.Hint)), plain})
 		}
 	}
 	for _, v := range o.Filled {
-		p.wrapped(outcomeHang+2, span{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Cut(view.MaxPath), view.Value(v.Value, false)), faint})
+		p.printWrapped(outcomeHang+2, span{safetext.F("%s%s  filled in by the server: %s", lead, clean(v.Path).Cut(view.MaxPath), view.Value(v.Value, false)), faint})
 	}
 	if o.Fix != "" {
-		p.wrapped(outcomeHang+2, span{safetext.F("%sfix: %s", lead, view.Message(o.Fix)), plain})
+		p.printWrapped(outcomeHang+2, span{safetext.F("%sfix: %s", lead, view.Message(o.Fix)), plain})
 	}
 }
 
@@ -370,9 +372,9 @@ func textRequests(p *printer, pl *plan.Plan, opts view.Options) {
 	if len(s.Lines) == 0 {
 		return
 	}
-	p.gap()
-	p.wrapped(indent, span{safetext.F("%s:", s.Title), strong})
+	p.printGap()
+	p.printWrapped(indent, span{safetext.F("%s:", s.Title), strong})
 	for _, line := range s.Lines {
-		p.wrapped(hang, span{safetext.F("    %s", line), plain})
+		p.printWrapped(hang, span{safetext.F("    %s", line), plain})
 	}
 }

@@ -36,13 +36,13 @@ func TestWrapLosesNothing(t *testing.T) {
 		}
 		columns := rapid.IntRange(4, 120).Draw(rt, "columns")
 		var got strings.Builder
-		for _, line := range wrap(spans, columns, rapid.IntRange(0, 20).Draw(rt, "hang")) {
-			if n := flat(line).Width(); n > columns {
-				rt.Fatalf("%d columns of %d: %q", n, columns, flat(line))
+		for _, line := range wrapSpans(spans, columns, rapid.IntRange(0, 20).Draw(rt, "hang")) {
+			if n := joinSpans(line).Width(); n > columns {
+				rt.Fatalf("%d columns of %d: %q", n, columns, joinSpans(line))
 			}
-			got.WriteString(flat(line).String())
+			got.WriteString(joinSpans(line).String())
 		}
-		if want := strings.ReplaceAll(flat(spans).String(), " ", ""); strings.ReplaceAll(got.String(), " ", "") != want {
+		if want := strings.ReplaceAll(joinSpans(spans).String(), " ", ""); strings.ReplaceAll(got.String(), " ", "") != want {
 			rt.Fatalf("%q became %q", want, got.String())
 		}
 	})

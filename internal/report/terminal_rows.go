@@ -12,18 +12,18 @@ import (
 func textRows(p *printer, o view.Object) {
 	changes := o.Rows()
 	values := make([][]span, len(changes))
-	l := layout{path: min(minPath, p.seen()*2/5), value: minValue}
+	l := layout{path: min(minPath, p.columnsOfChanges()*2/5), value: minValue}
 	for i := range changes {
 		r := &changes[i]
 		for _, text := range []*safe{&r.Path, &r.Before, &r.After, &r.Cause} {
 			*text = text.Guarded() // now, because escapes make a line wider
 		}
 		values[i] = valueSpans(*r)
-		l.path = grow(l.path, r.Path.Width(), min(maxAlign, p.seen()*2/5))
+		l.path = growColumn(l.path, r.Path.Width(), min(maxAlign, p.columnsOfChanges()*2/5))
 	}
-	most := min(mostValue, max(maxValue, p.seen()-indent-l.path-4-maxCause))
+	most := min(mostValue, max(maxValue, p.columnsOfChanges()-indent-l.path-4-maxCause))
 	for i := range changes {
-		l.value = grow(l.value, flat(values[i]).Width(), most)
+		l.value = growColumn(l.value, joinSpans(values[i]).Width(), most)
 	}
 	for i, r := range changes {
 		l.row(p, r, values[i])
@@ -35,12 +35,12 @@ func textRows(p *printer, o view.Object) {
 }
 
 func textSentence(p *printer, r view.Row) {
-	s, breaks := faint, p.wrapped
+	s, breaks := faint, p.printWrapped
 	if r.Fix {
 		s = plain
 	}
 	if len(r.Facts) > 0 {
-		breaks = p.within
+		breaks = p.printWithin
 	}
 	breaks(hang, span{safetext.F("    %s", r.Text), s})
 }
@@ -48,8 +48,8 @@ func textSentence(p *printer, r view.Row) {
 // layout has the widths of an object's paths and values.
 type layout struct{ path, value int }
 
-// grow widens a column, unless need is too wide to align.
-func grow(column, need, most int) int {
+// growColumn widens a column, unless need is too wide to align.
+func growColumn(column, need, most int) int {
 	if need > most {
 		return column
 	}
@@ -61,7 +61,7 @@ func valueSpans(r view.Row) []span {
 	switch {
 	case !r.Before.Empty() && !r.After.Empty():
 		before, after := wordSpans(r.Before, r.After)
-		return slices.Concat(before, []span{arrow()}, after)
+		return slices.Concat(before, []span{arrowSpan()}, after)
 	case !r.Before.Empty():
 		return []span{{r.Before, removed}}
 	case !r.After.Empty() && r.Mark == view.MarkAdd:
@@ -74,14 +74,14 @@ func valueSpans(r view.Row) []span {
 
 // wordSpans returns two texts with the different part marked.
 func wordSpans(before, after safe) (a, b []span) {
-	x, y, ok := differing(before, after)
+	x, y, ok := splitDifferences(before, after)
 	if !ok {
 		return []span{{before, removed}}, []span{{after, added}}
 	}
 	return partSpans(x, removed, removedPart), partSpans(y, added, addedPart)
 }
 
-func arrow() span { return span{clean(" → "), faint} }
+func arrowSpan() span { return span{clean(" → "), faint} }
 
 func partSpans(parts []part, same, differs style) []span {
 	spans := make([]span, len(parts))
@@ -104,12 +104,12 @@ func (l layout) row(p *printer, r view.Row, values []span) {
 	}
 	at := indent + r.Path.Width()
 	start := indent + max(l.path, r.Path.Width()) + 2
-	wide := flat(values).Width()
+	wide := joinSpans(values).Width()
 	end := start + max(l.value, wide) + 2
 	if wide == 0 {
 		end = start
 	}
-	tall := start+wide > p.seen()
+	tall := start+wide > p.columnsOfChanges()
 	switch {
 	case tall:
 		end = start + l.value + 2
@@ -117,16 +117,16 @@ func (l layout) row(p *printer, r view.Row, values []span) {
 		head = append(append(head, span{safetext.Spaces(start - at), plain}), values...)
 		at = start + wide
 	}
-	most, breaks, first := p.width, p.wrapped, p.within
+	most, breaks, first := p.width, p.printWrapped, p.printWithin
 	if len(r.Facts) == 0 {
-		first = p.wrapped
+		first = p.printWrapped
 	}
 	if len(r.Facts) > 1 { // the cause names them
-		most, breaks = p.seen(), p.within
+		most, breaks = p.columnsOfChanges(), p.printWithin
 	}
-	beside := end+cause.text.Width() <= most && flat(head).Width() <= p.seen()
+	beside := end+cause.text.Width() <= most && joinSpans(head).Width() <= p.columnsOfChanges()
 	if beside {
-		p.line(append(head, span{safetext.Spaces(end - at), plain}, cause)...)
+		p.printLine(append(head, span{safetext.Spaces(end - at), plain}, cause)...)
 	} else {
 		first(hang, head...)
 	}
@@ -150,23 +150,23 @@ func textDetails(p *printer, r view.Row) {
 	if !r.Before.Empty() {
 		s = removed
 	}
-	details, names := belowRow(r, p.seen()-hang)
+	details, names := belowRow(r, p.columnsOfChanges()-hang)
 	for _, line := range details {
-		p.line(span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
+		p.printLine(span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
 	}
 	for _, line := range names {
-		p.line(span{safetext.F("%s%s", safetext.Spaces(hang), line), plain})
+		p.printLine(span{safetext.F("%s%s", safetext.Spaces(hang), line), plain})
 	}
 }
 
 func textTall(p *printer, lead span, values []span) {
-	i := slices.Index(values, arrow())
+	i := slices.Index(values, arrowSpan())
 	if i < 0 {
-		p.within(hang, slices.Concat([]span{lead}, values)...)
+		p.printWithin(hang, slices.Concat([]span{lead}, values)...)
 		return
 	}
-	p.within(hang+2, slices.Concat([]span{lead, {clean("  "), plain}}, values[:i])...)
-	p.within(hang+2, slices.Concat([]span{lead, {clean("→ "), faint}}, values[i+1:])...)
+	p.printWithin(hang+2, slices.Concat([]span{lead, {clean("  "), plain}}, values[:i])...)
+	p.printWithin(hang+2, slices.Concat([]span{lead, {clean("→ "), faint}}, values[i+1:])...)
 }
 
 // diffPieces returns the lines of an object in a diff, each of at most that many columns.
@@ -189,16 +189,16 @@ func diffRow(r view.Row, columns int) []safe {
 		return sentenceLines(r, columns)
 	}
 	sign := string(r.Mark)
-	lines := commented(sign, safetext.Join(safetext.Filled(r.Path, r.After), ": "), r, columns)
+	lines := addCause(sign, safetext.Join(safetext.Filled(r.Path, r.After), ": "), r, columns)
 	switch before, after := safetext.F("%s: %s", r.Path, r.Before), safetext.F("%s: %s", r.Path, r.After); {
 	case !r.Before.Empty() && !r.After.Empty():
 		sign = "+"
-		lines = append(signed("- ", before, columns), commented(sign, after, r, columns)...)
+		lines = append(addSign("- ", before, columns), addCause(sign, after, r, columns)...)
 	case !r.Before.Empty():
 		sign = "-"
-		lines = commented(sign, before, r, columns)
+		lines = addCause(sign, before, r, columns)
 	case !r.After.Empty() && r.Mark == view.MarkAdd:
-		lines = commented("+", after, r, columns)
+		lines = addCause("+", after, r, columns)
 	}
 	details, names := belowRow(r, min(markdownColumns, columns-4))
 	for _, line := range slices.Concat(details, names) {
@@ -207,33 +207,33 @@ func diffRow(r view.Row, columns int) []safe {
 	return lines
 }
 
-// signed returns a text after a sign, on more lines if it is too wide.
-func signed(sign string, text safe, columns int) []safe {
+// addSign returns a text after a sign, on more lines if it is too wide.
+func addSign(sign string, text safe, columns int) []safe {
 	text = text.Guarded()
 	if text.Width()+len(sign) <= columns {
 		return []safe{safetext.F("%s%s", sign, text)}
 	}
 	var lines []safe
-	for _, line := range wrap([]span{{text, plain}}, min(markdownColumns, columns-len(sign)-2), 0) {
-		lines = append(lines, safetext.F("%s%s", sign, flat(line).TrimRight()))
+	for _, line := range wrapSpans([]span{{text, plain}}, min(markdownColumns, columns-len(sign)-2), 0) {
+		lines = append(lines, safetext.F("%s%s", sign, joinSpans(line).TrimRight()))
 		sign = sign[:1] + strings.Repeat(" ", max(3, len(sign)-1))
 	}
 	return lines
 }
 
-// commented puts the cause of a row after a text, or below it if the line would be too wide.
-func commented(sign string, text safe, r view.Row, columns int) []safe {
+// addCause puts the cause of a row after a text, or below it if the line would be too wide.
+func addCause(sign string, text safe, r view.Row, columns int) []safe {
 	if r.Cause.Empty() {
-		return signed(sign+" ", text, columns)
+		return addSign(sign+" ", text, columns)
 	}
 	if whole := safetext.F("%s %s    # %s", sign, text, r.Cause).Guarded(); whole.Width() <= min(markdownColumns, columns) {
 		return []safe{whole}
 	}
-	lines := signed(sign+" ", text, columns)
+	lines := addSign(sign+" ", text, columns)
 	if len(r.Facts) <= 1 { // nothing that must be seen is in the cause
 		return append(lines, safetext.F("%s     # %s", sign, r.Cause))
 	}
-	return append(lines, signed(sign+"     # ", r.Cause, columns)...)
+	return append(lines, addSign(sign+"     # ", r.Cause, columns)...)
 }
 
 // sentenceLines wraps a sentence; a fix stays on one line, so that you can copy it.
@@ -243,8 +243,8 @@ func sentenceLines(r view.Row, columns int) []safe {
 		return []safe{line}
 	}
 	var out []safe
-	for _, spans := range wrap([]span{{line, plain}}, min(markdownColumns, columns), 2+indent) {
-		out = append(out, flat(spans).TrimRight())
+	for _, spans := range wrapSpans([]span{{line, plain}}, min(markdownColumns, columns), 2+indent) {
+		out = append(out, joinSpans(spans).TrimRight())
 	}
 	return out
 }

@@ -43,7 +43,7 @@ func checkLocationPathOdd(s *Subject) {
 		if path == "" {
 			continue
 		}
-		odd := oddities(path)
+		odd := listOddities(path)
 		if !strings.HasPrefix(path, "/") {
 			odd = append(odd, "no / at its start")
 		}
@@ -101,7 +101,7 @@ func checkUpstreamUnknown(s *Subject) {
 	}
 	for at, location := range s.each("locations[]") {
 		name, ok := location["upstream"].(string)
-		if !ok || has[name] || s.full() {
+		if !ok || has[name] || s.isFull() {
 			continue
 		}
 		fix := diag.Suggest(name, known, "did you mean %q?", "add it to spec.upstreams, or use a name from there")

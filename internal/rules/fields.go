@@ -172,7 +172,7 @@ func (s *Subject) unique(noun, fix string) func(at, key string) {
 		before, again := first[key]
 		switch {
 		case key == "":
-		case again && s.full():
+		case again && s.isFull():
 		case again:
 			s.report(at, fmt.Sprintf("%s %s is already on line %d", noun, key, s.Line(before)), fix)
 		default:
@@ -181,8 +181,8 @@ func (s *Subject) unique(noun, fix string) func(at, key string) {
 	}
 }
 
-// oddities lists what a path has that the platform does not document.
-func oddities(path string) []string {
+// listOddities lists what a path has that the platform does not document.
+func listOddities(path string) []string {
 	before, _, _ := strings.Cut(path, "?")
 	before, _, _ = strings.Cut(before, "#")
 	segments := "/" + before + "/"

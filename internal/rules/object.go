@@ -84,15 +84,15 @@ func checkNameOdd(s *Subject) {
 		return
 	}
 	for _, n := range names { // a path is what visitors ask for
-		if script := lookalike(n.text); script != "" && !strings.HasPrefix(n.text, "/") {
+		if script := lookalikeScript(n.text); script != "" && !strings.HasPrefix(n.text, "/") {
 			s.report(n.at, fmt.Sprintf("the name %+q has %s letters, which can look like the Latin ones of this object's names", diag.Short(n.text), script),
 				"write the names of an object in one script")
 		}
 	}
 }
 
-// lookalike returns a script with letters that can be taken for Latin ones, if a name has such letters.
-func lookalike(name string) string {
+// lookalikeScript returns a script with letters that can be taken for Latin ones, if a name has such letters.
+func lookalikeScript(name string) string {
 	for _, r := range name {
 		for script, table := range map[string]*unicode.RangeTable{
 			"Armenian": unicode.Armenian, "Cherokee": unicode.Cherokee, "Coptic": unicode.Coptic, "Cyrillic": unicode.Cyrillic,

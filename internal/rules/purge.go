@@ -44,7 +44,7 @@ func subdomainProblem(sub, host string) (problem, fix string) {
 }
 
 func checkPurgeNameGeneric(s *Subject) {
-	if generic(s.Name) {
+	if isGeneric(s.Name) {
 		s.report("metadata.name", fmt.Sprintf("the purge name %q is unlikely to be unique, and a name works only once", s.Name),
 			"name the release, ticket or date, such as rel-42 or 20261121-logo")
 	}
@@ -54,8 +54,8 @@ const genericWords = " purge cache clear clean flush invalidate refresh test tmp
 
 const genericNouns = " cdn web site static release deploy latest hotfix fix update example sample request foo bar "
 
-// generic reports whether a name has only generic words and at most one digit.
-func generic(name string) bool {
+// isGeneric reports whether a name has only generic words and at most one digit.
+func isGeneric(name string) bool {
 	digits := 0
 	for _, r := range name {
 		if unicode.IsDigit(r) {
@@ -170,7 +170,7 @@ func fixPath(path string) string {
 
 func checkPurgePathOdd(s *Subject) {
 	for at, path := range texts(s.Tree, "paths") {
-		if odd := oddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
+		if odd := listOddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
 			s.report(at, oddPath(path, odd), "write the path as clients request it: without these, or encoded as %XX")
 		}
 	}

@@ -232,8 +232,8 @@ func (s *Subject) report(field, message, fix string) {
 	s.Report(diag.Finding{Field: field, Rule: s.rule.Name, Severity: s.rule.Severity, Message: message, Fix: fix})
 }
 
-// full reports whether a finding of the running rule would be dropped, so that it need not be composed.
-func (s *Subject) full() bool { return s.Full(s.rule.Severity) }
+// isFull reports whether a finding of the running rule would be dropped, so that it need not be composed.
+func (s *Subject) isFull() bool { return s.Full(s.rule.Severity) }
 
 // Object is a manifest as the rules see it that compare several.
 type Object interface {

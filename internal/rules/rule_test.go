@@ -84,7 +84,7 @@ func TestGenericNames(t *testing.T) {
 		"purge": true, "test": true, "purge-all": true, "Purge1": true, "my-cache-purge": true, "1": true, "a": true, "x-1": true,
 		"rel-42": false, "purge-42": false, "20261121-logo": false, "jira-1": false, "purge-logo": false, "4f1c9a2b": false,
 	} {
-		if got := generic(name); got != want {
+		if got := isGeneric(name); got != want {
 			t.Errorf("generic(%q) = %v", name, got)
 		}
 	}

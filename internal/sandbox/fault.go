@@ -37,7 +37,7 @@ type fault struct {
 	seen, done int
 }
 
-func (f *fault) matches(method, path string) bool {
+func (f *fault) matchesRequest(method, path string) bool {
 	return (f.method == "*" || f.method == method) && matchPath(f.path, path)
 }
 
@@ -59,23 +59,23 @@ func matchPath(pattern, path string) bool {
 	return ok && strings.HasSuffix(rest, parts[last])
 }
 
-// due counts a request, and reports whether the fault applies to it.
-func (f *fault) due() bool {
+// isDue counts a request, and reports whether the fault applies to it.
+func (f *fault) isDue() bool {
 	f.seen++
-	return f.seen >= f.from && !f.spent() && rand.Float64()*100 < f.percent
+	return f.seen >= f.from && !f.isSpent() && rand.Float64()*100 < f.percent
 }
 
-func (f *fault) spent() bool { return f.times != forever && f.done >= f.times }
+func (f *fault) isSpent() bool { return f.times != forever && f.done >= f.times }
 
 func parseFault(text string) (*fault, error) {
 	f := &fault{text: strings.TrimSpace(text), from: 1, percent: 100, options: map[string]string{}}
-	if err := f.parse(); err != nil {
+	if err := f.parseFault(); err != nil {
 		return nil, fmt.Errorf("fault %q: %w; a fault is %s", f.text, err, Grammar)
 	}
 	return f, nil
 }
 
-func (f *fault) parse() error {
+func (f *fault) parseFault() error {
 	request, rest, _ := strings.Cut(f.text, ":")
 	target := strings.Fields(request)
 	switch {
@@ -156,10 +156,10 @@ func (f *fault) setOption(word string) (ok bool) {
 		f.times = forever
 		return true
 	case word[0] == 'x':
-		f.times, ok = positive(word[1:])
+		f.times, ok = parsePositive(word[1:])
 		return ok
 	case word[0] == '@':
-		f.from, ok = positive(word[1:])
+		f.from, ok = parsePositive(word[1:])
 		return ok
 	case strings.HasSuffix(word, "%"):
 		percent, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
@@ -170,7 +170,7 @@ func (f *fault) setOption(word string) (ok bool) {
 	return f.Name == statusName && slices.Contains([]string{"retry-after", "reason", "field", "plain"}, name)
 }
 
-func positive(text string) (n int, ok bool) {
+func parsePositive(text string) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n > 0
 }

@@ -78,7 +78,7 @@ func TestProbabilityOfFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 1000 {
-			if f.due() {
+			if f.isDue() {
 				n++
 			}
 		}

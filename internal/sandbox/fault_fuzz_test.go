@@ -27,7 +27,7 @@ func FuzzFault(f *testing.F) {
 			}
 			return
 		}
-		got.matches("GET", path)
+		got.matchesRequest("GET", path)
 		if got.percent <= 0 || got.percent > 100 || got.times == 0 || got.from < 1 {
 			t.Fatalf("%q is %d times, from %d, %g%%", rule, got.times, got.from, got.percent)
 		}
@@ -37,7 +37,7 @@ func FuzzFault(f *testing.F) {
 			t.Fatalf("%q is %q, and then %q, %v", rule, got.text, again.text, err)
 		}
 		for range 5 {
-			got.due()
+			got.isDue()
 		}
 	})
 }

@@ -39,18 +39,18 @@ func FaultKinds() []FaultKind {
 			"answers with this status, and a Status object of the reason, field and message, or plain text. Retry-After is VALUE, or for +30s a date that far from now. TEXT is the rest of the line",
 			true, (*fault).answerStatus,
 		},
-		{"drop", "", "POST /purges: drop after-commit", "closes the connection without an answer", true, end(func(http.ResponseWriter, waiter) {})},
-		{"reset", "", "PATCH /cdns: reset", "resets the connection (RST)", true, end(reset)},
-		{"stall", "", "POST /volumesnapshots: stall after-commit", "never answers", true, end(func(_ http.ResponseWriter, wait waiter) { wait(forever) })},
+		{"drop", "", "POST /purges: drop after-commit", "closes the connection without an answer", true, endConnection(func(http.ResponseWriter, waiter) {})},
+		{"reset", "", "PATCH /cdns: reset", "resets the connection (RST)", true, endConnection(resetConnection)},
+		{"stall", "", "POST /volumesnapshots: stall after-commit", "never answers", true, endConnection(func(_ http.ResponseWriter, wait waiter) { wait(forever) })},
 		{
 			"redirect", "=URL", "GET *: redirect=http://127.0.0.1:9/elsewhere", "answers with 307 to the URL", true,
-			func(f *fault, a *response, _ time.Time) { *a = *redirect(f.value) },
+			func(f *fault, a *response, _ time.Time) { *a = *redirectTo(f.value) },
 		},
-		{"html", "", "GET */cdns: html", "answers with 200 and an HTML login page", true, replace(typeHTML, portalPage)},
-		{"empty", "", "PATCH *: empty after-commit", "answers with 200 and an empty body", true, replace(typeJSON, "")},
+		{"html", "", "GET */cdns: html", "answers with 200 and an HTML login page", true, replaceAnswer(typeHTML, portalPage)},
+		{"empty", "", "PATCH *: empty after-commit", "answers with 200 and an empty body", true, replaceAnswer(typeJSON, "")},
 		{
 			"not-json", "", "GET /cdns/shop: not-json", "answers with 200 and a body that is not JSON, although its content type says so", true,
-			replace(typeJSON, "{\"kind\": CDN, 'name': shop,}\n"),
+			replaceAnswer(typeJSON, "{\"kind\": CDN, 'name': shop,}\n"),
 		},
 		{
 			"status-failure", "", "POST /cdns: status-failure after-commit", "answers with 200 and a Status object that reports a failure", true,
@@ -60,11 +60,11 @@ func FaultKinds() []FaultKind {
 			},
 		},
 		{"delay", "=TIME", "GET *: delay=300ms 5%", "carries the request out, and answers, after this time, even if the client is gone. after-commit: carries it out at once, and answers after this time", true, nil},
-		{"drip", "=N", "GET /cdns: drip=10", "sends the body slowly: N bytes, then a pause of " + slowPause.String(), false, write((*response).drip)},
-		{"truncate", "[=N]", "GET /cdns: truncate", "cuts the body off after half of it, or N bytes; Content-Length promises more", false, write((*response).truncate)},
-		{"truncate-unseen", "[=N]", "GET /cdns: truncate-unseen x*", "truncates without Content-Length, so that nothing shows the cut", false, write((*response).truncateUnseen)},
-		{"huge", "=N", "GET /cdns/shop: huge=17", "adds N MiB to the answer", false, write((*response).pad)},
-		{"gzip-bomb", "=N", "GET /cdns: gzip-bomb=300", "adds N MiB to the answer and compresses it", false, write((*response).padPacked)},
+		{"drip", "=N", "GET /cdns: drip=10", "sends the body slowly: N bytes, then a pause of " + slowPause.String(), false, sendBy((*response).drip)},
+		{"truncate", "[=N]", "GET /cdns: truncate", "cuts the body off after half of it, or N bytes; Content-Length promises more", false, sendBy((*response).truncate)},
+		{"truncate-unseen", "[=N]", "GET /cdns: truncate-unseen x*", "truncates without Content-Length, so that nothing shows the cut", false, sendBy((*response).truncateUnseen)},
+		{"huge", "=N", "GET /cdns/shop: huge=17", "adds N MiB to the answer", false, sendBy((*response).padBody)},
+		{"gzip-bomb", "=N", "GET /cdns: gzip-bomb=300", "adds N MiB to the answer and compresses it", false, sendBy((*response).padPacked)},
 		{
 			"wrong-kind", "", "GET /cdns/shop: wrong-kind", "answers with objects of another kind", false,
 			editObjects(func(o map[string]any) { o["kind"] = "ConfigMap" }),
@@ -96,17 +96,17 @@ const (
 
 type editor = func(f *fault, a *response, now time.Time)
 
-// end breaks the connection after how, without an answer.
-func end(how func(http.ResponseWriter, waiter)) editor {
+// endConnection breaks the connection after how, without an answer.
+func endConnection(how func(http.ResponseWriter, waiter)) editor {
 	return func(_ *fault, a *response, _ time.Time) { a.endBy(how) }
 }
 
-func replace(media, body string) editor {
+func replaceAnswer(media, body string) editor {
 	return func(_ *fault, a *response, _ time.Time) { *a = *newResponse(http.StatusOK, media, []byte(body)) }
 }
 
-// write sends the answer by a method that gets the fault's number.
-func write(send func(a *response, w http.ResponseWriter, wait waiter, n int)) editor {
+// sendBy sends the answer by a method that gets the fault's number.
+func sendBy(send func(a *response, w http.ResponseWriter, wait waiter, n int)) editor {
 	return func(f *fault, a *response, _ time.Time) {
 		a.send = func(w http.ResponseWriter, wait waiter) { send(a, w, wait, f.n) }
 	}

@@ -104,28 +104,28 @@ func (in *injector) ClearFaults() {
 	in.faults, in.dateOff = nil, 0
 }
 
-// take returns the fault that applies to a request, or one that does nothing.
-func (in *injector) take(r *http.Request) *fault {
+// takeFault returns the fault that applies to a request, or one that does nothing.
+func (in *injector) takeFault(r *http.Request) *fault {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	taken := &fault{after: true}
 	for _, f := range in.faults {
-		if f.matches(r.Method, r.URL.Path) && f.due() && taken.text == "" {
+		if f.matchesRequest(r.Method, r.URL.Path) && f.isDue() && taken.text == "" {
 			f.done++
 			taken = f
 		}
 	}
-	in.faults = slices.DeleteFunc(in.faults, (*fault).spent)
+	in.faults = slices.DeleteFunc(in.faults, (*fault).isSpent)
 	if taken.Name == "clock" {
 		in.dateOff += taken.time
 	}
 	return taken
 }
 
-// serve answers a request as the platform, the quirks and the fault for it say. It
+// serveRequest answers a request as the platform, the quirks and the fault for it say. It
 // calls log with the status before it sends the answer, or with 0 if it sends none.
-func (in *injector) serve(w http.ResponseWriter, r *http.Request, platform platform, log func(status int)) {
-	f, on, a := in.take(r), in.activeQuirks(), &response{Header: http.Header{}}
+func (in *injector) serveRequest(w http.ResponseWriter, r *http.Request, platform platform, log func(status int)) {
+	f, on, a := in.takeFault(r), in.activeQuirks(), &response{Header: http.Header{}}
 	switch f.Name {
 	case "delay":
 		// The platform carries a late request out even if the client is gone.
@@ -139,7 +139,7 @@ func (in *injector) serve(w http.ResponseWriter, r *http.Request, platform platf
 		r = withLimit(r, f.n)
 	}
 	if f.after || f.edit == nil {
-		a = in.ask(r, platform, on)
+		a = in.askPlatform(r, platform, on)
 	}
 	if f.Name == "delay" && f.after {
 		a.delay = f.time
@@ -151,7 +151,7 @@ func (in *injector) serve(w http.ResponseWriter, r *http.Request, platform platf
 	in.mu.Lock()
 	at := in.now().Add(in.dateOff)
 	in.mu.Unlock()
-	date(r.Method, a, at, on)
+	setDate(r.Method, a, at, on)
 	log(a.Status)
 	a.write(w, func(d time.Duration) bool { return in.wait(r.Context(), d) })
 }
@@ -165,22 +165,22 @@ func withLimit(r *http.Request, limit int) *http.Request {
 	return r
 }
 
-// ask returns the platform's answer, changed by the quirks.
-func (in *injector) ask(r *http.Request, platform platform, on quirkSet) *response {
-	if a := in.instead(r, on); a != nil {
+// askPlatform returns the platform's answer, changed by the quirks.
+func (in *injector) askPlatform(r *http.Request, platform platform, on quirkSet) *response {
+	if a := in.answerInstead(r, on); a != nil {
 		return a
 	}
 	if on["list-paged"] || on["list-expired"] {
 		r = withLimit(r, 1)
 	}
-	a := in.lag(r, platform, on)
-	shape(r, a, in.now(), on)
+	a := in.answerStale(r, platform, on)
+	shapeAnswer(r, a, in.now(), on)
 	return a
 }
 
-// lag answers with what was before a write: lists, if the quirk lags is on, or the first read by name after a patch, if
+// answerStale answers with what was before a write: lists, if the quirk lags is on, or the first read by name after a patch, if
 // lagging-reads is.
-func (in *injector) lag(r *http.Request, platform platform, on quirkSet) *response {
+func (in *injector) answerStale(r *http.Request, platform platform, on quirkSet) *response {
 	lists := on["lags"]
 	switch {
 	case !lists && !on["lagging-reads"]:

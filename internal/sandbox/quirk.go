@@ -47,23 +47,23 @@ func (s quirkSet) hasAny(prefix string) bool {
 
 const portalPage = "<!DOCTYPE html>\n<html><head><title>Log in</title></head><body><form action=\"/login\">Log in to the network</form></body></html>\n"
 
-func redirect(to string) *response {
+func redirectTo(to string) *response {
 	a := newResponse(http.StatusTemporaryRedirect, typeText, nil)
 	a.Header.Set("Location", to)
 	return a
 }
 
-// instead answers for the quirks that block every request, or returns nil.
-func (in *injector) instead(r *http.Request, on quirkSet) *response {
+// answerInstead answers for the quirks that block every request, or returns nil.
+func (in *injector) answerInstead(r *http.Request, on quirkSet) *response {
 	switch {
 	case on["gateway-timeout-text"]:
 		return newResponse(http.StatusGatewayTimeout, typeText, []byte(`{"metadata":{},"status":"Failure",`+
 			`"message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}`+"\n"))
 	case on["redirect"]:
-		return redirect("/moved" + r.URL.Path)
+		return redirectTo("/moved" + r.URL.Path)
 	case on["captive-portal"]:
 		return newResponse(http.StatusOK, typeHTML, []byte(portalPage))
-	case on.hasAny("rate-limited-") && in.first(r):
+	case on.hasAny("rate-limited-") && in.isFirst(r):
 		f := apiError{
 			Code: http.StatusTooManyRequests, Reason: "TooManyRequests",
 			Message: "the server has received too many requests and has asked us to try again later",
@@ -77,8 +77,8 @@ func (in *injector) instead(r *http.Request, on quirkSet) *response {
 	return nil
 }
 
-// first reports whether a request is the first of its method and path.
-func (in *injector) first(r *http.Request) bool {
+// isFirst reports whether a request is the first of its method and path.
+func (in *injector) isFirst(r *http.Request) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	key := r.Method + " " + r.URL.Path
@@ -87,9 +87,9 @@ func (in *injector) first(r *http.Request) bool {
 	return !seen
 }
 
-// shape changes an answer as the quirks require. docs/platform.md 7.4 documents
+// shapeAnswer changes an answer as the quirks require. docs/platform.md 7.4 documents
 // neither the status codes of successes nor the form of lists.
-func shape(r *http.Request, a *response, now time.Time, on quirkSet) {
+func shapeAnswer(r *http.Request, a *response, now time.Time, on quirkSet) {
 	if len(on) == 0 {
 		return
 	}
@@ -226,8 +226,8 @@ const (
 	dateAge  = 25 * time.Hour
 )
 
-// date sets the Date header, unless an effect did.
-func date(method string, a *response, at time.Time, on quirkSet) {
+// setDate sets the Date header, unless an effect did.
+func setDate(method string, a *response, at time.Time, on quirkSet) {
 	if _, has := a.Header["Date"]; has {
 		return
 	}

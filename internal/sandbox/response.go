@@ -115,8 +115,8 @@ func (a *response) endBy(end func(w http.ResponseWriter, wait waiter)) {
 	}
 }
 
-// reset closes the connection so that the client sees a reset.
-func reset(w http.ResponseWriter, _ waiter) {
+// resetConnection closes the connection so that the client sees a reset.
+func resetConnection(w http.ResponseWriter, _ waiter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
@@ -162,8 +162,8 @@ func (a *response) begin(w http.ResponseWriter, size int) {
 	_, _ = w.Write(a.Body[:min(size, len(a.Body))])
 }
 
-// pad adds a member of so many MiB to the JSON object in the body.
-func (a *response) pad(w http.ResponseWriter, _ waiter, mebibytes int) {
+// padBody adds a member of so many MiB to the JSON object in the body.
+func (a *response) padBody(w http.ResponseWriter, _ waiter, mebibytes int) {
 	body, length := a.padded(mebibytes)
 	a.head(w, length)
 	_, _ = io.Copy(w, body)

@@ -142,7 +142,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		hook(r.Method, r.URL.Path)
 	}
 	body, unread := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	s.serve(w, r, func(r *http.Request, on quirkSet) *response {
+	s.serveRequest(w, r, func(r *http.Request, on quirkSet) *response {
 		c := &call{
 			method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query(), header: r.Header,
 			body: body, now: s.Now(), on: on,

@@ -17,8 +17,8 @@ import (
 // has their cause.
 var tableOfClassLabels = map[merge.Class]string{plan.Added: "", plan.Lost: "live only: would be lost"}
 
-// label describes the cause of a change, or what happened to the value outside git.
-func label(item plan.Item, c plan.Change, opts Options) safetext.Text {
+// causeLabel describes the cause of a change, or what happened to the value outside git.
+func causeLabel(item plan.Item, c plan.Change, opts Options) safetext.Text {
 	happened := item.Happened || c.Left
 	if words, known := tableOfClassLabels[c.Class]; known {
 		return clean(words)
@@ -27,22 +27,22 @@ func label(item plan.Item, c plan.Change, opts Options) safetext.Text {
 	case plan.FromThisChange:
 		return ofThisChange(c)
 	case plan.FromPending:
-		return pending(c.Commit, opts)
+		return pendingCause(c.Commit, opts)
 	case plan.FromDrift:
-		return safetext.F("%s%s", driftCause(item, c, happened), touches(c.By))
+		return safetext.F("%s%s", driftCause(item, c, happened), touchesRemark(c.By))
 	case plan.FromBoth:
-		return conflict(item, c, happened, opts)
+		return conflictCause(item, c, happened, opts)
 	case plan.FromTakeOver:
-		return safetext.F("newly managed%s%s", since(c.Commit, opts), quoted(", live had ", c.Live, ""))
+		return safetext.F("newly managed%s%s", sinceCommit(c.Commit, opts), quoteBeginning(", live had ", c.Live, ""))
 	case plan.FromRemoval:
 		return Removal("", c.Commit, opts)
 	case plan.FromLiveOnly:
 		return clean("live only: it stays")
 	case plan.FromRefusal:
-		return refusal(c)
+		return refusalCause(c)
 	case plan.FromUnknown:
 	}
-	return safetext.F("%s%s", unknownOrigin, touches(c.By))
+	return safetext.F("%s%s", unknownOrigin, touchesRemark(c.By))
 }
 
 // ofThisChange says what this change of git did.
@@ -51,24 +51,24 @@ func ofThisChange(c plan.Change) safetext.Text {
 		return clean("removed by this change")
 	}
 	if c.Class == merge.TakeOver {
-		return safetext.F("newly managed by this change%s", quoted(", live had ", c.Live, ""))
+		return safetext.F("newly managed by this change%s", quoteBeginning(", live had ", c.Live, ""))
 	}
 	return clean("this change")
 }
 
 const unknownOrigin = "origin unknown (no usable record)"
 
-// refusal is the cause of what the server did not do.
-func refusal(c plan.Change) safetext.Text {
+// refusalCause is the cause of what the server did not do.
+func refusalCause(c plan.Change) safetext.Text {
 	if c.KeptAt == nil {
 		return clean("the server did not keep it, or it changed since")
 	}
 	return safetext.F("removed in git; the server kept it on %s", c.KeptAt.UTC().Format(time.DateOnly))
 }
 
-// pending is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
-func pending(c *plan.Commit, opts Options) safetext.Text {
-	return safetext.F("pending%s", since(c, opts))
+// pendingCause is the cause of what git has and trueup did not apply last. Another branch may have replaced it.
+func pendingCause(c *plan.Commit, opts Options) safetext.Text {
+	return safetext.F("pending%s", sinceCommit(c, opts))
 }
 
 // Removal says which commit removed what trueup applied. Git need not have had it in one.
@@ -77,34 +77,34 @@ func Removal(b plan.By, c *plan.Commit, opts Options) safetext.Text {
 	case b != "":
 		return clean("removed by this change")
 	case c != nil:
-		return safetext.F("not in git now, removed in %s", commit(*c, opts))
+		return safetext.F("not in git now, removed in %s", nameCommit(*c, opts))
 	}
 	return clean("not in git now, applied before")
 }
 
-// since names the commit that gave git its value; empty for none.
-func since(c *plan.Commit, opts Options) safetext.Text {
+// sinceCommit names the commit that gave git its value; empty for none.
+func sinceCommit(c *plan.Commit, opts Options) safetext.Text {
 	if c == nil {
 		return safetext.Text{}
 	}
-	return safetext.F(", in git since %s", commit(*c, opts))
+	return safetext.F(", in git since %s", nameCommit(*c, opts))
 }
 
-// commit names a commit as its author did, and says when that was: for files the day, because they are
+// nameCommit names a commit as its author did, and says when that was: for files the day, because they are
 // read later. Without a time it has only the ID.
-func commit(c plan.Commit, opts Options) safetext.Text {
+func nameCommit(c plan.Commit, opts Options) safetext.Text {
 	if c.Time.IsZero() {
 		return Short(c.ID)
 	}
 	when := clean(c.Time.UTC().Format(time.DateOnly))
 	if !opts.Now.IsZero() {
-		when = ago(opts.Now.Sub(c.Time))
+		when = sayAgo(opts.Now.Sub(c.Time))
 	}
 	return safetext.F("%s \"%s\", %s", Short(c.ID), clean(c.Subject).Cut(maxSubject), when)
 }
 
-// ago says how long something was ago, in its largest unit.
-func ago(d time.Duration) safetext.Text {
+// sayAgo says how long something was ago, in its largest unit.
+func sayAgo(d time.Duration) safetext.Text {
 	const day = 24 * time.Hour
 	for _, unit := range []struct {
 		length time.Duration
@@ -117,8 +117,8 @@ func ago(d time.Duration) safetext.Text {
 	return clean("just now")
 }
 
-// touches returns a remark if this change affects the value too.
-func touches(b plan.By) string {
+// touchesRemark returns a remark if this change affects the value too.
+func touchesRemark(b plan.By) string {
 	if b == plan.ByThisChange {
 		return "; this change affects it"
 	}
@@ -143,7 +143,7 @@ func driftCause(item plan.Item, c plan.Change, happened bool) string {
 
 // conflictOutside says what happened to a value that git changed, too.
 func conflictOutside(c plan.Change) safetext.Text {
-	was := quoted(" (was ", c.Base, ")")
+	was := quoteBeginning(" (was ", c.Base, ")")
 	switch {
 	case c.Desired == nil && !c.Moved:
 		return safetext.F("conflict: changed outside git%s, and not in git now", was)
@@ -153,12 +153,12 @@ func conflictOutside(c plan.Change) safetext.Text {
 	return safetext.F("conflict: changed outside git%s, and git has another value", was)
 }
 
-// conflict says what git and live made of a value, and which of them wins.
-func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safetext.Text {
+// conflictCause says what git and live made of a value, and which of them wins.
+func conflictCause(item plan.Item, c plan.Change, happened bool, opts Options) safetext.Text {
 	if happened {
 		return conflictOutside(c)
 	}
-	was, since, mine := quoted(" (was ", c.Base, ")"), since(c.Commit, opts), c.By == plan.ByThisChange
+	was, since, mine := quoteBeginning(" (was ", c.Base, ")"), sinceCommit(c.Commit, opts), c.By == plan.ByThisChange
 	wins := [...]string{"git wins", "git would win"}[OneIf(item.Op == plan.Blocked)]
 	switch missing := c.Live == nil && !c.Moved; {
 	case c.Desired == nil && !c.Moved:
@@ -173,8 +173,8 @@ func conflict(item plan.Item, c plan.Change, happened bool, opts Options) safete
 	return safetext.F("conflict: git and live both differ from the last apply%s%s; %s", was, since, wins)
 }
 
-// quoted returns the first characters of a value for a cause.
-func quoted(before string, v any, after string) safetext.Text {
+// quoteBeginning returns the first characters of a value for a cause.
+func quoteBeginning(before string, v any, after string) safetext.Text {
 	if v == nil {
 		return safetext.Text{}
 	}
@@ -190,7 +190,7 @@ func causeOf(item plan.Item, opts Options) safetext.Text {
 		}
 		return clean("this change")
 	case plan.FromPending:
-		return pending(item.Commit, opts)
+		return pendingCause(item.Commit, opts)
 	case plan.FromRemoval:
 		return Removal("", item.Commit, opts)
 	case plan.FromUnknown:
@@ -228,7 +228,7 @@ func requestLine(item plan.Item) safetext.Text {
 		item.Name = cmp.Or(item.RemoteName, item.Name)
 	}
 	item.Project = "" // the title has it
-	line := safetext.F("%s %s", clean(item.Request.Method).Cut(MaxPath), titled(item.Key))
+	line := safetext.F("%s %s", clean(item.Request.Method).Cut(MaxPath), titleOf(item.Key))
 	if item.Op != plan.Patch {
 		return line
 	}
@@ -278,8 +278,8 @@ func Limited(parts []safetext.Text, sep string) safetext.Text {
 	return safetext.F("%s%s%d more", safetext.Join(parts[:MaxParts], sep), sep, len(parts)-MaxParts)
 }
 
-// invalidated counts the paths and prefixes of a purge, and names its hosts.
-func invalidated(p *plan.PurgeInfo) safetext.Text {
+// countInvalidated counts the paths and prefixes of a purge, and names its hosts.
+func countInvalidated(p *plan.PurgeInfo) safetext.Text {
 	if p == nil {
 		return safetext.Text{}
 	}
@@ -320,13 +320,13 @@ func purgeNotes(item plan.Item, opts Options) []Row {
 		}
 		notes = append(notes, n)
 	}
-	if item.Op != plan.Deferred && (item.Op != plan.Post || !opts.Verbose && !scarce(p.Budget, p.Limits)) {
+	if item.Op != plan.Deferred && (item.Op != plan.Post || !opts.Verbose && !isScarce(p.Budget, p.Limits)) {
 		return notes
 	}
 	return append(notes, Row{Text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(MaxPath),
-		used(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
-		used(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
-		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
+		countUsed(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
+		countUsed(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
+		countUsed(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
 }
 
 // pathsOf returns the prefixes of a purge and its other paths: those that it sends, or the sample of one that is not sent.
@@ -349,13 +349,13 @@ func pathsOf(item plan.Item) (prefixes, files []string) {
 	return prefixes, files
 }
 
-// scarce reports whether more than half of any limit is used.
-func scarce(used, limits plan.Budget) bool {
+// isScarce reports whether more than half of any limit is used.
+func isScarce(used, limits plan.Budget) bool {
 	return 2*used.Requests > limits.Requests || 2*used.Paths > limits.Paths || 2*used.Prefixes > limits.Prefixes
 }
 
-// used counts the used quota, and how much was used before this plan.
-func used(n, limit int, what string, before int) safetext.Text {
+// countUsed counts the used quota, and how much was used before this plan.
+func countUsed(n, limit int, what string, before int) safetext.Text {
 	text := safetext.F("%d %s", n, what)
 	if limit > 0 {
 		text = safetext.F("%d of %d %s", n, limit, what)

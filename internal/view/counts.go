@@ -45,7 +45,7 @@ func PlanParts(pl *plan.Plan) []Count { return append(SendParts(pl), CalmParts(p
 func SendParts(pl *plan.Plan) []Count {
 	s, change := pl.Summary, "to change"
 	if s.Removed > 0 {
-		change += " (" + removals(pl.Items).String() + ")"
+		change += " (" + countRemovals(pl.Items).String() + ")"
 	}
 	return []Count{
 		{N: s.Create, Words: "to create"},
@@ -59,8 +59,8 @@ func SendParts(pl *plan.Plan) []Count {
 	}
 }
 
-// removals counts what patches take out of live.
-func removals(items []plan.Item) safetext.Text {
+// countRemovals counts what patches take out of live.
+func countRemovals(items []plan.Item) safetext.Text {
 	counts := map[string]int{}
 	for _, item := range items {
 		countNouns(counts, item, item.RemovalLines())

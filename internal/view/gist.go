@@ -20,9 +20,9 @@ type subject struct {
 	spec map[string]any
 }
 
-// gist describes a value in words, and returns the YAML flow tokens of everything else in it. Without words it returns the
+// describeValue describes a value in words, and returns the YAML flow tokens of everything else in it. Without words it returns the
 // whole flow, or if that is long, the number of values.
-func gist(of subject, v any) (words safetext.Text, details []safetext.Text) {
+func describeValue(of subject, v any) (words safetext.Text, details []safetext.Text) {
 	if d := newDescription(of, v); d != nil {
 		if d.rest != nil {
 			details = Tokens(d.rest, false)
@@ -71,24 +71,24 @@ type description struct {
 // tableOfDescriptions has how an object is described, by the name that its schema gives (kind.Field.Summary). Each function
 // reports whether the object has what its words need.
 var tableOfDescriptions = map[string]func(*description) bool{
-	"tls": (*description).tls, "rule": (*description).rule, "location": (*description).location,
-	"upstream": (*description).upstream, "server": (*description).server,
+	"tls": (*description).describeTLS, "rule": (*description).describeRule, "location": (*description).describeLocation,
+	"upstream": (*description).describeUpstream, "server": (*description).describeServer,
 }
 
-func (d *description) tls() bool {
-	enabled := d.choose("enabled", ", TLS", ", no TLS")
-	auto := d.choose("auto", ", automatic certificate", ", no automatic certificate")
-	return d.choose("forced", ", plain HTTP sent on to TLS", ", plain HTTP not sent on to TLS") || auto || enabled
+func (d *description) describeTLS() bool {
+	enabled := d.addChoice("enabled", ", TLS", ", no TLS")
+	auto := d.addChoice("auto", ", automatic certificate", ", no automatic certificate")
+	return d.addChoice("forced", ", plain HTTP sent on to TLS", ", plain HTTP not sent on to TLS") || auto || enabled
 }
 
-func (d *description) rule() bool {
-	limits := d.say("%s %s per %s by %s", "action.type", "action.ratelimit.rate", "action.ratelimit.period", "action.ratelimit.identifier.type")
-	d.choose("enabled", ", enabled", ", disabled")
+func (d *description) describeRule() bool {
+	limits := d.addWords("%s %s per %s by %s", "action.type", "action.ratelimit.rate", "action.ratelimit.period", "action.ratelimit.identifier.type")
+	d.addChoice("enabled", ", enabled", ", disabled")
 	return limits
 }
 
-func (d *description) location() bool {
-	serves := d.say("%s to %s", "action", "upstream")
+func (d *description) describeLocation() bool {
+	serves := d.addWords("%s to %s", "action", "upstream")
 	if servers := d.serversOf(d.object["upstream"]); len(servers) > 0 {
 		d.text += safetext.F(" (%s)", Limited(servers, ", ")).String()
 	}
@@ -100,34 +100,34 @@ func (d *description) location() bool {
 			words = edge[0].String() + " " + unit[0].String()
 		}
 		d.text += ", cached " + words
-		d.forget("cache.edgeTTL", "cache.ttlTimeUnit")
-		d.say(" (%s)", "cache.level")
+		d.leaveOut("cache.edgeTTL", "cache.ttlTimeUnit")
+		d.addWords(" (%s)", "cache.level")
 	}
-	if d.is("cors.enabled", "false") || d.is("cors.enabled", "true") && d.say(", CORS %s", "cors.allowOrigins") {
-		d.choose("cors.enabled", "", ", no CORS")
+	if d.hasValue("cors.enabled", "false") || d.hasValue("cors.enabled", "true") && d.addWords(", CORS %s", "cors.allowOrigins") {
+		d.addChoice("cors.enabled", "", ", no CORS")
 	}
 	if rest, _ := d.rest.(map[string]any); rest["host"] != nil {
-		d.say(", host %s", "host")
+		d.addWords(", host %s", "host")
 	}
 	return serves
 }
 
-func (d *description) upstream() bool {
-	if !d.say("%s to ", "scheme") {
+func (d *description) describeUpstream() bool {
+	if !d.addWords("%s to ", "scheme") {
 		return false
 	}
 	servers, whole := serversIn(d.object, true)
 	if whole && len(servers) <= MaxParts {
-		d.forget("servers")
+		d.leaveOut("servers")
 	}
 	d.text += Limited(servers, ", ").String()
-	d.say(", health check %s", "hc2.protocol")
+	d.addWords(", health check %s", "hc2.protocol")
 	return len(servers) > 0
 }
 
-func (d *description) server() bool {
-	named := d.say("%s:%s", "host", "port")
-	d.say(" weight %s", "weight")
+func (d *description) describeServer() bool {
+	named := d.addWords("%s:%s", "host", "port")
+	d.addWords(" weight %s", "weight")
 	return named
 }
 
@@ -152,7 +152,7 @@ func serversIn(upstream map[string]any, weights bool) (words []safetext.Text, wh
 	for _, v := range list {
 		object, _ := v.(map[string]any)
 		d := &description{object: object, rest: object}
-		if known := weights && d.server() || !weights && d.say("%s:%s", "host", "port"); !known {
+		if known := weights && d.describeServer() || !weights && d.addWords("%s:%s", "host", "port"); !known {
 			return nil, false
 		}
 		words, whole = append(words, d.words()), whole && d.rest == nil
@@ -172,7 +172,7 @@ func newDescription(of subject, v any) *description {
 	if field == nil || tableOfDescriptions[field.Summary] == nil {
 		return nil
 	}
-	d.forget(shownKeys(k, of, object)...)
+	d.leaveOut(shownKeys(k, of, object)...)
 	if !tableOfDescriptions[field.Summary](d) {
 		return nil
 	}
@@ -181,8 +181,8 @@ func newDescription(of subject, v any) *description {
 
 func (d *description) words() safetext.Text { return clean(strings.TrimPrefix(d.text, ", ")) }
 
-// say adds words with values of fields. It reports whether the object has all of them.
-func (d *description) say(format string, fields ...string) bool {
+// addWords adds words with values of fields. It reports whether the object has all of them.
+func (d *description) addWords(format string, fields ...string) bool {
 	texts, rest := make([]any, len(fields)), d.rest
 	for i, field := range fields {
 		values, ok := valuesAt(d.object, field)
@@ -190,36 +190,36 @@ func (d *description) say(format string, fields ...string) bool {
 			return false
 		}
 		if texts[i] = Limited(values, ", "); len(values) <= MaxParts {
-			rest = without(rest, strings.Split(field, "."))
+			rest = withoutField(rest, strings.Split(field, "."))
 		}
 	}
 	d.text, d.rest = d.text+fmt.Sprintf(format, texts...), rest
 	return true
 }
 
-// choose adds the words for a boolean, and reports whether the object has it.
-func (d *description) choose(field, yes, no string) bool {
+// addChoice adds the words for a boolean, and reports whether the object has it.
+func (d *description) addChoice(field, yes, no string) bool {
 	switch {
-	case d.is(field, "true"):
+	case d.hasValue(field, "true"):
 		d.text += yes
-	case d.is(field, "false"):
+	case d.hasValue(field, "false"):
 		d.text += no
 	default:
 		return false
 	}
-	d.forget(field)
+	d.leaveOut(field)
 	return true
 }
 
-func (d *description) is(field, want string) bool {
+func (d *description) hasValue(field, want string) bool {
 	values, _ := valuesAt(d.object, field)
 	return len(values) == 1 && values[0].String() == want
 }
 
-// forget leaves fields out of the rest.
-func (d *description) forget(fields ...string) {
+// leaveOut leaves fields out of the rest.
+func (d *description) leaveOut(fields ...string) {
 	for _, field := range fields {
-		d.rest = without(d.rest, strings.Split(field, "."))
+		d.rest = withoutField(d.rest, strings.Split(field, "."))
 	}
 }
 
@@ -239,13 +239,13 @@ func valuesAt(object map[string]any, field string) (values []safetext.Text, ok b
 		case nil, map[string]any, []any:
 			return nil, false
 		}
-		values = append(values, said(e))
+		values = append(values, sayScalar(e))
 	}
 	return values, len(list) > 0
 }
 
-// said returns a scalar for a sentence, quoted only if needed.
-func said(v any) safetext.Text {
+// sayScalar returns a scalar for a sentence, quoted only if needed.
+func sayScalar(v any) safetext.Text {
 	if s, ok := v.(string); ok && s != "" && IsPlain(s) {
 		return Shorten(clean(s))
 	}
@@ -275,9 +275,9 @@ func shownKeys(k *kind.Kind, of subject, element map[string]any) (shown []string
 	return shown
 }
 
-// without returns an object without a field and its empty parents; nil if nothing is
+// withoutField returns an object without a field and its empty parents; nil if nothing is
 // left. List elements stay whole, so that a reader can tell them apart.
-func without(v any, path []string) any {
+func withoutField(v any, path []string) any {
 	if len(path) == 0 {
 		return nil
 	}
@@ -286,7 +286,7 @@ func without(v any, path []string) any {
 		return v
 	}
 	rest := maps.Clone(object)
-	if below := without(object[path[0]], path[1:]); below != nil {
+	if below := withoutField(object[path[0]], path[1:]); below != nil {
 		rest[path[0]] = below
 	} else {
 		delete(rest, path[0])

@@ -80,7 +80,7 @@ func EveryObject(pl *plan.Plan, opts Options) []Object {
 // ShownObjects returns the objects that a report shows, those with grave changes first. Equal changes of several are one if joins
 // is set.
 func ShownObjects(pl *plan.Plan, opts Options, joins bool) []Object {
-	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return Hidden(item, opts) || folded(pl, item, opts) })
+	shown := slices.DeleteFunc(slices.Clone(pl.Items), func(item plan.Item) bool { return Hidden(item, opts) || isFolded(pl, item, opts) })
 	all, content := make([]Object, len(shown)), make([]contentSum, len(shown))
 	parallel.Each(len(shown), func(i int) {
 		all[i] = ObjectOf(shown[i], opts)
@@ -88,7 +88,7 @@ func ShownObjects(pl *plan.Plan, opts Options, joins bool) []Object {
 			content[i] = contentOf(shown[i])
 		}
 	})
-	all = together(shown, all, content, opts)
+	all = joinEqual(shown, all, content, opts)
 	slices.SortStableFunc(all, func(a, b Object) int {
 		return cmp.Or(OneIf(a.Waits)-OneIf(b.Waits), cmp.Compare(a.Rank, b.Rank))
 	})
@@ -99,15 +99,15 @@ func ShownObjects(pl *plan.Plan, opts Options, joins bool) []Object {
 func ObjectOf(item plan.Item, opts Options) Object {
 	op := opOf(item)
 	o := Object{
-		Key: item.Key, Mark: op.mark, State: stateOf(item), Title: titled(item.Key), Source: source(item), Path: item.Path, Line: item.Line,
+		Key: item.Key, Mark: op.mark, State: stateOf(item), Title: titleOf(item.Key), Source: sourceOf(item), Path: item.Path, Line: item.Line,
 		Waits: item.Waits, Happened: item.Happened, Request: item.Request, Leads: opRows(item, opts), Rank: rankElsewhere,
 	}
 	o.Changes, o.Notes = changeRows(item, opts)
-	if mentioned(item) {
+	if isMentioned(item) {
 		o.Notes = nil // the line has the fix
 	}
 	o.Short = isShort(item)
-	o.Headline = headline(item, o.Rows())
+	o.Headline = headlineOf(item, o.Rows())
 	o.Verdict = verdictOf(item, o)
 	o.Rule = opRule(item)
 	o.Level = LevelOf(o.Rule)
@@ -115,14 +115,14 @@ func ObjectOf(item plan.Item, opts Options) Object {
 		o.Level = WarningLevel
 	}
 	if !item.Elsewhere {
-		o.Rank = priority(item, o.Rows())
+		o.Rank = rankOf(item, o.Rows())
 	}
 	return o
 }
 
 // isShort reports whether one line says all of an object.
 func isShort(item plan.Item) bool {
-	return mentioned(item) || item.Op == plan.None && len(item.Changes)+len(item.Notes) == 0
+	return isMentioned(item) || item.Op == plan.None && len(item.Changes)+len(item.Notes) == 0
 }
 
 // Rows returns the lines that are not sentences.
@@ -156,14 +156,14 @@ func verdictOf(item plan.Item, o Object) verdict {
 	return verdict{}
 }
 
-func source(item plan.Item) safetext.Text {
+func sourceOf(item plan.Item) safetext.Text {
 	return Location(diag.Finding{Path: item.Path, Line: item.Line})
 }
 
-// folded reports whether the foot of a plan names an object instead of a line of its own: it was removed
+// isFolded reports whether the foot of a plan names an object instead of a line of its own: it was removed
 // from git before this change, and stays live.
-func folded(pl *plan.Plan, item plan.Item, opts Options) bool {
-	return opts.Brief && mentioned(item) && item.Cause == plan.FromRemoval && item.By == "" && pl.Options["prune"] != true
+func isFolded(pl *plan.Plan, item plan.Item, opts Options) bool {
+	return opts.Brief && isMentioned(item) && item.Cause == plan.FromRemoval && item.By == "" && pl.Options["prune"] != true
 }
 
 // FoldedLine names the folded objects; empty without any.
@@ -171,8 +171,8 @@ func FoldedLine(pl *plan.Plan, opts Options) safetext.Text {
 	var names []safetext.Text
 	kinds := map[string]bool{}
 	for _, item := range pl.Items {
-		if folded(pl, item, opts) {
-			names, kinds[item.Kind] = append(names, titled(item.Key)), true
+		if isFolded(pl, item, opts) {
+			names, kinds[item.Kind] = append(names, titleOf(item.Key)), true
 		}
 	}
 	if len(names) == 0 {
@@ -194,8 +194,8 @@ func FoldedLine(pl *plan.Plan, opts Options) safetext.Text {
 // contentSum is equal for equal changes, and zero for what is not compared.
 type contentSum [sha256.Size]byte
 
-// together merges objects with equal changes.
-func together(items []plan.Item, all []Object, content []contentSum, opts Options) (out []Object) {
+// joinEqual merges objects with equal changes.
+func joinEqual(items []plan.Item, all []Object, content []contentSum, opts Options) (out []Object) {
 	members := map[contentSum][]kind.Key{}
 	for i := range all {
 		members[content[i]] = append(members[content[i]], all[i].Key)
@@ -217,7 +217,7 @@ func objectsAsOne(item plan.Item, keys []kind.Key, opts Options) Object {
 	o.Key, o.Keys, o.Request, o.Source, o.Line = item.Key, keys, nil, safetext.Text{}, 0
 	o.Title = o.Where()
 	if o.SameName() {
-		o.Title = safetext.F("%s in %s", titled(kind.Key{Kind: item.Kind, Name: item.Name}), o.Where())
+		o.Title = safetext.F("%s in %s", titleOf(kind.Key{Kind: item.Kind, Name: item.Name}), o.Where())
 	}
 	for _, rows := range [][]Row{o.Leads, o.Changes, o.Notes} {
 		for i := range rows {
@@ -328,7 +328,7 @@ var tableOfOpRanks = map[plan.Op]Rank{
 	plan.Patch: rankChange,
 }
 
-func priority(item plan.Item, rows []Row) Rank {
+func rankOf(item plan.Item, rows []Row) Rank {
 	has := func(is func(Row) bool) bool { return slices.ContainsFunc(rows, is) }
 	switch {
 	case item.Op == plan.Create && !item.Happened:

@@ -58,11 +58,11 @@ var tableOfOps = map[plan.Op]opLook{
 	plan.None:     {MarkSame, "", "unchanged", ""},
 }
 
-func headline(item plan.Item, rows []Row) safetext.Text {
+func headlineOf(item plan.Item, rows []Row) safetext.Text {
 	switch {
 	case item.Waits:
 		item.Waits = false
-		return safetext.F("not applied: %s", headline(item, rows))
+		return safetext.F("not applied: %s", headlineOf(item, rows))
 	case item.Happened && len(item.Changes) == 0 || !item.Happened && item.Op != plan.Patch && item.Op != plan.None:
 		return safetext.Join(safetext.Filled(clean(opOf(item).headline), causeOf(item, Options{})), ", ")
 	case len(rows) == 0:
@@ -72,9 +72,9 @@ func headline(item plan.Item, rows []Row) safetext.Text {
 	for _, r := range rows {
 		whys = append(whys, r.Why)
 	}
-	counts := safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), InWords(tallied(whys))), ": ")
+	counts := safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), InWords(countCauses(whys))), ": ")
 	if gone := item.RemovalLines(); len(gone) > 0 {
-		counts = safetext.F("%s; %s", counts, removals([]plan.Item{item}))
+		counts = safetext.F("%s; %s", counts, countRemovals([]plan.Item{item}))
 	}
 	return counts
 }

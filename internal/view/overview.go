@@ -53,11 +53,11 @@ func Notices(pl *plan.Plan) (all []Notice) {
 	}
 	n = noticeOf(pl, is(plan.Blocked), nil)
 	add(n, safetext.F("%d blocked", n.total))
-	n = noticeOf(pl, is(plan.Post), func(item plan.Item) safetext.Text { return invalidated(item.Purge) })
+	n = noticeOf(pl, is(plan.Post), func(item plan.Item) safetext.Text { return countInvalidated(item.Purge) })
 	add(n, number(n, "purge", "to post"))
 	n = noticeOf(pl, is(plan.Delete), nil)
 	add(n, number(n, "object", "to delete"))
-	add(noticeOf(pl, func(item plan.Item) int { return len(item.RemovalLines()) }, nil), removals(pl.Items))
+	add(noticeOf(pl, func(item plan.Item) int { return len(item.RemovalLines()) }, nil), countRemovals(pl.Items))
 	n = noticeOf(pl, Caused(plan.FromBoth), nil)
 	add(n, number(n, "conflict", "of git and live"))
 	n = noticeOf(pl, Caused(plan.FromDrift), nil)
@@ -74,7 +74,7 @@ func noticeOf(pl *plan.Plan, count func(plan.Item) int, says func(plan.Item) saf
 		if here == 0 {
 			continue
 		}
-		name := titled(item.Key)
+		name := titleOf(item.Key)
 		if says != nil && len(n.Keys) < MaxParts {
 			name = safetext.Join(safetext.Filled(name, says(item)), ": ")
 		}
@@ -202,7 +202,7 @@ func Causes(pl *plan.Plan, opts Options) []Tally {
 			}
 		}
 	}
-	return tallied(whys)
+	return countCauses(whys)
 }
 
 // tableOfCauses names the causes in the order in which reports list them.
@@ -220,7 +220,7 @@ var tableOfCauses = []struct {
 	{plan.FromUnknown, "of unknown origin", "plain"},
 }
 
-func tallied(whys []plan.Cause) []Tally {
+func countCauses(whys []plan.Cause) []Tally {
 	n := map[plan.Cause]int{}
 	for _, why := range whys {
 		n[why]++

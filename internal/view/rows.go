@@ -79,12 +79,12 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) Row
 	if r.Stops = len(l.Unserved) > 0; r.Stops {
 		r.Alarm, r.Rule = true, "plan/stops"
 	}
-	risk := risky(item, l.Risk)
+	risk := describeRisk(item, l.Risk)
 	if l.Left || !plan.IsShown(l.Class) || r.Stops && l.Risk == kind.RiskServes {
 		risk = safetext.Text{}
 	}
 	r.Alarm = r.Alarm || !risk.Empty()
-	r.Cause = safetext.Join(safetext.Filled(serving(item, cleanAll(l.Unserved)), risk, r.Cause, r.elements(l)), "; ")
+	r.Cause = safetext.Join(safetext.Filled(describeUnserved(item, cleanAll(l.Unserved)), risk, r.Cause, r.describeElements(l)), "; ")
 	return r
 }
 
@@ -94,13 +94,13 @@ func notSentRow(item plan.Item, l plan.Line) Row {
 	if l.Live != nil {
 		lost = Value(l.Live, MustShow(l.Risk))
 	}
-	effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), risky(item, l.Risk)), "; ")
+	effect := safetext.Join(safetext.Filled(clean("not in git"), clean("lost unless the platform sets it itself"), describeRisk(item, l.Risk)), "; ")
 	return Row{Text: safetext.F("not sent: %s = %s (%s)", CountSpaces(clean(l.Path)), lost, effect), Rule: ruleOf(l.Risk), Facts: factsOfLine(item, l)}
 }
 
-// elements returns the words for the list elements that a line is about, if there are several, and puts the names of many below
+// describeElements returns the words for the list elements that a line is about, if there are several, and puts the names of many below
 // the row.
-func (r *Row) elements(l plan.Line) safetext.Text {
+func (r *Row) describeElements(l plan.Line) safetext.Text {
 	n := len(l.Elements)
 	if n == 0 {
 		return safetext.Text{}
@@ -117,16 +117,16 @@ func (r *Row) elements(l plan.Line) safetext.Text {
 	return words
 }
 
-// risky returns the words of a grave risk that takes effect; empty for others.
-func risky(item plan.Item, risk kind.Risk) safetext.Text {
+// describeRisk returns the words of a grave risk that takes effect; empty for others.
+func describeRisk(item plan.Item, risk kind.Risk) safetext.Text {
 	if !risk.IsGrave() || !item.TakesEffect() {
 		return safetext.Text{}
 	}
 	return clean(risk.Meaning())
 }
 
-// serving names what is served no longer; empty for nothing.
-func serving(item plan.Item, unserved []safetext.Text) safetext.Text {
+// describeUnserved names what is served no longer; empty for nothing.
+func describeUnserved(item plan.Item, unserved []safetext.Text) safetext.Text {
 	if len(unserved) == 0 {
 		return safetext.Text{}
 	}
@@ -149,7 +149,7 @@ func cleanAll(texts []string) []safetext.Text {
 // outside git goes from git to live.
 func RowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) Row {
 	r := Row{
-		Reason: Reason{Mark: MarkRemove, Cause: label(item, c, opts), Alarm: alarming(c.Class)}, Path: CountSpaces(clean(c.Path)),
+		Reason: Reason{Mark: MarkRemove, Cause: causeLabel(item, c, opts), Alarm: isAlarming(c.Class)}, Path: CountSpaces(clean(c.Path)),
 		Field: c.Path, Moved: c.Moved, Why: c.Cause, Line: c.Line, Column: c.Column,
 	}
 	from, to, units := c.Live, c.Desired, c.Units
@@ -160,27 +160,27 @@ func RowOf(item plan.Item, c plan.Change, spec map[string]any, opts Options) Row
 	of := subject{item.Kind, c.Path, spec}
 	switch r.Whole = MustShow(c.Risk); {
 	case c.Moved:
-		r.Mark, r.After = MarkChange, moved(item, c)
+		r.Mark, r.After = MarkChange, describeMove(item, c)
 	case from != nil && to != nil:
 		r.Mark = MarkChange
 		r.Before, r.After = Pair(from, to, r.Whole)
 	case to != nil:
 		r.Mark = MarkAdd
-		r.After, r.Details = gist(of, to)
+		r.After, r.Details = describeValue(of, to)
 		r.After = withPosition(c, r.After)
 	case from != nil:
-		r.Before, r.Details = gist(of, from)
+		r.Before, r.Details = describeValue(of, from)
 	}
 	if len(r.Details) > 0 { // what is in an element is read, even if the element itself only protects more
 		r.Whole = MustShow(max(c.Risk, riskAt(item.Kind, c.Path, from), riskAt(item.Kind, c.Path, to)))
 	}
-	r.Before, r.After = timed(r.Before, from, units.Live), timed(r.After, to, units.Desired)
-	r.unsent(c)
+	r.Before, r.After = addTime(r.Before, from, units.Live), addTime(r.After, to, units.Desired)
+	r.markUnsent(c)
 	return r
 }
 
-// unsent changes the row of what the request leaves as it is.
-func (r *Row) unsent(c plan.Change) {
+// markUnsent changes the row of what the request leaves as it is.
+func (r *Row) markUnsent(c plan.Change) {
 	switch {
 	case c.Class == merge.Unmanaged:
 		r.Mark = MarkSame
@@ -201,8 +201,8 @@ func inTime(v any, unit string) string {
 	return text
 }
 
-// timed adds to a value what it is in words, if it is a number of a unit of time.
-func timed(value safetext.Text, v any, unit string) safetext.Text {
+// addTime adds to a value what it is in words, if it is a number of a unit of time.
+func addTime(value safetext.Text, v any, unit string) safetext.Text {
 	if words := inTime(v, unit); words != "" && !value.Empty() {
 		return safetext.F("%s (%s)", value, words)
 	}
@@ -222,13 +222,13 @@ func likeText(v, other any) any {
 	return v
 }
 
-// alarming reports whether git alone does not explain a change.
-func alarming(c merge.Class) bool {
+// isAlarming reports whether git alone does not explain a change.
+func isAlarming(c merge.Class) bool {
 	return slices.Contains([]merge.Class{merge.DriftOverwrite, plan.ServerNormalised, merge.Conflict, merge.RemovedConflict, plan.Lost}, c)
 }
 
-// moved says how an element moves in its list, or how another client moved it.
-func moved(item plan.Item, c plan.Change) safetext.Text {
+// describeMove says how an element moves in its list, or how another client moved it.
+func describeMove(item plan.Item, c plan.Change) safetext.Text {
 	drift, happened := c.Class == merge.DriftOverwrite, item.Happened || c.Left
 	verb := "moves"
 	switch {
@@ -261,7 +261,7 @@ func withPosition(c plan.Change, value safetext.Text) safetext.Text {
 	}
 }
 
-func visible(c merge.Class, opts Options) bool {
+func isVisible(c merge.Class, opts Options) bool {
 	if c == plan.Stays {
 		return opts.Verbose
 	}
@@ -275,7 +275,7 @@ func changeRows(item plan.Item, opts Options) (changes, notes []Row) {
 	if item.Op == plan.Create {
 		spec = item.BodySpec()
 	}
-	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool { return !visible(l.Class, opts) })
+	lines := slices.DeleteFunc(item.AllLines(), func(l plan.Line) bool { return !isVisible(l.Class, opts) })
 	slices.SortStableFunc(lines, func(a, b plan.Line) int { return OneIf(len(b.Unserved) > 0) - OneIf(len(a.Unserved) > 0) })
 	for _, l := range lines {
 		if l.Commit != nil && said[l.Commit.ID] {
@@ -303,11 +303,11 @@ func riskAt(kindName, path string, v any) kind.Risk {
 	return k.Spec().FindField(path).RiskOfRemoval(v)
 }
 
-// mentioned reports whether an item is kept without changes.
-func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
+// isMentioned reports whether an item is kept without changes.
+func isMentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
-// mention says why an object is kept.
-func mention(item plan.Item, opts Options) safetext.Text {
+// whyKept says why an object is kept.
+func whyKept(item plan.Item, opts Options) safetext.Text {
 	why := safetext.Join(safetext.Filled(causeOf(item, opts), Message(item.Reason)), "; ")
 	if item.Fix != "" {
 		why = safetext.F("%s (%s)", why, Message(item.Fix))
@@ -330,20 +330,20 @@ func opRows(item plan.Item, opts Options) []Row {
 	}
 	switch item.Op {
 	case plan.Create:
-		risk := risky(item, item.Risk)
-		r.After, r.Alarm = making(item), isAgain(item) || !risk.Empty()
-		r.Cause = safetext.Join(safetext.Filled(risk, again(item, opts)), "; ")
+		risk := describeRisk(item, item.Risk)
+		r.After, r.Alarm = describeCreation(item), isAgain(item) || !risk.Empty()
+		r.Cause = safetext.Join(safetext.Filled(risk, whySent(item, opts)), "; ")
 	case plan.Post:
-		r.After, r.Cause, r.Alarm = invalidated(item.Purge), afterwards(item, opts), item.Resend
+		r.After, r.Cause, r.Alarm = countInvalidated(item.Purge), causeOfPurge(item, opts), item.Resend
 		r.Facts = factsOfAll(item)
 	case plan.Delete:
-		r.Before, r.Cause, r.Alarm = making(item), safetext.F("%s; this can't be undone", Removal(item.By, item.Commit, opts)), true
+		r.Before, r.Cause, r.Alarm = describeCreation(item), safetext.F("%s; this can't be undone", Removal(item.By, item.Commit, opts)), true
 		r.Facts = factsOfAll(item)
 	case plan.Deferred:
-		r.After, r.Cause = invalidated(item.Purge), reason
+		r.After, r.Cause = countInvalidated(item.Purge), reason
 	case plan.Blocked, plan.InFlight, plan.Kept:
-		if mentioned(item) {
-			r.Path = mention(item, opts)
+		if isMentioned(item) {
+			r.Path = whyKept(item, opts)
 			break
 		}
 		r.Path, r.Alarm = safetext.F("%s%s", op.title, reason), item.Op != plan.InFlight
@@ -355,7 +355,7 @@ func opRows(item plan.Item, opts Options) []Row {
 
 // happenedRows returns the row about an object that was deleted outside git, if it was.
 func happenedRows(item plan.Item, r Row) []Row {
-	r.Alarm, r.Cause, r.Stops = true, serving(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))), item.Unserved != ""
+	r.Alarm, r.Cause, r.Stops = true, describeUnserved(item, safetext.Filled(clean(item.Unserved).Cut(MaxPath))), item.Unserved != ""
 	if item.SaysMissing() {
 		r.Cause = clean(unknownOrigin)
 	}
@@ -366,13 +366,13 @@ func happenedRows(item plan.Item, r Row) []Row {
 func causeSaid(item plan.Item) plan.Cause {
 	again := item.Resend || item.Recreate && !item.Happened
 	makes := !item.Happened && (item.Op == plan.Create || item.Op == plan.Post || item.Op == plan.Delete)
-	if !again && (makes || item.Deleted || item.SaysMissing() || mentioned(item)) {
+	if !again && (makes || item.Deleted || item.SaysMissing() || isMentioned(item)) {
 		return item.Cause
 	}
 	return ""
 }
 
-func making(item plan.Item) safetext.Text {
+func describeCreation(item plan.Item) safetext.Text {
 	var parts []safetext.Text
 	if item.Made != "" {
 		parts = append(parts, safetext.F("created at %s", clean(item.Made).Cut(MaxName)))
@@ -385,8 +385,8 @@ func making(item plan.Item) safetext.Text {
 
 func isAgain(item plan.Item) bool { return item.Resend || item.Recreate || item.Deleted }
 
-// again returns why an object is created or sent, perhaps once more.
-func again(item plan.Item, opts Options) safetext.Text {
+// whySent returns why an object is created or sent, perhaps once more.
+func whySent(item plan.Item, opts Options) safetext.Text {
 	switch {
 	case item.Resend:
 		return clean("sent again: the platform rejects the name if it was executed")
@@ -398,13 +398,13 @@ func again(item plan.Item, opts Options) safetext.Text {
 	return causeOf(item, opts)
 }
 
-// afterwards returns the cause of a purge, and the objects that it waits for.
-func afterwards(item plan.Item, opts Options) safetext.Text {
+// causeOfPurge returns the cause of a purge, and the objects that it waits for.
+func causeOfPurge(item plan.Item, opts Options) safetext.Text {
 	why := plan.Item{Cause: item.Cause, By: item.By, Commit: item.Commit, Resend: item.Resend}
-	parts := safetext.Filled(again(why, opts))
+	parts := safetext.Filled(whySent(why, opts))
 	names := make([]safetext.Text, len(item.After))
 	for i, k := range item.After {
-		names[i] = titled(k)
+		names[i] = titleOf(k)
 	}
 	if n := len(names); n > 0 {
 		parts = append(parts, safetext.F("after %s %s verified", safetext.Join(names, ", "), [...]string{"are", "is"}[OneIf(n == 1)]))

@@ -56,8 +56,8 @@ func NamesOf(keys []kind.Key) []safetext.Text {
 	return names
 }
 
-// titled returns "KIND NAME", shortened, and its project of many.
-func titled(k kind.Key) safetext.Text {
+// titleOf returns "KIND NAME", shortened, and its project of many.
+func titleOf(k kind.Key) safetext.Text {
 	return InProject(safetext.F("%s %s", k.Kind, k.Name).Cut(MaxPath), k.Project)
 }
 

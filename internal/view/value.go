@@ -44,11 +44,11 @@ func Literal(v any) safetext.Text {
 	case map[string]any, []any:
 		return safetext.Join(Tokens(v, true), " ")
 	}
-	return scalar(v)
+	return formatScalar(v)
 }
 
-// scalar returns a value as JSON.
-func scalar(v any) safetext.Text {
+// formatScalar returns a value as JSON.
+func formatScalar(v any) safetext.Text {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -65,7 +65,7 @@ func Shorten(t safetext.Text) safetext.Text { return withWindows(t, nil) }
 // objects it counts runs of equal elements. Unless whole is set, each is at most about MaxText columns.
 func Pair(old, current any, whole bool) (a, b safetext.Text) {
 	a, b = Literal(old), Literal(current)
-	if max(scalar(old).Width(), scalar(current).Width()) <= MaxText {
+	if max(formatScalar(old).Width(), formatScalar(current).Width()) <= MaxText {
 		return a, b
 	}
 	if hasParts(old) && hasParts(current) {
@@ -185,7 +185,7 @@ func pairParts(old, current any) (a, b safetext.Text) {
 	for ; i < k; i++ {
 		left = append(left, x[i].flow())
 	}
-	return bracketed(old, left), bracketed(current, right)
+	return putInBrackets(old, left), putInBrackets(current, right)
 }
 
 // part is an element of a list, or a field of an object with its name.
@@ -211,7 +211,7 @@ func partsOf(v any) (parts []part) {
 func textsOf(parts []part) []safetext.Text {
 	texts := make([]safetext.Text, len(parts))
 	for i, p := range parts {
-		texts[i] = safetext.F("%s%s", p.name, scalar(p.v))
+		texts[i] = safetext.F("%s%s", p.name, formatScalar(p.v))
 	}
 	return texts
 }
@@ -238,7 +238,7 @@ func (p part) pair(q part) (a, b safetext.Text) {
 	return safetext.F("%s%s", p.name, a), safetext.F("%s%s", q.name, b)
 }
 
-func bracketed(v any, parts []safetext.Text) safetext.Text {
+func putInBrackets(v any, parts []safetext.Text) safetext.Text {
 	text := safetext.Join(parts, ", ")
 	if _, isList := v.([]any); isList {
 		return safetext.F("[%s]", text)
@@ -308,7 +308,7 @@ func (f *flow) write(before string, v any, after string) {
 	case string:
 		text = Shorten(FlowText(t)).String()
 	default:
-		text = scalar(v).String()
+		text = formatScalar(v).String()
 	}
 	n := len(f.tokens)
 	if brackets != "" {
@@ -341,11 +341,11 @@ func (f *flow) members(v any, before, after string) {
 // FlowText quotes a string unless YAML reads it as the same string without quotes.
 func FlowText(s string) safetext.Text {
 	if s == "" || !IsPlain(s) || strings.ContainsRune("0123456789-+.", rune(s[0])) {
-		return scalar(s)
+		return formatScalar(s)
 	}
 	switch strings.ToLower(s) {
 	case "true", "false", "null", "yes", "no", "on", "off":
-		return scalar(s)
+		return formatScalar(s)
 	}
 	return safetext.Clean(s)
 }
@@ -367,7 +367,7 @@ func Wrap(tokens []safetext.Text, columns int, whole bool) []safetext.Text {
 	var lines []safetext.Text
 	var line safetext.Text
 	for i, token := range tokens {
-		for _, piece := range pieces(token.Guarded(), columns) {
+		for _, piece := range breakToken(token.Guarded(), columns) {
 			switch {
 			case line.Empty():
 				line = piece
@@ -410,7 +410,7 @@ func Columns(names []safetext.Text, columns int, whole bool) (lines []safetext.T
 			return append(lines[:maxFlow], safetext.F("… and %s", safetext.Count(len(names)-i, "more value")))
 		}
 		if name.Width() > cell-gap {
-			lines = append(lines, pieces(name, columns)...)
+			lines = append(lines, breakToken(name, columns)...)
 		} else {
 			line = safetext.F("%s%s", line, name.Pad(cell))
 		}
@@ -419,8 +419,8 @@ func Columns(names []safetext.Text, columns int, whole bool) (lines []safetext.T
 	return lines
 }
 
-// pieces breaks a token that is wider than a line, at spaces where it has them.
-func pieces(token safetext.Text, columns int) (out []safetext.Text) {
+// breakToken breaks a token that is wider than a line, at spaces where it has them.
+func breakToken(token safetext.Text, columns int) (out []safetext.Text) {
 	if token.Width() <= columns {
 		return []safetext.Text{token}
 	}

@@ -61,8 +61,8 @@ func (e *editor) anchoredToken(n *yaml.Node) (from, to int, ok bool) {
 
 func (e *editor) text(from, to int) string { return string(e.file.Lines.Data[from:to]) }
 
-// write returns the edit that writes another value in place of a scalar.
-func write(n *yaml.Node, from, to int, text, value string) edit {
+// writeScalar returns the edit that writes another value in place of a scalar.
+func writeScalar(n *yaml.Node, from, to int, text, value string) edit {
 	is := yaml.Node{Kind: yaml.ScalarNode, Value: value}
 	if n.Kind == yaml.ScalarNode {
 		is.Anchor = n.Anchor
@@ -70,10 +70,10 @@ func write(n *yaml.Node, from, to int, text, value string) edit {
 	return edit{from, to, text, []*yaml.Node{n}, []*yaml.Node{&is}}
 }
 
-// cut returns the edit that removes a member or element, whose scalars it gets, and reports whether that
+// cutElement returns the edit that removes a member or element, whose scalars it gets, and reports whether that
 // removes nothing else. In brackets it also removes a comma: that after the one that leads, or that
 // before. Otherwise, it removes whole lines.
-func (e *editor) cut(in *yaml.Node, leads bool, scalars ...*yaml.Node) (edit, bool) {
+func (e *editor) cutElement(in *yaml.Node, leads bool, scalars ...*yaml.Node) (edit, bool) {
 	const space = " \t\r\n"
 	from, _, ok := e.token(scalars[0])
 	_, to, alsoOK := e.token(scalars[len(scalars)-1])
@@ -108,8 +108,8 @@ func (e *editor) wholeLines(from, to int) (start, end int, alone bool) {
 	return start, end, alone
 }
 
-// apply returns the file with the edits, and reports whether they change nothing else.
-func (e *editor) apply(edits []edit) ([]byte, bool) {
+// applyEdits returns the file with the edits, and reports whether they change nothing else.
+func (e *editor) applyEdits(edits []edit) ([]byte, bool) {
 	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
 	out := bytes.Clone(e.bom)
 	at, becomes := 0, map[*yaml.Node][]*yaml.Node{}
@@ -129,7 +129,7 @@ func (e *editor) apply(edits []edit) ([]byte, bool) {
 	out = append(out, e.file.Lines.Data[at:]...)
 	after := newEditor("", out)
 	return out, !after.file.Findings.HasErrors() && slices.EqualFunc(e.docs, after.docs, func(was, is *yaml.Node) bool {
-		return same(was, is, becomes) && slices.Equal(commentLines(was), commentLines(is))
+		return sameNodes(was, is, becomes) && slices.Equal(commentLines(was), commentLines(is))
 	})
 }
 
@@ -156,7 +156,7 @@ func Replace(in *yamltext.Lines, documents map[*manifest.Object][]byte) []byte {
 		if yamltext.BetweenDocuments().Match(in.Bytes(first)) && !yamltext.BetweenDocuments().Match(text) {
 			text = slices.Concat([]byte("---\n"), text)
 		}
-		out = append(append(out, in.Data[at:in.Offset(first)]...), style.broken(text)...)
+		out = append(append(out, in.Data[at:in.Offset(first)]...), style.breakLines(text)...)
 		at = in.Offset(last + 1)
 	}
 	return append(out, in.Data[at:]...)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,13 +29,13 @@ func WithExpectations(data []byte, all []Expectation) ([]byte, error) {
 		if test == nil {
 			return nil, errors.New("the file changed while it was read")
 		}
-		more, err := e.expect(test, x.Value)
+		more, err := e.writeExpectation(test, x.Value)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", test.Line, err)
 		}
 		edits = append(edits, more...)
 	}
-	out, ok := e.apply(edits)
+	out, ok := e.applyEdits(edits)
 	if !ok {
 		return nil, errors.New("a comment or another part of the file would change: write the expectations by hand")
 	}
@@ -55,12 +54,12 @@ func (e *editor) test(x Expectation) *yaml.Node {
 	return nil
 }
 
-// expect returns the edits that give a test an expectation: scalars in their places, or else the whole of it.
-func (e *editor) expect(test *yaml.Node, value map[string]any) ([]edit, error) {
+// writeExpectation returns the edits that give a test an expectation: scalars in their places, or else the whole of it.
+func (e *editor) writeExpectation(test *yaml.Node, value map[string]any) ([]edit, error) {
 	const name = "expect"
 	key, old := yamltext.Pair(test, name)
 	after := cmp.Or(yamltext.Member(test, "urls"), yamltext.Member(test, "url"))
-	if after == nil || anchored(test) {
+	if after == nil || hasAnchor(test) {
 		return nil, errors.New("an anchor shares a part of the test with others: write expect by hand")
 	}
 	if old != nil {
@@ -117,11 +116,8 @@ func (e *editor) scalars(n *yaml.Node, value any) (edits []edit, ok bool) {
 	if is.Tag == "!!str" && strings.ContainsAny(is.Value, ",[]{}") {
 		text = strconv.Quote(is.Value)
 	}
-	return []edit{write(n, from, to, text, is.Value)}, true
+	return []edit{writeScalar(n, from, to, text, is.Value)}, true
 }
-
-// anchored reports whether aliases may stand for a node or a part of it.
-func anchored(n *yaml.Node) bool { return n.Anchor != "" || slices.ContainsFunc(n.Content, anchored) }
 
 func lastLine(n *yaml.Node) int {
 	last := n.Line

@@ -17,10 +17,10 @@ import (
 // maxRounds limits how often fix checks a file again. A corrected field can show more mistakes below it.
 const maxRounds = 100
 
-// fix resolves the findings of a file whose fix is certain: missing quotes, misspelt fields and values,
+// fixFile resolves the findings of a file whose fix is certain: missing quotes, misspelt fields and values,
 // and paths of a purge that another path covers. It ignores silenced findings. It returns the new text
 // and the resolved findings, with their places in the old text.
-func fix(ctx context.Context, t manifest.Text, opts manifest.Options) (text []byte, fixed diag.List, err error) {
+func fixFile(ctx context.Context, t manifest.Text, opts manifest.Options) (text []byte, fixed diag.List, err error) {
 	opts.Strict, opts.Parallelism, opts.Findings = false, 1, yamltext.MaxOfFile
 	text = t.Data
 	for range maxRounds {
@@ -48,7 +48,7 @@ func fixOnce(text []byte, set *manifest.Set, findings diag.List) ([]byte, diag.L
 	used := map[[2]int]bool{}
 	for _, x := range findings {
 		at := [2]int{x.Line, x.Column}
-		edits, how := f.resolve(x, at)
+		edits, how := f.resolveFinding(x, at)
 		if edits == nil || used[at] {
 			continue // a finding about too many findings has the place of the last one
 		}
@@ -58,11 +58,11 @@ func fixOnce(text []byte, set *manifest.Set, findings diag.List) ([]byte, diag.L
 	if len(done) == 0 {
 		return nil, nil
 	}
-	if fixed, ok := f.apply(slices.Concat(changes...)); ok {
+	if fixed, ok := f.applyEdits(slices.Concat(changes...)); ok {
 		return fixed, done
 	}
 	for i := range changes {
-		if fixed, ok := f.apply(changes[i]); ok {
+		if fixed, ok := f.applyEdits(changes[i]); ok {
 			return fixed, done[i : i+1]
 		}
 	}
@@ -83,7 +83,7 @@ func newFixedFile(text []byte, set *manifest.Set) *fixedFile {
 		editor: newEditor("", text), scalars: map[[2]int]*yaml.Node{}, parents: map[*yaml.Node]*yaml.Node{}, drops: map[[2]int][]edit{},
 	}
 	for _, doc := range f.docs {
-		f.note(doc)
+		f.noteScalars(doc)
 	}
 	for _, o := range set.Objects {
 		f.noteCovered(o)
@@ -91,9 +91,9 @@ func newFixedFile(text []byte, set *manifest.Set) *fixedFile {
 	return f
 }
 
-// note adds the scalars below a node, except below an anchor: aliases repeat these elsewhere, where they
+// noteScalars adds the scalars below a node, except below an anchor: aliases repeat these elsewhere, where they
 // may be right.
-func (f *fixedFile) note(n *yaml.Node) {
+func (f *fixedFile) noteScalars(n *yaml.Node) {
 	if n.Anchor != "" {
 		return
 	}
@@ -102,7 +102,7 @@ func (f *fixedFile) note(n *yaml.Node) {
 	}
 	for _, below := range n.Content {
 		f.parents[below] = n
-		f.note(below)
+		f.noteScalars(below)
 	}
 }
 
@@ -123,7 +123,7 @@ func (f *fixedFile) noteCovered(o *manifest.Object) {
 		var drop []edit
 		for _, i := range indices {
 			n := f.scalars[places[i]]
-			if cut, ok := f.drop(n, i < leading); ok {
+			if cut, ok := f.dropElement(n, i < leading); ok {
 				drop = append(drop, cut)
 			}
 		}
@@ -133,20 +133,20 @@ func (f *fixedFile) noteCovered(o *manifest.Object) {
 	}
 }
 
-// drop removes an element of a list. One that leads the list, before any that stays, takes the comma after
+// dropElement removes an element of a list. One that leads the list, before any that stays, takes the comma after
 // it, so that no two edits overlap.
-func (f *fixedFile) drop(n *yaml.Node, leads bool) (edit, bool) {
+func (f *fixedFile) dropElement(n *yaml.Node, leads bool) (edit, bool) {
 	list := f.parents[n]
 	if list == nil || list.Kind != yaml.SequenceNode {
 		return edit{}, false
 	}
-	cut, ok := f.cut(list, leads, n)
+	cut, ok := f.cutElement(list, leads, n)
 	hasComment := list.Style&yaml.FlowStyle == 0 && bytes.HasPrefix(bytes.TrimSpace(f.file.Lines.Bytes(n.Line-1)), []byte("#"))
 	return cut, ok && !hasComment
 }
 
-// resolve returns the edits that resolve a finding, and says what they do.
-func (f *fixedFile) resolve(x diag.Finding, at [2]int) (edits []edit, how string) {
+// resolveFinding returns the edits that resolve a finding, and says what they do.
+func (f *fixedFile) resolveFinding(x diag.Finding, at [2]int) (edits []edit, how string) {
 	if x.Rule == rules.PathCovered {
 		return f.drops[at], x.Fix + "; a purge that was posted must not change: undo this there"
 	}
@@ -160,5 +160,5 @@ func (f *fixedFile) resolve(x diag.Finding, at [2]int) (edits []edit, how string
 		value = x.Write
 	}
 	text, old := inStyle(n, value, err == nil), f.text(from, to)
-	return []edit{write(n, from, to, text, value)}, "write " + text + " instead of " + diag.Short(old)
+	return []edit{writeScalar(n, from, to, text, value)}, "write " + text + " instead of " + diag.Short(old)
 }

@@ -24,7 +24,7 @@ func fixed(t interface {
 }, text string, ctx *testing.T,
 ) (string, []string) {
 	t.Helper()
-	got, repaired, err := fix(ctx.Context(), manifest.Text{Path: "a.yaml", Data: []byte(text)}, manifest.Options{})
+	got, repaired, err := fixFile(ctx.Context(), manifest.Text{Path: "a.yaml", Data: []byte(text)}, manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 			text.WriteString("  paths:\n    - " + strings.Join(list, "\n    - ") + "\n")
 		}
 		in := []byte(text.String())
-		out, repaired, err := fix(t.Context(), manifest.Text{Data: in}, manifest.Options{})
+		out, repaired, err := fixFile(t.Context(), manifest.Text{Data: in}, manifest.Options{})
 		if err != nil {
 			rt.Fatal(err)
 		}

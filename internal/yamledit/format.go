@@ -32,7 +32,7 @@ func (e *LeftError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
 }
 
-func left(line int, reason string) error { return &LeftError{Line: line, Reason: reason} }
+func leftError(line int, reason string) error { return &LeftError{Line: line, Reason: reason} }
 
 // Format returns the canonical layout of a file of manifests: two spaces for each level, also for
 // lists; no white space at the ends of lines; one empty line at most in a row; the fields of each
@@ -64,13 +64,13 @@ func newFormatting(in *yamltext.File, ordered bool, each func(doc *yaml.Node)) *
 		switch each(doc); {
 		case f.err != nil:
 		case asJSON && isDeep(doc, manifest.MaxDepth):
-			f.err = left(doc.Line, tooDeep)
+			f.err = leftError(doc.Line, tooDeep)
 		case !asJSON:
 			f.err = sheet().document(doc, ordered)
 		}
 	})
 	switch {
-	case f.err != nil || f.check() != nil:
+	case f.err != nil || f.checkReadable() != nil:
 	case asJSON:
 		var out bytes.Buffer
 		_ = json.Indent(&out, bytes.TrimSpace(f.body), "", "  ") // it is valid
@@ -91,22 +91,22 @@ func isDeep(n *yaml.Node, levels int) bool {
 // format returns the checked layout of a file that was laid out in the order of the schema or, if that
 // fails, in its own.
 func (f *formatting) format() ([]byte, error) {
-	if err := f.check(); err != nil {
+	if err := f.checkReadable(); err != nil {
 		return nil, err
 	}
-	err := f.verify(true)
+	err := f.verifyLayout(true)
 	if err != nil {
 		f = newFormatting(yamltext.NewFile("", f.data), false, func(*yaml.Node) {})
-		err = f.verify(false)
+		err = f.verifyLayout(false)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(f.mark, f.broken(f.laid)), nil
+	return slices.Concat(f.mark, f.breakLines(f.laid)), nil
 }
 
-// check rejects a file that can't be read.
-func (f *formatting) check() error {
+// checkReadable rejects a file that can't be read.
+func (f *formatting) checkReadable() error {
 	for _, x := range f.file.Findings {
 		if x.Severity == diag.Error {
 			return &LeftError{x.Line, x.Message, f.file.Findings}
@@ -134,8 +134,8 @@ func newSource(data []byte) source {
 	return s
 }
 
-// broken returns a text with the line breaks of the file.
-func (s source) broken(text []byte) []byte {
+// breakLines returns a text with the line breaks of the file.
+func (s source) breakLines(text []byte) []byte {
 	if s.crlf {
 		return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 	}
@@ -148,23 +148,23 @@ func isJSON(text []byte) bool {
 }
 
 // errDiffers reports a bug of this program, before it changes a file.
-var errDiffers = left(0, "the result would have another meaning")
+var errDiffers = leftError(0, "the result would have another meaning")
 
-// verify checks that the layout has the same lines, apart from white space and order, the same values and
+// verifyLayout checks that the layout has the same lines, apart from white space and order, the same values and
 // styles, and trueup: comments at the same fields, and that it is final.
-func (f *formatting) verify(ordered bool) error {
+func (f *formatting) verifyLayout(ordered bool) error {
 	if f.err != nil || bytes.Equal(f.laid, f.body) {
 		return f.err
 	}
 	again := newFormatting(yamltext.NewFile("", slices.Concat(f.mark, f.laid)), ordered, func(*yaml.Node) {})
 	switch {
-	case again.check() != nil, !sameDocuments(f.body, f.laid),
+	case again.checkReadable() != nil, !sameDocuments(f.body, f.laid),
 		!isJSON(f.body) && !slices.Equal(significantLines(f.body), significantLines(f.laid)):
 		return errDiffers
-	case !slices.Equal(marked(f.body), marked(f.laid)):
-		return left(0, "a trueup:ignore comment would move to another field")
+	case !slices.Equal(listMarks(f.body), listMarks(f.laid)):
+		return leftError(0, "a trueup:ignore comment would move to another field")
 	case again.err != nil || !bytes.Equal(again.laid, f.laid):
-		return left(0, "formatting it twice would give different results")
+		return leftError(0, "formatting it twice would give different results")
 	}
 	return nil
 }
@@ -186,14 +186,14 @@ func (l *sheet) laidOut() ([]byte, error) {
 		return nil, err
 	}
 	for _, m := range l.mappings {
-		l.sort(m)
+		l.sortFields(m)
 	}
-	return l.joined(), nil
+	return l.joinLines(), nil
 }
 
-// joined joins the lines, without white space at their ends, empty lines at both ends or two of them in a
+// joinLines joins the lines, without white space at their ends, empty lines at both ends or two of them in a
 // row.
-func (l *sheet) joined() []byte {
+func (l *sheet) joinLines() []byte {
 	b := make([]byte, 0, len(l.text.Data)+1)
 	empty := false
 	for _, at := range l.order {

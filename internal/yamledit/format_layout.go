@@ -94,7 +94,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 		return l.keepLines(root)
 	}
 	if l.lines[root.Line-1].kind == markerLine {
-		return left(root.Line, "a mapping starts on the line of ---")
+		return leftError(root.Line, "a mapping starts on the line of ---")
 	}
 	var field *kind.Field
 	k, ok := manifest.KindOf(root)
@@ -127,7 +127,7 @@ func isBlock(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
-// hasAnchor reports whether a node has an anchor at or below it, so that the order of fields matters.
+// hasAnchor reports whether a node has an anchor at or below it: aliases may stand for it, and the order of fields matters.
 func hasAnchor(n *yaml.Node) bool {
 	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
 }
@@ -146,7 +146,7 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 		key, value := n.Content[i], n.Content[i+1]
 		at := key.Line - 1
 		if key.Column-1 != from || !l.startsLine(at, from, "") || isBlock(key) {
-			return left(key.Line, "the key is not written as KEY:")
+			return leftError(key.Line, "the key is not written as KEY:")
 		}
 		l.mark(at, from, to)
 		own.entries = append(own.entries, entry{line: at, name: key.Value})
@@ -175,7 +175,7 @@ func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
 			at-- // the hyphen is alone on a line above
 		}
 		if at <= owner {
-			return left(e.Line, "the element does not follow a hyphen of its list")
+			return leftError(e.Line, "the element does not follow a hyphen of its list")
 		}
 		l.mark(at, from, to)
 		if err := l.value(e, at, token{from, to}, item); err != nil {
@@ -201,7 +201,7 @@ func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) erro
 		return l.leaf(v, at, owner)
 	}
 	if l.depth++; l.depth >= manifest.MaxDepth {
-		return left(v.Line, tooDeep)
+		return leftError(v.Line, tooDeep)
 	}
 	defer func() { l.depth-- }()
 	if v.Kind == yaml.SequenceNode {
@@ -212,12 +212,12 @@ func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) erro
 
 func (l *sheet) layOut() error {
 	var open []token
-	below, spare := l.below(), -1
+	below, spare := l.tokensBelow(), -1
 	for at := range l.lines {
 		line := &l.lines[at]
 		switch line.kind {
 		case otherLine:
-			return left(at+1, "trueup does not know how to format a line")
+			return leftError(at+1, "trueup does not know how to format a line")
 		case markerLine:
 			open, line.out = nil, line.in
 		case commentLine:
@@ -226,10 +226,10 @@ func (l *sheet) layOut() error {
 			line.out = strings.Repeat(" ", line.level) + strings.Trim(line.in, " \t")
 		case innerLine:
 			// A comment below a value of several lines would be a line of the value.
-			open = enter(open, []token{{math.MaxInt, math.MaxInt}})
+			open = openTokens(open, []token{{math.MaxInt, math.MaxInt}})
 			line.out = line.shifted()
 		case tokenLine:
-			open = enter(open, line.tokens)
+			open = openTokens(open, line.tokens)
 			l.layOutTokens(line)
 		case emptyLine:
 		}
@@ -237,8 +237,8 @@ func (l *sheet) layOut() error {
 	return nil
 }
 
-// enter adds the tokens of a line to the open ones above it, and removes those that end there.
-func enter(open, tokens []token) []token {
+// openTokens adds the tokens of a line to the open ones above it, and removes those that end there.
+func openTokens(open, tokens []token) []token {
 	for _, t := range tokens {
 		for len(open) > 0 && open[len(open)-1].to >= t.to {
 			open = open[:len(open)-1]
@@ -248,8 +248,8 @@ func enter(open, tokens []token) []token {
 	return open
 }
 
-// below returns for each line the first token below it in the same document, or noToken.
-func (l *sheet) below() []token {
+// tokensBelow returns for each line the first token below it in the same document, or noToken.
+func (l *sheet) tokensBelow() []token {
 	all, next := make([]token, len(l.lines)), noToken()
 	for at, line := range slices.Backward(l.lines) {
 		all[at] = next
@@ -311,11 +311,11 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 			best.to += levelIndent
 		}
 	}
-	return begins(below, column, best.to)
+	return commentColumn(below, column, best.to)
 }
 
-// begins returns the new column of a comment, of which a list that begins below in the same column may be.
-func begins(below token, column, to int) int {
+// commentColumn returns the new column of a comment, of which a list that begins below in the same column may be.
+func commentColumn(below token, column, to int) int {
 	if below.from == column {
 		return max(to, below.to)
 	}

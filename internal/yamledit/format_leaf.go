@@ -48,7 +48,7 @@ func (l *sheet) lastLine(v *yaml.Node) (int, error) {
 	}
 	end, ok := l.text.End(v)
 	if !ok {
-		return 0, left(v.Line, "trueup can't tell where the value ends")
+		return 0, leftError(v.Line, "trueup can't tell where the value ends")
 	}
 	return v.Line - 1 + bytes.Count(l.text.Data[l.text.At(v):end], []byte("\n")), nil
 }
@@ -89,7 +89,7 @@ func (l *sheet) block(v *yaml.Node, owner int) (b block, err error) {
 	b.header = v.Line - 1 + bytes.Count(l.text.Data[l.text.At(v):at], []byte("\n"))
 	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at-l.text.Offset(b.header+1):], " ")
 	if b.sign == "" || b.sign[0] != '|' && b.sign[0] != '>' {
-		return b, left(b.header+1, "the text does not start where the parser says")
+		return b, leftError(b.header+1, "the text does not start where the parser says")
 	}
 	b.last, b.column = b.header, l.column(b, owner)
 	for i := b.header + 1; i < len(l.lines); i++ {

@@ -24,9 +24,9 @@ type entry struct {
 	head, end int
 }
 
-// sort sorts the fields of each paragraph of a mapping by the schema, if each comment clearly belongs to
+// sortFields sorts the fields of each paragraph of a mapping by the schema, if each comment clearly belongs to
 // one field.
-func (l *sheet) sort(m ordering) {
+func (l *sheet) sortFields(m ordering) {
 	if m.field == nil || len(m.field.Names) == 0 {
 		return
 	}
@@ -56,13 +56,13 @@ func (l *sheet) extend(m ordering) {
 	}
 	limit := len(l.lines)
 	for i := range slices.Backward(m.entries) {
-		l.close(&m.entries[i], m.column, limit)
+		l.closeField(&m.entries[i], m.column, limit)
 		limit = m.entries[i].head
 	}
 }
 
-// close finds where a field ends, before the limit.
-func (l *sheet) close(e *entry, column, limit int) {
+// closeField finds where a field ends, before the limit.
+func (l *sheet) closeField(e *entry, column, limit int) {
 	e.end = e.line + 1
 	for at := e.end; at < limit; at++ {
 		line := l.lines[at]

@@ -12,14 +12,14 @@ import (
 	"trueup/internal/yamltext"
 )
 
-// same reports whether two nodes have the same values, styles and anchors, in any order of members.
+// sameNodes reports whether two nodes have the same values, styles and anchors, in any order of members.
 // becomes replaces nodes below the first. A node without a tag is the same in any style.
-func same(was, is *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) bool {
+func sameNodes(was, is *yaml.Node, becomes map[*yaml.Node][]*yaml.Node) bool {
 	if was.Kind != is.Kind || was.Value != is.Value || was.Anchor != is.Anchor ||
 		was.Tag != "" && (was.Tag != is.Tag || was.Style != is.Style) {
 		return false
 	}
-	return slices.EqualFunc(byName(was, becomes), byName(is, nil), func(was, is *yaml.Node) bool { return same(was, is, becomes) })
+	return slices.EqualFunc(byName(was, becomes), byName(is, nil), func(was, is *yaml.Node) bool { return sameNodes(was, is, becomes) })
 }
 
 // byName returns what is below a node, and the members of a mapping sorted by name.
@@ -50,7 +50,7 @@ func sameDocuments(was, is []byte) bool {
 	ok := true
 	for doc := range documentsOf(was) {
 		other, more := next()
-		ok = ok && more && same(doc, other, nil)
+		ok = ok && more && sameNodes(doc, other, nil)
 	}
 	_, more := next()
 	return ok && !more
@@ -64,9 +64,9 @@ func documentsOf(text []byte) iter.Seq[*yaml.Node] {
 	}
 }
 
-// marked returns each trueup: comment, with the number of the field that it covers, sorted. The numbers
+// listMarks returns each trueup: comment, with the number of the field that it covers, sorted. The numbers
 // are the same in any order of members.
-func marked(text []byte) []string {
+func listMarks(text []byte) []string {
 	if !bytes.Contains(text, []byte(yamltext.MarkName)) {
 		return nil
 	}

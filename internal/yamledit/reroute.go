@@ -70,7 +70,7 @@ func (r Route) Convert(t manifest.Text) ([]byte, []Rerouted, diag.List) {
 		if e.file.Findings.HasErrors() {
 			return nil, nil, e.file.Findings
 		}
-		if out, ok := e.apply(e.edits); ok {
+		if out, ok := e.applyEdits(e.edits); ok {
 			return out, e.done, nil
 		}
 	}
@@ -156,7 +156,7 @@ func (e *rerouter) reroute(root, metadata *yaml.Node, done *Rerouted) bool {
 		if !ok {
 			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
 		}
-		e.edits = append(e.edits, write(version, from, to, requote(e.text(from, to), done.To), done.To))
+		e.edits = append(e.edits, writeScalar(version, from, to, requote(e.text(from, to), done.To), done.To))
 	}
 	switch {
 	case !toAPI && !named:
@@ -199,7 +199,7 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	text := "," + e.gapBefore(from, keyEnd) + written + e.text(keyEnd, valueAt) + name
 	if metadata.Style&yaml.FlowStyle == 0 {
 		to, text = e.file.Lines.EndOf(value.Line), "\n"+e.text(e.file.Lines.Offset(key.Line), from)+written+": "+name
-		text = string(newSource(e.file.Lines.Data).broken([]byte(text)))
+		text = string(newSource(e.file.Lines.Data).breakLines([]byte(text)))
 	}
 	e.edits = append(e.edits, edit{to, to, text, added[:1], added})
 	return true
@@ -223,7 +223,7 @@ func (e *rerouter) gapBefore(from, keyEnd int) string {
 // removeNamespace removes metadata.namespace, if nothing else is on its lines.
 func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
 	key, value := yamltext.Pair(metadata, "namespace")
-	cut, ok := e.cut(metadata, key == metadata.Content[0], key, value)
+	cut, ok := e.cutElement(metadata, key == metadata.Content[0], key, value)
 	if ok {
 		e.edits = append(e.edits, cut)
 	}

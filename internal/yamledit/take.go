@@ -29,7 +29,7 @@ func WithValues(o *manifest.Object, in *yamltext.Lines, spec []byte) (was, is []
 	for _, doc := range t.docs {
 		t.value(yamltext.Member(yamltext.Root(doc), "spec"), 0, canon.MustDecode(spec), o.Kind.Spec())
 	}
-	if out, ok := t.apply(t.edits); ok && len(t.edits) > 0 {
+	if out, ok := t.applyEdits(t.edits); ok && len(t.edits) > 0 {
 		return was, out
 	}
 	return was, nil
@@ -134,7 +134,7 @@ func (t *taking) scalar(n *yaml.Node, owner int, value string, isText bool) {
 		return
 	}
 	t.now[n] = value
-	t.edits = append(t.edits, write(n, from, to, text, value))
+	t.edits = append(t.edits, writeScalar(n, from, to, text, value))
 }
 
 // block returns where a block scalar is, and the text that takes its place: a block for lines, or else text.
@@ -146,7 +146,7 @@ func (t *taking) block(n *yaml.Node, owner int, value, text string) (from, to in
 	}
 	if lines, isBlock := strings.CutSuffix(value, "\n"); isBlock && inBlock().MatchString(lines) {
 		margin := "\n" + strings.Repeat(" ", b.column)
-		text = string(style.broken([]byte("|" + margin + strings.ReplaceAll(lines, "\n", margin))))
+		text = string(style.breakLines([]byte("|" + margin + strings.ReplaceAll(lines, "\n", margin))))
 	}
 	return t.file.Lines.Behind(n), t.file.Lines.EndOf(b.last + 1), text, true
 }

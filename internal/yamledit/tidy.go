@@ -50,7 +50,7 @@ func Tidy(ctx context.Context, texts []manifest.Text, how Tidying, opts manifest
 		text.Data, rerouted, refused[i] = how.reroute(text)
 		f := yamltext.NewFile(text.Path, text.Data)
 		f.Pool = pool
-		all[i] = tidied(text, f, how.Fix)
+		all[i] = tidyFile(text, f, how.Fix)
 		if all[i].unread != nil { // and says the same
 			refused[i] = nil
 		}
@@ -116,8 +116,8 @@ func tidyAll(ctx context.Context, all []Tidied, fix bool, opts manifest.Options)
 	return list, slices.Concat(findings, manifest.Check(set, opts)), nil
 }
 
-// tidied reads a file and, unless it is to be repaired first, formats it.
-func tidied(text manifest.Text, f *yamltext.File, fix bool) Tidied {
+// tidyFile reads a file and, unless it is to be repaired first, formats it.
+func tidyFile(text manifest.Text, f *yamltext.File, fix bool) Tidied {
 	t := Tidied{Text: text, To: text.Data}
 	count := func(doc *yaml.Node) {
 		if manifest.NearKind(yamltext.Text(yamltext.Member(yamltext.Root(doc), "kind"))) != nil {
@@ -167,7 +167,7 @@ func fixAll(ctx context.Context, list []Tidied, opts manifest.Options) error {
 	}
 	for i := range list {
 		if t := &list[i]; found[t.Path] {
-			if t.To, t.Fixed, err = fix(ctx, t.Text, opts); err != nil {
+			if t.To, t.Fixed, err = fixFile(ctx, t.Text, opts); err != nil {
 				return err
 			}
 		}

@@ -65,7 +65,7 @@ func (d Draft) write(out *bytes.Buffer) error {
 	if d.Namespace != "" {
 		metadata["namespace"] = d.Namespace
 	}
-	return encode(out, map[string]any{
+	return encodeValue(out, map[string]any{
 		"apiVersion": cmp.Or(d.APIVersion, d.Kind.APIVersion), "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
 	}, d.Kind.Root(), d.Silence)
 }
@@ -73,15 +73,15 @@ func (d Draft) write(out *bytes.Buffer) error {
 // Snippet returns a JSON value as YAML in the layout of Write. f is the field of the value, or nil.
 func Snippet(value any, f *kind.Field) (string, error) {
 	var out bytes.Buffer
-	if err := encode(&out, value, f, ""); err != nil {
+	if err := encodeValue(&out, value, f, ""); err != nil {
 		return "", fmt.Errorf("write a part of a manifest: %w", err)
 	}
 	return out.String(), nil
 }
 
-// encode writes a JSON value as YAML. With a reason, it silences warnings about fields and values that f
+// encodeValue writes a JSON value as YAML. With a reason, it silences warnings about fields and values that f
 // does not have.
-func encode(out *bytes.Buffer, value any, f *kind.Field, reason string) error {
+func encodeValue(out *bytes.Buffer, value any, f *kind.Field, reason string) error {
 	enc := yaml.NewEncoder(out)
 	enc.SetIndent(levelIndent)
 	if err := enc.Encode(drafting{reason}.node(value, f)); err != nil {

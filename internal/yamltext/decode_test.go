@@ -24,20 +24,20 @@ func FuzzDecode(f *testing.F) {
 // places and in their errors.
 func checkDecode(t *testing.T, path string, data []byte) {
 	t.Helper()
-	data, ok := NewFile(path, data).clean(data)
+	data, ok := NewFile(path, data).cleanText(data)
 	if !ok {
 		return
 	}
 	var is, was []*yaml.Node
 	text := asYAML(data)
-	isErr := decode(text, nil, func(doc *yaml.Node) { is = append(is, withoutComments(doc)) })
+	isErr := decodeDocuments(text, nil, func(doc *yaml.Node) { is = append(is, withoutComments(doc)) })
 	wasErr := decodeFully(text, func(doc *yaml.Node) { was = append(was, withoutComments(doc)) })
 	if !reflect.DeepEqual(is, was) || !reflect.DeepEqual(isErr, wasErr) {
 		t.Errorf("%s: %d documents, %v, not %d, %v: or they differ", path, len(is), isErr, len(was), wasErr)
 	}
 	// The nodes of a pool are good as long as each document is looked at.
 	n, pool := 0, new(Pool)
-	_ = decode(text, pool, func(doc *yaml.Node) {
+	_ = decodeDocuments(text, pool, func(doc *yaml.Node) {
 		if n++; n > len(was) || !reflect.DeepEqual(withoutComments(doc), was[n-1]) {
 			t.Errorf("%s: with a pool, document %d differs", path, n)
 		}
@@ -65,7 +65,7 @@ func TestParsersRejectTheSame(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if data, ok := NewFile("", data).clean(data); ok && decode(data, nil, func(*yaml.Node) {}) != nil {
+		if data, ok := NewFile("", data).cleanText(data); ok && decodeDocuments(data, nil, func(*yaml.Node) {}) != nil {
 			rejected++
 			if whereRejected(data) == nil {
 				unexplained++

@@ -72,15 +72,15 @@ func (f *File) TakeMarks(until int) []Mark {
 			m.before = ""
 		}
 		if before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t") {
-			m.read(string(f.Lines.Data[offset:end]))
+			m.readComment(string(f.Lines.Data[offset:end]))
 		}
 		out = append(out, m)
 	}
 	return out
 }
 
-// read reads the text of a comment, unless that is only prose.
-func (m *Mark) read(text string) {
+// readComment reads the text of a comment, unless that is only prose.
+func (m *Mark) readComment(text string) {
 	const slips = 2 // in the word ignore
 	form := markForm().FindStringSubmatch(text)
 	if form == nil {
@@ -120,16 +120,16 @@ type span struct{ from, to int }
 // one belongs to no field.
 func PlaceMarks(root *yaml.Node, marks []Mark) []Mark {
 	l := &fieldLines{root: root}
-	l.last = l.walk(root)
-	placed := l.comments(marks)
+	l.last = l.addLines(root)
+	placed := l.commentsOnly(marks)
 	for i := range placed {
-		placed[i].From, placed[i].To = l.covered(placed[i])
+		placed[i].From, placed[i].To = l.coveredLines(placed[i])
 	}
 	return placed
 }
 
-// walk adds everything below a node, and returns its last line.
-func (l *fieldLines) walk(n *yaml.Node) int {
+// addLines adds everything below a node, and returns its last line.
+func (l *fieldLines) addLines(n *yaml.Node) int {
 	last, size := n.Line, 1
 	if n.Kind == yaml.MappingNode {
 		size = 2
@@ -144,7 +144,7 @@ func (l *fieldLines) walk(n *yaml.Node) int {
 		}
 		at, end := len(l.spans)-1, line
 		for _, p := range parts {
-			end = max(end, l.walk(p))
+			end = max(end, l.addLines(p))
 		}
 		l.spans[at].to = max(l.spans[at].to, end)
 		last = max(last, end)
@@ -152,8 +152,8 @@ func (l *fieldLines) walk(n *yaml.Node) int {
 	return last
 }
 
-// comments returns the marks without those inside texts.
-func (l *fieldLines) comments(marks []Mark) []Mark {
+// commentsOnly returns the marks without those inside texts.
+func (l *fieldLines) commentsOnly(marks []Mark) []Mark {
 	var out []Mark
 	for _, t := range l.texts {
 		before := sort.Search(len(marks), func(i int) bool {
@@ -166,9 +166,9 @@ func (l *fieldLines) comments(marks []Mark) []Mark {
 	return append(out, marks...)
 }
 
-// covered returns the lines that a comment covers. After a field, it covers what starts on its line.
+// coveredLines returns the lines that a comment covers. After a field, it covers what starts on its line.
 // Alone on a line, it covers what starts next, or the whole document if it is above that.
-func (l *fieldLines) covered(m Mark) (from, to int) {
+func (l *fieldLines) coveredLines(m Mark) (from, to int) {
 	at := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].from >= m.Line })
 	switch {
 	case at == len(l.spans):

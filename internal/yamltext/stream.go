@@ -112,21 +112,21 @@ func (f *File) Hopeless() bool { return f.beyondFile.worst == diag.Error }
 // EndDocument says how many findings of the document are not kept.
 func (f *File) EndDocument() {
 	if more := f.beyondDocument; more.count > 0 {
-		f.unshown(fmt.Sprintf("the document has %d more findings, which are not shown", more.count), more.worst)
+		f.addUnshown(fmt.Sprintf("the document has %d more findings, which are not shown", more.count), more.worst)
 	}
 }
 
 // End says that findings are not kept, and sorts the others.
 func (f *File) End() {
 	if f.beyondFile.count > 0 {
-		f.unshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", MaxOfFile), f.beyondFile.worst)
+		f.addUnshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", MaxOfFile), f.beyondFile.worst)
 	}
 	f.Findings.Sort()
 	f.Findings = slices.Compact(f.Findings)
 }
 
-// unshown adds a finding, at the place of the last one, that more are not shown.
-func (f *File) unshown(message string, worst diag.Severity) {
+// addUnshown adds a finding, at the place of the last one, that more are not shown.
+func (f *File) addUnshown(message string, worst diag.Severity) {
 	last := f.Findings[len(f.Findings)-1]
 	last.Severity, last.Field, last.Message, last.Fix = worst, "", message, "fix those that are shown first"
 	f.Findings = append(f.Findings, last)
@@ -163,19 +163,19 @@ func Clip(s string) string {
 // Documents calls each with every document of the file. It reports a syntax error as a finding and
 // continues at the next line ---, at most maxBroken times, so that one mistake does not hide another.
 func (f *File) Documents(each func(*yaml.Node)) {
-	data, ok := f.clean(f.Lines.Data)
+	data, ok := f.cleanText(f.Lines.Data)
 	for n := 0; ok && n < maxBroken; n++ {
 		var err error
 		if f.Comments {
 			err = decodeFully(asYAML(data), each)
 		} else {
-			err = decode(asYAML(data), f.Pool, each)
+			err = decodeDocuments(asYAML(data), f.Pool, each)
 		}
 		if err == nil {
 			return
 		}
 		f.Start()
-		data, ok = f.resume(f.syntax(data, err))
+		data, ok = f.resumeAfter(f.reportSyntax(data, err))
 	}
 }
 
@@ -185,9 +185,9 @@ func (f *File) Nodes() (docs []*yaml.Node) {
 	return docs
 }
 
-// decode calls each with the documents of a text, up to the first error. Some have no comments. With a
+// decodeDocuments calls each with the documents of a text, up to the first error. Some have no comments. With a
 // pool, some nodes are reused when each returns.
-func decode(text []byte, pool *Pool, each func(*yaml.Node)) error {
+func decodeDocuments(text []byte, pool *Pool, each func(*yaml.Node)) error {
 	offset, line := plainDocuments(text, pool, each)
 	if offset == len(text) {
 		return nil
@@ -207,7 +207,7 @@ func decodeFully(text []byte, each func(*yaml.Node)) error {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var doc yaml.Node
-		switch err := safely(func() error { return dec.Decode(&doc) }); {
+		switch err := catchPanic(func() error { return dec.Decode(&doc) }); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -242,8 +242,8 @@ func moveDown(n *yaml.Node, lines int) {
 	}
 }
 
-// safely returns a panic of a parser as an error.
-func safely(parse func() error) (err error) {
+// catchPanic returns a panic of a parser as an error.
+func catchPanic(parse func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the parser gave up: %v", r)
@@ -261,8 +261,8 @@ var (
 	BetweenDocuments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|\.\.\.)([ \t]|$)`) })
 )
 
-// clean rejects characters that programs read differently, and removes a byte order mark and directives.
-func (f *File) clean(data []byte) ([]byte, bool) {
+// cleanText rejects characters that programs read differently, and removes a byte order mark and directives.
+func (f *File) cleanText(data []byte) ([]byte, bool) {
 	fail := func(line, column int, rule, message, fix string) ([]byte, bool) {
 		f.Fail(line, column, rule, "", message, fix)
 		return nil, false
@@ -341,9 +341,9 @@ func (f *File) dropDirectives(data []byte) []byte {
 	return kept
 }
 
-// resume returns the file from the first document that starts after the line. Empty lines replace those
+// resumeAfter returns the file from the first document that starts after the line. Empty lines replace those
 // before it, to keep the line numbers.
-func (f *File) resume(line int) ([]byte, bool) {
+func (f *File) resumeAfter(line int) ([]byte, bool) {
 	for line++; line <= f.Lines.Count(); line++ {
 		if startLine().Match(f.Lines.Bytes(line)) {
 			f.TakeMarks(line) // they are in the document that can't be read
@@ -366,6 +366,6 @@ func FirstAlias(text []byte) int {
 			visit(below)
 		}
 	}
-	_ = decode(asYAML(text), nil, visit) // the caller's parser reports a syntax error
+	_ = decodeDocuments(asYAML(text), nil, visit) // the caller's parser reports a syntax error
 	return line
 }

@@ -12,9 +12,9 @@ import (
 	yaml4 "go.yaml.in/yaml/v4"
 )
 
-// syntax reports what the parser rejected, and returns the line. Version 4 of the parser has exact
+// reportSyntax reports what the parser rejected, and returns the line. Version 4 of the parser has exact
 // places, but is slower, so it parses only what version 3 rejected.
-func (f *File) syntax(data []byte, err error) int {
+func (f *File) reportSyntax(data []byte, err error) int {
 	at := whereRejected(data)
 	if at == nil {
 		at = f.rejectedByV3(strings.TrimPrefix(err.Error(), "yaml: "))
@@ -38,7 +38,7 @@ func (f *File) syntax(data []byte, err error) int {
 	if rest := text[Offset(string(text), column-1):]; bytes.HasPrefix(rest, []byte("\t")) {
 		at.Message = "tab character"
 	}
-	m := explain(at.Message, string(text))
+	m := explainMistake(at.Message, string(text))
 	f.Fail(line, column, m.rule, "", m.message, m.fix)
 	return line
 }
@@ -72,7 +72,7 @@ func whereRejected(data []byte) *yaml4.LoadError {
 	dec := yaml4.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml4.Node
-		if err := safely(func() error { return dec.Decode(&doc) }); err != nil {
+		if err := catchPanic(func() error { return dec.Decode(&doc) }); err != nil {
 			var at *yaml4.LoadError
 			errors.As(err, &at)
 			return at
@@ -95,7 +95,7 @@ func isAboutContext(at *yaml4.LoadError, end int) bool {
 // mistake explains messages of the parser that contain part. An empty message means the parser's own.
 type mistake struct{ part, rule, message, fix string }
 
-func mistakes() []mistake {
+func knownMistakes() []mistake {
 	const (
 		indentation = "fix the indentation"
 		misfit      = "the line does not match the indentation of the lines before it"
@@ -125,15 +125,15 @@ func mistakes() []mistake {
 	}
 }
 
-// explain returns the mistake that the parser's message is about.
-func explain(message, line string) mistake {
+// explainMistake returns the mistake that the parser's message is about.
+func explainMistake(message, line string) mistake {
 	if strings.Contains(line, "{{") || strings.Contains(line, "{%") {
 		return mistake{"", RuleSyntax, "this is a template, not YAML: " + message, "render the template first and give trueup the result"}
 	}
 	if conflict().MatchString(line) {
 		return mistake{"", RuleSyntax, "git could not merge this part of the file", "resolve the conflict, and remove the lines <<<<<<<, ======= and >>>>>>>"}
 	}
-	for _, m := range mistakes() {
+	for _, m := range knownMistakes() {
 		if strings.Contains(message, m.part) {
 			if m.message == "" {
 				m.message = message
