@@ -89,10 +89,10 @@ func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 	var facts []safetext.Text
 	more := 0
 	for _, l := range item.AllLines() {
-		if l.Risk != risk || l.Left || !plan.IsShown(l.Class) || l.Class == plan.Added || l.Class == plan.Stays || len(l.Unserved) > 0 {
+		switch {
+		case l.Risk != risk || !isFact(l):
 			continue
-		}
-		if len(facts) == maxFacts {
+		case len(facts) == maxFacts:
 			more++
 			continue
 		}
@@ -108,6 +108,11 @@ func factsAt(item plan.Item, risk kind.Risk) safetext.Text {
 		facts = append(facts, safetext.Count(more, "more change"))
 	}
 	return safetext.Join(facts, ", ")
+}
+
+// isFact reports whether a line is told in the sentence of its risk: what is served no longer has a sentence of its own.
+func isFact(l plan.Line) bool {
+	return !l.Left && plan.IsShown(l.Class) && l.Class != plan.Added && l.Class != plan.Stays && len(l.Unserved) == 0
 }
 
 // pastOf says what happened to the place of a row, for sentences that have no room for its values.
