@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -16,7 +16,6 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
-	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/fleet"
 	"trueup/internal/project"
@@ -113,42 +112,60 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	if err = errors.Join(err, failed); err != nil {
 		return doc, err
 	}
-	results := make([]report.Project, len(found.Projects))
+	merging := merging{of: report.NewMerger(shard), waiting: make([]*report.Document, len(found.Projects))}
 	budget := api.NewBudget(o.rps, shard.Shards, a.global.parallelism)
 	working := a.begin(line.command)
-	working.reached(0, len(results))
+	working.reached(0, len(found.Projects))
 	defer working.end()
 	o.Sleep = a.env.Sleep
 	var ended atomic.Int64
-	keep := func(i int, doc report.Document) {
+	keep := func(i int, doc report.Document) (failed bool) {
 		p := found.Projects[i]
-		if err := out.write(p, doc, false); err != nil {
-			a.log(slog.LevelError, p.Path+": "+err.Error())
+		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
+		if err := out.writeResult(doc); err != nil {
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 			doc.Result = exit.NameOf(doc.ExitCode)
+			doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
 		}
-		results[i] = report.ProjectOf(p.Path, doc)
+		merging.add(i, doc)
+		return doc.ExitCode != exit.OK && doc.ExitCode != exit.Changes // which is what the run found
 	}
-	started := o.RunProjects(ctx, len(results), func(i int) (failed bool) {
+	started := o.RunProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
-		sends := func(doc report.Document) error { return out.write(p, doc, true) }
-		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, budget: budget, sends: sends}, p, line))
-		working.reached(int(ended.Add(1)), len(results))
-		return results[i].Failed()
+		sends := func(doc report.Document) error {
+			return out.writeResult(report.Unended(report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)))
+		}
+		failed = keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, budget: budget, sends: sends}, p, line))
+		working.reached(int(ended.Add(1)), len(found.Projects))
+		return failed
 	})
 	why := whyNotStarted(ctx, o.MaxFailures)
-	if rest := len(results) - started; rest > 0 {
-		a.log(slog.LevelError, diag.Plural(rest, "project was", "projects were")+" not started: "+why)
-	}
-	for i := range results[started:] {
+	for i := range found.Projects[started:] {
 		keep(started+i, report.Document{
 			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
 			Errors: []string{"trueup each did not start this project: " + why},
 		})
 	}
-	doc = report.Each(shard, results)
+	doc = merging.of.Finish()
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
+}
+
+// merging merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
+type merging struct {
+	lock    sync.Mutex
+	of      *report.Merger
+	waiting []*report.Document
+	merged  int
+}
+
+func (m *merging) add(i int, doc report.Document) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for m.waiting[i] = &doc; m.merged < len(m.waiting) && m.waiting[m.merged] != nil; m.merged++ {
+		m.of.AddResult(*m.waiting[m.merged])
+		m.waiting[m.merged] = &report.Document{}
+	}
 }
 
 // fleetFor returns the projects that the command runs in, and what is known of all.

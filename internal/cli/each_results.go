@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"trueup/internal/files"
-	"trueup/internal/fleet"
 	"trueup/internal/report"
 )
 
@@ -63,19 +62,13 @@ func (r *results) open(root *os.Root, shard report.Shard) error {
 	return r.writeLine(shard)
 }
 
-// write writes the result of a project. If it is running, that is its plan, and remains if the process is killed.
-func (r *results) write(p fleet.Project, doc report.Document, running bool) error {
+// writeResult writes the result of a project.
+func (r *results) writeResult(doc report.Document) error {
 	if r == nil {
 		return nil
 	}
-	if running {
-		doc = report.Unended(doc)
-	}
-	doc.Project = &report.Project{
-		Path: p.Path, Workspace: p.Settings.Workspace.UUID, Result: doc.Result, ExitCode: doc.ExitCode, Running: running,
-	}
 	var text bytes.Buffer
-	if err := report.Write(&text, "json", report.WithoutData(doc), report.Options{}); err != nil {
+	if err := report.Write(&text, "json", doc, report.Options{}); err != nil {
 		return err
 	}
 	return r.writeLine(json.RawMessage(text.Bytes()))

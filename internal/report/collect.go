@@ -171,7 +171,7 @@ func (r *results) resultOf(project string) (doc Document, ok bool, err error) {
 
 // collection merges the results of a run, and notes what does not belong to it.
 type collection struct {
-	merger
+	Merger
 	parts []results
 }
 
@@ -197,7 +197,7 @@ func Collect(fsys fs.FS, tool string) (Document, error) {
 		c.addFrom(of[project], project)
 	}
 	slices.Sort(c.fleet.NotReached)
-	return c.finishMerge(), nil
+	return c.Finish(), nil
 }
 
 func (c *collection) rejectFile(name string, err error) {
@@ -299,7 +299,7 @@ func (c *collection) addFrom(r *results, project string) {
 		c.noteMissing("shard %d was killed while it applied the project %.300s: run the shard again", r.Shard.Shard, project)
 	}
 	if ok {
-		c.addResult(doc)
+		c.AddResult(doc)
 	}
 }
 

@@ -40,7 +40,7 @@ func withEarlier(earlier, last Document) Document {
 	return last
 }
 
-// Unended returns what is the result of an apply if its process is killed: it may have sent all of its plan.
+// Unended returns the result that an apply in one of many projects has if its process is killed: it may have sent all of its plan.
 func Unended(doc Document) Document {
 	var outcomes []apply.Outcome
 	for _, item := range doc.Plan.Items {
@@ -52,6 +52,7 @@ func Unended(doc Document) Document {
 	}
 	result := apply.NewResult(outcomes)
 	doc.Apply, doc.ExitCode, doc.Result = &result, exit.Partial, exit.NameOf(exit.Partial)
+	doc.Project.Result, doc.Project.ExitCode, doc.Project.Running = doc.Result, doc.ExitCode, true
 	doc.Errors = append(slices.Clone(doc.Errors), "the apply of this project has not ended")
 	return doc
 }
