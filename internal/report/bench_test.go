@@ -6,10 +6,9 @@ import (
 	"strconv"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // ofMany is a plan of so many changed objects.

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/fleet"
+	"trueup/internal/view"
 )
 
 func wholeRun() Run {

@@ -10,8 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"trueup/internal/view"
-
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -22,6 +20,7 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/routing"
+	"trueup/internal/view"
 )
 
 // hostile fills every text of a Document with s and every value with v.

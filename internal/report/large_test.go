@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // ofDifferent is a plan of so many objects whose changes are all different. Every tenth is grave, and every hundredth
