@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/diag"
+	"trueup/internal/e2e/long"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/rules"
@@ -371,7 +372,7 @@ func TestAdviceOnALargeObject(t *testing.T) {
 		t.Skip("-short: one goroutine, and slow with the race detector")
 	}
 	many := 1500
-	if os.Getenv("TRUEUP_LONG") != "" {
+	if long.IsSet() {
 		many = 5000
 	}
 	document := func(ttl string) string {
