@@ -349,7 +349,7 @@ func TestNoOlderCommitUndoesANewerOne(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	for range long.Times(3) {
+	for range long.Times(2) {
 		seed := rand.Uint64()
 		if !t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { playHistory(t, seed) }) {
 			return

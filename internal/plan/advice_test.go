@@ -371,10 +371,7 @@ func TestAdviceOnALargeObject(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: one goroutine, and slow with the race detector")
 	}
-	many := 1500
-	if long.IsSet() {
-		many = 5000
-	}
+	many := long.Choose(1500, 5000)
 	document := func(ttl string) string {
 		var locations, upstreams []string
 		for i := range many {

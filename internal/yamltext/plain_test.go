@@ -97,7 +97,7 @@ func differ(is, was *yaml.Node) string {
 
 // TestGenerated draws texts that are mostly plain, and sometimes broken by a few bytes.
 func TestGenerated(t *testing.T) {
-	long.SetChecks(t, 2000)
+	long.SetChecks(t, 500)
 	taken, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		text := draw(t)
@@ -112,7 +112,7 @@ func TestGenerated(t *testing.T) {
 
 // TestScalars draws what may be a number, a time or a word that package yaml knows.
 func TestScalars(t *testing.T) {
-	long.SetChecks(t, 2000)
+	long.SetChecks(t, 500)
 	words := rapid.SampledFrom([]string{"true", "false", "null", "~", "nan", "inf", "yes", "no", "on", "off", "y", "n", "<<", "t", "f", "o"})
 	texts := rapid.OneOf(words, rapid.Map(words, strings.ToUpper), rapid.StringMatching(`[A-Z][a-z]{1,4}`), rapid.StringMatching(`[0-9]{1,3}`), rapid.StringMatching(`[0-9]{1,4}(-[0-9]{1,2}){1,2}`), rapid.StringMatching(`[-+.~<0-9a-fA-Foxn_:TZ]{1,8}`))
 	rapid.Check(t, func(t *rapid.T) {

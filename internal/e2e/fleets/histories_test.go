@@ -42,7 +42,7 @@ func TestLiveIsAsGitSays(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	n, seed := long.Times(2), rand.Uint64()
+	n, seed := long.Times(1), rand.Uint64()
 	if text := os.Getenv("TRUEUP_SEED"); text != "" {
 		seed, _ = strconv.ParseUint(text, 10, 64)
 	}

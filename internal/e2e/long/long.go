@@ -18,8 +18,16 @@ func IsSet() bool { return os.Getenv(variable) != "" }
 func SkipUnlessSet(t testing.TB) {
 	t.Helper()
 	if !IsSet() {
-		t.Skip(variable + " is not set, and this takes minutes: .ci/long")
+		t.Skip("it takes minutes: " + variable + "=1 runs it")
 	}
+}
+
+// Choose returns a size of what is tried: quick, or full if TRUEUP_LONG is set.
+func Choose(quick, full int) int {
+	if IsSet() {
+		return full
+	}
+	return quick
 }
 
 // Times returns n, multiplied by TRUEUP_LONG.
