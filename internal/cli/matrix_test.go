@@ -90,7 +90,7 @@ func (sc *scene) apply(more ...string) []string {
 // platform acts on it.
 func TestMatrix(t *testing.T) {
 	cells, operations := 0, 0
-	stride := long.Stride(81) // all of it takes two minutes of one processor
+	stride := long.Stride(41) // all of it takes two minutes of one processor
 	t.Run("cells", func(t *testing.T) {
 		for i := range scenes() {
 			sc := &scenes()[i]

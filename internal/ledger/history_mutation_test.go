@@ -50,7 +50,7 @@ func TestHistoriesFindMistakes(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "5m",
 				"-run", "^TestHistories$", ".", "-rapid.shrinktime=1ms", "-rapid.nofailfile", "-rapid.seed=1")
-			cmd.Env = append(os.Environ(), "TRUEUP_LONG=200")
+			cmd.Env = append(os.Environ(), "TRUEUP_LONG=100")
 			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), m.finds) {
 				t.Errorf("no history finds it: %v\n%.2000s", err, out)

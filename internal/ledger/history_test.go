@@ -236,7 +236,7 @@ func (th theory) check(t *testing.T, n int) {
 
 func TestHistories(t *testing.T) {
 	th := newTheory(t)
-	n := long.Times(150)
+	n := long.Times(300)
 	th.check(t, n)
 	if none := th.tally.missing(); n >= 10000 && len(none) > 0 {
 		t.Errorf("never met: %q", none)

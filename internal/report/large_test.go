@@ -44,6 +44,9 @@ func ofDifferent(n int) *plan.Plan {
 
 // TestPageOfManyObjects: a page has at most 15 MB, and names each object, and what is grave or removed of it.
 func TestPageOfManyObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: large, and slow with the race detector")
+	}
 	const most = 15_000_000
 	n := long.Choose(4000, 10_000)
 	pl := ofDifferent(n)
@@ -77,6 +80,9 @@ func TestPageOfManyObjects(t *testing.T) {
 
 // TestPageOfOneLargeObject: however large it is, the first object has its details.
 func TestPageOfOneLargeObject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: large, and slow with the race detector")
+	}
 	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(20_000)}, view.Options{})
 	if len(out) < maxHTMLDetails || bytes.Contains(out, []byte("more object")) {
 		t.Errorf("the page has %d bytes", len(out))

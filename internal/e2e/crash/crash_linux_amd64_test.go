@@ -182,7 +182,7 @@ func crashEverywhere(t *testing.T, where string, anew func(*testing.T) *crashWor
 	var points, reached atomic.Int64
 	t.Run(h.name, func(t *testing.T) {
 		for i, c := range slices.DeleteFunc(slices.Clone(calls), func(c heldCall) bool { return !h.befalls(c) }) {
-			if h.sparse && i%long.Stride(40) != 0 {
+			if h.sparse && i%long.Stride(20) != 0 {
 				continue
 			}
 			points.Add(1)
