@@ -89,7 +89,8 @@ func TestCompletionOffers(t *testing.T) {
 		"--profile ":               "production staging " + noFilesAfter,
 		"plan --drift ":            "overwrite fail report " + noFilesAfter,
 		"plan --report html=":      ":0",
-		"apply --max-deletes ":     noFilesAfter,
+		"apply --accept ":          "take-over= recreate= empty-live normalised older-commit :6",
+		"apply --accept recreate=cdn/s": "recreate=cdn/shop :6",
 		"ledger resolve cdn/w":     "cdn/web " + noFilesAfter,
 	} {
 		words, directive := completed(t, env, strings.Split(line, " ")...)

@@ -245,11 +245,12 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 	s.vars["COMPUTE"] = s.vars["TRUEUP_COMPUTE_TOKEN"]
 	delete(s.vars, "TRUEUP_DELIVERY_URL")
 	delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
-	out := s.must(exit.OK, "doctor", "--profile", "prod", "--request-timeout", "20s")
+	s.vars["TRUEUP_REQUEST_TIMEOUT"] = "20s"
+	out := s.must(exit.OK, "doctor", "--profile", "prod")
 	for _, want := range []string{
 		"profile +prod +--profile", "compute.url +http.* +TRUEUP_COMPUTE_URL", "compute.token +variable TRUEUP_COMPUTE_TOKEN",
 		"delivery.url +http.* +profile prod at .*config.yaml:6", "delivery.token +command sh +profile prod at .*config.yaml:7",
-		"ledger.store +file:ledger +trueup.yaml", "request-timeout +20s +--request-timeout",
+		"ledger.store +file:ledger +trueup.yaml", "request timeout +20s +TRUEUP_REQUEST_TIMEOUT",
 		"warn .*TRUEUP_COMPUTE_TOKEN overrides the token in profile prod",
 	} {
 		if !matches(out, want) {

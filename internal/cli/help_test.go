@@ -100,12 +100,12 @@ func TestTextsHaveLines(t *testing.T) {
 // that does nothing in the command. Each name in the table of flags is that of a flag.
 func TestFlagsAreInGroups(t *testing.T) {
 	for line, want := range map[string]string{
-		"plan --help":          "Flags=drift help out prune target; Flags for CI=base-ref detailed-exitcode ledger-ephemeral-ok log-format offline report strict; Global Flags=chdir output profile quiet sandbox verbose",
-		"version --help":       "Flags=help; Flags for CI=log-format report; Global Flags=output quiet verbose",
-		"validate --help-all":  "Flags=help; Flags for CI=log-format report strict; Flags for rare cases=color help-all parallelism timeout; Global Flags=chdir output quiet verbose",
-		"ledger show --help":   "Flags=help; Flags for CI=ledger-ephemeral-ok log-format report; Global Flags=chdir output profile quiet sandbox verbose",
-		"show --help-all":      "Flags=help; Flags for CI=log-format report; Flags for rare cases=color help-all parallelism timeout; Global Flags=chdir output quiet verbose",
-		"ledger settle --help": "Flags=help target; Flags for CI=ledger-ephemeral-ok log-format report; Global Flags=chdir output profile quiet sandbox verbose",
+		"plan --help":          "Flags=accept drift help out prune target; Flags for CI=base-ref detailed-exitcode offline report; Global Flags=chdir output profile quiet sandbox verbose",
+		"version --help":       "Flags=help; Flags for CI=report; Global Flags=output quiet verbose",
+		"validate --help-all":  "Flags=help; Flags for CI=report; Flags for rare cases=help-all; Global Flags=chdir output quiet verbose",
+		"ledger show --help":   "Flags=help; Flags for CI=report; Global Flags=chdir output profile quiet sandbox verbose",
+		"show --help-all":      "Flags=help; Flags for CI=report; Flags for rare cases=help-all; Global Flags=chdir output quiet verbose",
+		"ledger settle --help": "Flags=accept help target; Flags for CI=report; Global Flags=chdir output profile quiet sandbox verbose",
 	} {
 		code, text, _ := ran(t, t.TempDir(), strings.Fields(line)...)
 		var parts []string
@@ -141,7 +141,7 @@ func TestFlagsAreInGroups(t *testing.T) {
 
 // TestFlagsThatDoNothingAreRefused.
 func TestFlagsThatDoNothingAreRefused(t *testing.T) {
-	for _, line := range []string{"help -o json", "completion bash -o json", "ledger export --report json=x", "version --sandbox", "version --sandbox --sandbox-fault x", "show x --profile p", "comment x --sandbox"} {
+	for _, line := range []string{"help -o json", "completion bash -o json", "ledger export --report json=x", "version --sandbox", "show x --profile p", "comment x --sandbox"} {
 		code, _, said := ran(t, t.TempDir(), strings.Fields(line)...)
 		if code != exit.Error || !strings.Contains(said, " does nothing in trueup ") {
 			t.Errorf("%s: exit %d, %s", line, code, said)

@@ -123,7 +123,7 @@ func (h *ordered) apply(commit int, flags ...string) (code int, out string) {
 	env := h.env(&stdout, &stderr)
 	env.Dir = filepath.Join(h.dir, ".clones", strconv.Itoa(commit))
 	env.Now = func() time.Time { return time.Now().Add(time.Duration(h.passed.Load())) }
-	code = Main(h.t.Context(), append([]string{"apply", "--auto-approve", "--parallelism", "1"}, flags...), env)
+	code = Main(h.t.Context(), append([]string{"apply", "--auto-approve"}, flags...), env)
 	return code, stdout.String() + stderr.String()
 }
 
@@ -176,7 +176,7 @@ func (h *ordered) draw() orderedRun {
 
 func (r orderedRun) flags() (flags []string) {
 	if r.older {
-		flags = append(flags, "--older-commit")
+		flags = append(flags, "--accept=older-commit")
 	}
 	if r.skip {
 		flags = append(flags, "--skip-applied")

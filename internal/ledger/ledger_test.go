@@ -144,7 +144,7 @@ func TestProblems(t *testing.T) {
 		"other region": {func(c *Config) { c.Origins[kind.Compute] = "https://api.example.com/machine/v1/thr2" }, purgeKey, "the compute area at", "create another ledger"},
 		"same address": {func(c *Config) { c.Origins[kind.Delivery] = "HTTPS://user:pw@API.example.com:443/delivery/v2.1/?x=1" }, purgeKey, "", ""},
 		"no address":   {func(c *Config) { c.Origins = nil }, purgeKey, "", ""},
-		"CI":           {func(c *Config) { c.InCI = true }, purgeKey, "refuses a ledger in a file in CI", "--ledger-ephemeral-ok"},
+		"CI":           {func(c *Config) { c.InCI = true }, purgeKey, "refuses a ledger in a file in CI", "TRUEUP_DISK_IS_KEPT=true"},
 		"CI, allowed":  {func(c *Config) { c.InCI, c.EphemeralOK = true, true }, purgeKey, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
