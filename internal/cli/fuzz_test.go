@@ -76,7 +76,7 @@ func checkShown(t *testing.T, what, text string) {
 	t.Helper()
 	var errs bytes.Buffer
 	a := newApp(Env{Stderr: &errs, Stdout: &errs, Now: time.Now, Getenv: func(string) string { return "" }})
-	for _, a.global.logFormat = range []string{"text", "json"} {
+	for _, a.settings.logsJSON = range []bool{false, true} {
 		errs.Reset()
 		a.log(0, text)
 		checkOutput(t, what, errs.String())

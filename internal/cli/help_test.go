@@ -96,20 +96,20 @@ func TestTextsHaveLines(t *testing.T) {
 	}
 }
 
-// TestFlagsAreInGroups: help shows what is used often and what CI uses, --help-all the rest, and neither shows a flag
+// TestFlagsAreInGroups: help shows what people use and what CI uses, and no flag
 // that does nothing in the command. Each name in the table of flags is that of a flag.
 func TestFlagsAreInGroups(t *testing.T) {
 	for line, want := range map[string]string{
 		"plan --help":          "Flags=accept drift help out prune target; Flags for CI=base-ref detailed-exitcode offline report; Global Flags=chdir output profile quiet sandbox verbose",
 		"version --help":       "Flags=help; Flags for CI=report; Global Flags=output quiet verbose",
-		"validate --help-all":  "Flags=help; Flags for CI=report; Flags for rare cases=help-all; Global Flags=chdir output quiet verbose",
+		"validate --help":      "Flags=help; Flags for CI=report; Global Flags=chdir output quiet verbose",
 		"ledger show --help":   "Flags=help; Flags for CI=report; Global Flags=chdir output profile quiet sandbox verbose",
-		"show --help-all":      "Flags=help; Flags for CI=report; Flags for rare cases=help-all; Global Flags=chdir output quiet verbose",
+		"show --help":          "Flags=help; Flags for CI=report; Global Flags=chdir output quiet verbose",
 		"ledger settle --help": "Flags=accept help target; Flags for CI=report; Global Flags=chdir output profile quiet sandbox verbose",
 	} {
 		code, text, _ := ran(t, t.TempDir(), strings.Fields(line)...)
 		var parts []string
-		for _, part := range []string{oftenPart, ciPart, rarePart, globalPart} {
+		for _, part := range []string{oftenPart, ciPart, globalPart} {
 			_, section, has := strings.Cut(text, "\n"+part+":\n")
 			section, _, _ = strings.Cut(section, "\n\n")
 			var names []string
@@ -130,11 +130,31 @@ func TestFlagsAreInGroups(t *testing.T) {
 			flags.VisitAll(func(f *pflag.Flag) { all[f.Name] = true })
 		}
 	}
-	for part, names := range tableOfFlags() {
-		for _, name := range names {
-			if !all[name] {
-				t.Errorf("%s has --%s, which no command has", part, name)
-			}
+	for _, name := range flagsForCI() {
+		if !all[name] {
+			t.Errorf("--%s is for CI, and no command has it", name)
+		}
+	}
+}
+
+// TestFewCommandsAndFlags: all of them are more than anybody remembers.
+func TestFewCommandsAndFlags(t *testing.T) {
+	root := newRoot(newApp(Env{}))
+	if n := len(root.Commands()); n > 21 {
+		t.Errorf("%d commands", n)
+	}
+	for _, name := range []string{"plan", "apply"} {
+		cmd, _, err := root.Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.InitDefaultHelpFlag()
+		var names []string
+		for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+			flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		}
+		if len(names) > 18 {
+			t.Errorf("%s has %d flags: %q", name, len(names), names)
 		}
 	}
 }
