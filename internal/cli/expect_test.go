@@ -157,11 +157,11 @@ func TestApplyRefusesOtherOptions(t *testing.T) {
 		"target: the platform changed from the real one to the sandbox": {"--sandbox"},
 		`options: --target changed from none to ["CDN/*"]`:              {"--target", "CDN/*"},
 		`options: --drift changed from "overwrite" to "report"`:         {"--drift", "report"},
-		"options: --accept take-over":                 {"--accept", "take-over=CDN/shop"},
-		"options: --accept recreate":                  {"--accept", "recreate=CDN/shop"},
-		"options: --accept empty-live":                {"--accept", "empty-live"},
-		"options: --prune":                            {"--prune"},
-		"options: reading only a part of the project": {"manifests"},
+		"options: --accept take-over":                                   {"--accept", "take-over=CDN/shop"},
+		"options: --accept recreate":                                    {"--accept", "recreate=CDN/shop"},
+		"options: --accept empty-live":                                  {"--accept", "empty-live"},
+		"options: --prune":                                              {"--prune"},
+		"options: reading only a part of the project":                   {"manifests"},
 	} {
 		s.refuses(why, args...)
 	}

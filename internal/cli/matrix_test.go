@@ -147,7 +147,7 @@ func (c *cell) try(t *testing.T) {
 	if c.impatient() {
 		limit = "1s"
 	}
-	c.s.vars["TRUEUP_REQUEST_TIMEOUT"], c.s.vars["TRUEUP_PARALLELISM"] = limit, "1"
+	c.s.vars["TRUEUP_REQUEST_TIMEOUT"] = limit
 	code, stdout, stderr := c.s.run(c.apply()...)
 	c.s.quiet()
 	said := fmt.Sprintf("exit %d\n%s%s", code, stdout, stderr)

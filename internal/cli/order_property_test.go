@@ -60,6 +60,7 @@ func (h *ordered) git(dir string, args ...string) string {
 
 func newHistory(t *testing.T, seed uint64) *ordered {
 	h := &ordered{stage: newStage(t), rand: rand.New(rand.NewPCG(seed, 7)), over: make(chan struct{}), newest: -1}
+	h.vars["TRUEUP_PARALLELISM"] = "1"
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		hook := h.hook
