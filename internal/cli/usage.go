@@ -9,25 +9,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The parts of the flags in help. Those of tableOfFlags are in the part that it names; others are used often.
+// The parts of the flags in help.
 const (
 	oftenPart  = "Flags"
 	ciPart     = "Flags for CI"
-	rarePart   = "Flags for rare cases"
 	globalPart = "Global Flags"
 )
 
-// tableOfFlags has the flags, of any command, that are not used often.
-func tableOfFlags() map[string][]string {
-	return map[string][]string{
-		ciPart: {
-			"auto-approve", "base-ref", "detailed-exitcode", "expect", "ledger-ephemeral-ok", "log-format", "offline", "report",
-			"required", "result", "strict", "yes",
-		},
-		rarePart: {
-			"accept-normalised", "all-fields", "allow-empty-live", "allow-recreate", "color", "help-all", "max-creates",
-			"max-deletes", "no-index", "parallelism", "request-timeout", "rps", "sandbox-fault", "skip-unplaced", "take-over", "timeout",
-		},
+// flagsForCI returns the flags, of any command, that CI needs.
+func flagsForCI() []string {
+	return []string{
+		"auto-approve", "base-ref", "detailed-exitcode", "expect", "offline", "report", "required", "result", "skip-applied", "yes",
 	}
 }
 
@@ -62,11 +54,11 @@ func useful(cmd *cobra.Command, f *pflag.Flag) bool {
 	switch f.Name {
 	case "output", "report":
 		return !writesText(cmd)
-	case "sandbox", "sandbox-fault", "ledger-ephemeral-ok":
+	case "sandbox":
 		reach = reachesPlatform
-	case "profile", "request-timeout":
+	case "profile":
 		reach = reachesNetwork
-	case "chdir", "parallelism", "timeout":
+	case "chdir":
 		reach = reachesFiles
 	}
 	return reach <= reachOf(cmd)
@@ -84,27 +76,13 @@ func writesText(cmd *cobra.Command) bool {
 
 // partOf returns the part of help that has a flag of a command.
 func partOf(cmd *cobra.Command, f *pflag.Flag) string {
-	for part, names := range tableOfFlags() {
-		if slices.Contains(names, f.Name) {
-			return part
-		}
+	if slices.Contains(flagsForCI(), f.Name) {
+		return ciPart
 	}
 	if cmd.HasParent() && cmd.InheritedFlags().Lookup(f.Name) == f {
 		return globalPart
 	}
 	return oftenPart
-}
-
-// helpAll is the flag --help-all, which shows help at once, as --help does.
-type helpAll bool
-
-func (h *helpAll) String() string { return "false" }
-
-func (h *helpAll) Type() string { return "bool" }
-
-func (h *helpAll) Set(string) error {
-	*h = true
-	return pflag.ErrHelp
 }
 
 // usage writes what help says below the text of a command.
@@ -120,25 +98,19 @@ func (a *app) usage(cmd *cobra.Command) error {
 		call = append(call, "  "+cmd.CommandPath()+" COMMAND")
 	}
 	section("Usage", call...)
-	if len(cmd.Aliases) > 0 {
-		section("Aliases", "  "+cmd.NameAndAliases())
-	}
 	section("Examples", cmd.Example)
 	groups := append(slices.Clone(cmd.Groups()), &cobra.Group{Title: "Commands:"})
 	for _, g := range groups {
 		section(strings.TrimSuffix(g.Title, ":"), listed(cmd, g.ID)...)
 	}
 	parts := a.flagParts(cmd)
-	for _, part := range []string{oftenPart, ciPart, rarePart, globalPart} {
-		if flags := parts[part]; flags != nil && (part != rarePart || bool(a.helpAll)) {
+	for _, part := range []string{oftenPart, ciPart, globalPart} {
+		if flags := parts[part]; flags != nil {
 			section(part, flags.FlagUsagesWrapped(min(a.env.Width, widestHelp)))
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help explains a command.\n", cmd.CommandPath())
-	}
-	if !a.helpAll {
-		fmt.Fprintf(&b, "\n%s --help-all shows every flag.\n", cmd.CommandPath())
 	}
 	cmd.Print(strings.TrimPrefix(b.String(), "\n"))
 	return nil
