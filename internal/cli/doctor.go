@@ -16,11 +16,8 @@ import (
 
 func newDoctor(a *app) *cobra.Command {
 	var hostname string
-	var autoApprove, asJSON bool
+	var autoApprove bool
 	cmd := a.command("doctor [--probe-duplicates HOSTNAME]", func(ctx context.Context, _ []string) (report.Document, error) {
-		if asJSON {
-			a.global.output = "json"
-		}
 		if hostname != "" {
 			return a.probe(ctx, hostname, autoApprove)
 		}
@@ -29,7 +26,6 @@ func newDoctor(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform rejects the second")
 	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask before sending")
-	f.BoolVar(&asJSON, "json", false, "the same as -o json")
 	return cmd
 }
 

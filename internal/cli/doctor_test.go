@@ -30,7 +30,7 @@ import (
 // examined runs doctor and returns its JSON, which the published schema allows.
 func (s *stage) examined(code int, args ...string) map[string]any {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(code, append([]string{"doctor", "--json"}, args...)...))
+	doc := decoded(s.t, s.must(code, append([]string{"doctor", "-o", "json"}, args...)...))
 	if err := publishedSchema(s.t, "doctor.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
@@ -283,7 +283,7 @@ func TestDoctorRepeatsNoPasswordOfAnAddress(t *testing.T) {
 				s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.invalid/v2"
 			}
 			s.vars[name] = value
-			for _, args := range [][]string{{"doctor"}, {"doctor", "--json", "-v"}, {"plan", "-v"}, {"ledger", "ls"}} {
+			for _, args := range [][]string{{"doctor"}, {"doctor", "-o", "json", "-v"}, {"plan", "-v"}, {"ledger", "ls"}} {
 				s.run(args...)
 			}
 			s.vars = usual

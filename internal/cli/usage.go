@@ -9,20 +9,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The parts of the flags in help.
-const (
-	oftenPart  = "Flags"
-	ciPart     = "Flags for CI"
-	globalPart = "Global Flags"
-)
-
-// flagsForCI returns the flags, of any command, that CI needs.
-func flagsForCI() []string {
-	return []string{
-		"auto-approve", "base-ref", "detailed-exitcode", "expect", "offline", "report", "required", "result", "skip-applied", "yes",
-	}
-}
-
 // The reach of a command, and of the global flags: a flag does something in commands that reach as far.
 const (
 	reachesNothing = iota
@@ -74,17 +60,6 @@ func writesText(cmd *cobra.Command) bool {
 	}
 }
 
-// partOf returns the part of help that has a flag of a command.
-func partOf(cmd *cobra.Command, f *pflag.Flag) string {
-	if slices.Contains(flagsForCI(), f.Name) {
-		return ciPart
-	}
-	if cmd.HasParent() && cmd.InheritedFlags().Lookup(f.Name) == f {
-		return globalPart
-	}
-	return oftenPart
-}
-
 // usage writes what help says below the text of a command.
 func (a *app) usage(cmd *cobra.Command) error {
 	var b strings.Builder
@@ -103,12 +78,15 @@ func (a *app) usage(cmd *cobra.Command) error {
 	for _, g := range groups {
 		section(strings.TrimSuffix(g.Title, ":"), listed(cmd, g.ID)...)
 	}
-	parts := a.flagParts(cmd)
-	for _, part := range []string{oftenPart, ciPart, globalPart} {
-		if flags := parts[part]; flags != nil {
-			section(part, flags.FlagUsagesWrapped(min(a.env.Width, widestHelp)))
+	global := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if useful(cmd, f) {
+			global.AddFlag(f)
 		}
-	}
+	})
+	width := min(a.env.Width, widestHelp)
+	section("Flags", cmd.LocalFlags().FlagUsagesWrapped(width))
+	section("Global Flags", global.FlagUsagesWrapped(width))
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help explains a command.\n", cmd.CommandPath())
 	}
@@ -124,23 +102,4 @@ func listed(cmd *cobra.Command, group string) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// flagParts returns the flags of each part of help.
-func (a *app) flagParts(cmd *cobra.Command) map[string]*pflag.FlagSet {
-	parts := map[string]*pflag.FlagSet{}
-	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
-		flags.VisitAll(func(f *pflag.Flag) {
-			part := partOf(cmd, f)
-			if f.Hidden || !useful(cmd, f) {
-				return
-			}
-			if parts[part] == nil {
-				parts[part] = pflag.NewFlagSet(part, pflag.ContinueOnError)
-				parts[part].SortFlags = flags.SortFlags
-			}
-			parts[part].AddFlag(f)
-		})
-	}
-	return parts
 }
