@@ -23,8 +23,9 @@ import (
 )
 
 // A page of the documentation is played as a reader would: from top to bottom,
-// in a folder of its own, by a real shell with the program on its PATH. There
-// are three kinds of blocks, and all others are only read:
+// in a folder of its own, by a real shell with the program on its PATH, once at a
+// terminal and once into a pipe. There are three kinds of blocks, and all others
+// are only read:
 //
 //   - ```console: each line after "$ " is a command, lines after "> " go on with
 //     it (a here-document), and the rest is what it prints on both streams.
@@ -114,6 +115,8 @@ func commandsOf(block []string, line int) []pageStep {
 type shell struct {
 	in  io.Writer
 	out *bufio.Reader
+	// terminal reports whether what it runs prints to a terminal.
+	terminal bool
 	// dir is where it is, and home its HOME.
 	dir, home string
 }
@@ -121,8 +124,9 @@ type shell struct {
 // mark ends what a command prints.
 const mark = "\x01end"
 
-// startShell starts bash in an empty folder, with a home of its own.
-func startShell(t *testing.T) *shell {
+// startShell starts bash in an empty folder, with a home of its own. What it runs
+// prints to a terminal, or into a pipe.
+func startShell(t *testing.T, terminal bool) *shell {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -138,7 +142,7 @@ func startShell(t *testing.T) *shell {
 	cmd := exec.CommandContext(ctx, bash, "--noprofile", "--norc")
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=you", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=you", "LANG=C.UTF-8", "TERM=xterm", "GORACE=atexit_sleep_ms=0", "GIT_PAGER=cat",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@example.com",
 		"GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@example.com",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main",
@@ -147,11 +151,7 @@ func startShell(t *testing.T) *shell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = cmd.Stdout
+	out := outputOf(t, cmd, terminal)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {
@@ -161,13 +161,36 @@ func startShell(t *testing.T) *shell {
 		_ = in.Close()
 		_ = cmd.Wait()
 	})
-	s := &shell{in: in, out: bufio.NewReader(out), dir: dir, home: home}
+	if inside, ok := cmd.Stdout.(*os.File); ok && terminal {
+		_ = inside.Close()
+	}
+	s := &shell{in: in, out: bufio.NewReader(out), terminal: terminal, dir: dir, home: home}
 	// Whatever a page leaves in the background ends with it.
 	start := `code=0; trap 'exit 1' TERM; trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT; go() { shift 2; trueup "$@"; }`
 	if _, _, err := s.run(start); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// outputOf returns what a command will print: at a terminal, or into a pipe.
+func outputOf(t *testing.T, cmd *exec.Cmd, terminal bool) io.Reader {
+	t.Helper()
+	if !terminal {
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stderr = cmd.Stdout
+		return out
+	}
+	outside, inside, err := openTerminal()
+	if err != nil {
+		t.Skip("no terminals here:", err)
+	}
+	t.Cleanup(func() { _ = outside.Close() })
+	cmd.Stdout, cmd.Stderr = inside, inside
+	return outside
 }
 
 // run runs a command and returns its exit code and what it printed.
@@ -183,7 +206,7 @@ func (s *shell) run(command string) (int, string, error) {
 			return 0, printed.String() + line, fmt.Errorf("%s: %w", command, err)
 		}
 		text, end, ok := strings.Cut(line, mark)
-		printed.WriteString(text)
+		printed.WriteString(asSeen(text))
 		if !ok {
 			continue
 		}
@@ -193,6 +216,23 @@ func (s *shell) run(command string) (int, string, error) {
 		}
 		return code, printed.String(), nil
 	}
+}
+
+// asSeen is what stays of a line at a terminal: neither what was overwritten, nor colours.
+func asSeen(line string) string {
+	text, end := strings.TrimRight(line, "\r\n"), ""
+	if strings.HasSuffix(line, "\n") {
+		end = "\n"
+	}
+	return escapes.ReplaceAllString(text[strings.LastIndex(text, "\r")+1:], "") + end
+}
+
+// says reports whether a page says what a command printed. A terminal breaks long lines, so there only words count.
+func (s *shell) says(want, printed string) bool {
+	if !s.terminal {
+		return shows(want, printed)
+	}
+	return showsParts(want, printed, " ", func(text string) string { return strings.Join(strings.Fields(text), " ") })
 }
 
 // write makes a file, as somebody with an editor does.
@@ -261,9 +301,7 @@ func TestDocumentation(t *testing.T) {
 			continue
 		}
 		played++
-		t.Run(filepath.ToSlash(page), func(t *testing.T) {
-			t.Parallel()
-			s := startShell(t)
+		eachWay(t, filepath.ToSlash(page), func(t *testing.T, s *shell) {
 			if strings.Contains(text, "examples/") {
 				if err := os.CopyFS(filepath.Join(s.dir, "examples"), os.DirFS("examples")); err != nil {
 					t.Fatal(err)
@@ -274,6 +312,17 @@ func TestDocumentation(t *testing.T) {
 	}
 	if played < 6 {
 		t.Errorf("only %d pages were played", played)
+	}
+}
+
+// eachWay runs a test in a shell at a terminal, and in one whose output goes into a pipe.
+func eachWay(t *testing.T, name string, run func(t *testing.T, s *shell)) {
+	t.Helper()
+	for _, way := range []string{"terminal", "pipe"} {
+		t.Run(name+" "+way, func(t *testing.T) {
+			t.Parallel()
+			run(t, startShell(t, way == "terminal"))
+		})
 	}
 }
 
@@ -298,9 +347,11 @@ func TestFirstHour(t *testing.T) {
 	if words := len(strings.Fields(page)); len(ours) > 5 || words > 900 {
 		t.Errorf("it takes %d words and %d commands:\n%s", words, len(ours), strings.Join(ours, "\n"))
 	}
-	begin := time.Now()
-	play(t, startShell(t), tutorial, steps)
-	t.Logf("the first hour took %d commands of ours and %.1f seconds", len(ours), time.Since(begin).Seconds())
+	eachWay(t, "", func(t *testing.T, s *shell) {
+		begin := time.Now()
+		play(t, s, tutorial, steps)
+		t.Logf("the first hour took %d commands of ours and %.1f seconds", len(ours), time.Since(begin).Seconds())
+	})
 }
 
 // hundred is played by a test of its own.
@@ -312,7 +363,7 @@ func TestAHundredProjects(t *testing.T) {
 	t.Parallel()
 	page := harness.ReadText(t, hundred)
 	steps, begin := stepsOf(page), time.Now()
-	play(t, startShell(t), hundred, steps)
+	play(t, startShell(t, false), hundred, steps)
 	took := time.Since(begin)
 	reading := time.Duration(len(strings.Fields(page))) * time.Minute / 200
 	t.Logf("from one project to a hundred: %s to read, and %.1f seconds of commands", reading.Round(time.Second), took.Seconds())
@@ -335,7 +386,7 @@ func TestFirstPlan(t *testing.T) {
 	}
 	block := readme[strings.LastIndex(before, "```sh\n")+len("```sh\n"):]
 	block, _, _ = strings.Cut(block, "```")
-	s, pulled := startShell(t), false
+	s, pulled := startShell(t, false), false
 	for _, command := range slices.Concat(servedSandbox, strings.Split(strings.TrimSpace(block), "\n")) {
 		// The platform's address is the sandbox's, and flags answer what init asks.
 		command = regexp.MustCompile(`^export (TRUEUP_\w+_URL)=\S+`).ReplaceAllString(command, "export $1=$$$1")
@@ -386,7 +437,7 @@ func play(t *testing.T, s *shell, page string, steps []pageStep) {
 				t.Fatalf("%s:%d: %v\n%s", page, step.line, err, printed)
 			}
 			got, want := steady(strings.ReplaceAll(printed, s.home, "/home/you")), strings.Join(step.prints, "\n")
-			if !shows(want, got) {
+			if !s.says(want, got) {
 				t.Errorf("%s:%d: $ %s\nprints\n%s\nand the page says\n%s", page, step.line, step.text, got, want)
 			}
 			if want == "..." {
@@ -417,5 +468,7 @@ func TestStepsOf(t *testing.T) {
 	if want := []string{"5:1 a/b.yaml", "12:2 a/b.yaml", "22:0 ", "30:0 ", "31:0 ", "33:0 ", "34:0 "}; !slices.Equal(what, want) {
 		t.Errorf("steps are\n%q, want\n%q", what, want)
 	}
-	play(t, startShell(t), "page", steps)
+	for _, terminal := range []bool{false, true} {
+		play(t, startShell(t, terminal), "page", steps)
+	}
 }

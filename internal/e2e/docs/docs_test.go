@@ -17,23 +17,17 @@ import (
 	"trueup/internal/sandbox"
 )
 
-// ownSandbox is a folder with the examples in it, and a platform of its own.
-func ownSandbox(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("examples")); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // shows reports whether want is got, but for what three dots leave out.
 func shows(want, got string) bool {
-	parts := strings.Split("\n"+want+"\n", "\n...\n")
-	rest := "\n" + strings.Trim(got, "\n") + "\n"
-	for i, part := range parts {
-		part = "\n" + strings.Trim(part, "\n") + "\n"
-		if part == "\n\n" {
+	return showsParts(want, got, "\n", func(text string) string { return strings.Trim(text, "\n") })
+}
+
+// showsParts is shows for texts of which only what normal leaves counts, and whose parts end where sep is.
+func showsParts(want, got, sep string, normal func(string) string) bool {
+	rest := sep + normal(got) + sep
+	for i, part := range strings.Split("\n"+want+"\n", "\n...\n") {
+		part = sep + normal(part) + sep
+		if part == sep+sep {
 			continue
 		}
 		at := strings.Index(rest, part)
