@@ -297,7 +297,7 @@ func TestDocumentation(t *testing.T) {
 	for _, page := range pages(t) {
 		text := harness.ReadText(t, page)
 		steps := stepsOf(text)
-		if page == tutorial || page == hundred || !slices.ContainsFunc(steps, func(s pageStep) bool { return s.action == runCommand }) {
+		if page == tutorial || page == hundred || page == cookbook || !slices.ContainsFunc(steps, func(s pageStep) bool { return s.action == runCommand }) {
 			continue
 		}
 		played++
@@ -312,6 +312,47 @@ func TestDocumentation(t *testing.T) {
 	}
 	if played < 6 {
 		t.Errorf("only %d pages were played", played)
+	}
+}
+
+// cookbook is played by a test of its own.
+var cookbook = filepath.Join("docs", "cookbook.md")
+
+// TestCookbook plays each recipe on its own, in a repository with the CDN that the page begins with.
+func TestCookbook(t *testing.T) {
+	t.Parallel()
+	start, rest, _ := strings.Cut(harness.ReadText(t, cookbook), "\n## ")
+	recipes, line := strings.Split(rest, "\n## "), strings.Count(start, "\n")+1
+	if len(recipes) > 15 {
+		t.Errorf("the page has %d recipes", len(recipes))
+	}
+	for _, recipe := range recipes {
+		name, _, _ := strings.Cut(recipe, "\n")
+		steps := stepsOf(strings.Repeat("\n", line) + recipe)
+		line += strings.Count(recipe, "\n") + 1
+		eachWay(t, name, func(t *testing.T, s *shell) {
+			runAll(t, s, emptyBakery)
+			play(t, s, cookbook, stepsOf(start))
+			runAll(t, s, []string{"git add . && git commit -q -m Shop && git push -q -u origin main", "trueup apply --auto-approve -q"})
+			play(t, s, cookbook, steps)
+		})
+	}
+}
+
+// emptyBakery makes a repository with a remote and a project on the sandbox, which its commands use from then on.
+var emptyBakery = []string{
+	"trueup() { case $1 in sandbox | validate) command trueup \"$@\" ;; *) command trueup \"$@\" --sandbox ;; esac; }",
+	"git init -q --bare ~/origin.git; git init -q bakery; cd bakery; git remote add origin ~/origin.git",
+	"trueup init --workspace bakery --uuid 0b6f7d52-93b4-4a0f-8f3e-5c1f2f8f7a01 --manifests none --yes",
+}
+
+// runAll runs commands that no page shows.
+func runAll(t *testing.T, s *shell, commands []string) {
+	t.Helper()
+	for _, command := range commands {
+		if code, printed, err := s.run(command); err != nil || code != 0 {
+			t.Fatalf("$ %s\nends with %d, %v:\n%s", command, code, err, printed)
+		}
 	}
 }
 

@@ -64,6 +64,7 @@ func TestShows(t *testing.T) {
 // steady replaces what differs from run to run.
 func steady(text string) string {
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`).ReplaceAllString(text, "2026-11-21T09:00:00Z")
+	text = regexp.MustCompile(`from commit [0-9a-f]{12}, by you@[^,]+`).ReplaceAllString(text, "from commit 3f2c1ab90d17, by you@laptop")
 	text = regexp.MustCompile(`answered in [\d.]+m?s`).ReplaceAllString(text, "answered in 1ms")
 	return regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "7c0e2f5b-0d0a-4a53-9a0c-9b6f2f1f3a77")
 }
