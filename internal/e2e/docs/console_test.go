@@ -315,6 +315,23 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
+// TestNoOutputIsUntested: what a page shows of a terminal is a console block, which is run. A block without a language
+// is a file.
+func TestNoOutputIsUntested(t *testing.T) {
+	t.Parallel()
+	for _, page := range pages(t) {
+		lines, inside := strings.Split(harness.ReadText(t, page), "\n"), false
+		for i, line := range lines {
+			if !strings.HasPrefix(line, "```") {
+				continue
+			}
+			if inside = !inside; inside && line == "```" && !above.MatchString(lastText(lines[:i])) {
+				t.Errorf("%s:%d: make it a console block, or name its file or language", page, i+1)
+			}
+		}
+	}
+}
+
 // cookbook is played by a test of its own.
 var cookbook = filepath.Join("docs", "cookbook.md")
 
