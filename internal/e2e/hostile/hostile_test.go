@@ -84,7 +84,7 @@ func TestSecurityNamesTests(t *testing.T) {
 			t.Errorf("the pages about guarantees name %s, which does not exist", m[1])
 		}
 	}
-	for _, m := range regexp.MustCompile("(?s)\\([^()]*\\)").FindAllString(text, -1) {
+	for _, m := range regexp.MustCompile(`(?s)\([^()]*\)`).FindAllString(text, -1) {
 		for _, script := range regexp.MustCompile("`([a-z]+(?:-[a-z0-9]+){2,})`").FindAllStringSubmatch(m, -1) {
 			if files, err := filepath.Glob(filepath.Join("internal", "e2e", "*", "testdata", script[1]+".txtar")); err != nil || len(files) == 0 {
 				t.Errorf("the pages about guarantees name %s, which is no script", script[1])
