@@ -61,6 +61,7 @@ func (h *ordered) git(dir string, args ...string) string {
 
 func newHistory(t *testing.T, seed uint64) *ordered {
 	h := &ordered{stage: newStage(t), rand: rand.New(rand.NewPCG(seed, 7)), over: make(chan struct{}), newest: -1}
+	h.vars["TRUEUP_PARALLELISM"] = "1"
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		hook := h.hook
@@ -124,7 +125,7 @@ func (h *ordered) apply(commit int, flags ...string) (code int, out string) {
 	env := h.env(&stdout, &stderr)
 	env.Dir = filepath.Join(h.dir, ".clones", strconv.Itoa(commit))
 	env.Now = func() time.Time { return time.Now().Add(time.Duration(h.passed.Load())) }
-	code = Main(h.t.Context(), append([]string{"apply", "--auto-approve", "--parallelism", "1"}, flags...), env)
+	code = Main(h.t.Context(), append([]string{"apply", "--auto-approve"}, flags...), env)
 	return code, stdout.String() + stderr.String()
 }
 
@@ -177,7 +178,7 @@ func (h *ordered) draw() orderedRun {
 
 func (r orderedRun) flags() (flags []string) {
 	if r.older {
-		flags = append(flags, "--older-commit")
+		flags = append(flags, "--accept=older-commit")
 	}
 	if r.skip {
 		flags = append(flags, "--skip-applied")

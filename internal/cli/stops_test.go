@@ -158,7 +158,7 @@ func (s *stage) entered() (*app, project.Loaded) {
 	s.t.Helper()
 	a := newApp(s.env(io.Discard, io.Discard))
 	newRoot(a) // which gives the flags their defaults
-	l, err := a.load(s.t.Context(), nil, false)
+	l, err := a.load(s.t.Context(), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func (s *stage) applyOn(w *wire) int {
 		return exit.Of(err)
 	}
 	defer sess.Close()
-	_, code := sess.ApplyPlan(s.t.Context(), reconcile.ApplyOptions{})
+	_, code := sess.ApplyPlan(s.t.Context())
 	return code
 }
 

@@ -75,7 +75,7 @@ func TestLostRef(t *testing.T) {
 	t.Parallel()
 	bare := gitremote.Bare(t)
 	cfg := testConfig(gitremote.Clone(t, bare, "--no-local", "--depth=1"))
-	cfg.Store, cfg.InCI = "git:"+testRef, true
+	cfg.Store, cfg.LosesDisk = "git:"+testRef, true
 	cfg = madeIn(t, cfg)
 	l := open(t, cfg)
 	defer func() { must(t, l.Close()) }()

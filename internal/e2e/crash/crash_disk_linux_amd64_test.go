@@ -102,13 +102,14 @@ func TestCrashDiskBeforeAnOutcome(t *testing.T) {
 				w := newCrashWorld(t, program, inFiles)
 				defer w.close()
 				w.ends(w.runOf(apply("--target", "CDN/shop")...), 0)
+				w.env = append(w.env, "TRUEUP_TIMEOUT=4s") // an outcome is tried for as long as that
 				posts := 0
 				run, errs := w.heldApart(w.ledgerRule(f, func(c heldCall) bool {
 					if c.post {
 						posts++
 					}
 					return posts >= nth
-				}), apply("--timeout", "4s")...) // an outcome is tried for as long as that
+				}), apply()...)
 				w.ends(run, 6)
 				w.noneTwice()
 				lines := rescued.FindAllString(errs, -1)

@@ -81,6 +81,7 @@ func once() []string { return []string{"Purge/rel-42", "Purge/rel-43", "VolumeSn
 func newCrashWorld(t testing.TB, program, store string) *crashWorld {
 	t.Helper()
 	w := newPlatform(t, program, nil)
+	w.env = append(w.env, "TRUEUP_PARALLELISM=1") // so that each run makes the same calls
 	w.write("project/manifests/all.yaml", crashManifests)
 	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
 	case "file":
@@ -242,10 +243,9 @@ func exitCode(t testing.TB, err error) int {
 	return 0
 }
 
-// apply is the run that every test is about. Objects are worked on one by one,
-// so that each run makes the same calls.
+// apply is the run that every test is about.
 func apply(more ...string) []string {
-	return append([]string{"apply", "--auto-approve", "--parallelism", "1"}, more...)
+	return append([]string{"apply", "--auto-approve"}, more...)
 }
 
 // roots are the folders below which a file is durable.

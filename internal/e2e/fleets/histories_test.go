@@ -224,7 +224,7 @@ func (w *fleetWorld) begin() {
 	w.merge(values)
 	dir := w.clone(0)
 	for p := range projects {
-		code, out := w.trueup(w.t.Context(), dir, "ledger", "init", "--adopt=none", "--ledger-ephemeral-ok", "-C", name(p))
+		code, out := w.trueup(w.t.Context(), dir, "ledger", "init", "--adopt=none", "-C", name(p))
 		id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(out)
 		if code != 0 || id == nil {
 			w.t.Fatalf("ledger init of %s: exit %d\n%s", name(p), code, out)
@@ -253,7 +253,7 @@ func (w *fleetWorld) trueup(ctx context.Context, dir string, args ...string) (in
 		"CI": "true", "USER": "ci", "HOME": w.path("home"), "XDG_STATE_HOME": w.path("home"), "PATH": os.Getenv("PATH"),
 		"TRUEUP_DELIVERY_URL": w.web.URL + sandbox.DeliveryBase, "TRUEUP_DELIVERY_TOKEN": sandbox.DeliveryToken,
 		"TRUEUP_COMPUTE_URL": w.web.URL + sandbox.ComputeBase, "TRUEUP_COMPUTE_TOKEN": sandbox.ComputeToken,
-		"TRUEUP_PROJECTS": w.path("pins.yaml"),
+		"TRUEUP_PROJECTS": w.path("pins.yaml"), "TRUEUP_DISK_IS_KEPT": "true",
 	}
 	code := cli.Main(ctx, args, cli.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: w.path(dir),
@@ -283,7 +283,7 @@ func (w *fleetWorld) apply(at int) ended {
 }
 
 func (w *fleetWorld) applyUntil(ctx context.Context, dir string, at int) ended {
-	code, out := w.trueup(ctx, dir, "each", "--results", w.path(dir+"-results"), "--", "apply", "--auto-approve", "--ledger-ephemeral-ok")
+	code, out := w.trueup(ctx, dir, "each", "--results", w.path(dir+"-results"), "--", "apply", "--auto-approve")
 	return ended{at: at, code: code, out: out}
 }
 
@@ -475,7 +475,7 @@ func (w *fleetWorld) check(last ended) {
 	w.count[map[bool]string{true: "live is as git says", false: "live differs"}[len(differs) == 0]]++
 	dir := w.clone(len(w.main) - 1)
 	results := w.path(dir + "-results")
-	code, drift := w.trueup(w.t.Context(), dir, "each", "--results", results, "--", "drift", "--ledger-ephemeral-ok")
+	code, drift := w.trueup(w.t.Context(), dir, "each", "--results", results, "--", "drift")
 	_, comment := w.trueup(w.t.Context(), dir, "show", results)
 	now := w.head().values
 	isRemoved := slices.Contains(now[:], absent)
