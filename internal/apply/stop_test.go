@@ -171,9 +171,9 @@ func (s *slow) RecordPending(ctx context.Context, k kind.Key, spec []byte) error
 	return s.stage.RecordPending(ctx, k, spec)
 }
 
-func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
+func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.HeldClaim, error) {
 	if err := sleep(ctx, s.claim); err != nil {
-		return ledger.Hold{}, err
+		return ledger.HeldClaim{}, err
 	}
 	return s.stage.Claim(ctx, k, i)
 }

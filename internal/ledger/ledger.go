@@ -255,7 +255,7 @@ func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err 
 	keys = slices.Concat(keys, recent)
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
-		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head,
+		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head, Holds: g.Holds,
 		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.HasMemory(),
 		NotKept: l.seenCache().checkWritable(),
 	}

@@ -28,8 +28,9 @@ type Options struct {
 	TakeOver      []string
 	AllowRecreate []string
 	BaseRef       string
-	OlderCommit   bool // let a commit that is older than the applied one be applied
-	SkipApplied   bool // make no plan if the ledger says that all of this was applied
+	OlderCommit   bool   // let a commit that is older than the applied one be applied
+	DespiteHold   string // why the apply goes on despite a hold; empty if it does not
+	SkipApplied   bool   // make no plan if the ledger says that all of this was applied
 }
 
 // CheckValues returns an error for a value that no manifest could match.
