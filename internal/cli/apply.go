@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,9 +27,10 @@ func newApply(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := a.command("apply [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		expected, err := reconcile.ReadExpectation(opts.expect, a.full(opts.expect))
-		if err != nil {
+		if err = cmp.Or(err, refuse(opts.DespiteHold != "" && !a.env.StdinIsTTY, "--despite-hold is for a person at a terminal: a protected job sets TRUEUP_DESPITE_HOLD")); err != nil {
 			return report.Document{}, err
 		}
+		opts.DespiteHold = strings.TrimSpace(cmp.Or(opts.DespiteHold, a.env.Getenv("TRUEUP_DESPITE_HOLD")))
 		return a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
 			if older := s.WhyOlder(); older != "" {
 				doc.Errors = []string{older}
@@ -60,12 +63,14 @@ func newApply(a *app) *cobra.Command {
 	f.Lookup("wait").NoOptDefVal = "10m"
 	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	f.BoolVar(&opts.OlderCommit, "older-commit", false, "apply a commit that is older than the one that was applied last")
+	f.StringVar(&opts.DespiteHold, "despite-hold", "", "go on although a hold is set, and record why: `TEXT`")
 	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")
 	return cmd
 }
 
 // applyPlan asks, sends what the plan shows, and records it.
 func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, opts applyOptions, expected reconcile.Expectation, doc *report.Document) error {
+	s.BlockHeld()
 	asked, err := a.approve(*doc, expected, opts.autoApprove)
 	if err != nil {
 		return err

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/report"
+)
+
+// holdOptions are the flags of trueup hold.
+type holdOptions struct {
+	until, reason string
+	lasts         time.Duration
+	end           bool
+}
+
+func newHold(a *app) *cobra.Command {
+	var o holdOptions
+	cmd := a.ledgerCommand("hold [KIND/NAME...]", func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error) {
+		objects := make([]string, len(args))
+		for i, arg := range args {
+			key, err := kind.ParseKey(arg)
+			if err != nil {
+				return report.Document{}, err
+			}
+			objects[i] = key.String()
+		}
+		slices.Sort(objects)
+		return a.hold(ctx, l, o, slices.Compact(objects))
+	})
+	f := cmd.Flags()
+	f.StringVar(&o.until, "until", "", "hold until `TIME`, such as 2026-11-30T09:00:00Z or 2026-11-30")
+	f.DurationVar(&o.lasts, "for", 0, "hold for `TIME`, such as 2h")
+	f.StringVar(&o.reason, "reason", "", "why: plan and apply show this `TEXT`")
+	f.BoolVar(&o.end, "end", false, "end the hold of these objects, or without any the hold of all")
+	cmd.MarkFlagsMutuallyExclusive("until", "for", "end")
+	return cmd
+}
+
+// hold sets a hold, ends one, or lists those that hold.
+func (a *app) hold(ctx context.Context, l *ledger.Ledger, o holdOptions, objects []string) (doc report.Document, err error) {
+	sets := o.until != "" || o.lasts != 0
+	until, err := a.parseTime(o.until)
+	if o.lasts != 0 {
+		until = a.env.Now().Add(o.lasts)
+	}
+	o.reason = strings.TrimSpace(o.reason)
+	if err = cmp.Or(err,
+		refuse(!sets && !o.end && (o.reason != "" || len(objects) > 0), "say how long: --until TIME or --for TIME; or --end"),
+		refuse(sets && o.reason == "", "add --reason TEXT: plan and apply show it"),
+		refuse(sets && !until.After(a.env.Now()), "%s is over: a hold needs a time to come", until.UTC().Format(time.RFC3339)),
+	); err != nil {
+		return doc, err
+	}
+	var holds []ledger.Hold
+	before := ""
+	switch {
+	case sets:
+		holds = make([]ledger.Hold, 1)
+		holds[0], err = l.SetHold(ctx, objects, until, o.reason)
+	case o.end:
+		holds, before = make([]ledger.Hold, 1), "ended: "
+		holds[0], err = l.EndHold(ctx, objects)
+	default:
+		holds, err = l.ReadHolds(ctx)
+	}
+	if err != nil {
+		return doc, err
+	}
+	doc.Data = map[string]any{"format": "trueup.holds/v1", "holds": holds}
+	for _, h := range holds {
+		say(&doc, "%s%s", before, h)
+	}
+	if len(holds) == 0 {
+		say(&doc, "no hold")
+	}
+	return doc, nil
+}
