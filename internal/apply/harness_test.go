@@ -498,7 +498,7 @@ func (s *stage) RecordOutcome(ctx context.Context, k kind.Key, o ledger.Outcome)
 	return s.move(ctx, "unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State, r.Outcome = ledger.Unknown, &o })
 }
 
-func (s *stage) RecordPending(ctx context.Context, k kind.Key, spec []byte) error {
+func (s *stage) RecordPending(ctx context.Context, k kind.Key, spec []byte, _ *ledger.LiveBefore) error {
 	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.JSON{spec} })
 }
 

@@ -364,7 +364,7 @@ func (l *Ledger) rewriteGenesis(ctx context.Context, to func(*Genesis) error) er
 		if err := to(&g); err != nil {
 			return err
 		}
-		g.Seq++
+		g.Seq, g.Schema = g.Seq+1, Schema
 		err = l.store.WriteGenesis(ctx, g.Seq-1, g)
 		if !errors.Is(err, ErrConflict) || try == writeTries {
 			return err

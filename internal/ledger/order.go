@@ -170,7 +170,7 @@ func (l *Ledger) followStored(ctx context.Context) (Genesis, error) {
 
 // withHead returns the genesis with a head, and a line about it for people.
 func (g Genesis) withHead(h *Head) (*Genesis, string) {
-	g.Head, g.Seq = h, g.Seq+1
+	g.Head, g.Seq, g.Schema = h, g.Seq+1, Schema
 	return &g, "apply of commit " + h.String() + "\n"
 }
 
