@@ -101,7 +101,7 @@ func (r *run) readLive(ctx context.Context, asked Selection) error {
 	if err := r.openLedger(ctx); err != nil {
 		return err
 	}
-	if r.opts.Past.isSet() {
+	if r.opts.Past.Text != "" {
 		if asked, err = r.readWrites(ctx, asked); err != nil {
 			return err
 		}

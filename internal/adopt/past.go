@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,117 +13,82 @@ import (
 	"trueup/internal/plan"
 )
 
-// Past names a moment of the ledger's log: before an entry, before the first of a commit, or at a time. With Run, it is before
-// the run that wrote the entry.
+// Past names a moment of the ledger's log, which Text describes: before an entry, before the first of a commit, or at a time.
+// With Run, it is before the run that wrote the entry.
 type Past struct {
+	Text   string
 	Entry  int
 	Run    bool
 	Commit string
 	Time   time.Time
 }
 
-func (p Past) isSet() bool { return p != Past{} }
-
-// String describes the moment.
-func (p Past) String() string {
-	switch {
-	case p.Run:
-		return fmt.Sprintf("the run of entry %d", p.Entry)
-	case p.Entry > 0:
-		return fmt.Sprintf("entry %d", p.Entry)
-	case p.Commit != "":
-		return "commit " + p.Commit
-	}
-	return p.Time.UTC().Format(time.RFC3339)
-}
-
-// sameRun is how long a run may write nothing, if several have the same name.
-const sameRun = time.Hour
-
 // pastWalk collects the writes since a moment.
 type pastWalk struct {
 	Past
 	writes  []ledger.LogEntry // the newest first
 	matched int               // how many of them there are up to the oldest that the moment names
-	run     ledger.LogEntry   // the last one of the run
+	last    ledger.LogEntry   // that one
+	named   map[kind.Key]bool // the objects of those that the moment names
 }
 
-// add adds a write, and reports whether older ones may belong to it.
+// add adds a write, and reports whether an older one may belong to the moment.
 func (w *pastWalk) add(e ledger.LogEntry) bool {
-	matches := false
-	switch {
-	case e.Kind == "": // a hold
+	if e.Kind == "" { // a hold
 		return true
+	}
+	matches, more := false, false
+	switch {
 	case w.Run && w.matched == 0:
-		matches = e.Entry == w.Entry
-	case w.Run:
-		matches = w.isOfRun(e)
-		if !matches && w.run.At.Sub(e.At) > sameRun {
-			return false
-		}
+		matches, more = e.Entry == w.Entry, true
+	case w.Run: // several local runs have the same name
+		more = w.last.At.Sub(e.At) < time.Hour
+		matches = more && e.By == w.last.By && (e.Claim == nil || w.last.Claim == nil || e.Claim.Commit == w.last.Claim.Commit)
 	case w.Entry > 0:
 		matches = e.Entry >= w.Entry
 	case w.Commit != "":
-		matches = e.Claim != nil && strings.HasPrefix(e.Claim.Commit, w.Commit)
+		matches, more = e.Claim != nil && strings.HasPrefix(e.Claim.Commit, w.Commit), w.matched == 0
 	default:
 		matches = !e.At.Before(w.Time)
 	}
-	if !matches && !w.Run && (w.Commit == "" || w.matched > 0) {
-		return false
-	}
 	if w.writes = append(w.writes, e); matches {
-		w.matched, w.run = len(w.writes), e
+		w.matched, w.last, w.named[e.Key] = len(w.writes), e, true
 	}
-	return true
-}
-
-func (w *pastWalk) isOfRun(e ledger.LogEntry) bool {
-	sameCommit := e.Claim == nil || w.run.Claim == nil || e.Claim.Commit == w.run.Claim.Commit
-	return e.By == w.run.By && sameCommit && w.run.At.Sub(e.At) <= sameRun
+	return matches || more
 }
 
 // readWrites reads what was written since the moment that was asked for. It returns the objects to pull, and notes what can't
 // come back.
-func (r *run) readWrites(ctx context.Context, asked Selection) (Selection, error) {
-	if err := config.LedgerError(r.view.ProblemError()); err != nil {
-		return nil, err
-	}
-	w, wants := &pastWalk{Past: r.opts.Past}, asked.hasKey
+func (r *run) readWrites(ctx context.Context, asked Selection) (found Selection, err error) {
+	w, wants := &pastWalk{Past: r.opts.Past, named: map[kind.Key]bool{}}, asked.hasKey
 	if w.Run {
 		wants = nil
 	}
-	if err := r.ledger.ReadLog(ctx, wants, w.add); err != nil {
-		return nil, err
+	err = r.view.ProblemError()
+	if err == nil {
+		err = r.ledger.ReadLog(ctx, wants, w.add)
 	}
-	if w.matched == 0 {
-		return nil, fmt.Errorf("nothing was written to these objects since %s: trueup log shows what was", w.Past)
+	if err == nil && w.matched == 0 {
+		err = fmt.Errorf("nothing was written to these objects since %s: trueup log shows what was", w.Text)
 	}
 	r.writes = map[kind.Key][]ledger.LogEntry{}
-	var found Selection
 	for _, e := range w.writes[:w.matched] {
 		k, _ := kind.FindKind(e.Kind)
-		if w.Run && !slices.ContainsFunc(w.writes[:w.matched], func(o ledger.LogEntry) bool { return o.Key == e.Key && w.isOfRun(o) }) {
-			continue
-		}
 		switch {
-		case !k.CanPatch() && e.Did == ledger.DidDelete:
-			r.Doubts = append(r.Doubts, fmt.Sprintf("%s was deleted in entry %d: its data does not come back.", e.Key, e.Entry))
-			continue
-		case k.RequestOnly():
-			r.Doubts = append(r.Doubts, fmt.Sprintf("%s was executed in entry %d, which can't be undone.", e.Key, e.Entry))
+		case !w.named[e.Key]:
 			continue
 		case !k.CanPatch():
-			r.Doubts = append(r.Doubts, fmt.Sprintf("%s was created in entry %d, and stays.", e.Key, e.Entry))
+			r.Doubts = append(r.Doubts, fmt.Sprintf("%s was %s in entry %d, which can't be undone.", e.Key, e.Did, e.Entry))
 			continue
 		case r.writes[e.Key] == nil:
 			found = append(found, pattern{text: e.String(), kind: k, name: e.Name})
 		}
 		r.writes[e.Key] = append(r.writes[e.Key], e)
 	}
-	if len(found) == 0 {
-		return nil, errors.New(strings.Join(append(r.Doubts, "Nothing was pulled."), " "))
+	if err == nil && len(found) == 0 {
+		err = errors.New(strings.Join(r.Doubts, " ") + " Nothing was pulled")
 	}
-	return found, nil
+	return found, config.LedgerError(err)
 }
 
 // takePast puts what live had before the writes in place of what it has now.

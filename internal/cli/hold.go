@@ -59,24 +59,23 @@ func (a *app) hold(ctx context.Context, l *ledger.Ledger, o holdOptions, objects
 	); err != nil {
 		return doc, err
 	}
-	var holds []ledger.Hold
-	before := ""
+	holds := make([]ledger.Hold, 1)
 	switch {
 	case sets:
-		holds = make([]ledger.Hold, 1)
 		holds[0], err = l.SetHold(ctx, objects, until, o.reason)
 	case o.end:
-		holds, before = make([]ledger.Hold, 1), "ended: "
 		holds[0], err = l.EndHold(ctx, objects)
 	default:
-		holds, err = l.ReadHolds(ctx)
+		var view ledger.View
+		view, err = l.ReadView(ctx, nil)
+		holds, err = ledger.ActiveHolds(view.Holds, a.env.Now()), cmp.Or(err, view.ProblemError())
 	}
 	if err != nil {
 		return doc, err
 	}
 	doc.Data = map[string]any{"format": "trueup.holds/v1", "holds": holds}
 	for _, h := range holds {
-		say(&doc, "%s%s", before, h)
+		say(&doc, "%s", h)
 	}
 	if len(holds) == 0 {
 		say(&doc, "no hold")

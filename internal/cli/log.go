@@ -40,18 +40,17 @@ func newLog(a *app) *cobra.Command {
 			return doc, err
 		}
 		err = a.config().WithLedger(ctx, p, &manifest.Set{}, func(w *config.Platform, l *ledger.Ledger) error {
-			entries, more := []plan.Logged{}, false
+			entries := []plan.Logged{}
 			err := l.ReadLog(ctx, wants, func(e ledger.LogEntry) bool {
-				more = len(entries) == o.most
-				if more || e.At.Before(since) {
+				if e.At.Before(since) {
 					return false
 				}
 				if o.commit == "" || e.Claim != nil && strings.HasPrefix(e.Claim.Commit, o.commit) {
 					entries = append(entries, plan.ChangesOf(w.Workspace, e))
 				}
-				return true
+				return len(entries) < o.most
 			})
-			doc = report.Log(entries, o.values, more)
+			doc = report.Log(entries, o.values)
 			return err
 		})
 		return doc, err

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -51,23 +52,22 @@ func newPull(a *app) *cobra.Command {
 
 // parsePast reads --before and --run.
 func (a *app) parsePast(opts *adopt.Options, before string, runOf int) (err error) {
+	past := &opts.Past
 	entry, notNumber := strconv.Atoi(before)
-	switch {
+	switch past.Text = before; {
 	case runOf != 0:
-		opts.Past = adopt.Past{Entry: runOf, Run: true}
+		*past = adopt.Past{Text: fmt.Sprint("entry ", runOf), Entry: runOf, Run: true}
 	case before == "":
 		return nil
 	case notNumber == nil:
-		opts.Past.Entry = entry
+		past.Entry = entry
 	case commitID().MatchString(before):
-		opts.Past.Commit = before
+		past.Commit = before
 	default:
-		opts.Past.Time, err = a.parseTime(before)
+		past.Time, err = a.parseTime(before)
 	}
 	opts.Replace = !opts.Diff
-	return cmp.Or(err,
-		refuse(opts.Past.Entry < 0, "entries count from 1"),
-		refuse(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))
+	return cmp.Or(err, refuse(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))
 }
 
 // commitID matches the beginning of a commit's id.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,7 @@ const (
 	DidChange Did = "changed"
 	DidPost   Did = "posted"
 	DidDelete Did = "deleted"
-	DidHold   Did = "hold"         // somebody set a hold, or ended one
-	DidGoOn   Did = "despite-hold" // an apply went on despite a hold
+	DidHold   Did = "hold" // somebody set a hold or ended one, or an apply went on despite one, for a Reason
 )
 
 // LogEntry is one write to one object, or an entry about a hold.
@@ -45,15 +45,12 @@ type LogEntry struct {
 	// Unconfirmed means that no outcome was recorded.
 	Unconfirmed bool   `json:"unconfirmed,omitempty"`
 	Hold        *Hold  `json:"hold,omitempty"`
-	Reason      string `json:"reason,omitempty"` // of DidGoOn
+	Reason      string `json:"reason,omitempty"`
 	// Applied was applied before Sent was. Live is nil if an older version of trueup wrote the entry.
 	Applied JSON        `json:"-"`
 	Sent    JSON        `json:"-"`
 	Live    *LiveBefore `json:"-"`
 }
-
-// entriesAtOnce is how many entries ReadLog reads together.
-const entriesAtOnce = 32
 
 // ReadLog calls each for the writes to the wanted objects, the newest first, until it returns false. If wants is nil, it
 // wants all objects, and the entries about holds.
@@ -80,8 +77,8 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 	if wants == nil {
 		from = last
 	}
-	for ; from > 0 && err == nil && !w.done; from -= entriesAtOnce {
-		pieces := make([]piece, min(from, entriesAtOnce))
+	for ; from > 0 && err == nil && !w.done; from -= atOnce {
+		pieces := make([]piece, min(from, atOnce))
 		err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
 			pieces[i], err = log.readEntry(ctx, from-i, last)
 			return err
@@ -137,9 +134,9 @@ func (w *logWalk) addEntry(n int, p piece) error {
 		if err != nil {
 			return err
 		}
-		if e, isWrite := rec.logEntry(w.newer[rec.Key]); isWrite && !w.done {
+		if e, isWrite := rec.logEntry(w.newer[rec.Key]); isWrite {
 			e.Entry = n
-			w.done = !w.each(e)
+			w.add(e)
 		}
 		w.newer[rec.Key] = rec
 		if rec.Seq == 1 && w.wants != nil {
@@ -152,26 +149,21 @@ func (w *logWalk) addEntry(n int, p piece) error {
 
 // addHolds adds what an entry says of holds. isApply means that an apply wrote it.
 func (w *logWalk) addHolds(n int, g Genesis, isApply bool) {
-	add := func(e LogEntry) {
-		e.Entry = n
-		w.done = w.done || !w.each(e)
-	}
 	for _, h := range g.Holds {
-		switch g.Seq {
-		case h.Seq:
-			add(LogEntry{At: h.At, Did: DidHold, By: h.nameOfPerson(), Claim: &h.Claim, Hold: &h})
-		case h.EndSeq:
-			add(LogEntry{At: h.Ended.At, Did: DidHold, By: h.Ended.nameOfPerson(), Claim: &h.Ended.Claim, Hold: &h})
+		if by := cmp.Or(h.Ended, &Applied{Claim: h.Claim, At: h.At}); h.Seq == g.Seq {
+			w.add(LogEntry{Entry: n, At: by.At, Did: DidHold, Claim: &by.Claim, Hold: &h})
 		}
 	}
 	if isApply && g.Head != nil && g.Head.DespiteHold != "" {
-		add(LogEntry{At: g.Head.At, Did: DidGoOn, By: g.Head.nameOfPerson(), Claim: &g.Head.Claim, Reason: g.Head.DespiteHold})
+		w.add(LogEntry{Entry: n, At: g.Head.At, Did: DidHold, Claim: &g.Head.Claim, Reason: g.Head.DespiteHold})
 	}
 }
 
+func (w *logWalk) add(e LogEntry) { w.done = w.done || !w.each(e) }
+
 // logEntry returns the write that a record is of, if it is of one. newer is the record after it, or empty.
 func (r Record) logEntry(newer Record) (e LogEntry, isWrite bool) {
-	step, next := r.lastStep(), event(newer.lastStep().Event)
+	step, ended := r.lastStep(), event(newer.lastStep().Event)
 	e = LogEntry{At: step.At, Key: r.Key, By: step.By, Claim: r.Claim, Sent: r.Spec}
 	switch event(step.Event) {
 	case evPost:
@@ -179,21 +171,16 @@ func (r Record) logEntry(newer Record) (e LogEntry, isWrite bool) {
 	case evDeleted:
 		e.Did, e.Claim = DidDelete, nil
 	case evBegin:
-		e.Did, e.Claim, e.Applied, e.Sent, e.Live = DidChange, nil, r.Applied, r.Pending[len(r.Pending)-1], r.Live
+		e.Did, e.Claim, e.Applied, e.Sent, e.Live = DidChange, newer.Claim, r.Applied, r.Pending[len(r.Pending)-1], cmp.Or(newer.Live, r.Live)
 		if r.Live == nil && r.Applied == nil || r.Live != nil && r.Live.Absent {
 			e.Did = DidCreate
 		}
-		if e.Unconfirmed = next != evConfirm; !e.Unconfirmed {
-			e.Claim = newer.Claim
+		if e.Unconfirmed = ended != evConfirm; e.Unconfirmed {
+			e.Claim, e.Live = nil, r.Live
 		}
-		if !e.Unconfirmed && newer.Live != nil {
-			e.Live = newer.Live
-		}
-		return e, next != evDrop
-	default:
-		return e, false
+		return e, ended != evDrop
 	}
-	return e, true
+	return e, e.Did != ""
 }
 
 func (r Record) lastStep() Step {
@@ -205,17 +192,16 @@ func (r Record) lastStep() Step {
 
 // Title says in a line what the entry is about.
 func (e LogEntry) Title() string {
+	text := fmt.Sprintf("%s %s", e.Key, e.Did)
 	switch {
-	case e.Did == DidGoOn:
-		return "apply went on despite a hold: " + e.Reason
-	case e.Did == DidHold && e.Hold.Ended != nil:
-		return "hold ended: " + e.Hold.String()
-	case e.Did == DidHold:
-		return e.Hold.String()
+	case e.Reason != "":
+		text = "apply went on despite a hold: " + e.Reason
+	case e.Hold != nil:
+		text = e.Hold.String()
 	case e.Unconfirmed:
-		return fmt.Sprintf("%s %s, and no outcome was recorded", e.Key, e.Did)
+		text += ", and no outcome was recorded"
 	}
-	return fmt.Sprintf("%s %s", e.Key, e.Did)
+	return text
 }
 
 // Who says from which commit, by whom and when.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +15,7 @@ import (
 
 // Hold keeps applies from sending anything for some objects, or for all, until a time.
 type Hold struct {
-	// Seq is that of the genesis that the hold was set with, and EndSeq of the one that it was ended with, 0 for none.
-	Seq    int       `json:"seq"`
-	EndSeq int       `json:"endSeq,omitempty"`
+	Seq    int       `json:"seq"` // that of the genesis that the hold was set or ended with
 	At     time.Time `json:"at"`
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"`
@@ -35,17 +34,16 @@ func (h Hold) Covers(key kind.Key) bool {
 	return len(h.Objects) == 0 || slices.Contains(h.Objects, key.String())
 }
 
-// Subject names what it holds.
-func (h Hold) Subject() string {
-	if len(h.Objects) == 0 {
-		return "every object"
-	}
-	return diag.First(h.Objects, 5)
-}
+// subject names what it holds.
+func (h Hold) subject() string { return cmp.Or(diag.First(h.Objects, 5), "every object") }
 
 // String says who holds what, until when and why.
 func (h Hold) String() string {
-	return fmt.Sprintf("%s holds %s until %s: %s", h.nameOfPerson(), h.Subject(), h.Until.UTC().Format(time.RFC3339), h.Reason)
+	text := fmt.Sprintf("%s holds %s until %s: %s", h.nameOfPerson(), h.subject(), h.Until.UTC().Format(time.RFC3339), h.Reason)
+	if h.Ended != nil {
+		text = h.Ended.nameOfPerson() + " ended: " + text
+	}
+	return text
 }
 
 // Fix says what a person can do about it.
@@ -76,13 +74,6 @@ type HeldError struct{ Hold }
 
 func (e *HeldError) Error() string { return e.String() }
 
-// ReadHolds returns the holds that still hold.
-func (l *Ledger) ReadHolds(ctx context.Context) ([]Hold, error) {
-	l.forgetState()
-	g, err := l.readUsable(ctx)
-	return ActiveHolds(g.Holds, l.cfg.Now()), err
-}
-
 // SetHold holds the objects, or all if there are none. It replaces a hold of the same objects.
 func (l *Ledger) SetHold(ctx context.Context, objects []string, until time.Time, reason string) (hold Hold, err error) {
 	err = l.rewriteGenesis(ctx, func(g *Genesis) error {
@@ -103,13 +94,13 @@ func (l *Ledger) EndHold(ctx context.Context, objects []string) (hold Hold, err 
 		i := slices.IndexFunc(g.Holds, func(h Hold) bool { return slices.Equal(h.Objects, objects) })
 		switch {
 		case i >= 0:
-			g.Holds[i].Ended, g.Holds[i].EndSeq = &Applied{Claim: l.cfg.Claim, At: now}, g.Seq+1
+			g.Holds[i].Ended, g.Holds[i].Seq = &Applied{Claim: l.cfg.Claim, At: now}, g.Seq+1
 			hold = g.Holds[i]
 			return nil
 		case len(g.Holds) == 0:
 			return errors.New("there is no hold")
 		}
-		return fmt.Errorf("no hold is of %s. %s: run %s", Hold{Objects: objects}.Subject(), g.Holds[0], g.Holds[0].endCommand())
+		return fmt.Errorf("no hold is of %s. %s: run %s", Hold{Objects: objects}.subject(), g.Holds[0], g.Holds[0].endCommand())
 	})
 	return hold, err
 }

@@ -27,13 +27,8 @@ func sumOfLive(rules *merge.Rules, have any) string {
 // differenceBefore returns the merge patch that turns base, which was applied, into what live has of all that base, want
 // or the request has. A value that is neither sent nor changed in git is as in base: otherwise it would be sent.
 func differenceBefore(base, want, have, request map[string]any) map[string]any {
-	out, all := map[string]any{}, maps.Clone(request)
-	if all == nil {
-		all = map[string]any{}
-	}
-	maps.Copy(all, base)
-	maps.Copy(all, want)
-	for name := range all {
+	out := map[string]any{}
+	for name := range withAbsent(base, want, request) {
 		was, is := base[name], have[name]
 		sent, isSent := request[name]
 		if !isSent && reflect.DeepEqual(was, want[name]) {

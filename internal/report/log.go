@@ -6,16 +6,15 @@ import (
 	"trueup/internal/view"
 )
 
-// Log returns the entries of a ledger as a document. values is set if it shows what changed with its values, and more if
-// there are older entries.
-func Log(entries []plan.Logged, values, more bool) Document {
+// Log returns the entries of a ledger as a document. values is set if it shows what changed with its values.
+func Log(entries []plan.Logged, values bool) Document {
 	return Document{
 		Data: map[string]any{"format": "trueup.log/v1", "entries": entries},
-		Text: func(out Lines, shown view.Options) { writeLog(out, entries, values, more, shown) },
+		Text: func(out Lines, shown view.Options) { writeLog(out, entries, values, shown) },
 	}
 }
 
-func writeLog(out Lines, entries []plan.Logged, values, more bool, shown view.Options) {
+func writeLog(out Lines, entries []plan.Logged, values bool, shown view.Options) {
 	p := newPrinter(out.w, shown)
 	for n, e := range entries {
 		if n > 0 {
@@ -33,12 +32,8 @@ func writeLog(out Lines, entries []plan.Logged, values, more bool, shown view.Op
 		}
 		textRows(p, o)
 	}
-	switch {
-	case len(entries) == 0:
+	if len(entries) == 0 {
 		p.printLine(span{clean("no entries"), plain})
-	case more:
-		p.printGap()
-		p.printWrapped(indent, span{safetext.F("Older entries: -n %d", 10*len(entries)), faint})
 	}
 	_ = p.flush() // the output keeps its own error
 }
