@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,11 +44,11 @@ func (w *pastWalk) add(e ledger.LogEntry) bool {
 		matches, more = e.Entry == w.Entry, true
 	case w.Run: // several local runs have the same name
 		more = w.last.At.Sub(e.At) < time.Hour
-		matches = more && e.By == w.last.By && (e.Claim == nil || w.last.Claim == nil || e.Claim.Commit == w.last.Claim.Commit)
+		matches = more && e.By == w.last.By && commitOf(e) == commitOf(w.last)
 	case w.Entry > 0:
 		matches = e.Entry >= w.Entry
 	case w.Commit != "":
-		matches, more = e.Claim != nil && strings.HasPrefix(e.Claim.Commit, w.Commit), w.matched == 0
+		matches, more = strings.HasPrefix(commitOf(e), w.Commit), w.matched == 0
 	default:
 		matches = !e.At.Before(w.Time)
 	}
@@ -56,6 +57,8 @@ func (w *pastWalk) add(e ledger.LogEntry) bool {
 	}
 	return matches || more
 }
+
+func commitOf(e ledger.LogEntry) string { return cmp.Or(e.Claim, &ledger.Claim{}).Commit }
 
 // readWrites reads what was written since the moment that was asked for. It returns the objects to pull, and notes what can't
 // come back.

@@ -33,6 +33,7 @@ func newHold(a *app) *cobra.Command {
 			objects[i] = key.String()
 		}
 		slices.Sort(objects)
+		o.reason = strings.TrimSpace(o.reason)
 		return a.hold(ctx, l, o, slices.Compact(objects))
 	})
 	f := cmd.Flags()
@@ -44,31 +45,36 @@ func newHold(a *app) *cobra.Command {
 	return cmd
 }
 
-// hold sets a hold, ends one, or lists those that hold.
-func (a *app) hold(ctx context.Context, l *ledger.Ledger, o holdOptions, objects []string) (doc report.Document, err error) {
+// check rejects flags that say too little, or nothing.
+func (o holdOptions) check(until, now time.Time, objects []string) error {
 	sets := o.until != "" || o.lasts != 0
-	until, err := a.parseTime(o.until)
-	if o.lasts != 0 {
-		until = a.env.Now().Add(o.lasts)
-	}
-	o.reason = strings.TrimSpace(o.reason)
-	if err = cmp.Or(err,
+	return cmp.Or(
 		refuse(!sets && !o.end && (o.reason != "" || len(objects) > 0), "say how long: --until TIME or --for TIME; or --end"),
 		refuse(sets && o.reason == "", "add --reason TEXT: plan and apply show it"),
-		refuse(sets && !until.After(a.env.Now()), "%s is over: a hold needs a time to come", until.UTC().Format(time.RFC3339)),
-	); err != nil {
+		refuse(sets && !until.After(now), "%s is over: a hold needs a time to come", until.UTC().Format(time.RFC3339)),
+	)
+}
+
+// hold sets a hold, ends one, or lists those that hold.
+func (a *app) hold(ctx context.Context, l *ledger.Ledger, o holdOptions, objects []string) (doc report.Document, err error) {
+	now := a.env.Now()
+	until, err := a.parseTime(o.until)
+	if o.lasts != 0 {
+		until = now.Add(o.lasts)
+	}
+	if err = cmp.Or(err, o.check(until, now, objects)); err != nil {
 		return doc, err
 	}
 	holds := make([]ledger.Hold, 1)
 	switch {
-	case sets:
+	case !until.IsZero():
 		holds[0], err = l.SetHold(ctx, objects, until, o.reason)
 	case o.end:
 		holds[0], err = l.EndHold(ctx, objects)
 	default:
 		var view ledger.View
 		view, err = l.ReadView(ctx, nil)
-		holds, err = ledger.ActiveHolds(view.Holds, a.env.Now()), cmp.Or(err, view.ProblemError())
+		holds, err = ledger.ActiveHolds(view.Holds, now), cmp.Or(err, view.ProblemError())
 	}
 	if err != nil {
 		return doc, err

@@ -64,19 +64,7 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 		return errors.New("this ledger keeps no log")
 	}
 	w := logWalk{wants: wants, each: each, newer: map[kind.Key]Record{}}
-	last, from := 0, 0
-	err := log.withGenesis(ctx, func() error {
-		last = log.state.last
-		for key, line := range log.state.lines {
-			if wants != nil && wants(key) {
-				from, w.left = max(from, line.At), w.left+1
-			}
-		}
-		return nil
-	})
-	if wants == nil {
-		from = last
-	}
+	last, from, err := w.findStart(ctx, log)
 	for ; from > 0 && err == nil && !w.done; from -= atOnce {
 		pieces := make([]piece, min(from, atOnce))
 		err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
@@ -88,6 +76,23 @@ func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each fu
 		}
 	}
 	return err
+}
+
+// findStart returns the newest entry, and the newest one that the walk wants.
+func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int, err error) {
+	err = log.withGenesis(ctx, func() error {
+		if last = log.state.last; w.wants == nil {
+			from = last
+			return nil
+		}
+		for key, line := range log.state.lines {
+			if w.wants(key) {
+				from, w.left = max(from, line.At), w.left+1
+			}
+		}
+		return nil
+	})
+	return last, from, err
 }
 
 // readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.
@@ -164,6 +169,9 @@ func (w *logWalk) add(e LogEntry) { w.done = w.done || !w.each(e) }
 // logEntry returns the write that a record is of, if it is of one. newer is the record after it, or empty.
 func (r Record) logEntry(newer Record) (e LogEntry, isWrite bool) {
 	step, ended := r.lastStep(), event(newer.lastStep().Event)
+	if event(step.Event) == evBegin && len(r.Pending) == 0 {
+		return e, false // something else changed it
+	}
 	e = LogEntry{At: step.At, Key: r.Key, By: step.By, Claim: r.Claim, Sent: r.Spec}
 	switch event(step.Event) {
 	case evPost:
