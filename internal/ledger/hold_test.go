@@ -14,7 +14,7 @@ import (
 func openOn(t *testing.T, s Store, later time.Duration) *Ledger {
 	t.Helper()
 	cfg := testConfig(t.TempDir())
-	cfg.Store, cfg.Backend, cfg.ID = "", s, testGenesis().LedgerID
+	cfg.Store, cfg.Backend, cfg.ID, cfg.NewID = "", s, testGenesis().LedgerID, nil
 	cfg.Now = func() time.Time { return testTime.Add(later) }
 	return open(t, cfg)
 }
