@@ -43,8 +43,7 @@ func (w *pastWalk) add(e ledger.LogEntry) bool {
 	case w.Run && w.matched == 0:
 		matches, more = e.Entry == w.Entry, true
 	case w.Run: // several local runs have the same name
-		more = w.last.At.Sub(e.At) < time.Hour
-		matches = more && e.By == w.last.By && commitOf(e) == commitOf(w.last)
+		more, matches = w.last.At.Sub(e.At) < time.Hour, w.isOfRun(e)
 	case w.Entry > 0:
 		matches = e.Entry >= w.Entry
 	case w.Commit != "":
@@ -56,6 +55,10 @@ func (w *pastWalk) add(e ledger.LogEntry) bool {
 		w.matched, w.last, w.named[e.Key] = len(w.writes), e, true
 	}
 	return matches || more
+}
+
+func (w *pastWalk) isOfRun(e ledger.LogEntry) bool {
+	return e.By == w.last.By && commitOf(e) == commitOf(w.last) && w.last.At.Sub(e.At).Abs() < time.Hour
 }
 
 func commitOf(e ledger.LogEntry) string { return cmp.Or(e.Claim, &ledger.Claim{}).Commit }
@@ -73,6 +76,11 @@ func (r *run) readWrites(ctx context.Context, asked Selection) (found Selection,
 	}
 	if err == nil && w.matched == 0 {
 		err = fmt.Errorf("nothing was written to these objects since %s: trueup log shows what was", w.Text)
+	}
+	for i := w.matched - 1; i >= 0 && w.Run; i-- { // it may have written more after the entry
+		if e := w.writes[i]; w.isOfRun(e) {
+			w.named[e.Key], w.last = true, e
+		}
 	}
 	r.writes = map[kind.Key][]ledger.LogEntry{}
 	for _, e := range w.writes[:w.matched] {
