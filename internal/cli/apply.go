@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trueup/internal/apply"
 	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -18,7 +23,7 @@ type applyOptions struct {
 	planOptions
 	reconcile.ApplyOptions
 	expect      string
-	autoApprove bool
+	autoApprove string // the class up to which nobody is asked, or empty
 }
 
 func newApply(a *app) *cobra.Command {
@@ -54,7 +59,7 @@ func newApply(a *app) *cobra.Command {
 	f := cmd.Flags()
 	opts.register(f)
 	f.StringVar(&opts.expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
-	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
+	registerApproval(f, &opts.autoApprove)
 	f.BoolVar(&opts.AcceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")
 	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, 10m without it")
 	f.Lookup("wait").NoOptDefVal = "10m"
@@ -64,9 +69,28 @@ func newApply(a *app) *cobra.Command {
 	return cmd
 }
 
+// registerApproval adds --auto-approve: alone it approves changes of every class.
+func registerApproval(f *pflag.FlagSet, class *string) {
+	classes := []string{kind.NoRisk.Class()}
+	for _, risk := range slices.Backward(kind.Risks()) {
+		classes = append(classes, risk.Class())
+	}
+	f.StringVar(class, "auto-approve", "", "do not ask; with =`CLASS`, send only what is at most of that class of risk: "+strings.Join(classes, ", "))
+	f.Lookup("auto-approve").NoOptDefVal = classes[len(classes)-1]
+	oneOfFlag(f, "auto-approve", classes...)
+}
+
 // applyPlan asks, sends what the plan shows, and records it.
 func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, opts applyOptions, expected reconcile.Expectation, doc *report.Document) error {
-	asked, err := a.approve(*doc, expected, opts.autoApprove)
+	if opts.autoApprove != "" {
+		most, err := kind.ParseClass(opts.autoApprove)
+		if err != nil {
+			return err
+		}
+		s.Plan.HoldAbove(most)
+		doc.Plan = plan.Redact(s.Plan)
+	}
+	asked, err := a.approve(*doc, expected, opts.autoApprove != "")
 	if err != nil {
 		return err
 	}
