@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
@@ -189,6 +190,7 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 	}
 	o := forge.Options{
 		Transport: transport, UserAgent: userAgent(), Timeout: a.global.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
+		ReadOnly: config.IsReadOnly(a.env.Getenv),
 	}
 	if a.global.verbose {
 		o.Trace = func(op string, status int) {

@@ -29,6 +29,7 @@ func (a *app) config() config.Options {
 		Profile: a.global.profile, Pins: a.pins, Said: a.tokenWarnings,
 		Writes:  slices.Contains([]string{"apply", "ledger settle", "ledger init"}, a.running),
 		Sandbox: a.global.sandbox, SandboxFaults: a.global.sandboxFaults, EphemeralOK: a.global.ephemeralOK,
+		ReadOnly: config.IsReadOnly(a.env.Getenv),
 		API: api.Config{
 			RequestTimeout: a.global.requestTimeout, Parallelism: a.global.parallelism, Retry: a.env.Retry,
 			UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,

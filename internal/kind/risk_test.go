@@ -131,7 +131,7 @@ func TestRiskOfChanges(t *testing.T) {
 		{ttl, `"60"`, `"300"`, kind.RiskAvailability},
 		{"locations[/x].cache.edgeTTL", `"0"`, `"31536000"`, kind.RiskSecurity},
 		{ttl, `"0"`, `"31536000"`, kind.RiskSecurity}, // days
-		{ttl, `"60"`, `"400"`, kind.RiskServes},     // days
+		{ttl, `"60"`, `"400"`, kind.RiskServes},       // days
 		{ttl, `"60"`, `"long"`, kind.RiskServes},
 		{ttl + ".x", `1`, `2`, kind.RiskServes},
 		{ttl, `"1"`, `{"upstream":"a"}`, kind.RiskServes},
