@@ -38,7 +38,7 @@ func newComment(a *app) *cobra.Command {
 	var opts commentOptions
 	cmd := a.command("comment FILE", func(ctx context.Context, args []string) (report.Document, error) {
 		doc, err := a.comment(ctx, opts, args[0])
-		if errors.Is(err, errNotPosted) && !opts.required && !errors.Is(err, context.Canceled) {
+		if errors.Is(err, errNotPosted) && !opts.required && !errors.Is(err, context.Canceled) && !errors.Is(err, diag.ErrReadOnly) {
 			text := diag.OneLine(err)
 			doc, err = said("warning: %s", text), nil
 			doc.Annotations = diag.List{{Rule: view.NotPosted, Message: text, Severity: diag.Warning}}

@@ -127,6 +127,9 @@ func (a *app) loadOf(
 	reading := a.begin("reading manifests")
 	defer reading.end()
 	opts.Progress = reading.reached
+	if opts.Own, err = a.config().OwnRules(p); err != nil {
+		return project.Loaded{}, err
+	}
 	l, err := p.LoadManifests(ctx, append(list, more...), opts)
 	if a.member != nil && err == nil {
 		l.Findings = append(l.Findings, opts.Judge(slices.Clone(a.member.warnings))...)

@@ -24,6 +24,8 @@ type Project struct {
 		Precedence string `json:"precedence"`
 	} `json:"platform"`
 	Overrides []Override `json:"overrides"`
+	// Rules is a folder with rules of the project's own, or empty.
+	Rules string `json:"rules"`
 	// Path is the file as the user knows it. It is empty if there is no project.
 	Path string `json:"-"`
 }
@@ -107,6 +109,7 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 			"manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "),
 			"trueup reads other files: an object whose file it no longer reads looks removed from git",
 		},
+		{"rules", was.Rules, now.Rules, "trueup checks manifests by the rules in this folder"},
 		{"platform.precedence", was.Platform.Precedence, now.Platform.Precedence, "trueup takes this to be the location that serves a request"},
 		{"purge.deprecatedURL", was.Purge.DeprecatedURL, now.Purge.DeprecatedURL, purges},
 		{"purge.duplicate", was.Purge.Duplicate.String(), now.Purge.Duplicate.String(), purges},
