@@ -156,7 +156,7 @@ func (a *app) memberLine(own *cobra.Command, words []string) (line memberLine, e
 	approved := cmd.Flags().Lookup("auto-approve")
 	wrong = append(wrong,
 		refuse(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
-		refuse(approved != nil && approved.Value.String() != "true", "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
+		refuse(approved != nil && approved.Value.String() == approved.DefValue, "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
 	return line, errors.Join(wrong...)
 }
 
