@@ -131,10 +131,15 @@ func (a *app) loadOf(
 		l.Findings = append(l.Findings, opts.Judge(slices.Clone(a.member.warnings))...)
 		l.Findings.Sort()
 	}
-	if err == nil && l.IsEmpty() && len(paths) > 0 {
+	if err == nil && l.IsEmpty() && len(paths) > 0 && !saysNothing(list) {
 		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
 	return l, err
+}
+
+// saysNothing reports whether standard input has text, which then is comments: a command had nothing to write.
+func saysNothing(list []manifest.Source) bool {
+	return slices.ContainsFunc(list, func(s manifest.Source) bool { return len(s.Data) > 0 })
 }
 
 // loadValid is load, but returns an error for invalid manifests. The error says what was not done, such as "nothing was

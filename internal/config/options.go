@@ -122,6 +122,22 @@ func (o Options) NewClaim() ledger.Claim {
 	}
 }
 
+// RunName names a run of CI by its commit and number, and by its attempt after the first. It is empty elsewhere.
+func (o Options) RunName() string {
+	run := o.NewClaim()
+	if run.RunID == "" {
+		return ""
+	}
+	name := strings.TrimPrefix(run.Commit[:min(len(run.Commit), shortCommit)]+"-"+run.RunID, "-")
+	if attempt := o.Getenv("GITHUB_RUN_ATTEMPT"); attempt != "" && attempt != "1" {
+		name += "-" + attempt
+	}
+	return name
+}
+
+// shortCommit is how many digits of a commit a name has.
+const shortCommit = 8
+
 // Platform is the platform of a run with its ledger: the real one or the sandbox.
 type Platform struct {
 	Workspace kind.Workspace

@@ -68,7 +68,9 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
 		return nil, err
 	}
-	WarnOfNothing(l, env.Log)
+	if len(env.Paths) == 0 {
+		WarnOfNothing(l, env.Log)
+	}
 	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
 	s.inputs = plan.Inputs{
