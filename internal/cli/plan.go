@@ -286,6 +286,9 @@ func newValidate(a *app) *cobra.Command {
 			return report.Document{}, err
 		}
 		reconcile.WarnOfNothing(l, a.log)
+		if a.global.verbose {
+			l.AddAdvice()
+		}
 		return document(l, nil), nil
 	})
 	cmd.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")

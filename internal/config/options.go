@@ -174,6 +174,20 @@ func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Obj
 	return reader.Get(ctx, k, name)
 }
 
+// GetAll reads all live objects of a kind, by name.
+func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.Object, error) {
+	reader, all := api.NewReader(w.API), map[string]kind.Object{}
+	defer reader.Close()
+	_, err := reader.List(ctx, k, func(o kind.Object) (err error) {
+		if o.Spec == nil { // lists of some servers have names alone
+			o, err = reader.Get(ctx, k, o.Name)
+		}
+		all[o.Name] = o
+		return err
+	})
+	return all, err
+}
+
 // OpenPlatform finds the real platform. It reads nothing of it.
 func (o Options) OpenPlatform(p project.Project) (*Platform, error) {
 	pin, err := o.FindPin(p)
