@@ -23,7 +23,7 @@ type applyOptions struct {
 
 func newApply(a *app) *cobra.Command {
 	var opts applyOptions
-	cmd := a.command("apply [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+	cmd := a.command("apply [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		expected, err := reconcile.ReadExpectation(opts.expect, a.full(opts.expect))
 		if err != nil {
 			return report.Document{}, err
@@ -56,8 +56,7 @@ func newApply(a *app) *cobra.Command {
 	f.StringVar(&opts.expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
 	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
 	f.BoolVar(&opts.AcceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")
-	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, 10m without it")
-	f.Lookup("wait").NoOptDefVal = "10m"
+	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, such as 10m")
 	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	f.BoolVar(&opts.OlderCommit, "older-commit", false, "apply a commit that is older than the one that was applied last")
 	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")

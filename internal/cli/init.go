@@ -40,7 +40,7 @@ func newInit(a *app) *cobra.Command {
 	f.StringVar(&o.CI, "ci", "", "the CI `SERVICE`: github, gitlab or none")
 	f.StringVar(&o.Source, "trueup", "", "the repository and commit that CI builds trueup from: `OWNER/NAME@COMMIT`, on the host of --ci")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
-	f.BoolVar(&o.yes, "yes", false, "do not ask before writing")
+	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
 	oneOfFlag(f, "manifests", manifestChoices()...)
 	oneOfFlag(f, "ci", ciChoices()...)
 	_ = cmd.RegisterFlagCompletionFunc("ledger", completeWords(scaffold.GitLedger, scaffold.FileLedger, scaffold.None)) // the flag exists
@@ -202,7 +202,7 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 		say(&doc, "  write manifests of what is live in workspace %s", s.Workspace.Name)
 	}
 	if !a.env.StdinIsTTY {
-		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --yes")
+		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --auto-approve")
 	}
 	writeLines(a.stderr(), doc.Messages)
 	return report.Document{}, a.wantYes("nothing was written", "\nType yes to do this [no]: ")

@@ -185,7 +185,7 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 	dir, at := t.TempDir(), t.TempDir()
 	run := func(store string) (int, string) {
 		var out bytes.Buffer
-		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--yes"}, Env{
+		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--auto-approve"}, Env{
 			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir,
 			Getenv: addressed(map[string]string{"TRUEUP_LEDGER": store}),
 		})

@@ -78,6 +78,9 @@ func oneOf(flag, value string, known []string) error {
 
 // suggestFlag adds to an error of parsing flags which flag was probably meant.
 func suggestFlag(cmd *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
+		return fmt.Errorf("%w: write a time such as 30s or 10m", err)
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return err
@@ -88,15 +91,24 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
+	switch unknown.GetSpecifiedName() {
+	case "dry-run":
+		return fmt.Errorf("%w of %s: trueup plan shows what apply would send", err, cmd.CommandPath())
+	case "yes":
+		known = []string{"auto-approve"}
+	}
 	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint(cmd, "--", unknown.GetSpecifiedName(), known))
 }
 
-// movedCommands returns what commands of earlier versions are written as now, by how they were called.
+// movedCommands returns what commands of earlier versions and of other tools are written as, by how they were called.
 func movedCommands() map[string]string {
 	return map[string]string{
 		"trueup purge": "trueup new purge", "trueup snapshot": "trueup new snapshot", "trueup schema": "trueup explain --schema",
 		"trueup forget": "trueup ledger forget", "trueup convert": "trueup fmt --fix", "trueup projects": "trueup each --list",
 		"trueup merge-results": "trueup show",
+		"trueup get": "trueup explain KIND/NAME.spec --live", "trueup list": "trueup status", "trueup log": "trueup ledger ls",
+		"trueup delete": "trueup apply --prune, after you removed the manifest", "trueup import": "trueup pull",
+		"trueup rollback": "trueup apply, after git revert",
 	}
 }
 

@@ -95,7 +95,7 @@ func (a *app) composeLists(ctx context.Context, opts compose.Options, lists list
 	if err != nil {
 		return doc, err
 	}
-	texts, findings, err := a.texts(l.Project, lists.files)
+	texts, findings, err := a.texts(ctx, l.Project, lists.files)
 	for _, f := range findings {
 		a.log(levelOf(f), f.String())
 	}
@@ -163,7 +163,7 @@ func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options
 func newStatusPurge(a *app) *cobra.Command {
 	var all bool
 	var only []string
-	cmd := a.command("purge [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+	cmd := a.command("purge [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		l, err := a.loadValid(ctx, paths, "nothing is listed")
 		if err != nil {
 			return doc, err

@@ -22,7 +22,7 @@ func tableOfFlags() map[string][]string {
 	return map[string][]string{
 		ciPart: {
 			"auto-approve", "base-ref", "detailed-exitcode", "expect", "ledger-ephemeral-ok", "log-format", "offline", "report",
-			"required", "result", "strict", "yes",
+			"required", "result", "strict",
 		},
 		rarePart: {
 			"accept-normalised", "all-fields", "allow-empty-live", "allow-recreate", "color", "help-all", "max-creates",

@@ -58,16 +58,7 @@ func (o Options) planOptions() (all plan.Options, err error) {
 // MatchManifests rejects an option that names no manifest: with a typing error, trueup must not report that
 // there is nothing to do.
 func (o Options) MatchManifests(set *manifest.Set) error {
-	names := make([]string, len(set.Objects))
-	for i, obj := range set.Objects {
-		names[i] = obj.Key().String()
-	}
-	for _, pattern := range o.Patterns {
-		filter, _ := kind.ParseFilter(pattern) // Check has read it
-		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
-			return fmt.Errorf("--target %s matches no manifest%s", pattern, diag.DidYouMean(pattern, names))
-		}
-	}
+	names := namesOf(set)
 	for flag, values := range map[string][]string{"--take-over": o.TakeOver, "--allow-recreate": o.AllowRecreate} {
 		for _, value := range values {
 			if key, err := kind.ParseKey(value); err != nil || set.Find(key) == nil {
@@ -75,7 +66,26 @@ func (o Options) MatchManifests(set *manifest.Set) error {
 			}
 		}
 	}
+	return MatchManifests(o.Patterns, set)
+}
+
+// MatchManifests rejects a pattern that matches no manifest.
+func MatchManifests(patterns []string, set *manifest.Set) error {
+	for _, pattern := range patterns {
+		filter, _ := kind.ParseFilter(pattern) // the caller has read it
+		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
+			return fmt.Errorf("%s matches no manifest%s", pattern, diag.DidYouMean(pattern, namesOf(set)))
+		}
+	}
 	return nil
+}
+
+func namesOf(set *manifest.Set) []string {
+	names := make([]string, len(set.Objects))
+	for i, obj := range set.Objects {
+		names[i] = obj.Key().String()
+	}
+	return names
 }
 
 // TargetFilter returns the filter of --target, or nil without patterns.

@@ -247,10 +247,10 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		return err
 	}
 	s.inputs.Live, s.Unread = live.FetchEach(ctx, reader, s.inputs.Set, opts)
-	if len(s.Unread) > 0 {
+	if targets := s.inputs.Options.Targets; len(s.Unread) > 0 {
 		s.inputs.Options.Targets = func(key kind.Key) bool {
 			k, _ := kind.FindKind(key.Kind)
-			return s.Unread[k.Area] == nil
+			return s.Unread[k.Area] == nil && (targets == nil || targets(key))
 		}
 	}
 	return context.Cause(ctx)

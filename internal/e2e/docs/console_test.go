@@ -339,7 +339,7 @@ func TestFirstPlan(t *testing.T) {
 	for _, command := range slices.Concat(servedSandbox, strings.Split(strings.TrimSpace(block), "\n")) {
 		// The platform's address is the sandbox's, and flags answer what init asks.
 		command = regexp.MustCompile(`^export (TRUEUP_\w+_URL)=\S+`).ReplaceAllString(command, "export $1=$$$1")
-		command = strings.Replace(command, "trueup init ", "trueup init --yes --workspace acme --uuid acme-1 ", 1)
+		command = strings.Replace(command, "trueup init ", "trueup init --auto-approve --workspace acme --uuid acme-1 ", 1)
 		code, printed, err := s.run(command)
 		if err != nil || code != 0 {
 			t.Fatalf("$ %s\nends with %d, %v:\n%s", command, code, err, printed)
