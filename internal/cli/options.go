@@ -91,11 +91,9 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
-	switch unknown.GetSpecifiedName() {
-	case "dry-run":
-		return fmt.Errorf("%w of %s: trueup plan shows what apply would send", err, cmd.CommandPath())
-	case "yes":
-		known = []string{"auto-approve"}
+	other := map[string]string{"dry-run": "trueup plan shows what apply would send", "yes": "write --auto-approve"}
+	if hint := other[unknown.GetSpecifiedName()]; hint != "" {
+		return fmt.Errorf("%w of %s: %s", err, cmd.CommandPath(), hint)
 	}
 	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint(cmd, "--", unknown.GetSpecifiedName(), known))
 }
