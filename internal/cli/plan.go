@@ -63,6 +63,7 @@ func (a *app) withPlan(
 ) (doc report.Document, err error) {
 	paths, objects := a.splitObjects(args)
 	opts.Patterns = slices.Concat(opts.Patterns, objects)
+	opts.PastErrors = opts.PastErrors || opts.ReadOnly && len(opts.Patterns) > 0
 	l, err := a.loadFor(ctx, opts, paths)
 	if err != nil {
 		return doc, err
@@ -73,7 +74,7 @@ func (a *app) withPlan(
 		return doc, err
 	}
 	defer s.Close()
-	if doc = document(s.Loaded, s.Plan); doc.ExitCode == exit.OK {
+	if doc = document(s.Loaded, s.Plan); doc.ExitCode == exit.OK || opts.PastErrors && s.Plan != nil {
 		err = do(s, &doc)
 	}
 	return doc, err
@@ -223,7 +224,7 @@ func (a *app) keepPlan(f *os.File, name string, doc *report.Document) {
 
 func newDrift(a *app) *cobra.Command {
 	opts := planOptions{}
-	opts.ReadOnly = true
+	opts.ReadOnly, opts.PastErrors = true, true
 	cmd := a.command("drift [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := a.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
 		if err != nil || doc.Plan == nil {
@@ -241,7 +242,7 @@ func newDrift(a *app) *cobra.Command {
 
 func newStatus(a *app) *cobra.Command {
 	var opts planOptions
-	opts.ReadOnly = true
+	opts.ReadOnly, opts.PastErrors = true, true
 	return a.command("status [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		opts.All, opts.EachArea = len(paths) == 0, true
 		doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {

@@ -15,6 +15,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 )
 
 // Options choose what to plan. Most are flags.
@@ -24,6 +25,7 @@ type Options struct {
 	ReadOnly      bool // set by commands that change nothing
 	All           bool // also list the kinds that no manifest is of
 	EachArea      bool // compare what can be read if an area can't: Unread has the rest
+	PastErrors    bool // go on with the files that have no errors; for commands that change nothing
 	Whole         bool // keep the specs of live objects that are not in git
 	TakeOver      []string
 	AllowRecreate []string
@@ -67,6 +69,28 @@ func (o Options) MatchManifests(set *manifest.Set) error {
 		}
 	}
 	return MatchManifests(o.Patterns, set)
+}
+
+// leaveOutBroken returns the manifests of files without errors, and the files that have some. There are no such files if
+// the run can't go on without them.
+func (o Options) leaveOutBroken(l project.Loaded) (sound *manifest.Set, broken []string) {
+	if !o.PastErrors {
+		return nil, nil
+	}
+	for _, f := range l.Findings {
+		switch {
+		case f.Severity != diag.Error:
+		case f.Path == "":
+			return nil, nil
+		case !slices.Contains(broken, f.Path):
+			broken = append(broken, f.Path)
+		}
+	}
+	sound = l.Set.Without(broken)
+	if len(sound.Objects) == 0 || MatchManifests(o.Patterns, sound) != nil {
+		return nil, nil
+	}
+	return sound, broken
 }
 
 // MatchManifests rejects a pattern that matches no manifest.

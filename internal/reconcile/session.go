@@ -59,8 +59,12 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	if err != nil {
 		return nil, err
 	}
+	var broken []string
 	if l.Findings.HasErrors() {
-		return s, nil
+		if l.Set, broken = o.leaveOutBroken(l); broken == nil {
+			return s, nil
+		}
+		s.Loaded.Set = l.Set
 	}
 	if err := cmp.Or(o.MatchManifests(l.Set), l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))); err != nil {
 		return nil, err
@@ -71,7 +75,7 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	if len(env.Paths) == 0 {
 		WarnOfNothing(l, env.Log)
 	}
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
+	options.Overrides, options.PartOfTree = l.Project.Overrides, broken != nil || l.Project.ReadsPartly(env.Dir, env.Paths)
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
 	s.inputs = plan.Inputs{
 		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
@@ -84,6 +88,9 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	if err := s.readAndPlan(ctx); err != nil {
 		s.Close()
 		return nil, err
+	}
+	for _, file := range broken {
+		s.Plan.Notes = append(s.Plan.Notes, file+" has errors, so the plan leaves it out")
 	}
 	return s, nil
 }
