@@ -65,6 +65,7 @@ func newApply(a *app) *cobra.Command {
 
 // applyPlan asks, sends what the plan shows, and records it.
 func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, opts applyOptions, expected reconcile.Expectation, doc *report.Document) error {
+	s.WarnOfUnmerged()
 	asked, err := a.approve(*doc, expected, opts.autoApprove)
 	if err != nil {
 		return err

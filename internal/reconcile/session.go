@@ -142,6 +142,19 @@ func (s *Session) DoubtWorkspace() string {
 	return fmt.Sprintf("nothing shows that workspace %s exists: %s", s.Platform.Workspace.UUID, fix)
 }
 
+// WarnOfUnmerged says that a run outside CI is about to send what the branch that is applied on merge does not have.
+func (s *Session) WarnOfUnmerged() {
+	b := s.Plan.Blame
+	isUnmerged := func(it plan.Item) bool {
+		return it.TakesEffect() && (it.By == plan.ByThisChange ||
+			slices.ContainsFunc(it.Changes, func(c plan.Change) bool { return c.By == plan.ByThisChange }))
+	}
+	if b == nil || s.options.BaseRef != "" || config.InCI(s.env.Getenv) || !slices.ContainsFunc(s.Plan.Items, isUnmerged) {
+		return
+	}
+	s.env.Log(slog.LevelWarn, b.Ref+" does not have all of this, so the next apply of it undoes the rest: merge it soon")
+}
+
 // large is how many manifests are planned without the specs of live objects that are no longer needed.
 const large = 1000
 
