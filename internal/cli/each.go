@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -29,7 +28,6 @@ type eachOptions struct {
 	fleet.Selection
 	list, matrix bool
 	results      string
-	rps          float64
 }
 
 func newEach(a *app) *cobra.Command {
@@ -79,7 +77,6 @@ func (o *eachOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.list, "list", false, "list the projects, and run nothing")
 	f.BoolVar(&o.matrix, "matrix", false, "with --list, print the shards that the projects need, as a JSON list")
 	f.StringVar(&o.results, "results", "", "write the results below `DIR`, for show")
-	f.Float64Var(&o.rps, "rps", 0, "`N` writes per second of all projects and shards together; the default is 5, and no limit on loopback")
 	f.IntVar(&o.Jobs, "jobs", 4, "run in `N` projects at once")
 	f.Var(&o.Waves, "waves", "start no more than 1, then 10%, then 100% of the projects, for example: `1,10%,100%`")
 	f.DurationVar(&o.Pause, "pause", 0, "time between two waves")
@@ -91,7 +88,6 @@ func (o *eachOptions) check(changed func(flag string) bool, command string) erro
 	hasWaves, isPartial := len(o.Waves) > 0, slices.Contains([]string{"plan", "validate", "test"}, command)
 	return errors.Join(
 		refuse(o.matrix, "--matrix needs --list"),
-		refuse(changed("rps") && !(o.rps > 0 && o.rps <= math.MaxInt32), "--rps %v: write a number above 0", o.rps), // NaN, too
 		refuse(o.Jobs < 1, "--jobs %d: write 1 or more", o.Jobs),
 		refuse(o.MaxFailures < 0, "--max-failures %d: write 0 or more", o.MaxFailures),
 		refuse(o.Pause < 0, "--pause %s: write a time above 0, such as 10m", o.Pause),
@@ -114,7 +110,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 		return doc, err
 	}
 	results := make([]report.Project, len(found.Projects))
-	budget := api.NewBudget(o.rps, shard.Shards, a.global.parallelism)
+	budget := api.NewBudget(a.settings.writesPerSecond, shard.Shards, a.settings.parallelism)
 	working := a.begin(line.command)
 	working.reached(0, len(results))
 	defer working.end()

@@ -161,7 +161,7 @@ func flagForm(f *pflag.Flag) string {
 
 func commandsPage(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString("# Commands\n\n" + generated + "\nEvery command and flag, as `--help-all` shows them. [Exit codes](../exit-codes.md) are the same everywhere.\n\n")
+	b.WriteString("# Commands\n\n" + generated + "\nEvery command and flag, as `--help` shows them. [Exit codes](../exit-codes.md) are the same everywhere.\n\n")
 	all := shownCommands(root)
 	for _, cmd := range all {
 		fmt.Fprintf(&b, "- [%s](#%s): %s\n", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), prose(cmd.Short))

@@ -62,7 +62,9 @@ func (k *Kind) addRisks() {
 
 // RiskOf returns what a change of this field can do; nil is absent. around is the object that has the field, or nil
 // if it is not known.
-func (f *Field) RiskOf(before, after, around any) Risk { return f.RiskRowOf(before, after, around).Risk }
+func (f *Field) RiskOf(before, after, around any) Risk {
+	return f.RiskRowOf(before, after, around).Risk
+}
 
 // undocumented is what a change can do that the platform does not document.
 var undocumented = RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}

@@ -50,7 +50,7 @@ func (w *world) change(shop, old, now string) {
 
 // hotfix changes live as somebody at the console would.
 func hotfix(w *world) {
-	other := &world{w, filepath.Join(filepath.Dir(w.dir), "console")}
+	other := &world{TB: w, dir: filepath.Join(filepath.Dir(w.dir), "console")}
 	if err := os.CopyFS(other.dir, os.DirFS(w.dir)); err != nil {
 		w.Fatal(err)
 	}
@@ -68,7 +68,7 @@ const offers = `    - {path: "/offers/*", host: NAME.example.com, action: proxy_
 // bakery is a project of eight shops, all applied.
 func bakery(t testing.TB) *world {
 	t.Helper()
-	w := &world{t, filepath.Join(t.TempDir(), "bakery")}
+	w := &world{TB: t, dir: filepath.Join(t.TempDir(), "bakery")}
 	w.write("trueup.yaml", "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: bakery, uuid: 0b6f7d52-93b4-4a0f-8f3e-5c1f2f8f7a01}\nmanifests: [manifests]\n")
 	w.write(".gitignore", "/.trueup\n/report.*\n")
 	for _, shop := range strings.Fields("shop-01 shop-02 shop-03 shop-04 shop-05 shop-06 shop-07 shop-08") {
@@ -188,7 +188,7 @@ func TestSixEdits(t *testing.T) {
 // drawEdit draws the four views of an edit.
 func drawEdit(t testing.TB, name string, s shown) {
 	t.Helper()
-	w := &world{t, t.TempDir()}
+	w := &world{TB: t, dir: t.TempDir()}
 	w.write("80.html", terminalPage(t, s.narrow, true))
 	w.write("120.html", terminalPage(t, s.wide, false))
 	w.write("markdown.html", commentPage(t, s.markdown))

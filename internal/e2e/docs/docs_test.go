@@ -204,7 +204,7 @@ func TestNamedCommandsExist(t *testing.T) {
 	dir, helps := t.TempDir(), map[string]string{}
 	help := func(command string) string {
 		if _, known := helps[command]; !known {
-			_, helps[command] = harness.RunIn(t, dir, append(strings.Fields(command), "--help-all")...)
+			_, helps[command] = harness.RunIn(t, dir, append(strings.Fields(command), "--help")...)
 		}
 		return helps[command]
 	}

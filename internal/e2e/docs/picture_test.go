@@ -25,7 +25,7 @@ func TestPicture(t *testing.T) {
 	args := []string{"plan", "examples/manifests", "--sandbox"}
 	dir := ownSandbox(t)
 	asClone(t, dir)
-	code, out := harness.RunIn(t, dir, append(args, "--color", "always")...)
+	code, out := harness.RunIn(t, dir, append([]string{"FORCE_COLOR=1"}, args...)...)
 	if code != 0 {
 		t.Fatalf("plan exits %d:\n%s", code, out)
 	}

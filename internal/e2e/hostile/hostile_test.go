@@ -177,6 +177,14 @@ func (p *place) run(args ...string) (int, string) {
 	return code, out.String()
 }
 
+// inJSON is run with messages in JSON.
+func (p *place) inJSON(args ...string) {
+	p.Helper()
+	p.vars["TRUEUP_LOG_FORMAT"] = "json"
+	defer delete(p.vars, "TRUEUP_LOG_FORMAT")
+	p.run(args...)
+}
+
 func (p *place) env(out io.Writer) cli.Env {
 	return cli.Env{
 		Stdin: p.stdin, Stdout: out, Stderr: out, Dir: p.dir,
