@@ -83,10 +83,11 @@ func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 		case row.Change != "any":
 			return graver(row, f.valueRisk(after, around))
 		case isComposite(before) || isComposite(after):
-			if below := f.riskBelow(before, after); below.Risk != NoRisk {
-				return below
+			below := f.riskBelow(before, after)
+			if below.Risk == NoRisk || below.Risk == row.Risk { // its own reason says more
+				return row
 			}
-			return row
+			return below
 		default:
 			return row
 		}
