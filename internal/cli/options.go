@@ -61,6 +61,9 @@ func oneOf(flag, value string, known []string) error {
 
 // suggestFlag adds to an error of parsing flags which flag was probably meant.
 func suggestFlag(cmd *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
+		return fmt.Errorf("%w: write a time such as 30s or 10m", err)
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return err
@@ -71,7 +74,20 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
+	other := map[string]string{"dry-run": "trueup plan shows what apply would send", "yes": "write --auto-approve"}
+	if hint := other[unknown.GetSpecifiedName()]; hint != "" {
+		return fmt.Errorf("%w of %s: %s", err, cmd.CommandPath(), hint)
+	}
 	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint(cmd, "--", unknown.GetSpecifiedName(), known))
+}
+
+// wordsOfOthers returns what commands of other tools are written as.
+func wordsOfOthers() map[string]string {
+	return map[string]string{
+		"trueup get": "trueup explain KIND/NAME.spec --live", "trueup list": "trueup status", "trueup log": "trueup ledger ls",
+		"trueup delete": "trueup apply --prune, after you removed the manifest", "trueup import": "trueup pull",
+		"trueup rollback": "trueup apply, after git revert",
+	}
 }
 
 // hint says which word of a command was probably meant, or where to find them.
@@ -114,6 +130,9 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 		if below.IsAvailableCommand() {
 			known = append(known, below.Name())
 		}
+	}
+	if ours := wordsOfOthers()[cmd.CommandPath()+" "+args[0]]; ours != "" {
+		return fmt.Errorf("unknown command %q for %q: write %s", args[0], cmd.CommandPath(), ours)
 	}
 	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint(cmd, "", args[0], known))
 }

@@ -184,6 +184,15 @@ func (l Loaded) RefuseInvalid(notDone string) error {
 	return nil
 }
 
+// AddAdvice adds to the findings what manifests alone give cause to advise on.
+func (l *Loaded) AddAdvice() {
+	for _, o := range l.Set.Objects {
+		advice, silenced := manifest.Advise(o, o.Tree(), manifest.Options{Precedence: l.Project.Platform.Precedence})
+		l.Findings, l.Set.Silenced = append(l.Findings, advice...), append(l.Set.Silenced, silenced...)
+	}
+	l.Findings.Sort()
+}
+
 // maxEntries limits the lists of the project file. maxSegment is the longest name of a Kubernetes-style resource.
 const (
 	maxEntries = 1000
