@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/exit"
 	"trueup/internal/ledger"
 )
@@ -90,14 +90,7 @@ func (sc *scene) apply(more ...string) []string {
 // platform acts on it.
 func TestMatrix(t *testing.T) {
 	cells, operations := 0, 0
-	// All of it takes two minutes of one processor.
-	stride := 41
-	switch {
-	case os.Getenv("TRUEUP_CRASH") == "all":
-		stride = 1
-	case os.Getenv("TRUEUP_CRASH") != "":
-		stride = 4
-	}
+	stride := long.Stride(41) // all of it takes two minutes of one processor
 	t.Run("cells", func(t *testing.T) {
 		for i := range scenes() {
 			sc := &scenes()[i]

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/exit"
 	"trueup/internal/ledger"
 	"trueup/internal/sandbox"
@@ -343,14 +344,13 @@ func (h *ordered) pair(a, b orderedRun, recorded int) int {
 }
 
 // TestNoOlderCommitUndoesANewerOne plays random histories: commits with merges and reverts, applies of any of them, two
-// at once, and runs that are killed. TRUEUP_ORDERS is how many.
+// at once, and runs that are killed.
 func TestNoOlderCommitUndoesANewerOne(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	histories, _ := strconv.Atoi(os.Getenv("TRUEUP_ORDERS"))
-	for range max(histories, 8) {
+	for range long.Times(2) {
 		seed := rand.Uint64()
 		if !t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { playHistory(t, seed) }) {
 			return

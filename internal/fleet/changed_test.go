@@ -14,23 +14,18 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/project"
 )
 
 // TestChangedSinceEqualsBruteForce makes random histories with renames, moves and merges, and compares the selection with
-// the files and manifests of each project at both commits. TRUEUP_HISTORIES sets how many, or TRUEUP_LONG more.
+// the files and manifests of each project at both commits.
 func TestChangedSinceEqualsBruteForce(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	n := 5
-	if os.Getenv("TRUEUP_LONG") != "" {
-		n = 15
-	}
-	if text := os.Getenv("TRUEUP_HISTORIES"); text != "" {
-		n, _ = strconv.Atoi(text)
-	}
+	n := long.Times(1)
 	sum := tally{}
 	for range n {
 		s := newStory(t, rand.Uint64())

@@ -11,6 +11,7 @@ import (
 
 	"trueup/internal/blob"
 	"trueup/internal/e2e/gitremote"
+	"trueup/internal/e2e/long"
 	"trueup/internal/kind"
 )
 
@@ -33,7 +34,7 @@ func TestLogOnRef(t *testing.T) {
 	dir := gitremote.Clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
 	var n atomic.Int64
 	fresh := func() Store { return openGit(t, dir, fmt.Sprintf("refs/trueup/ledger-%d", n.Add(1))) }
-	if os.Getenv("TRUEUP_HISTORIES") != "" {
+	if long.IsSet() {
 		contract(t, fresh)
 	} else {
 		// The log is the same on blobs of any kind: the rest of the contract is tested in memory and in a folder.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // mutation is a mistake: it stands in the place of a piece of code.
@@ -102,12 +104,12 @@ func TestMutationsAreCaught(t *testing.T) {
 func TestTheCheckAloneCatches(t *testing.T) { catches(t, hidden, "^TestEveryChangeHasALine$") }
 
 // catches tries one of the mistakes, drawn anew in each run, because each takes a build
-// of the package; all of them with TRUEUP_MUTATIONS=all, as .ci/run does.
+// of the package; all of them with TRUEUP_LONG.
 func catches(t *testing.T, mistakes []mutation, tests ...string) {
 	if testing.Short() {
 		t.Skip("builds the package")
 	}
-	if os.Getenv("TRUEUP_MUTATIONS") != "all" {
+	if !long.IsSet() {
 		one := rand.IntN(len(mistakes))
 		mistakes = mistakes[one : one+1]
 	}

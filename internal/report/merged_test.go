@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/apply"
+	"trueup/internal/e2e/long"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -87,6 +88,7 @@ func TestReadResult(t *testing.T) {
 		c.doc.Place, c.doc.RunURL, c.doc.Files = Place{}, "", nil // of the run that reads
 		readAgain(t, name, c.doc, c.opts, true, Formats()...)
 	}
+	long.SetChecks(t, 50)
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		if doc.Plan != nil {
@@ -207,6 +209,7 @@ func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
 // TestMergedCounts: what a merged document counts is the sum of what its parts count, and it keeps each object that
 // needs action.
 func TestMergedCounts(t *testing.T) {
+	long.SetChecks(t, 30)
 	rapid.Check(t, func(rt *rapid.T) {
 		docs, want, kept, worst := map[string]Document{}, plan.Summary{}, []kind.Key{}, exit.OK
 		for i := range rapid.IntRange(1, 6).Draw(rt, "projects") {

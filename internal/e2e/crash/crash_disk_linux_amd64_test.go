@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // diskFault is what a disk answers to some calls from a moment on.
@@ -144,7 +146,7 @@ func (w *crashWorld) imported(log string, nth int) {
 // buildHeld builds the program where its calls can be held.
 func buildHeld(t *testing.T) string {
 	t.Helper()
-	needsTime(t)
+	long.SkipUnlessSet(t)
 	return buildProgram(t)
 }
 

@@ -23,10 +23,6 @@ import (
 	"trueup/internal/sandbox"
 )
 
-// crashEnv switches on the tests that kill, fail and stall the real program at
-// every point; they take minutes.
-const crashEnv = "TRUEUP_CRASH"
-
 // lease is how long a claim is taken for one that somebody still works on
 // (docs/design.md A3).
 const lease = 10 * time.Minute

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // mistakes are such as hid a change from a reader: the code of a file, and what is in its place.
@@ -28,9 +30,7 @@ var mistakes = []struct{ name, file, code, mistake string }{
 
 // TestMistakesAreFound reads plans with one mistake in the code, for each mistake.
 func TestMistakesAreFound(t *testing.T) {
-	if os.Getenv("TRUEUP_PLANS") == "" {
-		t.Skip("TRUEUP_PLANS is not set: this builds the program once for each mistake")
-	}
+	long.SkipUnlessSet(t)
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			path, err := filepath.Abs(filepath.Join("..", "..", m.file))
@@ -55,7 +55,7 @@ func TestMistakesAreFound(t *testing.T) {
 				}
 			}
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", "TestEverythingGraveIsSeen", ".", "-rapid.shrinktime=1ms", "-rapid.nofailfile")
-			cmd.Env = append(os.Environ(), "TRUEUP_PLANS=400")
+			cmd.Env = append(os.Environ(), "TRUEUP_LONG=10")
 			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "facts are not seen") {
 				t.Errorf("no plan finds it: %v\n%.2000s", err, out)
 			}
