@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -140,6 +141,7 @@ const (
 // readSettings returns the settings, those that are wrong with their defaults.
 func readSettings(getenv func(string) string) (s settings, err error) {
 	s = settings{parallelism: 4, requestTimeout: 30 * time.Second}
+	format, kept := cmp.Or(getenv("TRUEUP_LOG_FORMAT"), "text"), cmp.Or(getenv("TRUEUP_DISK_IS_KEPT"), "false")
 	err = errors.Join(
 		readVariable(getenv, parallelismVar, "a whole number above 0", &s.parallelism, func(text string) (int, bool) {
 			n, err := strconv.Atoi(text)
@@ -151,13 +153,10 @@ func readSettings(getenv func(string) string) (s settings, err error) {
 		}),
 		readVariable(getenv, timeoutVar, timeForm, &s.timeout, parseTime),
 		readVariable(getenv, requestTimeoutVar, timeForm, &s.requestTimeout, parseTime),
-		readVariable(getenv, "TRUEUP_LOG_FORMAT", "text or json", &s.logsJSON, func(text string) (bool, bool) {
-			return text == "json", text == "json" || text == "text"
-		}),
-		readVariable(getenv, "TRUEUP_DISK_IS_KEPT", "true or false", &s.diskIsKept, func(text string) (bool, bool) {
-			return text == "true", text == "true" || text == "false"
-		}),
+		oneOf("TRUEUP_LOG_FORMAT", format, []string{"text", "json"}),
+		oneOf("TRUEUP_DISK_IS_KEPT", kept, []string{"true", "false"}),
 	)
+	s.logsJSON, s.diskIsKept = format == "json", kept == "true"
 	if rules := getenv("TRUEUP_SANDBOX_FAULTS"); rules != "" {
 		s.sandboxFaults = strings.Split(rules, ";")
 	}

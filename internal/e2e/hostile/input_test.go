@@ -223,6 +223,7 @@ func writesBehindNoLink(p *place) {
 func schemaReferences(p *place) {
 	at := p.listener()
 	p.write("secret.json", `{"title": "hidden-text"}`)
+	p.write("trueup.yaml", p.read("trueup.yaml")+"strict: true\n")
 	for _, ref := range []string{"http://" + at + "/s.json", "file://" + p.path("secret.json"), p.path("secret.json"), "../secret.json"} {
 		p.write("manifests/a.yaml", "# yaml-language-server: $schema="+ref+"\n"+
 			cdnOf("shop", fmt.Sprintf("  $ref: %q\n  $schema: %q\n  $id: %q\n  x: {$ref: %q, $dynamicRef: %q}\n", ref, ref, ref, ref, ref)))
