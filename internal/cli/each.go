@@ -1,18 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -20,11 +19,9 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
-	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/fleet"
-	"trueup/internal/kind"
 	"trueup/internal/project"
 	"trueup/internal/report"
 )
@@ -116,42 +113,60 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	if err = errors.Join(err, failed); err != nil {
 		return doc, err
 	}
-	results := make([]report.Project, len(found.Projects))
+	merging := merging{of: report.NewMerger(shard), waiting: make([]*report.Document, len(found.Projects))}
 	a.shared.Budget = api.NewBudget(a.settings.writesPerSecond, shard.Shards, a.settings.parallelism)
 	working := a.begin(line.command)
-	working.reached(0, len(results))
+	working.reached(0, len(found.Projects))
 	defer working.end()
 	o.Sleep = a.env.Sleep
 	var ended atomic.Int64
-	keep := func(i int, doc report.Document) {
+	keep := func(i int, doc report.Document) (failed bool) {
 		p := found.Projects[i]
-		if err := out.write(p, doc, false); err != nil {
-			a.log(slog.LevelError, p.Path+": "+err.Error())
+		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
+		if err := out.writeResult(doc); err != nil {
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 			doc.Result = exit.NameOf(doc.ExitCode)
+			doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
 		}
-		results[i] = report.ProjectOf(p.Path, doc)
+		merging.add(i, doc)
+		return doc.ExitCode != exit.OK && doc.ExitCode != exit.Changes // which is what the run found
 	}
-	started := o.RunProjects(ctx, len(results), func(i int) (failed bool) {
+	started := o.RunProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
-		sends := func(doc report.Document) error { return out.write(p, doc, true) }
-		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, sends: sends}, p, line))
-		working.reached(int(ended.Add(1)), len(results))
-		return results[i].Failed()
+		sends := func(doc report.Document) error {
+			return out.writeResult(report.Unended(report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)))
+		}
+		failed = keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, sends: sends}, p, line))
+		working.reached(int(ended.Add(1)), len(found.Projects))
+		return failed
 	})
 	why := whyNotStarted(ctx, o.MaxFailures)
-	if rest := len(results) - started; rest > 0 {
-		a.log(slog.LevelError, diag.Plural(rest, "project was", "projects were")+" not started: "+why)
-	}
-	for i := range results[started:] {
+	for i := range found.Projects[started:] {
 		keep(started+i, report.Document{
 			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
 			Errors: []string{"trueup each did not start this project: " + why},
 		})
 	}
-	doc = report.Each(shard, results)
+	doc = merging.of.Finish()
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
+}
+
+// merging merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
+type merging struct {
+	lock    sync.Mutex
+	of      *report.Merger
+	waiting []*report.Document
+	merged  int
+}
+
+func (m *merging) add(i int, doc report.Document) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for m.waiting[i] = &doc; m.merged < len(m.waiting) && m.waiting[m.merged] != nil; m.merged++ {
+		m.of.AddResult(*m.waiting[m.merged])
+		m.waiting[m.merged] = &report.Document{}
+	}
 }
 
 // fleetFor returns the projects that the command runs in, and what is known of all.
@@ -228,117 +243,82 @@ func whyNotStarted(ctx context.Context, bound int) string {
 	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
 }
 
-// listedProject is a project in JSON (schemas/projects.schema.json).
-type listedProject struct {
-	Path      string          `json:"path"`
-	Workspace *kind.Workspace `json:"workspace,omitempty"`
-	Objects   *int            `json:"objects,omitempty"`
-	Ledger    string          `json:"ledger,omitempty"`
-	Error     string          `json:"error,omitempty"`
+// results is the file of the results of a shard, with a line for each; nil writes none.
+type results struct {
+	lock sync.Mutex
+	file *os.File
+	err  error // of the first line that was not written whole: nothing follows it
 }
 
-// checkList rejects what has no meaning with --list.
-func (o eachOptions) checkList(cmd *cobra.Command, words []string) error {
-	wrong := []error{
-		refuse(len(words) > 0, "--list runs nothing: remove it, or what is after --"),
-		refuse(o.matrix && o.Shard.Of > 0, "--matrix lists all shards: remove --shard"),
+// openResults begins the file of the results of a shard. It keeps what another try of this apply left, whose requests
+// this one does not repeat.
+func (a *app) openResults(name string, shard report.Shard) (*results, error) {
+	if name == "" {
+		return nil, nil
 	}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		isUseful := slices.Contains([]string{"list", "matrix", "changed-since", "shard", "select", "exclude"}, f.Name)
-		wrong = append(wrong, refuse(f.Changed && !isUseful, "--%s does nothing with --list: remove it", f.Name))
-	})
-	return errors.Join(wrong...)
-}
-
-// listProjects lists projects with what their manifests have. A project that can't be read fails alone.
-func (a *app) listProjects(ctx context.Context, o eachOptions) (doc report.Document, err error) {
-	dir, err := a.folder()
-	if err != nil {
-		return doc, err
-	}
-	found, err := o.SelectIn(ctx, dir, "")
+	r := &results{}
+	root, err := files.FolderAt(a.dir(), name).OpenOrCreate()
 	if err == nil {
-		err = a.comparePins(o, &found, true)
+		err = errors.Join(r.open(root, shard), root.Close())
 	}
 	if err != nil {
-		return doc, err
+		return nil, fmt.Errorf("--results %s: %w", name, errors.Join(files.WithoutPath(err), r.close()))
 	}
-	for _, gone := range found.Removed {
-		a.log(slog.LevelWarn, gone+" was a project before, and its objects are still live: delete them on the platform, or restore its trueup.yaml")
-	}
-	if o.matrix {
-		return matrix(len(found.Projects)), nil
-	}
-	contents, err := a.contents(ctx, &found)
+	return r, nil
+}
+
+// open opens the file, and removes what is not of this run.
+func (r *results) open(root *os.Root, shard report.Shard) error {
+	names, err := fs.Glob(files.OpenFS(root), report.ShardNames)
 	if err != nil {
-		return doc, err
+		return err
 	}
-	list, rows := []listedProject{}, [][]string{{"PROJECT", "WORKSPACE", "OBJECTS", "LEDGER"}}
-	for i, p := range found.Projects {
-		row := listedProject{Path: p.Path, Ledger: p.Settings.Ledger.Store}
-		if p.Err == nil {
-			row.Workspace = &p.Settings.Workspace
+	for _, name := range names {
+		if !strings.HasSuffix(name, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
+			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
 		}
-		objects := "?"
-		if err := cmp.Or(contents[i].Err, p.Err); err != nil {
-			row.Error, doc.ExitCode = err.Error(), exit.Invalid
-			a.log(slog.LevelError, row.Error)
-		} else {
-			row.Objects, objects = &contents[i].Objects, strconv.Itoa(contents[i].Objects)
-		}
-		for _, f := range p.Warnings {
-			a.log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s [%s]", path.Join(p.Path, f.Path), f.Line, f.Column, f.Message, f.Rule))
-		}
-		list = append(list, row)
-		rows = append(rows, []string{p.Path, cmp.Or(p.Settings.Workspace.Name, "?"), objects, cmp.Or(row.Ledger, "none")})
 	}
-	doc.Data = map[string]any{"format": "trueup.projects/v1", "projects": list, "facts": found.Facts}
-	doc.Text = func(out report.Lines, _ report.Options) {
-		if len(list) == 0 {
-			out.Printf("No project is selected.\n")
-			return
-		}
-		out.Table("", rows)
+	if r.file, err = root.OpenFile(shard.Name(), os.O_RDWR|os.O_CREATE|os.O_APPEND|files.NoWait, 0o644); err != nil {
+		return err
 	}
-	return doc, nil
+	size := int64(0)
+	if shard.Command == "apply" {
+		size = report.SizeOf(shard.Run, r.file)
+	}
+	if err = r.file.Truncate(size); err != nil {
+		return err
+	}
+	return r.writeLine(shard)
 }
 
-// A shard has at most perShard projects, up to maxShards shards: to start a job takes longer than to plan
-// some projects.
-const (
-	perShard  = 50
-	maxShards = 20
-)
-
-// matrix returns the shards for so many projects, as one line. There is at least one, because CI services reject an
-// empty matrix. A project that can't be read fails in its shard.
-func matrix(projects int) report.Document {
-	shards := make([]string, min(max(1, (projects+perShard-1)/perShard), maxShards))
-	for i := range shards {
-		shards[i] = fleet.Shard{Index: i + 1, Of: len(shards)}.String()
+// writeResult writes the result of a project.
+func (r *results) writeResult(doc report.Document) error {
+	if r == nil {
+		return nil
 	}
-	line, err := json.Marshal(shards)
+	var text bytes.Buffer
+	if err := report.Write(&text, "json", doc, report.Options{}); err != nil {
+		return err
+	}
+	return r.writeLine(json.RawMessage(text.Bytes()))
+}
+
+func (r *results) writeLine(v any) error {
+	line, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it is text
+		return err
 	}
-	return report.Document{Data: shards, Text: func(out report.Lines, _ report.Options) { out.JSONLine("", line) }}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.err == nil {
+		_, r.err = r.file.Write(append(line, '\n'))
+	}
+	return r.err
 }
 
-// contents reads the manifests of all projects. Projects with the same hostname get an error.
-func (a *app) contents(ctx context.Context, found *fleet.Fleet) ([]fleet.Contents, error) {
-	reading := a.begin("reading manifests")
-	defer reading.end()
-	return found.ReadContents(ctx, a.settings.parallelism)
-}
-
-// folder returns the folder in which to search for projects.
-func (a *app) folder() (string, error) {
-	info, err := os.Stat(a.dir())
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("-C %s: %w", a.global.dir, files.WithoutPath(err))
-	case !info.IsDir():
-		return "", fmt.Errorf("-C %s is not a folder: name the folder that has the projects", a.global.dir)
+func (r *results) close() error {
+	if r == nil || r.file == nil {
+		return nil
 	}
-	return filepath.EvalSymlinks(a.dir()) // a search follows no link
+	return r.file.Close()
 }

@@ -259,7 +259,7 @@ func TestAHundredProjects(t *testing.T) {
 	took := time.Since(begin)
 	reading := time.Duration(len(strings.Fields(page))) * time.Minute / 200
 	t.Logf("from one project to a hundred: %s to read, and %.1f seconds of commands", reading.Round(time.Second), took.Seconds())
-	if last := steps[len(steps)-1].prints; took+reading > 10*time.Minute || last[len(last)-1] != "plan in 100 projects: 100 ok." {
+	if last := steps[len(steps)-1].prints; took+reading > 10*time.Minute || last[len(last)-1] != "Plan of 100 projects: nothing to do, 100 unchanged." {
 		t.Errorf("it takes %s, and ends with %q", took+reading, last)
 	}
 }
