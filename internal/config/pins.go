@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
@@ -183,8 +184,11 @@ func (p Pin) CheckWorkspace(ws kind.Workspace) error {
 		project.File, cmp.Or(ws.UUID, "none"), p.Origin, p.Workspace))
 }
 
-// checkWrite refuses to write to a project that the file of pins lacks, and in CI to one of many without a pin.
+// checkWrite refuses to write in a read-only run, to a project that the file of pins lacks, and in CI to one of many without a pin.
 func (o Options) checkWrite(pin Pin) error {
+	if o.ReadOnly && o.Writes {
+		return diag.ErrReadOnly
+	}
 	isMany := o.shared().Root != "" && InCI(o.Getenv)
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil

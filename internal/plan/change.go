@@ -140,7 +140,7 @@ func (it *Item) weighRisk() {
 		}
 		switch {
 		case c.Moved:
-			c.Risk = at.GravestRisk()
+			c.Risk = at.Risk
 		case it.Happened:
 			c.Risk = at.RiskOf(c.Desired, c.Live, around)
 		default:
@@ -183,7 +183,7 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 	}
 	switch {
 	case it.Op == Create:
-		risks = append(risks, k.Spec().GravestRisk())
+		risks = append(risks, k.Spec().Risk)
 	case it.Op == Delete:
 		risks = append(risks, k.Spec().RiskOfRemoval(map[string]any{}))
 	case it.Purge != nil && it.Purge.Everything:
@@ -196,6 +196,14 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 
 // TakesEffect reports whether the lines of an item are sent, or happened.
 func (it Item) TakesEffect() bool { return it.Happened || it.Op.sendsRequest() }
+
+// SentRisk returns the gravest risk of the lines that are sent, or that happened.
+func (it Item) SentRisk() kind.Risk {
+	if !it.TakesEffect() {
+		return kind.NoRisk
+	}
+	return slices.Max(append(it.lineRisks(true), kind.NoRisk))
+}
 
 // AtStake counts the lines of that risk that are sent, or that happened.
 func (it Item) AtStake(risk kind.Risk) int {
