@@ -37,9 +37,8 @@ type Options struct {
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible
 	Profile       string              // a flag
-	Pins          *Pins               // those of all projects, which are read once
+	Shared        *Shared             // nil for a single project
 	Writes        bool                // the command sends requests that change something
-	Said          *sync.Map           // the warnings about tokens that were logged; shared by all projects
 	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
 	SandboxFaults []string
