@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +26,10 @@ func newApply(a *app) *cobra.Command {
 	var autoApprove string // the class up to which nobody is asked, or empty
 	cmd := a.command("apply [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		expected, err := reconcile.ReadExpectation(expect, a.full(expect))
-		if err != nil {
+		if err = cmp.Or(err, refuse(opts.DespiteHold != "" && !a.env.StdinIsTTY, "--despite-hold is for a person at a terminal: a protected job sets TRUEUP_DESPITE_HOLD")); err != nil {
 			return report.Document{}, err
 		}
+		opts.DespiteHold = strings.TrimSpace(cmp.Or(opts.DespiteHold, a.env.Getenv("TRUEUP_DESPITE_HOLD")))
 		return a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 			if older := s.WhyOlder(); older != "" {
 				doc.Errors = []string{older}
@@ -58,6 +60,7 @@ func newApply(a *app) *cobra.Command {
 	registerApproval(f, &autoApprove)
 	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, 10m without it")
 	f.Lookup("wait").NoOptDefVal = "10m"
+	f.StringVar(&opts.DespiteHold, "despite-hold", "", "go on although a hold is set, and record why: `TEXT`")
 	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")
 	return cmd
 }
@@ -75,12 +78,13 @@ func registerApproval(f *pflag.FlagSet, class *string) {
 
 // applyPlan asks, sends what the plan shows, and records it.
 func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove string, expected reconcile.Expectation, doc *report.Document) error {
+	s.BlockHeld()
 	if autoApprove != "" {
 		most, err := kind.ParseClass(autoApprove)
 		if err != nil {
 			return err
 		}
-		s.Plan.HoldAbove(most)
+		s.Plan.BlockAbove(most)
 		doc.Plan = plan.Redact(s.Plan)
 	}
 	asked, err := a.approve(*doc, expected, autoApprove != "")
