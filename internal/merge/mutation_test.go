@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -100,6 +101,11 @@ func TestMutationsAreCaught(t *testing.T) {
 
 // TestTheCheckAloneCatches what is hidden.
 func TestTheCheckAloneCatches(t *testing.T) { catches(t, hidden, "^TestEveryChangeHasALine$") }
+
+// TestComparisonsFindMistakes: all comparisons of a small universe find what others find by chance.
+func TestComparisonsFindMistakes(t *testing.T) {
+	catches(t, slices.Concat(mutations, hidden), "^TestEveryComparison$")
+}
 
 // catches tries one of the mistakes, drawn anew in each run, because each takes a build
 // of the package; all of them with TRUEUP_MUTATIONS=all, as .ci/run does.
