@@ -10,7 +10,7 @@ import (
 // seeded are mistakes that the exploration must find alone.
 var seeded = []struct {
 	name  string
-	edits       []edit
+	edits []edit
 }{
 	{"a claim is not asked for its age", []edit{{"journal.go", "&& held < Lease", "&& (held < Lease || true)"}}},
 	{"a take-over is a claim of its own", []edit{{"machine.go", "r.EarlierUnknown, r.Left = i.TakeOver, false", "r.EarlierUnknown, r.Left = false, false"}}},

@@ -287,8 +287,9 @@ func (x *explorer) nexts(s situation) (out []next) {
 			continue
 		}
 		// If the time stands still from here on, nobody else can change what a run learns from a clock: no other order of
-		// this call has another end.
-		if k := x.locals[at].next.kind; s.naps == x.naps && s.nights == x.nights && (k == toStart || k == toClock) {
+		// this call has another end. But a run that has looked at the clock keeps a person from answering.
+		k := x.locals[at].next.kind
+		if s.naps == x.naps && s.nights == x.nights && (k == toStart || k == toClock && s.asked == x.answers) {
 			out = nil
 			x.callOf(s, r, add)
 			return out
