@@ -19,7 +19,7 @@ lint:
 cover:
 	.ci/cover
 
-# Parts by themselves, then whole runs and goals: docs/performance.md.
+# Parts by themselves, then whole runs and goals: docs/reference/performance.md.
 bench:
 	go test -run '^$$' -bench . -benchmem -benchtime 200ms ./internal/...
 	.ci/bench
@@ -28,10 +28,9 @@ bench:
 fuzz:
 	.ci/fuzz
 
-# A million cases of each property of the comparison, and every mistake that tests must find.
+# A million cases of the largest properties of the comparison, and every mistake that tests must find.
 properties:
-	TRUEUP_MUTATIONS=all go test ./internal/merge -run 'TestMutations|TestTheCheck'
-	go test ./internal/merge -run 'TestProperties|TestCovers' -rapid.checks=1000000 -timeout 0
+	TRUEUP_LONG=2000 .ci/long internal/merge
 
 # A large tree, a platform that fails, runs that are killed; SEEDS="1 2 3" for more.
 soak:

@@ -183,7 +183,7 @@ func (r *run) fullPath(name string) string {
 func (r *run) readsFile(name string) bool { return r.project.ReadsFile(r.Dir, r.fullPath(name)) }
 
 func (r *run) manifestOptions() manifest.Options {
-	return r.project.ManifestOptions(false, r.API.Parallelism)
+	return r.project.ManifestOptions(r.API.Parallelism)
 }
 
 // readGit reads the manifests of the project, except in folders that do not exist yet, and those of

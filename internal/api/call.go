@@ -173,7 +173,7 @@ func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *call, 
 	limit := r.cfg.RequestTimeout
 	a := &answer{}
 	a.ctx, a.cancel = context.WithCancelCause(ctx)
-	a.timer = a.cancelAfter(limit, "no answer within %s, the time limit of a request (--request-timeout)")
+	a.timer = a.cancelAfter(limit, "no answer within %s, the time limit of a request (TRUEUP_REQUEST_TIMEOUT)")
 	defer a.closeBody()
 	watch := &sending{provable: r.cfg.Transport == nil}
 	req, err := c.buildRequest(httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
@@ -195,7 +195,7 @@ func (r *Reader) sendAttempt(ctx context.Context, client *http.Client, c *call, 
 		a.timer.Stop()
 		a.stall = limit
 		a.whole = a.cancelAfter(pageTimeouts*limit,
-			"the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
+			"the list is still arriving after %s, the time limit of a page (20 times TRUEUP_REQUEST_TIMEOUT)")
 	}
 	err = use(a)
 	if err == nil && a.StatusCode/100 == 2 {

@@ -31,7 +31,7 @@ func consequences() map[Class]string {
 		Limited:     "Not done. Purges of that hostname wait for the next apply and everything else continues: exit code 5.",
 		Rejected:    "Not done. Exit code 5, with the line of the field that the answer names.",
 		Misdirected: "The address or the workspace is wrong: exit code 1, or 5 if something was sent before.",
-		Unsent:      "Not done. trueup waits as long as the answer asks, within `--timeout`, and sends it again.",
+		Unsent:      "Not done. trueup waits as long as the answer asks, within `TRUEUP_TIMEOUT`, and sends it again.",
 		Unavailable: "Unknown. trueup reads again.",
 		Unknown:     "Unknown: it may be done. trueup reads the object. For a purge it asks you, exit code 6, unless the platform is known to reject duplicates.",
 	}

@@ -98,7 +98,7 @@ func TestAnswersThatNeverEnd(t *testing.T) {
 	var all []*trial
 	var wg sync.WaitGroup
 	for name, tt := range map[string]struct{ first, then, says string }{
-		"nothing":              {"", "", "no answer within 1s, the time limit of a request (--request-timeout)"},
+		"nothing":              {"", "", "no answer within 1s, the time limit of a request (TRUEUP_REQUEST_TIMEOUT)"},
 		"half a head":          {"HTTP/1.1 200 OK\r\nContent-", "", "no answer within 1s"},
 		"a head that drips":    {head, "X", "no answer within 1s"},
 		"a body that drips":    {head + "Content-Length: 100000\r\n\r\n", " ", "the answer was cut: no answer within 1s"},
@@ -181,7 +181,7 @@ func TestAListThatDripsEnds(t *testing.T) {
 		begun := time.Now()
 		_, info, err := names(t, api.NewReader(cfg))
 		if e := asError(t, err); info.Complete || e.Class != api.Unavailable || time.Since(begun) != 10*time.Minute ||
-			!strings.Contains(err.Error(), "the list is still arriving after 10m0s, the time limit of a page (20 times --request-timeout)") {
+			!strings.Contains(err.Error(), "the list is still arriving after 10m0s, the time limit of a page (20 times TRUEUP_REQUEST_TIMEOUT)") {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
 		time.Sleep(time.Minute)

@@ -250,13 +250,13 @@ func withGrace(ctx context.Context) (until context.Context, end context.CancelFu
 	return until, end, grace - records, records
 }
 
-// whyEnded returns why a run ends that no failure stopped: a signal, or --timeout; empty while it continues.
+// whyEnded returns why a run ends that no failure stopped: a signal, or TRUEUP_TIMEOUT; empty while it continues.
 func whyEnded(ctx context.Context) (string, Verdict) {
 	switch err := ctx.Err(); {
 	case err == nil:
 		return "", OK
 	case errors.Is(err, context.DeadlineExceeded):
-		return "the run reached its time limit (--timeout)", Partial
+		return "the run reached its time limit (TRUEUP_TIMEOUT)", Partial
 	}
 	return "interrupted", Interrupted
 }

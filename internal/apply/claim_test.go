@@ -153,7 +153,7 @@ func TestAPurgeWaitsForItsCDN(t *testing.T) {
 
 	s = of()
 	s.keeps = normalised
-	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "--accept-normalised")
+	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "--accept normalised")
 	s = of()
 	s.keeps, s.options.AcceptNormalised = normalised, true
 	s.ends(s.run(), rel, apply.Done, apply.OK)
@@ -301,7 +301,7 @@ func TestBlockedAndKept(t *testing.T) {
 	s.change(shop, func(o *kind.Object) { o.Terminating = true })
 	s.ends(s.run(), shop, apply.Blocked, apply.Partial, "being deleted", "run trueup again")
 	s = begin(t, cdn("shop", group)).has(shop, strings.Replace(group, "[{name: o", "[{name: x}, {name: o", 1))
-	s.ends(s.run(), shop, apply.Blocked, apply.NeedsPerson, "--take-over")
+	s.ends(s.run(), shop, apply.Blocked, apply.NeedsPerson, "--accept take-over=")
 	s.wrote("")
 	s = due(t)
 	s.records[key(rel)] = ledger.Record{Key: key(rel), State: ledger.Abandoned}

@@ -91,9 +91,6 @@ const (
 	Interrupted  Verdict = "interrupted"
 )
 
-// Refusal returns that the platform refused the token, in the same words for all requests that need the same right, or "".
-func (o Outcome) Refusal() string { return api.RefusalOf(o.cause) }
-
 // What returns the effect of an item that is done, and the status of every other item.
 func (o Outcome) What() string { return cmp.Or(string(o.Did), string(o.Status)) }
 

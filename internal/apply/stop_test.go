@@ -309,7 +309,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"the time of the run": func(t *testing.T) stopping {
 			return stopping{
 				stage: creating(t), world: slow{get: never}, deadline: true, took: time.Second / 2,
-				ends: shop, status: apply.Skipped, verdict: apply.Partial, words: []string{"the run reached its time limit (--timeout) before it was sent"},
+				ends: shop, status: apply.Skipped, verdict: apply.Partial, words: []string{"the run reached its time limit (TRUEUP_TIMEOUT) before it was sent"},
 			}
 		},
 		"a creation that is lost": func(t *testing.T) stopping {

@@ -96,7 +96,7 @@ func (w *work) blockedBy(ctx context.Context) *Outcome {
 		case normalised && slices.ContainsFunc(before.Mismatches, isOther):
 			return skippedOutcome(Partial, "waits for "+key.String()+": "+before.Message)
 		case normalised:
-			return skippedOutcome(Partial, "waits for "+key.String()+": "+before.Message+" (to continue anyway: --accept-normalised)")
+			return skippedOutcome(Partial, "waits for "+key.String()+": "+before.Message+" (to continue anyway: --accept normalised)")
 		default:
 			return skippedOutcome(Partial, "waits for "+key.String()+", which failed")
 		}

@@ -14,21 +14,16 @@ import (
 	"trueup/internal/report"
 )
 
-type applyOptions struct {
-	planOptions
-	reconcile.ApplyOptions
-	expect      string
-	autoApprove bool
-}
-
 func newApply(a *app) *cobra.Command {
-	var opts applyOptions
+	var opts reconcile.Options
+	var expect string
+	var autoApprove bool
 	cmd := a.command("apply [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		expected, err := reconcile.ReadExpectation(opts.expect, a.full(opts.expect))
+		expected, err := reconcile.ReadExpectation(expect, a.full(expect))
 		if err != nil {
 			return report.Document{}, err
 		}
-		return a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
+		return a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 			if older := s.WhyOlder(); older != "" {
 				doc.Errors = []string{older}
 			} else if s.Skipped == nil {
@@ -48,25 +43,23 @@ func newApply(a *app) *cobra.Command {
 				a.finish(ctx, s, apply.Result{}, doc)
 				return nil
 			}
-			return a.applyPlan(ctx, s, opts, expected, doc)
+			return a.applyPlan(ctx, s, autoApprove, expected, doc)
 		})
 	})
+	cmd.Long = acceptHelp()
 	f := cmd.Flags()
-	opts.register(f)
-	f.StringVar(&opts.expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
-	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
-	f.BoolVar(&opts.AcceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")
+	registerPlanFlags(f, &opts)
+	f.StringVar(&expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
+	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask")
 	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, 10m without it")
 	f.Lookup("wait").NoOptDefVal = "10m"
-	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
-	f.BoolVar(&opts.OlderCommit, "older-commit", false, "apply a commit that is older than the one that was applied last")
 	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")
 	return cmd
 }
 
 // applyPlan asks, sends what the plan shows, and records it.
-func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, opts applyOptions, expected reconcile.Expectation, doc *report.Document) error {
-	asked, err := a.approve(*doc, expected, opts.autoApprove)
+func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove bool, expected reconcile.Expectation, doc *report.Document) error {
+	asked, err := a.approve(*doc, expected, autoApprove)
 	if err != nil {
 		return err
 	}
@@ -76,7 +69,7 @@ func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, opts applyOpt
 		}
 	}
 	s.BeginRun(ctx)
-	a.send(ctx, s, opts.ApplyOptions, doc)
+	a.send(ctx, s, doc)
 	a.finish(ctx, s, *doc.Apply, doc)
 	if asked && a.global.output == "text" {
 		doc.Plan, doc.Findings = nil, nil // the question showed them
@@ -93,9 +86,9 @@ func (a *app) finish(ctx context.Context, s *reconcile.Session, result apply.Res
 }
 
 // send sends what the plan shows, and adds the outcome to the document.
-func (a *app) send(ctx context.Context, s *reconcile.Session, opts reconcile.ApplyOptions, doc *report.Document) {
+func (a *app) send(ctx context.Context, s *reconcile.Session, doc *report.Document) {
 	a.sending = true
-	result, code := s.ApplyPlan(ctx, opts)
+	result, code := s.ApplyPlan(ctx)
 	doc.Apply, doc.ExitCode = &result, code
 }
 

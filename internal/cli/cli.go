@@ -36,6 +36,7 @@ func Main(ctx context.Context, args []string, env Env) int {
 // main runs a command line. It returns the exit code, and the error that standard error or the result shows.
 func (a *app) main(ctx context.Context, root *cobra.Command, args []string) (int, error) {
 	root.SetArgs(args)
+	a.settings, a.settingsErr = readSettings(a.env.Getenv)
 	err := a.execute(ctx, root)
 	a.cancel()
 	if lost := a.stdout.close(); err == nil && lost != nil {
@@ -62,11 +63,13 @@ func (e *shownError) Unwrap() error { return e.error }
 type app struct {
 	env    Env
 	global globalOptions
-	root   *cobra.Command
+	// settings are those of the environment. No command runs if settingsErr says that one is wrong.
+	settings    settings
+	settingsErr error
+	root        *cobra.Command
 	// running is the command, such as new purge, and code the exit code if it has no error.
 	running string
 	code    int
-	helpAll helpAll
 	stdout  *output
 	out     report.Lines
 	// answers may have read a part of the next answer.
@@ -115,8 +118,6 @@ func newRoot(a *app) *cobra.Command {
 	}
 	a.root = root
 	a.global.register(root.PersistentFlags())
-	root.PersistentFlags().Var(&a.helpAll, "help-all", "show help with every flag")
-	root.PersistentFlags().Lookup("help-all").NoOptDefVal = "true"
 	for _, g := range a.groups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, cmd := range g.commands {

@@ -125,15 +125,14 @@ func oneOfFlag(f *pflag.FlagSet, name string, allowed ...string) {
 // start checks flags and formats, and begins the time limit, before any command runs.
 func (a *app) start(cmd *cobra.Command) error {
 	a.running = strings.TrimPrefix(cmd.CommandPath(), "trueup ")
-	var wrong []error
+	wrong := []error{a.settingsErr}
 	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, a.checkUse(cmd, f)) })
-	wrong = append(wrong, refuse(len(a.global.sandboxFaults) > 0 && !a.global.sandbox, "--sandbox-fault needs --sandbox"))
-	if err := cmp.Or(errors.Join(wrong...), a.checkFormats(cmd)); err != nil {
+	if err := cmp.Or(errors.Join(wrong...), a.checkFormats()); err != nil {
 		return err
 	}
-	if a.global.timeout > 0 {
-		ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.global.timeout, fmt.Errorf(
-			"the run took longer than its time limit, %s (--timeout): %w", a.global.timeout, context.DeadlineExceeded))
+	if limit := a.settings.timeout; limit > 0 {
+		ctx, cancel := context.WithTimeoutCause(cmd.Context(), limit, fmt.Errorf(
+			"the run took longer than its time limit, %s (%s): %w", limit, timeoutVar, context.DeadlineExceeded))
 		a.cancel = cancel
 		cmd.SetContext(ctx)
 	}
@@ -173,14 +172,8 @@ func (a *app) checkFlag(f *pflag.Flag) error {
 }
 
 // checkFormats refuses a report that can't be written.
-func (a *app) checkFormats(cmd *cobra.Command) error {
+func (a *app) checkFormats() error {
 	known := report.Formats()
-	if cmd.Name() == "each" {
-		known = []string{"text", "json"}
-		if err := oneOf("-o", a.global.output, known); err != nil {
-			return fmt.Errorf("%w; show DIR writes the others from --results DIR", err)
-		}
-	}
 	for _, r := range a.global.reports {
 		format, file, ok := strings.Cut(r, "=")
 		if !ok || file == "" {

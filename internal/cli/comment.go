@@ -188,7 +188,7 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 		return nil, err
 	}
 	o := forge.Options{
-		Transport: transport, UserAgent: userAgent(), Timeout: a.global.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
+		Transport: transport, UserAgent: userAgent(), Timeout: a.settings.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
 	}
 	if a.global.verbose {
 		o.Trace = func(op string, status int) {

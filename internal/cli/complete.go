@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -53,7 +54,7 @@ func (a *app) soon(ctx context.Context, args []string, read func(context.Context
 	if p, err := a.findProject(); err == nil {
 		if sources, err := a.sources(p, paths); err == nil {
 			limits := manifest.Limits{Files: 20_000, Objects: 20_000, Total: 128 << 20}
-			return read(ctx, sources, manifest.Options{Parallelism: a.global.parallelism, Limits: limits})
+			return read(ctx, sources, manifest.Options{Parallelism: a.settings.parallelism, Limits: limits})
 		}
 	}
 	return &manifest.Set{}
@@ -134,6 +135,20 @@ func (a *app) completePaths(_ *cobra.Command, _ []string, toComplete string) ([]
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
+// completeAccepted offers what --accept takes, and behind an equals sign the objects in git.
+func (a *app) completeAccepted(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if what, begun, named := strings.Cut(toComplete, "="); named {
+		keys := keysOf(a.known(cmd.Context(), args), begun)
+		for i := range keys {
+			keys[i] = what + "=" + keys[i]
+		}
+		return keys, noFiles
+	}
+	return offers(reconcile.Acceptances(), func(acc reconcile.Acceptance) (string, string) {
+		return strings.TrimSuffix(acc.Form, "KIND/NAME"), acc.Meaning
+	}), noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
 // completeReports offers FORMAT=, and then lets the shell complete the file.
 func completeReports(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if strings.Contains(toComplete, "=") {
@@ -164,6 +179,8 @@ func (a *app) byPlaceholder(of string) cobra.CompletionFunc {
 		return a.completePaths
 	case "KIND/NAME":
 		return a.completeTargets
+	case "WHAT":
+		return a.completeAccepted
 	case "FORMAT=FILE":
 		return completeReports
 	}

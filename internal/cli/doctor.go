@@ -16,11 +16,8 @@ import (
 
 func newDoctor(a *app) *cobra.Command {
 	var hostname string
-	var autoApprove, asJSON bool
+	var autoApprove bool
 	cmd := a.command("doctor [--probe-duplicates HOSTNAME]", func(ctx context.Context, _ []string) (report.Document, error) {
-		if asJSON {
-			a.global.output = "json"
-		}
 		if hostname != "" {
 			return a.probe(ctx, hostname, autoApprove)
 		}
@@ -29,18 +26,17 @@ func newDoctor(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform rejects the second")
 	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask before sending")
-	f.BoolVar(&asJSON, "json", false, "the same as -o json")
 	return cmd
 }
 
 func (a *app) doctor(ctx context.Context) report.Document {
 	p, err := a.findProject()
 	in := doctor.Input{
-		Options: a.config(), Project: p, ProjectErr: err, Searched: a.searched(), Flags: a.flagSettings(), Terminal: a.terminal(),
+		Options: a.config(), Project: p, ProjectErr: err, Searched: a.searched(), Run: a.runSettings(), Terminal: a.terminal(),
 	}
 	if p.Exists() {
 		var l project.Loaded
-		l, in.SetErr = a.load(ctx, nil, false)
+		l, in.SetErr = a.load(ctx, nil)
 		in.Set, in.Findings = l.Set, l.Findings
 	}
 	return report.Doctor(doctor.RunChecks(ctx, in))
@@ -61,16 +57,22 @@ func (a *app) terminal() string {
 	return says + color
 }
 
-// flagSettings returns the limits of a run, which only flags change.
-func (a *app) flagSettings() (list []doctor.Setting) {
-	for _, name := range []string{"request-timeout", "timeout", "parallelism"} {
-		flag := a.root.PersistentFlags().Lookup(name)
-		origin := "default"
-		if flag.Changed {
-			origin = "--" + name
+// runSettings returns the limits of a run: in JSON all of them, else those that the environment has.
+func (a *app) runSettings() (list []doctor.Setting) {
+	for _, s := range []struct {
+		name, variable string
+		value          any
+	}{
+		{"request-timeout", requestTimeoutVar, a.settings.requestTimeout},
+		{"timeout", timeoutVar, a.settings.timeout},
+		{"parallelism", parallelismVar, a.settings.parallelism},
+	} {
+		origin := s.variable
+		if a.env.Getenv(origin) == "" {
+			origin = "default"
 		}
-		if flag.Changed || a.global.output == "json" {
-			list = append(list, doctor.Setting{Name: name, Value: flag.Value.String(), Origin: origin})
+		if origin != "default" || a.global.output == "json" {
+			list = append(list, doctor.Setting{Name: s.name, Value: fmt.Sprint(s.value), Origin: origin})
 		}
 	}
 	return list
@@ -84,7 +86,7 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 		return doc, err
 	}
 	proven := false
-	doc, err = a.withPlan(ctx, planOptions{more: []manifest.Source{probe.Source}}, nil, func(s *reconcile.Session, doc *report.Document) (err error) {
+	doc, err = a.withPlan(ctx, reconcile.Options{More: []manifest.Source{probe.Source}}, nil, func(s *reconcile.Session, doc *report.Document) (err error) {
 		if err := s.NarrowToProbe(probe); err != nil {
 			return err
 		}
@@ -92,7 +94,7 @@ func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc
 		if _, err := a.approve(*doc, reconcile.Expectation{}, autoApprove); err != nil {
 			return err
 		}
-		if a.send(ctx, s, reconcile.ApplyOptions{}, doc); doc.ExitCode != exit.OK {
+		if a.send(ctx, s, doc); doc.ExitCode != exit.OK {
 			return nil
 		}
 		proof, err := s.SendProbe(ctx, probe)

@@ -30,7 +30,7 @@ import (
 // examined runs doctor and returns its JSON, which the published schema allows.
 func (s *stage) examined(code int, args ...string) map[string]any {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(code, append([]string{"doctor", "--json"}, args...)...))
+	doc := decoded(s.t, s.must(code, append([]string{"doctor", "-o", "json"}, args...)...))
 	if err := publishedSchema(s.t, "doctor.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
@@ -245,11 +245,12 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 	s.vars["COMPUTE"] = s.vars["TRUEUP_COMPUTE_TOKEN"]
 	delete(s.vars, "TRUEUP_DELIVERY_URL")
 	delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
-	out := s.must(exit.OK, "doctor", "--profile", "prod", "--request-timeout", "20s")
+	s.vars["TRUEUP_REQUEST_TIMEOUT"] = "20s"
+	out := s.must(exit.OK, "doctor", "--profile", "prod")
 	for _, want := range []string{
 		"profile +prod +--profile", "compute.url +http.* +TRUEUP_COMPUTE_URL", "compute.token +variable TRUEUP_COMPUTE_TOKEN",
 		"delivery.url +http.* +profile prod at .*config.yaml:6", "delivery.token +command sh +profile prod at .*config.yaml:7",
-		"ledger.store +file:ledger +trueup.yaml", "request-timeout +20s +--request-timeout",
+		"ledger.store +file:ledger +trueup.yaml", "request-timeout +20s +TRUEUP_REQUEST_TIMEOUT",
 		"warn .*TRUEUP_COMPUTE_TOKEN overrides the token in profile prod",
 	} {
 		if !matches(out, want) {
@@ -282,7 +283,7 @@ func TestDoctorRepeatsNoPasswordOfAnAddress(t *testing.T) {
 				s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.invalid/v2"
 			}
 			s.vars[name] = value
-			for _, args := range [][]string{{"doctor"}, {"doctor", "--json", "-v"}, {"plan", "-v"}, {"ledger", "ls"}} {
+			for _, args := range [][]string{{"doctor"}, {"doctor", "-o", "json", "-v"}, {"plan", "-v"}, {"ledger", "ls"}} {
 				s.run(args...)
 			}
 			s.vars = usual

@@ -123,7 +123,7 @@ func matrix(projects int) report.Document {
 func (a *app) contents(ctx context.Context, found *fleet.Fleet) ([]fleet.Contents, error) {
 	reading := a.begin("reading manifests")
 	defer reading.end()
-	return found.ReadContents(ctx, a.global.parallelism)
+	return found.ReadContents(ctx, a.settings.parallelism)
 }
 
 // folder returns the folder in which to search for projects.

@@ -134,6 +134,8 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 			}
 		}},
 		"an override":        {why: "options: overrides in trueup.yaml", change: func(s *stage) { s.more("overrides: [{kind: CDN, path: spec.x, ignore: true}]\n") }},
+		"more creations":     {why: "options: maxCreates in trueup.yaml", change: func(s *stage) { s.more("maxCreates: 9\n") }},
+		"more deletions":     {why: "options: maxDeletes in trueup.yaml", change: func(s *stage) { s.more("maxDeletes: 9\n") }},
 		"another window":     {why: "options: purge.window in trueup.yaml", change: func(s *stage) { s.more("purge: {window: 2h}\n") }},
 		"a byte of the file": {why: "expect plan.json", change: func(s *stage) { s.corrupt("plan.json") }},
 	} {
@@ -155,13 +157,11 @@ func TestApplyRefusesOtherOptions(t *testing.T) {
 		"target: the platform changed from the real one to the sandbox": {"--sandbox"},
 		`options: --target changed from none to ["CDN/*"]`:              {"--target", "CDN/*"},
 		`options: --drift changed from "overwrite" to "report"`:         {"--drift", "report"},
-		"options: --take-over":                        {"--take-over", "CDN/shop"},
-		"options: --allow-recreate":                   {"--allow-recreate", "CDN/shop"},
-		"options: --allow-empty-live":                 {"--allow-empty-live"},
-		"options: --max-creates":                      {"--max-creates", "9"},
-		"options: --max-deletes":                      {"--max-deletes", "9"},
-		"options: --prune":                            {"--prune"},
-		"options: reading only a part of the project": {"manifests"},
+		"options: --accept take-over":                                   {"--accept", "take-over=CDN/shop"},
+		"options: --accept recreate":                                    {"--accept", "recreate=CDN/shop"},
+		"options: --accept empty-live":                                  {"--accept", "empty-live"},
+		"options: --prune":                                              {"--prune"},
+		"options: reading only a part of the project":                   {"manifests"},
 	} {
 		s.refuses(why, args...)
 	}

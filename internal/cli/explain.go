@@ -69,7 +69,7 @@ func (a *app) explainTopic(ctx context.Context, topic string, live bool) (report
 func (a *app) explainField(ctx context.Context, topic string, live bool) (doc report.Document, err error) {
 	var l project.Loaded
 	t, err := explain.ParseTopic(topic, func() (*manifest.Set, error) {
-		l, err = a.load(ctx, nil, false)
+		l, err = a.load(ctx, nil)
 		return l.Set, err
 	})
 	if err != nil {

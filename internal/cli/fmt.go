@@ -115,7 +115,7 @@ func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtF
 	}
 	formatting := a.begin("formatting manifests")
 	defer formatting.end()
-	reading := p.ManifestOptions(false, a.global.parallelism)
+	reading := p.ManifestOptions(a.settings.parallelism)
 	reading.Progress = formatting.reached
 	tidied, findings, err := yamledit.Tidy(ctx, texts, how, reading)
 	if err != nil {

@@ -76,7 +76,7 @@ func checkShown(t *testing.T, what, text string) {
 	t.Helper()
 	var errs bytes.Buffer
 	a := newApp(Env{Stderr: &errs, Stdout: &errs, Now: time.Now, Getenv: func(string) string { return "" }})
-	for _, a.global.logFormat = range []string{"text", "json"} {
+	for _, a.settings.logsJSON = range []bool{false, true} {
 		errs.Reset()
 		a.log(0, text)
 		checkOutput(t, what, errs.String())
@@ -111,9 +111,9 @@ func checkOutput(t *testing.T, what, out string) {
 // commands are what FuzzRun runs; TEXT stands for any text.
 var commands = []string{
 	"validate", "validate -o json", "validate -o markdown", "plan --sandbox", "plan --sandbox -o json -v", "plan --sandbox -o markdown", "plan --sandbox --target TEXT",
-	"plan --sandbox --color always --log-format json -v", "drift --sandbox", "apply --sandbox --auto-approve", "doctor", "doctor -o json", "doctor --log-format json", "explain TEXT",
-	"ledger show TEXT", "ledger ls", "ledger ls --state TEXT", "ledger import in.txt", "TEXT", "plan TEXT=", "--TEXT", "apply --take-over TEXT --sandbox", "-o TEXT plan", "--color TEXT validate",
-	"--log-format TEXT version", "completion TEXT", "help TEXT", "ledger resolve TEXT --reason TEXT --posted",
+	"plan --sandbox -v", "drift --sandbox", "apply --sandbox --auto-approve", "doctor", "doctor -o json", "explain TEXT",
+	"ledger show TEXT", "ledger ls", "ledger ls --state TEXT", "ledger import in.txt", "TEXT", "plan TEXT=", "--TEXT", "apply --accept TEXT --sandbox", "-o TEXT plan",
+	"completion TEXT", "help TEXT", "ledger resolve TEXT --reason TEXT --posted",
 	"fmt --check --diff", "fmt --check --fix -o json", "fmt --fix -v", "fmt TEXT",
 }
 

@@ -233,13 +233,13 @@ func newLedgerAdopt(a *app) *cobra.Command {
 }
 
 func newLedgerSettle(a *app) *cobra.Command {
-	var opts applyOptions
+	var opts reconcile.Options
 	cmd := a.command("settle [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		doc, err := a.withPlan(ctx, opts.planOptions, paths, func(s *reconcile.Session, doc *report.Document) error {
+		doc, err := a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 			if err := s.NarrowToUnanswered(); err != nil {
 				return err
 			}
-			a.send(ctx, s, opts.ApplyOptions, doc)
+			a.send(ctx, s, doc)
 			doc.Plan = plan.Redact(s.Plan)
 			return nil
 		})
@@ -248,8 +248,8 @@ func newLedgerSettle(a *app) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Patterns, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
-	f.BoolVar(&opts.AllowEmptyLive, "allow-empty-live", false, "continue even if no object in the ledger is live")
-	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
+	registerAccept(f, &opts)
+	cmd.Long = acceptHelp()
 	return cmd
 }
 

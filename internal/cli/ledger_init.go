@@ -58,7 +58,7 @@ func newLedgerInit(a *app) *cobra.Command {
 func (a *app) newLedger(p project.Project, w *config.Platform, sent string) adopt.NewLedger {
 	return adopt.NewLedger{
 		Platform: w, Sent: sent, AskSent: a.askSent,
-		Load: func(ctx context.Context) (project.Loaded, error) { return a.loadOf(ctx, p, nil, false) },
+		Load: func(ctx context.Context) (project.Loaded, error) { return a.loadOf(ctx, p, nil) },
 	}
 }
 

@@ -28,10 +28,10 @@ func (a *app) config() config.Options {
 		Now: a.env.Now, Sleep: a.env.Sleep, Log: a.log, Verbose: a.global.verbose, Clean: report.Clean,
 		Profile: a.global.profile, Pins: a.pins, Said: a.tokenWarnings,
 		Writes:  slices.Contains([]string{"apply", "ledger settle", "ledger init"}, a.running),
-		Sandbox: a.global.sandbox, SandboxFaults: a.global.sandboxFaults, EphemeralOK: a.global.ephemeralOK,
+		Sandbox: a.global.sandbox, SandboxFaults: a.settings.sandboxFaults, DiskIsKept: a.settings.diskIsKept,
 		API: api.Config{
-			RequestTimeout: a.global.requestTimeout, Parallelism: a.global.parallelism, Retry: a.env.Retry,
-			UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
+			RequestTimeout: a.settings.requestTimeout, Parallelism: a.settings.parallelism, WritesPerSecond: a.settings.writesPerSecond,
+			Retry: a.env.Retry, UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
 		},
 		Tool: toolName(), Open: a.openPlatform, Begin: a.beginPhase,
 	}
@@ -106,23 +106,22 @@ func (a *app) texts(p project.Project, paths []string) ([]manifest.Text, diag.Li
 
 // load reads the project and its manifests, and runs every offline check. Paths replace the manifests of the project;
 // more adds to them.
-func (a *app) load(ctx context.Context, paths []string, strict bool, more ...manifest.Source) (project.Loaded, error) {
+func (a *app) load(ctx context.Context, paths []string, more ...manifest.Source) (project.Loaded, error) {
 	p, err := a.findProject()
 	if err != nil {
 		return project.Loaded{}, err
 	}
-	return a.loadOf(ctx, p, paths, strict, more...)
+	return a.loadOf(ctx, p, paths, more...)
 }
 
 // loadOf is load for a project that the caller has read, or is about to write.
-func (a *app) loadOf(
-	ctx context.Context, p project.Project, paths []string, strict bool, more ...manifest.Source,
-) (project.Loaded, error) {
+func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, more ...manifest.Source) (project.Loaded, error) {
 	list, err := a.sources(p, paths)
 	if err != nil {
 		return project.Loaded{}, err
 	}
-	opts := p.ManifestOptions(strict, a.global.parallelism)
+	opts := p.ManifestOptions(a.settings.parallelism)
+	opts.Strict = p.Strict
 	reading := a.begin("reading manifests")
 	defer reading.end()
 	opts.Progress = reading.reached
@@ -140,7 +139,7 @@ func (a *app) loadOf(
 // loadValid is load, but returns an error for invalid manifests. The error says what was not done, such as "nothing was
 // written".
 func (a *app) loadValid(ctx context.Context, paths []string, notDone string) (project.Loaded, error) {
-	l, err := a.load(ctx, paths, false)
+	l, err := a.load(ctx, paths)
 	if err == nil {
 		err = l.RefuseInvalid(notDone)
 	}
@@ -151,7 +150,7 @@ func (a *app) loadValid(ctx context.Context, paths []string, notDone string) (pr
 func (a *app) history(l project.Loaded, paths []string) *history.Reader {
 	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event file, ci is incomplete
 	return history.New(history.Config{
-		Cwd: a.dir(), Paths: paths, Loaded: l, Options: l.Project.ManifestOptions(false, a.global.parallelism),
+		Cwd: a.dir(), Paths: paths, Loaded: l, Options: l.Project.ManifestOptions(a.settings.parallelism),
 		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
 	})
 }

@@ -86,6 +86,7 @@ func (s *stage) commit() {
 // arrange builds a scene on a stage of its own.
 func (sc *scene) arrange(t *testing.T, proven bool) *stage {
 	s := newStage(t)
+	s.vars["TRUEUP_PARALLELISM"] = "1"
 	for _, name := range []string{"aaa", "zzz"} {
 		s.put(fmt.Sprintf(matrixCDN, name, "true"))
 		s.put(fmt.Sprintf(matrixSnapshot, name))

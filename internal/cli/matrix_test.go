@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/exit"
 	"trueup/internal/ledger"
 )
@@ -83,21 +83,14 @@ func (sc *scene) learn(t *testing.T, proven bool) clean {
 }
 
 func (sc *scene) apply(more ...string) []string {
-	return slices.Concat([]string{"apply", "--auto-approve", "--parallelism", "1"}, sc.args, more)
+	return slices.Concat([]string{"apply", "--auto-approve"}, sc.args, more)
 }
 
 // TestMatrix tries every operation under every fault, before and after the
 // platform acts on it.
 func TestMatrix(t *testing.T) {
 	cells, operations := 0, 0
-	// All of it takes two minutes of one processor.
-	stride := 41
-	switch {
-	case os.Getenv("TRUEUP_CRASH") == "all":
-		stride = 1
-	case os.Getenv("TRUEUP_CRASH") != "":
-		stride = 4
-	}
+	stride := long.Stride(41) // all of it takes two minutes of one processor
 	t.Run("cells", func(t *testing.T) {
 		for i := range scenes() {
 			sc := &scenes()[i]
@@ -147,7 +140,8 @@ func (c *cell) try(t *testing.T) {
 	if c.impatient() {
 		limit = "1s"
 	}
-	code, stdout, stderr := c.s.run(c.apply("--request-timeout", limit)...)
+	c.s.vars["TRUEUP_REQUEST_TIMEOUT"] = limit
+	code, stdout, stderr := c.s.run(c.apply()...)
 	c.s.quiet()
 	said := fmt.Sprintf("exit %d\n%s%s", code, stdout, stderr)
 	if left := c.s.server.Faults(); len(left) > 0 && left[0].Done == 0 {
@@ -279,7 +273,7 @@ func (c *cell) heals(t *testing.T, first int) {
 }
 
 // asksFor finds what a run can ask for but an answer about a request.
-var asksFor = regexp.MustCompile(`--allow-recreate \S+/[\w-]+|--allow-empty-live`)
+var asksFor = regexp.MustCompile(`--accept (recreate=\S+/[\w-]+|empty-live)`)
 
 // answer does what a run asks for, as it is, and runs again.
 func (c *cell) answer(t *testing.T, said string) (int, string) {

@@ -128,7 +128,7 @@ func (a *app) memberLine(own *cobra.Command, words []string) (line memberLine, e
 	}
 	line.words = words[:n:n]
 	own.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed && !slices.Contains([]string{"chdir", "output", "report", "color", "quiet", "timeout", "log-format"}, f.Name) {
+		if f.Changed && !slices.Contains([]string{"chdir", "output", "report", "quiet"}, f.Name) {
 			line.words = append(line.words, flagWords(f)...)
 		}
 	})
@@ -144,7 +144,7 @@ func (a *app) memberLine(own *cobra.Command, words []string) (line memberLine, e
 	var wrong []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		wrong = append(wrong, probe.checkUse(cmd, f), checkMemberFlag(f))
-		if !slices.Contains([]string{"verbose", "parallelism", "request-timeout", "out", "report"}, f.Name) {
+		if !slices.Contains([]string{"verbose", "out", "report"}, f.Name) {
 			line.flags = strings.TrimSpace(line.flags + " " + strings.Join(flagWords(f), " "))
 		}
 	})
@@ -185,7 +185,7 @@ func flagWords(f *pflag.Flag) (words []string) {
 func checkMemberFlag(f *pflag.Flag) error {
 	files := []string{f.Value.String()}
 	switch f.Name {
-	case "chdir", "output", "color", "quiet", "log-format", "rps":
+	case "chdir", "output", "quiet":
 		return fmt.Errorf("--%s after -- is one for all projects: write it before --", f.Name)
 	case "report":
 		files = nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,43 +15,27 @@ import (
 
 // globalOptions are the flags that mean the same everywhere.
 type globalOptions struct {
-	dir, profile             string
-	sandbox, ephemeralOK     bool
-	sandboxFaults            []string
-	output, color, logFormat string
-	reports                  []string
-	quiet, verbose           bool
-	parallelism              int
-	timeout, requestTimeout  time.Duration
+	dir, profile, output    string
+	sandbox, quiet, verbose bool
+	reports                 []string
 }
 
 func (g *globalOptions) register(f *pflag.FlagSet) {
 	f.StringVarP(&g.dir, "chdir", "C", "", "work in `DIR`, the folder of trueup.yaml")
 	f.StringVar(&g.profile, "profile", "", "use the addresses and tokens of profile `NAME` in your profiles file")
 	f.BoolVar(&g.sandbox, "sandbox", false, "use the embedded platform, kept in .trueup/sandbox, instead of the real one")
-	f.StringArrayVar(&g.sandboxFaults, "sandbox-fault", nil, "make requests of this --sandbox run fail as `RULE` says; repeatable (see sandbox fault --help)")
 	f.StringVarP(&g.output, "output", "o", "text", "`FORMAT` of the result: "+strings.Join(report.Formats(), ", "))
 	f.StringArrayVar(&g.reports, "report", nil, "also write the result as `FORMAT=FILE`, - for standard output; repeatable")
-	f.StringVar(&g.color, "color", "auto", "`WHEN` to use colour: auto, always or never")
 	f.BoolVarP(&g.quiet, "quiet", "q", false, "show no progress")
-	f.StringVar(&g.logFormat, "log-format", "text", "`FORM` of messages on standard error: text, or json with one message a line")
 	f.BoolVarP(&g.verbose, "verbose", "v", false, "show each request, and everything that is otherwise hidden")
-	f.IntVar(&g.parallelism, "parallelism", 4, "work on `N` files, requests or objects at once")
-	f.DurationVar(&g.timeout, "timeout", 0, "time limit of the whole run; 0 means none")
-	f.DurationVar(&g.requestTimeout, "request-timeout", 30*time.Second, "time limit of one request")
-	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where a runner's disk is usually lost")
 	oneOfFlag(f, "output", report.Formats()...)
-	oneOfFlag(f, "color", "auto", "always", "never")
-	oneOfFlag(f, "log-format", "text", "json")
 }
 
-// useColor reports whether to use colour: by flag, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
+// useColor reports whether to use colour: by NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
 // and TERM, then by whether the output is a terminal.
 func (a *app) useColor(terminal bool) bool {
 	env := a.env.Getenv
 	switch {
-	case a.global.color != "auto":
-		return a.global.color == "always"
 	case env("NO_COLOR") != "":
 		return false
 	case env("FORCE_COLOR") != "" || env("CLICOLOR_FORCE") != "" && env("CLICOLOR_FORCE") != "0":
@@ -89,15 +72,6 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 		}
 	})
 	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint(cmd, "--", unknown.GetSpecifiedName(), known))
-}
-
-// movedCommands returns what commands of earlier versions are written as now, by how they were called.
-func movedCommands() map[string]string {
-	return map[string]string{
-		"trueup purge": "trueup new purge", "trueup snapshot": "trueup new snapshot", "trueup schema": "trueup explain --schema",
-		"trueup forget": "trueup ledger forget", "trueup convert": "trueup fmt --fix", "trueup projects": "trueup each --list",
-		"trueup merge-results": "trueup show",
-	}
 }
 
 // hint says which word of a command was probably meant, or where to find them.
@@ -140,9 +114,6 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 		if below.IsAvailableCommand() {
 			known = append(known, below.Name())
 		}
-	}
-	if moved := movedCommands()[cmd.CommandPath()+" "+args[0]]; moved != "" {
-		return fmt.Errorf("unknown command %q for %q: write %s", args[0], cmd.CommandPath(), moved)
 	}
 	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint(cmd, "", args[0], known))
 }

@@ -87,12 +87,10 @@ func sourcesOfText() []source {
 				{"plan", "-o", p},
 				{"plan", "--report", p},
 				{"plan", "--report", "json=no/" + p},
-				{"plan", "--color", p},
-				{"plan", "--log-format", p},
-				{"plan", "--parallelism", p},
+				{"plan", "--accept", p},
 				{"plan", "--target", p},
 				{"plan", "--target", "cdn/" + p},
-				{"plan", "--take-over", "cdn/" + p},
+				{"plan", "--accept", "take-over=cdn/" + p},
 				{"plan", "-C", p},
 				{"explain", p},
 				{"explain", "cdn.spec." + p},
@@ -204,7 +202,8 @@ func sourcesOfText() []source {
 			s.vars["TRUEUP_DELIVERY_URL"] = certified(s.t, p, filepath.Join(s.dir, "ca.pem"))
 			s.vars["TRUEUP_CA_FILE"] = "ca.pem"
 			s.without()
-			return [][]string{{"plan", "--request-timeout", "1s"}}
+			s.vars["TRUEUP_REQUEST_TIMEOUT"] = "1s"
+			return [][]string{{"plan"}}
 		}},
 	}
 }
@@ -273,7 +272,8 @@ func TestNoTextFromOutsideIsMoreThanText(t *testing.T) {
 				for _, args := range from.runs(s, text) {
 					what := fmt.Sprintf("%s, %q", name, args)
 					var out, errs bytes.Buffer
-					Main(t.Context(), append(args, "--log-format", form), s.env(&out, &errs))
+					s.vars["TRUEUP_LOG_FORMAT"] = form
+					Main(t.Context(), args, s.env(&out, &errs))
 					if out.Len()+errs.Len() == 0 {
 						t.Errorf("%s: nothing was said", what)
 					}

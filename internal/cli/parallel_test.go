@@ -195,7 +195,8 @@ func TestOutputOfAnyParallelism(t *testing.T) {
 			var first string
 			for _, at := range paces {
 				runtime.GOMAXPROCS(at.processors)
-				args := append(strings.Fields(c.args), "--parallelism", strconv.Itoa(at.parallelism))
+				args := strings.Fields(c.args)
+				c.vars["TRUEUP_PARALLELISM"] = strconv.Itoa(at.parallelism)
 				if !strings.HasPrefix(c.args, "pull") {
 					args = append(args, reports...)
 				}

@@ -23,23 +23,11 @@ import (
 	"trueup/internal/report"
 )
 
-// planOptions are the flags that choose what is planned.
-type planOptions struct {
-	reconcile.Options
-	// more are manifests that are not in git.
-	more   []manifest.Source
-	strict bool
-}
-
-func (o *planOptions) register(f *pflag.FlagSet) {
-	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
+// registerPlanFlags adds the flags that choose what is planned.
+func registerPlanFlags(f *pflag.FlagSet, o *reconcile.Options) {
 	f.StringArrayVar(&o.Patterns, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
-	f.StringArrayVar(&o.TakeOver, "take-over", nil, "let git own the lists of `KIND/NAME`, so that apply drops live elements that git lacks; repeatable")
-	f.StringArrayVar(&o.AllowRecreate, "allow-recreate", nil, "create `KIND/NAME` again after it was deleted, with other data; repeatable")
-	f.BoolVar(&o.AllowEmptyLive, "allow-empty-live", false, "continue even if no object in the ledger is live")
-	f.IntVar(&o.MaxCreates, "max-creates", 0, "allow up to `N` creations in an area that trueup applied to before; a few are always allowed")
+	registerAccept(f, o)
 	f.BoolVar(&o.Prune, "prune", false, "delete objects that were removed from git, if trueup provably created them")
-	f.IntVar(&o.MaxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")
 	f.StringVar(&o.BaseRef, "base-ref", "", "compare with `REF`; --prune deletes only what had a manifest there")
 	f.StringVar((*string)(&o.Drift), "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
 	var policies []string
@@ -47,6 +35,19 @@ func (o *planOptions) register(f *pflag.FlagSet) {
 		policies = append(policies, string(policy))
 	}
 	oneOfFlag(f, "drift", policies...)
+}
+
+func registerAccept(f *pflag.FlagSet, o *reconcile.Options) {
+	f.StringArrayVar(&o.Accept, "accept", nil, "accept `WHAT` trueup refuses otherwise, as listed above; repeatable")
+}
+
+// acceptHelp returns the table of what --accept takes.
+func acceptHelp() string {
+	text := "--accept takes:\n\n"
+	for _, a := range reconcile.Acceptances() {
+		text += fmt.Sprintf("  %-20s %s\n", a.Form, a.Meaning)
+	}
+	return text
 }
 
 // reconcileEnv returns the dependencies of package reconcile for this run.
@@ -58,14 +59,14 @@ func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 
 // withPlan loads the manifests, makes the plan, and calls do with both unless an error among the findings stops the run.
 func (a *app) withPlan(
-	ctx context.Context, opts planOptions, paths []string, do func(*reconcile.Session, *report.Document) error,
+	ctx context.Context, opts reconcile.Options, paths []string, do func(*reconcile.Session, *report.Document) error,
 ) (doc report.Document, err error) {
 	l, err := a.loadFor(ctx, opts, paths)
 	if err != nil {
 		return doc, err
 	}
 	opts.Whole = len(l.Set.Tests) > 0 // they ask for any hostname
-	s, err := reconcile.PrepareSession(ctx, a.reconcileEnv(l, paths), l, opts.Options)
+	s, err := reconcile.PrepareSession(ctx, a.reconcileEnv(l, paths), l, opts)
 	if err != nil {
 		return doc, err
 	}
@@ -77,7 +78,7 @@ func (a *app) withPlan(
 }
 
 // loadFor checks the options and loads the manifests. It rejects a saved plan among the paths.
-func (a *app) loadFor(ctx context.Context, opts planOptions, paths []string) (project.Loaded, error) {
+func (a *app) loadFor(ctx context.Context, opts reconcile.Options, paths []string) (project.Loaded, error) {
 	if err := opts.CheckValues(); err != nil {
 		return project.Loaded{}, err
 	}
@@ -87,7 +88,7 @@ func (a *app) loadFor(ctx context.Context, opts planOptions, paths []string) (pr
 			return project.Loaded{}, fmt.Errorf("%s is a saved plan, not a manifest: trueup apply --expect %s applies it if it is still right, and trueup show %s shows it", path, name, name)
 		}
 	}
-	return a.load(ctx, paths, opts.strict, opts.more...)
+	return a.load(ctx, paths, opts.More...)
 }
 
 // document returns the document of a run. An error among the findings stops the run
@@ -104,7 +105,7 @@ func document(l project.Loaded, p *plan.Plan) report.Document {
 }
 
 func newPlan(a *app) *cobra.Command {
-	var opts planOptions
+	var opts reconcile.Options
 	var out string
 	var detailed, offline bool
 	var cmd *cobra.Command
@@ -124,16 +125,16 @@ func newPlan(a *app) *cobra.Command {
 		}
 		return doc, err
 	})
-	cmd.Aliases = []string{"diff"}
-	opts.register(cmd.Flags())
+	cmd.Long = acceptHelp()
 	f := cmd.Flags()
+	registerPlanFlags(f, &opts)
 	f.StringVar(&out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs, is to be sent, or is blocked")
 	f.BoolVar(&offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger")
 	return cmd
 }
 
-func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (report.Document, error) {
+func (a *app) planLive(ctx context.Context, opts reconcile.Options, paths []string) (report.Document, error) {
 	return a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 		if s.HidesLedger() {
 			doc.ExitCode = exit.NeedsPerson
@@ -142,7 +143,7 @@ func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (r
 			doc.ExitCode, doc.Errors = exit.NeedsPerson, append(doc.Errors, doubt)
 		}
 		if len(s.Loaded.Set.Tests) > 0 {
-			addTests(doc, s.Loaded, s.RequestSides(), opts.strict)
+			addTests(doc, s.Loaded, s.RequestSides())
 		}
 		return nil
 	})
@@ -150,10 +151,8 @@ func (a *app) planLive(ctx context.Context, opts planOptions, paths []string) (r
 
 // planOffline shows what changed in git. It needs no token, platform or ledger, and rejects flags that have
 // no effect offline.
-func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOptions, paths []string) (report.Document, error) {
-	for _, name := range []string{
-		"sandbox", "profile", "out", "drift", "prune", "max-deletes", "max-creates", "take-over", "allow-recreate", "allow-empty-live",
-	} {
+func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts reconcile.Options, paths []string) (report.Document, error) {
+	for _, name := range []string{"sandbox", "profile", "out", "drift", "prune", "accept"} {
 		if cmd.Flags().Changed(name) {
 			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
@@ -170,13 +169,13 @@ func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOpti
 	if doc.ExitCode != exit.OK {
 		return doc, nil
 	}
-	p, err := reconcile.PlanOffline(ctx, a.reconcileEnv(l, paths), l, opts.Options, a.config().LedgerConfig(l.Project).Store)
+	p, err := reconcile.PlanOffline(ctx, a.reconcileEnv(l, paths), l, opts, a.config().LedgerConfig(l.Project).Store)
 	if err != nil {
 		return report.Document{}, err
 	}
 	doc.Plan = plan.Redact(p)
 	sides, err := reconcile.SidesOf(ctx, a.reconcileEnv(l, paths), l, "")
-	addTests(&doc, l, sides, opts.strict)
+	addTests(&doc, l, sides)
 	return doc, err
 }
 
@@ -217,8 +216,7 @@ func (a *app) keepPlan(f *os.File, name string, doc *report.Document) {
 }
 
 func newDrift(a *app) *cobra.Command {
-	opts := planOptions{}
-	opts.ReadOnly = true
+	opts := reconcile.Options{ReadOnly: true}
 	cmd := a.command("drift [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := a.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
 		if err != nil || doc.Plan == nil {
@@ -229,14 +227,12 @@ func newDrift(a *app) *cobra.Command {
 		}
 		return doc, nil
 	})
-	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
 	cmd.Flags().StringArrayVar(&opts.Patterns, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
 	return cmd
 }
 
 func newStatus(a *app) *cobra.Command {
-	var opts planOptions
-	opts.ReadOnly = true
+	opts := reconcile.Options{ReadOnly: true}
 	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		opts.All, opts.EachArea = len(paths) == 0, true
 		doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
@@ -279,15 +275,12 @@ func (a *app) mergedResults(dir string) (doc report.Document, err error) {
 }
 
 func newValidate(a *app) *cobra.Command {
-	var strict bool
-	cmd := a.command("validate [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
-		l, err := a.load(ctx, paths, strict)
+	return a.command("validate [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+		l, err := a.load(ctx, paths)
 		if err != nil {
 			return report.Document{}, err
 		}
 		reconcile.WarnOfNothing(l, a.log)
 		return document(l, nil), nil
 	})
-	cmd.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
-	return cmd
 }

@@ -156,7 +156,7 @@ func TestBar(t *testing.T) {
 // TestStandardErrorBreaksBetweenWords: messages and questions fit a terminal.
 func TestStandardErrorBreaksBetweenWords(t *testing.T) {
 	a, s := atTerminal(nil)
-	a.env.StderrWidth, a.global.logFormat = func() int { return 45 }, "text"
+	a.env.StderrWidth = func() int { return 45 }
 	a.env.Stdin = strings.NewReader("yes\n")
 	a.log(slog.LevelWarn, "the clocks of this machine and the platform differ")
 	if _, err := a.ask("Apply to workspace %s of the sandbox? Type yes: ", "acme"); err != nil {
@@ -204,7 +204,6 @@ func TestLines(t *testing.T) {
 	} {
 		inBubble(t, c.name, func(t *testing.T) {
 			a, s := atTerminal(c.vars)
-			a.global.logFormat = "text"
 			c.set(a)
 			reading := a.begin("reading manifests")
 			reading.reached(100, 1000)
@@ -229,7 +228,7 @@ func TestLines(t *testing.T) {
 	})
 	inBubble(t, "as JSON", func(t *testing.T) {
 		a, s := atTerminal(nil)
-		a.global.logFormat = "json"
+		a.settings.logsJSON = true
 		reading := a.begin("reading the ledger")
 		time.Sleep(lineEvery)
 		synctest.Wait()

@@ -91,7 +91,7 @@ func (a *app) composeLists(ctx context.Context, opts compose.Options, lists list
 	if err := a.checkCompose(opts); err != nil {
 		return doc, err
 	}
-	l, err := a.load(ctx, nil, false)
+	l, err := a.load(ctx, nil)
 	if err != nil {
 		return doc, err
 	}
@@ -140,7 +140,7 @@ func (a *app) composeEnv(ctx context.Context, l project.Loaded) compose.Env {
 		Options: a.config(), Loaded: l, Searched: a.searched(),
 		Before: sync.OnceValue(func() *manifest.Set { return cmp.Or(a.history(l, nil).ReadPast(ctx, "", true).Set, &manifest.Set{}) }),
 		Load: func(ctx context.Context, more ...manifest.Source) (project.Loaded, error) {
-			return a.load(ctx, nil, false, more...)
+			return a.load(ctx, nil, more...)
 		},
 	}
 }

@@ -82,7 +82,7 @@ func helpOf(t *testing.T) (all []helped) {
 	newRoot(newApp(Env{})).PersistentFlags().VisitAll(func(f *pflag.Flag) { globals["--"+f.Name] = true })
 	var each func(args []string)
 	each = func(args []string) {
-		_, text, _ := ran(t, t.TempDir(), append(slices.Clone(args), "--help-all")...)
+		_, text, _ := ran(t, t.TempDir(), append(slices.Clone(args), "--help")...)
 		h := helped{command: strings.Join(append([]string{""}, args...), " ")}
 		if !strings.Contains(text, "\n  trueup"+h.command) {
 			return // a row of a table in a text: what it is the help of is another command

@@ -25,7 +25,6 @@ import (
 type sandboxOptions struct {
 	listen string
 	quirks []string
-	faults []string
 }
 
 func newSandbox(a *app) *cobra.Command {
@@ -37,7 +36,6 @@ func newSandbox(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
 	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (see sandbox fault --help)")
-	f.StringArrayVar(&opts.faults, "fault", nil, "make requests fail as `RULE` says; repeatable (see sandbox fault --help)")
 	completeQuirks := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return offers(sandbox.Quirks(), func(q sandbox.Quirk) (string, string) { return q.Name, q.Summary }), noFiles
 	}
@@ -72,7 +70,7 @@ func (a *app) serveSandbox(ctx context.Context, opts sandboxOptions) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	if err := server.Fault(opts.faults...); err != nil {
+	if err := server.Fault(a.settings.sandboxFaults...); err != nil {
 		return err
 	}
 	base, stop, err := config.ServeSandbox(ctx, server, opts.listen)

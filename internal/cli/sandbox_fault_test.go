@@ -19,16 +19,17 @@ import (
 	"trueup/internal/sandbox"
 )
 
-// TestServedSandboxTakesFaults: faults of the flag and those that are said while
-// it is served; they end with it.
+// TestServedSandboxTakesFaults: faults of the environment and those that are said
+// while it is served; they end with it.
 func TestServedSandboxTakesFaults(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	s.vars["TRUEUP_SANDBOX_FAULTS"] = "GET */cdns: 503; GET */cdns: 504 @3 x*"
 	ctx, stop := context.WithCancel(t.Context())
 	reads, writes := io.Pipe()
 	ended := make(chan int)
 	go func() {
-		ended <- Main(ctx, []string{"sandbox", "-q", "--fault", "GET */cdns: 503", "--fault", "GET */cdns: 504 @3 x*"}, s.env(writes, io.Discard))
+		ended <- Main(ctx, []string{"sandbox", "-q"}, s.env(writes, io.Discard))
 	}()
 	line, err := bufio.NewReader(reads).ReadString('\n')
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"trueup/internal/config"
+	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/servers"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
@@ -53,19 +54,15 @@ spec: {source: {persistentVolumeClaimName: db-data}, volumeSnapshotClassName: ge
 // runs after it find, nothing is done twice, and nothing is missing of which no
 // person is asked.
 func TestARunThatStopsAtAnyCall(t *testing.T) {
-	// All of it takes minutes.
-	stride := 11
-	if os.Getenv("TRUEUP_CRASH") != "" {
-		stride = 1
-	}
+	stride := long.Stride(11) // all of it takes minutes
 	for _, store := range append([]string{"file", "git"}, servers.Schemes()...) {
 		for _, proven := range []bool{false, true} {
 			if store == "git" && !proven {
 				continue // the real program is killed with such a ledger
 			}
 			t.Run(fmt.Sprintf("%s/refusal of duplicates proven=%t", store, proven), func(t *testing.T) {
-				if stride > 1 && store == "git" {
-					t.Skip("it takes minutes: TRUEUP_CRASH=1 runs it")
+				if store == "git" {
+					long.SkipUnlessSet(t)
 				}
 				clean := newStops(t, store, proven)
 				calls := &wire{}
@@ -161,7 +158,7 @@ func (s *stage) entered() (*app, project.Loaded) {
 	s.t.Helper()
 	a := newApp(s.env(io.Discard, io.Discard))
 	newRoot(a) // which gives the flags their defaults
-	l, err := a.load(s.t.Context(), nil, false)
+	l, err := a.load(s.t.Context(), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -213,7 +210,7 @@ func (s *stage) applyOn(w *wire) int {
 		return exit.Of(err)
 	}
 	defer sess.Close()
-	_, code := sess.ApplyPlan(s.t.Context(), reconcile.ApplyOptions{})
+	_, code := sess.ApplyPlan(s.t.Context())
 	return code
 }
 

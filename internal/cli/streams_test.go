@@ -130,7 +130,7 @@ func TestLostOutputIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestColor is the whole table: the flag, then NO_COLOR, FORCE_COLOR and
+// TestColor is the whole table: NO_COLOR, FORCE_COLOR and
 // CLICOLOR_FORCE, CLICOLOR, TERM, and last whether it is a terminal.
 func TestColor(t *testing.T) {
 	values := []struct {
@@ -158,33 +158,27 @@ func TestColor(t *testing.T) {
 		rows = more
 	}
 	for _, row := range rows {
-		for _, flag := range []string{"auto", "always", "never"} {
-			for _, terminal := range []bool{false, true} {
-				a := newApp(Env{Getenv: func(name string) string { return row[name] }})
-				a.global.color = flag
-				want := terminal
-				// The weakest first.
-				if row["TERM"] == "dumb" {
-					want = false
-				}
-				if row["CLICOLOR"] == "0" {
-					want = false
-				}
-				if row["CLICOLOR_FORCE"] == "1" {
-					want = true
-				}
-				if row["FORCE_COLOR"] != "" {
-					want = true
-				}
-				if row["NO_COLOR"] != "" {
-					want = false
-				}
-				if flag != "auto" {
-					want = flag == "always"
-				}
-				if got := a.useColor(terminal); got != want {
-					t.Errorf("--color %s, terminal %v, %v: %v", flag, terminal, row, got)
-				}
+		for _, terminal := range []bool{false, true} {
+			a := newApp(Env{Getenv: func(name string) string { return row[name] }})
+			want := terminal
+			// The weakest first.
+			if row["TERM"] == "dumb" {
+				want = false
+			}
+			if row["CLICOLOR"] == "0" {
+				want = false
+			}
+			if row["CLICOLOR_FORCE"] == "1" {
+				want = true
+			}
+			if row["FORCE_COLOR"] != "" {
+				want = true
+			}
+			if row["NO_COLOR"] != "" {
+				want = false
+			}
+			if got := a.useColor(terminal); got != want {
+				t.Errorf("terminal %v, %v: %v", terminal, row, got)
 			}
 		}
 	}

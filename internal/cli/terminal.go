@@ -108,7 +108,7 @@ func (a *app) wantYes(otherwise, format string, args ...any) error {
 	return refuse(answer != "yes", "%s", otherwise)
 }
 
-// log writes one line to standard error, as text or JSON (--log-format). It is safe for concurrent use,
+// log writes one line to standard error, as text or JSON (TRUEUP_LOG_FORMAT). It is safe for concurrent use,
 // and ignores write errors: they must not stop a run.
 func (a *app) log(level slog.Level, text string) {
 	a.logging.Lock()
@@ -125,7 +125,7 @@ func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.A
 	}
 	a.noBar()
 	out := a.stderr()
-	if a.global.logFormat == "json" {
+	if a.settings.logsJSON {
 		var line bytes.Buffer
 		record := slog.NewRecord(a.env.Now(), level, text, 0)
 		record.AddAttrs(attrs...)
@@ -309,5 +309,5 @@ func (a *app) noBar() {
 // hasBars reports whether the terminal can show a bar, and the user did not ask for lines.
 func (a *app) hasBars() bool {
 	return a.env.StderrWidth != nil && a.env.StderrIsTTY && a.env.Getenv("TERM") != "dumb" &&
-		!a.inCI() && !a.global.verbose && a.global.logFormat != "json"
+		!a.inCI() && !a.global.verbose && !a.settings.logsJSON
 }

@@ -69,11 +69,11 @@ func (a *app) runTest(ctx context.Context, opts testOptions, paths []string) (do
 
 // loadTests loads the manifests and tests of PATHs. If those are tests alone, it adds the manifests of the project.
 func (a *app) loadTests(ctx context.Context, paths []string) (project.Loaded, error) {
-	l, err := a.load(ctx, paths, false)
+	l, err := a.load(ctx, paths)
 	if err != nil || len(paths) == 0 || len(l.Set.Objects) > 0 || len(l.Project.Manifests) == 0 {
 		return l, err
 	}
-	all, err := a.load(ctx, nil, false)
+	all, err := a.load(ctx, nil)
 	if err == nil {
 		all.Set.Tests, all.Findings = l.Set.Tests, append(l.Findings, all.Findings...)
 	}
@@ -90,9 +90,9 @@ func runTests(doc *report.Document, l project.Loaded, sides []routing.Side, seve
 }
 
 // addTests runs the request tests of a plan, if there are any. What fails stops nothing, unless warnings are errors.
-func addTests(doc *report.Document, l project.Loaded, sides []routing.Side, strict bool) {
+func addTests(doc *report.Document, l project.Loaded, sides []routing.Side) {
 	severity := diag.Warning
-	if strict {
+	if l.Project.Strict {
 		severity = diag.Error
 	}
 	if len(l.Set.Tests) > 0 {

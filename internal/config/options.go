@@ -43,7 +43,7 @@ type Options struct {
 	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
 	SandboxFaults []string
-	EphemeralOK   bool       // accepts a ledger on the disk of a CI runner
+	DiskIsKept    bool       // the runner of CI keeps its disk, and so a ledger in a file
 	API           api.Config // the configuration of clients, without addresses and tokens
 	Tool          string     // names the program and its version
 	// Open opens the platform of a run, or the sandbox. Begin begins a phase that may take long.
@@ -72,8 +72,7 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 		// Another workspace is refused before the ledger is asked for anything.
 		WorkspaceFromEnv: pin.Workspace != "",
 		Dir:              cmp.Or(p.Dir, o.Dir),
-		InCI:             InCI(o.Getenv),
-		EphemeralOK:      o.EphemeralOK,
+		LosesDisk:        InCI(o.Getenv) && !o.DiskIsKept,
 		Now:              o.Now,
 		Getenv:           o.Getenv,
 		Claim:            o.NewClaim(),
@@ -145,11 +144,7 @@ func (w *Platform) Close() {
 }
 
 // NewClient returns a client that can write; only apply asks for it.
-func (w *Platform) NewClient(writesPerSecond float64) *api.Client {
-	cfg := w.API
-	cfg.WritesPerSecond = writesPerSecond
-	return api.NewClient(cfg)
-}
+func (w *Platform) NewClient() *api.Client { return api.NewClient(w.API) }
 
 // Get reads one live object.
 func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {

@@ -207,7 +207,7 @@ func OnLoopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-var errNotServed = errors.New("no sandbox is served here: start trueup sandbox in this folder, or use --sandbox-fault in a run with --sandbox")
+var errNotServed = errors.New("no sandbox is served here: start trueup sandbox in this folder, or set TRUEUP_SANDBOX_FAULTS for a run with --sandbox")
 
 func addressFile(dir string) string { return filepath.Join(dir, "address") }
 

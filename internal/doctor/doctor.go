@@ -31,7 +31,7 @@ type Input struct {
 	Set        *manifest.Set // nil if the manifests can't be read
 	Findings   diag.List
 	SetErr     error
-	Flags      []Setting // settings that only flags change
+	Run        []Setting // the limits of a run
 	Terminal   string    // says what standard output is
 }
 

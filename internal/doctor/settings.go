@@ -76,5 +76,5 @@ func (e *examiner) shownSettings() (list []Setting) {
 	add("ledger.store", store, origin)
 	add("caFile", s.CAFile.Value, s.CAFile.Origin).Optional = true
 	add("proxy", s.Proxy.Value, s.Proxy.Origin).Optional = true
-	return append(list, e.Flags...)
+	return append(list, e.Run...)
 }

@@ -14,23 +14,18 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/project"
 )
 
 // TestChangedSinceEqualsBruteForce makes random histories with renames, moves and merges, and compares the selection with
-// the files and manifests of each project at both commits. TRUEUP_HISTORIES sets how many, or TRUEUP_LONG more.
+// the files and manifests of each project at both commits.
 func TestChangedSinceEqualsBruteForce(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	n := 5
-	if os.Getenv("TRUEUP_LONG") != "" {
-		n = 15
-	}
-	if text := os.Getenv("TRUEUP_HISTORIES"); text != "" {
-		n, _ = strconv.Atoi(text)
-	}
+	n := long.Times(1)
 	sum := tally{}
 	for range n {
 		s := newStory(t, rand.Uint64())
@@ -292,7 +287,7 @@ func (s *story) state(dir string) (st state) {
 	}
 	st.id = p.Workspace.UUID
 	sources, err := p.OpenSources(dir, nil, nil)
-	l, wrong := p.LoadManifests(s.t.Context(), sources, p.ManifestOptions(false, 1))
+	l, wrong := p.LoadManifests(s.t.Context(), sources, p.ManifestOptions(1))
 	settings, _ := json.Marshal(p.Project)
 	loaded := fmt.Sprintf("%s %v %v %v", settings, err != nil, wrong, l.Findings)
 	if l.Set != nil {

@@ -62,7 +62,7 @@ func (p Project) readContents(ctx context.Context) (c Contents) {
 	if err != nil {
 		return Contents{Err: p.insideError(err)}
 	}
-	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(false, 1))
+	set, _, err := manifest.Load(ctx, sources, p.Settings.ManifestOptions(1))
 	if err != nil {
 		return Contents{Err: p.insideError(err)}
 	}

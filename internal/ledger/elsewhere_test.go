@@ -63,7 +63,7 @@ func TestAdmit(t *testing.T) {
 		"none yet, and it is to be there": {func(c *Config) { c.Store, c.ID, c.StoreFromEnv = "file:other", "", true }, "there is no ledger at file:other", ""},
 		"missing":                         {func(c *Config) { c.Store = "file:other" }, "folder on another machine, or was removed here: file:other", ""},
 		"damaged":                         {damaged, "damaged", ""},
-		"refused in CI":                   {func(c *Config) { c.InCI = true }, "", ""},
+		"refused in CI":                   {func(c *Config) { c.LosesDisk = true }, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := made(t)

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // seeded are mistakes that the exploration must find alone.
@@ -40,13 +42,13 @@ var seeded = []struct {
 
 // TestInterleavingsFindMistakes explores with one mistake in the code, for each mistake.
 func TestInterleavingsFindMistakes(t *testing.T) {
-	if os.Getenv("TRUEUP_MUTATIONS") != "all" {
-		t.Skip("TRUEUP_MUTATIONS is not all: this builds the package once for each mistake")
-	}
+	long.SkipUnlessSet(t)
 	for _, m := range seeded {
 		t.Run(m.name, func(t *testing.T) {
-			out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "2m",
-				"-run", "^TestEveryInterleaving$", ".").CombinedOutput()
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "2m",
+				"-run", "^TestEveryInterleaving$", ".")
+			cmd.Env = append(os.Environ(), "TRUEUP_LONG=1")
+			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "--- FAIL: TestEveryInterleaving/all/") {
 				t.Errorf("no interleaving finds it: %v\n%.1500s", err, out)
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"trueup/internal/diag"
+	"trueup/internal/e2e/long"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -528,9 +529,12 @@ func (x *explorer) finish(s situation) string {
 	return wrong
 }
 
-// scopes are those of go test, or with TRUEUP_LONG larger ones.
+// isLong reports whether to explore for an hour.
+func isLong() bool { return long.Times(1) >= 100 }
+
+// scopes are those of go test, or larger ones.
 func scopes() []scope {
-	if os.Getenv("TRUEUP_LONG") != "" {
+	if isLong() {
 		return []scope{
 			{name: "a proof, two faults", runs: 2, purges: 1, faults: 2, naps: 1, answers: 1, proven: true},
 			{name: "no proof, two faults", runs: 2, purges: 1, faults: 2, naps: 1, answers: 1, executesTwice: true},
@@ -564,7 +568,7 @@ func TestEveryInterleaving(t *testing.T) {
 			})
 		}
 	})
-	whole := os.Getenv("TRUEUP_LONG") == "" && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
+	whole := !isLong() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
 	if whole && !t.Failed() {
 		wantInDocs(t, fmt.Sprintf("all %d states and %d transitions", situations.Load(), transitions.Load()))
 	}

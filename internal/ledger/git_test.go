@@ -11,6 +11,7 @@ import (
 
 	"trueup/internal/blob"
 	"trueup/internal/e2e/gitremote"
+	"trueup/internal/e2e/long"
 	"trueup/internal/kind"
 )
 
@@ -33,7 +34,7 @@ func TestLogOnRef(t *testing.T) {
 	dir := gitremote.Clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
 	var n atomic.Int64
 	fresh := func() Store { return openGit(t, dir, fmt.Sprintf("refs/trueup/ledger-%d", n.Add(1))) }
-	if os.Getenv("TRUEUP_HISTORIES") != "" {
+	if long.IsSet() {
 		contract(t, fresh)
 	} else {
 		// The log is the same on blobs of any kind: the rest of the contract is tested in memory and in a folder.
@@ -74,7 +75,7 @@ func TestLostRef(t *testing.T) {
 	t.Parallel()
 	bare := gitremote.Bare(t)
 	cfg := testConfig(gitremote.Clone(t, bare, "--no-local", "--depth=1"))
-	cfg.Store, cfg.InCI = "git:"+testRef, true
+	cfg.Store, cfg.LosesDisk = "git:"+testRef, true
 	cfg = madeIn(t, cfg)
 	l := open(t, cfg)
 	defer func() { must(t, l.Close()) }()

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // edit replaces one piece of a file's code.
@@ -43,14 +45,12 @@ var mistakes = []struct {
 // TestHistoriesFindMistakes lives the histories with one mistake in the code, for
 // each mistake. Nothing is written but below the test's own folder.
 func TestHistoriesFindMistakes(t *testing.T) {
-	if os.Getenv("TRUEUP_HISTORIES") == "" {
-		t.Skip("TRUEUP_HISTORIES is not set: this builds the package once for each mistake")
-	}
+	long.SkipUnlessSet(t)
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "5m",
 				"-run", "^TestHistories$", ".", "-rapid.shrinktime=1ms", "-rapid.nofailfile", "-rapid.seed=1")
-			cmd.Env = append(os.Environ(), "TRUEUP_HISTORIES=30000")
+			cmd.Env = append(os.Environ(), "TRUEUP_LONG=100")
 			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), m.finds) {
 				t.Errorf("no history finds it: %v\n%.2000s", err, out)

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -214,20 +214,6 @@ func newTheory(t *testing.T) theory {
 	return th
 }
 
-// histories is how many are lived in CI, or else.
-func histories(t *testing.T, inCI func(n int) int, usual int) int {
-	t.Helper()
-	s := os.Getenv("TRUEUP_HISTORIES")
-	if s == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("TRUEUP_HISTORIES: %v", err)
-	}
-	return inCI(n)
-}
-
 // check lives n histories, each of which must end well.
 func (th theory) check(t *testing.T, n int) {
 	t.Helper()
@@ -250,7 +236,7 @@ func (th theory) check(t *testing.T, n int) {
 
 func TestHistories(t *testing.T) {
 	th := newTheory(t)
-	n := histories(t, func(n int) int { return n }, 500)
+	n := long.Times(300)
 	th.check(t, n)
 	if none := th.tally.missing(); n >= 10000 && len(none) > 0 {
 		t.Errorf("never met: %q", none)
@@ -274,7 +260,7 @@ func TestHistoriesOnStores(t *testing.T) {
 				count++
 				return &lasting{opener: opener(count), todo: todo, done: done}
 			}
-			th.check(t, histories(t, func(n int) int { return n / 200 }, 1))
+			th.check(t, long.Times(1))
 		})
 	}
 }
@@ -283,9 +269,7 @@ func TestHistoriesOnStores(t *testing.T) {
 // twice where the one rule is asked only at a run's beginning, and where a proof
 // is believed of a platform that executes duplicates. They find none else.
 func TestHistoriesFindDoubles(t *testing.T) {
-	if os.Getenv("TRUEUP_HISTORIES") == "" {
-		t.Skip("TRUEUP_HISTORIES is not set: this lives thousands of histories, one at a time")
-	}
+	long.SkipUnlessSet(t)
 	for name, tt := range map[string]struct {
 		most int
 		with func(*theory)

@@ -87,8 +87,8 @@ func (l *Ledger) refusedHere() *ProblemError {
 	switch {
 	case l.store == nil:
 		return newProblem(Create, "no ledger is configured")
-	case l.local && l.cfg.InCI && !l.cfg.EphemeralOK:
-		return newProblem("use a ledger that all runs share, or add --ledger-ephemeral-ok if the runner keeps its disk",
+	case l.local && l.cfg.LosesDisk:
+		return newProblem("use a ledger that all runs share, or set TRUEUP_DISK_IS_KEPT=true if the runner keeps its disk",
 			"trueup refuses a ledger in a file in CI: the runner's disk is lost after the run, and the ledger with it")
 	}
 	return nil

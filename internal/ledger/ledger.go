@@ -47,12 +47,10 @@ type Config struct {
 	Dir     string        // the base of a relative PATH
 	// SeenCache is a local directory for what this machine saw of ledgers, to detect a rollback; empty means none.
 	SeenCache string
-	// InCI rejects a local store, which would not outlive a runner, unless EphemeralOK.
-	InCI        bool
-	EphemeralOK bool
-	Now         func() time.Time
-	Getenv      func(string) string // names the account of a store in azblob://, and its credentials
-	NewID       func() string       // makes ids and nonces; nil means random UUIDs
+	LosesDisk bool // rejects a local store, because the runner's disk is lost after the run
+	Now       func() time.Time
+	Getenv    func(string) string // names the account of a store in azblob://, and its credentials
+	NewID     func() string       // makes ids and nonces; nil means random UUIDs
 	// Sleep waits before a retry, or returns the context's error; nil means a timer. Delayed, if set, is called before
 	// each retry of an outcome's write. Both must be safe for concurrent use.
 	Sleep   func(ctx context.Context, d time.Duration) error

@@ -144,8 +144,7 @@ func TestProblems(t *testing.T) {
 		"other region": {func(c *Config) { c.Origins[kind.Compute] = "https://api.example.com/machine/v1/thr2" }, purgeKey, "the compute area at", "create another ledger"},
 		"same address": {func(c *Config) { c.Origins[kind.Delivery] = "HTTPS://user:pw@API.example.com:443/delivery/v2.1/?x=1" }, purgeKey, "", ""},
 		"no address":   {func(c *Config) { c.Origins = nil }, purgeKey, "", ""},
-		"CI":           {func(c *Config) { c.InCI = true }, purgeKey, "refuses a ledger in a file in CI", "--ledger-ephemeral-ok"},
-		"CI, allowed":  {func(c *Config) { c.InCI, c.EphemeralOK = true, true }, purgeKey, "", ""},
+		"CI":           {func(c *Config) { c.LosesDisk = true }, purgeKey, "refuses a ledger in a file in CI", "TRUEUP_DISK_IS_KEPT=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := made(t)
@@ -219,7 +218,7 @@ func TestInitRefuses(t *testing.T) {
 	})
 	t.Run("a runner's disk, and no store", func(t *testing.T) {
 		cfg := testConfig(t.TempDir())
-		cfg.InCI = true
+		cfg.LosesDisk = true
 		if _, err := CreateLedger(t.Context(), cfg); !errors.As(err, &problem) {
 			t.Errorf("init gave %v", err)
 		}

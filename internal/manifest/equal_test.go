@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"trueup/internal/diag"
 	"trueup/internal/e2e/inputs"
+	"trueup/internal/e2e/long"
 	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
@@ -97,20 +97,10 @@ func TestFilesLoadAsBefore(t *testing.T) {
 	}
 }
 
-// TestGeneratedLoadAsBefore: 1000 made-up manifests load as by package yaml alone, with TRUEUP_LONG 10,000, or
-// as many as TRUEUP_MANIFESTS says.
+// TestGeneratedLoadAsBefore: made-up manifests load as by package yaml alone.
 func TestGeneratedLoadAsBefore(t *testing.T) {
 	t.Parallel()
-	n, seed := 1000, rand.Uint64()
-	if os.Getenv("TRUEUP_LONG") != "" {
-		n = 10_000
-	}
-	if text := os.Getenv("TRUEUP_MANIFESTS"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n, seed := long.Times(300), rand.Uint64()
 	c, g := newComparison(), newGenerator(seed)
 	for i := range n {
 		c.compare(t, fmt.Sprintf("%d-of-seed-%d.yaml", i, seed), []byte(g.file()))

@@ -64,7 +64,7 @@ func writePages(t *testing.T, want map[string]string) {
 // The paragraphs of the index on what is not like other rules.
 const (
 	onAdvice = "Advice is for reviewers: a plan gives it on what it creates, changes and posts, and on nothing that stays as it is. " +
-		"It is never an error, even with `--strict`, and changes neither the requests nor the exit code.\n\n"
+		"It is never an error, even with `strict`, and changes neither the requests nor the exit code.\n\n"
 	silencing = "spec:\n  hostname: shop.example.com\n" +
 		"  # trueup:ignore location-unreachable the platform takes the longest path\n  locations:\n    - path: /*\n    - path: /static/*\n" +
 		"  tls:\n    enabled: \"true\"\n    forced: \"false\" # trueup:ignore tls-not-forced old clients speak plain HTTP\n"
@@ -79,7 +79,7 @@ const (
 func index(rules []rules.Rule) string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\n`trueup validate` checks these rules, and so do `plan` and `apply` before anything else. " +
-		"An error stops the run with exit code 4. A warning does not; `--strict` makes it an error. " +
+		"An error stops the run with exit code 4. A warning does not; `strict: true` in trueup.yaml makes it an error. " +
 		"If an object or field does not change, a plan in text and Markdown shows more than three warnings of one rule about it as one line. " +
 		"`validate` and `-v` show each. " +
 		"`trueup explain NAME` shows a rule in the terminal.\n\n" + onAdvice + onIgnoring + "| rule | | |\n|---|---|---|\n")

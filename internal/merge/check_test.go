@@ -10,13 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/long"
 	"trueup/internal/effect"
 )
 
 // TestDisturbedWrites: a server that disturbs a write in one place is found there, as a fault of what was asked for or of
 // what was not. What was asked for is read from the request alone.
 func TestDisturbedWrites(t *testing.T) {
-	checks(t, 2500)
+	long.SetChecks(t, 500)
 	rapid.Check(t, func(t *rapid.T) {
 		w, d := drawWrite(t), dice{t}
 		after := effect.Apply(w.Request, w.Before)
@@ -59,7 +60,7 @@ func TestDisturbedWrites(t *testing.T) {
 
 // TestHonestServers: one that fills in defaults has kept everything, also in the elements of lists.
 func TestHonestServers(t *testing.T) {
-	checks(t, 2500)
+	long.SetChecks(t, 500)
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWrite(t)
 		w.Now = withDefaults(dice{t}, w.Rules, clone(effect.Apply(w.Request, w.Before)))
@@ -71,7 +72,7 @@ func TestHonestServers(t *testing.T) {
 
 // TestRemovalsThatAreOwed: what a server did not remove is removed by the next plan, and then nothing is left to do.
 func TestRemovalsThatAreOwed(t *testing.T) {
-	checks(t, 1500)
+	long.SetChecks(t, 300)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		in.Pending, in.LeaveDrift = nil, false

@@ -2,11 +2,11 @@ package merge_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/long"
 )
 
 // universe is a small world of specs: all that git, live and a record may have under one law.
@@ -191,4 +191,4 @@ func (u universe) withRecords() (pairs [][2]any) {
 }
 
 // isLong reports whether all is combined with all. Else an override is tried without options, and one record at a time.
-func isLong() bool { return os.Getenv("TRUEUP_LONG") != "" }
+func isLong() bool { return long.Times(1) >= 100 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/effect"
 )
 
@@ -13,7 +14,7 @@ import (
 // that nobody changed in git is in the patch, what is left is as live has it
 // afterwards, and a second comparison sends nothing.
 func TestLeftDriftStays(t *testing.T) {
-	checks(t, 1500)
+	long.SetChecks(t, 300)
 	leaving, mixed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/long"
 	"trueup/internal/effect"
 )
 
@@ -100,7 +101,7 @@ func request(t *rapid.T) (Input, Result, []byte) {
 // TestEveryChangeHasALine: whatever the rules, the records and live are, the lines of
 // a comparison show all that its patch does, and nothing else.
 func TestEveryChangeHasALine(t *testing.T) {
-	checks(t, 2500)
+	long.SetChecks(t, 500)
 	rapid.Check(t, func(t *rapid.T) {
 		in, res, body := request(t)
 		if body == nil {
@@ -115,7 +116,7 @@ func TestEveryChangeHasALine(t *testing.T) {
 // TestAMissingLineIsFound: without one of its lines, or with a value that no line
 // has, no request passes.
 func TestAMissingLineIsFound(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in, res, body := request(t)
 		if body == nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // mutation is a mistake: it stands in the place of a piece of code.
@@ -104,16 +106,17 @@ func TestTheCheckAloneCatches(t *testing.T) { catches(t, hidden, "^TestEveryChan
 
 // TestComparisonsFindMistakes: all comparisons of a small universe find what others find by chance.
 func TestComparisonsFindMistakes(t *testing.T) {
+	long.SkipUnlessSet(t)
 	catches(t, slices.Concat(mutations, hidden), "^TestEveryComparison$")
 }
 
 // catches tries one of the mistakes, drawn anew in each run, because each takes a build
-// of the package; all of them with TRUEUP_MUTATIONS=all, as .ci/run does.
+// of the package; all of them with TRUEUP_LONG.
 func catches(t *testing.T, mistakes []mutation, tests ...string) {
 	if testing.Short() {
 		t.Skip("builds the package")
 	}
-	if os.Getenv("TRUEUP_MUTATIONS") != "all" {
+	if !long.IsSet() {
 		one := rand.IntN(len(mistakes))
 		mistakes = mistakes[one : one+1]
 	}

@@ -20,7 +20,7 @@ type node struct {
 	// live-only fields belong to this very element and may be carried over.
 	byKey  bool
 	owned  bool // owned says that the node lies in a list without keys that was taken over
-	banned bool // banned says that git wants it to be absent, and did when it was last applied
+	banned bool // banned says that git wants it to be absent, and had it without a value when it was last applied
 }
 
 // base is what git had before, in the spec that was applied last and those that were begun.
@@ -128,7 +128,7 @@ func (n node) fieldNode(name string) node {
 	return node{
 		path: kind.JoinField(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.fieldRules(name), base: n.base.fieldBase(name),
 		want: fieldOf(n.want, name), have: fieldOf(n.have, name), byKey: n.byKey, owned: n.owned,
-		banned: isNull(n.want, name) && isNull(n.base.applied, name),
+		banned: isNull(n.want, name) && saysNothing(n.rules.fieldRules(name), n.base.applied, name),
 	}
 }
 
@@ -280,6 +280,12 @@ func pickElements(list []any, indices []int) []any {
 func isNull(v any, name string) bool {
 	value, said := memberOf(v, name)
 	return said && value == nil
+}
+
+// saysNothing reports whether v has a field without a value: null, or a documented one that is empty.
+func saysNothing(r *Rules, v any, name string) bool {
+	value, said := memberOf(v, name)
+	return said && r.isEmpty(value)
 }
 
 func fieldOf(v any, name string) any {

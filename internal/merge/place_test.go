@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"trueup/internal/e2e/long"
 )
 
 // stepDown follows one step in a decoded value.
@@ -23,7 +25,7 @@ func stepDown(v any, s Step) any {
 // TestPlaces: following the steps of a change from desired ends at what the
 // change says that git has there.
 func TestPlaces(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		res := Compare(in)
@@ -65,7 +67,7 @@ func named(rules *Rules, at []Step) bool {
 // TestHistoryOfTheRecord: held against what was applied last, what Compare calls
 // git's change is one, and what it calls drift is none.
 func TestHistoryOfTheRecord(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		in.Pending = nil
@@ -88,7 +90,7 @@ func TestHistoryOfTheRecord(t *testing.T) {
 // TestHistoryOfNothing: where git says what it said before nothing was touched,
 // and where it said nothing everything was that it says.
 func TestHistoryOfNothing(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		still, fresh := NewHistory(in.Rules, in.Desired, in.Desired), NewHistory(in.Rules, nil, in.Desired)
@@ -106,7 +108,7 @@ func TestHistoryOfNothing(t *testing.T) {
 // TestLeftAlone: what is left alone is live's, stays after the patch, and is
 // nothing that git has or had.
 func TestLeftAlone(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		res := Compare(in)

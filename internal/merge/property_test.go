@@ -1,36 +1,17 @@
 package merge
 
 import (
-	"flag"
-	"os"
-	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/effect"
 )
 
-// checks sets rapid's number of cases, unless the command line says one: n with TRUEUP_LONG, else a fifth. Of tests that
-// have to be short rapid itself leaves a fifth.
-func checks(t *testing.T, n int) {
-	t.Helper()
-	f := flag.Lookup("rapid.checks")
-	if f.Value.String() != f.DefValue {
-		return
-	}
-	if os.Getenv("TRUEUP_LONG") == "" {
-		n /= 5
-	}
-	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
-}
-
 // TestProperties holds P1 to P10 of docs/design.md B7, and what section 0 adds.
 func TestProperties(t *testing.T) {
-	checks(t, 2500)
+	long.SetChecks(t, 500)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		before := in.String()
@@ -192,7 +173,7 @@ func copyOf(v any) any {
 }
 
 func TestCoversIsWhatTheOracleSays(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		if got, want := Covers(in.Rules, in.Desired, in.Live), oracleCovers(in.Rules, in.Desired, in.Live); got != want {

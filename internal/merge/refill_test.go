@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/long"
 )
 
 // TestRefilled: a null that was applied and came back as a value is left out, also
@@ -40,7 +41,7 @@ func TestRefilled(t *testing.T) {
 // TestWhatIsRefilledSendsNoNull: a server that puts every null back is sent no null
 // a second time, and without such nulls nothing is different.
 func TestWhatIsRefilledSendsNoNull(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		in.Applied, in.Pending = in.Desired, nil

@@ -6,13 +6,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/effect"
 )
 
 // TestOurOwnDoingIsNoDrift: where nobody else writes, nothing counts as changed
 // outside git, whether a write without an answer arrived or not.
 func TestOurOwnDoingIsNoDrift(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
@@ -40,7 +41,7 @@ func TestOurOwnDoingIsNoDrift(t *testing.T) {
 // TestALostWriteExplainsNothing: where nothing was ever applied, a write of what git says that did
 // not arrive leaves every difference of unknown origin, as it was before (docs/design.md 0.21).
 func TestALostWriteExplainsNothing(t *testing.T) {
-	checks(t, 1000)
+	long.SetChecks(t, 200)
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)

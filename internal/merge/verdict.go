@@ -40,7 +40,7 @@ func (w *walker) classify(n node) Class {
 
 func classifyRemoved(n node, b any, liveIsBase bool) Class {
 	switch {
-	case b == nil && n.banned:
+	case n.rules.isEmpty(b) && n.banned:
 		return DriftOverwrite
 	case b == nil || liveIsBase:
 		return Removed

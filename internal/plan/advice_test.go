@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/diag"
+	"trueup/internal/e2e/long"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/rules"
@@ -370,10 +371,7 @@ func TestAdviceOnALargeObject(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: one goroutine, and slow with the race detector")
 	}
-	many := 1500
-	if os.Getenv("TRUEUP_LONG") != "" {
-		many = 5000
-	}
+	many := long.Choose(1500, 5000)
 	document := func(ttl string) string {
 		var locations, upstreams []string
 		for i := range many {

@@ -277,12 +277,12 @@ func TestWhatAPlanAsserts(t *testing.T) {
 		`options: --drift changed from "overwrite" to "report"`:           func(w *world) { w.in.Options.Drift = plan.ReportDrift },
 		`options: --drift changed from "overwrite" to "fail"`:             func(w *world) { w.in.Options.Drift = plan.FailOnDrift },
 		`options: --target changed from none to ["CDN/*"]`:                func(w *world) { w.in.Options.Patterns = []string{"CDN/*"} },
-		`options: --take-over changed from none to ["CDN/a"]`:             func(w *world) { w.in.Options.TakeOver = allow(t, "CDN/a") },
-		`options: --allow-recreate changed from none to ["CDN/a"]`:        func(w *world) { w.in.Options.AllowRecreate = allow(t, "CDN/a") },
-		`options: --allow-empty-live changed from none to true`:           func(w *world) { w.in.Options.AllowEmptyLive = true },
-		`options: --max-creates changed from none to 3`:                   func(w *world) { w.in.Options.MaxCreates = 3 },
+		`options: --accept take-over changed from none to ["CDN/a"]`:      func(w *world) { w.in.Options.TakeOver = allow(t, "CDN/a") },
+		`options: --accept recreate changed from none to ["CDN/a"]`:       func(w *world) { w.in.Options.AllowRecreate = allow(t, "CDN/a") },
+		`options: --accept empty-live changed from none to true`:          func(w *world) { w.in.Options.AllowEmptyLive = true },
+		`options: maxCreates in trueup.yaml changed from none to 3`:       func(w *world) { w.in.Options.MaxCreates = 3 },
 		`options: --prune changed from none to true`:                      func(w *world) { w.in.Options.Prune = true },
-		`options: --max-deletes changed from none to 3`:                   func(w *world) { w.in.Options.MaxDeletes = 3 },
+		`options: maxDeletes in trueup.yaml changed from none to 3`:       func(w *world) { w.in.Options.MaxDeletes = 3 },
 		`options: reading only a part of the project`:                     func(w *world) { w.in.Options.PartOfTree = true },
 		`options: overrides in trueup.yaml changed from none to [{"ignore":true`: func(w *world) {
 			w.in.Options.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.note", Ignore: true}}

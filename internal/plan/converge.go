@@ -225,7 +225,7 @@ func (d *decision) judgeResult(res merge.Result) {
 	if n := len(res.FirstContact); n > 0 {
 		d.item.FirstContact = res.FirstContact
 		d.item.blockForPerson(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", countNoun(n, "live list element")),
-			fmt.Sprintf("add them to the manifest, or drop them with apply --take-over %s", d.item.Key))
+			fmt.Sprintf("add them to the manifest, or drop them with apply --accept take-over=%s", d.item.Key))
 	}
 }
 

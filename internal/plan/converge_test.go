@@ -175,7 +175,7 @@ const (
 func TestFirstContactIsBlockedUntilATakeOver(t *testing.T) {
 	w := git(t, cdn("shop", two)).has(shop, three)
 	it := w.item(shop)
-	blocked(t, it, true, "--take-over CDN/shop", "4 live list elements")
+	blocked(t, it, true, "--accept take-over=CDN/shop", "4 live list elements")
 	same(t, "lost", paths(it.FirstContact), []string{
 		"firewall.rules[b]", "locations[/b]", "upstreams[o].servers[s2:443]", "upstreams[x]",
 	})
@@ -191,7 +191,7 @@ func TestFirstContactIsBlockedUntilATakeOver(t *testing.T) {
 	}
 
 	w = git(t, cdn("shop", two)).has(shop, three).pending(shop, two)
-	blocked(t, w.item(shop), true, "--take-over")
+	blocked(t, w.item(shop), true, "--accept take-over")
 	w = git(t, cdn("shop", two)).has(shop, three).applied(shop, two)
 	it = w.item(shop)
 	if it.Op != plan.Patch || len(it.Lists) == 0 {

@@ -66,7 +66,7 @@ func (d *decision) blockGone() {
 		what = "live is being deleted"
 	}
 	d.item.blockForPerson(what+"; a new one would have other data",
-		fmt.Sprintf("remove the manifest from git, or create a new one with apply --allow-recreate %s", d.item.Key))
+		fmt.Sprintf("remove the manifest from git, or create a new one with apply --accept recreate=%s", d.item.Key))
 	d.item.Deleted = true
 }
 

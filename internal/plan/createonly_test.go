@@ -80,7 +80,7 @@ func TestAMomentThatPassed(t *testing.T) {
 			has("VolumeSnapshot/here", disked("data")).sent("VolumeSnapshot/here", ledger.Posted, disked("data"), now()).
 			sent(db, state, disked("data"), now())
 		it := w.item(db)
-		blocked(t, it, true, "no longer exists", "other data", "--allow-recreate VolumeSnapshot/db")
+		blocked(t, it, true, "no longer exists", "other data", "--accept recreate=VolumeSnapshot/db")
 		if p := w.make(); !it.Deleted || p.Summary.Drifted != 1 || len(plan.NarrowToDrift(p).Items) != 1 {
 			t.Errorf("%s: it is no drift: %+v", state, p.Summary)
 		}
@@ -109,14 +109,14 @@ func TestAllowedAndNotMade(t *testing.T) {
 	for _, state := range []ledger.State{"", ledger.Rejected} {
 		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), now()).applied(db, disked("data")).
 			with(func(o *plan.Options) { o.AllowEmptyLive = true })
-		blocked(t, w.item(db), true, "no longer exists", "--allow-recreate")
+		blocked(t, w.item(db), true, "no longer exists", "--accept recreate=")
 	}
 }
 
 func TestATerminatingSnapshot(t *testing.T) {
 	gone := func() *world { return git(t, snapshot("db", "data")).has(db, disked("data"), terminating) }
 	blocked(t, gone().item(db), false, "being deleted", "another name")
-	blocked(t, gone().sent(db, ledger.Posted, disked("data"), now()).item(db), true, "being deleted", "--allow-recreate")
+	blocked(t, gone().sent(db, ledger.Posted, disked("data"), now()).item(db), true, "being deleted", "--accept recreate=")
 	w := gone().sent(db, ledger.Posted, disked("data"), now()).
 		with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
 	blocked(t, w.item(db), false, "being deleted")
@@ -163,7 +163,7 @@ func TestASnapshotOfAnotherClient(t *testing.T) {
 		t.Errorf("item %+v", it)
 	}
 	w = git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data")).applied(db, disked("data"))
-	blocked(t, w.item(db), true, "no longer exists", "--allow-recreate VolumeSnapshot/db")
+	blocked(t, w.item(db), true, "no longer exists", "--accept recreate=VolumeSnapshot/db")
 	w.with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
 	if it := w.item(db); it.Op != plan.Create || it.Recreate {
 		t.Errorf("item %+v", it)

@@ -117,10 +117,10 @@ func TestManyCreationsNeedConfirmation(t *testing.T) {
 		}
 	}
 	w := many(t, 40).has(shop, shopSpec).applied(shop, shopSpec)
-	blocked(t, w.item("CDN/site1"), true, "would create 39 of the 40 objects of the delivery area", "--max-creates 39")
+	blocked(t, w.item("CDN/site1"), true, "would create 39 of the 40 objects of the delivery area", "maxCreates: 39")
 	// Another tree: none of what was applied is in it.
 	w = many(t, 40).foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`)
-	blocked(t, w.item("CDN/site1"), true, "would create 40 of the 40 objects of the delivery area", "--max-creates 40")
+	blocked(t, w.item("CDN/site1"), true, "would create 40 of the 40 objects of the delivery area", "maxCreates: 40")
 	w.in.Sandbox = true
 	if p := w.make(); p.Summary.Create != 40 {
 		t.Errorf("the objects that the sandbox begins with are no history: %+v", p.Summary)

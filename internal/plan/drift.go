@@ -194,7 +194,7 @@ func (d *decision) leaveDeleted() bool {
 
 // orRecreate is what to do about an object that was deleted outside git.
 func (it Item) orRecreate() string {
-	return fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", it.Key)
+	return fmt.Sprintf("remove its manifest from git, or create it again with apply --accept recreate=%s", it.Key)
 }
 
 // undoOrKeep is what to do about what was changed outside git, or may have been. Replacing the manifest would lose
@@ -222,7 +222,7 @@ func (d *decision) leaveAll() {
 		d.item.Reason = "trueup can't tell who changed it, and leaves it as it is (--drift report)"
 	}
 	if d.item.Changes[0].Class == merge.UnknownBase {
-		d.item.Fix = fmt.Sprintf("add what is live to git with trueup pull %[1]s --replace, or let git own the object with apply --take-over %[1]s", d.item.Key)
+		d.item.Fix = fmt.Sprintf("add what is live to git with trueup pull %[1]s --replace, or let git own the object with apply --accept take-over=%[1]s", d.item.Key)
 	}
 	// What git changed meanwhile is live already, and what a write without an
 	// answer was to do is not: the ledger learns of that.

@@ -92,7 +92,7 @@ func TestADeletedObjectIsLeftDeleted(t *testing.T) {
 		has("CDN/b", `{hostname: b.example.com}`).applied("CDN/b", `{hostname: b.example.com}`).
 		applied("CDN/a", `{hostname: a.example.com}`).with(policy(plan.ReportDrift))
 	it := w.item("CDN/a")
-	if it.Op != plan.Kept || !it.Deleted || !it.LeavesDifference() || !strings.Contains(it.Fix, "--allow-recreate CDN/a") || !w.make().HasDifferences() {
+	if it.Op != plan.Kept || !it.Deleted || !it.LeavesDifference() || !strings.Contains(it.Fix, "--accept recreate=CDN/a") || !w.make().HasDifferences() {
 		t.Errorf("%+v", it)
 	}
 	blocked(t, w.item("Purge/p"), false, "CDN/a, which serves it, was deleted outside git")
@@ -110,7 +110,7 @@ func TestADeletedObjectIsLeftDeleted(t *testing.T) {
 func TestNothingIsLeftInTheWrongPlace(t *testing.T) {
 	const said = `{hostname: a.example.com, tls: {forced: "true"}}`
 	gone := git(t, cdn("a", said)).applied("CDN/a", said).with(policy(plan.ReportDrift))
-	blocked(t, gone.item("CDN/a"), true, "is this the right workspace?", "--allow-empty-live")
+	blocked(t, gone.item("CDN/a"), true, "is this the right workspace?", "--accept empty-live")
 	gone.with(func(o *plan.Options) { o.AllowEmptyLive = true })
 	if it := gone.item("CDN/a"); it.Op != plan.Kept || !it.LeavesDifference() {
 		t.Errorf("%+v", it)
@@ -130,7 +130,7 @@ func TestDriftOfUnknownOriginIsLeft(t *testing.T) {
 	if it.Op != plan.Kept || it.Record || it.Changes[0].Class != merge.UnknownBase {
 		t.Errorf("%+v", it)
 	}
-	if strings.Contains(it.Reason, "it was changed outside git") || !strings.Contains(it.Fix, "--take-over CDN/a") {
+	if strings.Contains(it.Reason, "it was changed outside git") || !strings.Contains(it.Fix, "--accept take-over=CDN/a") {
 		t.Errorf("it says what nobody knows: %s; %s", it.Reason, it.Fix)
 	}
 	unknown.with(func(o *plan.Options) { o.TakeOver = allow(t, "CDN/a") })
@@ -191,7 +191,7 @@ func TestFailOnDriftSendsNothing(t *testing.T) {
 	gone := git(t, cdn("a", `{hostname: a.example.com}`), cdn("b", `{hostname: b.example.com}`)).
 		has("CDN/b", `{hostname: b.example.com}`).applied("CDN/b", `{hostname: b.example.com}`).
 		applied("CDN/a", `{hostname: a.example.com}`).with(policy(plan.FailOnDrift))
-	blocked(t, gone.item("CDN/a"), true, "it was deleted outside git", "--allow-recreate CDN/a")
+	blocked(t, gone.item("CDN/a"), true, "it was deleted outside git", "--accept recreate=CDN/a")
 	gone.with(func(o *plan.Options) { o.AllowRecreate = allow(t, "CDN/a") })
 	if it := gone.item("CDN/a"); it.Op != plan.Create {
 		t.Errorf("a person allowed it: %+v", it)

@@ -41,7 +41,7 @@ type Options struct {
 	Targets  func(kind.Key) bool
 	Patterns []string
 	Drift    DriftPolicy
-	// TakeOver and AllowRecreate name the objects of the flags of that name.
+	// TakeOver and AllowRecreate name the objects of --accept.
 	TakeOver, AllowRecreate map[kind.Key]bool
 	// AllowEmptyLive lets objects be created although nothing that the ledger
 	// knows is live any more.

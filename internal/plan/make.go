@@ -236,7 +236,7 @@ func (d *decision) blockOnWrongTarget() {
 		d.item.blockForPerson("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
 	} else if a := d.areas[d.manifest.Kind.Area]; a.known > 0 && !a.present && !d.in.Options.AllowEmptyLive {
 		d.item.blockForPerson(fmt.Sprintf("none of the %d objects in the ledger is live: is this the right workspace?", a.known),
-			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --allow-empty-live")
+			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --accept empty-live")
 	}
 }
 

@@ -217,13 +217,13 @@ func (p *Planner) fewDeletes(out *Plan) {
 		return
 	}
 	for _, it := range deletes {
-		it.blockForPerson(fmt.Sprintf("removed from git; the plan would delete %d and --max-deletes is %d, so trueup deletes none", n, p.in.Options.MaxDeletes),
-			fmt.Sprintf("review each; to delete all of them, add --max-deletes %d", n))
+		it.blockForPerson(fmt.Sprintf("removed from git; the plan would delete %d and maxDeletes is %d, so trueup deletes none", n, p.in.Options.MaxDeletes),
+			fmt.Sprintf("review each; to delete all of them, write maxDeletes: %d in trueup.yaml", n))
 	}
 }
 
 // If the ledger knows objects of an area, a plan may create so many others, or so much
-// of what git has there, whichever is more, without --max-creates.
+// of what git has there, whichever is more, without maxCreates.
 const (
 	freeCreates    = 10
 	freePercent    = 50
@@ -294,7 +294,7 @@ func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 		}
 		for _, it := range items {
 			it.blockForPerson(fmt.Sprintf("the plan would create %d of the %d objects of the %s area, although trueup applied to it before", n, a.objects, name),
-				fmt.Sprintf("check workspace, addresses and manifests; if they are right, add --max-creates %d", n))
+				fmt.Sprintf("check workspace, addresses and manifests; if they are right, write maxCreates: %d in trueup.yaml", n))
 			ops[it.Key] = Blocked
 		}
 	}

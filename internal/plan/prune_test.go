@@ -190,7 +190,7 @@ func TestTooManyDeletions(t *testing.T) {
 	w := departed(t).leaves("VolumeSnapshot/older", "uid-older")
 	w.in.Base = stood(t, "HEAD", snapshot("old", "data"), snapshot("older", "data"))
 	for _, name := range []string{old, "VolumeSnapshot/older"} {
-		blocked(t, w.item(name), true, "would delete 2", "--max-deletes is 1", "--max-deletes 2")
+		blocked(t, w.item(name), true, "would delete 2", "maxDeletes is 1", "maxDeletes: 2")
 	}
 	if p := w.with(func(o *plan.Options) { o.MaxDeletes = 2 }).make(); p.Summary.Delete != 2 {
 		t.Errorf("allowed: %+v", p.Summary)
@@ -231,7 +231,7 @@ func TestWhatWeDeletedComesBack(t *testing.T) {
 			r.Outcome = &ledger.Outcome{How: ledger.Removed}
 			r.History = []ledger.Step{{Event: "deleted", By: "run 7", At: now()}}
 		})
-	blocked(t, w.item(db), true, "no longer exists: trueup deleted it (run 7 at 2026-11-21T09:00:00Z)", "other data", "--allow-recreate")
+	blocked(t, w.item(db), true, "no longer exists: trueup deleted it (run 7 at 2026-11-21T09:00:00Z)", "other data", "--accept recreate=")
 	if it := w.item("VolumeSnapshot/next"); it.Op != plan.Create {
 		t.Errorf("the other one: %+v", it)
 	}

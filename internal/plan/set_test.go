@@ -57,7 +57,7 @@ func TestNothingThatTheLedgerKnowsIsLive(t *testing.T) {
 	all := []string{cdn("shop", shopSpec), cdn("docs", `{hostname: docs.example.com}`), purge("rel", `{hostname: far.example.com, paths: [/]}`), snapshot("db", "data")}
 	w := git(t, all...).applied(shop, shopSpec).foreign("CDN/far", `{hostname: far.example.com}`)
 	for _, name := range []string{shop, "CDN/docs", rel} {
-		blocked(t, w.item(name), true, "none of the 1 objects", "right workspace", "--allow-empty-live")
+		blocked(t, w.item(name), true, "none of the 1 objects", "right workspace", "--accept empty-live")
 	}
 	if !w.item(shop).Deleted {
 		t.Error("it is drift all the same")

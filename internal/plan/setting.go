@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"trueup/internal/diag"
@@ -23,9 +24,20 @@ type Project struct {
 	Platform   struct {
 		Precedence string `json:"precedence"`
 	} `json:"platform"`
-	Overrides []Override `json:"overrides"`
+	Overrides  []Override `json:"overrides"`
+	Strict     bool       `json:"strict"`     // warnings are errors
+	MaxCreates int        `json:"maxCreates"` // creations in an area that trueup applied to before
+	MaxDeletes *int       `json:"maxDeletes"` // deletions of one plan
 	// Path is the file as the user knows it. It is empty if there is no project.
 	Path string `json:"-"`
+}
+
+// DeletesAllowed returns how many objects one plan may delete, by default one.
+func (p Project) DeletesAllowed() int {
+	if p.MaxDeletes == nil {
+		return 1
+	}
+	return *p.MaxDeletes
 }
 
 // LedgerSettings name a ledger.
@@ -111,6 +123,9 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 		{"purge.deprecatedURL", was.Purge.DeprecatedURL, now.Purge.DeprecatedURL, purges},
 		{"purge.duplicate", was.Purge.Duplicate.String(), now.Purge.Duplicate.String(), purges},
 		{"purge.window", was.Purge.Window, now.Purge.Window, purges},
+		{"strict", fmt.Sprint(was.Strict), fmt.Sprint(now.Strict), "with true, warnings are errors"},
+		{"maxCreates", strconv.Itoa(was.MaxCreates), strconv.Itoa(now.MaxCreates), "a plan may create so many objects where trueup applied before"},
+		{"maxDeletes", strconv.Itoa(was.DeletesAllowed()), strconv.Itoa(now.DeletesAllowed()), "apply --prune may delete so many objects"},
 	} {
 		if s.was != s.now {
 			found = append(found, Setting{Path: now.Path, Field: s.field, Was: orNil(s.was), Now: orNil(s.now), Consequence: s.consequence})

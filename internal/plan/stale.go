@@ -72,9 +72,9 @@ func (p *Plan) planFacts() map[string]string {
 	}
 	chosen, _ := encodedTree(p.Options).(map[string]any)
 	for field, name := range map[string]string{
-		"drift": "--drift", "targets": "--target", "takeOver": "--take-over", "allowRecreate": "--allow-recreate",
-		"allowEmptyLive": "--allow-empty-live", "maxCreates": "--max-creates", "prune": "--prune",
-		"maxDeletes": "--max-deletes", "partOfTree": "reading only a part of the project",
+		"drift": "--drift", "targets": "--target", "takeOver": "--accept take-over", "allowRecreate": "--accept recreate",
+		"allowEmptyLive": "--accept empty-live", "maxCreates": "maxCreates in trueup.yaml", "prune": "--prune",
+		"maxDeletes": "maxDeletes in trueup.yaml", "partOfTree": "reading only a part of the project",
 		"overrides": "overrides in trueup.yaml", "window": "purge.window in trueup.yaml", "duplicate": "purge.duplicate in trueup.yaml",
 	} {
 		facts["options: "+name] = shortText(chosen[field])

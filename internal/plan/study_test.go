@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/long"
 	"trueup/internal/plan"
 )
 
 // TestMakeOnManyProcessors: the plan is the same on one processor and on several, and if it drops the specs of live
 // objects.
 func TestMakeOnManyProcessors(t *testing.T) {
-	const objects = 600
+	objects := long.Choose(150, 600)
 	made := func(release bool) ([]byte, plan.Inputs) {
 		var purges []string
-		for _, i := range []int{1, 2, 590} {
+		for _, i := range []int{1, 2, objects - 10} {
 			purges = append(purges, purge(fmt.Sprintf("p%d", i), fmt.Sprintf("{hostname: c%d.example.com, paths: [/section-0/*, /elsewhere]}", i)))
 		}
 		w := crowd(t, objects, 50, 3, purges...)

@@ -147,11 +147,11 @@ func (p Project) SchemaAt(full string) string {
 	return kind.EditorSchemaPath(filepath.ToSlash(inside))
 }
 
-// ManifestOptions returns the options for reading the manifests.
-func (p Project) ManifestOptions(strict bool, parallelism int) manifest.Options {
+// ManifestOptions returns the options for reading the manifests, without Strict.
+func (p Project) ManifestOptions(parallelism int) manifest.Options {
 	return manifest.Options{
 		Workspace: p.Workspace.Name, DeprecatedPurgeURL: p.Purge.DeprecatedURL, Undocumented: p.undocumentedFields(),
-		Precedence: p.Platform.Precedence, Strict: strict, Parallelism: parallelism,
+		Precedence: p.Platform.Precedence, Parallelism: parallelism,
 	}
 }
 
@@ -197,6 +197,11 @@ func (p Project) CheckSchema() error {
 	}
 	if err := cmp.Or(CheckWorkspace(p.Workspace), checkPrecedence(p.Platform.Precedence)); err != nil {
 		return err
+	}
+	for name, n := range map[string]int{"maxCreates": p.MaxCreates, "maxDeletes": p.DeletesAllowed()} {
+		if n < 0 {
+			return fmt.Errorf("%s is %d: write 0 or more", name, n)
+		}
 	}
 	if len(p.Manifests) > maxEntries || len(p.Overrides) > maxEntries {
 		return fmt.Errorf("manifests and overrides have at most %d entries each: name folders, not files, and paths of lists, not of single elements", maxEntries)

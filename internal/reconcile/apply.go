@@ -22,16 +22,9 @@ import (
 	"trueup/internal/plan"
 )
 
-// ApplyOptions say how a plan is applied.
-type ApplyOptions struct {
-	AcceptNormalised bool
-	Wait             time.Duration
-	WritesPerSecond  float64
-}
-
 // ApplyPlan applies the plan, and returns the exit code.
-func (s *Session) ApplyPlan(ctx context.Context, opts ApplyOptions) (apply.Result, int) {
-	client := s.Platform.NewClient(opts.WritesPerSecond)
+func (s *Session) ApplyPlan(ctx context.Context) (apply.Result, int) {
+	client := s.Platform.NewClient()
 	defer client.Close()
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -59,8 +52,8 @@ func (s *Session) ApplyPlan(ctx context.Context, opts ApplyOptions) (apply.Resul
 		Now:      s.env.Now,
 		Options: apply.Options{
 			Parallelism:      s.env.API.Parallelism,
-			AcceptNormalised: opts.AcceptNormalised,
-			Wait:             opts.Wait,
+			AcceptNormalised: s.options.accepts(normalised),
+			Wait:             s.options.Wait,
 			Batch:            s.Ledger.BatchSize(),
 		},
 	}
@@ -166,7 +159,7 @@ func (s *Session) NarrowToProbe(p Probe) error {
 // SendProbe sends a probe again, which the platform has accepted (docs/design.md 0.7). It records that the platform
 // refused the duplicate. Any other answer is an error. An accepted duplicate ends what was proven before.
 func (s *Session) SendProbe(ctx context.Context, p Probe) (proof ledger.Proof, err error) {
-	client := s.Platform.NewClient(0)
+	client := s.Platform.NewClient()
 	defer client.Close()
 	records, err := s.Ledger.ReadRecords(ctx, []kind.Key{p.key})
 	if err != nil {

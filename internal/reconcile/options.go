@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -21,15 +22,76 @@ import (
 type Options struct {
 	// Options are those that need no manifests; PrepareSession adds the rest.
 	plan.Options
-	ReadOnly      bool // set by commands that change nothing
-	All           bool // also list the kinds that no manifest is of
-	EachArea      bool // compare what can be read if an area can't: Unread has the rest
-	Whole         bool // keep the specs of live objects that are not in git
-	TakeOver      []string
-	AllowRecreate []string
-	BaseRef       string
-	OlderCommit   bool // let a commit that is older than the applied one be applied
-	SkipApplied   bool // make no plan if the ledger says that all of this was applied
+	ReadOnly    bool              // set by commands that change nothing
+	All         bool              // also list the kinds that no manifest is of
+	EachArea    bool              // compare what can be read if an area can't: Unread has the rest
+	Whole       bool              // keep the specs of live objects that are not in git
+	More        []manifest.Source // manifests that are not in git
+	Accept      []string          // what a person accepts, in the forms of Acceptances
+	BaseRef     string
+	SkipApplied bool          // make no plan if the ledger says that all of this was applied
+	Wait        time.Duration // how long apply waits until objects are ready or gone
+}
+
+// Acceptance is what trueup does only if a person accepts it.
+type Acceptance struct{ Form, Meaning string }
+
+// What a person can accept.
+const (
+	takeOver    = "take-over"
+	recreate    = "recreate"
+	emptyLive   = "empty-live"
+	normalised  = "normalised"
+	olderCommit = "older-commit"
+)
+
+// Acceptances returns all of them.
+func Acceptances() []Acceptance {
+	return []Acceptance{
+		{takeOver + "=KIND/NAME", "git owns its lists: apply drops live elements that git lacks"},
+		{recreate + "=KIND/NAME", "apply creates it again after it was deleted, with other data"},
+		{emptyLive, "continue even if no object in the ledger is live"},
+		{normalised, "send purges even if the server did not keep the changes before them"},
+		{olderCommit, "apply a commit that is older than the one that was applied last"},
+	}
+}
+
+// AcceptForms returns the forms of --accept as a sentence has them.
+func AcceptForms() string {
+	var forms []string
+	for _, a := range Acceptances() {
+		forms = append(forms, a.Form)
+	}
+	last := len(forms) - 1
+	return strings.Join(forms[:last], ", ") + " or " + forms[last]
+}
+
+// checkAccept rejects what has none of the forms.
+func (o Options) checkAccept() error {
+	for _, value := range o.Accept {
+		form := value
+		if what, _, named := strings.Cut(value, "="); named {
+			form = what + "=KIND/NAME"
+		}
+		if !slices.ContainsFunc(Acceptances(), func(a Acceptance) bool { return a.Form == form }) {
+			return fmt.Errorf("--accept is %q: write %s", value, AcceptForms())
+		}
+	}
+	return nil
+}
+
+// accepts reports whether a person accepts something that is about no object.
+func (o Options) accepts(what string) bool { return slices.Contains(o.Accept, what) }
+
+// acceptedFor returns the objects for which a person accepts something.
+func (o Options) acceptedFor(what string) (map[kind.Key]bool, error) {
+	var names []string
+	for _, value := range o.Accept {
+		if name, ok := strings.CutPrefix(value, what+"="); ok {
+			names = append(names, name)
+		}
+	}
+	return ParseKeys("--accept "+what, names)
 }
 
 // CheckValues returns an error for a value that no manifest could match.
@@ -42,17 +104,10 @@ func (o Options) planOptions() (all plan.Options, err error) {
 	var wrong [3]error
 	all = o.Options
 	all.Targets, wrong[0] = TargetFilter(o.Patterns)
-	all.TakeOver, wrong[1] = ParseKeys("--take-over", o.TakeOver)
-	all.AllowRecreate, wrong[2] = ParseKeys("--allow-recreate", o.AllowRecreate)
-	if err := cmp.Or(wrong[:]...); err != nil {
-		return all, err
-	}
-	for flag, n := range map[string]int{"--max-creates": o.MaxCreates, "--max-deletes": o.MaxDeletes} {
-		if n < 0 {
-			return all, fmt.Errorf("%s is %d: write 0 or more", flag, n)
-		}
-	}
-	return all, nil
+	all.TakeOver, wrong[1] = o.acceptedFor(takeOver)
+	all.AllowRecreate, wrong[2] = o.acceptedFor(recreate)
+	all.AllowEmptyLive = o.accepts(emptyLive)
+	return all, cmp.Or(o.checkAccept(), cmp.Or(wrong[:]...))
 }
 
 // MatchManifests rejects an option that names no manifest: with a typing error, trueup must not report that
@@ -68,11 +123,10 @@ func (o Options) MatchManifests(set *manifest.Set) error {
 			return fmt.Errorf("--target %s matches no manifest%s", pattern, diag.DidYouMean(pattern, names))
 		}
 	}
-	for flag, values := range map[string][]string{"--take-over": o.TakeOver, "--allow-recreate": o.AllowRecreate} {
-		for _, value := range values {
-			if key, err := kind.ParseKey(value); err != nil || set.Find(key) == nil {
-				return fmt.Errorf("%s %s names no manifest%s", flag, value, diag.DidYouMean(value, names))
-			}
+	for _, value := range o.Accept {
+		_, name, named := strings.Cut(value, "=")
+		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // CheckValues has read it
+			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, names))
 		}
 	}
 	return nil

@@ -39,10 +39,10 @@ func (s *Session) orderNote() string {
 		return fmt.Sprintf("trueup can't tell whether this is older than commit %s: %s", applied, s.order.Unclear)
 	case s.order.Dirty:
 		return fmt.Sprintf("the files differ from those of commit %.12s: the ledger records that", s.order.Commit)
-	case s.order.IsOlder() && s.options.OlderCommit:
+	case s.order.IsOlder() && s.options.accepts(olderCommit):
 		return fmt.Sprintf("this commit, %.12s, is older than commit %s", s.order.Commit, applied)
 	case applied.OlderCommit && s.order.Commit != applied.NewestCommit():
-		return fmt.Sprintf("the last apply went back on purpose, with --older-commit, and this commit, %.12s, is newer than commit %s", s.order.Commit, applied)
+		return fmt.Sprintf("the last apply went back on purpose, with --accept older-commit, and this commit, %.12s, is newer than commit %s", s.order.Commit, applied)
 	case s.options.ReadOnly:
 		return s.WhyOlder()
 	}
@@ -51,11 +51,11 @@ func (s *Session) orderNote() string {
 
 // WhyOlder returns why apply sends nothing of a commit that is older than the one that was applied, or "".
 func (s *Session) WhyOlder() string {
-	if !s.order.IsOlder() || s.options.OlderCommit {
+	if !s.order.IsOlder() || s.options.accepts(olderCommit) {
 		return ""
 	}
 	return fmt.Sprintf("this commit, %.12s, is older than commit %s, so apply sends nothing. "+
-		"To go back, revert the newer commits in git; or run apply --older-commit, which the ledger records", s.order.Commit, s.inputs.Ledger.Head)
+		"To go back, revert the newer commits in git; or run apply --accept older-commit, which the ledger records", s.order.Commit, s.inputs.Ledger.Head)
 }
 
 // BeginRun lets the ledger record the commit before the first request. From then on, no run of an older commit sends any.
@@ -79,7 +79,7 @@ func (s *Session) BeginRun(ctx context.Context) {
 		one.Lock()
 		defer one.Unlock()
 		order := s.env.History.Order(ctx, appliedBy(recorded), true)
-		return order.AddOlder(s.env.History.Ancestors(ctx), appliedBy(recorded)), s.options.OlderCommit || !order.IsOlder()
+		return order.AddOlder(s.env.History.Ancestors(ctx), appliedBy(recorded)), s.options.accepts(olderCommit) || !order.IsOlder()
 	})
 }
 

@@ -69,7 +69,7 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 		return nil, err
 	}
 	WarnOfNothing(l, env.Log)
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
+	setProject(&options, l.Project, env)
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
 	s.inputs = plan.Inputs{
 		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
@@ -84,6 +84,12 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 		return nil, err
 	}
 	return s, nil
+}
+
+// setProject sets the options that trueup.yaml has.
+func setProject(o *plan.Options, p project.Project, env Env) {
+	o.Overrides, o.PartOfTree = p.Overrides, p.ReadsPartly(env.Dir, env.Paths)
+	o.MaxCreates, o.MaxDeletes = p.MaxCreates, p.DeletesAllowed()
 }
 
 // WarnOfNothing warns if there are no manifests, and says how to get some.
@@ -299,7 +305,7 @@ func PlanOffline(ctx context.Context, env Env, l project.Loaded, o Options, stor
 	if past.Set == nil {
 		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.ReadsPartly(env.Dir, env.Paths)
+	setProject(&options, l.Project, env)
 	return plan.MakeOffline(plan.Inputs{
 		Tool: env.Tool, Target: plan.Target{Workspace: l.Project.Workspace}, LedgerStore: store,
 		Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),

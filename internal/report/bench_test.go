@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"testing"
 
-	"trueup/internal/view"
-
+	"trueup/internal/e2e/long"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // ofMany is a plan of so many changed objects.
@@ -69,7 +69,8 @@ func TestCostOfManyObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: one goroutine, and slow with the race detector")
 	}
-	some, more := ofMany(250), ofMany(500)
+	n := long.Choose(100, 250)
+	some, more := ofMany(n), ofMany(2*n)
 	cost := func(pl *plan.Plan, format string) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -81,7 +82,7 @@ func TestCostOfManyObjects(t *testing.T) {
 	}
 	for _, format := range Formats() {
 		if a, b := cost(some, format), cost(more, format); float64(b) > 2.2*float64(a) {
-			t.Errorf("%s: %d allocations for 250 objects, %d for 500", format, a, b)
+			t.Errorf("%s: %d allocations for %d objects, %d for twice as many", format, a, n, b)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/view"
 
 	"pgregory.net/rapid"
@@ -59,6 +60,7 @@ func giveCause(it *plan.Item, n int) {
 // TestCausesEqualTheLines: the causes that a report counts are those that its lines say, in every format that has both.
 func TestCausesEqualTheLines(t *testing.T) {
 	order := []string{"this change", "pending", "newly managed", "not in git now", "drift", "in conflict", "not kept by the server", "of unknown origin"}
+	long.SetChecks(t, 50)
 	chip := regexp.MustCompile(`name="why" value="[^"]*"> ([^<]*) <span class="n">(\d+)<`)
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")

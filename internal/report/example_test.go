@@ -242,7 +242,7 @@ func goneItem() plan.Item {
 	return plan.Item{
 		Key: key("VolumeSnapshot", "db-2026-10-01"), Path: "manifests/db.yaml", Line: 23, Op: plan.Blocked,
 		Reason: "it was created and no longer exists; a new one would have other data", Deleted: true, NeedsPerson: true,
-		Fix: "remove the manifest from git, or create a new one with apply --allow-recreate VolumeSnapshot/db-2026-10-01",
+		Fix: "remove the manifest from git, or create a new one with apply --accept recreate=VolumeSnapshot/db-2026-10-01",
 	}
 }
 
@@ -292,7 +292,7 @@ func exampleResult() *apply.Result {
 				{Path: "locations", Fault: merge.Altered, Sent: []any{"a"}},
 			},
 		},
-		{Key: key("CDN", "legacy"), Status: apply.Blocked, Message: "nobody took this object over yet", Fix: "apply --take-over CDN/legacy", Verdict: apply.NeedsPerson},
+		{Key: key("CDN", "legacy"), Status: apply.Blocked, Message: "nobody took this object over yet", Fix: "apply --accept take-over=CDN/legacy", Verdict: apply.NeedsPerson},
 		{Key: key("VolumeSnapshot", "db-2026-11-21"), Status: apply.Failed, Sent: true, Message: "403 Forbidden", Fix: "the token needs compute-admin", Verdict: apply.Auth},
 		{Key: key("VolumeSnapshot", "db-2"), Status: apply.Failed, Message: "503 Service Unavailable", Verdict: apply.Partial},
 		{Key: key("CDN", "raced"), Status: apply.Failed, Message: "live changed since the plan", Verdict: apply.Stale},

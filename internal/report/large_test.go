@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/view"
-
+	"trueup/internal/e2e/long"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // ofDifferent is a plan of so many objects whose changes are all different. Every tenth is grave, and every hundredth
@@ -43,8 +43,12 @@ func ofDifferent(n int) *plan.Plan {
 
 // TestPageOfManyObjects: a page has at most 15 MB, and names each object, and what is grave or removed of it.
 func TestPageOfManyObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: large, and slow with the race detector")
+	}
 	const most = 15_000_000
-	pl := ofDifferent(10_000)
+	n := long.Choose(4000, 10_000)
+	pl := ofDifferent(n)
 	out := render(t, "html", Document{Command: "plan", Plan: pl}, view.Options{})
 	if len(out) > most {
 		t.Errorf("the page has %d bytes", len(out))
@@ -68,13 +72,16 @@ func TestPageOfManyObjects(t *testing.T) {
 		}
 	}
 	details := bytes.Count(out, []byte("<article"))
-	if want := fmt.Sprintf("%d more objects. The page only names", 10_000-details); details < 500 || !bytes.Contains(out, []byte(want)) {
+	if want := fmt.Sprintf("%d more objects. The page only names", n-details); details < 500 || !bytes.Contains(out, []byte(want)) {
 		t.Errorf("%d objects have details, and the page does not say %q", details, want)
 	}
 }
 
 // TestPageOfOneLargeObject: however large it is, the first object has its details.
 func TestPageOfOneLargeObject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: large, and slow with the race detector")
+	}
 	out := render(t, "html", Document{Command: "plan", Plan: ofLarge(20_000)}, view.Options{})
 	if len(out) < maxHTMLDetails || bytes.Contains(out, []byte("more object")) {
 		t.Errorf("the page has %d bytes", len(out))

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/apply"
+	"trueup/internal/e2e/long"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -26,14 +27,14 @@ const testTool = "trueup 0.1.0"
 
 // merged returns what the results of projects become, each with its path.
 func merged(docs map[string]Document) Document {
-	m := &merger{fleet: Fleet{Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
+	m := &Merger{fleet: Fleet{Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
 		doc.Result = exit.NameOf(doc.ExitCode)
 		doc.Project = &Project{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
-		m.addResult(doc)
+		m.AddResult(doc)
 	}
-	return m.finishMerge()
+	return m.Finish()
 }
 
 // cachedLonger is a plan of one equal change and of unchanged objects.
@@ -87,6 +88,7 @@ func TestReadResult(t *testing.T) {
 		c.doc.Place, c.doc.RunURL, c.doc.Files = Place{}, "", nil // of the run that reads
 		readAgain(t, name, c.doc, c.opts, true, Formats()...)
 	}
+	long.SetChecks(t, 50)
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		if doc.Plan != nil {
@@ -157,9 +159,9 @@ func FuzzReadResult(f *testing.F) {
 		if doc.Project.Running && doc.Plan != nil {
 			doc = Unended(doc)
 		}
-		m := &merger{}
-		m.addResult(withEarlier(doc, doc))
-		all := m.finishMerge()
+		m := &Merger{}
+		m.AddResult(withEarlier(doc, doc))
+		all := m.Finish()
 		for _, format := range Formats() {
 			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
 			write(t, format, all, Options{})
@@ -207,6 +209,7 @@ func TestRiskyChangesOfManyProjectsComeFirst(t *testing.T) {
 // TestMergedCounts: what a merged document counts is the sum of what its parts count, and it keeps each object that
 // needs action.
 func TestMergedCounts(t *testing.T) {
+	long.SetChecks(t, 30)
 	rapid.Check(t, func(rt *rapid.T) {
 		docs, want, kept, worst := map[string]Document{}, plan.Summary{}, []kind.Key{}, exit.OK
 		for i := range rapid.IntRange(1, 6).Draw(rt, "projects") {

@@ -3,13 +3,12 @@ package routing_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"trueup/internal/canon"
+	"trueup/internal/e2e/long"
 	"trueup/internal/kind"
 	"trueup/internal/routing"
 )
@@ -517,20 +516,11 @@ func (d draw) pair() (was, is site) {
 	return was, is
 }
 
-func sitesToDraw(t *testing.T) int {
-	n, err := strconv.Atoi(os.Getenv("TRUEUP_SITES"))
-	if err != nil {
-		n = 300
-	}
-	t.Logf("%d sites", n)
-	return n
-}
-
 // TestLinesAreTrue: whatever changes is in a line with the right answer before and after, and whatever a line says is so.
 func TestLinesAreTrue(t *testing.T) {
 	seed, probes := rand.Uint64(), 0
 	t.Logf("seed %d", seed)
-	for n := range sitesToDraw(t) {
+	for n := range long.Times(150) {
 		d := draw{rand.New(rand.NewPCG(seed, uint64(n)))}
 		was, is := d.pair()
 		checked, problem := compare(was, is)

@@ -212,7 +212,7 @@ func itemNotes(item plan.Item, opts Options) []Row {
 	for _, h := range item.Hints {
 		notes = append(notes, Row{Text: safetext.F("note: %s", Message(h))})
 	}
-	flag := safetext.F("--take-over %s", clean(item.Key.String()).Cut(MaxPath))
+	flag := safetext.F("--accept take-over=%s", clean(item.Key.String()).Cut(MaxPath))
 	if len(item.FirstContact) > 0 && !strings.Contains(Message(item.Fix).String(), flag.String()) {
 		notes = append(notes, Row{Text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), Fix: true})
 	}

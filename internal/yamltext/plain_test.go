@@ -3,7 +3,6 @@ package yamltext
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,6 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
+
+	"trueup/internal/e2e/long"
 )
 
 // read returns what Documents takes of a text, and where it stops.
@@ -94,18 +95,9 @@ func differ(is, was *yaml.Node) string {
 	return ""
 }
 
-// many raises rapid's number of cases, unless the command line says one.
-func many(t *testing.T) {
-	t.Helper()
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("10000")
-		t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
-	}
-}
-
-// TestGenerated draws 10,000 texts that are mostly plain, and sometimes broken by a few bytes.
+// TestGenerated draws texts that are mostly plain, and sometimes broken by a few bytes.
 func TestGenerated(t *testing.T) {
-	many(t)
+	long.SetChecks(t, 500)
 	taken, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		text := draw(t)
@@ -120,7 +112,7 @@ func TestGenerated(t *testing.T) {
 
 // TestScalars draws what may be a number, a time or a word that package yaml knows.
 func TestScalars(t *testing.T) {
-	many(t)
+	long.SetChecks(t, 500)
 	words := rapid.SampledFrom([]string{"true", "false", "null", "~", "nan", "inf", "yes", "no", "on", "off", "y", "n", "<<", "t", "f", "o"})
 	texts := rapid.OneOf(words, rapid.Map(words, strings.ToUpper), rapid.StringMatching(`[A-Z][a-z]{1,4}`), rapid.StringMatching(`[0-9]{1,3}`), rapid.StringMatching(`[0-9]{1,4}(-[0-9]{1,2}){1,2}`), rapid.StringMatching(`[-+.~<0-9a-fA-Foxn_:TZ]{1,8}`))
 	rapid.Check(t, func(t *rapid.T) {

@@ -22,9 +22,10 @@ func pages(t *testing.T) map[string]string {
 		{"plan", "manifests", "--sandbox", "--base-ref", "main"},
 		{"drift", "manifests", "--sandbox"},
 		{"validate", "broken"},
-		{"apply", "manifests", "--sandbox", "--auto-approve", "--sandbox-fault", "PATCH *: 403 x*"},
+		{"apply", "manifests", "--sandbox", "--auto-approve"},
 	} {
 		name := args[0]
+		w.vars = map[string][]string{"apply": {"TRUEUP_SANDBOX_FAULTS=PATCH *: 403 x*"}}[name]
 		w.report("html", args...)
 		w.move("report.html", name+".html")
 		out[name] = w.path(name + ".html")

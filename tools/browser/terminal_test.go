@@ -15,9 +15,9 @@ func (w *world) onTerminal(columns int, args ...string) string {
 	if _, err := exec.LookPath("script"); err != nil {
 		w.Skip("there is no script(1), which gives a program a terminal")
 	}
-	command := fmt.Sprintf("stty cols %d rows 60; exec %s -q --color always", columns, strings.Join(append([]string{program(w)}, args...), " "))
+	command := fmt.Sprintf("stty cols %d rows 60; exec %s -q", columns, strings.Join(append([]string{program(w)}, args...), " "))
 	cmd := exec.Command("script", "-qec", command, "/dev/null")
-	cmd.Dir, cmd.Env = w.dir, append(w.environment(), "TERM=xterm-256color", "SHELL=/bin/sh")
+	cmd.Dir, cmd.Env = w.dir, append(w.environment(), "TERM=xterm-256color", "FORCE_COLOR=1", "SHELL=/bin/sh")
 	out, err := cmd.Output()
 	if len(out) == 0 {
 		w.Fatalf("%s: %v", command, err)

@@ -18,7 +18,8 @@ import (
 // can say, and the embedded platform that it speaks of.
 type world struct {
 	testing.TB
-	dir string
+	dir  string
+	vars []string // of the environment
 }
 
 // newWorld makes the examples true on the platform, changes live behind git's
@@ -26,7 +27,7 @@ type world struct {
 // at.
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t, filepath.Join(t.TempDir(), "acme")}
+	w := &world{TB: t, dir: filepath.Join(t.TempDir(), "acme")}
 	if err := os.CopyFS(filepath.Join(w.dir, "manifests"), os.DirFS(filepath.Join(root(t), "examples", "manifests"))); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ spec:
 // thousand writes a project of a thousand objects.
 func thousand(t testing.TB) *world {
 	t.Helper()
-	w := &world{t, filepath.Join(t.TempDir(), "acme")}
+	w := &world{TB: t, dir: filepath.Join(t.TempDir(), "acme")}
 	var b strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&b, "---\napiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: site-%04d}\nspec:\n  hostname: site-%04d.example.com\n", i, i)
@@ -135,12 +136,12 @@ func (w *world) edit(name, before, after string) {
 // commits, so that their ids are the same in each run.
 func (w *world) environment() []string {
 	const when = "2026-11-21T09:00:00Z"
-	return []string{
+	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "XDG_STATE_HOME=" + w.path(".state"), "LANG=C.UTF-8",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@example.com", "GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@example.com",
 		"GIT_AUTHOR_DATE=" + when, "GIT_COMMITTER_DATE=" + when,
-	}
+	}, w.vars...)
 }
 
 func (w *world) git(args ...string) {

@@ -20,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/long"
 )
 
 // The template for GitLab is run by gitlab-ci-local, as it stands: each job in a clone
@@ -264,6 +265,7 @@ func TestMain(m *testing.M) { harness.RunMain(m, nil) }
 
 // TestCIScripts runs testdata: the shipped workflows and pipelines, from a change to an apply.
 func TestCIScripts(t *testing.T) {
+	long.SkipUnlessSet(t)
 	t.Parallel()
 	// go test's cache knows what this process opens, and not what the runners do.
 	harness.ReadText(t, "install.sh")

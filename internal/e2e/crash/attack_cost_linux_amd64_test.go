@@ -114,7 +114,8 @@ func (c *costs) fillAndMeasure(old int, sizes map[string][]int) {
 				c.commit("")
 			}
 			plan := c.measure("plan", "-q")
-			apply := c.measure(append(attackApply(), "--timeout", "20m")...)
+			c.limit = "20m"
+			apply := c.measure(attackApply()...)
 			c.t.Logf("\n| %d | %d | %d | %s | %s |", old, recent, n, plan, apply)
 			executed, _ := c.platform.log()
 			if key := fmt.Sprintf("Purge/new-%04d", n-1); n > 0 && executed[key] == 0 {

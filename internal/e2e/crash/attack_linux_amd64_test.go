@@ -12,16 +12,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"trueup/internal/e2e/long"
 )
 
-// attackEnv is the number of rounds of an attack, attackSeedEnv the seed that each
-// subtest begins with. The same seed and subtest make the same plan of attack; the
-// timing of the processes differs.
 const (
-	attackEnv     = "TRUEUP_ATTACK"
+	// attackSeedEnv is the seed that each subtest begins with. The same seed and subtest make the same plan of attack; the
+	// timing of the processes differs.
 	attackSeedEnv = "TRUEUP_ATTACK_SEED"
-	// attackRounds is the number of rounds without attackEnv.
-	attackRounds = 6
+	// attackRounds is the number of rounds of an attack without TRUEUP_LONG.
+	attackRounds = 3
 	// attackLife is the number of rounds that one ledger lives.
 	attackLife = 8
 	// attackParallelism is how many requests a run sends at once, by default.
@@ -53,7 +53,7 @@ func attackColumns() []string {
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
-	rounds := attackNumber(attackEnv, attackRounds)
+	rounds := long.Times(attackRounds)
 	var mu sync.Mutex
 	table := map[string]map[string]int{}
 	t.Run("rounds", func(t *testing.T) {
@@ -170,8 +170,8 @@ func (a *attack) note(format string, args ...any) {
 // report fails the test, and says how to see it again.
 func (a *attack) report(format string, args ...any) {
 	a.t.Helper()
-	a.t.Errorf("%s, seed %d (%s=%d %s=%d go test -run 'TestAttack/rounds/^%s$' .): %s\n%s", a.name(), a.seed,
-		attackSeedEnv, a.seed, attackEnv, attackLife*len(attackCells(a.t)), a.name(), fmt.Sprintf(format, args...), strings.Join(a.trace, "\n"))
+	a.t.Errorf("%s, seed %d (%s=%d TRUEUP_LONG=%d go test -run 'TestAttack/rounds/^%s$' .): %s\n%s", a.name(), a.seed,
+		attackSeedEnv, a.seed, attackLife*len(attackCells(a.t))/attackRounds, a.name(), fmt.Sprintf(format, args...), strings.Join(a.trace, "\n"))
 }
 
 // change pushes some purges, and sometimes many, a snapshot and a change of the CDN.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // TestTogether: runs of one commit at the same time, in pairs and in a crowd. Each
@@ -11,7 +13,7 @@ import (
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
-	rounds := attackNumber(attackEnv, attackRounds)
+	rounds := long.Times(attackRounds)
 	for _, store := range stores(t) {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()

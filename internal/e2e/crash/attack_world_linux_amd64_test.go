@@ -51,13 +51,15 @@ type attackWorld struct {
 	root string
 	// usual is how long an apply that nothing befell took.
 	usual time.Duration
+	// limit is the most that a run may take.
+	limit string
 }
 
 func newAttackWorld(t testing.TB, program, store string, seed uint64, refuses bool) *attackWorld {
 	t.Helper()
 	w := &attackWorld{
 		t: t, program: program, base: tempDir(t), store: store, random: rand.New(rand.NewPCG(seed, 0)),
-		platform: newStandIn(seed, refuses), keepsState: true, ttl: 60, usual: 300 * time.Millisecond,
+		platform: newStandIn(seed, refuses), keepsState: true, ttl: 60, usual: 300 * time.Millisecond, limit: "2m",
 	}
 	if store != "git" {
 		w.ledger = newAttackLedger(t, store, w.path("ledger"))
@@ -71,7 +73,7 @@ func newAttackWorld(t testing.TB, program, store string, seed uint64, refuses bo
 // ready makes the ledger, and the CDN live.
 func (w *attackWorld) ready(settings string) {
 	w.t.Helper()
-	text := strings.Replace(harness.ProjectText, `"file:ledger"`, `"git:`+attackRef+`"`, 1) + settings
+	text := strings.Replace(harness.ProjectText, `"file:ledger"`, `"git:`+attackRef+`"`, 1) + "maxCreates: 100\n" + settings
 	w.commit(text)
 	made := w.run("ledger", "init", "--adopt=none")
 	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(made.out + made.err)
@@ -109,6 +111,7 @@ func (w *attackWorld) env(home string) []string {
 		"TRUEUP_COMPUTE_URL=" + w.platform.web.URL + "/compute/v1/region-1", "TRUEUP_COMPUTE_TOKEN=compute-token",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
+		"TRUEUP_REQUEST_TIMEOUT=2s", "TRUEUP_TIMEOUT=" + w.limit,
 	}
 	if !w.keepsState {
 		env = append(env, "XDG_STATE_HOME="+home+"/state")
@@ -195,7 +198,7 @@ type attackRun struct {
 }
 
 func attackApply(more ...string) []string {
-	return append([]string{"apply", "--auto-approve", "-q", "-o", "json", "--max-creates", "100", "--request-timeout", "2s", "--timeout", "2m"}, more...)
+	return append([]string{"apply", "--auto-approve", "-q", "-o", "json"}, more...)
 }
 
 // runner makes a clone and a home of its own.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // diskFault is what a disk answers to some calls from a moment on.
@@ -100,13 +102,14 @@ func TestCrashDiskBeforeAnOutcome(t *testing.T) {
 				w := newCrashWorld(t, program, inFiles)
 				defer w.close()
 				w.ends(w.runOf(apply("--target", "CDN/shop")...), 0)
+				w.env = append(w.env, "TRUEUP_TIMEOUT=4s") // an outcome is tried for as long as that
 				posts := 0
 				run, errs := w.heldApart(w.ledgerRule(f, func(c heldCall) bool {
 					if c.post {
 						posts++
 					}
 					return posts >= nth
-				}), apply("--timeout", "4s")...) // an outcome is tried for as long as that
+				}), apply()...)
 				w.ends(run, 6)
 				w.noneTwice()
 				lines := rescued.FindAllString(errs, -1)
@@ -143,7 +146,7 @@ func (w *crashWorld) imported(log string, nth int) {
 // buildHeld builds the program where its calls can be held.
 func buildHeld(t *testing.T) string {
 	t.Helper()
-	needsTime(t)
+	long.SkipUnlessSet(t)
 	return buildProgram(t)
 }
 

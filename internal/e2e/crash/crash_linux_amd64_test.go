@@ -3,7 +3,6 @@ package crash
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/servers"
 )
 
@@ -73,7 +73,7 @@ func overslept(w *crashWorld, _ heldCall) {
 }
 
 func TestCrashPoints(t *testing.T) {
-	needsTime(t)
+	long.SkipUnlessSet(t)
 	program := buildProgram(t)
 	anew := func(t *testing.T) *crashWorld { return newCrashWorld(t, program, inFiles) }
 	calls := cleanRun(t, anew, apply())
@@ -87,7 +87,7 @@ func TestCrashPoints(t *testing.T) {
 // TestCrashPointsOfRefusal kills runs on a platform that was seen to refuse
 // duplicates: no person is asked about a purge.
 func TestCrashPointsOfRefusal(t *testing.T) {
-	needsTime(t)
+	long.SkipUnlessSet(t)
 	program := buildProgram(t)
 	anew := func(t *testing.T) *crashWorld {
 		w := newCrashWorld(t, program, inFiles)
@@ -102,7 +102,7 @@ func TestCrashPointsOfRefusal(t *testing.T) {
 // way to the platform and while the remote takes a push. What the remote does
 // before it touches the ref can't be seen by anybody, and is one point.
 func TestCrashPointsOfGit(t *testing.T) {
-	needsTime(t)
+	long.SkipUnlessSet(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
@@ -117,7 +117,7 @@ func TestCrashPointsOfGit(t *testing.T) {
 // TestCrashPointsOnServers kills runs whose ledger is on a server at each call to it or to the platform, and breaks that
 // connection.
 func TestCrashPointsOnServers(t *testing.T) {
-	needsTime(t)
+	long.SkipUnlessSet(t)
 	program := buildProgram(t)
 	for _, scheme := range servers.Schemes() {
 		t.Run(scheme, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestCrashPointsOnServers(t *testing.T) {
 // TestCrashPointsOfForget kills forget at each of its calls: each record is whole, as it was or forgotten, and forget
 // forgets the rest when it runs again.
 func TestCrashPointsOfForget(t *testing.T) {
-	needsTime(t)
+	long.SkipUnlessSet(t)
 	program := buildProgram(t)
 	forget := []string{"ledger", "forget", "CDN/shop", "VolumeSnapshot/db-2026-11-21", "--yes"}
 	anew := func(t *testing.T) *crashWorld {
@@ -177,18 +177,12 @@ const (
 	inGit   = "git:refs/trueup/ledger"
 )
 
-func needsTime(t *testing.T) {
-	if os.Getenv(crashEnv) == "" || testing.Short() {
-		t.Skipf("it takes minutes: %s=1 runs it", crashEnv)
-	}
-}
-
 // crashEverywhere lets runs come to one harm at each call that it can befall.
 func crashEverywhere(t *testing.T, where string, anew func(*testing.T) *crashWorld, h harm, calls []heldCall) {
 	var points, reached atomic.Int64
 	t.Run(h.name, func(t *testing.T) {
 		for i, c := range slices.DeleteFunc(slices.Clone(calls), func(c heldCall) bool { return !h.befalls(c) }) {
-			if h.sparse && os.Getenv(crashEnv) != "all" && i%2 == 1 {
+			if h.sparse && i%long.Stride(20) != 0 {
 				continue
 			}
 			points.Add(1)

@@ -23,10 +23,6 @@ import (
 	"trueup/internal/sandbox"
 )
 
-// crashEnv switches on the tests that kill, fail and stall the real program at
-// every point; they take minutes.
-const crashEnv = "TRUEUP_CRASH"
-
 // lease is how long a claim is taken for one that somebody still works on
 // (docs/design.md A3).
 const lease = 10 * time.Minute
@@ -85,6 +81,7 @@ func once() []string { return []string{"Purge/rel-42", "Purge/rel-43", "VolumeSn
 func newCrashWorld(t testing.TB, program, store string) *crashWorld {
 	t.Helper()
 	w := newPlatform(t, program, nil)
+	w.env = append(w.env, "TRUEUP_PARALLELISM=1") // so that each run makes the same calls
 	w.write("project/manifests/all.yaml", crashManifests)
 	switch scheme, _, _ := strings.Cut(store, ":"); scheme {
 	case "file":
@@ -246,10 +243,9 @@ func exitCode(t testing.TB, err error) int {
 	return 0
 }
 
-// apply is the run that every test is about. Objects are worked on one by one,
-// so that each run makes the same calls.
+// apply is the run that every test is about.
 func apply(more ...string) []string {
-	return append([]string{"apply", "--auto-approve", "--parallelism", "1"}, more...)
+	return append([]string{"apply", "--auto-approve"}, more...)
 }
 
 // roots are the folders below which a file is durable.

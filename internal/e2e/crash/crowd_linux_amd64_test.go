@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/servers"
 )
 
@@ -22,7 +23,7 @@ const (
 // The platform sees each name exactly once, and every process ends with 0, or 5
 // where another one was still at it.
 func TestCrowd(t *testing.T) {
-	needsTime(t)
+	long.SkipUnlessSet(t)
 	program := buildProgram(t)
 	t.Run("file", func(t *testing.T) { newCrowd(t, program, inFiles).apply() })
 	t.Run("git", func(t *testing.T) {

@@ -49,6 +49,12 @@ func TestSoak(t *testing.T) {
 		t.Run(map[bool]string{true: "duplicates are refused", false: "duplicates may be executed"}[proven], func(t *testing.T) {
 			s := &soak{crashWorld: newCrashWorld(t, program, inFiles), random: rand.New(rand.NewPCG(seed, 0)), uids: map[string]string{}}
 			defer s.close()
+			s.env = append(s.env, "TRUEUP_PARALLELISM=8", "TRUEUP_REQUEST_TIMEOUT=1s")
+			project, err := os.ReadFile(s.path("project/trueup.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.write("project/trueup.yaml", fmt.Sprintf("%smaxCreates: %d\n", project, soakCDNs+soakSnapshots))
 			if proven {
 				s.prove()
 			}
@@ -102,7 +108,7 @@ func soakSnapshot(i int) string { return fmt.Sprintf("db-2026-11-21-%02d", i) }
 
 // soakApply is a run as a pipeline has it, with time limits that a test can wait for.
 func soakApply() []string {
-	return []string{"apply", "--auto-approve", "--parallelism", "8", "--request-timeout", "1s", "--max-creates", strconv.Itoa(soakCDNs + soakSnapshots)}
+	return []string{"apply", "--auto-approve"}
 }
 
 // soakKills says at which writes runs are killed: one of the first so many to a

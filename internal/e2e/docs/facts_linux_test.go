@@ -77,7 +77,7 @@ func TestNamedFlagsAndCodesExist(t *testing.T) {
 	t.Parallel()
 	reference := harness.ReadText(t, filepath.Join("docs", "reference", "commands.md"))
 	// Flags of git, which pages name beside ours.
-	others := []string{"--filter", "--help", "--help-all"}
+	others := []string{"--filter", "--help"}
 	flags, codes := regexp.MustCompile("`(--[a-z][a-z-]*)"), regexp.MustCompile(`(?i)\bexit(?: code|s| is)? (\d+)\b`)
 	for _, page := range pages(t) {
 		text := harness.ReadText(t, page)

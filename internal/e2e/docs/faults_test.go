@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/long"
 )
 
 // faults are serious faults that trueup had: how each was found, the edit that puts it back, and the test that finds it.
@@ -24,7 +25,7 @@ var faults = []struct{ fault, foundBy, file, code, before, pkg, test string }{
 	},
 }
 
-// TestFaults holds docs/reference/faults.md. With TRUEUP_MUTATIONS=all it puts each fault back, and runs its command.
+// TestFaults holds docs/reference/faults.md. With TRUEUP_LONG it puts each fault back, and runs its command.
 func TestFaults(t *testing.T) {
 	var page strings.Builder
 	page.WriteString("# Faults\n\n<!-- written by go test ./internal/e2e/docs -run TestFaults -update -->\n\n" +
@@ -36,7 +37,7 @@ func TestFaults(t *testing.T) {
 		if n := strings.Count(source, f.code); n != 1 {
 			t.Fatalf("%s has the code of %q %d times", f.file, f.fault, n)
 		}
-		if os.Getenv("TRUEUP_MUTATIONS") != "all" {
+		if !long.IsSet() {
 			continue
 		}
 		mutant, overlay := filepath.Join(t.TempDir(), "mutant.go"), filepath.Join(t.TempDir(), "overlay.json")
@@ -50,6 +51,7 @@ func TestFaults(t *testing.T) {
 			}
 		}
 		cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", "^"+f.test+"$", f.pkg)
+		cmd.Env = append(os.Environ(), "TRUEUP_LONG=1")
 		cmd.Dir = harness.FromRoot(t, ".")
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "--- FAIL: ") {
 			t.Errorf("%s: its command does not find it: %v\n%.1500s", f.fault, err, out)

@@ -25,6 +25,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/cli"
+	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/scratch"
 	"trueup/internal/exit"
 	"trueup/internal/sandbox"
@@ -36,15 +37,12 @@ func TestMain(m *testing.M) { os.Exit(scratch.Run(m)) }
 // can't be read, runs that fail or are cancelled, old jobs that run again, changes in a console, projects that are
 // removed, and two runs at once. What the platform has is compared with what git's head says, by a model that knows
 // nothing of trueup: each project that differs must be named by the last apply, by the plan or by drift, and no run
-// brings back what an older commit said. TRUEUP_HISTORIES says how many histories, and TRUEUP_SEED the first of them.
+// brings back what an older commit said. TRUEUP_SEED is the first history.
 func TestLiveIsAsGitSays(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	n, seed := 5, rand.Uint64()
-	if text := os.Getenv("TRUEUP_HISTORIES"); text != "" {
-		n, _ = strconv.Atoi(text)
-	}
+	n, seed := long.Times(1), rand.Uint64()
 	if text := os.Getenv("TRUEUP_SEED"); text != "" {
 		seed, _ = strconv.ParseUint(text, 10, 64)
 	}
@@ -226,7 +224,7 @@ func (w *fleetWorld) begin() {
 	w.merge(values)
 	dir := w.clone(0)
 	for p := range projects {
-		code, out := w.trueup(w.t.Context(), dir, "ledger", "init", "--adopt=none", "--ledger-ephemeral-ok", "-C", name(p))
+		code, out := w.trueup(w.t.Context(), dir, "ledger", "init", "--adopt=none", "-C", name(p))
 		id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(out)
 		if code != 0 || id == nil {
 			w.t.Fatalf("ledger init of %s: exit %d\n%s", name(p), code, out)
@@ -255,7 +253,7 @@ func (w *fleetWorld) trueup(ctx context.Context, dir string, args ...string) (in
 		"CI": "true", "USER": "ci", "HOME": w.path("home"), "XDG_STATE_HOME": w.path("home"), "PATH": os.Getenv("PATH"),
 		"TRUEUP_DELIVERY_URL": w.web.URL + sandbox.DeliveryBase, "TRUEUP_DELIVERY_TOKEN": sandbox.DeliveryToken,
 		"TRUEUP_COMPUTE_URL": w.web.URL + sandbox.ComputeBase, "TRUEUP_COMPUTE_TOKEN": sandbox.ComputeToken,
-		"TRUEUP_PROJECTS": w.path("pins.yaml"),
+		"TRUEUP_PROJECTS": w.path("pins.yaml"), "TRUEUP_DISK_IS_KEPT": "true",
 	}
 	code := cli.Main(ctx, args, cli.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: w.path(dir),
@@ -285,7 +283,7 @@ func (w *fleetWorld) apply(at int) ended {
 }
 
 func (w *fleetWorld) applyUntil(ctx context.Context, dir string, at int) ended {
-	code, out := w.trueup(ctx, dir, "each", "--results", w.path(dir+"-results"), "--", "apply", "--auto-approve", "--ledger-ephemeral-ok")
+	code, out := w.trueup(ctx, dir, "each", "--results", w.path(dir+"-results"), "--", "apply", "--auto-approve")
 	return ended{at: at, code: code, out: out}
 }
 
@@ -477,7 +475,7 @@ func (w *fleetWorld) check(last ended) {
 	w.count[map[bool]string{true: "live is as git says", false: "live differs"}[len(differs) == 0]]++
 	dir := w.clone(len(w.main) - 1)
 	results := w.path(dir + "-results")
-	code, drift := w.trueup(w.t.Context(), dir, "each", "--results", results, "--", "drift", "--ledger-ephemeral-ok")
+	code, drift := w.trueup(w.t.Context(), dir, "each", "--results", results, "--", "drift")
 	_, comment := w.trueup(w.t.Context(), dir, "show", results)
 	now := w.head().values
 	isRemoved := slices.Contains(now[:], absent)

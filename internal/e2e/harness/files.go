@@ -15,13 +15,18 @@ import (
 )
 
 // RunIn runs the program in dir, as in a pipe and in CI, and returns the exit
-// code and what it printed to both streams.
+// code and what it printed to both streams. NAME=VALUE before the arguments is a
+// variable.
 func RunIn(t *testing.T, dir string, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
+	vars := map[string]string{"CI": "true", "USER": "you"}
+	if name, value, ok := strings.Cut(args[0], "="); ok {
+		vars[name], args = value, args[1:]
+	}
 	code := cli.Main(t.Context(), args, cli.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: dir,
-		Getenv: func(name string) string { return map[string]string{"CI": "true", "USER": "you"}[name] },
+		Getenv: func(name string) string { return vars[name] },
 		Now:    func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) },
 		Sleep:  func(context.Context, time.Duration) error { return nil },
 	})

@@ -28,7 +28,7 @@ func hostileInput() []hostileCase {
 		{"encodings", "UTF-8 only. Control characters and characters that reorder or hide text are errors, in keys and values.", encodings},
 		{"links-and-pipes", "Reads regular files inside the folder only, and never writes through a link: 'TestPipesDoNotHang', 'TestATreeOpensNoPipe'.", linksAndPipes},
 		{"schema-references", "Schemas are embedded and load no other: 'TestSchemasHaveOnlyKeywordsThatAreChecked'.", schemaReferences},
-		{"unknown-fields", "Keys are case-sensitive. A name that resembles a documented one is an error that no comment silences ([misspelt-field](../rules/misspelt-field.md)); another unknown one is a warning, and with '--strict' or in 'trueup.yaml' an error.", unknownFields},
+		{"unknown-fields", "Keys are case-sensitive. A name that resembles a documented one is an error that no comment silences ([misspelt-field](../rules/misspelt-field.md)); another unknown one is a warning, and with 'strict' or in 'trueup.yaml' an error.", unknownFields},
 		{"name-in-url", "A rule and escaping: 'FuzzNameInURL'. Files that 'pull' writes stay in their folder: 'TestFileNamesAreSafeAndNeverCollide'.", nameInURL},
 	}
 }
@@ -226,7 +226,7 @@ func schemaReferences(p *place) {
 	for _, ref := range []string{"http://" + at + "/s.json", "file://" + p.path("secret.json"), p.path("secret.json"), "../secret.json"} {
 		p.write("manifests/a.yaml", "# yaml-language-server: $schema="+ref+"\n"+
 			cdnOf("shop", fmt.Sprintf("  $ref: %q\n  $schema: %q\n  $id: %q\n  x: {$ref: %q, $dynamicRef: %q}\n", ref, ref, ref, ref, ref)))
-		code, out := p.run("validate", "--strict")
+		code, out := p.run("validate")
 		if code != 4 || !strings.Contains(out, "$ref") || strings.Contains(out, "hidden-text") {
 			p.Errorf("%s: exit %d\n%s", ref, code, out)
 		}
@@ -240,7 +240,10 @@ func unknownFields(p *place) {
 	}
 	p.write("manifests/a.yaml", cdnOf("shop", "  link: {}\n"))
 	p.says(0, []string{"validate"}, "warning: ", "did you mean secureLink?")
-	p.must(4, "validate", "--strict")
+	project := p.read("trueup.yaml")
+	p.write("trueup.yaml", project+"strict: true\n")
+	p.must(4, "validate")
+	p.write("trueup.yaml", project)
 	for _, text := range []string{
 		"apiVersion: delivery/v2.1\nKind: CDN\nmetadata: {name: a}\nspec: {hostname: a.example.com}\n",
 		"apiVersion: delivery/v2.1\nkind: cdn\nmetadata: {name: a}\nspec: {hostname: a.example.com}\n",

@@ -84,12 +84,15 @@ func gzipBomb(p *place) {
 
 func slowServer(p *place) {
 	p.write("manifests/shop.yaml", cdnOf("shop", ""))
-	quick := append(applied, "--request-timeout", "40ms")
 	start := time.Now()
+	p.vars["TRUEUP_REQUEST_TIMEOUT"] = "40ms"
 	for _, rule := range []string{"GET *: stall x*", "GET *: drip=1 x*", "GET *: delay=300ms x*"} {
-		faulty(p, 1, quick, rule)
+		faulty(p, 1, applied, rule)
 	}
-	faulty(p, 1, append(applied, "--timeout", "100ms"), "GET *: stall x*")
+	delete(p.vars, "TRUEUP_REQUEST_TIMEOUT")
+	p.vars["TRUEUP_TIMEOUT"] = "100ms"
+	faulty(p, 1, applied, "GET *: stall x*")
+	delete(p.vars, "TRUEUP_TIMEOUT")
 	if took := time.Since(start); took > 30*time.Second {
 		p.Errorf("it took %s", took)
 	}
@@ -114,7 +117,7 @@ func refusedMidRun(p *place) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		p.write("manifests/"+name+".yaml", cdnOf(name, ""))
 	}
-	one := append(applied, "--parallelism", "1")
+	p.vars["TRUEUP_PARALLELISM"] = "1"
 	for _, c := range []struct {
 		effect     string
 		code, sent int
@@ -125,12 +128,12 @@ func refusedMidRun(p *place) {
 		// The token created one before, so these are about each object.
 		{"403 @2 x*", 5, 4, "the platform refuses this object, not the token"},
 	} {
-		out := faulty(p, c.code, one, "POST *: "+c.effect)
+		out := faulty(p, c.code, applied, "POST *: "+c.effect)
 		if sent := p.sent(); len(sent) != c.sent || !strings.Contains(out, c.words) || c.code == 8 && !strings.Contains(out, "skipped") {
 			p.Errorf("%s: sent were %q\n%s", c.effect, sent, out)
 		}
 	}
-	p.must(0, one...)
+	p.must(0, applied...)
 }
 
 func wrongWorkspace(p *place) {

@@ -87,7 +87,9 @@ func crashBetween(p *place) {
 	begin(p)
 	_ = atPost(p, func(process *os.Process) { _ = process.Kill() })
 	purge := append(applied, "--target", "purge/rel-42")
-	p.says(5, append(purge, "--timeout", "2s"), "in flight elsewhere")
+	p.vars["TRUEUP_TIMEOUT"] = "2s"
+	p.says(5, purge, "in flight elsewhere")
+	delete(p.vars, "TRUEUP_TIMEOUT")
 	p.passed = 11 * time.Minute
 	if err := p.server.Advance(p.passed); err != nil {
 		p.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"trueup/internal/e2e/harness"
+	"trueup/internal/e2e/long"
 )
 
 // mistake is one in the program's own code.
@@ -60,9 +61,7 @@ func writeText(t *testing.T, path, text string) {
 // TestWhatHasNoLineIsNotSent: where the comparison is wrong, plan blocks the object;
 // where plan is wrong as well, apply sends nothing.
 func TestWhatHasNoLineIsNotSent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program with mistakes in it")
-	}
+	long.SkipUnlessSet(t)
 	t.Parallel()
 	const unshown = "this request would also change spec.locations[0].path"
 	const cdn = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec:\n  hostname: shop.example.com\n" +

@@ -5,7 +5,6 @@ package oracles
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -19,30 +18,24 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/routing"
 )
 
-// setsVar is how many sets are drawn. If it is set, as .ci/oracles does, the servers must be there.
-const setsVar = "TRUEUP_ORACLES"
-
 // drawAll returns random sets, and those of the corpus.
 func drawAll(t *testing.T) []set {
-	n, err := strconv.Atoi(cmp.Or(os.Getenv(setsVar), "100"))
-	if err != nil {
-		t.Fatal(setsVar, err)
-	}
 	sets := corpus(t)
-	for range n {
+	for range long.Times(100) {
 		sets = append(sets, drawSet())
 	}
 	return sets
 }
 
-// needs skips a test without its programs.
+// needs skips a test without its programs. With TRUEUP_LONG, as .ci/oracles sets it, they must be there.
 func needs(t *testing.T, programs ...string) {
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv(setsVar) != "" {
+			if long.IsSet() {
 				t.Fatal(err)
 			}
 			t.Skipf("%v: .ci/oracles installs it", err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"trueup/internal/e2e/long"
 )
 
 // mistakes are such as hid a change from a reader: the code of a file, and what is in its place.
@@ -22,15 +24,13 @@ var mistakes = []struct{ name, file, code, mistake string }{
 	{"what does not fit counts as shown", "report/markdown_budget.go", "\t\t\t\tmore++\n", "\t\t\t\tmore++\n\t\t\t\tscore.Show(p.facts...)\n"},
 	{"the last annotation has first lines alone", "report/ci.go", "append(append(last.more, c.text), c.more...)", "append(last.more, c.text)"},
 	{"git and live are swapped", "view/rows.go", "Pair(from, to, r.Whole)", "Pair(to, from, r.Whole)"},
-	{"a test case has the first line of each change", "report/junit.go", "append(lines, p.lines...)", "append(lines, p.lines[:1]...)"},
+	{"a test case has the first line of each change", "report/junit.go", "Lines: r.lines()}", "Lines: r.lines()[:1]}"},
 	{"what may become unreachable may be counted", "view/score.go", "risk >= kind.RiskAvailability", "risk >= kind.RiskSecurity"},
 }
 
 // TestMistakesAreFound reads plans with one mistake in the code, for each mistake.
 func TestMistakesAreFound(t *testing.T) {
-	if os.Getenv("TRUEUP_PLANS") == "" {
-		t.Skip("TRUEUP_PLANS is not set: this builds the program once for each mistake")
-	}
+	long.SkipUnlessSet(t)
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			path, err := filepath.Abs(filepath.Join("..", "..", m.file))
@@ -55,7 +55,7 @@ func TestMistakesAreFound(t *testing.T) {
 				}
 			}
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", "TestEverythingGraveIsSeen", ".", "-rapid.shrinktime=1ms", "-rapid.nofailfile")
-			cmd.Env = append(os.Environ(), "TRUEUP_PLANS=400")
+			cmd.Env = append(os.Environ(), "TRUEUP_LONG=10")
 			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "facts are not seen") {
 				t.Errorf("no plan finds it: %v\n%.2000s", err, out)
 			}

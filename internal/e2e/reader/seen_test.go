@@ -5,10 +5,8 @@ package reader
 import (
 	"bytes"
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/e2e/long"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -106,11 +105,9 @@ func checkSeen(t rapid.TB, tb testing.TB, format string, pl *plan.Plan, opts rep
 }
 
 // TestEverythingGraveIsSeen: whatever a plan is, a reader of any format sees the name and both values of everything that may
-// change what is served, what is protected, or what is reachable. TRUEUP_PLANS sets how many plans.
+// change what is served, what is protected, or what is reachable.
 func TestEverythingGraveIsSeen(t *testing.T) {
-	if err := flag.Set("rapid.checks", cmp.Or(os.Getenv("TRUEUP_PLANS"), "40")); err != nil {
-		t.Fatal(err)
-	}
+	long.SetChecks(t, 40)
 	rapid.Check(t, func(rt *rapid.T) {
 		pl := drawPlan(rt)
 		for _, format := range slices.Sorted(maps.Keys(formats)) {

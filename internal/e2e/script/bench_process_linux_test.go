@@ -107,7 +107,7 @@ func (r row) measure(tb testing.TB, y *yard) cost {
 	line, _, _ := strings.Cut(r.name, ",")
 	args := strings.Fields(line)
 	if args[0] == "apply" {
-		args = append(args, "--auto-approve", "--rps", "100000")
+		args = append(args, "--auto-approve")
 	}
 	return y.measure(tb, args...)
 }
@@ -185,7 +185,7 @@ func (y *yard) command(tb testing.TB, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(tb.Context(), y.program.Path, args...)
 	cmd.Args = slices.Concat(y.program.Args, args)
 	cmd.Dir = y.dir
-	cmd.Env = append([]string{"HOME=" + y.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}, y.vars...)
+	cmd.Env = append([]string{"HOME=" + y.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TRUEUP_WRITES_PER_SECOND=100000"}, y.vars...)
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"trueup/internal/e2e/gitremote"
+	"trueup/internal/e2e/long"
 	"trueup/internal/e2e/servers"
 )
 
@@ -202,6 +203,7 @@ func freeAddress(tb testing.TB) string {
 
 // TestBenchProcess: what the benchmarks do with a project does work, for twenty.
 func TestBenchProcess(t *testing.T) {
+	long.SkipUnlessSet(t)
 	t.Parallel()
 	const n = 20
 	all := &yards{tb: t, tools: t.TempDir(), of: map[string]*yard{}}

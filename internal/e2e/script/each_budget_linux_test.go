@@ -55,9 +55,10 @@ func TestBudgetHoldsOverShards(t *testing.T) {
 	begun := time.Now()
 	var all sync.WaitGroup
 	for i := range shards {
-		cmd := exec.CommandContext(ctx, os.Args[0], "each", "--shard", fmt.Sprintf("%d/%d", i+1, shards), "--rps", fmt.Sprint(perSecond), "--", "apply", "--auto-approve")
+		cmd := exec.CommandContext(ctx, os.Args[0], "each", "--shard", fmt.Sprintf("%d/%d", i+1, shards), "--", "apply", "--auto-approve")
 		cmd.Args[0], cmd.Dir = "trueup", dir
-		cmd.Env = append(os.Environ(), "CI=", "TRUEUP_DELIVERY_URL="+web.URL+sandbox.DeliveryBase, "TRUEUP_DELIVERY_TOKEN="+sandbox.DeliveryToken)
+		cmd.Env = append(os.Environ(), "CI=", "TRUEUP_DELIVERY_URL="+web.URL+sandbox.DeliveryBase, "TRUEUP_DELIVERY_TOKEN="+sandbox.DeliveryToken,
+			fmt.Sprint("TRUEUP_WRITES_PER_SECOND=", perSecond))
 		all.Go(func() {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("shard %d: %v\n%s", i+1, err, out)
