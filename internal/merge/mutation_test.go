@@ -104,10 +104,17 @@ func TestMutationsAreCaught(t *testing.T) {
 // TestTheCheckAloneCatches what is hidden.
 func TestTheCheckAloneCatches(t *testing.T) { catches(t, hidden, "^TestEveryChangeHasALine$") }
 
+// elsewhere are mistakes about what the small universe lacks: discriminators, keys of several parts, unknown fields, and
+// lists whose kept fields have another type.
+var elsewhere = []string{
+	"a discriminator's old sibling goes unseen", "no wildcard keys", "unknown paths compared strictly", "documented types not used",
+}
+
 // TestComparisonsFindMistakes: all comparisons of a small universe find what others find by chance.
 func TestComparisonsFindMistakes(t *testing.T) {
 	long.SkipUnlessSet(t)
-	catches(t, slices.Concat(mutations, hidden), "^TestEveryComparison$")
+	all := slices.DeleteFunc(slices.Concat(mutations, hidden), func(m mutation) bool { return slices.Contains(elsewhere, m.name) })
+	catches(t, all, "^TestEveryComparison$")
 }
 
 // catches tries one of the mistakes, drawn anew in each run, because each takes a build
@@ -162,6 +169,7 @@ func runMutated(t *testing.T, m mutation, tests string) (string, bool) {
 	write(t, overlay, b)
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", tests,
 		".", "-rapid.checks=1000", "-rapid.shrinktime=1ms", "-rapid.nofailfile", "-rapid.seed=1")
+	cmd.Env = append(os.Environ(), "TRUEUP_LONG=1")
 	out, err := cmd.CombinedOutput()
 	return string(out), err != nil
 }
