@@ -54,7 +54,7 @@ func (w *work) storePending() *Outcome {
 	if w.isPending || w.Journal == nil {
 		return nil
 	}
-	if err := w.Journal.RecordPending(w.ledgerCtx, w.item.Key, w.spec); err != nil {
+	if err := w.Journal.RecordPending(w.ledgerCtx, w.item.Key, w.spec, w.item.Before); err != nil {
 		return unclaimedOutcome(err)
 	}
 	w.isPending = true

@@ -83,10 +83,8 @@ type app struct {
 	tellAt  time.Time
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
-	// member is set if this run is one of many projects. They share the pins, and the warnings about tokens.
-	member        *member
-	pins          *config.Pins
-	tokenWarnings *sync.Map
+	member *member // set if this run is one of many projects
+	shared *config.Shared
 }
 
 func newApp(env Env) *app {
@@ -95,7 +93,7 @@ func newApp(env Env) *app {
 	if env.Width == 0 {
 		out = out.Piped()
 	}
-	return &app{env: env, cancel: func() {}, stdout: stdout, out: out, pins: &config.Pins{}, tokenWarnings: &sync.Map{}}
+	return &app{env: env, cancel: func() {}, stdout: stdout, out: out, shared: &config.Shared{}}
 }
 
 // dir returns the folder that relative names start from.
@@ -170,7 +168,7 @@ func (a *app) groups() []group {
 	status := newStatus(a) // trueup each runs it without the list of purges
 	status.AddCommand(newStatusPurge(a))
 	return []group{
-		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), status, newShow(a), newComment(a)}},
+		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), status, newLog(a), newHold(a), newShow(a), newComment(a)}},
 		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newNew(a), newFmt(a), newValidate(a), newTest(a)}},
 		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a)}},
 		{"Many projects", []*cobra.Command{newEach(a)}},

@@ -26,7 +26,6 @@ type member struct {
 	of       *app // trueup each
 	path     string
 	warnings diag.List // about what other projects have, too
-	budget   *api.Budget
 	// sends is called with the plan before its first request. An error keeps it from being sent.
 	sends  func(report.Document) error
 	result *report.Document
@@ -52,7 +51,7 @@ func (m *member) line(a *app, l logged) {
 
 // memberNames returns the commands that trueup each runs.
 func memberNames() []string {
-	return []string{"plan", "apply", "drift", "status", "validate", "test", "ledger init", "ledger settle"}
+	return []string{"plan", "apply", "drift", "status", "validate", "test", "hold", "ledger init", "ledger settle"}
 }
 
 // newMemberRoot returns a command line of these commands alone, without what only help and completion need:
@@ -67,7 +66,7 @@ func newMemberRoot(a *app) *cobra.Command {
 	a.global.register(root.PersistentFlags())
 	ledger := &cobra.Command{Use: "ledger"}
 	ledger.AddCommand(newLedgerInit(a), newLedgerSettle(a))
-	root.AddCommand(newPlan(a), newApply(a), newDrift(a), newStatus(a), newValidate(a), newTest(a), ledger)
+	root.AddCommand(newPlan(a), newApply(a), newDrift(a), newStatus(a), newValidate(a), newTest(a), newHold(a), ledger)
 	for _, cmd := range root.Commands() {
 		explainArgs(cmd)
 	}
@@ -88,7 +87,7 @@ func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line me
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: a.env.Getenv, Now: a.env.Now, Sleep: a.env.Sleep, Hurry: a.env.Hurry, Retry: a.env.Retry, Dir: p.Dir,
 	})
-	run.member, run.pins, run.tokenWarnings = m, a.pins, a.tokenWarnings
+	run.member, run.shared = m, a.shared
 	code, err := run.main(ctx, newMemberRoot(run), line.words)
 	doc := report.Document{Command: line.command}
 	if m.result != nil {
@@ -156,7 +155,7 @@ func (a *app) memberLine(own *cobra.Command, words []string) (line memberLine, e
 	approved := cmd.Flags().Lookup("auto-approve")
 	wrong = append(wrong,
 		refuse(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
-		refuse(approved != nil && approved.Value.String() != "true", "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
+		refuse(approved != nil && approved.Value.String() == approved.DefValue, "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
 	return line, errors.Join(wrong...)
 }
 

@@ -48,6 +48,7 @@ type Config struct {
 	// SeenCache is a local directory for what this machine saw of ledgers, to detect a rollback; empty means none.
 	SeenCache string
 	LosesDisk bool // rejects a local store, because the runner's disk is lost after the run
+	ReadOnly  bool // refuses every write, with diag.ErrReadOnly
 	Now       func() time.Time
 	Getenv    func(string) string // names the account of a store in azblob://, and its credentials
 	NewID     func() string       // makes ids and nonces; nil means random UUIDs
@@ -142,7 +143,11 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
 	}
-	return newLogStore(blobs, cfg.Held, batchDelay), nil
+	store := newLogStore(blobs, cfg.Held, batchDelay)
+	if cfg.ReadOnly {
+		store.blobs = blob.ReadOnly{Store: blobs}
+	}
+	return store, nil
 }
 
 // isTrusted reports whether the user named the store, or what it is below. It returns an error for one that the user does
@@ -253,7 +258,7 @@ func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err 
 	keys = slices.Concat(keys, recent)
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
-		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head,
+		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head, Holds: g.Holds,
 		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.HasMemory(),
 		NotKept: l.seenCache().checkWritable(),
 	}
@@ -362,7 +367,7 @@ func (l *Ledger) rewriteGenesis(ctx context.Context, to func(*Genesis) error) er
 		if err := to(&g); err != nil {
 			return err
 		}
-		g.Seq++
+		g.Seq, g.Schema = g.Seq+1, Schema
 		err = l.store.WriteGenesis(ctx, g.Seq-1, g)
 		if !errors.Is(err, ErrConflict) || try == writeTries {
 			return err

@@ -69,6 +69,7 @@ func (p *Plan) CountItems() Summary {
 		s.Serves += it.AtStake(kind.RiskServes)
 		s.Availability += it.AtStake(kind.RiskAvailability)
 		s.Cost += it.AtStake(kind.RiskCost)
+		s.Risk = max(s.Risk, it.SentRisk())
 	}
 	return s
 }

@@ -170,6 +170,8 @@ type Item struct {
 	Hints []string `json:"hints,omitempty"`
 	// Live is the fingerprint of what was compared.
 	Live Fingerprint `json:"live"`
+	// Before is what the ledger keeps of live with the write; nil unless a request converges the object.
+	Before *ledger.LiveBefore `json:"-"`
 	// DesiredDigest is the digest of the manifest's spec.
 	DesiredDigest *canon.Sum `json:"desiredDigest,omitempty"`
 	// Recorded is how far the ledger's record of the object was; nil where there
@@ -255,12 +257,17 @@ type Summary struct {
 	Serves       int `json:"serves"`
 	Availability int `json:"availability"`
 	Cost         int `json:"cost"`
+	// Risk is the gravest of these that is not 0.
+	Risk kind.Risk `json:"risk,omitempty"`
 }
 
 // Add adds the counts of another plan.
 func (s *Summary) Add(o Summary) {
 	to, from := reflect.ValueOf(s).Elem(), reflect.ValueOf(o)
 	for i := range to.NumField() {
-		to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
+		if to.Field(i).CanInt() {
+			to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
+		}
 	}
+	s.Risk = max(s.Risk, o.Risk)
 }
