@@ -104,16 +104,13 @@ func TestMutationsAreCaught(t *testing.T) {
 // TestTheCheckAloneCatches what is hidden.
 func TestTheCheckAloneCatches(t *testing.T) { catches(t, hidden, "^TestEveryChangeHasALine$") }
 
-// elsewhere are mistakes about what the small universe lacks: discriminators, keys of several parts, unknown fields, and
-// lists whose kept fields have another type.
-var elsewhere = []string{
-	"a discriminator's old sibling goes unseen", "no wildcard keys", "unknown paths compared strictly", "documented types not used",
-}
+// elsewhere are mistakes about what the small universe lacks: discriminators.
+var elsewhere = []string{"a discriminator's old sibling goes unseen"}
 
 // TestComparisonsFindMistakes: all comparisons of a small universe find what others find by chance.
 func TestComparisonsFindMistakes(t *testing.T) {
 	long.SkipUnlessSet(t)
-	all := slices.DeleteFunc(slices.Concat(mutations, hidden), func(m mutation) bool { return slices.Contains(elsewhere, m.name) })
+	all := slices.DeleteFunc(slices.Clone(hidden), func(m mutation) bool { return slices.Contains(elsewhere, m.name) })
 	catches(t, all, "^TestEveryComparison$")
 }
 
