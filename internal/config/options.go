@@ -37,13 +37,13 @@ type Options struct {
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible
 	Profile       string              // a flag
-	Pins          *Pins               // those of all projects, which are read once
+	Shared        *Shared             // nil for a single project
 	Writes        bool                // the command sends requests that change something
-	Said          *sync.Map           // the warnings about tokens that were logged; shared by all projects
 	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
 	SandboxFaults []string
 	DiskIsKept    bool       // the runner of CI keeps its disk, and so a ledger in a file
+	ReadOnly      bool       // refuses every change but in the sandbox
 	API           api.Config // the configuration of clients, without addresses and tokens
 	Tool          string     // names the program and its version
 	// Open opens the platform of a run, or the sandbox. Begin begins a phase that may take long.
@@ -73,6 +73,7 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 		WorkspaceFromEnv: pin.Workspace != "",
 		Dir:              cmp.Or(p.Dir, o.Dir),
 		LosesDisk:        InCI(o.Getenv) && !o.DiskIsKept,
+		ReadOnly:         o.ReadOnly,
 		Now:              o.Now,
 		Getenv:           o.Getenv,
 		Claim:            o.NewClaim(),
@@ -121,6 +122,22 @@ func (o Options) NewClaim() ledger.Claim {
 	}
 }
 
+// RunName names a run of CI by its commit and number, and by its attempt after the first. It is empty elsewhere.
+func (o Options) RunName() string {
+	run := o.NewClaim()
+	if run.RunID == "" {
+		return ""
+	}
+	name := strings.TrimPrefix(run.Commit[:min(len(run.Commit), shortCommit)]+"-"+run.RunID, "-")
+	if attempt := o.Getenv("GITHUB_RUN_ATTEMPT"); attempt != "" && attempt != "1" {
+		name += "-" + attempt
+	}
+	return name
+}
+
+// shortCommit is how many digits of a commit a name has.
+const shortCommit = 8
+
 // Platform is the platform of a run with its ledger: the real one or the sandbox.
 type Platform struct {
 	Workspace kind.Workspace
@@ -151,6 +168,20 @@ func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Obj
 	reader := api.NewReader(w.API)
 	defer reader.Close()
 	return reader.Get(ctx, k, name)
+}
+
+// GetAll reads all live objects of a kind, by name.
+func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.Object, error) {
+	reader, all := api.NewReader(w.API), map[string]kind.Object{}
+	defer reader.Close()
+	_, err := reader.List(ctx, k, func(o kind.Object) (err error) {
+		if o.Spec == nil { // lists of some servers have names alone
+			o, err = reader.Get(ctx, k, o.Name)
+		}
+		all[o.Name] = o
+		return err
+	})
+	return all, err
 }
 
 // OpenPlatform finds the real platform. It reads nothing of it.
@@ -187,6 +218,7 @@ func (o Options) RealPlatform(s Settings, p project.Project) (w *Platform, wrong
 		Pin: pin, Profile: s.Profile,
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.DuplicateAnswer()
+	w.API.ReadOnly = o.ReadOnly
 	wrong = map[kind.Area]error{}
 	for _, area := range kind.Areas() {
 		if err != nil {

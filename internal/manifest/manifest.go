@@ -9,6 +9,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
 
@@ -61,6 +62,19 @@ type Set struct {
 // Find returns the object with the key, or nil.
 func (s *Set) Find(k kind.Key) *Object { return s.byKey[k] }
 
+// Without returns the set without what some files have.
+func (s *Set) Without(files []string) *Set {
+	isIn := func(o *Object) bool { return slices.Contains(files, o.Path) }
+	rest := &Set{
+		Objects: slices.DeleteFunc(slices.Clone(s.Objects), isIn), Tests: slices.DeleteFunc(slices.Clone(s.Tests), isIn),
+		Silenced: s.Silenced, byKey: map[kind.Key]*Object{},
+	}
+	for _, o := range rest.Objects {
+		rest.byKey[o.Key()] = o
+	}
+	return rest
+}
+
 // Areas returns the areas that have manifests.
 func (s *Set) Areas() []kind.Area {
 	return slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool {
@@ -99,6 +113,8 @@ type Options struct {
 	Undocumented map[string]map[string][]string
 	// Precedence is platform.precedence of the project, or empty.
 	Precedence string
+	// Own are rules of the users.
+	Own []rules.OwnRule
 	// Strict makes warnings errors.
 	Strict bool
 	// Parallelism limits how many files are read at once; 0 means one for each core.

@@ -19,6 +19,8 @@ type Change struct {
 	Commit *Commit `json:"commit,omitempty"`
 	// Risk is what the table of risks has for the change.
 	Risk kind.Risk `json:"risk,omitempty"`
+	// RiskReason is why it can do that.
+	RiskReason string `json:"riskReason,omitempty"`
 	// Position is set if the change is Moved, or a new element of an ordered list that is not its last.
 	Position *Position `json:"position,omitempty"`
 	// KeptAt is when the server last kept the value although git had removed it.
@@ -138,14 +140,14 @@ func (it *Item) weighRisk() {
 		if c.At == nil { // the plan is from a file
 			around = k.Spec().ObjectWith(c.Path, spec)
 		}
+		row := at.RiskRowOf(c.Live, c.Desired, around)
 		switch {
 		case c.Moved:
-			c.Risk = at.GravestRisk()
+			row = kind.RiskRow{Risk: at.Risk, Reason: "the order decides which one applies"}
 		case it.Happened:
-			c.Risk = at.RiskOf(c.Desired, c.Live, around)
-		default:
-			c.Risk = at.RiskOf(c.Live, c.Desired, around)
+			row = at.RiskRowOf(c.Desired, c.Live, around)
 		}
+		c.Risk, c.RiskReason = row.Risk, row.Reason
 	}
 	it.Risk = slices.Max(append(it.lineRisks(false), kind.NoRisk))
 }
@@ -183,7 +185,7 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 	}
 	switch {
 	case it.Op == Create:
-		risks = append(risks, k.Spec().GravestRisk())
+		risks = append(risks, k.Spec().Risk)
 	case it.Op == Delete:
 		risks = append(risks, k.Spec().RiskOfRemoval(map[string]any{}))
 	case it.Purge != nil && it.Purge.Everything:
@@ -196,6 +198,14 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 
 // TakesEffect reports whether the lines of an item are sent, or happened.
 func (it Item) TakesEffect() bool { return it.Happened || it.Op.sendsRequest() }
+
+// SentRisk returns the gravest risk of the lines that are sent, or that happened.
+func (it Item) SentRisk() kind.Risk {
+	if !it.TakesEffect() {
+		return kind.NoRisk
+	}
+	return slices.Max(append(it.lineRisks(true), kind.NoRisk))
+}
 
 // AtStake counts the lines of that risk that are sent, or that happened.
 func (it Item) AtStake(risk kind.Risk) int {
