@@ -24,7 +24,7 @@ func newApply(a *app) *cobra.Command {
 	var opts reconcile.Options
 	var expect string
 	var autoApprove string // the class up to which nobody is asked, or empty
-	cmd := a.command("apply [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+	cmd := a.command("apply [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		expected, err := reconcile.ReadExpectation(expect, a.full(expect))
 		if err = cmp.Or(err, refuse(opts.DespiteHold != "" && !a.env.StdinIsTTY, "--despite-hold is for a person at a terminal: a protected job sets TRUEUP_DESPITE_HOLD")); err != nil {
 			return report.Document{}, err
@@ -58,8 +58,7 @@ func newApply(a *app) *cobra.Command {
 	registerPlanFlags(f, &opts)
 	f.StringVar(&expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
 	registerApproval(f, &autoApprove)
-	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, 10m without it")
-	f.Lookup("wait").NoOptDefVal = "10m"
+	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, such as 10m")
 	f.StringVar(&opts.DespiteHold, "despite-hold", "", "go on although a hold is set, and record why: `TEXT`")
 	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")
 	return cmd
@@ -78,15 +77,16 @@ func registerApproval(f *pflag.FlagSet, class *string) {
 
 // applyPlan asks, sends what the plan shows, and records it.
 func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove string, expected reconcile.Expectation, doc *report.Document) error {
+	s.WarnOfUnmerged()
 	s.BlockHeld()
 	if autoApprove != "" {
 		most, err := kind.ParseClass(autoApprove)
 		if err != nil {
 			return err
 		}
-		s.Plan.BlockAbove(most)
-		doc.Plan = plan.Redact(s.Plan)
+		s.Plan.HoldAbove(most)
 	}
+	doc.Plan = plan.Redact(s.Plan)
 	asked, err := a.approve(*doc, expected, autoApprove != "")
 	if err != nil {
 		return err

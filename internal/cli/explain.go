@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/explain"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -32,7 +35,7 @@ func newExplain(a *app) *cobra.Command {
 		}
 		return a.explainTopic(ctx, args[0], live)
 	})
-	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: also show what is live")
+	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path, wildcards allowed: also show what is live")
 	cmd.Flags().BoolVar(&asSchema, "schema", false, "print the JSON Schema of TOPIC: a kind, a file or an output; without TOPIC, list them")
 	cmd.MarkFlagsMutuallyExclusive("live", "schema")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -79,14 +82,8 @@ func (a *app) explainField(ctx context.Context, topic string, live bool) (doc re
 	if err != nil {
 		return doc, err
 	}
-	if t.Name != "" {
-		var get func() (kind.Object, error)
-		if live {
-			get = func() (kind.Object, error) { return a.getLive(ctx, l, t) }
-		}
-		if facts.Object, err = t.FieldValues(l.Set, l.Project.Workspace, get); err != nil {
-			return doc, err
-		}
+	if err := a.addValues(ctx, &facts, l, t, live); err != nil {
+		return doc, err
 	}
 	doc.Data = facts
 	doc.Text = func(out report.Lines, opts report.Options) {
@@ -94,18 +91,67 @@ func (a *app) explainField(ctx context.Context, topic string, live bool) (doc re
 		if facts.Object != nil {
 			writeValues(out, facts.Object, t.IsWhole())
 		}
+		if facts.Objects != nil {
+			out.Printf("\n")
+			out.Table("", valueRows(facts, live))
+		}
 	}
 	return doc, nil
 }
 
-// getLive reads one object, and can do nothing else.
-func (a *app) getLive(ctx context.Context, l project.Loaded, t explain.Topic) (kind.Object, error) {
-	w, err := a.openPlatform(ctx, l.Project, l.Set)
-	if err != nil {
-		return kind.Object{}, err
+// addValues adds what the topic's objects have in git, and in live. It reads the platform, and can do nothing else.
+func (a *app) addValues(ctx context.Context, facts *explain.Facts, l project.Loaded, t explain.Topic, live bool) (err error) {
+	var get func() (kind.Object, error)
+	var all map[string]kind.Object
+	if live && t.Name != "" {
+		w, err := a.openPlatform(ctx, l.Project, l.Set)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		get = func() (kind.Object, error) { return w.Get(ctx, t.Kind, t.Name) }
+		if t.IsPattern() {
+			if all, err = w.GetAll(ctx, t.Kind); err != nil {
+				return err
+			}
+		}
 	}
-	defer w.Close()
-	return w.Get(ctx, t.Kind, t.Name)
+	switch {
+	case t.IsPattern():
+		facts.Objects, err = t.ValuesOfAll(l.Set, l.Project.Workspace, all)
+	case t.Name != "":
+		facts.Object, err = t.FieldValues(l.Set, l.Project.Workspace, get)
+	}
+	return err
+}
+
+// valueRows returns a table of what objects have in a field, with a row for those that lack it.
+func valueRows(facts explain.Facts, live bool) [][]string {
+	head, literal := []string{"object", "field", "git", "manifest"}, func(v any) string {
+		if v == nil {
+			return "not there"
+		}
+		return view.Literal(v).String()
+	}
+	if live {
+		head[3] = "live"
+	}
+	_, field, _ := strings.Cut(facts.Path, ".")
+	rows := [][]string{head}
+	for _, o := range facts.Objects {
+		values := o.Values
+		if len(values) == 0 {
+			values = []explain.Value{{Path: field, Place: o.Git}}
+		}
+		for _, v := range values {
+			last := v.Place
+			if live {
+				last = literal(v.Live)
+			}
+			rows = append(rows, []string{o.Key, v.Path, literal(v.Git), last})
+		}
+	}
+	return rows
 }
 
 // completeTopics offers rules, kinds and files, then objects or fields.
@@ -260,4 +306,45 @@ func writeValue(out report.Lines, side string, value any, place string, field *k
 		}
 		out.Printf("          %s\n", line)
 	}
+}
+
+// schema is what help shows of a schema.
+type schema struct {
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+}
+
+func allSchemas() []schema {
+	var all []schema
+	for _, name := range kind.SchemaNames() {
+		_, text, _ := kind.SchemaNamed(name)
+		var s schema
+		_ = json.Unmarshal(text, &s) // schemas are part of the program
+		s.Name = name
+		all = append(all, s)
+	}
+	return all
+}
+
+// listSchemas lists the names of all schemas.
+func listSchemas() report.Document {
+	all := allSchemas()
+	rows := make([][]string, len(all))
+	for i, s := range all {
+		rows[i] = []string{s.Name, s.Description}
+	}
+	return table("trueup.schemas/v1", "schemas", all, rows)
+}
+
+// printSchema prints the schema of a kind, of a file or of an output.
+func printSchema(name string) (report.Document, error) {
+	_, text, ok := kind.SchemaNamed(name)
+	if !ok {
+		return report.Document{}, fmt.Errorf("there is no schema %q%s", name,
+			cmp.Or(diag.DidYouMean(name, kind.SchemaNames()), ": trueup explain --schema lists them"))
+	}
+	doc := sourceText(text)
+	doc.Data = json.RawMessage(text)
+	return doc, nil
 }

@@ -25,7 +25,7 @@ type fmtOptions struct {
 
 func newFmt(a *app) *cobra.Command {
 	var opts fmtOptions
-	cmd := a.command("fmt [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+	cmd := a.command("fmt [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		piped := slices.Contains(paths, onStdout)
 		opts.check = opts.check || opts.diff
 		if err := cmp.Or(
@@ -109,7 +109,7 @@ func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtF
 	if err != nil {
 		return nil, nil, err
 	}
-	texts, unread, err := a.texts(p, paths)
+	texts, unread, err := a.texts(ctx, p, paths)
 	if err != nil {
 		return nil, nil, err
 	}

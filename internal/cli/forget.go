@@ -43,7 +43,7 @@ func newLedgerForget(a *app) *cobra.Command {
 	})
 	cmd.ValidArgsFunction = completeWords() // manifests have only the names that can't be forgotten
 	cmd.Flags().StringVar(&reason, "reason", "", "why: the record keeps this `TEXT`")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "auto-approve", false, "do not ask")
 	return cmd
 }
 
@@ -66,7 +66,7 @@ func (a *app) confirmForget(keys []kind.Key, yes bool) error {
 	case yes:
 		return nil
 	case !a.env.StdinIsTTY:
-		return errors.New("there is no terminal to ask on: add --yes")
+		return errors.New("there is no terminal to ask on: add --auto-approve")
 	case len(keys) > 1:
 		them = "them"
 	}

@@ -41,7 +41,7 @@ func newInit(a *app) *cobra.Command {
 	f.StringVar(&o.Source, "trueup", "", "the repository and commit that CI builds trueup from: `OWNER/NAME@COMMIT`, on the host of --ci")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.Agents, "agents", false, "add AGENTS.md, with rules for coding agents")
-	f.BoolVar(&o.yes, "yes", false, "do not ask before writing")
+	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
 	oneOfFlag(f, "manifests", manifestChoices()...)
 	oneOfFlag(f, "ci", ciChoices()...)
 	_ = cmd.RegisterFlagCompletionFunc("ledger", completeWords(scaffold.GitLedger, scaffold.FileLedger, scaffold.None)) // the flag exists
@@ -62,15 +62,20 @@ func ciChoices() []string {
 }
 
 func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err error) {
-	s, err := a.chooseSetup(ctx, o)
+	s, err := a.chooseSetup(ctx, &o)
 	if err != nil {
 		return doc, err
 	}
 	defer s.Close()
+	defer func() {
+		if err != nil && a.env.StdinIsTTY && s.IsNew {
+			a.log(slog.LevelInfo, "to give these answers again: "+o.command())
+		}
+	}()
 	if !s.HasChanges() {
 		return a.nothingToSetUp(s)
 	}
-	if doc, err := a.confirm(ctx, s, o.yes); err != nil {
+	if doc, err = a.confirm(ctx, s, o.yes); err != nil {
 		return doc, err
 	}
 	var id string
@@ -98,6 +103,20 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 		return doc, ready()
 	}
 	return a.initFromLive(ctx, s, doc.Messages, ready)
+}
+
+// command returns the command line that has the answers.
+func (o initOptions) command() string {
+	text := "trueup init"
+	for _, f := range [][2]string{
+		{"workspace", o.Workspace}, {"uuid", o.UUID}, {"ledger", o.Ledger}, {"adopt", o.Adopt}, {"manifests", o.Manifests}, {"ci", o.CI},
+		{"trueup", o.Source}, {"branch", o.Branch},
+	} {
+		if f[1] != "" {
+			text += " --" + f[0] + " " + ledger.ShellWord(f[1])
+		}
+	}
+	return text
 }
 
 // nothingToSetUp is the result of an init that has nothing to do.
@@ -141,7 +160,7 @@ func writeLines(out report.Lines, lines []string) {
 }
 
 // chooseSetup inspects the repository and completes the options.
-func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, error) {
+func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*scaffold.Setup, error) {
 	if a.global.sandbox && o.Ledger != "" && o.Ledger != scaffold.None {
 		return nil, errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
 	}
@@ -153,8 +172,11 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 	if err != nil {
 		return nil, err
 	}
-	if s.IsNew {
-		err = a.interview(s, &o)
+	if s.IsNew && a.env.StdinIsTTY && !a.global.sandbox {
+		err = a.config().CheckTokenFiles(ctx) // before any question
+	}
+	if s.IsNew && err == nil {
+		err = a.interview(s, o)
 	}
 	if err == nil {
 		err = s.ChooseOptions(ctx, o.Options)
@@ -203,7 +225,7 @@ func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
 		say(&doc, "  write manifests of what is live in workspace %s", s.Workspace.Name)
 	}
 	if !a.env.StdinIsTTY {
-		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --yes")
+		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --auto-approve")
 	}
 	writeLines(a.stderr(), doc.Messages)
 	return report.Document{}, a.wantYes("nothing was written", "\nType yes to do this [no]: ")

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,34 @@ func content(t *testing.T, dir, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestInitKeepsAnswers: a token that can't be used is said before the first question, and a failure after the last one
+// repeats the answers as flags.
+func TestInitKeepsAnswers(t *testing.T) {
+	dir := t.TempDir()
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte("secret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	answers := []string{"acme", "5a1d", "file:.trueup/ledger", "examples", "no"}
+	run := func(vars map[string]string) string {
+		var errs bytes.Buffer
+		if code := Main(t.Context(), []string{"init"}, Env{
+			Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: io.Discard, Stderr: &errs,
+			Getenv: addressed(vars), Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: true,
+		}); code != exit.Error {
+			t.Errorf("exit %d", code)
+		}
+		return errs.String()
+	}
+	if text := run(map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": token}); !strings.Contains(text, "chmod 600 ") || strings.Contains(text, "workspace") {
+		t.Error(text)
+	}
+	want := "to give these answers again: trueup init --workspace acme --uuid 5a1d --ledger file:.trueup/ledger --manifests examples\n"
+	if text := run(nil); !strings.Contains(text, want) {
+		t.Error(text)
+	}
 }
 
 // TestInitAsks: what no flag says is asked, with what is usual as the proposal,
@@ -126,7 +155,7 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 			}
 			a := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
 			opts := scaffold.Options{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none"}
-			s, err := a.chooseSetup(t.Context(), initOptions{Options: opts, yes: true})
+			s, err := a.chooseSetup(t.Context(), &initOptions{Options: opts, yes: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +214,7 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 	dir, at := t.TempDir(), t.TempDir()
 	run := func(store string) (int, string) {
 		var out bytes.Buffer
-		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--yes"}, Env{
+		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--auto-approve"}, Env{
 			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir,
 			Getenv: addressed(map[string]string{"TRUEUP_LEDGER": store}),
 		})

@@ -234,7 +234,7 @@ func newLedgerAdopt(a *app) *cobra.Command {
 
 func newLedgerSettle(a *app) *cobra.Command {
 	var opts reconcile.Options
-	cmd := a.command("settle [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+	cmd := a.command("settle [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 			if err := s.NarrowToUnanswered(); err != nil {
 				return err

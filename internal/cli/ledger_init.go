@@ -78,6 +78,9 @@ func (a *app) createLedger(ctx context.Context, n adopt.NewLedger, doc *report.D
 		state = "exists, but is not ready"
 	}
 	say(doc, "ledger %s %s", n.Platform.Ledger.ID, state)
+	if store := n.Platform.Ledger.Store; ledger.RemoteOf(store) != "" {
+		say(doc, "pushed %s to the git remote %s", strings.TrimPrefix(store, "git:"), ledger.RemoteOf(store))
+	}
 	doc.Messages = append(doc.Messages, changed.Messages...)
 	if adopted > 0 {
 		say(doc, "recorded as sent before, so trueup won't send them again: %d", adopted)

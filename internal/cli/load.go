@@ -16,8 +16,10 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/history"
+	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -26,18 +28,15 @@ func (a *app) config() config.Options {
 	o := config.Options{
 		Getenv: a.env.Getenv, Cwd: a.env.Dir, Dir: a.dir(), Stdin: a.env.Stdin, StdinIsTTY: a.env.StdinIsTTY,
 		Now: a.env.Now, Sleep: a.env.Sleep, Log: a.log, Verbose: a.global.verbose, Clean: report.Clean,
-		Profile: a.global.profile, Pins: a.pins, Said: a.tokenWarnings,
+		Profile: a.global.profile, Shared: a.shared,
 		Writes:  slices.Contains([]string{"apply", "ledger settle", "ledger init"}, a.running),
 		Sandbox: a.global.sandbox, SandboxFaults: a.settings.sandboxFaults, DiskIsKept: a.settings.diskIsKept,
 		ReadOnly: config.IsReadOnly(a.env.Getenv),
 		API: api.Config{
 			RequestTimeout: a.settings.requestTimeout, Parallelism: a.settings.parallelism, WritesPerSecond: a.settings.writesPerSecond,
-			Retry: a.env.Retry, UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
+			Retry: a.env.Retry, Budget: a.shared.Budget, UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
 		},
 		Tool: toolName(), Open: a.openPlatform, Begin: a.beginPhase,
-	}
-	if a.member != nil {
-		o.API.Budget = a.member.budget
 	}
 	if a.global.verbose {
 		o.API.Trace = a.trace
@@ -96,8 +95,45 @@ func (a *app) sources(p project.Project, paths []string) ([]manifest.Source, err
 	})
 }
 
+// splitObjects separates PATHs from names of objects, KIND/NAME with wildcards. A name of a file is a PATH.
+func (a *app) splitObjects(args []string) (paths, objects []string) {
+	for _, arg := range args {
+		of, _, hasName := strings.Cut(arg, "/")
+		_, isKind := kind.FindKind(of)
+		if _, err := os.Lstat(a.full(arg)); err != nil && hasName && (isKind || strings.Contains(of, "*")) {
+			objects = append(objects, arg)
+		} else {
+			paths = append(paths, arg)
+		}
+	}
+	return paths, objects
+}
+
+// filesOf returns PATHs with the files of objects in place of their names.
+func (a *app) filesOf(ctx context.Context, p project.Project, args []string) ([]string, error) {
+	paths, objects := a.splitObjects(args)
+	filter, err := kind.ParseFilter(objects...)
+	if filter == nil {
+		return args, err
+	}
+	l, err := a.loadOf(ctx, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range l.Set.Objects {
+		if filter(o.Key()) && !slices.Contains(paths, o.Path) {
+			paths = append(paths, o.Path)
+		}
+	}
+	return paths, reconcile.MatchManifests(objects, l.Set)
+}
+
 // texts reads the files of PATHs, or else of the project, without parsing them.
-func (a *app) texts(p project.Project, paths []string) ([]manifest.Text, diag.List, error) {
+func (a *app) texts(ctx context.Context, p project.Project, paths []string) ([]manifest.Text, diag.List, error) {
+	paths, err := a.filesOf(ctx, p, paths)
+	if err != nil {
+		return nil, nil, err
+	}
 	list, err := a.sources(p, paths)
 	if err != nil {
 		return nil, nil, err
@@ -117,6 +153,10 @@ func (a *app) load(ctx context.Context, paths []string, more ...manifest.Source)
 
 // loadOf is load for a project that the caller has read, or is about to write.
 func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, more ...manifest.Source) (project.Loaded, error) {
+	paths, err := a.filesOf(ctx, p, paths)
+	if err != nil {
+		return project.Loaded{}, err
+	}
 	list, err := a.sources(p, paths)
 	if err != nil {
 		return project.Loaded{}, err
@@ -134,10 +174,15 @@ func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, mor
 		l.Findings = append(l.Findings, opts.Judge(slices.Clone(a.member.warnings))...)
 		l.Findings.Sort()
 	}
-	if err == nil && l.IsEmpty() && len(paths) > 0 {
+	if err == nil && l.IsEmpty() && len(paths) > 0 && !saysNothing(list) {
 		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
 	return l, err
+}
+
+// saysNothing reports whether standard input has text, which then is comments: a command had nothing to write.
+func saysNothing(list []manifest.Source) bool {
+	return slices.ContainsFunc(list, func(s manifest.Source) bool { return len(s.Data) > 0 })
 }
 
 // loadValid is load, but returns an error for invalid manifests. The error says what was not done, such as "nothing was

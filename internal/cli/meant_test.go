@@ -26,7 +26,7 @@ func TestSlipsAreExplained(t *testing.T) {
 		"plan --report htlm=x.html":       "(did you mean html?)",
 		"sandbox --quirk typed-scalar":    `quirk "typed-scalar" does not exist: did you mean typed-scalars?`,
 		"plan --drift overwite":           "(did you mean overwrite?)",
-		"plan --sandbox --target cdn/hop": "--target cdn/hop matches no manifest: did you mean CDN/shop?",
+		"plan --sandbox --target cdn/hop": "cdn/hop matches no manifest: did you mean CDN/shop?",
 		"completion bsh":                  `unknown command "bsh" for "trueup completion": did you mean bash?`,
 		"explain upstream-unknon":         "did you mean upstream-unknown?",
 	} {

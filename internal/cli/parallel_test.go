@@ -187,7 +187,7 @@ func TestOutputOfAnyParallelism(t *testing.T) {
 		{well, "apply --auto-approve", "", "new-web-21"},
 		{well, "apply --auto-approve --drift report", "PATCH *web-*3: 422 x*", "422 Unprocessable"},
 		{well, "pull --diff", "", "web-02"},
-		{well, "pull --file -", "", "other-web-04"},
+		{well, "pull --dir -", "", "other-web-04"},
 		{well, "pull --dir pulled", "", "other-web-04"},
 	} {
 		t.Run(c.args+c.fault, func(t *testing.T) {

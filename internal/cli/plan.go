@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,8 +60,11 @@ func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 
 // withPlan loads the manifests, makes the plan, and calls do with both unless an error among the findings stops the run.
 func (a *app) withPlan(
-	ctx context.Context, opts reconcile.Options, paths []string, do func(*reconcile.Session, *report.Document) error,
+	ctx context.Context, opts reconcile.Options, args []string, do func(*reconcile.Session, *report.Document) error,
 ) (doc report.Document, err error) {
+	paths, objects := a.splitObjects(args)
+	opts.Patterns = slices.Concat(opts.Patterns, objects)
+	opts.PastErrors = opts.PastErrors || opts.ReadOnly && len(opts.Patterns) > 0
 	l, err := a.loadFor(ctx, opts, paths)
 	if err != nil {
 		return doc, err
@@ -71,7 +75,7 @@ func (a *app) withPlan(
 		return doc, err
 	}
 	defer s.Close()
-	if doc = document(s.Loaded, s.Plan); doc.ExitCode == exit.OK {
+	if doc = document(s.Loaded, s.Plan); doc.ExitCode == exit.OK || opts.PastErrors && s.Plan != nil {
 		err = do(s, &doc)
 	}
 	return doc, err
@@ -109,7 +113,7 @@ func newPlan(a *app) *cobra.Command {
 	var out string
 	var detailed, offline bool
 	var cmd *cobra.Command
-	cmd = a.command("plan [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+	cmd = a.command("plan [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		var file *os.File
 		if offline {
 			doc, err = a.planOffline(ctx, cmd, opts, paths)
@@ -151,12 +155,14 @@ func (a *app) planLive(ctx context.Context, opts reconcile.Options, paths []stri
 
 // planOffline shows what changed in git. It needs no token, platform or ledger, and rejects flags that have
 // no effect offline.
-func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts reconcile.Options, paths []string) (report.Document, error) {
+func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts reconcile.Options, args []string) (report.Document, error) {
 	for _, name := range []string{"sandbox", "profile", "out", "drift", "prune", "accept"} {
 		if cmd.Flags().Changed(name) {
 			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
 	}
+	paths, objects := a.splitObjects(args)
+	opts.Patterns = slices.Concat(opts.Patterns, objects)
 	l, err := a.loadFor(ctx, opts, paths)
 	if err == nil && a.global.dir != "" && !l.Project.Exists() {
 		err = a.noProject()
@@ -216,8 +222,8 @@ func (a *app) keepPlan(f *os.File, name string, doc *report.Document) {
 }
 
 func newDrift(a *app) *cobra.Command {
-	opts := reconcile.Options{ReadOnly: true}
-	cmd := a.command("drift [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+	opts := reconcile.Options{ReadOnly: true, PastErrors: true}
+	cmd := a.command("drift [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		doc, err := a.withPlan(ctx, opts, paths, func(*reconcile.Session, *report.Document) error { return nil })
 		if err != nil || doc.Plan == nil {
 			return doc, err
@@ -232,8 +238,8 @@ func newDrift(a *app) *cobra.Command {
 }
 
 func newStatus(a *app) *cobra.Command {
-	opts := reconcile.Options{ReadOnly: true}
-	return a.command("status [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+	opts := reconcile.Options{ReadOnly: true, PastErrors: true}
+	return a.command("status [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		opts.All, opts.EachArea = len(paths) == 0, true
 		doc, err = a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 			*doc = report.Status(*doc, s.States(doc.Plan), s.Unread)
@@ -275,12 +281,15 @@ func (a *app) mergedResults(dir string) (doc report.Document, err error) {
 }
 
 func newValidate(a *app) *cobra.Command {
-	return a.command("validate [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+	return a.command("validate [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		l, err := a.load(ctx, paths)
 		if err != nil {
 			return report.Document{}, err
 		}
 		reconcile.WarnOfNothing(l, a.log)
+		if a.global.verbose {
+			l.AddAdvice()
+		}
 		return document(l, nil), nil
 	})
 }

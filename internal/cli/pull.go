@@ -25,22 +25,22 @@ func newPull(a *app) *cobra.Command {
 		return a.pull(ctx, opts, args)
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if opts.File == onStdout {
-			opts.File, opts.Stdout = "", true
+		if opts.Dir == onStdout {
+			opts.Dir, opts.Stdout = "", true
 		}
 		err := a.parsePast(&opts, before, runOf)
 		return cmp.Or(err,
-			refuse(opts.Dir != "" && (opts.File != "" || opts.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
+			refuse(opts.File != "" && (opts.Dir != "" || opts.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
 			refuse(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
-			refuse(opts.Stdout && (opts.Diff || opts.Replace), "--file - reads no file: remove --diff and --replace"),
-			refuse(opts.Stdout && a.global.output != "text", "--file - writes manifests to standard output: remove -o"),
-			refuse(opts.File != "" && !manifest.IsYAML(opts.File), "--file must end in .yaml or .yml"),
+			refuse(opts.Stdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
+			refuse(opts.Stdout && a.global.output != "text", "--dir - writes manifests to standard output: remove -o"),
+			refuse(opts.File != "" && !manifest.IsYAML(opts.File), "--file must end in .yaml or .yml; --dir - writes to standard output"),
 		)
 	}
 	cmd.ValidArgsFunction = a.completePull
 	f := cmd.Flags()
-	f.StringVar(&opts.Dir, "dir", "", "write one file per object in `DIR` (default the project's folder of manifests)")
-	f.StringVar(&opts.File, "file", "", "write all objects to one new `FILE`, or - for standard output")
+	f.StringVar(&opts.Dir, "dir", "", "write one file per object in `DIR`, or all to standard output with - (default the project's folder of manifests)")
+	f.StringVar(&opts.File, "file", "", "write all objects to one new `FILE`")
 	f.BoolVar(&opts.AllFields, "all-fields", false, "write every live field, including those that the schema does not know")
 	f.BoolVar(&opts.Diff, "diff", false, "write nothing, and show how the objects in git differ from live")
 	f.BoolVar(&opts.Replace, "replace", false, "take live into manifests that differ; if more than values differs, their comments, labels and annotations are lost")

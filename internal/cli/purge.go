@@ -65,7 +65,7 @@ func newNewPurge(a *app) *cobra.Command {
 	oneOfFlag(f, "query", purge.QueryDropped, purge.QueryPrefix, purge.QueryKept)
 	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
 	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
-	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the date, and with --from-git the commit)")
+	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the commit and number of the CI run, or the time)")
 	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
 	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
 	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -95,7 +95,7 @@ func (a *app) composeLists(ctx context.Context, opts compose.Options, lists list
 	if err != nil {
 		return doc, err
 	}
-	texts, findings, err := a.texts(l.Project, lists.files)
+	texts, findings, err := a.texts(ctx, l.Project, lists.files)
 	for _, f := range findings {
 		a.log(levelOf(f), f.String())
 	}
@@ -151,10 +151,10 @@ func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options
 	if err != nil {
 		return doc, err
 	}
-	switch {
-	case len(result.Manifests) == 0 && a.global.output == "text":
+	if len(result.Manifests) == 0 && a.global.output == "text" {
 		a.log(slog.LevelInfo, "nothing to purge, and nothing was written")
-	case opts.Dir == compose.ToStdout:
+	}
+	if opts.Dir == compose.ToStdout {
 		return sourceText(result.Text), nil
 	}
 	return report.Document{Data: result, Messages: result.ManifestLines()}, nil
@@ -163,7 +163,7 @@ func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options
 func newStatusPurge(a *app) *cobra.Command {
 	var all bool
 	var only []string
-	cmd := a.command("purge [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+	cmd := a.command("purge [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
 		l, err := a.loadValid(ctx, paths, "nothing is listed")
 		if err != nil {
 			return doc, err
@@ -227,4 +227,25 @@ func usageRows(hosts []compose.ListedHost) [][]string {
 		}
 	}
 	return rows
+}
+
+func newNewSnapshot(a *app) *cobra.Command {
+	var opts compose.Options
+	cmd := a.command("snapshot DISK", func(ctx context.Context, args []string) (doc report.Document, err error) {
+		env, err := a.beginCompose(ctx, opts)
+		if err != nil {
+			return doc, err
+		}
+		s, err := compose.WriteSnapshot(ctx, env, opts, a.running, args[0])
+		switch {
+		case err != nil:
+			return doc, err
+		case opts.Dir == compose.ToStdout:
+			return sourceText(s.Text), nil
+		}
+		return report.Document{Data: s, Messages: []string{fmt.Sprintf("%s %s: %s of the disk %s", s.Status, s.File, s.Key, s.Disk)}}, nil
+	})
+	cmd.Flags().StringVar(&opts.Name, "name", "", "the `NAME` of the snapshot (default the disk and the date)")
+	cmd.Flags().StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most snapshots, or snapshots/)")
+	return cmd
 }

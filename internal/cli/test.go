@@ -21,7 +21,7 @@ type testOptions struct{ live, update, coverage bool }
 
 func newTest(a *app) *cobra.Command {
 	var opts testOptions
-	cmd := a.command("test [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+	cmd := a.command("test [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		return a.runTest(ctx, opts, paths)
 	})
 	f := cmd.Flags()
@@ -47,7 +47,7 @@ func (a *app) runTest(ctx context.Context, opts testOptions, paths []string) (do
 	doc.Objects = len(l.Set.Objects)
 	runTests(&doc, l, sides, diag.Error)
 	if updates := doc.Tests.ListUpdates(); opts.update && len(updates) > 0 {
-		changed, err := a.updateTests(l.Project, paths, updates)
+		changed, err := a.updateTests(ctx, l.Project, paths, updates)
 		if err != nil {
 			return doc, err
 		}
@@ -101,8 +101,8 @@ func addTests(doc *report.Document, l project.Loaded, sides []routing.Side) {
 }
 
 // updateTests writes expectations into files of tests, and says into which. If one can't be edited, it writes none.
-func (a *app) updateTests(p project.Project, paths []string, updates map[string][]yamledit.Expectation) (changed []string, err error) {
-	texts, _, err := a.texts(p, paths)
+func (a *app) updateTests(ctx context.Context, p project.Project, paths []string, updates map[string][]yamledit.Expectation) (changed []string, err error) {
+	texts, _, err := a.texts(ctx, p, paths)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -202,16 +203,9 @@ const (
 	longest  = 64
 )
 
-// nameRequests names the requests after their content. Runs for the same commit give the same names.
+// nameRequests names the requests after the run and their content, so that each run makes new ones.
 func (m *maker) nameRequests(digits int) []kind.Key {
-	base := m.Name
-	switch {
-	case base != "":
-	case m.commits.Head != "":
-		base = m.commits.At.Format("20060102") + "-" + m.commits.Head[:shortest]
-	default:
-		base = m.Now().UTC().Format("20060102")
-	}
+	base := cmp.Or(m.Name, nameFrom(m.RunName()), m.Now().UTC().Format("20060102-150405"))
 	keys := make([]kind.Key, len(m.made))
 	for i, r := range m.made {
 		digest := strings.TrimPrefix(r.digest.String(), "sha256:")

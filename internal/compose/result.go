@@ -144,6 +144,9 @@ func (m *maker) finishResult() {
 			m.logInfo("%s is %s: %s", r.Key, r.Status, r.placeOf())
 		}
 	}
+	if m.Text == nil { // apply rejects an empty stream, because what should have written it may have failed
+		m.Text = []byte("# nothing to purge\n")
+	}
 }
 
 // logOmitted logs what the requests of a hostname leave out, and what else they purge.
@@ -197,21 +200,16 @@ func OverLimits(h plan.HostUsage) string {
 	return ""
 }
 
-// warnOfSent logs what the ledger has about requests with these names. If a name is not that of a commit, the user
-// may not expect that nothing is purged.
+// warnOfSent logs what the ledger has about requests with these names: the user may not expect that nothing is purged.
 func (m *maker) warnOfSent() {
-	log := m.logWarning
-	if m.Name == "" && m.commits.Head != "" {
-		log = m.logInfo
-	}
 	for _, r := range m.made {
 		switch {
 		case r.sent.IsOpen():
 			m.logWarning("%s: apply says what to do", r.Says)
 		case r.Status == files.Unchanged && r.sent.State != "":
-			log("not sent again: %s; to purge it again, use another --name", r.Says)
+			m.logWarning("not sent again: %s; to purge it again, use another --name", r.Says)
 		case r.Status == sentAlready:
-			log("not written again: %s; to purge it again, use another --name", r.Says)
+			m.logWarning("not written again: %s; to purge it again, use another --name", r.Says)
 		}
 	}
 }

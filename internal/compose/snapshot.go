@@ -36,7 +36,7 @@ func WriteSnapshot(ctx context.Context, env Env, o Options, by, disk string) (Sn
 	m := &maker{Env: env, Options: o, by: by, fallback: snapshotsFolder, Source: Source{head: []string{"of the disk " + disk}}}
 	m.kind = kinds[slices.IndexFunc(kinds, func(k *kind.Kind) bool { return k.CreateOnly() && len(k.DiskField) > 0 })]
 	if m.Name == "" {
-		m.Name = strings.Trim(strings.Map(nameRune, strings.ToLower(disk)), "-.") + m.Now().UTC().Format("-2006-01-02")
+		m.Name = nameFrom(disk) + m.Now().UTC().Format("-2006-01-02")
 	}
 	r := &request{spec: specOf(m.kind, disk), namespace: m.namespaceOf()}
 	r.digest, r.Key = plan.SpecDigest(m.kind, r.spec), kind.Key{Kind: m.kind.Name, Name: m.Name}
@@ -78,12 +78,14 @@ func (m *maker) namespaceOf() string {
 	return m.Set.Objects[i].Namespace
 }
 
-// nameRune replaces what no name has.
-func nameRune(r rune) rune {
-	if strings.ContainsRune(nameRunes, r) {
-		return r
-	}
-	return '-'
+// nameFrom returns a text without what no name has.
+func nameFrom(text string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(nameRunes, r) {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(text)), "-.")
 }
 
 // isFree refuses a name that git or the ledger has: a snapshot is never made twice under one name.

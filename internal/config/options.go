@@ -37,9 +37,8 @@ type Options struct {
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible
 	Profile       string              // a flag
-	Pins          *Pins               // those of all projects, which are read once
+	Shared        *Shared             // nil for a single project
 	Writes        bool                // the command sends requests that change something
-	Said          *sync.Map           // the warnings about tokens that were logged; shared by all projects
 	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
 	SandboxFaults []string
@@ -123,6 +122,22 @@ func (o Options) NewClaim() ledger.Claim {
 	}
 }
 
+// RunName names a run of CI by its commit and number, and by its attempt after the first. It is empty elsewhere.
+func (o Options) RunName() string {
+	run := o.NewClaim()
+	if run.RunID == "" {
+		return ""
+	}
+	name := strings.TrimPrefix(run.Commit[:min(len(run.Commit), shortCommit)]+"-"+run.RunID, "-")
+	if attempt := o.Getenv("GITHUB_RUN_ATTEMPT"); attempt != "" && attempt != "1" {
+		name += "-" + attempt
+	}
+	return name
+}
+
+// shortCommit is how many digits of a commit a name has.
+const shortCommit = 8
+
 // Platform is the platform of a run with its ledger: the real one or the sandbox.
 type Platform struct {
 	Workspace kind.Workspace
@@ -153,6 +168,20 @@ func (w *Platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Obj
 	reader := api.NewReader(w.API)
 	defer reader.Close()
 	return reader.Get(ctx, k, name)
+}
+
+// GetAll reads all live objects of a kind, by name.
+func (w *Platform) GetAll(ctx context.Context, k *kind.Kind) (map[string]kind.Object, error) {
+	reader, all := api.NewReader(w.API), map[string]kind.Object{}
+	defer reader.Close()
+	_, err := reader.List(ctx, k, func(o kind.Object) (err error) {
+		if o.Spec == nil { // lists of some servers have names alone
+			o, err = reader.Get(ctx, k, o.Name)
+		}
+		all[o.Name] = o
+		return err
+	})
+	return all, err
 }
 
 // OpenPlatform finds the real platform. It reads nothing of it.

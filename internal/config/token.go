@@ -153,6 +153,17 @@ func (o Options) readToken(ctx context.Context, t TokenSetting, p Profile) (api.
 	return token, nil
 }
 
+// CheckTokenFiles returns an error if a file that has a token can't be used.
+func (o Options) CheckTokenFiles(ctx context.Context) error {
+	s, err := o.ResolveSettings()
+	for _, area := range kind.Areas() {
+		if t := s.Tokens[area]; err == nil && t.File != "" && t.File != stdin {
+			_, err = o.readToken(ctx, t, s.Profile)
+		}
+	}
+	return err
+}
+
 func (o Options) tokenFromInput() (string, error) {
 	if o.StdinIsTTY {
 		return "", errors.New("standard input is a terminal, which would show the token: use a pipe")
@@ -174,19 +185,10 @@ func (o Options) tokenFromFile(file string) (string, error) {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	warning, err := o.checkReaders(file, info, onReadOnly(file))
-	if warning != "" && !o.hasSaid(warning) {
+	if _, isKnown := o.shared().warned.LoadOrStore(warning, true); warning != "" && !isKnown {
 		o.Log(slog.LevelWarn, warning)
 	}
 	return string(data), err
-}
-
-// hasSaid reports whether another project of the run has logged a warning.
-func (o Options) hasSaid(warning string) bool {
-	if o.Said == nil {
-		return false
-	}
-	_, said := o.Said.LoadOrStore(warning, true)
-	return said
 }
 
 // checkReaders checks who else may read or replace a file with a token. It refuses what the user can fix, and only warns

@@ -28,8 +28,9 @@ type Facts struct {
 	Section   string    `json:"section,omitempty"`
 	Example   any       `json:"example,omitempty"`
 	Fields    []Below   `json:"fields,omitempty"`
-	// Object has the values of an object, if one was named.
-	Object *Object `json:"object,omitempty"`
+	// Object has the values of an object, if one was named, and Objects those of all that match a pattern.
+	Object  *Object   `json:"object,omitempty"`
+	Objects []*Object `json:"objects,omitempty"`
 	// Text is the example as YAML.
 	Text string `json:"-"`
 }

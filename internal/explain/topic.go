@@ -88,8 +88,14 @@ func (t *Topic) splitName(rest string, set *manifest.Set) {
 		return
 	}
 	t.Name = rest
-	for _, field := range t.root.Names {
-		if i := strings.Index(rest+".", "."+field+"."); i > 0 && i < len(t.Name) {
+	fields := t.root.Names
+	if strings.Contains(rest, "*") { // a pattern, whose path may leave out spec
+		fields = slices.Concat(fields, t.Kind.Spec().Names)
+	}
+	for _, field := range fields {
+		i := strings.Index(rest, "."+field)
+		end := i + 1 + len(field)
+		if i > 0 && i < len(t.Name) && (end == len(rest) || strings.IndexByte(".[", rest[end]) >= 0) {
 			t.Name, t.path = rest[:i], rest[i+1:]
 		}
 	}

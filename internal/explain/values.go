@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +44,55 @@ type placed struct {
 	value     any
 	field     *kind.Field
 }
+
+// IsPattern reports whether the name stands for several objects.
+func (t Topic) IsPattern() bool { return strings.Contains(t.Name, "*") }
+
+// ValuesOfAll returns what each object that matches the topic's pattern has in git, and in live if it is not nil.
+func (t Topic) ValuesOfAll(set *manifest.Set, ws kind.Workspace, live map[string]kind.Object) (all []*Object, err error) {
+	pattern := kind.Key{Kind: t.Kind.Name, Name: t.Name}
+	if t.IsWhole() {
+		return nil, fmt.Errorf("%s names no field: write one, such as %s.spec", pattern, t.asked)
+	}
+	names := slices.Collect(maps.Keys(live))
+	for _, o := range set.Objects {
+		if o.Kind == t.Kind {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if is, err := path.Match(t.Name, name); err != nil || !is {
+			continue
+		}
+		var get func() (kind.Object, error)
+		if live != nil {
+			get = func() (kind.Object, error) {
+				if o, is := live[name]; is {
+					return o, nil
+				}
+				return kind.Object{}, notLive{}
+			}
+		}
+		one := t
+		one.Name = name
+		o, err := one.FieldValues(set, ws, get)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	if all == nil {
+		err = fmt.Errorf("there is no manifest of %s", pattern)
+	}
+	return all, err
+}
+
+// notLive is the error for an object that a list of live objects lacks.
+type notLive struct{}
+
+func (notLive) Error() string  { return "it is not live" }
+func (notLive) NotFound() bool { return true }
 
 // FieldValues returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
 // hidden.

@@ -1,7 +1,6 @@
 package kind
 
 import (
-	"cmp"
 	_ "embed" // the table of risks
 	"fmt"
 	"maps"
@@ -64,77 +63,97 @@ func (k *Kind) addRisks() {
 // RiskOf returns what a change of this field can do; nil is absent. around is the object that has the field, or nil
 // if it is not known.
 func (f *Field) RiskOf(before, after, around any) Risk {
+	return f.RiskRowOf(before, after, around).Risk
+}
+
+// undocumented is what a change can do that the platform does not document.
+var undocumented = RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
+
+// RiskRowOf is RiskOf with the reason. It is the row of the gravest change in an object or a list.
+func (f *Field) RiskRowOf(before, after, around any) RiskRow {
 	switch {
 	case before == nil && after == nil:
-		return NoRisk
+		return RiskRow{}
 	case !f.documentsAll(before) || !f.documentsAll(after):
-		return RiskServes
+		return undocumented
 	}
 	for _, row := range f.rows {
 		switch {
 		case !f.fitsChange(row.Change, before, after, around):
 		case row.Change != "any":
-			return max(row.Risk, f.valueRisk(after, around))
+			return graver(row, f.valueRisk(after, around))
 		case isComposite(before) || isComposite(after):
-			return cmp.Or(f.riskBelow(before, after), row.Risk)
+			below := f.riskBelow(before, after)
+			if below.Risk == NoRisk || below.Risk == row.Risk { // its own reason says more
+				return row
+			}
+			return below
 		default:
-			return row.Risk
+			return row
 		}
 	}
-	return RiskServes
+	return undocumented
+}
+
+// graver returns the row of the higher risk, or a.
+func graver(a, b RiskRow) RiskRow {
+	if b.Risk > a.Risk {
+		return b
+	}
+	return a
 }
 
 // RiskOfRemoval returns what removing a value of this field can do.
 func (f *Field) RiskOfRemoval(value any) Risk { return f.RiskOf(value, nil, nil) }
 
-// riskBelow returns the highest risk of the changes in an object or a list.
-func (f *Field) riskBelow(before, after any) (risk Risk) {
+// riskBelow returns the gravest row of the changes in an object or a list.
+func (f *Field) riskBelow(before, after any) (row RiskRow) {
 	was, wasObject := before.(map[string]any)
 	is, isObject := after.(map[string]any)
 	if wasObject || isObject {
-		for _, name := range slices.Collect(maps.Keys(was)) {
+		for _, name := range slices.Sorted(maps.Keys(was)) {
 			if _, kept := is[name]; !kept {
-				risk = max(risk, f.Member(name).RiskOf(was[name], nil, was))
+				row = graver(row, f.Member(name).RiskRowOf(was[name], nil, was))
 			}
 		}
-		for name, value := range is {
-			if !reflect.DeepEqual(was[name], value) {
-				risk = max(risk, f.Member(name).RiskOf(was[name], value, is))
+		for _, name := range slices.Sorted(maps.Keys(is)) {
+			if !reflect.DeepEqual(was[name], is[name]) {
+				row = graver(row, f.Member(name).RiskRowOf(was[name], is[name], is))
 			}
 		}
 	}
 	elements, _ := before.([]any)
 	for _, e := range elements {
-		risk = max(risk, f.Element().RiskOf(e, nil, nil))
+		row = graver(row, f.Element().RiskRowOf(e, nil, nil))
 	}
 	elements, _ = after.([]any)
 	for _, e := range elements {
-		risk = max(risk, f.Element().RiskOf(nil, e, nil))
+		row = graver(row, f.Element().RiskRowOf(nil, e, nil))
 	}
-	return risk
+	return row
 }
 
-// valueRisk returns the highest risk that the rows about values alone, of this field and of those below it, give to
-// a value, no matter what it was before.
-func (f *Field) valueRisk(value, around any) (risk Risk) {
+// valueRisk returns the gravest of the rows about values alone, of this field and of those below it, for a value, no
+// matter what it was before.
+func (f *Field) valueRisk(value, around any) (row RiskRow) {
 	switch v := value.(type) {
 	case map[string]any:
-		for name, below := range v {
-			risk = max(risk, f.Member(name).valueRisk(below, v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			row = graver(row, f.Member(name).valueRisk(v[name], v))
 		}
 	case []any:
 		for _, e := range v {
-			risk = max(risk, f.Element().valueRisk(e, nil))
+			row = graver(row, f.Element().valueRisk(e, nil))
 		}
 	default:
 		i := slices.IndexFunc(f.rows, func(r RiskRow) bool {
 			return (strings.HasPrefix(r.Change, "to ") || strings.HasPrefix(r.Change, "over ")) && f.fitsChange(r.Change, nil, value, around)
 		})
 		if i >= 0 {
-			risk = f.rows[i].Risk
+			row = f.rows[i]
 		}
 	}
-	return risk
+	return row
 }
 
 // fitsChange reports whether a change is one that a row is about.

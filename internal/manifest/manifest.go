@@ -62,6 +62,19 @@ type Set struct {
 // Find returns the object with the key, or nil.
 func (s *Set) Find(k kind.Key) *Object { return s.byKey[k] }
 
+// Without returns the set without what some files have.
+func (s *Set) Without(files []string) *Set {
+	isIn := func(o *Object) bool { return slices.Contains(files, o.Path) }
+	rest := &Set{
+		Objects: slices.DeleteFunc(slices.Clone(s.Objects), isIn), Tests: slices.DeleteFunc(slices.Clone(s.Tests), isIn),
+		Silenced: s.Silenced, byKey: map[kind.Key]*Object{},
+	}
+	for _, o := range rest.Objects {
+		rest.byKey[o.Key()] = o
+	}
+	return rest
+}
+
 // Areas returns the areas that have manifests.
 func (s *Set) Areas() []kind.Area {
 	return slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool {

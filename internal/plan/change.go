@@ -19,6 +19,8 @@ type Change struct {
 	Commit *Commit `json:"commit,omitempty"`
 	// Risk is what the table of risks has for the change.
 	Risk kind.Risk `json:"risk,omitempty"`
+	// RiskReason is why it can do that.
+	RiskReason string `json:"riskReason,omitempty"`
 	// Position is set if the change is Moved, or a new element of an ordered list that is not its last.
 	Position *Position `json:"position,omitempty"`
 	// KeptAt is when the server last kept the value although git had removed it.
@@ -138,14 +140,14 @@ func (it *Item) weighRisk() {
 		if c.At == nil { // the plan is from a file
 			around = k.Spec().ObjectWith(c.Path, spec)
 		}
+		row := at.RiskRowOf(c.Live, c.Desired, around)
 		switch {
 		case c.Moved:
-			c.Risk = at.Risk
+			row = kind.RiskRow{Risk: at.Risk, Reason: "the order decides which one applies"}
 		case it.Happened:
-			c.Risk = at.RiskOf(c.Desired, c.Live, around)
-		default:
-			c.Risk = at.RiskOf(c.Live, c.Desired, around)
+			row = at.RiskRowOf(c.Desired, c.Live, around)
 		}
+		c.Risk, c.RiskReason = row.Risk, row.Reason
 	}
 	it.Risk = slices.Max(append(it.lineRisks(false), kind.NoRisk))
 }

@@ -184,6 +184,15 @@ func (l Loaded) RefuseInvalid(notDone string) error {
 	return nil
 }
 
+// AddAdvice adds to the findings what manifests alone give cause to advise on.
+func (l *Loaded) AddAdvice() {
+	for _, o := range l.Set.Objects {
+		advice, silenced := manifest.Advise(o, o.Tree(), manifest.Options{Precedence: l.Project.Platform.Precedence})
+		l.Findings, l.Set.Silenced = append(l.Findings, advice...), append(l.Set.Silenced, silenced...)
+	}
+	l.Findings.Sort()
+}
+
 // maxEntries limits the lists of the project file. maxSegment is the longest name of a Kubernetes-style resource.
 const (
 	maxEntries = 1000
@@ -198,10 +207,8 @@ func (p Project) CheckSchema() error {
 	if err := cmp.Or(CheckWorkspace(p.Workspace), checkPrecedence(p.Platform.Precedence)); err != nil {
 		return err
 	}
-	for name, n := range map[string]int{"maxCreates": p.MaxCreates, "maxDeletes": p.DeletesAllowed()} {
-		if n < 0 {
-			return fmt.Errorf("%s is %d: write 0 or more", name, n)
-		}
+	if n := min(p.MaxCreates, p.DeletesAllowed()); n < 0 {
+		return fmt.Errorf("maxCreates or maxDeletes is %d: write 0 or more", n)
 	}
 	if len(p.Manifests) > maxEntries || len(p.Overrides) > maxEntries {
 		return fmt.Errorf("manifests and overrides have at most %d entries each: name folders, not files, and paths of lists, not of single elements", maxEntries)

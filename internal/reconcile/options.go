@@ -16,6 +16,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 )
 
 // Options choose what to plan. Most are flags.
@@ -25,6 +26,7 @@ type Options struct {
 	ReadOnly    bool              // set by commands that change nothing
 	All         bool              // also list the kinds that no manifest is of
 	EachArea    bool              // compare what can be read if an area can't: Unread has the rest
+	PastErrors  bool              // go on with the files that have no errors; for commands that change nothing
 	Whole       bool              // keep the specs of live objects that are not in git
 	More        []manifest.Source // manifests that are not in git
 	Accept      []string          // what a person accepts, in the forms of Acceptances
@@ -57,8 +59,8 @@ func Acceptances() []Acceptance {
 	}
 }
 
-// AcceptForms returns the forms of --accept as a sentence has them.
-func AcceptForms() string {
+// acceptForms returns the forms of --accept as a sentence has them.
+func acceptForms() string {
 	var forms []string
 	for _, a := range Acceptances() {
 		forms = append(forms, a.Form)
@@ -75,7 +77,7 @@ func (o Options) checkAccept() error {
 			form = what + "=KIND/NAME"
 		}
 		if !slices.ContainsFunc(Acceptances(), func(a Acceptance) bool { return a.Form == form }) {
-			return fmt.Errorf("--accept is %q: write %s", value, AcceptForms())
+			return fmt.Errorf("--accept is %q: write %s", value, acceptForms())
 		}
 	}
 	return nil
@@ -114,23 +116,54 @@ func (o Options) planOptions() (all plan.Options, err error) {
 // MatchManifests rejects an option that names no manifest: with a typing error, trueup must not report that
 // there is nothing to do.
 func (o Options) MatchManifests(set *manifest.Set) error {
+	for _, value := range o.Accept {
+		_, name, named := strings.Cut(value, "=")
+		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // CheckValues has read it
+			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, namesOf(set)))
+		}
+	}
+	return MatchManifests(o.Patterns, set)
+}
+
+// leaveOutBroken returns the manifests of files without errors, and the files that have some. There are no such files if
+// the run can't go on without them.
+func (o Options) leaveOutBroken(l project.Loaded) (sound *manifest.Set, broken []string) {
+	if !o.PastErrors {
+		return nil, nil
+	}
+	for _, f := range l.Findings {
+		switch {
+		case f.Severity != diag.Error:
+		case f.Path == "":
+			return nil, nil
+		case !slices.Contains(broken, f.Path):
+			broken = append(broken, f.Path)
+		}
+	}
+	sound = l.Set.Without(broken)
+	if len(sound.Objects) == 0 || MatchManifests(o.Patterns, sound) != nil {
+		return nil, nil
+	}
+	return sound, broken
+}
+
+// MatchManifests rejects a pattern that matches no manifest.
+func MatchManifests(patterns []string, set *manifest.Set) error {
+	for _, pattern := range patterns {
+		filter, _ := kind.ParseFilter(pattern) // the caller has read it
+		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
+			return fmt.Errorf("%s matches no manifest%s", pattern, diag.DidYouMean(pattern, namesOf(set)))
+		}
+	}
+	return nil
+}
+
+func namesOf(set *manifest.Set) []string {
 	names := make([]string, len(set.Objects))
 	for i, obj := range set.Objects {
 		names[i] = obj.Key().String()
 	}
-	for _, pattern := range o.Patterns {
-		filter, _ := kind.ParseFilter(pattern) // Check has read it
-		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
-			return fmt.Errorf("--target %s matches no manifest%s", pattern, diag.DidYouMean(pattern, names))
-		}
-	}
-	for _, value := range o.Accept {
-		_, name, named := strings.Cut(value, "=")
-		if key, _ := kind.ParseKey(name); named && set.Find(key) == nil { // CheckValues has read it
-			return fmt.Errorf("--accept %s names no manifest%s", value, diag.DidYouMean(name, names))
-		}
-	}
-	return nil
+	return names
 }
 
 // TargetFilter returns the filter of --target, or nil without patterns.

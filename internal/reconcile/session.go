@@ -59,8 +59,12 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	if err != nil {
 		return nil, err
 	}
+	var broken []string
 	if l.Findings.HasErrors() {
-		return s, nil
+		if l.Set, broken = o.leaveOutBroken(l); broken == nil {
+			return s, nil
+		}
+		s.Loaded.Set = l.Set
 	}
 	if err := cmp.Or(o.MatchManifests(l.Set), l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))); err != nil {
 		return nil, err
@@ -68,8 +72,11 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
 		return nil, err
 	}
-	WarnOfNothing(l, env.Log)
+	if len(env.Paths) == 0 {
+		WarnOfNothing(l, env.Log)
+	}
 	setProject(&options, l.Project, env)
+	options.PartOfTree = options.PartOfTree || broken != nil
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
 	s.inputs = plan.Inputs{
 		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.PlanSettings(env.Dir),
@@ -82,6 +89,9 @@ func PrepareSession(ctx context.Context, env Env, l project.Loaded, o Options) (
 	if err := s.readAndPlan(ctx); err != nil {
 		s.Close()
 		return nil, err
+	}
+	for _, file := range broken {
+		s.Plan.Notes = append(s.Plan.Notes, file+" has errors, so the plan leaves it out")
 	}
 	return s, nil
 }
@@ -137,6 +147,19 @@ func (s *Session) DoubtWorkspace() string {
 		fix = "confirm its UUID in the file that " + config.ProjectsPin + " names"
 	}
 	return fmt.Sprintf("nothing shows that workspace %s exists: %s", s.Platform.Workspace.UUID, fix)
+}
+
+// WarnOfUnmerged says that a run outside CI is about to send what the branch that is applied on merge does not have.
+func (s *Session) WarnOfUnmerged() {
+	b := s.Plan.Blame
+	isUnmerged := func(it plan.Item) bool {
+		return it.TakesEffect() && (it.By == plan.ByThisChange ||
+			slices.ContainsFunc(it.Changes, func(c plan.Change) bool { return c.By == plan.ByThisChange }))
+	}
+	if b == nil || s.options.BaseRef != "" || config.InCI(s.env.Getenv) || !slices.ContainsFunc(s.Plan.Items, isUnmerged) {
+		return
+	}
+	s.env.Log(slog.LevelWarn, b.Ref+" does not have all of this, so the next apply of it undoes the rest: merge it soon")
 }
 
 // large is how many manifests are planned without the specs of live objects that are no longer needed.
@@ -251,10 +274,10 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		return err
 	}
 	s.inputs.Live, s.Unread = live.FetchEach(ctx, reader, s.inputs.Set, opts)
-	if len(s.Unread) > 0 {
+	if targets := s.inputs.Options.Targets; len(s.Unread) > 0 {
 		s.inputs.Options.Targets = func(key kind.Key) bool {
 			k, _ := kind.FindKind(key.Kind)
-			return s.Unread[k.Area] == nil
+			return s.Unread[k.Area] == nil && (targets == nil || targets(key))
 		}
 	}
 	return context.Cause(ctx)

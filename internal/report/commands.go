@@ -280,6 +280,11 @@ func Status(doc Document, all []plan.ObjectState, unread map[kind.Area]error) Do
 			pl.Notes = append(pl.Notes, fmt.Sprintf("the %s area could not be read, so this does not show what is live there", area))
 		}
 	}
+	for _, f := range doc.Findings {
+		if f.Severity == diag.Error {
+			pl.Notes = append(pl.Notes, f.String())
+		}
+	}
 	_, _, drift := summaryOf(doc)
 	parts := append(view.PlanParts(&pl), view.Count{N: len(unread), Words: view.Nouns(len(unread), "area") + " not read"})
 	counts := view.Sentences(view.Counted("nothing to do", parts), drift)

@@ -30,7 +30,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		k.Kind = kind.AllKinds()[n%3].Name
 	}
 	change := merge.Change{Path: s, At: []merge.Step{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
-	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.Position{Live: 1, Desired: n}, Units: plan.Units{Live: s, Desired: s}, Line: 3, Column: n, KeptAt: new(time.Unix(1, 0))}}
+	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), RiskReason: s, Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)}, Position: &plan.Position{Live: 1, Desired: n}, Units: plan.Units{Live: s, Desired: s}, Line: 3, Column: n, KeptAt: new(time.Unix(1, 0))}}
 	values := []merge.Value{{Path: s, Value: v, At: change.At}}
 	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Silenced: s, Write: s}
 	advice := finding

@@ -165,7 +165,7 @@ func findingCounts(doc Document) safe {
 	if t := doc.Tests; t != nil {
 		return testCounts(t)
 	}
-	errors, warnings := doc.Findings.Count(diag.Error)+len(doc.Errors), doc.Findings.Count(diag.Warning)
+	errors, warnings, advice := doc.Findings.Count(diag.Error)+len(doc.Errors), doc.Findings.Count(diag.Warning), doc.Findings.Count(diag.Advice)
 	idle := "no findings"
 	if doc.Objects == 0 {
 		idle += ", 0 objects"
@@ -173,6 +173,7 @@ func findingCounts(doc Document) safe {
 	return view.Counted(idle, []view.Count{
 		{N: errors, Words: view.Nouns(errors, "error")},
 		{N: warnings, Words: view.Nouns(warnings, "warning")},
+		{N: advice, Words: view.Nouns(advice, "piece") + " of advice"},
 		{N: doc.Objects, Words: view.Nouns(doc.Objects, "object"), Calm: true},
 	})
 }

@@ -112,6 +112,9 @@ func (a Alternative) describe(isDrift bool) string {
 	case len(a.Differences) > 0:
 		parts := make([]string, len(a.Differences))
 		for i, d := range a.Differences {
+			if !isDrift && d.After == Describe(nil) && d.isFilled() {
+				d.After = "the server's default"
+			}
 			parts[i] = d.String()
 		}
 		return strings.Join(parts, "; ")

@@ -233,6 +233,13 @@ type Difference struct {
 	effect Effect
 }
 
+// isFilled reports whether the server fills in what differs where no manifest has it.
+func (d Difference) isFilled() bool {
+	return slices.ContainsFunc([]Facet{Connection, CacheLevel, EdgeTTL, BrowserTTL, Images, TLS}, func(f Facet) bool {
+		return strings.HasPrefix(d.What, f.String())
+	})
+}
+
 // A line has so many characters of a value, and so many parts of a longer one.
 const (
 	maxTold  = 100

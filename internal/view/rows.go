@@ -80,6 +80,9 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) Row
 		r.Alarm, r.Rule = true, "plan/stops"
 	}
 	risk := describeRisk(item, l.Risk)
+	if (opts.Verbose || opts.Reasons) && !risk.Empty() && l.RiskReason != "" {
+		risk = safetext.F("%s (%s)", risk, clean(l.RiskReason))
+	}
 	if l.Left || !plan.IsShown(l.Class) || r.Stops && l.Risk == kind.RiskServes {
 		risk = safetext.Text{}
 	}

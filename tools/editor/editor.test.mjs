@@ -18,7 +18,7 @@ let settings; // what init prints for VS Code
 
 before(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'trueup-editor-'));
-  const printed = execFileSync(program, ['init', '--sandbox', '--yes', '--manifests', 'examples'], { cwd: folder, encoding: 'utf8' });
+  const printed = execFileSync(program, ['init', '--sandbox', '--auto-approve', '--manifests', 'examples'], { cwd: folder, encoding: 'utf8' });
   settings = JSON.parse(`{${printed.match(/^ *"yaml\.schemas": .*$/m)[0]}}`);
 });
 

@@ -135,7 +135,7 @@ func TestCrashPointsOnServers(t *testing.T) {
 func TestCrashPointsOfForget(t *testing.T) {
 	long.SkipUnlessSet(t)
 	program := buildProgram(t)
-	forget := []string{"ledger", "forget", "CDN/shop", "VolumeSnapshot/db-2026-11-21", "--yes"}
+	forget := []string{"ledger", "forget", "CDN/shop", "VolumeSnapshot/db-2026-11-21", "--auto-approve"}
 	anew := func(t *testing.T) *crashWorld {
 		w := newCrashWorld(t, program, inFiles)
 		w.ends(w.runApply(), 0)

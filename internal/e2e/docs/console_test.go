@@ -283,7 +283,7 @@ func TestFirstPlan(t *testing.T) {
 	for _, command := range slices.Concat(servedSandbox, strings.Split(strings.TrimSpace(block), "\n")) {
 		// The platform's address is the sandbox's, and flags answer what init asks.
 		command = regexp.MustCompile(`^export (TRUEUP_\w+_URL)=\S+`).ReplaceAllString(command, "export $1=$$$1")
-		command = strings.Replace(command, "trueup init ", "trueup init --yes --workspace acme --uuid acme-1 ", 1)
+		command = strings.Replace(command, "trueup init ", "trueup init --auto-approve --workspace acme --uuid acme-1 ", 1)
 		code, printed, err := s.run(command)
 		if err != nil || code != 0 {
 			t.Fatalf("$ %s\nends with %d, %v:\n%s", command, code, err, printed)
@@ -295,6 +295,32 @@ func TestFirstPlan(t *testing.T) {
 	}
 	if !pulled {
 		t.Error("init wrote no manifest of what is live")
+	}
+}
+
+// TestPurgeOfADeploy plays the jobs that the page about deploys has for CI: each run posts a purge, also the same job of the
+// same commit.
+func TestPurgeOfADeploy(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join("docs", "howto", "purge-on-deploy.md")
+	text := harness.ReadText(t, page)
+	s := startShell(t, false)
+	play(t, s, page, stepsOf(text))
+	commands := regexp.MustCompile(`(?m)^ *(?:run:|-) (trueup new purge .*)$`).FindAllStringSubmatch(text, -1)
+	if len(commands) != 2 {
+		t.Fatalf("the page has %d jobs", len(commands))
+	}
+	for i, job := range []string{
+		"CI=true GITHUB_ACTIONS=true GITHUB_SHA=$(git rev-parse HEAD) GITHUB_RUN_ATTEMPT=1 GITHUB_RUN_ID",
+		"CI=true GITLAB_CI=true CI_COMMIT_SHA=$(git rev-parse HEAD) CI_JOB_ID",
+	} {
+		for run := 100 * (i + 1); run < 100*(i+1)+2; run++ {
+			command := fmt.Sprintf("(export %s=%d; set -eo pipefail; trueup() { command trueup \"$@\" --sandbox; }\n%s)", job, run, commands[i][1])
+			code, printed, err := s.run(command)
+			if err != nil || code != 0 || !regexp.MustCompile(fmt.Sprintf(`posted +Purge/[0-9a-f]{8}-%d-`, run)).MatchString(printed) {
+				t.Errorf("$ %s\nends with %d, %v:\n%s", command, code, err, printed)
+			}
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ func rows() []row {
 		{"plan, ledger in a bucket", 0, most, 0, inBucket},
 		{"plan, new CDNs", 0, many, many, (*yards).unknown},
 		{"drift", 0, most, 0, sandbox},
-		{"pull cdns --file -, no manifests", 0, most, 0, (*yards).unwritten},
+		{"pull cdns --dir -, no manifests", 0, most, 0, (*yards).unwritten},
 		{"apply", 0, most, most, sandbox},
 		{"plan", 1, most, most, sandbox},
 		{"apply", 1, most, most, sandbox},
