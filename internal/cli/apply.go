@@ -84,7 +84,7 @@ func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove s
 		if err != nil {
 			return err
 		}
-		s.Plan.HoldAbove(most)
+		s.Plan.BlockAbove(most)
 	}
 	doc.Plan = plan.Redact(s.Plan)
 	asked, err := a.approve(*doc, expected, autoApprove != "")

@@ -69,8 +69,8 @@ func (p *Plan) CountItems() Summary {
 		s.Serves += it.AtStake(kind.RiskServes)
 		s.Availability += it.AtStake(kind.RiskAvailability)
 		s.Cost += it.AtStake(kind.RiskCost)
-		s.Risk = max(s.Risk, it.SentRisk())
 	}
+	s.Risk = s.Gravest()
 	return s
 }
 

@@ -257,7 +257,7 @@ type Summary struct {
 	Serves       int `json:"serves"`
 	Availability int `json:"availability"`
 	Cost         int `json:"cost"`
-	// Risk is the gravest of these that is not 0.
+	// Risk is what Gravest returns.
 	Risk kind.Risk `json:"risk,omitempty"`
 }
 
@@ -269,5 +269,20 @@ func (s *Summary) Add(o Summary) {
 			to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
 		}
 	}
-	s.Risk = max(s.Risk, o.Risk)
+	s.Risk = s.Gravest()
+}
+
+// Gravest returns the gravest risk that is counted.
+func (s Summary) Gravest() kind.Risk {
+	switch {
+	case s.Security > 0:
+		return kind.RiskSecurity
+	case s.Serves > 0:
+		return kind.RiskServes
+	case s.Availability > 0:
+		return kind.RiskAvailability
+	case s.Cost > 0:
+		return kind.RiskCost
+	}
+	return kind.NoRisk
 }

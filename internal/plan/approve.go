@@ -8,9 +8,9 @@ import (
 	"trueup/internal/routing"
 )
 
-// HoldAbove blocks the items whose SentRisk is graver than most, and those that wait for them. A person decides about
+// BlockAbove blocks the items whose SentRisk is graver than most, and those that wait for them. A person decides about
 // them, and the rest of the plan can be sent without.
-func (p *Plan) HoldAbove(most kind.Risk) {
+func (p *Plan) BlockAbove(most kind.Risk) {
 	held, option := map[kind.Key]bool{}, "--auto-approve="+most.Class()
 	for i := range p.Items {
 		if it := &p.Items[i]; it.Op.sendsRequest() && it.SentRisk() > most {
