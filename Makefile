@@ -19,7 +19,7 @@ lint:
 cover:
 	.ci/cover
 
-# Parts by themselves, then whole runs and goals: docs/performance.md.
+# Parts by themselves, then whole runs and goals: docs/reference/performance.md.
 bench:
 	go test -run '^$$' -bench . -benchmem -benchtime 200ms ./internal/...
 	.ci/bench

@@ -30,6 +30,7 @@ type Options struct {
 	Stdout        bool
 	AllFields     bool // keeps fields that the schema does not know
 	Diff, Replace bool // Diff writes nothing, Replace overwrites manifests that differ from live
+	Past          Past // takes what live was then, unless it is empty; needs Replace
 }
 
 // Verdict says what a run did with an object.
@@ -75,7 +76,8 @@ type Item struct {
 	InPlace bool     `json:"-"`
 	Lost    []string `json:"-"` // what else of the document After lacks
 
-	live     kind.Object
+	live     kind.Object // with Options.Past, its spec is that of then
+	now      kind.Object
 	manifest *manifest.Object // in git, nil for none
 	draft    yamledit.Draft
 }
@@ -136,8 +138,9 @@ type run struct {
 	platform *config.Platform
 	ledger   *ledger.Ledger
 	view     ledger.View
-	target   files.Folder // where new files are written
-	edited   sync.Map     // the files of manifests that differ, by name
+	writes   map[kind.Key][]ledger.LogEntry // since Options.Past, the newest first
+	target   files.Folder                   // where new files are written
+	edited   sync.Map                       // the files of manifests that differ, by name
 }
 
 // PullManifests writes manifests of the live objects that were asked for. The result is nil if nothing was

@@ -101,11 +101,17 @@ func (r *run) readLive(ctx context.Context, asked Selection) error {
 	if err := r.openLedger(ctx); err != nil {
 		return err
 	}
+	if r.opts.Past.Text != "" {
+		if asked, err = r.readWrites(ctx, asked); err != nil {
+			return err
+		}
+	}
 	state, err := r.fetchLive(ctx, asked)
 	if err != nil {
 		return err
 	}
 	r.chooseItems(state, asked)
+	r.takePast()
 	if err := asked.checkSelected(r.Items); err != nil || r.ledger == nil || r.view.Problem != "" {
 		return err
 	}

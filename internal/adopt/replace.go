@@ -73,7 +73,7 @@ func (r *run) takeValues(ctx context.Context, i *Item) (was []byte, err error) {
 		return was, err
 	}
 	if o := set.Find(i.Key()); o != nil && r.planIsEmpty(i, o.Spec) {
-		i.Before, i.After, i.InPlace = was, is, true
+		i.Before, i.After, i.InPlace, i.draft.Spec = was, is, true, o.Spec
 	}
 	return was, nil
 }

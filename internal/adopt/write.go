@@ -40,6 +40,9 @@ func (r *run) makeDrafts(ctx context.Context) error {
 	var done atomic.Int64
 	parallel.Each(len(r.Items), func(n int) {
 		i := r.Items[n]
+		if i.Verdict == Refused {
+			return
+		}
 		if i.live.Terminating {
 			i.Verdict, i.Reason = LeftOut, "it is being deleted"
 			return
@@ -47,6 +50,7 @@ func (r *run) makeDrafts(ctx context.Context) error {
 		if r.judgeItem(i); i.Verdict == Differs && ctx.Err() == nil {
 			failed[n] = r.draftOther(ctx, i)
 		}
+		r.comparePast(i)
 		r.dropFromMemory(i)
 		progress(int(done.Add(1)), len(r.Items))
 	})

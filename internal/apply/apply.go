@@ -35,7 +35,7 @@ type Writer interface {
 // returns (docs/design.md A3).
 type Journal interface {
 	// For requests that are sent once. Look reads which run claimed one.
-	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
+	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.HeldClaim, error)
 	RecordPosted(ctx context.Context, key kind.Key, m ledger.Made) error
 	RecordExecuted(ctx context.Context, key kind.Key, m ledger.Made) error
 	RecordOutcome(ctx context.Context, key kind.Key, o ledger.Outcome) error
@@ -43,11 +43,11 @@ type Journal interface {
 	MarkUnknown(ctx context.Context, key kind.Key, now ledger.Instant) error
 	ReadRecords(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
 	// CheckCurrent returns an error if another apply was recorded since this one, as RecordPending, Claim and RecordDeleting do.
-	CheckCurrent(ctx context.Context) error
+	CheckCurrent(ctx context.Context, key kind.Key) error
 
 	// For the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
 	// Applied for objects that are in sync; its errors are in their order.
-	RecordPending(ctx context.Context, key kind.Key, spec []byte) error
+	RecordPending(ctx context.Context, key kind.Key, spec []byte, before *ledger.LiveBefore) error
 	RecordApplied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
 	RecordAllApplied(ctx context.Context, all []ledger.Confirmed) []error
 	DropPending(ctx context.Context, key kind.Key) error

@@ -39,7 +39,7 @@ type farLedger struct {
 	cond     *sync.Cond
 }
 
-func (f *farLedger) RecordPending(ctx context.Context, k kind.Key, spec []byte) (err error) {
+func (f *farLedger) RecordPending(ctx context.Context, k kind.Key, spec []byte, before *ledger.LiveBefore) (err error) {
 	f.while(func() {
 		f.cond.L.Lock()
 		f.begun = append(f.begun, k)
@@ -49,7 +49,7 @@ func (f *farLedger) RecordPending(ctx context.Context, k kind.Key, spec []byte) 
 			f.cond.Wait()
 		}
 		f.cond.L.Unlock()
-		err = f.Journal.RecordPending(ctx, k, spec)
+		err = f.Journal.RecordPending(ctx, k, spec, before)
 	})
 	return err
 }

@@ -54,7 +54,7 @@ func (w *work) storePending() *Outcome {
 	if w.isPending || w.Journal == nil {
 		return nil
 	}
-	if err := w.Journal.RecordPending(w.ledgerCtx, w.item.Key, w.spec); err != nil {
+	if err := w.Journal.RecordPending(w.ledgerCtx, w.item.Key, w.spec, w.item.Before); err != nil {
 		return unclaimedOutcome(err)
 	}
 	w.isPending = true
@@ -159,10 +159,10 @@ func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 		}
 	}
 	if !w.hasAll(w.spec, obj) {
-		return staleOutcome("another client created it meanwhile, and it differs from git")
+		return staleOutcome("another run or client created it meanwhile, and it differs from git")
 	}
 	if !w.mayBeWritten {
-		made.did, made.done = Unchanged, "another client created it meanwhile, equal to git"
+		made.did, made.done = Unchanged, "another run or client created it meanwhile, equal to git"
 	}
 	w.mayBeWritten = true
 	return w.recordApplied(made, obj, w.checkWrite(made, obj))

@@ -86,8 +86,8 @@ func (d *deletion) recordIntent() *Outcome {
 	case errors.Is(err, ledger.ErrConflict):
 		return staleOutcome("another run changed its record after the plan was made")
 	}
-	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
-		return supersededOutcome(newer)
+	if end := stoppedOutcome(err); end != nil {
+		return end
 	}
 	return failedOutcome(NeedsPerson, "nothing was sent: "+err.Error(), "run plan again and review the deletion")
 }

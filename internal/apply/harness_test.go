@@ -389,7 +389,7 @@ func (s *stage) move(
 	})
 }
 
-func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
+func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.HeldClaim, error) {
 	switch {
 	case i.TakeOver:
 		return s.claim(ctx, "take over", k, i, ledger.Resendable)
@@ -399,8 +399,8 @@ func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.
 	return s.claim(ctx, "claim", k, i, ledger.Free)
 }
 
-func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.Hold, error) {
-	hold := ledger.Hold{Late: i.At.Late, Terms: s.terms()}
+func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.HeldClaim, error) {
+	hold := ledger.HeldClaim{Late: i.At.Late, Terms: s.terms()}
 	err := s.move(ctx, call, k, nil, func(r *ledger.Record) {
 		if r.EarlierUnknown = want == ledger.Resendable; !r.EarlierUnknown {
 			r.FirstClaimAt = &i.At.Early
@@ -446,7 +446,7 @@ func (s *stage) MarkUnknown(ctx context.Context, k kind.Key, _ ledger.Instant) e
 	return s.move(ctx, "give up", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State = ledger.Unknown })
 }
 
-func (s *stage) CheckCurrent(context.Context) error { return nil }
+func (s *stage) CheckCurrent(context.Context, kind.Key) error { return nil }
 
 // ReadRecords is not logged: it changes nothing.
 func (s *stage) ReadRecords(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error) {
@@ -498,7 +498,7 @@ func (s *stage) RecordOutcome(ctx context.Context, k kind.Key, o ledger.Outcome)
 	return s.move(ctx, "unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State, r.Outcome = ledger.Unknown, &o })
 }
 
-func (s *stage) RecordPending(ctx context.Context, k kind.Key, spec []byte) error {
+func (s *stage) RecordPending(ctx context.Context, k kind.Key, spec []byte, _ *ledger.LiveBefore) error {
 	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.JSON{spec} })
 }
 

@@ -91,9 +91,6 @@ const (
 	Interrupted  Verdict = "interrupted"
 )
 
-// Refusal returns that the platform refused the token, in the same words for all requests that need the same right, or "".
-func (o Outcome) Refusal() string { return api.RefusalOf(o.cause) }
-
 // What returns the effect of an item that is done, and the status of every other item.
 func (o Outcome) What() string { return cmp.Or(string(o.Did), string(o.Status)) }
 
@@ -195,6 +192,17 @@ func unverifiedOutcome(ctx context.Context, done string) *Outcome {
 // FixSuperseded is the fix of an outcome whose run must send nothing more, because a newer commit is being applied.
 const FixSuperseded = "run plan again on the newest commit"
 
+// stoppedOutcome is the outcome of an item whose run must send nothing more, or that a hold covers; nil for other errors.
+func stoppedOutcome(err error) *Outcome {
+	if held, ok := errors.AsType[*ledger.HeldError](err); ok {
+		return &Outcome{Status: Blocked, Verdict: NeedsPerson, Message: held.String(), Fix: held.Fix()}
+	}
+	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
+		return supersededOutcome(newer)
+	}
+	return nil
+}
+
 // supersededOutcome is the outcome of an item whose run must send nothing more.
 func supersededOutcome(err *ledger.SupersededError) *Outcome {
 	end := skippedOutcome(Stale, err.Error()+"; trueup left it unchanged")
@@ -205,8 +213,8 @@ func supersededOutcome(err *ledger.SupersededError) *Outcome {
 // unclaimedOutcome is the outcome of a ledger error before anything was sent. A person is needed
 // only if the ledger needs repair.
 func unclaimedOutcome(err error) *Outcome {
-	if newer, ok := errors.AsType[*ledger.SupersededError](err); ok {
-		return supersededOutcome(newer)
+	if end := stoppedOutcome(err); end != nil {
+		return end
 	}
 	end := failedOutcome(Partial, "nothing was sent, because the ledger could not be written: "+err.Error(),
 		"run apply again when the ledger can be written")

@@ -191,7 +191,7 @@ func TestAPostOfWhatConverges(t *testing.T) {
 			calls: head + ", GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop",
 		},
 		"taken by the same": {
-			err: isTaken(), at: appears(forced), status: apply.Done, verdict: apply.OK, words: "another client created it",
+			err: isTaken(), at: appears(forced), status: apply.Done, verdict: apply.OK, words: "another run or client created it",
 			calls: head + ", GET CDN/shop, applied CDN/shop",
 		},
 		"taken: choose": {

@@ -27,7 +27,7 @@ const (
 type onceSend struct {
 	*work
 	digest  canon.Sum // of the spec, as the ledger has it
-	hold    ledger.Hold
+	hold    ledger.HeldClaim
 	before  *ledger.Listing // before lists the live objects that looked like the one to send before the claim
 	certain bool            // certain reports whether certainly no send under this claim, or an earlier one, was executed
 }
@@ -134,7 +134,7 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 	if err := s.Writer.WaitForTurn(ctx, s.kind); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
-	if err := s.Journal.CheckCurrent(s.ledgerCtx); err != nil {
+	if err := s.Journal.CheckCurrent(s.ledgerCtx, s.item.Key); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
 	now, err := s.Clock(ctx, s.kind)
@@ -264,7 +264,7 @@ func (s *onceSend) failedSend(a attempt) (end *Outcome, record func() error) {
 	switch {
 	case a.result == unsent && s.certain:
 		end.Fix = "run apply again"
-		return end, s.recordHow(ledger.Released, message)
+		return cmp.Or(stoppedOutcome(a.err), end), s.recordHow(ledger.Released, message)
 	case a.result == refused && s.certain:
 		o := ledger.Outcome{How: ledger.RejectedByPlatform, HTTP: api.AnswerOf(a.err).Status, Message: ledger.QuoteMessage(message)}
 		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.RecordOutcome(s.ledgerCtx, key, o) }

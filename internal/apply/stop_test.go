@@ -164,16 +164,16 @@ func (s *slow) Patch(ctx context.Context, k *kind.Kind, name string, body []byte
 	return s.stage.Patch(ctx, k, name, body)
 }
 
-func (s *slow) RecordPending(ctx context.Context, k kind.Key, spec []byte) error {
+func (s *slow) RecordPending(ctx context.Context, k kind.Key, spec []byte, before *ledger.LiveBefore) error {
 	if err := sleep(ctx, s.pending); err != nil {
 		return err
 	}
-	return s.stage.RecordPending(ctx, k, spec)
+	return s.stage.RecordPending(ctx, k, spec, before)
 }
 
-func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
+func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.HeldClaim, error) {
 	if err := sleep(ctx, s.claim); err != nil {
-		return ledger.Hold{}, err
+		return ledger.HeldClaim{}, err
 	}
 	return s.stage.Claim(ctx, k, i)
 }

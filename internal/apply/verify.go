@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"trueup/internal/canon"
@@ -110,6 +111,9 @@ func (w *work) recordApplied(wrote write, got kind.Object, c checked) *Outcome {
 	if c.hasFault(merge.NotRemoved) {
 		after := effect.Apply(wrote.request, wrote.before)
 		now.Owed = canon.Bytes(merge.WithNotRemoved(w.Rules(w.kind), canon.MustDecode(w.spec), after, c.mismatches))
+	}
+	if before := wrote.now.Before; before != nil && !reflect.DeepEqual(before, w.item.Before) {
+		now.Live = before
 	}
 	for _, m := range c.mismatches {
 		if m.Fault == merge.Altered && w.isGrave(m) {

@@ -186,7 +186,7 @@ func (w *work) checkOvertaken() *Outcome {
 	if w.Journal == nil {
 		return nil
 	}
-	if err := w.Journal.CheckCurrent(w.ledgerCtx); err != nil {
+	if err := w.Journal.CheckCurrent(w.ledgerCtx, w.item.Key); err != nil {
 		return unclaimedOutcome(err)
 	}
 	return nil

@@ -41,6 +41,9 @@ type Ref struct {
 	// need not wait for an operation.
 	lock chan struct{}
 	tip  *refTip // the commit that List fetched or Create pushed last; nil before that
+	// older has the commit that added each file, among the newest commits, of which there are depth.
+	older map[string]string
+	depth int
 
 	mu     sync.Mutex
 	mirror *git.Mirror
@@ -197,6 +200,27 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 			return fmt.Errorf("%s: %w", s.Place(name), ErrAbsent)
 		}
 		if content, err = m.Read(ctx, s.tip.commit, name); err != nil {
+			return s.unreadableError(err)
+		}
+		return nil
+	})
+	return content, err
+}
+
+// GetOld is Get for a file that a later commit may have removed; behind is how many commits were added after its own.
+func (s *Ref) GetOld(ctx context.Context, name string, behind int) (content []byte, err error) {
+	err = s.withMirror(ctx, false, func(m *git.Mirror) error {
+		if behind >= s.depth {
+			s.depth = max(refDepth, 2*behind)
+			if s.older, err = m.FindAdded(ctx, s.ref, s.depth); err != nil {
+				return s.unreadableError(err)
+			}
+		}
+		commit := s.older[name]
+		if commit == "" {
+			return fmt.Errorf("%s: %w", s.Place(name), ErrAbsent)
+		}
+		if content, err = m.Read(ctx, commit, name); err != nil {
 			return s.unreadableError(err)
 		}
 		return nil

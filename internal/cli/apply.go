@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,9 +22,10 @@ func newApply(a *app) *cobra.Command {
 	var autoApprove bool
 	cmd := a.command("apply [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		expected, err := reconcile.ReadExpectation(expect, a.full(expect))
-		if err != nil {
+		if err = cmp.Or(err, refuse(opts.DespiteHold != "" && !a.env.StdinIsTTY, "--despite-hold is for a person at a terminal: a protected job sets TRUEUP_DESPITE_HOLD")); err != nil {
 			return report.Document{}, err
 		}
+		opts.DespiteHold = strings.TrimSpace(cmp.Or(opts.DespiteHold, a.env.Getenv("TRUEUP_DESPITE_HOLD")))
 		return a.withPlan(ctx, opts, paths, func(s *reconcile.Session, doc *report.Document) error {
 			if older := s.WhyOlder(); older != "" {
 				doc.Errors = []string{older}
@@ -52,12 +55,14 @@ func newApply(a *app) *cobra.Command {
 	f.StringVar(&expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
 	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask")
 	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, such as 10m")
+	f.StringVar(&opts.DespiteHold, "despite-hold", "", "go on although a hold is set, and record why: `TEXT`")
 	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")
 	return cmd
 }
 
 // applyPlan asks, sends what the plan shows, and records it.
 func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove bool, expected reconcile.Expectation, doc *report.Document) error {
+	s.BlockHeld()
 	s.WarnOfUnmerged()
 	asked, err := a.approve(*doc, expected, autoApprove)
 	if err != nil {

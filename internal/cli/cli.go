@@ -170,7 +170,7 @@ func (a *app) groups() []group {
 	status := newStatus(a) // trueup each runs it without the list of purges
 	status.AddCommand(newStatusPurge(a))
 	return []group{
-		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), status, newShow(a), newComment(a)}},
+		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), status, newLog(a), newHold(a), newShow(a), newComment(a)}},
 		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newNew(a), newFmt(a), newValidate(a), newTest(a)}},
 		{"Understand them", []*cobra.Command{newExplain(a), newRequest(a)}},
 		{"Many projects", []*cobra.Command{newEach(a)}},

@@ -127,7 +127,7 @@ func (a *app) start(cmd *cobra.Command) error {
 	a.running = strings.TrimPrefix(cmd.CommandPath(), "trueup ")
 	wrong := []error{a.settingsErr}
 	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, a.checkUse(cmd, f)) })
-	if err := cmp.Or(errors.Join(wrong...), a.checkFormats(cmd)); err != nil {
+	if err := cmp.Or(errors.Join(wrong...), a.checkFormats()); err != nil {
 		return err
 	}
 	if limit := a.settings.timeout; limit > 0 {
@@ -172,14 +172,8 @@ func (a *app) checkFlag(f *pflag.Flag) error {
 }
 
 // checkFormats refuses a report that can't be written.
-func (a *app) checkFormats(cmd *cobra.Command) error {
+func (a *app) checkFormats() error {
 	known := report.Formats()
-	if cmd.Name() == "each" {
-		known = []string{"text", "json"}
-		if err := oneOf("-o", a.global.output, known); err != nil {
-			return fmt.Errorf("%w; show DIR writes the others from --results DIR", err)
-		}
-	}
 	for _, r := range a.global.reports {
 		format, file, ok := strings.Cut(r, "=")
 		if !ok || file == "" {

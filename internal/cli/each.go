@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -15,8 +19,8 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/config"
-	"trueup/internal/diag"
 	"trueup/internal/exit"
+	"trueup/internal/files"
 	"trueup/internal/fleet"
 	"trueup/internal/project"
 	"trueup/internal/report"
@@ -109,42 +113,60 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 	if err = errors.Join(err, failed); err != nil {
 		return doc, err
 	}
-	results := make([]report.Project, len(found.Projects))
+	merging := merging{of: report.NewMerger(shard), waiting: make([]*report.Document, len(found.Projects))}
 	budget := api.NewBudget(a.settings.writesPerSecond, shard.Shards, a.settings.parallelism)
 	working := a.begin(line.command)
-	working.reached(0, len(results))
+	working.reached(0, len(found.Projects))
 	defer working.end()
 	o.Sleep = a.env.Sleep
 	var ended atomic.Int64
-	keep := func(i int, doc report.Document) {
+	keep := func(i int, doc report.Document) (failed bool) {
 		p := found.Projects[i]
-		if err := out.write(p, doc, false); err != nil {
-			a.log(slog.LevelError, p.Path+": "+err.Error())
+		doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
+		if err := out.writeResult(doc); err != nil {
 			doc.ExitCode, doc.Errors = exit.Worst(doc.ExitCode, exit.Error), append(doc.Errors, err.Error())
 			doc.Result = exit.NameOf(doc.ExitCode)
+			doc = report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)
 		}
-		results[i] = report.ProjectOf(p.Path, doc)
+		merging.add(i, doc)
+		return doc.ExitCode != exit.OK && doc.ExitCode != exit.Changes // which is what the run found
 	}
-	started := o.RunProjects(ctx, len(results), func(i int) (failed bool) {
+	started := o.RunProjects(ctx, len(found.Projects), func(i int) (failed bool) {
 		p := found.Projects[i]
-		sends := func(doc report.Document) error { return out.write(p, doc, true) }
-		keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, budget: budget, sends: sends}, p, line))
-		working.reached(int(ended.Add(1)), len(results))
-		return results[i].Failed()
+		sends := func(doc report.Document) error {
+			return out.writeResult(report.Unended(report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)))
+		}
+		failed = keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, budget: budget, sends: sends}, p, line))
+		working.reached(int(ended.Add(1)), len(found.Projects))
+		return failed
 	})
 	why := whyNotStarted(ctx, o.MaxFailures)
-	if rest := len(results) - started; rest > 0 {
-		a.log(slog.LevelError, diag.Plural(rest, "project was", "projects were")+" not started: "+why)
-	}
-	for i := range results[started:] {
+	for i := range found.Projects[started:] {
 		keep(started+i, report.Document{
 			Command: line.command, Result: report.NotStarted, ExitCode: exit.OrInterrupted(ctx, exit.Partial),
 			Errors: []string{"trueup each did not start this project: " + why},
 		})
 	}
-	doc = report.Each(shard, results)
+	doc = merging.of.Finish()
 	doc.ExitCode = exit.OrInterrupted(ctx, doc.ExitCode)
 	return doc, nil
+}
+
+// merging merges results in the order of the projects, in whatever order they end. It keeps those that wait for an earlier one.
+type merging struct {
+	lock    sync.Mutex
+	of      *report.Merger
+	waiting []*report.Document
+	merged  int
+}
+
+func (m *merging) add(i int, doc report.Document) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for m.waiting[i] = &doc; m.merged < len(m.waiting) && m.waiting[m.merged] != nil; m.merged++ {
+		m.of.AddResult(*m.waiting[m.merged])
+		m.waiting[m.merged] = &report.Document{}
+	}
 }
 
 // fleetFor returns the projects that the command runs in, and what is known of all.
@@ -219,4 +241,84 @@ func whyNotStarted(ctx context.Context, bound int) string {
 		return "the run was interrupted"
 	}
 	return fmt.Sprintf("more than %d failed (--max-failures)", bound)
+}
+
+// results is the file of the results of a shard, with a line for each; nil writes none.
+type results struct {
+	lock sync.Mutex
+	file *os.File
+	err  error // of the first line that was not written whole: nothing follows it
+}
+
+// openResults begins the file of the results of a shard. It keeps what another try of this apply left, whose requests
+// this one does not repeat.
+func (a *app) openResults(name string, shard report.Shard) (*results, error) {
+	if name == "" {
+		return nil, nil
+	}
+	r := &results{}
+	root, err := files.FolderAt(a.dir(), name).OpenOrCreate()
+	if err == nil {
+		err = errors.Join(r.open(root, shard), root.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--results %s: %w", name, errors.Join(files.WithoutPath(err), r.close()))
+	}
+	return r, nil
+}
+
+// open opens the file, and removes what is not of this run.
+func (r *results) open(root *os.Root, shard report.Shard) error {
+	names, err := fs.Glob(files.OpenFS(root), report.ShardNames)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, fmt.Sprintf("-of-%d.jsonl", shard.Shards)) {
+			return fmt.Errorf("it has results of another number of shards: name another folder, or remove %s", name)
+		}
+	}
+	if r.file, err = root.OpenFile(shard.Name(), os.O_RDWR|os.O_CREATE|os.O_APPEND|files.NoWait, 0o644); err != nil {
+		return err
+	}
+	size := int64(0)
+	if shard.Command == "apply" {
+		size = report.SizeOf(shard.Run, r.file)
+	}
+	if err = r.file.Truncate(size); err != nil {
+		return err
+	}
+	return r.writeLine(shard)
+}
+
+// writeResult writes the result of a project.
+func (r *results) writeResult(doc report.Document) error {
+	if r == nil {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := report.Write(&text, "json", doc, report.Options{}); err != nil {
+		return err
+	}
+	return r.writeLine(json.RawMessage(text.Bytes()))
+}
+
+func (r *results) writeLine(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.err == nil {
+		_, r.err = r.file.Write(append(line, '\n'))
+	}
+	return r.err
+}
+
+func (r *results) close() error {
+	if r == nil || r.file == nil {
+		return nil
+	}
+	return r.file.Close()
 }

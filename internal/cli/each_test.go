@@ -33,7 +33,7 @@ func TestAPanicInOneProject(t *testing.T) {
 	if errs.Len() > 0 {
 		t.Errorf("standard error is %q", errs.String())
 	}
-	if !strings.Contains(out.String(), "plan in 3 projects: 1 error, 2 ok.") || strings.Count(out.String(), "internal error: a mistake. This is a bug in trueup") != 1 {
+	if !strings.Contains(out.String(), "Results of the projects: 1 error, 2 ok.") || strings.Count(out.String(), "internal error: a mistake. This is a bug in trueup") != 1 {
 		t.Errorf("standard output is %q", out.String())
 	}
 }

@@ -128,7 +128,7 @@ func TestHelpShowsUsefulFlags(t *testing.T) {
 // TestFewCommandsAndFlags: all of them are more than anybody remembers.
 func TestFewCommandsAndFlags(t *testing.T) {
 	root := newRoot(newApp(Env{}))
-	if n := len(root.Commands()); n > 21 {
+	if n := len(root.Commands()); n > 23 {
 		t.Errorf("%d commands", n)
 	}
 	for _, name := range []string{"plan", "apply"} {

@@ -52,7 +52,7 @@ func (m *member) line(a *app, l logged) {
 
 // memberNames returns the commands that trueup each runs.
 func memberNames() []string {
-	return []string{"plan", "apply", "drift", "status", "validate", "test", "ledger init", "ledger settle"}
+	return []string{"plan", "apply", "drift", "status", "validate", "test", "hold", "ledger init", "ledger settle"}
 }
 
 // newMemberRoot returns a command line of these commands alone, without what only help and completion need:
@@ -67,7 +67,7 @@ func newMemberRoot(a *app) *cobra.Command {
 	a.global.register(root.PersistentFlags())
 	ledger := &cobra.Command{Use: "ledger"}
 	ledger.AddCommand(newLedgerInit(a), newLedgerSettle(a))
-	root.AddCommand(newPlan(a), newApply(a), newDrift(a), newStatus(a), newValidate(a), newTest(a), ledger)
+	root.AddCommand(newPlan(a), newApply(a), newDrift(a), newStatus(a), newValidate(a), newTest(a), newHold(a), ledger)
 	for _, cmd := range root.Commands() {
 		explainArgs(cmd)
 	}

@@ -3,7 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +19,8 @@ import (
 
 func newPull(a *app) *cobra.Command {
 	var opts adopt.Options
+	var before string
+	var runOf int
 	cmd := a.command("pull [KIND[/NAME]...]", func(ctx context.Context, args []string) (report.Document, error) {
 		return a.pull(ctx, opts, args)
 	})
@@ -22,7 +28,8 @@ func newPull(a *app) *cobra.Command {
 		if opts.Dir == onStdout {
 			opts.Dir, opts.Stdout = "", true
 		}
-		return cmp.Or(
+		err := a.parsePast(&opts, before, runOf)
+		return cmp.Or(err,
 			refuse(opts.File != "" && (opts.Dir != "" || opts.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
 			refuse(opts.Diff && opts.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
 			refuse(opts.Stdout && (opts.Diff || opts.Replace), "--dir - reads no file: remove --diff and --replace"),
@@ -37,8 +44,34 @@ func newPull(a *app) *cobra.Command {
 	f.BoolVar(&opts.AllFields, "all-fields", false, "write every live field, including those that the schema does not know")
 	f.BoolVar(&opts.Diff, "diff", false, "write nothing, and show how the objects in git differ from live")
 	f.BoolVar(&opts.Replace, "replace", false, "take live into manifests that differ; if more than values differs, their comments, labels and annotations are lost")
+	f.StringVar(&before, "before", "", "write what live was before `ENTRY|COMMIT|TIME` of trueup log, as --replace does")
+	f.IntVar(&runOf, "run", 0, "write what live was before the run of this `ENTRY`, of all objects that it wrote")
+	cmd.MarkFlagsMutuallyExclusive("before", "run")
 	return cmd
 }
+
+// parsePast reads --before and --run.
+func (a *app) parsePast(opts *adopt.Options, before string, runOf int) (err error) {
+	past := &opts.Past
+	entry, notNumber := strconv.Atoi(before)
+	switch past.Text = before; {
+	case runOf != 0:
+		*past = adopt.Past{Text: fmt.Sprint("entry ", runOf), Entry: runOf, Run: true}
+	case before == "":
+		return nil
+	case notNumber == nil:
+		past.Entry = entry
+	case commitID().MatchString(before):
+		past.Commit = before
+	default:
+		past.Time, err = a.parseTime(before)
+	}
+	opts.Replace = !opts.Diff
+	return cmp.Or(err, refuse(opts.Stdout || opts.Dir != "" || opts.File != "", "--before and --run write the manifests that are there: remove --dir and --file"))
+}
+
+// commitID matches the beginning of a commit's id.
+var commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
 
 func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc report.Document, err error) {
 	asked, err := adopt.ParseSelection(args)

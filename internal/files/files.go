@@ -385,24 +385,3 @@ func OwnFolder(dir, name string) (string, error) {
 	}
 	return at, nil
 }
-
-// WriteAll writes files into the directory, which it creates if needed. It returns a line for each that
-// says what it did. exists decides what to do with a file that has other content.
-func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error)) (done []string, err error) {
-	root, err := f.OpenOrCreate()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Display, WithoutPath(err))
-	}
-	defer func() { _ = root.Close() }()
-	for _, file := range list {
-		state, err := WriteNew(root, file)
-		if err == nil && state == Kept {
-			state, err = exists(root, file)
-		}
-		if err != nil {
-			return done, fmt.Errorf("%s: %w", f.ShownPath(file.Name), WithoutPath(err))
-		}
-		done = append(done, state+" "+f.ShownPath(file.Name))
-	}
-	return done, nil
-}

@@ -198,6 +198,26 @@ func (m *Mirror) HasCommit(ctx context.Context, ref string, depth int, commit st
 	return strings.Contains(out, commit), err
 }
 
+// FindAdded returns the commit that added each file, among the depth newest commits of a ref.
+func (m *Mirror) FindAdded(ctx context.Context, ref string, depth int) (map[string]string, error) {
+	tip, err := m.Fetch(ctx, ref, depth)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	out, err := m.runGit(ctx, "", "log", "--format=%H", "--name-only", "--no-renames", "--diff-filter=A", tip)
+	added, commit := map[string]string{}, ""
+	for line := range strings.Lines(out) {
+		switch line = strings.TrimSuffix(line, "\n"); {
+		case line == "":
+		case strings.Contains(line, "/"):
+			added[line] = commit
+		default:
+			commit = line
+		}
+	}
+	return added, err
+}
+
 // Push moves a ref of the remote between commits. If from is "", the ref must not exist; if to is "", Push removes it.
 // True means that the remote confirmed it; otherwise the caller must fetch the ref.
 func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {

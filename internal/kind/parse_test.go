@@ -7,7 +7,7 @@ import (
 
 func TestParseSchemaRefuses(t *testing.T) {
 	for doc, want := range map[string]string{
-		`{`:                          "EOF",
+		`{`:                          "unexpected end",
 		`{"type":"tuple"}`:           `unknown type "tuple"`,
 		`{"type":["string","null"]}`: "cannot unmarshal",
 		`{"properties":{"a":{"$ref":"other.json"}}}`:                         `$ref "other.json" is not a definition`,

@@ -95,137 +95,88 @@ func OwnFile(name string) (*Field, bool) {
 	return fields(), true
 }
 
-// node is a schema in a schema: those below it, and the members of the JSON object that are none.
-type node struct {
-	ref         string
-	members     []byte
-	names       []string // those of properties, in order
-	properties  map[string]*node
-	items, more *node
-}
-
 // definitions are the $defs of a schema.
-type definitions map[string]*node
+type definitions map[string]json.RawMessage
 
 func parseSchema(doc []byte) (*Field, error) {
-	d := definitions{}
-	n, err := d.readSchema(json.NewDecoder(bytes.NewReader(doc)))
-	if err != nil {
+	var top struct {
+		Defs definitions `json:"$defs"`
+	}
+	if err := json.Unmarshal(doc, &top); err != nil {
 		return nil, err
 	}
-	return d.makeField("", n, inherited{})
+	return top.Defs.makeField("", doc, inherited{})
 }
 
-// readSchema reads each byte of a schema once, because every run does. It returns nil for true and false.
-func (d definitions) readSchema(dec *json.Decoder) (*node, error) {
-	switch begin, err := dec.Token(); {
-	case err != nil:
-		return nil, err
-	case begin == true || begin == false:
-		return nil, nil
-	case begin != json.Delim('{'):
-		return nil, fmt.Errorf("%v is no schema", begin)
-	}
-	n := &node{}
-	err := eachMember(dec, func(name string) (err error) {
-		switch name {
-		case "$ref":
-			return dec.Decode(&n.ref)
-		case "$defs":
-			_, err = d.readAll(dec, d)
-		case "properties":
-			n.properties = map[string]*node{}
-			n.names, err = d.readAll(dec, n.properties)
-		case "items":
-			n.items, err = d.readSchema(dec)
-		case "additionalProperties":
-			n.more, err = d.readSchema(dec)
-		default:
-			var value json.RawMessage
-			err = dec.Decode(&value)
-			n.members = slices.Concat(n.members, []byte(`,"`+name+`":`), value)
-		}
-		return err
-	})
-	return n, err
+// fieldSchema is the schema of a field.
+type fieldSchema struct {
+	Field
+	Const    string   `json:"const"`
+	Required []string `json:"required"`
+	List     *struct {
+		ListRule
+		Order string `json:"order"`
+	} `json:"x-trueup-list"`
+	Properties members         `json:"properties"`
+	Items      json.RawMessage `json:"items"`
+	More       json.RawMessage `json:"additionalProperties"` // a schema, true or false
 }
 
-// readAll reads an object of schemas, and returns their names in order.
-func (d definitions) readAll(dec *json.Decoder, into map[string]*node) (names []string, err error) {
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	err = eachMember(dec, func(name string) (err error) {
-		names = append(names, name)
-		if into[name], err = d.readSchema(dec); err != nil {
-			err = fmt.Errorf("field %q: %w", name, err)
-		}
-		return err
-	})
-	return names, err
+// members are those of a JSON object, in their order.
+type members struct {
+	names  []string
+	values map[string]json.RawMessage
 }
 
-// eachMember calls each for the name of every member of an object that has begun; it reads the value.
-func eachMember(dec *json.Decoder, each func(name string) error) error {
-	for dec.More() {
-		name, err := dec.Token()
-		if err == nil {
-			err = each(fmt.Sprint(name))
-		}
-		if err != nil {
-			return err
-		}
-	}
+// UnmarshalJSON reads an object.
+func (m *members) UnmarshalJSON(text []byte) error {
+	*m = members{values: map[string]json.RawMessage{}}
+	dec := json.NewDecoder(bytes.NewReader(text))
 	_, err := dec.Token()
+	for err == nil && dec.More() {
+		var name json.Token
+		var value json.RawMessage
+		if name, err = dec.Token(); err == nil {
+			err = dec.Decode(&value)
+		}
+		m.names = append(m.names, fmt.Sprint(name))
+		m.values[fmt.Sprint(name)] = value
+	}
 	return err
 }
 
-// resolveRef returns a node with the definition that it refers to. Members beside a $ref override those of the definition.
-func (d definitions) resolveRef(n *node) (*node, error) {
-	if n.ref == "" {
-		return n, nil
+// decodeSchema decodes a schema. Members beside a $ref override those of the definition.
+func (d definitions) decodeSchema(text json.RawMessage, into *fieldSchema) error {
+	var of struct {
+		Ref string `json:"$ref"`
 	}
-	name, _ := strings.CutPrefix(n.ref, "#/$defs/")
-	def, ok := d[name]
-	if !ok {
-		return nil, fmt.Errorf("$ref %q is not a definition of this document", n.ref)
+	if err := json.Unmarshal(text, &of); err != nil {
+		return err
 	}
-	def, err := d.resolveRef(def)
-	if err != nil {
-		return nil, err
+	if of.Ref != "" {
+		def, ok := d[strings.TrimPrefix(of.Ref, "#/$defs/")]
+		if !ok {
+			return fmt.Errorf("$ref %q is not a definition of this document", of.Ref)
+		}
+		if err := d.decodeSchema(def, into); err != nil {
+			return err
+		}
 	}
-	all := *def
-	all.members = slices.Concat(def.members, n.members)
-	if n.properties != nil {
-		all.names, all.properties = n.names, n.properties
-	}
-	all.items, all.more = cmp.Or(n.items, def.items), cmp.Or(n.more, def.more)
-	return &all, nil
+	return json.Unmarshal(text, into)
 }
 
-func (d definitions) makeField(name string, n *node, above inherited) (f *Field, err error) {
+func (d definitions) makeField(name string, text json.RawMessage, above inherited) (f *Field, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("field %q: %w", name, err)
 		}
 	}()
-	var own struct {
-		Field
-		Const    string   `json:"const"`
-		Required []string `json:"required"`
-		List     *struct {
-			ListRule
-			Order string `json:"order"`
-		} `json:"x-trueup-list"`
-	}
-	f = &own.Field
-	f.Name, f.inherited = name, above
-	if n, err = d.resolveRef(n); err == nil {
-		err = json.Unmarshal(slices.Concat([]byte("{"), bytes.TrimPrefix(n.members, []byte(",")), []byte("}")), &own)
-	}
-	if err != nil {
+	own := fieldSchema{Field: Field{Name: name, inherited: above}}
+	if err = d.decodeSchema(text, &own); err != nil {
 		return nil, err
 	}
+	field := own.Field // alone, because the schema is not needed any more
+	f = &field
 	if own.Const != "" {
 		f.Enum = []string{own.Const}
 	}
@@ -233,25 +184,25 @@ func (d definitions) makeField(name string, n *node, above inherited) (f *Field,
 		f.List = &own.List.ListRule
 		f.List.Ordered = own.List.Order != "set"
 	}
-	return f, d.addBelow(f, n, own.Required)
+	return f, d.addBelow(f, own)
 }
 
 // addBelow adds to a field those below it.
-func (d definitions) addBelow(f *Field, n *node, required []string) (err error) {
-	if n.items != nil {
-		f.Item, err = d.makeField("", n.items, f.inherited)
+func (d definitions) addBelow(f *Field, own fieldSchema) (err error) {
+	if own.Items != nil {
+		f.Item, err = d.makeField("", own.Items, f.inherited)
 	}
-	if err == nil && n.more != nil {
-		f.Any, err = d.makeField("", n.more, f.inherited)
+	if err == nil && bytes.HasPrefix(own.More, []byte("{")) {
+		f.Any, err = d.makeField("", own.More, f.inherited)
 	}
-	if f.Names = n.names; len(f.Names) > 0 {
+	if f.Names = own.Properties.names; len(f.Names) > 0 {
 		f.Fields = make(map[string]*Field, len(f.Names))
 	}
 	for _, name := range f.Names {
 		if err != nil {
 			return err
 		}
-		if f.Fields[name], err = d.makeField(name, n.properties[name], f.inherited); err == nil && slices.Contains(required, name) {
+		if f.Fields[name], err = d.makeField(name, own.Properties.values[name], f.inherited); err == nil && slices.Contains(own.Required, name) {
 			f.Fields[name].Required, f.Needs = true, append(f.Needs, name)
 		}
 	}

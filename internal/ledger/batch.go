@@ -34,8 +34,10 @@ type change struct {
 	head    *Head
 	from    string
 	addHead bool
-	text    []byte
-	done    chan error
+	// heldAt is the time by which holds end, or zero if none keeps the change from being written.
+	heldAt time.Time
+	text   []byte
+	done   chan error
 }
 
 // noteForPeople returns one line for people, such as the message of a git commit.
@@ -198,6 +200,11 @@ func (s *logStore) writeEntry(ctx context.Context, batch []*change) error {
 	if s.state.genesis == nil {
 		return s.noGenesis()
 	}
+	for _, c := range batch {
+		if hold := c.holdOf(s.state.genesis); hold != nil {
+			finishChanges([]*change{c}, &HeldError{*hold})
+		}
+	}
 	finishChanges(slices.DeleteFunc(slices.Clone(batch), func(c *change) bool { return c.fitsHead(s.state.genesis.Head) }), errOtherHead)
 	return ErrConflict
 }
@@ -217,7 +224,7 @@ func (s *logStore) fittingChanges(batch []*change) (fit []*change) {
 		} else if c.genesis != nil && there {
 			have = s.state.genesis.Seq
 		}
-		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) || c.genesis != nil) {
+		if have == c.expectSeq && !taken[key] && (there && c.fitsHead(s.state.genesis.Head) && c.holdOf(s.state.genesis) == nil || c.genesis != nil) {
 			taken[key] = true
 			fit = append(fit, c)
 		}

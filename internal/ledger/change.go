@@ -105,8 +105,9 @@ func (l *Ledger) readStored(ctx context.Context, keys ...kind.Key) (map[kind.Key
 // recordAfter returns the record after a move. If there is none yet, old is empty.
 func (l *Ledger) recordAfter(old Record, key kind.Key, m move) (rec Record, err error) {
 	if old.Seq == 0 {
-		old = Record{Schema: Schema, Workspace: l.cfg.Workspace.UUID, Key: key}
+		old = Record{Workspace: l.cfg.Workspace.UUID, Key: key}
 	}
+	old.Schema = Schema
 	if !l.mayMove(m, old) {
 		return rec, ErrConflict
 	}

@@ -16,8 +16,12 @@ import (
 	"trueup/internal/canon"
 )
 
-// Schema is the version of genesis and records. trueup rejects other versions and never rewrites them.
-const Schema = "trueup.ledger/v1"
+// Schema is the version of genesis and records. trueup also reads schemaWithoutLive, which lacks holds and what live had
+// before writes. It rejects other versions and never rewrites them.
+const (
+	Schema            = "trueup.ledger/v2"
+	schemaWithoutLive = "trueup.ledger/v1"
+)
 
 // maxFile bounds a file, in bytes.
 const maxFile = 256 << 20
@@ -131,7 +135,7 @@ func decodeSealed(b []byte, into any) error {
 
 func checkSchema(schema string) error {
 	switch {
-	case schema == Schema:
+	case schema == Schema, schema == schemaWithoutLive:
 		return nil
 	case strings.HasPrefix(schema, "trueup.ledger/"):
 		return fmt.Errorf("schema %q: %w", schema, ErrNewer)

@@ -62,7 +62,7 @@ func TestLogOnRefIsRead(t *testing.T) {
 	if len(files) != 3 {
 		t.Errorf("21 entries are %v", files)
 	}
-	if text := gitremote.Cmd(t, bare, "show", testRef); !strings.Contains(text, "posted Purge/a, seq 20, nonce nonce-a-20") || !strings.Contains(text, `+{"schema":"trueup.ledger/v1","workspace":`) {
+	if text := gitremote.Cmd(t, bare, "show", testRef); !strings.Contains(text, "posted Purge/a, seq 20, nonce nonce-a-20") || !strings.Contains(text, `+{"schema":"trueup.ledger/v2","workspace":`) {
 		t.Errorf("git show prints %s", text)
 	}
 	if log := gitremote.Cmd(t, bare, "log", "--format=%s", testRef); strings.Count(log, "posted Purge/a, seq") != 20 || !strings.Contains(log, "genesis of ledger ledger-1") {

@@ -29,7 +29,7 @@ func lived(t *testing.T) (Config, *Ledger) {
 	must(t, tryClaim(t.Context(), l, purgeKey))
 	must(t, l.RecordPosted(t.Context(), purgeKey, Made{}))
 	must(t, tryClaim(t.Context(), l, diskKey))
-	must(t, l.RecordPending(t.Context(), cdnKey, someSpec))
+	must(t, l.RecordPending(t.Context(), cdnKey, someSpec, nil))
 	for range maxSpecSteps {
 		must(t, l.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec, Converged: true}))
 	}

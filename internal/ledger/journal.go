@@ -27,8 +27,9 @@ type AppliedSpec struct {
 	Owed []byte // Spec with what the platform did not remove, or nil
 	// Altered are the paths of grave changes beside what was sent.
 	Altered                            []string
-	Converged                          bool   // the platform kept all that was sent
-	RemoteName, UID, CreationTimestamp string // as in Made
+	Converged                          bool        // the platform kept all that was sent
+	Live                               *LiveBefore // what live had before the write, if it is not what RecordPending got
+	RemoteName, UID, CreationTimestamp string      // as in Made
 }
 
 func (a AppliedSpec) appliedMove(by Claim) move {
@@ -43,8 +44,8 @@ type Adoption struct {
 	RemoteName, UID, CreationTimestamp string // as in Made
 }
 
-// Hold is a claim of this run.
-type Hold struct {
+// HeldClaim is a claim of this run.
+type HeldClaim struct {
 	Record
 	Late  time.Time // the later clock when it was claimed
 	Terms Terms
@@ -53,7 +54,7 @@ type Hold struct {
 // MaySend reports whether the request may be sent; ask right before every send. A claim ends with its lease: then
 // another run may take it over, or a person may answer. Both clocks must agree, because a cached answer can stop one,
 // and somebody can set the other.
-func (h Hold) MaySend(now Instant) bool {
+func (h HeldClaim) MaySend(now Instant) bool {
 	held := max(now.Now.Sub(*h.ClaimedAt), now.Late.Sub(h.Late))
 	return h.Terms.MaySend(*h.FirstClaimAt, now) && held < Lease
 }
@@ -61,13 +62,13 @@ func (h Hold) MaySend(now Instant) bool {
 // Claim records that a request is about to be sent. It returns ErrTaken if the request was or may have been sent, or if
 // a takeover is unsafe or too early, and ErrConflict if another run was faster. Intent.Again rejects purges, and a
 // record that changed since ReadView: another run may have made the object again. After any error, don't send it.
-func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
+func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (HeldClaim, error) {
 	terms, err := l.termsToSend(ctx, key)
 	if k, known := kind.FindKind(key.Kind); known && i.Again && !k.CreateOnly() {
 		err = fmt.Errorf("trueup never sends a %s again under the same name", k.Name)
 	}
 	if err != nil {
-		return Hold{}, fmt.Errorf("claim %s: %w", key, err)
+		return HeldClaim{}, fmt.Errorf("claim %s: %w", key, err)
 	}
 	m := move{event: i.claimEvent(), to: func(r Record) (Record, error) {
 		if i.TakeOver && r.ClaimStatus(i.At, terms) != Resendable {
@@ -81,9 +82,9 @@ func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error
 	rec, err := l.changeRecord(ctx, key, m)
 	if err != nil {
 		l.undoClaim(ctx, rec)
-		return Hold{}, err
+		return HeldClaim{}, err
 	}
-	return Hold{Record: rec, Late: i.At.Late, Terms: terms}, nil
+	return HeldClaim{Record: rec, Late: i.At.Late, Terms: terms}, nil
 }
 
 // undoClaim releases a claim whose write returned an error but succeeded. If this fails too, a person decides later.
@@ -234,12 +235,12 @@ func isTemporary(err error) bool {
 }
 
 // RecordPending records the spec that a POST or PATCH is about to send: even if its outcome is lost, git can still remove its
-// fields later. After an error, don't send it.
-func (l *Ledger) RecordPending(ctx context.Context, key kind.Key, spec []byte) error {
+// fields later. before is what live has. After an error, don't send it.
+func (l *Ledger) RecordPending(ctx context.Context, key kind.Key, spec []byte, before *LiveBefore) error {
 	if _, err := l.termsToSend(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
 	}
-	_, err := l.changeRecord(ctx, key, move{event: evBegin, to: func(r Record) (Record, error) { return r.withPending(spec) }})
+	_, err := l.changeRecord(ctx, key, move{event: evBegin, to: func(r Record) (Record, error) { return r.withPending(spec, before) }})
 	return err
 }
 
@@ -288,7 +289,7 @@ func (l *Ledger) RecordAllApplied(ctx context.Context, all []Confirmed) []error 
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	before, _ := l.lastWrite(key)
 	_, err := l.changeRecord(ctx, key, move{event: evDrop, requires: holder, to: func(r Record) (Record, error) {
-		r.Pending = before.pending
+		r.Pending, r.Live = before.pending, nil
 		return r, nil
 	}})
 	return err

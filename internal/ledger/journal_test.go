@@ -222,7 +222,7 @@ func TestSpecsOfConvergingObjects(t *testing.T) {
 	cfg := made(t)
 	l, ctx := open(t, cfg), t.Context()
 	one, two := []byte(`{"a":1,"b":1}`), []byte(`{"a":2}`)
-	must(t, l.RecordPending(ctx, cdnKey, one))
+	must(t, l.RecordPending(ctx, cdnKey, one, nil))
 	if rec := view(t, l, cdnKey); begun(rec) != string(one) || rec.Applied != nil {
 		t.Errorf("pending %+v", rec)
 	}
@@ -230,17 +230,17 @@ func TestSpecsOfConvergingObjects(t *testing.T) {
 	if rec := view(t, l, cdnKey); rec.Pending != nil {
 		t.Errorf("dropped %+v", rec)
 	}
-	must(t, l.RecordPending(ctx, cdnKey, one))
+	must(t, l.RecordPending(ctx, cdnKey, one, nil))
 	must(t, l.RecordApplied(ctx, cdnKey, AppliedSpec{Spec: one, UID: "u"}))
 	if rec := view(t, l, cdnKey); string(rec.Applied) != string(one) || rec.Pending != nil || !rec.NotConverged || rec.UID != "u" || rec.Seq != 4 {
 		t.Errorf("applied %+v", rec)
 	}
 	// A run dies between Pending and its outcome; the next is refused. What the
 	// first may have written stays known.
-	must(t, open(t, cfg).RecordPending(ctx, cdnKey, []byte(`{"a":1,"c":1}`)))
+	must(t, open(t, cfg).RecordPending(ctx, cdnKey, []byte(`{"a":1,"c":1}`), nil))
 	next := open(t, cfg)
 	wantErr(t, next.DropPending(ctx, cdnKey), ErrConflict)
-	must(t, next.RecordPending(ctx, cdnKey, two))
+	must(t, next.RecordPending(ctx, cdnKey, two, nil))
 	if rec := view(t, next, cdnKey); begun(rec) != `{"a":1,"c":1} `+string(two) {
 		t.Errorf("pending %s", rec.Pending)
 	}
@@ -261,7 +261,7 @@ func TestWhatWasLookedAtIsNotRecordedOverWhatIsBegun(t *testing.T) {
 	cfg := made(t)
 	older, newer := open(t, cfg), open(t, cfg)
 	view(t, older, cdnKey)
-	must(t, newer.RecordPending(t.Context(), cdnKey, []byte(`{"a":1,"b":1}`)))
+	must(t, newer.RecordPending(t.Context(), cdnKey, []byte(`{"a":1,"b":1}`), nil))
 	wantErr(t, older.RecordApplied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}), ErrConflict)
 	if rec := view(t, older, cdnKey); begun(rec) != `{"a":1,"b":1}` {
 		t.Errorf("what may be live is forgotten: %+v", rec)
@@ -296,7 +296,7 @@ func TestNothingBeginsWithoutAnAddress(t *testing.T) {
 	cfg := made(t)
 	cfg.Origins = nil
 	l := open(t, cfg)
-	if tryClaim(t.Context(), l, purgeKey) == nil || l.RecordPending(t.Context(), cdnKey, someSpec) == nil {
+	if tryClaim(t.Context(), l, purgeKey) == nil || l.RecordPending(t.Context(), cdnKey, someSpec, nil) == nil {
 		t.Error("a write began to an address that the ledger can't check")
 	}
 }
@@ -308,7 +308,7 @@ func TestKindsAreSpelledAsTheyAre(t *testing.T) {
 	_, viewErr := l.ReadView(ctx, []kind.Key{key})
 	for name, err := range map[string]error{
 		"view": viewErr, "claim": tryClaim(ctx, l, key), "again": tryClaimAgain(ctx, l, key),
-		"pending": l.RecordPending(ctx, key, someSpec), "adopt": l.Adopt(ctx, key, Adoption{}), "resolve": l.Resolve(ctx, key, ResolvePosted, "x"),
+		"pending": l.RecordPending(ctx, key, someSpec, nil), "adopt": l.Adopt(ctx, key, Adoption{}), "resolve": l.Resolve(ctx, key, ResolvePosted, "x"),
 	} {
 		if err == nil {
 			t.Errorf("%s took the kind %s", name, key.Kind)

@@ -253,7 +253,7 @@ func (l *Ledger) readView(ctx context.Context, keys []kind.Key) (view View, err 
 	keys = slices.Concat(keys, recent)
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
-		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head,
+		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished, Head: g.Head, Holds: g.Holds,
 		Unseen:  g.Finished != nil && len(g.Finished.Requests) > 0 && !l.HasMemory(),
 		NotKept: l.seenCache().checkWritable(),
 	}
@@ -362,7 +362,7 @@ func (l *Ledger) rewriteGenesis(ctx context.Context, to func(*Genesis) error) er
 		if err := to(&g); err != nil {
 			return err
 		}
-		g.Seq++
+		g.Seq, g.Schema = g.Seq+1, Schema
 		err = l.store.WriteGenesis(ctx, g.Seq-1, g)
 		if !errors.Is(err, ErrConflict) || try == writeTries {
 			return err

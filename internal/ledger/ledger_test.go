@@ -288,7 +288,7 @@ func tryClaimAgain(ctx context.Context, l *Ledger, key kind.Key) error {
 	return err
 }
 
-func takeOver(ctx context.Context, l *Ledger, key kind.Key, i Intent) (Hold, error) {
+func takeOver(ctx context.Context, l *Ledger, key kind.Key, i Intent) (HeldClaim, error) {
 	i.TakeOver = true
 	return l.Claim(ctx, key, i)
 }

@@ -228,9 +228,13 @@ func (s *logStore) readSpan(ctx context.Context, p span) ([]piece, error) {
 }
 
 // getPiece reads one piece. A missing one is an error.
-func (s *logStore) getPiece(ctx context.Context, at span) (p piece, err error) {
+func (s *logStore) getPiece(ctx context.Context, at span) (piece, error) {
+	return s.getPieceWith(ctx, at, s.blobs.Get)
+}
+
+func (s *logStore) getPieceWith(ctx context.Context, at span, get func(ctx context.Context, name string) ([]byte, error)) (p piece, err error) {
 	name := at.fileName(s.packed)
-	b, err := s.blobs.Get(ctx, name)
+	b, err := get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
 	} else if err == nil {

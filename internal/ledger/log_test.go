@@ -186,7 +186,7 @@ func TestLogDamage(t *testing.T) {
 			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"state"`), []byte(`"later":1,"state"`), 1))
 		},
 		"newer": func(b map[string][]byte) {
-			b[entry] = resealed(bytes.Replace(b[entry], []byte(Schema), []byte("trueup.ledger/v2"), 1))
+			b[entry] = resealed(bytes.Replace(b[entry], []byte(Schema), []byte("trueup.ledger/v3"), 1))
 		},
 		"spliced": func(b map[string][]byte) {
 			b[entry] = resealed(bytes.Replace(b[entry], []byte(`"after":"`), []byte(`"after":"x`), 1))

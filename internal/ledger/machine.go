@@ -236,7 +236,7 @@ func (r Record) withoutCare(reason, by string) (Record, error) {
 	if err := r.checkState(evForget); err != nil {
 		return r, err
 	}
-	r.Applied, r.Owed, r.Altered, r.Pending, r.NotConverged = nil, nil, nil, nil, false
+	r.Applied, r.Owed, r.Altered, r.Pending, r.Live, r.NotConverged = nil, nil, nil, nil, nil, false
 	r.Outcome = personOutcome(Forgotten, reason, by)
 	if r.AppliedAt = nil; r.State == "" {
 		return r.withRemote("", "", ""), nil
@@ -245,14 +245,14 @@ func (r Record) withoutCare(reason, by string) (Record, error) {
 	return r, nil
 }
 
-// withPending adds a spec that is about to be sent. Older pending specs stay: if the platform has them, trueup must remove
+// withPending adds a spec that is about to be sent, and what live has before that. Older pending specs stay: if the platform has them, trueup must remove
 // their fields.
-func (r Record) withPending(spec []byte) (Record, error) {
+func (r Record) withPending(spec []byte, before *LiveBefore) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)
 	}
 	rest := slices.DeleteFunc(slices.Clone(r.Pending), func(p JSON) bool { return string(p) == string(spec) })
-	r.Pending = append(rest, spec)
+	r.Pending, r.Live = append(rest, spec), before
 	return r, nil
 }
 
@@ -266,7 +266,7 @@ func (r Record) withApplied(a AppliedSpec, by Claim) Record {
 			r.Altered = append(slices.Clip(r.Altered), path)
 		}
 	}
-	r.Applied, r.Owed, r.Pending, r.NotConverged, r.Claim = a.Spec, a.Owed, nil, !a.Converged, &by
+	r.Applied, r.Owed, r.Pending, r.Live, r.NotConverged, r.Claim = a.Spec, a.Owed, nil, a.Live, !a.Converged, &by
 	return r.withRemote(cmp.Or(a.RemoteName, r.RemoteName), cmp.Or(a.UID, r.UID), cmp.Or(a.CreationTimestamp, r.CreationTimestamp))
 }
 

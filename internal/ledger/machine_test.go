@@ -151,11 +151,11 @@ func TestPendingKeepsWhatWasNeverConfirmed(t *testing.T) {
 		{`{"a":1}`, `{"b":1} {"a":1}`},
 	} {
 		var err error
-		if rec, err = rec.withPending([]byte(step.spec)); err != nil || begun(rec) != step.want {
+		if rec, err = rec.withPending([]byte(step.spec), nil); err != nil || begun(rec) != step.want {
 			t.Errorf("%s: %s, %v; want %s", step.spec, begun(rec), err, step.want)
 		}
 	}
-	if _, err := rec.withPending([]byte("{")); err == nil {
+	if _, err := rec.withPending([]byte("{"), nil); err == nil {
 		t.Error("begun with what is no JSON")
 	}
 }

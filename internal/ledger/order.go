@@ -25,6 +25,8 @@ type Head struct {
 	After string `json:"after,omitempty"`
 	// OlderCommit means that a person allowed a commit that is older than the one before.
 	OlderCommit bool `json:"olderCommit,omitempty"`
+	// DespiteHold is why a person let the apply go on despite a hold.
+	DespiteHold string `json:"despiteHold,omitempty"`
 	// Areas are those whose objects were applied, now or before: some may be live although git has none there any more.
 	Areas []kind.Area `json:"areas,omitempty"`
 	// Tree is the digest of everything that the apply depended on. A head has it if the apply left nothing to do, until
@@ -75,6 +77,8 @@ type order struct {
 	// recorded means that the ledger has head. moved means that it had another one when the run saw it last.
 	recorded, moved bool
 	provenAt        time.Time // when the ledger had head last
+	// behind is how far the earlier of the two clocks is behind that of this machine: holds end by it.
+	behind time.Duration
 }
 
 var errOtherHead = errors.New("the ledger has another head")
@@ -83,11 +87,14 @@ var errOtherHead = errors.New("the ledger has another head")
 type MayFollow func(ctx context.Context, recorded *Head) (ancestors []string, may bool)
 
 // BeginRun lets every record that precedes a request first record the head of this run. If the ledger has another head by
-// then, mayAdd says whether this one may follow it.
-func (l *Ledger) BeginRun(seen *Head, own Head, mayAdd MayFollow) {
+// then, mayAdd says whether this one may follow it. at is the time by both clocks.
+func (l *Ledger) BeginRun(seen *Head, own Head, at Instant, mayAdd MayFollow) {
 	own.At, own.Areas = l.cfg.Now().UTC(), own.joinAreas(seen)
 	l.cfg.Claim = own.Claim
 	l.order = &order{head: own, mayAdd: mayAdd, from: seen.stateID(), moved: seen.stateID() != own.stateID()}
+	if at.Now.Equal(at.Early) {
+		l.order.behind = at.Late.Sub(at.Early)
+	}
 }
 
 // precedesRequest reports whether a request follows the event.
@@ -100,9 +107,17 @@ func (l *Ledger) requireHead(e event, c change) change {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if o := l.order; o != nil && e.precedesRequest() {
-		c.head, c.from, c.addHead = &o.head, o.from, !o.recorded
+		c.head, c.from, c.addHead, c.heldAt = &o.head, o.from, !o.recorded, l.holdTime()
 	}
 	return c
+}
+
+// holdTime returns the time by which holds end for this run, or zero if it goes on despite them.
+func (l *Ledger) holdTime() time.Time {
+	if l.order.head.DespiteHold != "" {
+		return time.Time{}
+	}
+	return l.cfg.Now().Add(-l.order.behind)
 }
 
 // putRecord writes a record. If the ledger has another head than this run may replace, it asks again whether it may.
@@ -112,7 +127,7 @@ func (l *Ledger) putRecord(ctx context.Context, e event, c change) error {
 		if !errors.Is(err, errOtherHead) || try == writeTries {
 			return err
 		}
-		if err := l.followStored(ctx); err != nil {
+		if _, err := l.followStored(ctx); err != nil {
 			return err
 		}
 	}
@@ -144,18 +159,18 @@ func (l *Ledger) mayReplaceHead(ctx context.Context, h *Head) error {
 	return nil
 }
 
-// followStored is follow for the head that the ledger has now.
-func (l *Ledger) followStored(ctx context.Context) error {
+// followStored is mayReplaceHead for the head that the ledger has now. It returns the genesis.
+func (l *Ledger) followStored(ctx context.Context) (Genesis, error) {
 	g, err := l.readUsable(ctx)
 	if err != nil {
-		return err
+		return g, err
 	}
-	return l.mayReplaceHead(ctx, g.Head)
+	return g, l.mayReplaceHead(ctx, g.Head)
 }
 
 // withHead returns the genesis with a head, and a line about it for people.
 func (g Genesis) withHead(h *Head) (*Genesis, string) {
-	g.Head, g.Seq = h, g.Seq+1
+	g.Head, g.Seq, g.Schema = h, g.Seq+1, Schema
 	return &g, "apply of commit " + h.String() + "\n"
 }
 
@@ -165,7 +180,10 @@ func (c *change) putHead(ctx context.Context, s Store) error {
 		return nil
 	}
 	g, err := s.ReadGenesis(ctx)
+	hold := c.holdOf(&g)
 	switch {
+	case hold != nil:
+		err = &HeldError{*hold}
 	case err == nil && !c.fitsHead(g.Head):
 		err = errOtherHead
 	case err == nil && c.addHead:
@@ -178,8 +196,9 @@ func (c *change) putHead(ctx context.Context, s Store) error {
 // proofAge is how long a run may rely on its head. Each record before a request proves it anew.
 const proofAge = 2 * time.Second
 
-// CheckCurrent returns an error if another apply was recorded since this run recorded its own. Ask right before a request.
-func (l *Ledger) CheckCurrent(ctx context.Context) error {
+// CheckCurrent returns an error if another apply was recorded since this run recorded its own, or if a hold covers the
+// object. Ask right before a request.
+func (l *Ledger) CheckCurrent(ctx context.Context, key kind.Key) error {
 	l.mu.Lock()
 	now := l.cfg.Now().Round(0) // a machine that slept must not rely on its monotonic clock
 	proven := l.order == nil || l.order.recorded && now.Sub(l.order.provenAt).Abs() < proofAge
@@ -188,13 +207,17 @@ func (l *Ledger) CheckCurrent(ctx context.Context) error {
 		return nil
 	}
 	l.forgetState()
-	err := l.followStored(ctx)
-	if err == nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.order.provenAt = now
+	g, err := l.followStored(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.order.provenAt = now
+	if hold := (&change{rec: Record{Key: key}, heldAt: l.holdTime()}).holdOf(&g); hold != nil {
+		return &HeldError{*hold}
+	}
+	return nil
 }
 
 // End is how an apply ended.

@@ -128,8 +128,8 @@ func TestRunsOfOneSpecDoNotCollide(t *testing.T) {
 	for _, l := range []*Ledger{a, b} {
 		view(t, l, cdn)
 	}
-	must(t, a.RecordPending(ctx, cdn, spec.Spec))
-	must(t, b.RecordPending(ctx, cdn, spec.Spec))
+	must(t, a.RecordPending(ctx, cdn, spec.Spec, nil))
+	must(t, b.RecordPending(ctx, cdn, spec.Spec, nil))
 	must(t, a.RecordApplied(ctx, cdn, spec))
 	must(t, b.RecordApplied(ctx, cdn, spec))
 	if rec := view(t, a, cdn); rec.Pending != nil || string(rec.Applied) != string(spec.Spec) {
@@ -137,8 +137,8 @@ func TestRunsOfOneSpecDoNotCollide(t *testing.T) {
 	}
 
 	other := []byte(`{"hostname":"b"}`)
-	must(t, a.RecordPending(ctx, cdn, spec.Spec))
-	must(t, b.RecordPending(ctx, cdn, other))
+	must(t, a.RecordPending(ctx, cdn, spec.Spec, nil))
+	must(t, b.RecordPending(ctx, cdn, other, nil))
 	if err := a.RecordApplied(ctx, cdn, spec); !errors.Is(err, ErrConflict) {
 		t.Errorf("another spec is being written, but it says %v", err)
 	}

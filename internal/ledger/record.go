@@ -59,6 +59,8 @@ type Record struct {
 	Applied      JSON   `json:"applied,omitempty"`
 	Pending      []JSON `json:"pending,omitempty"`
 	NotConverged bool   `json:"notConverged,omitempty"` // the platform did not keep what was sent
+	// Live is what live had before the last of Pending was sent. An outcome has it only if that was another one by then.
+	Live *LiveBefore `json:"liveBefore,omitempty"`
 	// Owed is Applied with the values that git removed and the platform kept. Nil means that it removed all.
 	Owed JSON `json:"owed,omitempty"`
 	// Altered are the paths in which a write changed something grave that was not sent. A person decides about them.
@@ -198,6 +200,7 @@ type Genesis struct {
 	Proofs        map[kind.Area]Proof `json:"proofs,omitempty"`
 	Finished      *Finished           `json:"finished,omitempty"` // the last that changed the set of requests
 	Head          *Head               `json:"head,omitempty"`
+	Holds         []Hold              `json:"holds,omitempty"`
 }
 
 // Finished is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the
@@ -255,6 +258,7 @@ type View struct {
 	Terms    map[kind.Area]Terms
 	Finished *Finished
 	Head     *Head
+	Holds    []Hold
 	Unseen   bool  // this machine never saw a request of the ledger, so it can't detect a rollback
 	NotKept  error // why this machine can't store what it sees of the ledger, or nil
 }
@@ -321,10 +325,7 @@ func (r Record) Status() string {
 
 // DescribeDeletion describes the object's deletion, or returns "".
 func (r Record) DescribeDeletion() string {
-	var last Step
-	if n := len(r.History); n > 0 {
-		last = r.History[n-1]
-	}
+	last := r.lastStep()
 	switch {
 	case last.Event == string(evDeleted):
 		return fmt.Sprintf("trueup deleted it (%s%s)", last.By, formatTime(&last.At))

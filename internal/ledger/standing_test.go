@@ -44,7 +44,7 @@ func TestAClaimIsHeldByBothClocks(t *testing.T) {
 	} {
 		wall := server.Add(c.skew)
 		at := ObserveTimes(server, wall)
-		h := Hold{Record: Record{FirstClaimAt: &at.Early, ClaimedAt: &at.Now}, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
+		h := HeldClaim{Record: Record{FirstClaimAt: &at.Early, ClaimedAt: &at.Now}, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
 		if got := h.MaySend(ObserveTimes(server.Add(c.server), wall.Add(c.wall))); got != c.mayBeSent {
 			t.Errorf("%s: it may be sent: %t", name, got)
 		}

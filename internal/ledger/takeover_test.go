@@ -223,7 +223,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		must(t, l.RecordOutcome(ctx, purgeKey, Outcome{How: Released, Message: QuoteMessage(strings.Repeat("é", maxDetail))}))
 	}
 	for range maxSpecSteps {
-		must(t, l.RecordPending(ctx, cdnKey, someSpec))
+		must(t, l.RecordPending(ctx, cdnKey, someSpec, nil))
 		must(t, l.RecordApplied(ctx, cdnKey, AppliedSpec{Spec: someSpec, Converged: true}))
 	}
 	for key, most := range map[kind.Key]int{purgeKey: maxSteps, cdnKey: maxSpecSteps} {

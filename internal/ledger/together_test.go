@@ -95,7 +95,7 @@ func TestManyAreRecordedAsOneByOne(t *testing.T) {
 		must(t, err)
 		// One that changes after it was looked at, and one that was begun before.
 		must(t, other.RecordApplied(t.Context(), all[1].Key, all[2].AppliedSpec))
-		must(t, l.RecordPending(t.Context(), all[3].Key, all[2].Spec))
+		must(t, l.RecordPending(t.Context(), all[3].Key, all[2].Spec, nil))
 		var said []string
 		if together {
 			for _, err := range l.RecordAllApplied(t.Context(), all) {
@@ -131,7 +131,7 @@ func TestWhoWritesAtTheSameTime(t *testing.T) {
 	for i := range errs {
 		wg.Go(func() {
 			key := kind.Key{Kind: "CDN", Name: fmt.Sprint("c", i%20)}
-			errs[i] = l.RecordPending(t.Context(), key, fmt.Appendf(nil, `{"n":%d}`, i))
+			errs[i] = l.RecordPending(t.Context(), key, fmt.Appendf(nil, `{"n":%d}`, i), nil)
 		})
 	}
 	wg.Wait()
@@ -214,7 +214,7 @@ func BenchmarkRecord(b *testing.B) {
 				for part := range 4 {
 					wg.Go(func() {
 						for i := part; i < n; i += 4 {
-							must(b, l.RecordPending(b.Context(), all[i].Key, all[i].Spec))
+							must(b, l.RecordPending(b.Context(), all[i].Key, all[i].Spec, nil))
 							must(b, l.RecordApplied(b.Context(), all[i].Key, all[i].AppliedSpec))
 						}
 					})

@@ -175,6 +175,9 @@ func TestIgnoreSaysWhatToWrite(t *testing.T) {
 // TestManyMarks: comments cost as much as other text, and no more than so many
 // are read.
 func TestManyMarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: large, and slow with the race detector")
+	}
 	text := cdnStart + "  locations:\n" + strings.Repeat("  - path: /a\n    headers: {a: \"# trueup:ignore x\", b: \"\\x23trueup:ignore\"} # trueup:ignore unknown-field why\n", 10_000)
 	set, found, err := Load(context.Background(), []Source{{FS: fstest.MapFS{"a.yaml": {Data: []byte(text)}}, Path: "a.yaml"}}, Options{})
 	if err != nil || len(set.Objects) != 1 {

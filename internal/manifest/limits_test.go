@@ -67,6 +67,9 @@ func TestLimits(t *testing.T) {
 // TestAliasesOfLongTextsAreBounded: few aliases, each of a long text, are a bomb
 // as well; and so are the names of members that merge keys bring in.
 func TestAliasesOfLongTextsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: large, and slow with the race detector")
+	}
 	long := strings.Repeat("x", 200_000)
 	values := inputs.PurgeOf("  a: &a " + long + "\n  b: [" + strings.Repeat("*a, ", 4000) + "]\n")
 	names := inputs.PurgeOf("  a: &a\n    ? " + long + "\n    : x\n  b: [" + strings.Repeat("{<<: *a}, ", 4000) + "]\n")

@@ -181,11 +181,6 @@ func (p *Plan) checkFormat() error {
 	return fmt.Errorf("it is not a plan: its format is not %s", Format)
 }
 
-// IsOf reports whether the plan was made from exactly these manifests. An offline plan matches all.
-func (p *Plan) IsOf(set *manifest.Set) bool {
-	return p.Manifests == nil || *p.Manifests == *setDigest(set)
-}
-
 // checkInvariants holds what every plan that MakePlan returns has.
 func (p *Plan) checkInvariants() error {
 	for i := range p.Items {

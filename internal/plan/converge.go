@@ -99,7 +99,7 @@ func ofAnother(rec ledger.Record, live kind.Object) bool {
 
 // planCreate plans the POST of the whole object.
 func (d *decision) planCreate() {
-	d.item.Op, d.item.Request = Create, d.createRequest()
+	d.item.Op, d.item.Request, d.item.Before = Create, d.createRequest(), &ledger.LiveBefore{Absent: true}
 	if path := d.manifest.Kind.DiskField; path != nil {
 		d.item.Disk = textAt(d.item.BodySpec(), path...)
 	}
@@ -149,6 +149,7 @@ func (d *decision) planPatch() {
 			ContentType: "application/merge-patch+json",                              // docs/platform.md 4
 			Body:        bytes.Clone(canon.Bytes(map[string]any{"spec": res.Patch})), // it waits, without spare room
 		}
+		d.item.Before = d.liveBefore(res.Patch, in.Live)
 		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwrittenPart(res.Patch, in.Live))))
 	}
 	d.judgeResult(res)

@@ -76,6 +76,7 @@ func (p *Planner) MakePlan() (*Plan, diag.List) {
 		}
 	}
 	out.Items = slices.DeleteFunc(all.items, func(it Item) bool { return !p.isTargeted(it.Key) })
+	p.noteHolds(out)
 	p.manyCreates(out, ops)
 	p.lacksLedger(out)
 	p.doubtWorkspace(out)

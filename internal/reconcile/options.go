@@ -31,6 +31,7 @@ type Options struct {
 	More        []manifest.Source // manifests that are not in git
 	Accept      []string          // what a person accepts, in the forms of Acceptances
 	BaseRef     string
+	DespiteHold string        // why the apply goes on despite a hold; empty if it does not
 	SkipApplied bool          // make no plan if the ledger says that all of this was applied
 	Wait        time.Duration // how long apply waits until objects are ready or gone
 }

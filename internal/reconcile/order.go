@@ -58,6 +58,18 @@ func (s *Session) WhyOlder() string {
 		"To go back, revert the newer commits in git; or run apply --accept older-commit, which the ledger records", s.order.Commit, s.inputs.Ledger.Head)
 }
 
+// isHeld reports whether a hold is in force.
+func (s *Session) isHeld() bool {
+	return len(ledger.ActiveHolds(s.inputs.Ledger.Holds, s.inputs.At.Early)) > 0
+}
+
+// BlockHeld blocks what holds keep from being sent, unless the user goes on despite them.
+func (s *Session) BlockHeld() {
+	if s.options.DespiteHold == "" && s.isHeld() {
+		s.Plan.BlockHeld(s.inputs.Ledger.Holds, s.inputs.At.Early)
+	}
+}
+
 // BeginRun lets the ledger record the commit before the first request. From then on, no run of an older commit sends any.
 func (s *Session) BeginRun(ctx context.Context) {
 	if s.inputs.Ledger.Problem != "" {
@@ -65,6 +77,9 @@ func (s *Session) BeginRun(ctx context.Context) {
 	}
 	applied := appliedBy(s.inputs.Ledger.Head)
 	head := ledger.Head{Claim: s.env.NewClaim(), OlderCommit: s.order.IsOlder(), Areas: s.inputs.Set.Areas()}
+	if s.isHeld() {
+		head.DespiteHold = s.options.DespiteHold
+	}
 	head.Dirty = s.order.Dirty
 	switch head.Commit = s.order.Commit; {
 	case head.Commit == "", s.order.Ancestor && s.order.Dirty:
@@ -75,7 +90,7 @@ func (s *Session) BeginRun(ctx context.Context) {
 		head.Ancestors = s.order.AddOlder(s.env.History.Ancestors(ctx), applied)
 	}
 	var one sync.Mutex
-	s.Ledger.BeginRun(s.inputs.Ledger.Head, head, func(ctx context.Context, recorded *ledger.Head) ([]string, bool) {
+	s.Ledger.BeginRun(s.inputs.Ledger.Head, head, s.inputs.At, func(ctx context.Context, recorded *ledger.Head) ([]string, bool) {
 		one.Lock()
 		defer one.Unlock()
 		order := s.env.History.Order(ctx, appliedBy(recorded), true)

@@ -7,10 +7,9 @@ import (
 	"testing"
 
 	"trueup/internal/e2e/long"
-	"trueup/internal/view"
-
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // ofMany is a plan of so many changed objects.

@@ -7,14 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/view"
-
 	"trueup/internal/adopt"
 	"trueup/internal/diag"
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // Pull returns the document of trueup pull.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 
@@ -74,77 +73,60 @@ func sourceLines(text []byte) []safe {
 
 // diffLines returns the hunks of a unified diff of two texts that follow leftOut equal lines.
 func diffLines(x, y []safe, leftOut int) (out []safe) {
-	head, tail := view.SharedEnds(x, y)
-	start := max(0, head-contextLines)
-	tail = max(0, tail-contextLines)
-	x, y = x[start:len(x)-tail], y[start:len(y)-tail]
-	runs := []view.Run{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
-	if max(len(x), len(y)) <= maxCompared {
-		runs = view.Compare(x, y)
+	lines := alignLines(x, y)
+	near := make([]bool, len(lines)) // to a line that differs
+	for i, line := range lines {
+		if styleOf(line) != plain {
+			for j := max(0, i-contextLines); j <= min(i+contextLines, len(lines)-1); j++ {
+				near[j] = true
+			}
+		}
 	}
-	var hunks []hunk
-	h := hunk{before: leftOut + start, after: leftOut + start}
-	for i, r := range runs {
-		switch r.Op {
-		case diffmatchpatch.DiffDelete:
-			h.add("-", x[:r.N])
-			x = x[r.N:]
-			continue
-		case diffmatchpatch.DiffInsert:
-			h.add("+", y[:r.N])
-			y = y[r.N:]
-			continue
-		case diffmatchpatch.DiffEqual:
+	before, after := leftOut, leftOut // lines in front of the next one
+	for i := 0; i < len(lines); {
+		start, n, m := i, 0, 0
+		for ; i < len(lines) && near[i] == near[start]; i++ {
+			n, m = n+view.OneIf(styleOf(lines[i]) != added), m+view.OneIf(styleOf(lines[i]) != removed)
 		}
-		same := x[:r.N]
-		x, y = x[r.N:], y[r.N:]
-		before, after := min(contextLines, r.N), min(contextLines, r.N)
-		if len(h.lines) == 0 {
-			after = 0
+		if near[start] { // the number is the line in front of an empty range
+			out = append(out, safetext.F("@@ -%d,%d +%d,%d @@", before+min(n, 1), n, after+min(m, 1), m))
+			out = append(out, lines[start:i]...)
 		}
-		if i == len(runs)-1 {
-			before = 0
-		}
-		if before+after > r.N {
-			h.add(" ", same)
-			continue
-		}
-		h.add(" ", same[:after])
-		hunks = append(hunks, h)
-		h = hunk{before: h.before + h.n + r.N - after - before, after: h.after + h.m + r.N - after - before}
-		h.add(" ", same[r.N-before:])
-	}
-	for _, h := range append(hunks, h) {
-		if slices.ContainsFunc(h.lines, func(l safe) bool { return styleOf(l) != plain }) {
-			out = append(out, h.text()...)
-		}
+		before, after = before+n, after+m
 	}
 	return out
 }
 
-// hunk is a difference with context. before and after count the lines in front of it, n and m those in it.
-type hunk struct {
-	lines         []safe
-	before, after int
-	n, m          int
-}
-
-func (h *hunk) add(sign string, lines []safe) {
-	for _, line := range lines {
-		h.lines = append(h.lines, safetext.F("%s%s", sign, line))
+// alignLines returns the lines of two texts, each with its sign.
+func alignLines(x, y []safe) (all []safe) {
+	add := func(sign string, lines []safe) {
+		for _, line := range lines {
+			all = append(all, safetext.F("%s%s", sign, line))
+		}
 	}
-	if sign != "+" {
-		h.n += len(lines)
+	head, tail := view.SharedEnds(x, y)
+	add(" ", x[:head])
+	end := x[len(x)-tail:]
+	x, y = x[head:len(x)-tail], y[head:len(y)-tail]
+	runs := []view.Run{{Op: diffmatchpatch.DiffDelete, N: len(x)}, {Op: diffmatchpatch.DiffInsert, N: len(y)}}
+	if max(len(x), len(y)) <= maxCompared {
+		runs = view.Compare(x, y)
 	}
-	if sign != "-" {
-		h.m += len(lines)
+	for _, r := range runs {
+		switch r.Op {
+		case diffmatchpatch.DiffDelete:
+			add("-", x[:r.N])
+			x = x[r.N:]
+		case diffmatchpatch.DiffInsert:
+			add("+", y[:r.N])
+			y = y[r.N:]
+		case diffmatchpatch.DiffEqual:
+			add(" ", x[:r.N])
+			x, y = x[r.N:], y[r.N:]
+		}
 	}
-}
-
-// text returns the lines of a hunk with its range in both texts. The number is the line in front of an empty range.
-func (h *hunk) text() []safe {
-	head := safetext.F("@@ -%d,%d +%d,%d @@", h.before+min(h.n, 1), h.n, h.after+min(h.m, 1), h.m)
-	return append([]safe{head}, h.lines...)
+	add(" ", end)
+	return all
 }
 
 // Texts shorter than minMarked are easier to read without marks.

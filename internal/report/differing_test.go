@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/diag"
+	"trueup/internal/view"
 )
 
 func TestDiffering(t *testing.T) {

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/view"
-
 	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // alike is a finding and others with the same message.

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // TestLinesFit holds that no line with a space to break at is wider than the

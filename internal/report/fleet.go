@@ -13,6 +13,35 @@ import (
 	"trueup/internal/view"
 )
 
+// NotStarted is the result of a project that was not reached.
+const NotStarted = "not-started"
+
+// Project is what the run of one of many projects came to.
+type Project struct {
+	// Path is the folder of the project, from where the search began, with slashes.
+	Path string `json:"path"`
+	// Workspace is the UUID; empty if the settings of the project can't be read.
+	Workspace string `json:"workspace,omitempty"`
+	// Result is the name of the exit code, or NotStarted.
+	Result   string `json:"result"`
+	ExitCode int    `json:"exitCode"`
+	// Running is set from before the first request of an apply until its end.
+	Running bool `json:"running,omitempty"`
+	// Digest is that of its own plan, or empty. A merged plan has none.
+	Digest string `json:"digest,omitempty"`
+}
+
+// ResultOf returns the document of one of many projects. A command with a form of its own, such as status, becomes a message
+// that counts what it has.
+func ResultOf(path, workspace string, doc Document) Document {
+	if s, ok := doc.Data.(status); ok {
+		doc.Messages = append(doc.Messages, s.counts)
+	}
+	doc.Data, doc.Text = nil, nil
+	doc.Project = &Project{Path: path, Workspace: workspace, Result: doc.Result, ExitCode: doc.ExitCode}
+	return doc
+}
+
 // Run is what the results of one run have in common.
 type Run struct {
 	// Command is the subcommand that runs in each project, such as plan, and Flags are its flags.

@@ -8,13 +8,12 @@ import (
 	"regexp"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // TestHostileFillsEverything: no field of a Document that can hold a text is

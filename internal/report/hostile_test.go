@@ -10,8 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"trueup/internal/view"
-
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -22,6 +20,7 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/routing"
+	"trueup/internal/view"
 )
 
 // hostile fills every text of a Document with s and every value with v.
@@ -56,8 +55,8 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, Messages: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
-		Project:  &Project{Path: s, Workspace: s, Result: s, ExitCode: n, Running: n%2 == 0, Digest: s, Summary: s, Errors: []string{s}, Warnings: []string{s}},
-		Projects: []Project{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s, Summary: s, Errors: []string{s}, Warnings: []string{s}}},
+		Project:  &Project{Path: s, Workspace: s, Result: s, ExitCode: n, Running: n%2 == 0, Digest: s},
+		Projects: []Project{{Path: s, Workspace: s, Result: s, ExitCode: n, Digest: s}},
 		Fleet: &Fleet{Run: Run{Command: s, Flags: s, Selection: s, Commit: s, Tool: s, Shards: n}, Missing: []string{s}, NotReached: []string{s}, NotPlanned: []string{s}, Facts: fleet.Facts{
 			Since: s, Added: []string{s}, Removed: []string{s}, Moved: []fleet.Move{{From: s, To: s}}, Unselected: n,
 		}},

@@ -13,14 +13,13 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/view"
-
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/parallel"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // Text from outside enters the page only through html/template.
@@ -55,7 +54,6 @@ func writeHTML(w io.Writer, doc Document, opts view.Options) error {
 		"count":         safetext.Count,
 		"nextSteps":     view.NextSteps,
 		"mismatch":      mismatchView,
-		"lineOf":        lineOf,
 		"cellsOf":       cellsOf,
 		"elementsOf":    elementsOf,
 	}).ParseFS(htmlFiles, "html/page.tmpl")

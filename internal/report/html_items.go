@@ -167,14 +167,6 @@ type htmlCell struct {
 	New   bool
 }
 
-// lineOf returns the line of a change in the manifest; empty if unknown.
-func lineOf(r view.Row) string {
-	if r.Line == 0 {
-		return ""
-	}
-	return safetext.F("line %d", r.Line).String()
-}
-
 // cellsOf returns the two sides of a change.
 func cellsOf(r view.Row) (c struct{ Before, After htmlCell }) {
 	x, y, ok := splitDifferences(r.Before, r.After)
@@ -237,17 +229,10 @@ func breakPath(path safe) []safe {
 	return out
 }
 
-func moreLines(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return safetext.F("… and %s", safetext.Count(n, "more line")).String()
-}
-
 type htmlBody struct {
 	Of    safe
 	Lines []safe
-	Rest  string
+	Rest  int // how many more lines there are
 }
 
 func bodyView(r *plan.Request) *htmlBody {
@@ -259,7 +244,7 @@ func bodyView(r *plan.Request) *htmlBody {
 	for line := range strings.Lines(safetext.CleanJSON(text.Bytes()).String()) {
 		v.Lines = append(v.Lines, view.CutText(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
 	}
-	v.Rest = moreLines(len(v.Lines) - maxHTMLBody)
+	v.Rest = max(0, len(v.Lines)-maxHTMLBody)
 	v.Lines = v.Lines[:min(len(v.Lines), maxHTMLBody)]
 	return v
 }

@@ -2,22 +2,18 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"encoding/xml"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/template"
 
-	"trueup/internal/view"
-
-	"trueup/internal/diag"
 	"trueup/internal/exit"
-	"trueup/internal/kind"
-	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // junitTemplate is JUnit's XML, limited to what the strictest schema of build servers allows.
@@ -41,21 +37,12 @@ type testCase struct {
 	Lines       []safe
 }
 
-// writeJUnit writes a test case for each object and each finding. A case fails if a person
-// must act: blocked objects in a plan, drift in drift, requests that failed in apply.
+// writeJUnit writes a test case for each remark, each tested request and each project. A case fails if a person must act:
+// errors, blocked objects, drift in drift, requests that failed in apply.
 func writeJUnit(w io.Writer, doc Document, _ view.Options) error {
-	all := testSuites{manifestSuite(doc)}
+	all := testSuites{remarkSuite(doc)}
 	if doc.Tests != nil {
 		all = append(all, requestSuite(doc.Tests))
-	}
-	if doc.Plan != nil || doc.Apply != nil {
-		s := testSuite{Name: clean(doc.Command).Cut(view.MaxName), Cases: settingCases(doc)}
-		if doc.Apply != nil {
-			s.Cases = append(s.Cases, applyCases(doc)...)
-		} else {
-			s.Cases = append(append(s.Cases, planCases(doc)...), requestCases(doc.Plan)...)
-		}
-		all = append(all, s)
 	}
 	if len(doc.Projects) > 0 {
 		all = append(all, projectSuite(doc.Projects))
@@ -68,16 +55,11 @@ func writeJUnit(w io.Writer, doc Document, _ view.Options) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	var notes []remark
-	if doc.Plan != nil {
-		notes = noteRemarks(doc.Plan)
-	}
 	if err := page.Execute(out, struct {
 		Document
 		Summary safe
-		Notes   []remark
 		Suites  testSuites
-	}{doc, runSummary(doc), notes, all}); err != nil {
+	}{doc, runSummary(doc), all}); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -125,44 +107,46 @@ func (s testSuite) Count(end string) int {
 	return sum(s.Cases, func(c testCase) int { return view.OneIf(end == "" || c.End == end) })
 }
 
-// manifestSuite has the findings and errors, or one case for all.
-func manifestSuite(doc Document) testSuite {
-	s := testSuite{Name: clean("manifests")}
-	if doc.Data != nil {
-		s.Name = clean(doc.Command).Cut(view.MaxName)
-	}
-	for _, e := range doc.Errors {
-		s.Cases = append(s.Cases, testCase{Class: clean("trueup"), Name: clean("run"), End: "error", Message: view.Message(e), Type: "run"})
-	}
-	var advice diag.List
-	if doc.Plan != nil {
-		advice = doc.Plan.Advice
-	}
+// remarkSuite has a case for each remark, or one for all.
+func remarkSuite(doc Document) testSuite {
+	s := testSuite{Name: clean(cmp.Or(doc.Command, "trueup")).Cut(view.MaxName)}
 	class := safetext.F("trueup.%s", s.Name)
-	for _, f := range slices.Concat(doc.Findings, doc.Annotations, advice) {
-		if f.Rule == requesttest.Rule { // requestSuite has its case
+	for _, r := range remarks(doc) {
+		if doc.score.Show(r.facts...); r.rule == requesttest.Rule { // requestSuite has its case
 			continue
 		}
-		r := findingRemark(f, doc.Place)
-		name := safetext.Filled(clean(r.rule), clean(f.Path).Cut(view.MaxPath), clean(f.Field).Cut(view.MaxPath))
-		c := testCase{Class: class, Name: safetext.Join(name, " ")}
-		c.Lines = append([]safe{safetext.F("%s%s", view.Place(f), view.Message(f.Message))}, r.more...)
-		if f.Severity == diag.Error {
-			c.End, c.Message, c.Type = "failure", view.Message(f.Message), r.rule
+		of := safetext.Filled(r.About)
+		if len(of) == 0 {
+			of = safetext.Filled(clean(r.file).CutLeft(view.MaxPath), clean(r.field).Cut(view.MaxPath))
+		}
+		c := testCase{Class: class, Name: safetext.Join(append([]safe{r.ID()}, of...), " "), Lines: r.lines()}
+		if c.End = endOf(r, doc.Command); c.End != "" {
+			c.Message, c.Type = r.text, r.rule
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 {
-		c := testCase{Class: class, Name: s.Name, Lines: []safe{findingCounts(doc)}}
-		if doc.Data != nil {
-			c.Lines[0] = runSummary(doc)
-		}
-		if doc.ExitCode != 0 && doc.Plan == nil && doc.Tests == nil {
+		c := testCase{Class: class, Name: s.Name, Lines: []safe{runSummary(doc)}}
+		if doc.ExitCode != exit.OK && doc.Plan == nil && doc.Tests == nil {
 			c.End, c.Message, c.Type = "failure", runSummary(doc), doc.Result
 		}
 		s.Cases = []testCase{c}
 	}
 	return s
+}
+
+// endOf returns how the case of a remark ends: with a failure if a person must act.
+func endOf(r remark, command string) string {
+	switch r.rule {
+	case "run/failed":
+		return "error"
+	case "plan/deferred", "plan/in-flight", "apply/deferred", "apply/in-flight", "apply/skipped":
+		return "skipped"
+	}
+	if r.Level == view.ErrorLevel || r.rule == "plan/blocked" || command == "drift" && !r.About.Empty() {
+		return "failure"
+	}
+	return ""
 }
 
 // projectSuite has a case for each of many projects.
@@ -195,69 +179,4 @@ func requestSuite(t *requesttest.Result) testSuite {
 		s.Cases = append(s.Cases, out)
 	}
 	return s
-}
-
-func planCases(doc Document) (cases []testCase) {
-	for _, o := range view.EveryObject(doc.Plan, view.Options{}) {
-		c := objectCase(o.Key)
-		c.Lines = objectLines(doc, o)
-		switch v := o.Verdict; {
-		case v.OK:
-			c.End, c.Message = "skipped", v.Says
-		case v.What != "":
-			c.End, c.Message, c.Type = "failure", v.Says, v.What
-		}
-		cases = append(cases, c)
-	}
-	return cases
-}
-
-func settingCases(doc Document) (cases []testCase) {
-	for _, r := range settingRemarks(doc) {
-		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: clean(r.field).Cut(view.MaxPath), Lines: r.lines()})
-		doc.score.Show(r.facts...)
-	}
-	return cases
-}
-
-func objectLines(doc Document, o view.Object) []safe {
-	lines := []safe{safetext.Join(safetext.Filled(o.Source, o.Headline), ": ")}
-	for _, p := range diffPieces(o, maxSeen) {
-		lines = append(lines, p.lines...)
-		doc.score.Show(p.facts...)
-	}
-	return lines
-}
-
-func objectCase(key kind.Key) testCase {
-	return testCase{Class: safetext.F("trueup.%s", clean(key.Kind).Cut(view.MaxName)), Name: view.Named(key)}
-}
-
-// applyCases has the outcome of each object, and what the plan was.
-func applyCases(doc Document) (cases []testCase) {
-	column, planned := keyWidth(doc.Apply), objectsByKey(doc)
-	for _, o := range doc.Apply.Outcomes {
-		c := objectCase(o.Key)
-		c.Lines = renderLines(func(p *printer) { textOutcome(p, o, column) })
-		if object, ok := planned[o.Key]; ok {
-			c.Lines = append(c.Lines, objectLines(doc, object)...)
-		}
-		switch view.OutcomeRule(o) {
-		case "":
-		case "apply/skipped", "apply/deferred", "apply/in-flight":
-			c.End, c.Message = "skipped", view.Message(o.Message)
-		default:
-			c.End, c.Message, c.Type = "failure", view.Message(o.Message), string(o.Verdict)
-		}
-		cases = append(cases, c)
-	}
-	return cases
-}
-
-// requestCases returns a test case for each line about requests.
-func requestCases(pl *plan.Plan) (cases []testCase) {
-	for _, l := range pl.Requests {
-		cases = append(cases, testCase{Class: clean("trueup.requests"), Name: clean(l.Who(view.MaxParts)).Cut(view.MaxPath), Lines: []safe{view.DescribeRequests(l, view.MaxParts, true)}})
-	}
-	return cases
 }

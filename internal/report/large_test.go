@@ -8,11 +8,10 @@ import (
 	"testing"
 
 	"trueup/internal/e2e/long"
-	"trueup/internal/view"
-
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // ofDifferent is a plan of so many objects whose changes are all different. Every tenth is grave, and every hundredth

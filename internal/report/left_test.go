@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/routing"
+	"trueup/internal/view"
 )
 
 // TestWhatIsLeftSaysSo: drift that stays is no change, and differs from one in

@@ -10,10 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"trueup/internal/view"
-
 	"trueup/internal/apply"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // Lines writes the output of a command outside a Document. It escapes its arguments:
@@ -261,3 +260,16 @@ func (l Lines) NoBar() error { return l.raw(clearLine) }
 
 // clearLine clears the terminal's current line.
 const clearLine = "\r\x1b[K"
+
+// safe is escaped text. Printers accept no other.
+type safe = safetext.Text
+
+type markup = safetext.Markdown
+
+func clean(s string) safe { return safetext.Clean(s) }
+
+// Clean escapes a text from outside for a line of a terminal or a log.
+func Clean(s string) string { return clean(s).Guarded().String() }
+
+// CleanJSON replaces every invisible character of a JSON text with its escape.
+func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }

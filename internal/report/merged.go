@@ -53,8 +53,8 @@ func projectLines(projects []Project) []safe {
 	return lines
 }
 
-// merger joins the results of many projects. It counts what is unchanged, and keeps the rest.
-type merger struct {
+// Merger joins the results of many projects. It counts what is unchanged, and keeps the rest.
+type Merger struct {
 	doc   Document
 	fleet Fleet
 	wrong []string // what can't be merged, with the file
@@ -100,8 +100,13 @@ func inProjects(projects []string, all int) string {
 	return "in " + diag.Plural(len(projects), "project", "projects") + ": " + nameProjects(projects)
 }
 
-// addResult adds the result of a project, which has its Project.
-func (m *merger) addResult(doc Document) {
+// NewMerger returns a Merger for the projects that one process runs.
+func NewMerger(shard Shard) *Merger {
+	return &Merger{doc: Document{Command: shard.Command, Projects: []Project{}}, fleet: Fleet{Run: shard.Run, Facts: shard.Facts}}
+}
+
+// AddResult adds the result of a project, as ResultOf returns it. The caller adds them in the order of their paths.
+func (m *Merger) AddResult(doc Document) {
 	all, at := &m.doc, doc.Project.Path
 	entry := *doc.Project
 	switch {
@@ -134,7 +139,7 @@ func (m *merger) addResult(doc Document) {
 }
 
 // addPlan adds the items of a plan, except those that need no action.
-func (m *merger) addPlan(pl *plan.Plan, at string) {
+func (m *Merger) addPlan(pl *plan.Plan, at string) {
 	all := m.doc.Plan
 	if all == nil {
 		all = &plan.Plan{Format: pl.Format, Tool: pl.Tool, Blame: pl.Blame, Target: plan.Target{Origins: pl.Target.Origins}}
@@ -173,7 +178,7 @@ func (m *merger) addPlan(pl *plan.Plan, at string) {
 	all.Summary.Add(pl.Summary)
 }
 
-func (m *merger) addApply(r *apply.Result, at string) {
+func (m *Merger) addApply(r *apply.Result, at string) {
 	if m.doc.Apply == nil {
 		m.doc.Apply = &apply.Result{Outcomes: []apply.Outcome{}, Summary: map[string]int{}}
 	}
@@ -189,7 +194,7 @@ func (m *merger) addApply(r *apply.Result, at string) {
 }
 
 // addBlame keeps the base that all plans have in common. Problems of others become notes.
-func (m *merger) addBlame(b *plan.Blame, at string) {
+func (m *Merger) addBlame(b *plan.Blame, at string) {
 	first := m.doc.Plan.Blame
 	if first != nil && b != nil && *first == *b {
 		return
@@ -204,7 +209,7 @@ func (m *merger) addBlame(b *plan.Blame, at string) {
 
 // addSetting adds a setting that differs from the base. An equal one of another project is named with it, unless it hides
 // something, which belongs to one project.
-func (m *merger) addSetting(s plan.Setting, at string) {
+func (m *Merger) addSetting(s plan.Setting, at string) {
 	key := fmt.Sprintf("%q %#v %#v %q", s.Field, s.Was, s.Now, s.Consequence)
 	if s.Hides != nil {
 		key += " in " + at
@@ -219,7 +224,7 @@ func (m *merger) addSetting(s plan.Setting, at string) {
 	m.doc.Plan.Settings = append(m.doc.Plan.Settings, s)
 }
 
-func (m *merger) addTests(t *requesttest.Result, at string) {
+func (m *Merger) addTests(t *requesttest.Result, at string) {
 	if m.doc.Tests == nil {
 		m.doc.Tests = &requesttest.Result{Cases: []requesttest.Case{}}
 	}
@@ -243,8 +248,8 @@ func (m *merger) addTests(t *requesttest.Result, at string) {
 	}
 }
 
-// finishMerge returns the joined results. Its exit code is the worst of all.
-func (m *merger) finishMerge() Document {
+// Finish returns the joined results. Their exit code is the worst of all.
+func (m *Merger) Finish() Document {
 	doc, f, all := m.doc, &m.fleet, len(m.doc.Projects)
 	doc.Errors = slices.Concat(f.Missing, m.wrong, m.errors.lines(all))
 	doc.ExitCode = exit.Worst(doc.ExitCode, f.code())
@@ -274,7 +279,7 @@ func (m *merger) finishMerge() Document {
 
 // orderByChange puts the projects that this change changes before all others, if it is known which. It counts what waits in
 // each of the others.
-func (m *merger) orderByChange(pl *plan.Plan) (waiting []string) {
+func (m *Merger) orderByChange(pl *plan.Plan) (waiting []string) {
 	if pl.Blame == nil || pl.Blame.Base == "" {
 		return nil
 	}

@@ -27,14 +27,14 @@ const testTool = "trueup 0.1.0"
 
 // merged returns what the results of projects become, each with its path.
 func merged(docs map[string]Document) Document {
-	m := &merger{fleet: Fleet{Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
+	m := &Merger{fleet: Fleet{Run: Run{Tool: testTool, Commit: "8a6c09fc", Shards: 1}}}
 	for _, at := range slices.Sorted(maps.Keys(docs)) {
 		doc := docs[at]
 		doc.Result = exit.NameOf(doc.ExitCode)
 		doc.Project = &Project{Path: at, Result: doc.Result, ExitCode: doc.ExitCode}
-		m.addResult(doc)
+		m.AddResult(doc)
 	}
-	return m.finishMerge()
+	return m.Finish()
 }
 
 // cachedLonger is a plan of one equal change and of unchanged objects.
@@ -159,9 +159,9 @@ func FuzzReadResult(f *testing.F) {
 		if doc.Project.Running && doc.Plan != nil {
 			doc = Unended(doc)
 		}
-		m := &merger{}
-		m.addResult(withEarlier(doc, doc))
-		all := m.finishMerge()
+		m := &Merger{}
+		m.AddResult(withEarlier(doc, doc))
+		all := m.Finish()
 		for _, format := range Formats() {
 			write(t, format, doc, Options{Verbose: true, ShowUnmanaged: true})
 			write(t, format, all, Options{})

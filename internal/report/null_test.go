@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // TestALostNullIsShown: a null that a list drops is a value like others.

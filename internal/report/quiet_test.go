@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // TestWarningsOfWhatStaysAreCounted, but for few, errors, what changes, what is about

@@ -11,14 +11,13 @@ import (
 	"testing"
 	"unicode"
 
-	"trueup/internal/view"
-
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 func TestMain(m *testing.M) {

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"trueup/internal/view"
-
 	"trueup/internal/diag"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/view"
 )
 
 // TestAListIsWrittenAsItsElements: an element at a time gives what all at once do.

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"trueup/internal/view"
-
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/requesttest"
 	"trueup/internal/safetext"
+	"trueup/internal/view"
 )
 
 // putTitle puts a title, which may be empty, before a sentence.

@@ -264,7 +264,7 @@ func textFindings(p *printer, doc Document, opts view.Options) {
 		p.printGap()
 		textFinding(p, f)
 	}
-	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate" || doc.Tests != nil || doc.Projects != nil && doc.Text == nil) {
+	if doc.Plan == nil && (len(doc.Findings) > 0 || doc.Command == "validate" || doc.Tests != nil || doc.Projects != nil) {
 		p.printGap()
 		textCounts(p, doc)
 	}

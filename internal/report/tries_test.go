@@ -59,8 +59,7 @@ func (s *simulated) try(t *rapid.T, keys []kind.Key, last bool) *Document {
 		if !pl.SendsAnything() {
 			return nil
 		}
-		killed := Unended(*doc)
-		killed.Project = &Project{Running: true}
+		killed := Unended(ResultOf("p", "", *doc))
 		return &killed
 	}
 	result := apply.NewResult(outcomes)

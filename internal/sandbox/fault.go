@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,4 +175,172 @@ func (f *fault) setOption(word string) (ok bool) {
 func parsePositive(text string) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n > 0
+}
+
+// FaultKind is one way in which a request can fail.
+type FaultKind struct {
+	Name    string
+	Value   string // what follows the name
+	Example string
+	Summary string
+	// Either is true if the platform acts on the request only after-commit. The other
+	// kinds change the platform's answer, so it always acts.
+	Either bool
+	edit   func(f *fault, a *response, now time.Time) // may be nil
+}
+
+// Form returns the name with its value, as a fault has it.
+func (k FaultKind) Form() string { return k.Name + k.Value }
+
+// A status takes options instead of a value.
+const (
+	statusName    = "NNN"
+	statusOptions = " [retry-after=VALUE] [reason=WORD] [field=PATH] [plain] [message=TEXT]"
+)
+
+// slowPause is the pause after each part of a body that drips.
+const slowPause = 30 * time.Millisecond
+
+// FaultKinds returns all kinds of faults.
+func FaultKinds() []FaultKind {
+	return []FaultKind{
+		{
+			statusName, statusOptions, "POST /purges: 403 x2 reason=Forbidden message=exceeded quota",
+			"answers with this status, and a Status object of the reason, field and message, or plain text. Retry-After is VALUE, or for +30s a date that far from now. TEXT is the rest of the line",
+			true, (*fault).answerStatus,
+		},
+		{"drop", "", "POST /purges: drop after-commit", "closes the connection without an answer", true, endConnection(func(http.ResponseWriter, waiter) {})},
+		{"reset", "", "PATCH /cdns: reset", "resets the connection (RST)", true, endConnection(resetConnection)},
+		{"stall", "", "POST /volumesnapshots: stall after-commit", "never answers", true, endConnection(func(_ http.ResponseWriter, wait waiter) { wait(forever) })},
+		{
+			"redirect", "=URL", "GET *: redirect=http://127.0.0.1:9/elsewhere", "answers with 307 to the URL", true,
+			func(f *fault, a *response, _ time.Time) { *a = *redirectTo(f.value) },
+		},
+		{"html", "", "GET */cdns: html", "answers with 200 and an HTML login page", true, replaceAnswer(typeHTML, portalPage)},
+		{"empty", "", "PATCH *: empty after-commit", "answers with 200 and an empty body", true, replaceAnswer(typeJSON, "")},
+		{
+			"not-json", "", "GET /cdns/shop: not-json", "answers with 200 and a body that is not JSON, although its content type says so", true,
+			replaceAnswer(typeJSON, "{\"kind\": CDN, 'name': shop,}\n"),
+		},
+		{
+			"status-failure", "", "POST /cdns: status-failure after-commit", "answers with 200 and a Status object that reports a failure", true,
+			func(_ *fault, a *response, _ time.Time) {
+				*a = *(&apiError{Code: http.StatusInternalServerError, Reason: "InternalError", Message: "Internal error occurred"}).response()
+				a.Status = http.StatusOK
+			},
+		},
+		{"delay", "=TIME", "GET *: delay=300ms 5%", "carries the request out, and answers, after this time, even if the client is gone. after-commit: carries it out at once, and answers after this time", true, nil},
+		{"drip", "=N", "GET /cdns: drip=10", "sends the body slowly: N bytes, then a pause of " + slowPause.String(), false, sendBy((*response).drip)},
+		{"truncate", "[=N]", "GET /cdns: truncate", "cuts the body off after half of it, or N bytes; Content-Length promises more", false, sendBy((*response).truncate)},
+		{"truncate-unseen", "[=N]", "GET /cdns: truncate-unseen x*", "truncates without Content-Length, so that nothing shows the cut", false, sendBy((*response).truncateUnseen)},
+		{"huge", "=N", "GET /cdns/shop: huge=17", "adds N MiB to the answer", false, sendBy((*response).padBody)},
+		{"gzip-bomb", "=N", "GET /cdns: gzip-bomb=300", "adds N MiB to the answer and compresses it", false, sendBy((*response).padPacked)},
+		{
+			"wrong-kind", "", "GET /cdns/shop: wrong-kind", "answers with objects of another kind", false,
+			editObjects(func(o map[string]any) { o["kind"] = "ConfigMap" }),
+		},
+		{"wrong-name", "", "POST /cdns: wrong-name", "answers with objects of another name", false, editObjects(otherMeta("name"))},
+		{"wrong-namespace", "", "GET /volumesnapshots: wrong-namespace", "answers with objects of another namespace", false, editObjects(otherMeta("namespace"))},
+		{partialList, "=N", "GET */cdns: partial-list=1 x*", "lists only the first N objects, as if there were no more", false, (*fault).endList},
+		{partialCounted, "=N", "GET */cdns: partial-list-counted=1", "the same, but says how many are left", false, (*fault).endList},
+		{partialPaged, "=N", "GET */cdns: partial-list-paged=1", "the same, with the token to get them", false, nil},
+		{"clock", "=TIME", "GET *: clock=25h @3", "changes the Date header by TIME, in this answer and all later ones; the platform's own clock does not change", false, nil},
+		{
+			"date", "=TEXT", "GET *: date=tomorrow x*", "sets the Date header to TEXT", false,
+			func(f *fault, a *response, _ time.Time) { a.Header.Set("Date", f.value) },
+		},
+		{"duplicate-executes", "", "POST /purges: duplicate-executes x*", "accepts and executes a purge although its name exists", false, nil},
+		{
+			"bad-header", "", "GET *: bad-header", "adds a header of 2 MiB", false,
+			func(_ *fault, a *response, _ time.Time) { a.Header.Set("X-Padding", strings.Repeat("a", 2<<20)) },
+		},
+	}
+}
+
+// The faults of lists.
+const (
+	partialList    = "partial-list"
+	partialCounted = "partial-list-counted"
+	partialPaged   = "partial-list-paged"
+)
+
+type editor = func(f *fault, a *response, now time.Time)
+
+// endConnection breaks the connection after how, without an answer.
+func endConnection(how func(http.ResponseWriter, waiter)) editor {
+	return func(_ *fault, a *response, _ time.Time) { a.endBy(how) }
+}
+
+func replaceAnswer(media, body string) editor {
+	return func(_ *fault, a *response, _ time.Time) { *a = *newResponse(http.StatusOK, media, []byte(body)) }
+}
+
+// sendBy sends the answer by a method that gets the fault's number.
+func sendBy(send func(a *response, w http.ResponseWriter, wait waiter, n int)) editor {
+	return func(f *fault, a *response, _ time.Time) {
+		a.send = func(w http.ResponseWriter, wait waiter) { send(a, w, wait, f.n) }
+	}
+}
+
+func editObjects(edit func(object map[string]any)) editor {
+	return func(_ *fault, a *response, _ time.Time) {
+		if body, isObject := decode(a.Body).(map[string]any); isObject && a.Status < http.StatusMultipleChoices {
+			eachObject(body, edit)
+			a.Body = []byte(encode(body) + "\n")
+		}
+	}
+}
+
+func otherMeta(name string) func(object map[string]any) {
+	return func(o map[string]any) {
+		meta := asMap(o["metadata"])
+		meta[name] = "other-" + asText(meta[name])
+	}
+}
+
+func (f *fault) answerStatus(a *response, now time.Time) {
+	title := http.StatusText(f.n)
+	failed := apiError{
+		Code: f.n, Reason: cmp.Or(f.options["reason"], strings.ReplaceAll(title, " ", "")), Message: cmp.Or(f.options["message"], "a fault of the sandbox: "+title),
+	}
+	if field := f.options["field"]; field != "" {
+		failed.Details.Causes = []cause{{Reason: "FieldValueInvalid", Message: failed.Message, Field: field}}
+	}
+	if _, isPlain := f.options["plain"]; isPlain {
+		failed.Instead = failed.Message + "\n"
+	}
+	switch {
+	case f.n == http.StatusNoContent || f.n == http.StatusNotModified:
+		*a = response{Status: f.n, Header: http.Header{}}
+	case f.n >= http.StatusBadRequest:
+		*a = *failed.response()
+	default:
+		*a = *newResponse(f.n, typeJSON, []byte("{}\n"))
+	}
+	if after := f.options["retry-after"]; after != "" {
+		a.Header.Set("Retry-After", retryDate(after, now))
+	}
+}
+
+// retryDate returns the value of Retry-After: a signed time becomes a date.
+func retryDate(text string, now time.Time) string {
+	d, err := time.ParseDuration(text)
+	if err != nil || !strings.ContainsAny(text[:1], "+-") {
+		return text
+	}
+	return now.Add(d).Format(http.TimeFormat)
+}
+
+// endList removes the token to get the rest of a list, and perhaps how many are left.
+func (f *fault) endList(a *response, _ time.Time) {
+	body := asMap(decode(a.Body))
+	meta := asMap(body["metadata"])
+	if body["items"] == nil || asText(meta["continue"]) == "" {
+		return
+	}
+	meta["continue"] = ""
+	if f.Name == partialList {
+		delete(meta, "remainingItemCount")
+	}
+	a.Body = []byte(encode(body) + "\n")
 }

@@ -4,6 +4,8 @@
 package sandbox
 
 import (
+	"bytes"
+	_ "embed" // for the examples
 	"errors"
 	"io"
 	"net/http"
@@ -159,3 +161,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 	})
 }
+
+//go:embed examples/live.yaml
+var liveExamples []byte
+
+//go:embed examples/applied.yaml
+var appliedExamples []byte
+
+// LiveExamples returns the objects of a new sandbox, as YAML documents.
+func LiveExamples() []byte { return bytes.Clone(liveExamples) }
+
+// AppliedExamples returns what a new sandbox's ledger has as last applied, as YAML documents.
+func AppliedExamples() []byte { return bytes.Clone(appliedExamples) }

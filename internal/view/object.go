@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -41,21 +42,12 @@ type Object struct {
 	Waits, Happened bool
 	// Request is what apply sends; nil for nothing, and for several objects.
 	Request *plan.Request
-	// Verdict is set if a person must act or wait.
-	Verdict verdict
 	Rule    string // of a remark about the object as a whole; empty if it needs none
 	Level   Level  // of that remark
 	Rank    Rank
 	// Requests are lines about the requests that the object is the first to change, and dark is set if some are served no longer.
 	Requests []safetext.Text
 	Dark     bool
-}
-
-// verdict says why a person must act on an object, or wait for it.
-type verdict struct {
-	What string // such as blocked; empty for nothing
-	Says safetext.Text
-	OK   bool // set if nobody must act
 }
 
 // EveryObject returns each object of a plan, in its order.
@@ -108,7 +100,6 @@ func ObjectOf(item plan.Item, opts Options) Object {
 	}
 	o.Short = isShort(item)
 	o.Headline = headlineOf(item, o.Rows())
-	o.Verdict = verdictOf(item, o)
 	o.Rule = opRule(item)
 	o.Level = LevelOf(o.Rule)
 	if o.Rule == "plan/blocked" && !item.NeedsPerson {
@@ -137,23 +128,6 @@ func stateOf(item plan.Item) string {
 		return "not applied"
 	}
 	return opOf(item).headline
-}
-
-func verdictOf(item plan.Item, o Object) verdict {
-	rows := o.Rows()
-	switch {
-	case item.Waits:
-		return verdict{What: "not-applied", Says: o.Headline}
-	case item.Happened && len(rows) == 1:
-		return verdict{What: "drift", Says: Sentence(rows[0])}
-	case item.Happened:
-		return verdict{What: "drift", Says: o.Headline}
-	case item.Op == plan.Blocked:
-		return verdict{What: "blocked", Says: safetext.F("blocked: %s", Message(item.Reason))}
-	case item.Op == plan.Deferred || item.Op == plan.InFlight:
-		return verdict{What: "later", Says: Message(item.Reason), OK: true}
-	}
-	return verdict{}
 }
 
 func sourceOf(item plan.Item) safetext.Text {
@@ -354,4 +328,27 @@ func rankOf(item plan.Item, rows []Row) Rank {
 		return rankDrift
 	}
 	return of
+}
+
+// Options change the text format. Markdown and HTML follow only Verbose and
+// ShowUnmanaged.
+type Options struct {
+	// Color allows colors and bold text, by ANSI escape sequences (SGR).
+	Color bool
+	// Now is when the report is read, for times like "2 days ago"; zero for a file, which is read later.
+	Now time.Time
+	// Width is the columns of the terminal; 0 means no terminal: sentences are not wrapped.
+	Width int
+	// Room limits the bytes of Markdown; 0 is the limit of a comment.
+	Room int
+	// Variables writes outputs as variables of a dotenv file, which GitLab reads.
+	Variables bool
+	// Verbose also shows objects and findings that need no action.
+	Verbose bool
+	// Reasons say why a change has its risk, as Verbose does, too.
+	Reasons bool
+	// Brief leaves out of text what needs no decision: causes, digest, removed objects that stay live.
+	Brief bool
+	// ShowUnmanaged names the live objects and fields that are not in git.
+	ShowUnmanaged bool
 }

@@ -42,20 +42,20 @@ func TestPictures(t *testing.T) {
 	}
 	w.write("fleet.html", commentPage(t, string(fleet)))
 	words := eval[string](open(t, file, desk), `document.body.innerText`)
-	sameText(t, filepath.Join("docs", "pictures", "plan.txt"), "== HTML\n"+words+"\n== Markdown\n"+markdown)
+	sameText(t, filepath.Join(drawn, "plan.txt"), "== HTML\n"+words+"\n== Markdown\n"+markdown)
 	const shop = `scrollTo(0, document.getElementById('CDN/shop').offsetTop - `
 	for _, s := range []shot{
-		{"plan-light.png", file, "", "", look{width: 1120, height: 1240, scale: 1.25}},
-		{"plan-dark.png", file, shop + `64)`, "", look{width: 1120, height: 800, scale: 1.25, dark: true}},
-		{"plan-phone.png", file, shop + `12)`, "", look{width: 360, height: 780, scale: 1.5}},
-		{"comment.png", w.path("comment.html"), "", "", look{width: 960, height: 1120, scale: 1.25}},
-		{"fleet-comment.png", w.path("fleet.html"), "", "", look{width: 960, height: 900, scale: 1.25}},
+		{filepath.Join("docs", "plan-light.png"), file, "", "", look{width: 1120, height: 1240, scale: 1.25}},
+		{filepath.Join("docs", "plan-dark.png"), file, shop + `64)`, "", look{width: 1120, height: 800, scale: 1.25, dark: true}},
+		{filepath.Join("docs", "plan-phone.png"), file, shop + `12)`, "", look{width: 360, height: 780, scale: 1.5}},
+		{filepath.Join("docs", "comment.png"), w.path("comment.html"), "", "", look{width: 960, height: 1120, scale: 1.25}},
+		{filepath.Join("docs", "fleet-comment.png"), w.path("fleet.html"), "", "", look{width: 960, height: 900, scale: 1.25}},
 	} {
 		s.take(t, 256, maxPicture)
 	}
 }
 
-// shot is a picture of docs/.
+// shot is a picture of the repository, by its path.
 type shot struct {
 	name, file string
 	// before runs in the page first.
@@ -68,7 +68,7 @@ type shot struct {
 // take writes the picture, in so many colours and at most most bytes.
 func (s shot) take(t testing.TB, colours, most int) {
 	t.Helper()
-	if !*pictures && *before == "" {
+	if !*pictures {
 		return
 	}
 	p := open(t, s.file, s.look)
@@ -87,7 +87,7 @@ func (s shot) take(t testing.TB, colours, most int) {
 		t.Errorf("%s has %d bytes", s.name, len(small))
 	}
 	t.Logf("%s: %d bytes", s.name, len(small))
-	if err := os.WriteFile(filepath.Join(root(t), "docs", s.name), small, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root(t), s.name), small, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,14 +2,11 @@ package browser
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-var before = flag.String("before", "", "a folder with what another version shows of the six edits: draw that as before")
 
 // edits are six changes that a day brings, each with the command that shows it.
 var edits = []struct {
@@ -121,35 +118,21 @@ func (w *world) show(command string) shown {
 	return shown{steady(s.narrow), steady(s.wide), steady(s.markdown), steady(s.page)}
 }
 
-// earlier reads what another version showed, as files.
-func earlier(t testing.TB, dir, name string) shown {
-	t.Helper()
-	read := func(end string) string {
-		text, err := os.ReadFile(filepath.Join(dir, name+end))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return steady(string(text))
-	}
-	return shown{read("-80.ansi"), read("-120.ansi"), read(".md"), read(".html")}
-}
-
 // Limits of the pictures of the six edits, in bytes.
 const (
 	maxSmall = 120_000
-	maxAll   = 1_200_000
+	maxAll   = 600_000
 )
 
-// TestSixEdits: the pictures of docs/pictures show what the program says today of
-// six edits. With -pictures they are made anew.
+// drawn is the folder of what the six edits show.
+var drawn = filepath.Join("tools", "browser", "pictures")
+
+// TestSixEdits: the texts and pictures beside this file show what the program says today
+// of six edits. With -pictures they are made anew.
 func TestSixEdits(t *testing.T) {
 	start(t)
 	for _, edit := range edits {
 		t.Run(edit.name, func(t *testing.T) {
-			if *before != "" {
-				drawEdit(t, edit.name+"-before", earlier(t, *before, edit.name))
-				return
-			}
 			w := bakery(t)
 			w.git("switch", "-q", "-c", "edit")
 			edit.make(w)
@@ -160,13 +143,13 @@ func TestSixEdits(t *testing.T) {
 			page := eval[string](open(t, w.path("report.html"), desk), `document.body.innerText`)
 			text := "== terminal, 80 columns\n" + plainText(s.narrow) + "\n== terminal, 120 columns\n" + plainText(s.wide) +
 				"\n== Markdown\n" + s.markdown + "\n== HTML\n" + page + "\n"
-			sameText(t, filepath.Join("docs", "pictures", edit.name+".txt"), text)
+			sameText(t, filepath.Join(drawn, edit.name+".txt"), text)
 			if *pictures {
 				drawEdit(t, edit.name, s)
 			}
 		})
 	}
-	files, err := filepath.Glob(filepath.Join(root(t), "docs", "pictures", "*.png"))
+	files, err := filepath.Glob(filepath.Join(root(t), drawn, "*.png"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no pictures", err)
 	}
@@ -203,7 +186,7 @@ func drawEdit(t testing.TB, name string, s shown) {
 		{"markdown", ".comment", 28, look{width: 860, height: 620}},
 		{"page", "", 32, look{width: 1440, height: 900, scale: 0.7, dark: true}},
 	} {
-		s := shot{name: filepath.Join("pictures", name+"-"+view.name+".png"), file: w.path(view.name + ".html"), part: view.part, look: view.look}
+		s := shot{name: filepath.Join(drawn, name+"-"+view.name+".png"), file: w.path(view.name + ".html"), part: view.part, look: view.look}
 		s.take(t, view.colours, maxSmall)
 	}
 }

@@ -195,7 +195,7 @@ func (a *attack) change() {
 
 // act is one step of a round.
 func (a *attack) act() {
-	switch n := a.random.IntN(20); {
+	switch n := a.random.IntN(22); {
 	case n < 7:
 		a.killedRun()
 	case n < 9:
@@ -210,6 +210,8 @@ func (a *attack) act() {
 		a.judge(a.run("ledger", "settle", "-q", "-o", "json"))
 	case n < 17:
 		a.foreignSnapshot()
+	case n < 19:
+		a.holds()
 	default:
 		a.tamper()
 	}
@@ -262,6 +264,38 @@ func (a *attack) foreignSnapshot() {
 			"spec": map[string]any{"source": map[string]any{"persistentVolumeClaimName": "db"}, "volumeSnapshotClassName": "general-purpose"},
 		})
 	})
+}
+
+// heldMark is in what a run says that a hold stops.
+const heldMark = " holds every object until "
+
+// holds sets a hold by a run that may be killed, and ends it. As long as it holds, an apply sends nothing. The log is read
+// meanwhile.
+func (a *attack) holds() {
+	r := a.begin(a.runner(), "hold", "--for", "1h", "--reason", "attack")
+	if at := a.moment(); a.random.IntN(2) == 0 {
+		time.Sleep(at)
+		r.kill(a.random.IntN(2) == 0)
+	}
+	a.end(r)
+	set := a.run("hold")
+	before, _ := a.platform.log()
+	apply := a.run(attackApply()...)
+	after, _ := a.platform.log()
+	a.note("a hold: exit %d, %q, and apply: exit %d", r.code, strings.TrimSpace(set.out), apply.code)
+	if strings.Contains(set.out, heldMark) && !maps.Equal(before, after) {
+		a.report("a run sent something despite a hold: exit %d, %v, %v: %s", apply.code, before, after, apply.said())
+	}
+	if log := a.run("log", "-n", "1000", "-o", "json"); log.code != 0 && !a.tampered {
+		a.report("the log can't be read: exit %d, %s", log.code, log.said())
+	}
+	a.endHold()
+}
+
+// endHold ends what holds, if the ledger can be read.
+func (a *attack) endHold() {
+	r := a.run("hold", "--end")
+	a.note("trueup hold --end: exit %d %s", r.code, strings.TrimSpace(r.err))
 }
 
 // tamper turns the ledger back, or takes a record out of it.
@@ -343,7 +377,7 @@ func (a *attack) doubled(key string) {
 
 // questions counts those of a run that ended with 6.
 func (a *attack) questions(r *attackRun, arrived map[string]int) {
-	if r.code != 6 {
+	if r.code != 6 || strings.Contains(r.out, heldMark) {
 		return
 	}
 	named, beyond := false, ""
@@ -400,6 +434,9 @@ func (a *attack) settles() bool {
 		case 0:
 			return true
 		case 6:
+			if strings.Contains(r.out, heldMark) {
+				a.endHold()
+			}
 			a.answer(r)
 		}
 	}

@@ -3,19 +3,13 @@
 package docs
 
 import (
-	"bufio"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,8 +17,9 @@ import (
 )
 
 // A page of the documentation is played as a reader would: from top to bottom,
-// in a folder of its own, by a real shell with the program on its PATH. There
-// are three kinds of blocks, and all others are only read:
+// in a folder of its own, by a real shell with the program on its PATH, once at a
+// terminal and once into a pipe. There are three kinds of blocks, and all others
+// are only read:
 //
 //   - ```console: each line after "$ " is a command, lines after "> " go on with
 //     it (a here-document), and the rest is what it prints on both streams.
@@ -109,127 +104,6 @@ func commandsOf(block []string, line int) []pageStep {
 	return steps
 }
 
-// shell is a bash that runs one command after the other and keeps its folder,
-// variables and jobs between them.
-type shell struct {
-	in  io.Writer
-	out *bufio.Reader
-	// dir is where it is, and home its HOME.
-	dir, home string
-}
-
-// mark ends what a command prints.
-const mark = "\x01end"
-
-// startShell starts bash in an empty folder, with a home of its own.
-func startShell(t *testing.T) *shell {
-	t.Helper()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash: the commands of the documentation are not run")
-	}
-	root := t.TempDir()
-	home, dir := filepath.Join(root, "home"), filepath.Join(root, "work")
-	if err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(dir, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
-	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, bash, "--noprofile", "--norc")
-	cmd.Dir = dir
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=you", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@example.com",
-		"GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@example.com",
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main",
-	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = cmd.Stdout
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	})
-	s := &shell{in: in, out: bufio.NewReader(out), dir: dir, home: home}
-	// Whatever a page leaves in the background ends with it.
-	start := `code=0; trap 'exit 1' TERM; trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT; go() { shift 2; trueup "$@"; }`
-	if _, _, err := s.run(start); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// run runs a command and returns its exit code and what it printed.
-func (s *shell) run(command string) (int, string, error) {
-	_, err := fmt.Fprintf(s.in, "(exit ${code:-0})\n{ %s\n} </dev/null 2>&1\ncode=$?; printf '%s %%d %%s\\n' $code \"$PWD\"\n", command, mark)
-	if err != nil {
-		return 0, "", err
-	}
-	var printed strings.Builder
-	for {
-		line, err := s.out.ReadString('\n')
-		if err != nil {
-			return 0, printed.String() + line, fmt.Errorf("%s: %w", command, err)
-		}
-		text, end, ok := strings.Cut(line, mark)
-		printed.WriteString(text)
-		if !ok {
-			continue
-		}
-		var code int
-		if _, err := fmt.Sscanf(end, "%d %s", &code, &s.dir); err != nil {
-			return 0, printed.String(), err
-		}
-		return code, printed.String(), nil
-	}
-}
-
-// write makes a file, as somebody with an editor does.
-func (s *shell) write(name, text string) error {
-	file := filepath.Join(s.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, []byte(text), 0o644)
-}
-
-// change does what a diff without line numbers says, in the one place where the
-// file has its old lines.
-func (s *shell) change(name, diff string) error {
-	var before, after strings.Builder
-	for line := range strings.Lines(diff) {
-		switch line[0] {
-		case '-':
-			before.WriteString(line[1:])
-		case '+':
-			after.WriteString(line[1:])
-		default:
-			before.WriteString(strings.TrimPrefix(line, " "))
-			after.WriteString(strings.TrimPrefix(line, " "))
-		}
-	}
-	file := filepath.Join(s.dir, name)
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	if n := strings.Count(string(data), before.String()); n != 1 {
-		return fmt.Errorf("%s has the lines of the change %d times:\n%s", name, n, data)
-	}
-	return os.WriteFile(file, []byte(strings.Replace(string(data), before.String(), after.String(), 1)), 0o644)
-}
-
 // pages are the pages of the documentation.
 func pages(t *testing.T) []string {
 	t.Helper()
@@ -257,13 +131,11 @@ func TestDocumentation(t *testing.T) {
 	for _, page := range pages(t) {
 		text := harness.ReadText(t, page)
 		steps := stepsOf(text)
-		if page == tutorial || page == hundred || !slices.ContainsFunc(steps, func(s pageStep) bool { return s.action == runCommand }) {
+		if page == tutorial || page == hundred || page == cookbook || !slices.ContainsFunc(steps, func(s pageStep) bool { return s.action == runCommand }) {
 			continue
 		}
 		played++
-		t.Run(filepath.ToSlash(page), func(t *testing.T) {
-			t.Parallel()
-			s := startShell(t)
+		eachWay(t, filepath.ToSlash(page), func(t *testing.T, s *shell) {
 			if strings.Contains(text, "examples/") {
 				if err := os.CopyFS(filepath.Join(s.dir, "examples"), os.DirFS("examples")); err != nil {
 					t.Fatal(err)
@@ -274,6 +146,75 @@ func TestDocumentation(t *testing.T) {
 	}
 	if played < 6 {
 		t.Errorf("only %d pages were played", played)
+	}
+}
+
+// TestNoOutputIsUntested: what a page shows of a terminal is a console block, which is run. A block without a language
+// is a file.
+func TestNoOutputIsUntested(t *testing.T) {
+	t.Parallel()
+	for _, page := range pages(t) {
+		lines, inside := strings.Split(harness.ReadText(t, page), "\n"), false
+		for i, line := range lines {
+			if !strings.HasPrefix(line, "```") {
+				continue
+			}
+			if inside = !inside; inside && line == "```" && !above.MatchString(lastText(lines[:i])) {
+				t.Errorf("%s:%d: make it a console block, or name its file or language", page, i+1)
+			}
+		}
+	}
+}
+
+// cookbook is played by a test of its own.
+var cookbook = filepath.Join("docs", "cookbook.md")
+
+// TestCookbook plays each recipe on its own, in a repository with the CDN that the page begins with.
+func TestCookbook(t *testing.T) {
+	t.Parallel()
+	start, rest, _ := strings.Cut(harness.ReadText(t, cookbook), "\n## ")
+	recipes, line := strings.Split(rest, "\n## "), strings.Count(start, "\n")+1
+	if len(recipes) > 15 {
+		t.Errorf("the page has %d recipes", len(recipes))
+	}
+	for _, recipe := range recipes {
+		name, _, _ := strings.Cut(recipe, "\n")
+		steps := stepsOf(strings.Repeat("\n", line) + recipe)
+		line += strings.Count(recipe, "\n") + 1
+		eachWay(t, name, func(t *testing.T, s *shell) {
+			runAll(t, s, emptyBakery)
+			play(t, s, cookbook, stepsOf(start))
+			runAll(t, s, []string{"git add . && git commit -q -m Shop && git push -q -u origin main", "trueup apply --auto-approve -q"})
+			play(t, s, cookbook, steps)
+		})
+	}
+}
+
+// emptyBakery makes a repository with a remote and a project on the sandbox, which its commands use from then on.
+var emptyBakery = []string{
+	"trueup() { case $1 in sandbox | validate) command trueup \"$@\" ;; *) command trueup \"$@\" --sandbox ;; esac; }",
+	"git init -q --bare ~/origin.git; git init -q bakery; cd bakery; git remote add origin ~/origin.git",
+	"trueup init --workspace bakery --uuid 0b6f7d52-93b4-4a0f-8f3e-5c1f2f8f7a01 --manifests none --auto-approve",
+}
+
+// runAll runs commands that no page shows.
+func runAll(t *testing.T, s *shell, commands []string) {
+	t.Helper()
+	for _, command := range commands {
+		if code, printed, err := s.run(command); err != nil || code != 0 {
+			t.Fatalf("$ %s\nends with %d, %v:\n%s", command, code, err, printed)
+		}
+	}
+}
+
+// eachWay runs a test in a shell at a terminal, and in one whose output goes into a pipe.
+func eachWay(t *testing.T, name string, run func(t *testing.T, s *shell)) {
+	t.Helper()
+	for _, way := range []string{"terminal", "pipe"} {
+		t.Run(name+" "+way, func(t *testing.T) {
+			t.Parallel()
+			run(t, startShell(t, way == "terminal"))
+		})
 	}
 }
 
@@ -298,9 +239,11 @@ func TestFirstHour(t *testing.T) {
 	if words := len(strings.Fields(page)); len(ours) > 5 || words > 900 {
 		t.Errorf("it takes %d words and %d commands:\n%s", words, len(ours), strings.Join(ours, "\n"))
 	}
-	begin := time.Now()
-	play(t, startShell(t), tutorial, steps)
-	t.Logf("the first hour took %d commands of ours and %.1f seconds", len(ours), time.Since(begin).Seconds())
+	eachWay(t, "", func(t *testing.T, s *shell) {
+		begin := time.Now()
+		play(t, s, tutorial, steps)
+		t.Logf("the first hour took %d commands of ours and %.1f seconds", len(ours), time.Since(begin).Seconds())
+	})
 }
 
 // hundred is played by a test of its own.
@@ -312,11 +255,11 @@ func TestAHundredProjects(t *testing.T) {
 	t.Parallel()
 	page := harness.ReadText(t, hundred)
 	steps, begin := stepsOf(page), time.Now()
-	play(t, startShell(t), hundred, steps)
+	play(t, startShell(t, false), hundred, steps)
 	took := time.Since(begin)
 	reading := time.Duration(len(strings.Fields(page))) * time.Minute / 200
 	t.Logf("from one project to a hundred: %s to read, and %.1f seconds of commands", reading.Round(time.Second), took.Seconds())
-	if last := steps[len(steps)-1].prints; took+reading > 10*time.Minute || last[len(last)-1] != "plan in 100 projects: 100 ok." {
+	if last := steps[len(steps)-1].prints; took+reading > 10*time.Minute || last[len(last)-1] != "Plan of 100 projects: nothing to do, 100 unchanged." {
 		t.Errorf("it takes %s, and ends with %q", took+reading, last)
 	}
 }
@@ -335,7 +278,7 @@ func TestFirstPlan(t *testing.T) {
 	}
 	block := readme[strings.LastIndex(before, "```sh\n")+len("```sh\n"):]
 	block, _, _ = strings.Cut(block, "```")
-	s, pulled := startShell(t), false
+	s, pulled := startShell(t, false), false
 	for _, command := range slices.Concat(servedSandbox, strings.Split(strings.TrimSpace(block), "\n")) {
 		// The platform's address is the sandbox's, and flags answer what init asks.
 		command = regexp.MustCompile(`^export (TRUEUP_\w+_URL)=\S+`).ReplaceAllString(command, "export $1=$$$1")
@@ -360,7 +303,7 @@ func TestPurgeOfADeploy(t *testing.T) {
 	t.Parallel()
 	page := filepath.Join("docs", "howto", "purge-on-deploy.md")
 	text := harness.ReadText(t, page)
-	s := startShell(t)
+	s := startShell(t, false)
 	play(t, s, page, stepsOf(text))
 	commands := regexp.MustCompile(`(?m)^ *(?:run:|-) (trueup new purge .*)$`).FindAllStringSubmatch(text, -1)
 	if len(commands) != 2 {
@@ -412,7 +355,7 @@ func play(t *testing.T, s *shell, page string, steps []pageStep) {
 				t.Fatalf("%s:%d: %v\n%s", page, step.line, err, printed)
 			}
 			got, want := steady(strings.ReplaceAll(printed, s.home, "/home/you")), strings.Join(step.prints, "\n")
-			if !shows(want, got) {
+			if !s.says(want, got) {
 				t.Errorf("%s:%d: $ %s\nprints\n%s\nand the page says\n%s", page, step.line, step.text, got, want)
 			}
 			if want == "..." {
@@ -443,5 +386,7 @@ func TestStepsOf(t *testing.T) {
 	if want := []string{"5:1 a/b.yaml", "12:2 a/b.yaml", "22:0 ", "30:0 ", "31:0 ", "33:0 ", "34:0 "}; !slices.Equal(what, want) {
 		t.Errorf("steps are\n%q, want\n%q", what, want)
 	}
-	play(t, startShell(t), "page", steps)
+	for _, terminal := range []bool{false, true} {
+		play(t, startShell(t, terminal), "page", steps)
+	}
 }

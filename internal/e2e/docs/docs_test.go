@@ -17,23 +17,17 @@ import (
 	"trueup/internal/sandbox"
 )
 
-// ownSandbox is a folder with the examples in it, and a platform of its own.
-func ownSandbox(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("examples")); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // shows reports whether want is got, but for what three dots leave out.
 func shows(want, got string) bool {
-	parts := strings.Split("\n"+want+"\n", "\n...\n")
-	rest := "\n" + strings.Trim(got, "\n") + "\n"
-	for i, part := range parts {
-		part = "\n" + strings.Trim(part, "\n") + "\n"
-		if part == "\n\n" {
+	return showsParts(want, got, "\n", func(text string) string { return strings.Trim(text, "\n") })
+}
+
+// showsParts is shows for texts of which only what normal leaves counts, and whose parts end where sep is.
+func showsParts(want, got, sep string, normal func(string) string) bool {
+	rest := sep + normal(got) + sep
+	for i, part := range strings.Split("\n"+want+"\n", "\n...\n") {
+		part = sep + normal(part) + sep
+		if part == sep+sep {
 			continue
 		}
 		at := strings.Index(rest, part)
@@ -70,6 +64,7 @@ func TestShows(t *testing.T) {
 // steady replaces what differs from run to run.
 func steady(text string) string {
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`).ReplaceAllString(text, "2026-11-21T09:00:00Z")
+	text = regexp.MustCompile(`from commit [0-9a-f]{12}, by you@[^,]+`).ReplaceAllString(text, "from commit 3f2c1ab90d17, by you@laptop")
 	text = regexp.MustCompile(`answered in [\d.]+m?s`).ReplaceAllString(text, "answered in 1ms")
 	return regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "7c0e2f5b-0d0a-4a53-9a0c-9b6f2f1f3a77")
 }

@@ -5,33 +5,30 @@ package docs
 import (
 	"fmt"
 	"html"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mattn/go-runewidth"
-
-	"trueup/internal/e2e/harness"
 )
 
-// TestPicture holds docs/plan.svg to what the program prints on a terminal in
-// colour; with -update it draws the picture anew.
+// TestPicture holds docs/plan.svg to what the program prints on a terminal; with
+// -update it draws the picture anew.
 func TestPicture(t *testing.T) {
 	t.Parallel()
-	args := []string{"plan", "examples/manifests", "--sandbox"}
-	dir := ownSandbox(t)
-	asClone(t, dir)
-	code, out := harness.RunIn(t, dir, append([]string{"FORCE_COLOR=1"}, args...)...)
-	if code != 0 {
-		t.Fatalf("plan exits %d:\n%s", code, out)
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "manifests"), os.DirFS(filepath.Join("examples", "manifests"))); err != nil {
+		t.Fatal(err)
 	}
-	// The ids of a new sandbox differ each time, and the digest with them.
-	out = regexp.MustCompile(`sha256:[0-9a-f]+`).ReplaceAllString(out, "sha256:…")
-	text := "\x1b[1m$ go run . " + strings.Join(args, " ") + "\x1b[0m\n" + out
+	asBranch(t, dir)
+	args := []string{"plan", "manifests", "--sandbox", "-q"}
+	out := printedAtTerminal(t, dir, args...)
+	// The ids of a new sandbox differ each time.
+	text := "\x1b[1m$ trueup " + strings.Join(args, " ") + "\x1b[0m\n" + out
 	svg, err := draw(strings.Split(strings.TrimRight(text, "\n"), "\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -39,19 +36,38 @@ func TestPicture(t *testing.T) {
 	compareFile(t, filepath.Join("docs", "plan.svg"), []byte(svg))
 }
 
-// asClone makes dir a fresh clone of a repository with the examples: the commit,
-// and so the picture, is the same each time.
-func asClone(t *testing.T, dir string) {
+// printedAtTerminal runs the program at a terminal, and returns what it prints, with its colours.
+func printedAtTerminal(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "trueup", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color")
+	out := outputOf(t, cmd, true)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Stdout.(*os.File).Close()
+	// A terminal whose last process has ended answers a read with an error.
+	text, _ := io.ReadAll(out)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+// asBranch makes dir a repository whose branch adds the manifests.
+func asBranch(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed, and the picture has causes")
 	}
 	gitAtOnce(t, dir, [][]string{
 		{"init", "-q", "-b", "main"},
-		{"add", "examples"},
-		{"commit", "-q", "-m", "Add the examples"},
+		{"commit", "-q", "--allow-empty", "-m", "Start"},
 		{"update-ref", "refs/remotes/origin/main", "HEAD"},
 		{"symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"},
+		{"add", "manifests"},
+		{"commit", "-q", "-m", "Add the manifests"},
 	})
 }
 

@@ -61,7 +61,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSecurityNamesTests: each test that docs/security.md and the page of attacks name exists.
+// TestSecurityNamesTests: each test and script that the pages about guarantees name exists.
 func TestSecurityNamesTests(t *testing.T) {
 	t.Parallel()
 	var source strings.Builder
@@ -74,11 +74,21 @@ func TestSecurityNamesTests(t *testing.T) {
 			source.WriteString(harness.ReadText(t, file))
 		}
 	}
-	text := harness.ReadText(t, filepath.Join("docs", "security.md")) + harness.ReadText(t, filepath.Join("docs", "reference", "attacks.md"))
+	text := ""
+	for _, page := range []string{"security.md", "life-of-a-change.md", filepath.Join("reference", "attacks.md")} {
+		text += harness.ReadText(t, filepath.Join("docs", page))
+	}
 	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)[`/]").FindAllStringSubmatch(text, -1)
 	for _, m := range named {
 		if !strings.Contains(source.String(), "\nfunc "+m[1]+"(") {
-			t.Errorf("the pages about security name %s, which does not exist", m[1])
+			t.Errorf("the pages about guarantees name %s, which does not exist", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?s)\([^()]*\)`).FindAllString(text, -1) {
+		for _, script := range regexp.MustCompile("`([a-z]+(?:-[a-z0-9]+){2,})`").FindAllStringSubmatch(m, -1) {
+			if files, err := filepath.Glob(filepath.Join("internal", "e2e", "*", "testdata", script[1]+".txtar")); err != nil || len(files) == 0 {
+				t.Errorf("the pages about guarantees name %s, which is no script", script[1])
+			}
 		}
 	}
 	if len(named) < 20 {

@@ -24,7 +24,7 @@ var mistakes = []struct{ name, file, code, mistake string }{
 	{"what does not fit counts as shown", "report/markdown_budget.go", "\t\t\t\tmore++\n", "\t\t\t\tmore++\n\t\t\t\tscore.Show(p.facts...)\n"},
 	{"the last annotation has first lines alone", "report/ci.go", "append(append(last.more, c.text), c.more...)", "append(last.more, c.text)"},
 	{"git and live are swapped", "view/rows.go", "Pair(from, to, r.Whole)", "Pair(to, from, r.Whole)"},
-	{"a test case has the first line of each change", "report/junit.go", "append(lines, p.lines...)", "append(lines, p.lines[:1]...)"},
+	{"a test case has the first line of each change", "report/junit.go", "Lines: r.lines()}", "Lines: r.lines()[:1]}"},
 	{"what may become unreachable may be counted", "view/score.go", "risk >= kind.RiskAvailability", "risk >= kind.RiskSecurity"},
 }
 

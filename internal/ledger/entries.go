@@ -1,0 +1,221 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"trueup/internal/blob"
+	"trueup/internal/kind"
+	"trueup/internal/parallel"
+)
+
+// LiveBefore is what live had right before a write.
+type LiveBefore struct {
+	Absent bool `json:"absent,omitempty"` // there was no object
+	// Diff is how live differed from the spec applied before, as a merge patch of what git says or said.
+	Diff JSON `json:"diff,omitempty"`
+	// Sum identifies all of live, without what the server owns.
+	Sum string `json:"sum,omitempty"`
+}
+
+// Did says what a write did.
+type Did string
+
+// The values of Did.
+const (
+	DidCreate Did = "created"
+	DidChange Did = "changed"
+	DidPost   Did = "posted"
+	DidDelete Did = "deleted"
+	DidHold   Did = "hold" // somebody set a hold or ended one, or an apply went on despite one, for a Reason
+)
+
+// LogEntry is one write to one object, or an entry about a hold.
+type LogEntry struct {
+	Entry int       `json:"entry"`
+	At    time.Time `json:"at"`
+	kind.Key
+	Did Did `json:"did"`
+	// By is the run, as a word. Claim is nil if the ledger does not have it: it has that of a change with its outcome.
+	By    string `json:"by,omitempty"`
+	Claim *Claim `json:"claim,omitempty"`
+	// Unconfirmed means that no outcome was recorded.
+	Unconfirmed bool   `json:"unconfirmed,omitempty"`
+	Hold        *Hold  `json:"hold,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	// Applied was applied before Sent was. Live is nil if an older version of trueup wrote the entry.
+	Applied JSON        `json:"-"`
+	Sent    JSON        `json:"-"`
+	Live    *LiveBefore `json:"-"`
+}
+
+// ReadLog calls each for the writes to the wanted objects, the newest first, until it returns false. If wants is nil, it
+// wants all objects, and the entries about holds.
+func (l *Ledger) ReadLog(ctx context.Context, wants func(kind.Key) bool, each func(LogEntry) bool) error {
+	l.forgetState()
+	if _, err := l.readUsable(ctx); err != nil {
+		return err
+	}
+	log, ok := l.store.(*logStore)
+	if !ok {
+		return errors.New("this ledger keeps no log")
+	}
+	w := logWalk{wants: wants, each: each, newer: map[kind.Key]Record{}}
+	last, from, err := w.findStart(ctx, log)
+	for ; from > 0 && err == nil && !w.done; from -= atOnce {
+		pieces := make([]piece, min(from, atOnce))
+		err = parallel.Try(ctx, atOnce, len(pieces), func(ctx context.Context, i int) (err error) {
+			pieces[i], err = log.readEntry(ctx, from-i, last)
+			return err
+		})
+		for i := 0; i < len(pieces) && err == nil && !w.done; i++ {
+			err = w.addEntry(from-i, pieces[i])
+		}
+	}
+	return err
+}
+
+// findStart returns the newest entry, and the newest one that the walk wants.
+func (w *logWalk) findStart(ctx context.Context, log *logStore) (last, from int, err error) {
+	err = log.withGenesis(ctx, func() error {
+		if last = log.state.last; w.wants == nil {
+			from = last
+			return nil
+		}
+		for key, line := range log.state.lines {
+			if w.wants(key) {
+				from, w.left = max(from, line.At), w.left+1
+			}
+		}
+		return nil
+	})
+	return last, from, err
+}
+
+// readEntry returns the records that an entry wrote, and the genesis if it wrote that. last is the newest entry.
+func (s *logStore) readEntry(ctx context.Context, n, last int) (piece, error) {
+	at, get := span{n, 1}, s.blobs.Get
+	if ref, ok := s.blobs.(*blob.Ref); ok { // its copies replace entries
+		pieces := fewestPieces(n)
+		at = pieces[len(pieces)-1]
+		get = func(ctx context.Context, name string) ([]byte, error) { return ref.GetOld(ctx, name, last-n) }
+	}
+	whole, err := s.getPieceWith(ctx, at, get)
+	p := piece{span: span{n, 1}}
+	for _, l := range whole.lines {
+		if l.At == n {
+			p.lines = append(p.lines, l)
+		}
+	}
+	if whole.GenesisAt == n {
+		p.Genesis = whole.Genesis
+	}
+	return p, err
+}
+
+// logWalk goes through a log, from its newest entry.
+type logWalk struct {
+	wants func(kind.Key) bool
+	each  func(LogEntry) bool
+	// newer has the record of each object after the next older one, and left counts the objects whose first is still to come.
+	newer map[kind.Key]Record
+	left  int
+	done  bool
+}
+
+func (w *logWalk) addEntry(n int, p piece) error {
+	if w.wants == nil && p.Genesis != nil {
+		w.addHolds(n, *p.Genesis, len(p.lines) > 0)
+	}
+	for i := range p.lines {
+		l := &p.lines[i]
+		if w.wants != nil && !w.wants(l.Key) {
+			continue
+		}
+		rec, err := l.decodeRecord()
+		if err != nil {
+			return err
+		}
+		if e, isWrite := rec.logEntry(w.newer[rec.Key]); isWrite {
+			e.Entry = n
+			w.add(e)
+		}
+		w.newer[rec.Key] = rec
+		if rec.Seq == 1 && w.wants != nil {
+			w.left--
+			w.done = w.done || w.left == 0
+		}
+	}
+	return nil
+}
+
+// addHolds adds what an entry says of holds. isApply means that an apply wrote it.
+func (w *logWalk) addHolds(n int, g Genesis, isApply bool) {
+	for _, h := range g.Holds {
+		if by := cmp.Or(h.Ended, &Applied{Claim: h.Claim, At: h.At}); h.Seq == g.Seq {
+			w.add(LogEntry{Entry: n, At: by.At, Did: DidHold, Claim: &by.Claim, Hold: &h})
+		}
+	}
+	if isApply && g.Head != nil && g.Head.DespiteHold != "" {
+		w.add(LogEntry{Entry: n, At: g.Head.At, Did: DidHold, Claim: &g.Head.Claim, Reason: g.Head.DespiteHold})
+	}
+}
+
+func (w *logWalk) add(e LogEntry) { w.done = w.done || !w.each(e) }
+
+// logEntry returns the write that a record is of, if it is of one. newer is the record after it, or empty.
+func (r Record) logEntry(newer Record) (e LogEntry, isWrite bool) {
+	step, ended := r.lastStep(), event(newer.lastStep().Event)
+	if event(step.Event) == evBegin && len(r.Pending) == 0 {
+		return e, false // something else changed it
+	}
+	e = LogEntry{At: step.At, Key: r.Key, By: step.By, Claim: r.Claim, Sent: r.Spec}
+	switch event(step.Event) {
+	case evPost:
+		e.Did = DidPost
+	case evDeleted:
+		e.Did, e.Claim = DidDelete, nil
+	case evBegin:
+		e.Did, e.Claim, e.Applied, e.Sent, e.Live = DidChange, newer.Claim, r.Applied, r.Pending[len(r.Pending)-1], cmp.Or(newer.Live, r.Live)
+		if r.Live == nil && r.Applied == nil || r.Live != nil && r.Live.Absent {
+			e.Did = DidCreate
+		}
+		if e.Unconfirmed = ended != evConfirm; e.Unconfirmed {
+			e.Claim, e.Live = nil, r.Live
+		}
+		return e, ended != evDrop
+	}
+	return e, e.Did != ""
+}
+
+func (r Record) lastStep() Step {
+	if len(r.History) == 0 {
+		return Step{}
+	}
+	return r.History[len(r.History)-1]
+}
+
+// Title says in a line what the entry is about.
+func (e LogEntry) Title() string {
+	text := fmt.Sprintf("%s %s", e.Key, e.Did)
+	switch {
+	case e.Reason != "":
+		text = "apply went on despite a hold: " + e.Reason
+	case e.Hold != nil:
+		text = e.Hold.String()
+	case e.Unconfirmed:
+		text += ", and no outcome was recorded"
+	}
+	return text
+}
+
+// Who says from which commit, by whom and when.
+func (e LogEntry) Who() string {
+	if e.Claim != nil {
+		return (&Applied{Claim: *e.Claim, At: e.At}).String()
+	}
+	return fmt.Sprintf("by %s%s", e.By, formatTime(&e.At))
+}

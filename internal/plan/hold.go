@@ -1,0 +1,25 @@
+package plan
+
+import (
+	"time"
+
+	"trueup/internal/ledger"
+)
+
+// noteHolds notes which holds keep apply from sending.
+func (p *Planner) noteHolds(out *Plan) {
+	for _, hold := range ledger.ActiveHolds(p.in.Ledger.Holds, p.in.At.Early) {
+		out.addNote("%s", hold)
+	}
+}
+
+// BlockHeld blocks what holds keep from being sent.
+func (p *Plan) BlockHeld(holds []ledger.Hold, at time.Time) {
+	for i := range p.Items {
+		it := &p.Items[i]
+		if hold := ledger.HoldOf(holds, it.Key, at); hold != nil && it.Request != nil {
+			it.blockForPerson(hold.String(), hold.Fix())
+		}
+	}
+	p.Summary = p.CountItems()
+}

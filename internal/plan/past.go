@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+
+	"trueup/internal/canon"
+	"trueup/internal/effect"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/merge"
+)
+
+// liveBefore returns what the ledger keeps of live with a patch.
+func (d *decision) liveBefore(patch map[string]any, have any) *ledger.LiveBefore {
+	diff := differenceBefore(decodedObject(d.rec.Applied), decodedObject(d.ManagedSpec(d.manifest)), asObject(have), patch)
+	return &ledger.LiveBefore{Diff: canon.Bytes(diff), Sum: sumOfLive(d.rules[d.manifest.Kind.Name], have)}
+}
+
+// sumOfLive identifies a live spec, without what the server owns.
+func sumOfLive(rules *merge.Rules, have any) string {
+	sum := canon.Digest(canon.Bytes(merge.TakeLive(rules, have)))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
+// differenceBefore returns the merge patch that turns base, which was applied, into what live has of all that base, want
+// or the request has. A value that is neither sent nor changed in git is as in base: otherwise it would be sent.
+func differenceBefore(base, want, have, request map[string]any) map[string]any {
+	out := map[string]any{}
+	for name := range withAbsent(base, want, request) {
+		was, is := base[name], have[name]
+		sent, isSent := request[name]
+		if !isSent && reflect.DeepEqual(was, want[name]) {
+			continue
+		}
+		fields, isObject := is.(map[string]any)
+		if _, wasObject := was.(map[string]any); !isObject || was != nil && !wasObject {
+			if !reflect.DeepEqual(was, is) {
+				out[name] = is
+			}
+			continue
+		}
+		wanted, part := asObject(want[name]), asObject(sent)
+		if isSent && part == nil {
+			wanted = fields // the request replaces all of it
+		}
+		if below := differenceBefore(asObject(was), wanted, fields, part); len(below) > 0 || was == nil {
+			out[name] = below
+		}
+	}
+	return out
+}
+
+func asObject(v any) map[string]any {
+	object, _ := v.(map[string]any)
+	return object
+}
+
+// SpecBefore returns what live had of an object before the oldest of writes, which are all since then, the newest first: of
+// what git said, and of what trueup has written since. It is nil if there was no object.
+func SpecBefore(writes []ledger.LogEntry) (spec []byte, err error) {
+	var past any
+	for _, w := range writes {
+		switch {
+		case w.Did == ledger.DidCreate:
+			past = nil
+		case w.Live == nil:
+			return nil, fmt.Errorf("the ledger does not have what live was before entry %d: an older version of trueup wrote it", w.Entry)
+		default:
+			past = effect.Apply(patchToPast(w), past)
+		}
+	}
+	if past == nil {
+		return nil, nil
+	}
+	return canon.Bytes(past), nil
+}
+
+// patchToPast returns the merge patch that turns what live has after a write into what it had before.
+func patchToPast(w ledger.LogEntry) map[string]any {
+	applied, diff := decodedObject(w.Applied), decodedObject(w.Live.Diff)
+	before := asObject(effect.Apply(diff, any(applied)))
+	return withAbsent(before, decodedObject(w.Sent), applied, diff)
+}
+
+// withAbsent returns an object with null for each field that only others have.
+func withAbsent(object map[string]any, others ...map[string]any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, object)
+	for _, other := range others {
+		for name, value := range other {
+			field, isObject := out[name].(map[string]any)
+			if _, has := out[name]; !has {
+				out[name] = nil
+			} else if isObject && asObject(value) != nil {
+				out[name] = withAbsent(field, asObject(value))
+			}
+		}
+	}
+	return out
+}
+
+// SumAfter identifies what live will be if git has the spec and it is applied, as LiveBefore.Sum does.
+func SumAfter(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, now kind.Object) string {
+	rules := RulesFor(k, overrides)
+	in, _ := mergeInputOf(rules, rec, spec, now)
+	after := in.Live
+	if patch := merge.Compare(in).Patch; patch != nil {
+		after = effect.Apply(patch, after)
+	}
+	return sumOfLive(rules, after)
+}
