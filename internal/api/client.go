@@ -165,7 +165,11 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg Config) *Client {
 	r := newReader(cfg, false)
-	return &Client{Reader: r, writes: newHTTP(r.transport), limit: r.cfg.writeLimiter()}
+	writes := newHTTP(r.transport)
+	if cfg.ReadOnly {
+		writes = r.gets
+	}
+	return &Client{Reader: r, writes: writes, limit: r.cfg.writeLimiter()}
 }
 
 // WaitForTurn waits until the rate limit and the platform's pauses allow the next write of a

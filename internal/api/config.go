@@ -48,7 +48,9 @@ type Config struct {
 	Now     func() time.Time
 	Proxy   func(*http.Request) (*url.URL, error) // Proxy works as http.Transport.Proxy; nil means none
 	RootCAs *x509.CertPool                        // nil means the system's
-	Listed  *Listed                               // shared by all clients of a run; nil means a new one
+	// ReadOnly makes a Client refuse every request but GET, with diag.ErrReadOnly.
+	ReadOnly bool
+	Listed   *Listed // shared by all clients of a run; nil means a new one
 	// Transport replaces the network in tests. It can't prove that a failed write was not sent.
 	Transport http.RoundTripper
 }

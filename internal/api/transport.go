@@ -127,7 +127,7 @@ func (s *sending) nothingWritten(ctx context.Context) bool {
 	return s.conn.written.Load() == s.start
 }
 
-// getOnly is the transport of a Reader. It rejects every method but GET.
+// getOnly is the transport of a Reader, and of a Client that must not write. It rejects every method but GET.
 type getOnly struct{ next http.RoundTripper }
 
 func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -135,7 +135,7 @@ func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
-		return nil, fmt.Errorf("%s refused: this client only reads", req.Method)
+		return nil, &worded{hopeless: true, err: diag.ErrReadOnly, text: req.Method + " refused: " + diag.ErrReadOnly.Error()}
 	}
 	return g.next.RoundTrip(req)
 }

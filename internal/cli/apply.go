@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trueup/internal/apply"
 	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
 	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
@@ -19,7 +23,7 @@ import (
 func newApply(a *app) *cobra.Command {
 	var opts reconcile.Options
 	var expect string
-	var autoApprove bool
+	var autoApprove string // the class up to which nobody is asked, or empty
 	cmd := a.command("apply [PATH|KIND/NAME...]", func(ctx context.Context, paths []string) (report.Document, error) {
 		expected, err := reconcile.ReadExpectation(expect, a.full(expect))
 		if err = cmp.Or(err, refuse(opts.DespiteHold != "" && !a.env.StdinIsTTY, "--despite-hold is for a person at a terminal: a protected job sets TRUEUP_DESPITE_HOLD")); err != nil {
@@ -53,18 +57,37 @@ func newApply(a *app) *cobra.Command {
 	f := cmd.Flags()
 	registerPlanFlags(f, &opts)
 	f.StringVar(&expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
-	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask")
+	registerApproval(f, &autoApprove)
 	f.DurationVar(&opts.Wait, "wait", 0, "wait until created objects are ready and deleted ones gone, each for `TIME` at most, such as 10m")
 	f.StringVar(&opts.DespiteHold, "despite-hold", "", "go on although a hold is set, and record why: `TEXT`")
 	f.BoolVar(&opts.SkipApplied, "skip-applied", false, "do nothing if the ledger says that these very files were applied and left nothing to do")
 	return cmd
 }
 
+// registerApproval adds --auto-approve: alone it approves changes of every class.
+func registerApproval(f *pflag.FlagSet, class *string) {
+	classes := []string{kind.NoRisk.Class()}
+	for _, risk := range slices.Backward(kind.Risks()) {
+		classes = append(classes, risk.Class())
+	}
+	f.StringVar(class, "auto-approve", "", "do not ask; with =`CLASS`, send only what is at most of that class of risk: "+strings.Join(classes, ", "))
+	f.Lookup("auto-approve").NoOptDefVal = classes[len(classes)-1]
+	oneOfFlag(f, "auto-approve", classes...)
+}
+
 // applyPlan asks, sends what the plan shows, and records it.
-func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove bool, expected reconcile.Expectation, doc *report.Document) error {
-	s.BlockHeld()
+func (a *app) applyPlan(ctx context.Context, s *reconcile.Session, autoApprove string, expected reconcile.Expectation, doc *report.Document) error {
 	s.WarnOfUnmerged()
-	asked, err := a.approve(*doc, expected, autoApprove)
+	s.BlockHeld()
+	if autoApprove != "" {
+		most, err := kind.ParseClass(autoApprove)
+		if err != nil {
+			return err
+		}
+		s.Plan.BlockAbove(most)
+	}
+	doc.Plan = plan.Redact(s.Plan)
+	asked, err := a.approve(*doc, expected, autoApprove != "")
 	if err != nil {
 		return err
 	}

@@ -83,10 +83,8 @@ type app struct {
 	tellAt  time.Time
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
-	// member is set if this run is one of many projects. They share the pins, and the warnings about tokens.
-	member        *member
-	pins          *config.Pins
-	tokenWarnings *sync.Map
+	member *member // set if this run is one of many projects
+	shared *config.Shared
 }
 
 func newApp(env Env) *app {
@@ -95,7 +93,7 @@ func newApp(env Env) *app {
 	if env.Width == 0 {
 		out = out.Piped()
 	}
-	return &app{env: env, cancel: func() {}, stdout: stdout, out: out, pins: &config.Pins{}, tokenWarnings: &sync.Map{}}
+	return &app{env: env, cancel: func() {}, stdout: stdout, out: out, shared: &config.Shared{}}
 }
 
 // dir returns the folder that relative names start from.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
@@ -37,7 +38,7 @@ func newComment(a *app) *cobra.Command {
 	var opts commentOptions
 	cmd := a.command("comment FILE", func(ctx context.Context, args []string) (report.Document, error) {
 		doc, err := a.comment(ctx, opts, args[0])
-		if errors.Is(err, errNotPosted) && !opts.required && !errors.Is(err, context.Canceled) {
+		if errors.Is(err, errNotPosted) && !opts.required && !errors.Is(err, context.Canceled) && !errors.Is(err, diag.ErrReadOnly) {
 			text := diag.OneLine(err)
 			doc, err = said("warning: %s", text), nil
 			doc.Annotations = diag.List{{Rule: view.NotPosted, Message: text, Severity: diag.Warning}}
@@ -189,6 +190,7 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 	}
 	o := forge.Options{
 		Transport: transport, UserAgent: userAgent(), Timeout: a.settings.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
+		ReadOnly: config.IsReadOnly(a.env.Getenv),
 	}
 	if a.global.verbose {
 		o.Trace = func(op string, status int) {

@@ -59,20 +59,16 @@ func (a *app) terminal() string {
 
 // runSettings returns the limits of a run: in JSON all of them, else those that the environment has.
 func (a *app) runSettings() (list []doctor.Setting) {
-	for _, s := range []struct {
-		name, variable string
-		value          any
-	}{
-		{"request-timeout", requestTimeoutVar, a.settings.requestTimeout},
-		{"timeout", timeoutVar, a.settings.timeout},
-		{"parallelism", parallelismVar, a.settings.parallelism},
+	for _, s := range []doctor.Setting{
+		{Name: "request-timeout", Value: a.settings.requestTimeout.String(), Origin: requestTimeoutVar},
+		{Name: "timeout", Value: a.settings.timeout.String(), Origin: timeoutVar},
+		{Name: "parallelism", Value: fmt.Sprint(a.settings.parallelism), Origin: parallelismVar},
 	} {
-		origin := s.variable
-		if a.env.Getenv(origin) == "" {
-			origin = "default"
+		if a.env.Getenv(s.Origin) == "" {
+			s.Origin = "default"
 		}
-		if origin != "default" || a.global.output == "json" {
-			list = append(list, doctor.Setting{Name: s.name, Value: fmt.Sprint(s.value), Origin: origin})
+		if s.Origin != "default" || a.global.output == "json" {
+			list = append(list, s)
 		}
 	}
 	return list

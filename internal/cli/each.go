@@ -114,7 +114,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 		return doc, err
 	}
 	merging := merging{of: report.NewMerger(shard), waiting: make([]*report.Document, len(found.Projects))}
-	budget := api.NewBudget(a.settings.writesPerSecond, shard.Shards, a.settings.parallelism)
+	a.shared.Budget = api.NewBudget(a.settings.writesPerSecond, shard.Shards, a.settings.parallelism)
 	working := a.begin(line.command)
 	working.reached(0, len(found.Projects))
 	defer working.end()
@@ -136,7 +136,7 @@ func (a *app) each(ctx context.Context, o eachOptions, line memberLine) (doc rep
 		sends := func(doc report.Document) error {
 			return out.writeResult(report.Unended(report.ResultOf(p.Path, p.Settings.Workspace.UUID, doc)))
 		}
-		failed = keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, budget: budget, sends: sends}, p, line))
+		failed = keep(i, a.runMember(ctx, &member{of: a, path: p.Path, warnings: p.Warnings, sends: sends}, p, line))
 		working.reached(int(ended.Add(1)), len(found.Projects))
 		return failed
 	})
@@ -206,7 +206,7 @@ func (a *app) comparePins(o eachOptions, found *fleet.Fleet, isLocal bool) error
 		return fmt.Errorf("%s and %s belong to one project, and %d are selected: unset them, and pin all projects in the file that %s names",
 			config.WorkspacePin, config.LedgerPin, n, config.ProjectsPin)
 	}
-	a.pins.Root = found.Root
+	a.shared.Root = found.Root
 	gone, err := a.config().UnmanagedPins(found.Root, found.ManagesProject)
 	if !isLocal {
 		o.AddRemoved(found, gone)

@@ -40,6 +40,7 @@ func newInit(a *app) *cobra.Command {
 	f.StringVar(&o.CI, "ci", "", "the CI `SERVICE`: github, gitlab or none")
 	f.StringVar(&o.Source, "trueup", "", "the repository and commit that CI builds trueup from: `OWNER/NAME@COMMIT`, on the host of --ci")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
+	f.BoolVar(&o.Agents, "agents", false, "add AGENTS.md, with rules for coding agents")
 	f.BoolVar(&o.yes, "auto-approve", false, "do not ask before writing")
 	oneOfFlag(f, "manifests", manifestChoices()...)
 	oneOfFlag(f, "ci", ciChoices()...)

@@ -28,17 +28,15 @@ func (a *app) config() config.Options {
 	o := config.Options{
 		Getenv: a.env.Getenv, Cwd: a.env.Dir, Dir: a.dir(), Stdin: a.env.Stdin, StdinIsTTY: a.env.StdinIsTTY,
 		Now: a.env.Now, Sleep: a.env.Sleep, Log: a.log, Verbose: a.global.verbose, Clean: report.Clean,
-		Profile: a.global.profile, Pins: a.pins, Said: a.tokenWarnings,
+		Profile: a.global.profile, Shared: a.shared,
 		Writes:  slices.Contains([]string{"apply", "ledger settle", "ledger init"}, a.running),
 		Sandbox: a.global.sandbox, SandboxFaults: a.settings.sandboxFaults, DiskIsKept: a.settings.diskIsKept,
+		ReadOnly: config.IsReadOnly(a.env.Getenv),
 		API: api.Config{
 			RequestTimeout: a.settings.requestTimeout, Parallelism: a.settings.parallelism, WritesPerSecond: a.settings.writesPerSecond,
-			Retry: a.env.Retry, UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
+			Retry: a.env.Retry, Budget: a.shared.Budget, UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
 		},
 		Tool: toolName(), Open: a.openPlatform, Begin: a.beginPhase,
-	}
-	if a.member != nil {
-		o.API.Budget = a.member.budget
 	}
 	if a.global.verbose {
 		o.API.Trace = a.trace
@@ -168,6 +166,9 @@ func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, mor
 	reading := a.begin("reading manifests")
 	defer reading.end()
 	opts.Progress = reading.reached
+	if opts.Own, err = a.config().OwnRules(p); err != nil {
+		return project.Loaded{}, err
+	}
 	l, err := p.LoadManifests(ctx, append(list, more...), opts)
 	if a.member != nil && err == nil {
 		l.Findings = append(l.Findings, opts.Judge(slices.Clone(a.member.warnings))...)

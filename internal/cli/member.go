@@ -26,7 +26,6 @@ type member struct {
 	of       *app // trueup each
 	path     string
 	warnings diag.List // about what other projects have, too
-	budget   *api.Budget
 	// sends is called with the plan before its first request. An error keeps it from being sent.
 	sends  func(report.Document) error
 	result *report.Document
@@ -88,7 +87,7 @@ func (a *app) runMember(ctx context.Context, m *member, p fleet.Project, line me
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: a.env.Getenv, Now: a.env.Now, Sleep: a.env.Sleep, Hurry: a.env.Hurry, Retry: a.env.Retry, Dir: p.Dir,
 	})
-	run.member, run.pins, run.tokenWarnings = m, a.pins, a.tokenWarnings
+	run.member, run.shared = m, a.shared
 	code, err := run.main(ctx, newMemberRoot(run), line.words)
 	doc := report.Document{Command: line.command}
 	if m.result != nil {
@@ -156,7 +155,7 @@ func (a *app) memberLine(own *cobra.Command, words []string) (line memberLine, e
 	approved := cmd.Flags().Lookup("auto-approve")
 	wrong = append(wrong,
 		refuse(slices.Contains(cmd.Flags().Args(), onStdout), "- after --: many projects can't read one standard input: name files in their folders"),
-		refuse(approved != nil && approved.Value.String() != "true", "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
+		refuse(approved != nil && approved.Value.String() == approved.DefValue, "apply after -- needs --auto-approve: nobody is asked about many projects; plan shows what it will send"))
 	return line, errors.Join(wrong...)
 }
 

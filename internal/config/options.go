@@ -37,13 +37,13 @@ type Options struct {
 	Verbose       bool
 	Clean         func(string) string // makes control characters of a text visible
 	Profile       string              // a flag
-	Pins          *Pins               // those of all projects, which are read once
+	Shared        *Shared             // nil for a single project
 	Writes        bool                // the command sends requests that change something
-	Said          *sync.Map           // the warnings about tokens that were logged; shared by all projects
 	PinnedProfile string              // the profile that the pin of the project names
 	Sandbox       bool
 	SandboxFaults []string
 	DiskIsKept    bool       // the runner of CI keeps its disk, and so a ledger in a file
+	ReadOnly      bool       // refuses every change but in the sandbox
 	API           api.Config // the configuration of clients, without addresses and tokens
 	Tool          string     // names the program and its version
 	// Open opens the platform of a run, or the sandbox. Begin begins a phase that may take long.
@@ -73,6 +73,7 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 		WorkspaceFromEnv: pin.Workspace != "",
 		Dir:              cmp.Or(p.Dir, o.Dir),
 		LosesDisk:        InCI(o.Getenv) && !o.DiskIsKept,
+		ReadOnly:         o.ReadOnly,
 		Now:              o.Now,
 		Getenv:           o.Getenv,
 		Claim:            o.NewClaim(),
@@ -217,6 +218,7 @@ func (o Options) RealPlatform(s Settings, p project.Project) (w *Platform, wrong
 		Pin: pin, Profile: s.Profile,
 	}
 	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.DuplicateAnswer()
+	w.API.ReadOnly = o.ReadOnly
 	wrong = map[kind.Area]error{}
 	for _, area := range kind.Areas() {
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
@@ -32,13 +34,17 @@ type Pin struct {
 	Origin    string `json:"-"` // the variable
 }
 
-// Pins are those of all projects of a run, which reads their file once.
-type Pins struct {
-	Root string // the folder in which trueup each searches; empty for a single project
-	once sync.Once
-	list []Pin
-	err  error
+// Shared is what all projects of a run share: the pins, whose file is read once, and the warnings that were logged.
+type Shared struct {
+	Root     string      // the folder in which trueup each searches; empty for a single project
+	Budget   *api.Budget // nil for a single project
+	readPins sync.Once
+	pins     []Pin
+	pinsErr  error
+	warned   sync.Map
 }
+
+func (o Options) shared() *Shared { return cmp.Or(o.Shared, &Shared{}) }
 
 // FindPin returns what the environment holds for a project.
 func (o Options) FindPin(p project.Project) (Pin, error) {
@@ -84,26 +90,26 @@ func (o Options) UnmanagedPins(root string, isManaged func(path, workspace strin
 // pinsOf returns all pins, and the folder that their paths start from: the top of the repository that has dir, or in which
 // trueup each searches.
 func (o Options) pinsOf(dir string) (top string, list []Pin, err error) {
-	pins, file := cmp.Or(o.Pins, &Pins{}), o.Getenv(ProjectsPin)
-	if pins.Root != "" {
-		dir = resolveLinks(pins.Root)
+	shared, file := o.shared(), o.Getenv(ProjectsPin)
+	if shared.Root != "" {
+		dir = resolveLinks(shared.Root)
 	}
 	top, inGit := topOf(dir)
 	if !inGit {
-		top = resolveLinks(cmp.Or(pins.Root, o.Cwd))
+		top = resolveLinks(cmp.Or(shared.Root, o.Cwd))
 	}
-	pins.once.Do(func() { pins.list, pins.err = readPins(file) })
-	switch err = pins.err; {
+	shared.readPins.Do(func() { shared.pins, shared.pinsErr = readPins(file) })
+	switch err = shared.pinsErr; {
 	case err != nil:
 	case inGit && isBelow(top, file):
 		err = errors.New("it is inside the repository, where a pull request can change it: move it outside")
-	case pins.Root != "" && isBelow(resolveLinks(pins.Root), file):
+	case shared.Root != "" && isBelow(resolveLinks(shared.Root), file):
 		err = errors.New("it is inside the folder of the projects, where a change of theirs can change it: move it outside")
 	}
 	if err != nil {
 		return top, nil, fmt.Errorf("%s is %s: %w", ProjectsPin, file, err)
 	}
-	return top, pins.list, nil
+	return top, shared.pins, nil
 }
 
 // topOf returns the top of the repository that has dir. A submodule is a part of the repository around it: a change there
@@ -178,9 +184,12 @@ func (p Pin) CheckWorkspace(ws kind.Workspace) error {
 		project.File, cmp.Or(ws.UUID, "none"), p.Origin, p.Workspace))
 }
 
-// checkWrite refuses to write to a project that the file of pins lacks, and in CI to one of many without a pin.
+// checkWrite refuses to write in a read-only run, to a project that the file of pins lacks, and in CI to one of many without a pin.
 func (o Options) checkWrite(pin Pin) error {
-	isMany := o.Pins != nil && o.Pins.Root != "" && InCI(o.Getenv)
+	if o.ReadOnly && o.Writes {
+		return diag.ErrReadOnly
+	}
+	isMany := o.shared().Root != "" && InCI(o.Getenv)
 	if pin.Workspace != "" || !o.Writes || o.Getenv(ProjectsPin) == "" && !isMany {
 		return nil
 	}

@@ -185,19 +185,10 @@ func (o Options) tokenFromFile(file string) (string, error) {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	warning, err := o.checkReaders(file, info, onReadOnly(file))
-	if warning != "" && !o.hasSaid(warning) {
+	if _, isKnown := o.shared().warned.LoadOrStore(warning, true); warning != "" && !isKnown {
 		o.Log(slog.LevelWarn, warning)
 	}
 	return string(data), err
-}
-
-// hasSaid reports whether another project of the run has logged a warning.
-func (o Options) hasSaid(warning string) bool {
-	if o.Said == nil {
-		return false
-	}
-	_, said := o.Said.LoadOrStore(warning, true)
-	return said
 }
 
 // checkReaders checks who else may read or replace a file with a token. It refuses what the user can fix, and only warns

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 )
 
 // Options are settings of a client that CI does not give.
@@ -23,6 +24,7 @@ type Options struct {
 	Now       func() time.Time
 	Sleep     func(context.Context, time.Duration) error
 	Trace     func(op string, status int) // Trace, if it is set, is called for each answer
+	ReadOnly  bool                        // makes NewClient fail with diag.ErrReadOnly: a Client is there to write
 }
 
 // Client writes to one repository of a code host.
@@ -48,6 +50,9 @@ type Post struct {
 // NewClient returns a client for the repository that CI names. Nothing is sent yet.
 func NewClient(c Context, o Options) (*Client, error) {
 	base, err := parseAPI(c.API)
+	if err == nil && o.ReadOnly {
+		err = diag.ErrReadOnly
+	}
 	if err != nil {
 		return nil, err
 	}

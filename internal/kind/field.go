@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"fmt"
 )
 
@@ -135,8 +136,8 @@ const (
 	NoRisk Risk = iota
 	RiskCost
 	RiskAvailability
-	RiskSecurity
 	RiskServes
+	RiskSecurity
 )
 
 var tableOfRisks = [...]struct{ name, meaning string }{
@@ -150,11 +151,22 @@ var tableOfRisks = [...]struct{ name, meaning string }{
 // Risks returns all risks but NoRisk in the order of reports: what may be exposed can't be taken back, and comes first.
 func Risks() []Risk { return []Risk{RiskSecurity, RiskServes, RiskAvailability, RiskCost} }
 
+// Class returns the name of a risk for people and workflows: "none" for NoRisk.
+func (r Risk) Class() string { return cmp.Or(r.String(), "none") }
+
+// ParseClass returns the risk with a name that Class returns.
+func ParseClass(name string) (r Risk, err error) {
+	if name != NoRisk.Class() {
+		err = r.UnmarshalText([]byte(name))
+	}
+	return r, err
+}
+
 // String returns the name that schemas use, such as "cost", or "" for NoRisk.
 func (r Risk) String() string { return tableOfRisks[r].name }
 
 // IsGrave reports whether the risk is RiskServes or RiskSecurity: reports show such values in full.
-func (r Risk) IsGrave() bool { return r >= RiskSecurity }
+func (r Risk) IsGrave() bool { return r >= RiskServes }
 
 // Meaning returns a short text for people, such as "may cost more".
 func (r Risk) Meaning() string { return tableOfRisks[r].meaning }

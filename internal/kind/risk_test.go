@@ -64,7 +64,7 @@ func TestRisksHaveNames(t *testing.T) {
 	if err := r.UnmarshalText([]byte("high")); err == nil {
 		t.Error("a risk of no name is read")
 	}
-	for name, want := range map[string]kind.Risk{"CDN": kind.RiskServes, "Purge": kind.RiskCost, "VolumeSnapshot": kind.RiskCost} {
+	for name, want := range map[string]kind.Risk{"CDN": kind.RiskSecurity, "Purge": kind.RiskCost, "VolumeSnapshot": kind.RiskCost} {
 		if k, _ := kind.FindKind(name); k.Spec().GravestRisk() != want {
 			t.Errorf("the gravest field of %s is %q", name, k.Spec().GravestRisk())
 		}
@@ -130,8 +130,8 @@ func TestRiskOfChanges(t *testing.T) {
 		{"fallbackUpstream", `"a"`, `"b"`, kind.RiskServes},
 		{ttl, `"60"`, `"300"`, kind.RiskAvailability},
 		{"locations[/x].cache.edgeTTL", `"0"`, `"31536000"`, kind.RiskSecurity},
-		{ttl, `"0"`, `"31536000"`, kind.RiskServes}, // days
-		{ttl, `"60"`, `"400"`, kind.RiskServes},     // days
+		{ttl, `"0"`, `"31536000"`, kind.RiskSecurity}, // days
+		{ttl, `"60"`, `"400"`, kind.RiskServes},       // days
 		{ttl, `"60"`, `"long"`, kind.RiskServes},
 		{ttl + ".x", `1`, `2`, kind.RiskServes},
 		{ttl, `"1"`, `{"upstream":"a"}`, kind.RiskServes},

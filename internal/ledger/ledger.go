@@ -48,6 +48,7 @@ type Config struct {
 	// SeenCache is a local directory for what this machine saw of ledgers, to detect a rollback; empty means none.
 	SeenCache string
 	LosesDisk bool // rejects a local store, because the runner's disk is lost after the run
+	ReadOnly  bool // refuses every write, with diag.ErrReadOnly
 	Now       func() time.Time
 	Getenv    func(string) string // names the account of a store in azblob://, and its credentials
 	NewID     func() string       // makes ids and nonces; nil means random UUIDs
@@ -142,7 +143,11 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
 	}
-	return newLogStore(blobs, cfg.Held, batchDelay), nil
+	store := newLogStore(blobs, cfg.Held, batchDelay)
+	if cfg.ReadOnly {
+		store.blobs = blob.ReadOnly{Store: blobs}
+	}
+	return store, nil
 }
 
 // isTrusted reports whether the user named the store, or what it is below. It returns an error for one that the user does

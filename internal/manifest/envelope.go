@@ -146,7 +146,12 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []yamltext.Mark) {
 	o := w.reduce(k, root, doc)
 	w.checkSchema(doc, k)
 	tree, _ := doc["spec"].(map[string]any)
-	o.subject(doc, tree, w.options, w.file).Run(false)
+	subject := o.subject(doc, tree, w.options, w.file)
+	if subject.Run(false); k != kind.RequestTest() && !w.file.OfDocument().HasErrors() {
+		for _, own := range w.options.Own {
+			own.Check(subject)
+		}
+	}
 	o.placeFindings(w.file.OfDocument(), &w.file.Lines)
 	if len(marks) > 0 {
 		o.Silences = w.silences(root, marks)

@@ -9,6 +9,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/rules"
 	"trueup/internal/yamltext"
 )
 
@@ -112,6 +113,8 @@ type Options struct {
 	Undocumented map[string]map[string][]string
 	// Precedence is platform.precedence of the project, or empty.
 	Precedence string
+	// Own are rules of the users.
+	Own []rules.OwnRule
 	// Strict makes warnings errors.
 	Strict bool
 	// Parallelism limits how many files are read at once; 0 means one for each core.

@@ -77,6 +77,9 @@ func (r Result) lines() []effect.Line {
 		}
 	}
 	for _, v := range r.Collateral {
+		if v.Value == nil {
+			continue // a null says nothing
+		}
 		lines = append(lines, effect.Line{Path: v.Path, At: v.At, Live: v.Value})
 	}
 	return lines

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,16 @@ func TestMutationsAreCaught(t *testing.T) {
 // TestTheCheckAloneCatches what is hidden.
 func TestTheCheckAloneCatches(t *testing.T) { catches(t, hidden, "^TestEveryChangeHasALine$") }
 
+// elsewhere are mistakes about what the small universe lacks: discriminators.
+var elsewhere = []string{"a discriminator's old sibling goes unseen"}
+
+// TestComparisonsFindMistakes: all comparisons of a small universe find what others find by chance.
+func TestComparisonsFindMistakes(t *testing.T) {
+	long.SkipUnlessSet(t)
+	all := slices.DeleteFunc(slices.Clone(hidden), func(m mutation) bool { return slices.Contains(elsewhere, m.name) })
+	catches(t, all, "^TestEveryComparison$")
+}
+
 // catches tries one of the mistakes, drawn anew in each run, because each takes a build
 // of the package; all of them with TRUEUP_LONG.
 func catches(t *testing.T, mistakes []mutation, tests ...string) {
@@ -155,6 +166,7 @@ func runMutated(t *testing.T, m mutation, tests string) (string, bool) {
 	write(t, overlay, b)
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", tests,
 		".", "-rapid.checks=1000", "-rapid.shrinktime=1ms", "-rapid.nofailfile", "-rapid.seed=1")
+	cmd.Env = append(os.Environ(), "TRUEUP_LONG=1")
 	out, err := cmd.CombinedOutput()
 	return string(out), err != nil
 }

@@ -58,7 +58,8 @@ func (r *Rules) isEmpty(v any) bool {
 	return v == nil
 }
 
-func (r *Rules) areEmpty(a, b any) bool { return r.isEmpty(a) && r.isEmpty(b) }
+// areEmpty reports whether live says nothing, and a request could not change that.
+func (r *Rules) areEmpty(want, have any) bool { return r.isEmpty(have) && r.isEmpty(Sendable(r, want)) }
 
 func settledObject(r *Rules, b base, want, have map[string]any) bool {
 	for k, v := range want {

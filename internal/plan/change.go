@@ -143,7 +143,7 @@ func (it *Item) weighRisk() {
 		row := at.RiskRowOf(c.Live, c.Desired, around)
 		switch {
 		case c.Moved:
-			row = kind.RiskRow{Risk: at.GravestRisk(), Reason: "the order decides which one applies"}
+			row = kind.RiskRow{Risk: at.Risk, Reason: "the order decides which one applies"}
 		case it.Happened:
 			row = at.RiskRowOf(c.Desired, c.Live, around)
 		}
@@ -185,7 +185,7 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 	}
 	switch {
 	case it.Op == Create:
-		risks = append(risks, k.Spec().GravestRisk())
+		risks = append(risks, k.Spec().Risk)
 	case it.Op == Delete:
 		risks = append(risks, k.Spec().RiskOfRemoval(map[string]any{}))
 	case it.Purge != nil && it.Purge.Everything:
@@ -198,6 +198,14 @@ func (it *Item) lineRisks(sent bool) []kind.Risk {
 
 // TakesEffect reports whether the lines of an item are sent, or happened.
 func (it Item) TakesEffect() bool { return it.Happened || it.Op.sendsRequest() }
+
+// SentRisk returns the gravest risk of the lines that are sent, or that happened.
+func (it Item) SentRisk() kind.Risk {
+	if !it.TakesEffect() {
+		return kind.NoRisk
+	}
+	return slices.Max(append(it.lineRisks(true), kind.NoRisk))
+}
 
 // AtStake counts the lines of that risk that are sent, or that happened.
 func (it Item) AtStake(risk kind.Risk) int {

@@ -70,6 +70,7 @@ func (p *Plan) CountItems() Summary {
 		s.Availability += it.AtStake(kind.RiskAvailability)
 		s.Cost += it.AtStake(kind.RiskCost)
 	}
+	s.Risk = s.Gravest()
 	return s
 }
 

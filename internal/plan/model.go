@@ -257,12 +257,32 @@ type Summary struct {
 	Serves       int `json:"serves"`
 	Availability int `json:"availability"`
 	Cost         int `json:"cost"`
+	// Risk is what Gravest returns.
+	Risk kind.Risk `json:"risk,omitempty"`
 }
 
 // Add adds the counts of another plan.
 func (s *Summary) Add(o Summary) {
 	to, from := reflect.ValueOf(s).Elem(), reflect.ValueOf(o)
 	for i := range to.NumField() {
-		to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
+		if to.Field(i).CanInt() {
+			to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
+		}
 	}
+	s.Risk = s.Gravest()
+}
+
+// Gravest returns the gravest risk that is counted.
+func (s Summary) Gravest() kind.Risk {
+	switch {
+	case s.Security > 0:
+		return kind.RiskSecurity
+	case s.Serves > 0:
+		return kind.RiskServes
+	case s.Availability > 0:
+		return kind.RiskAvailability
+	case s.Cost > 0:
+		return kind.RiskCost
+	}
+	return kind.NoRisk
 }

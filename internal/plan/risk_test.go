@@ -26,14 +26,14 @@ func TestRiskOfLines(t *testing.T) {
 		"tls.forced": kind.RiskSecurity, "locations[/x].cache.edgeTTL": kind.RiskAvailability, "locations[/x].rewrite": kind.RiskServes,
 		"upstreams[a].note": kind.RiskServes, "upstreams[a].servers[a.example.com].weight": kind.RiskAvailability,
 	}
-	if fmt.Sprint(risks) != fmt.Sprint(want) || it.Risk != kind.RiskServes {
+	if fmt.Sprint(risks) != fmt.Sprint(want) || it.Risk != kind.RiskSecurity {
 		t.Errorf("risks %v of %v, want %v", risks, it.Risk, want)
 	}
 	if s := w.make().Summary; s.Serves != 2 || s.Security != 1 {
 		t.Errorf("summary %+v", s)
 	}
 	w.with(func(o *plan.Options) { o.Drift = plan.FailOnDrift }).has(shop, strings.Replace(live, `"1"}, r`, `"3"}, r`, 1))
-	if p := w.make(); p.Items[0].Op != plan.Blocked || p.Summary.Serves != 0 || p.Items[0].Risk != kind.RiskServes {
+	if p := w.make(); p.Items[0].Op != plan.Blocked || p.Summary.Serves != 0 || p.Items[0].Risk != kind.RiskSecurity {
 		t.Errorf("nothing is sent of %+v, and %+v is counted", p.Items[0], p.Summary)
 	}
 	if d := plan.NarrowToDrift(w.make()); len(d.Items) != 2 || d.Items[0].Risk != kind.RiskAvailability || !d.Items[1].Waits {

@@ -90,7 +90,7 @@ func TestTargetsNarrow(t *testing.T) {
 		o.Targets = func(k kind.Key) bool { return k.Name == "docs" }
 	})
 	p := w.make()
-	if len(p.Items) != 1 || p.Items[0].String() != "CDN/docs" || p.Summary != (plan.Summary{Create: 1, Serves: 1}) {
+	if len(p.Items) != 1 || p.Items[0].String() != "CDN/docs" || p.Summary != (plan.Summary{Create: 1, Serves: 1, Risk: kind.RiskServes}) {
 		t.Errorf("plan %+v", p)
 	}
 }
@@ -120,7 +120,7 @@ func busyPlan(t tester) *plan.Plan { return busy(t).make() }
 
 func TestSummary(t *testing.T) {
 	p := busyPlan(t)
-	want := plan.Summary{Create: 2, Change: 1, Purge: 2, Blocked: 2, Unchanged: 2, Unmanaged: 1, Serves: 1, Security: 1, Availability: 1, Cost: 3}
+	want := plan.Summary{Create: 2, Change: 1, Purge: 2, Blocked: 2, Unchanged: 2, Unmanaged: 1, Serves: 1, Security: 1, Availability: 1, Cost: 3, Risk: kind.RiskSecurity}
 	want.Drifted = p.Summary.Drifted
 	if p.Summary != want || !p.HasDifferences() || !p.SendsAnything() || p.Format != plan.Format {
 		t.Errorf("summary %+v, want %+v", p.Summary, want)

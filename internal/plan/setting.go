@@ -28,6 +28,7 @@ type Project struct {
 	Strict     bool       `json:"strict"`     // warnings are errors
 	MaxCreates int        `json:"maxCreates"` // creations in an area that trueup applied to before
 	MaxDeletes *int       `json:"maxDeletes"` // deletions of one plan
+	Rules      string     `json:"rules"`      // a folder with rules of the project, or empty
 	// Path is the file as the user knows it. It is empty if there is no project.
 	Path string `json:"-"`
 }
@@ -119,6 +120,7 @@ func (p *Planner) compareSettings(was *Project) []Setting {
 			"manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "),
 			"trueup reads other files: an object whose file it no longer reads looks removed from git",
 		},
+		{"rules", was.Rules, now.Rules, "trueup checks manifests by the rules in this folder"},
 		{"platform.precedence", was.Platform.Precedence, now.Platform.Precedence, "trueup takes this to be the location that serves a request"},
 		{"purge.deprecatedURL", was.Purge.DeprecatedURL, now.Purge.DeprecatedURL, purges},
 		{"purge.duplicate", was.Purge.Duplicate.String(), now.Purge.Duplicate.String(), purges},

@@ -65,7 +65,9 @@ func (it Item) Unshown(body []byte, live any) string {
 		}
 	}
 	for _, v := range it.Collateral {
-		lines = append(lines, effect.Line{Path: v.Path, At: v.At, Live: v.Value})
+		if v.Value != nil { // a null says nothing, and nothing changes without it
+			lines = append(lines, effect.Line{Path: v.Path, At: v.At, Live: v.Value})
+		}
 	}
 	found := effect.Unshown(body, live, lines)
 	if len(found) > 1 {

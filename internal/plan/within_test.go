@@ -100,6 +100,9 @@ func TestANullThatAListDropsHasALine(t *testing.T) {
 	if want := []string{"upstreams[1] <nil>", "upstreams[o].note <nil>"}; !slices.Equal(lost, want) {
 		t.Errorf("%q, want %q", lost, want)
 	}
+	if it.Op != plan.Patch {
+		t.Errorf("%s: %s", it.Op, it.Reason)
+	}
 	if it = git(t, cdn("shop", spec("https", "", ""))).has(shop, spec("https", ", note: null", ", null")).applied(shop, spec("https", "", "")).item(shop); it.Op != plan.None {
 		t.Errorf("%s without a change", it.Op)
 	}

@@ -207,10 +207,8 @@ func (p Project) CheckSchema() error {
 	if err := cmp.Or(CheckWorkspace(p.Workspace), checkPrecedence(p.Platform.Precedence)); err != nil {
 		return err
 	}
-	for name, n := range map[string]int{"maxCreates": p.MaxCreates, "maxDeletes": p.DeletesAllowed()} {
-		if n < 0 {
-			return fmt.Errorf("%s is %d: write 0 or more", name, n)
-		}
+	if n := min(p.MaxCreates, p.DeletesAllowed()); n < 0 {
+		return fmt.Errorf("maxCreates or maxDeletes is %d: write 0 or more", n)
 	}
 	if len(p.Manifests) > maxEntries || len(p.Overrides) > maxEntries {
 		return fmt.Errorf("manifests and overrides have at most %d entries each: name folders, not files, and paths of lists, not of single elements", maxEntries)

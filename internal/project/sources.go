@@ -83,6 +83,18 @@ func (p Project) OpenManifests(cwd string) (list []manifest.Source, err error) {
 	return list, nil
 }
 
+// OpenRules opens the folder of the project's own rules, which must be below its folder; ok is false without one.
+func (p Project) OpenRules(cwd string) (src manifest.Source, ok bool, err error) {
+	if p.Rules == "" {
+		return src, false, nil
+	}
+	if !filepath.IsLocal(p.Rules) {
+		return src, false, fmt.Errorf("rules: %q is outside the folder of %s", p.Rules, File)
+	}
+	src, err = openSource(p.Dir, p.Rules, p.ShownPath(cwd, p.Rules))
+	return src, err == nil, err
+}
+
 // openSource opens a file or folder inside base; shown is the path as the user knows it. The source is inside an os.Root
 // that no link leads out of, and that stays open.
 func openSource(base, inside, shown string) (src manifest.Source, err error) {

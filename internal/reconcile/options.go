@@ -59,8 +59,8 @@ func Acceptances() []Acceptance {
 	}
 }
 
-// AcceptForms returns the forms of --accept as a sentence has them.
-func AcceptForms() string {
+// acceptForms returns the forms of --accept as a sentence has them.
+func acceptForms() string {
 	var forms []string
 	for _, a := range Acceptances() {
 		forms = append(forms, a.Form)
@@ -77,7 +77,7 @@ func (o Options) checkAccept() error {
 			form = what + "=KIND/NAME"
 		}
 		if !slices.ContainsFunc(Acceptances(), func(a Acceptance) bool { return a.Form == form }) {
-			return fmt.Errorf("--accept is %q: write %s", value, AcceptForms())
+			return fmt.Errorf("--accept is %q: write %s", value, acceptForms())
 		}
 	}
 	return nil

@@ -214,7 +214,7 @@ func outputsOf(doc Document) [][2]string {
 	} {
 		list = append(list, [2]string{c.key, safetext.Number(c.n).String()})
 	}
-	return list
+	return append(list, [2]string{"risk", s.Gravest().Class()})
 }
 
 // isWhole reports whether a comment on a code host has room for all that a plan must show.

@@ -20,6 +20,11 @@ import (
 //go:embed ci/github ci/gitlab ci/gitlab/.gitlab-ci.yml
 var ciFiles embed.FS
 
+// agentsText has rules for coding agents in a repository of manifests.
+//
+//go:embed agents.md
+var agentsText []byte
+
 // Service is a CI service.
 type Service struct {
 	Name    string

@@ -67,6 +67,9 @@ func (s *Setup) planEdits(ctx context.Context, o Options) error {
 	} else if s.lacksManifests() && o.Manifests != FromLive {
 		s.addEdit(s.Root, placeholder, wholeFile([]byte{}))
 	}
+	if o.Agents {
+		s.addEdit(s.Root, "AGENTS.md", wholeFile(agentsText))
+	}
 	if err := s.addCI(ctx, o); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type Options struct {
 	// CI is the name of one of AllServices, or None. Source is the repository to build trueup from. Branch is
 	// the branch that CI applies; if empty, the remote's default branch, or the one that is checked out.
 	CI, Source, Branch string
+	Agents             bool // adds AGENTS.md
 }
 
 // Setup is a project and the edits to its files.

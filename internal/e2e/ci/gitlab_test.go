@@ -114,7 +114,7 @@ var gitlabJobs = map[string]struct {
 }{
 	"-plan":    {[]string{inMerge}, nil, "", gitlabReads, "trueup plan "},
 	"-comment": {[]string{inOwnMerge}, []string{"-plan"}, "", []string{"TRUEUP_FORGE_TOKEN"}, "trueup comment --required "},
-	"-apply":   {[]string{onPush}, nil, "start", gitlabWrites, "trueup apply --auto-approve "},
+	"-apply":   {[]string{onPush}, nil, "start", gitlabWrites, "trueup apply --auto-approve=\"$TRUEUP_AUTO_APPROVE\" "},
 	"-settle":  {[]string{onSchedule}, nil, "access", gitlabWrites, "trueup ledger settle "},
 	"-drift":   {[]string{onSchedule}, nil, "", gitlabReads, "trueup drift "},
 	"-issue":   {[]string{onSchedule}, []string{"-drift"}, "", []string{"TRUEUP_FORGE_TOKEN"}, "trueup comment --required "},

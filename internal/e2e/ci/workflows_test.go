@@ -323,7 +323,7 @@ func TestActionIsSafe(t *testing.T) {
 var platformTokens = regexp.MustCompile(`secrets\.(TRUEUP_(DELIVERY|COMPUTE)|AWS)_`)
 
 // runsOnPlatform are the commands that reach it, and ask nobody.
-var runsOnPlatform = regexp.MustCompile(`(?s)trueup (each .* -- )?(plan|apply --auto-approve|drift|ledger settle) `)
+var runsOnPlatform = regexp.MustCompile(`(?s)trueup (each .* -- )?(plan|apply --auto-approve=\S+|drift|ledger settle) `)
 
 // TestWorkflowsForUsers: each job has just the rights that it needs, and each token
 // reaches just the step that uses it.

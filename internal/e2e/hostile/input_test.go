@@ -28,7 +28,7 @@ func hostileInput() []hostileCase {
 		{"encodings", "UTF-8 only. Control characters and characters that reorder or hide text are errors, in keys and values.", encodings},
 		{"links-and-pipes", "Reads regular files inside the folder only, and never writes through a link: 'TestPipesDoNotHang', 'TestATreeOpensNoPipe'.", linksAndPipes},
 		{"schema-references", "Schemas are embedded and load no other: 'TestSchemasHaveOnlyKeywordsThatAreChecked'.", schemaReferences},
-		{"unknown-fields", "Keys are case-sensitive. A name that resembles a documented one is an error that no comment silences ([misspelt-field](../rules/misspelt-field.md)); another unknown one is a warning, and with 'strict' or in 'trueup.yaml' an error.", unknownFields},
+		{"unknown-fields", "Keys are case-sensitive. A name that resembles a documented one is an error that no comment silences ([misspelt-field](../rules/misspelt-field.md)); another unknown one is a warning, and with 'strict: true' or in 'trueup.yaml' an error.", unknownFields},
 		{"name-in-url", "A rule and escaping: 'FuzzNameInURL'. Files that 'pull' writes stay in their folder: 'TestFileNamesAreSafeAndNeverCollide'.", nameInURL},
 	}
 }
@@ -223,6 +223,7 @@ func writesBehindNoLink(p *place) {
 func schemaReferences(p *place) {
 	at := p.listener()
 	p.write("secret.json", `{"title": "hidden-text"}`)
+	p.write("trueup.yaml", p.read("trueup.yaml")+"strict: true\n")
 	for _, ref := range []string{"http://" + at + "/s.json", "file://" + p.path("secret.json"), p.path("secret.json"), "../secret.json"} {
 		p.write("manifests/a.yaml", "# yaml-language-server: $schema="+ref+"\n"+
 			cdnOf("shop", fmt.Sprintf("  $ref: %q\n  $schema: %q\n  $id: %q\n  x: {$ref: %q, $dynamicRef: %q}\n", ref, ref, ref, ref, ref)))

@@ -25,7 +25,7 @@ var mistakes = []struct{ name, file, code, mistake string }{
 	{"the last annotation has first lines alone", "report/ci.go", "append(append(last.more, c.text), c.more...)", "append(last.more, c.text)"},
 	{"git and live are swapped", "view/rows.go", "Pair(from, to, r.Whole)", "Pair(to, from, r.Whole)"},
 	{"a test case has the first line of each change", "report/junit.go", "Lines: r.lines()}", "Lines: r.lines()[:1]}"},
-	{"what may become unreachable may be counted", "view/score.go", "risk >= kind.RiskAvailability", "risk >= kind.RiskSecurity"},
+	{"what may become unreachable may be counted", "view/score.go", "risk >= kind.RiskAvailability", "risk >= kind.RiskServes"},
 }
 
 // TestMistakesAreFound reads plans with one mistake in the code, for each mistake.

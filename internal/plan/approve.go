@@ -1,0 +1,36 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"trueup/internal/kind"
+	"trueup/internal/routing"
+)
+
+// BlockAbove blocks the items whose SentRisk is graver than most, and those that wait for them. A person decides about
+// them, and the rest of the plan can be sent without.
+func (p *Plan) BlockAbove(most kind.Risk) {
+	held, option := map[kind.Key]bool{}, "--auto-approve="+most.Class()
+	for i := range p.Items {
+		if it := &p.Items[i]; it.Op.sendsRequest() && it.SentRisk() > most {
+			risk := it.SentRisk()
+			held[it.Key] = true
+			it.blockForPerson(fmt.Sprintf("its risk is %s, and %s approves less: it %s", risk, option, risk.Meaning()),
+				"review it, then run trueup apply with --auto-approve="+risk.Class())
+		}
+	}
+	if len(held) == 0 {
+		return
+	}
+	for i := range p.Items {
+		it := &p.Items[i]
+		if at := slices.IndexFunc(it.After, func(key kind.Key) bool { return held[key] }); at >= 0 && it.Op.sendsRequest() {
+			it.blockForNow(fmt.Sprintf("this waits for %s, which %s holds back", it.After[at], option), "decide about that object first")
+		}
+	}
+	p.Digest, p.Summary = "", p.CountItems()
+	p.Requests = slices.DeleteFunc(slices.Clone(p.Requests), func(l routing.Line) bool {
+		return !slices.ContainsFunc(l.Objects, func(key kind.Key) bool { return !held[key] })
+	})
+}
