@@ -88,9 +88,9 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 // wordsOfOthers returns what commands of other tools are written as.
 func wordsOfOthers() map[string]string {
 	return map[string]string{
-		"trueup get": "trueup explain KIND/NAME.spec --live", "trueup list": "trueup status", "trueup log": "trueup ledger ls",
+		"trueup get": "trueup explain KIND/NAME.spec --live", "trueup list": "trueup status",
 		"trueup delete": "trueup apply --prune, after you removed the manifest", "trueup import": "trueup pull",
-		"trueup rollback": "trueup apply, after git revert",
+		"trueup rollback": "trueup pull --before COMMIT, and apply that",
 	}
 }
 

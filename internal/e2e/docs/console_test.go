@@ -195,7 +195,7 @@ func TestCookbook(t *testing.T) {
 var emptyBakery = []string{
 	"trueup() { case $1 in sandbox | validate) command trueup \"$@\" ;; *) command trueup \"$@\" --sandbox ;; esac; }",
 	"git init -q --bare ~/origin.git; git init -q bakery; cd bakery; git remote add origin ~/origin.git",
-	"trueup init --workspace bakery --uuid 0b6f7d52-93b4-4a0f-8f3e-5c1f2f8f7a01 --manifests none --yes",
+	"trueup init --workspace bakery --uuid 0b6f7d52-93b4-4a0f-8f3e-5c1f2f8f7a01 --manifests none --auto-approve",
 }
 
 // runAll runs commands that no page shows.
