@@ -77,11 +77,24 @@ func (r *run) readWrites(ctx context.Context, asked Selection) (found Selection,
 	if err == nil && w.matched == 0 {
 		err = fmt.Errorf("nothing was written to these objects since %s: trueup log shows what was", w.Text)
 	}
-	for i := w.matched - 1; i >= 0 && w.Run; i-- { // it may have written more after the entry
+	w.nameWritesOfRun()
+	if found = r.selectWrites(w); err == nil && len(found) == 0 {
+		err = errors.New(strings.Join(r.Doubts, " ") + " Nothing was pulled")
+	}
+	return found, config.LedgerError(err)
+}
+
+// nameWritesOfRun names what the run wrote after the entry, too.
+func (w *pastWalk) nameWritesOfRun() {
+	for i := w.matched - 1; i >= 0 && w.Run; i-- {
 		if e := w.writes[i]; w.isOfRun(e) {
 			w.named[e.Key], w.last = true, e
 		}
 	}
+}
+
+// selectWrites keeps the writes to the objects that are named, and returns these objects.
+func (r *run) selectWrites(w *pastWalk) (found Selection) {
 	r.writes = map[kind.Key][]ledger.LogEntry{}
 	for _, e := range w.writes[:w.matched] {
 		k, _ := kind.FindKind(e.Kind)
@@ -96,10 +109,7 @@ func (r *run) readWrites(ctx context.Context, asked Selection) (found Selection,
 		}
 		r.writes[e.Key] = append(r.writes[e.Key], e)
 	}
-	if err == nil && len(found) == 0 {
-		err = errors.New(strings.Join(r.Doubts, " ") + " Nothing was pulled")
-	}
-	return found, config.LedgerError(err)
+	return found
 }
 
 // takePast puts what live had before the writes in place of what it has now.

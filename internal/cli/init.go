@@ -67,14 +67,17 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 		return doc, err
 	}
 	defer s.Close()
-	defer func() {
-		if err != nil && a.env.StdinIsTTY && s.IsNew {
-			a.log(slog.LevelInfo, "to give these answers again: "+o.command())
-		}
-	}()
 	if !s.HasChanges() {
 		return a.nothingToSetUp(s)
 	}
+	if doc, err = a.setUp(ctx, s, o); err != nil && a.env.StdinIsTTY && s.IsNew {
+		a.log(slog.LevelInfo, "to give these answers again: "+o.command())
+	}
+	return doc, err
+}
+
+// setUp asks, and writes what init adds.
+func (a *app) setUp(ctx context.Context, s *scaffold.Setup, o initOptions) (doc report.Document, err error) {
 	if doc, err = a.confirm(ctx, s, o.yes); err != nil {
 		return doc, err
 	}
@@ -109,8 +112,14 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 func (o initOptions) command() string {
 	text := "trueup init"
 	for _, f := range [][2]string{
-		{"workspace", o.Workspace}, {"uuid", o.UUID}, {"ledger", o.Ledger}, {"adopt", o.Adopt}, {"manifests", o.Manifests}, {"ci", o.CI},
-		{"trueup", o.Source}, {"branch", o.Branch},
+		{"workspace", o.Workspace},
+		{"uuid", o.UUID},
+		{"ledger", o.Ledger},
+		{"adopt", o.Adopt},
+		{"manifests", o.Manifests},
+		{"ci", o.CI},
+		{"trueup", o.Source},
+		{"branch", o.Branch},
 	} {
 		if f[1] != "" {
 			text += " --" + f[0] + " " + ledger.ShellWord(f[1])
@@ -172,11 +181,8 @@ func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*scaffold.Setup,
 	if err != nil {
 		return nil, err
 	}
-	if s.IsNew && a.env.StdinIsTTY && !a.global.sandbox {
-		err = a.config().CheckTokenFiles(ctx) // before any question
-	}
-	if s.IsNew && err == nil {
-		err = a.interview(s, o)
+	if s.IsNew {
+		err = a.checkAndAsk(ctx, s, o)
 	}
 	if err == nil {
 		err = s.ChooseOptions(ctx, o.Options)
@@ -185,6 +191,16 @@ func (a *app) chooseSetup(ctx context.Context, o *initOptions) (*scaffold.Setup,
 		s.Close()
 	}
 	return s, err
+}
+
+// checkAndAsk checks what would fail after the questions, and asks them.
+func (a *app) checkAndAsk(ctx context.Context, s *scaffold.Setup, o *initOptions) error {
+	if a.env.StdinIsTTY && !a.global.sandbox {
+		if err := a.config().CheckTokenFiles(ctx); err != nil {
+			return err
+		}
+	}
+	return a.interview(s, o)
 }
 
 // confirm shows what init will do and asks, unless yes is true, and looks whether the workspace may be the wrong one.

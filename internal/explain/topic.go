@@ -77,14 +77,7 @@ func endingIn(text string) (paths []string) {
 // splitName separates the name of an object from the path behind it; both may have dots. It takes the
 // longest name in git, or else all before spec or another field of the envelope.
 func (t *Topic) splitName(rest string, set *manifest.Set) {
-	t.Name, t.path = "", ""
-	for _, o := range set.Objects {
-		below, is := strings.CutPrefix(rest, o.Name)
-		if is && o.Kind == t.Kind && (below == "" || below[0] == '.') && len(o.Name) > len(t.Name) {
-			t.Name, t.path = o.Name, strings.TrimPrefix(below, ".")
-		}
-	}
-	if t.Name != "" {
+	if t.Name, t.path = t.splitKnownName(rest, set); t.Name != "" {
 		return
 	}
 	t.Name = rest
@@ -99,6 +92,17 @@ func (t *Topic) splitName(rest string, set *manifest.Set) {
 			t.Name, t.path = rest[:i], rest[i+1:]
 		}
 	}
+}
+
+// splitKnownName splits behind the longest name in git; empty for none.
+func (t *Topic) splitKnownName(rest string, set *manifest.Set) (name, path string) {
+	for _, o := range set.Objects {
+		below, is := strings.CutPrefix(rest, o.Name)
+		if is && o.Kind == t.Kind && (below == "" || below[0] == '.') && len(o.Name) > len(name) {
+			name, path = o.Name, strings.TrimPrefix(below, ".")
+		}
+	}
+	return name, path
 }
 
 // RootNames returns what a field can start with: the kinds and trueup's own files.

@@ -66,33 +66,26 @@ func (f *Field) RiskOf(before, after, around any) Risk {
 	return f.RiskRowOf(before, after, around).Risk
 }
 
-// undocumented is what a change can do that the platform does not document.
-var undocumented = RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
-
 // RiskRowOf is RiskOf with the reason. It is the row of the gravest change in an object or a list.
 func (f *Field) RiskRowOf(before, after, around any) RiskRow {
+	undocumented := RiskRow{Risk: RiskServes, Reason: "the platform does not document it"}
 	switch {
 	case before == nil && after == nil:
 		return RiskRow{}
 	case !f.documentsAll(before) || !f.documentsAll(after):
 		return undocumented
 	}
-	for _, row := range f.rows {
-		switch {
-		case !f.fitsChange(row.Change, before, after, around):
-		case row.Change != "any":
-			return graver(row, f.valueRisk(after, around))
-		case isComposite(before) || isComposite(after):
-			below := f.riskBelow(before, after)
-			if below.Risk == NoRisk || below.Risk == row.Risk { // its own reason says more
-				return row
-			}
-			return below
-		default:
-			return row
-		}
+	i := slices.IndexFunc(f.rows, func(row RiskRow) bool { return f.fitsChange(row.Change, before, after, around) })
+	switch {
+	case i < 0:
+		return undocumented
+	case f.rows[i].Change != "any":
+		return graver(f.rows[i], f.valueRisk(after, around))
 	}
-	return undocumented
+	if below := f.riskBelow(before, after); below.Risk != NoRisk && below.Risk != f.rows[i].Risk {
+		return below
+	}
+	return f.rows[i] // its own reason says more
 }
 
 // graver returns the row of the higher risk, or a.
@@ -205,14 +198,6 @@ func valueAt(v any, fields []string) any {
 		v = object[name]
 	}
 	return v
-}
-
-func isComposite(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return true
-	}
-	return false
 }
 
 // documentsAll reports whether the platform documents all fields, types and values of v.

@@ -173,7 +173,7 @@ func (r Record) logEntry(newer Record) (e LogEntry, isWrite bool) {
 		return e, false // something else changed it
 	}
 	e = LogEntry{At: step.At, Key: r.Key, By: step.By, Claim: r.Claim, Sent: r.Spec}
-	switch event(step.Event) {
+	switch event(step.Event) { //nolint:exhaustive // no other transition is of a write
 	case evPost:
 		e.Did = DidPost
 	case evDeleted:

@@ -189,7 +189,7 @@ func (x *explorer) personOf(s situation, add func(int, fate, situation)) {
 	if s.asked >= x.answers {
 		return
 	}
-	for i := range s.purges[:x.scope.purges] {
+	for i := range s.purges[:x.purges] {
 		rec := x.records.get(s.purges[i].record)
 		if !rec.IsOpen() || atMinute(s.minute).Sub(*rec.ClaimedAt) <= ledger.Lease || x.isUnderWay(s, int8(i)) {
 			continue
@@ -268,7 +268,7 @@ func (x *explorer) finish(s situation) string {
 		if problem := x.locals[end.runs[0].local].ended.problems; problem != "" {
 			return "a run without faults: " + problem
 		}
-		for i, p := range end.purges[:x.scope.purges] {
+		for i, p := range end.purges[:x.purges] {
 			if rec := x.records.get(p.record); rec.IsOpen() {
 				answer := ledger.ResolvePosted
 				if p.executed == 0 {
@@ -279,7 +279,7 @@ func (x *explorer) finish(s situation) string {
 		}
 	}
 	wrong := ""
-	for i, p := range end.purges[:x.scope.purges] {
+	for i, p := range end.purges[:x.purges] {
 		rec := x.records.get(p.record)
 		if rec.State != ledger.Abandoned && (rec.State != ledger.Posted || p.executed != 1) {
 			wrong = fmt.Sprintf("in the end purge %d is %q, and was executed %d times", i, rec.State, p.executed)

@@ -100,7 +100,6 @@ type actor struct {
 	dead    bool
 	asked   chan turn
 	replied chan reply
-	records [2]ledger.Record // what toPut would store
 }
 
 // ask makes a call and waits for its reply.

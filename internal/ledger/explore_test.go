@@ -216,7 +216,7 @@ func (x *explorer) judge(s situation) string {
 		return "a take-over does not keep the time of the first claim"
 	}
 	quiet := s.faults+s.naps+s.nights+s.asked == 0
-	for i, p := range s.purges[:x.scope.purges] {
+	for i, p := range s.purges[:x.purges] {
 		state := x.records.get(p.record).State
 		switch {
 		case p.executed > 1:
@@ -237,7 +237,7 @@ func (x *explorer) judge(s situation) string {
 		if quiet && (end.asks || end.problems != "") {
 			return fmt.Sprintf("run %d asks a person without a cause: %s", r, end.problems)
 		}
-		for i, p := range s.purges[:x.scope.purges] {
+		for i, p := range s.purges[:x.purges] {
 			if end.problems == "" && !end.planned[i] && p.executed == 0 && x.records.get(p.record).State != ledger.Abandoned {
 				return fmt.Sprintf("run %d has nothing to do for purge %d, which was never executed", r, i)
 			}

@@ -45,35 +45,25 @@ const draft = "https://json-schema.org/draft/2020-12/schema"
 
 var ownName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+){0,10}$`) })
 
+// ruleHead is what a rule says of itself.
+type ruleHead struct {
+	Title, Description string
+	Kind               string         `json:"x-kind"`
+	Severity           string         `json:"x-severity"`
+	Defs               map[string]any `json:"$defs"`
+}
+
 // ParseOwnRule reads the text of a rule. It loads no other document.
 func ParseOwnRule(text []byte) (rule OwnRule, err error) {
-	var head struct {
-		Title, Description string
-		Kind               string         `json:"x-kind"`
-		Severity           string         `json:"x-severity"`
-		Defs               map[string]any `json:"$defs"`
-	}
+	var head ruleHead
 	var schema map[string]any
 	if err := cmp.Or(json.Unmarshal(text, &schema), json.Unmarshal(text, &head)); err != nil {
 		return rule, fmt.Errorf("it is no JSON Schema: %w", err)
 	}
-	k, known := kind.FindKind(head.Kind)
-	switch {
-	case !ownName().MatchString(head.Title) || len(head.Title) > maxName:
-		return rule, fmt.Errorf("title is %s: write the name of the rule in lower-case letters, digits and hyphens, such as team-label", diag.Quote(head.Title))
-	case Named(head.Title) != nil:
-		return rule, fmt.Errorf("title is %s, which is a rule of trueup: choose another name", diag.Quote(head.Title))
-	case head.Description == "":
-		return rule, errors.New("description is missing: say why the rule exists and what to write")
-	case head.Kind != "" && !known:
-		return rule, fmt.Errorf("x-kind is %s: write CDN, Purge or VolumeSnapshot, or leave it out for all", diag.Quote(head.Kind))
-	case !slices.Contains([]string{"", diag.Error.String(), diag.Warning.String()}, head.Severity):
-		return rule, fmt.Errorf("x-severity is %s: write error or warning", diag.Quote(head.Severity))
+	if err := head.check(); err != nil {
+		return rule, err
 	}
-	rule = OwnRule{Name: head.Title, Reason: head.Description, Severity: diag.Error}
-	if head.Kind != "" {
-		rule.Kind = k.Name
-	}
+	rule = OwnRule{Name: head.Title, Reason: head.Description, Severity: diag.Error, Kind: head.Kind}
 	if head.Severity != "" {
 		err = rule.Severity.UnmarshalText([]byte(head.Severity))
 	}
@@ -91,23 +81,64 @@ func ParseOwnRule(text []byte) (rule OwnRule, err error) {
 	return rule, err
 }
 
+// check rejects a rule that says too little of itself.
+func (head ruleHead) check() error {
+	_, known := kind.FindKind(head.Kind)
+	switch {
+	case !ownName().MatchString(head.Title) || len(head.Title) > maxName:
+		return fmt.Errorf("title is %s: write the name of the rule in lower-case letters, digits and hyphens, such as team-label", diag.Quote(head.Title))
+	case Named(head.Title) != nil:
+		return fmt.Errorf("title is %s, which is a rule of trueup: choose another name", diag.Quote(head.Title))
+	case head.Description == "":
+		return errors.New("description is missing: say why the rule exists and what to write")
+	case head.Kind != "" && !known:
+		return fmt.Errorf("x-kind is %s: write CDN, Purge or VolumeSnapshot, or leave it out for all", diag.Quote(head.Kind))
+	case !slices.Contains([]string{"", diag.Error.String(), diag.Warning.String()}, head.Severity):
+		return fmt.Errorf("x-severity is %s: write error or warning", diag.Quote(head.Severity))
+	}
+	return nil
+}
+
 // schemaWalk checks the keywords of a schema. left counts down from maxParts.
 type schemaWalk struct {
 	defs map[string]any
 	left int
 }
 
-// The keywords that rules can have. One that is misspelt would check nothing.
-var (
-	namedParts = []string{"properties", "patternProperties", "dependentSchemas", "$defs"}
-	listParts  = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
-	oneParts   = []string{"items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else"}
-	plainWords = []string{
-		"title", "description", "$comment", "x-kind", "x-severity", "type", "enum", "const", "required", "dependentRequired",
+// partsOfKeyword returns the function for the parts of the value of a keyword, or nil for one that rules can't have: one
+// that is misspelt would check nothing.
+func partsOfKeyword(word string) func(value any) []any {
+	switch word {
+	case "properties", "patternProperties", "dependentSchemas", "$defs":
+		return partsByName
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		return partsOfList
+	case "items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else":
+		return onePart
+	case "title", "description", "$comment", "x-kind", "x-severity", "type", "enum", "const", "required", "dependentRequired",
 		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems",
-		"uniqueItems", "minContains", "maxContains", "minProperties", "maxProperties",
+		"uniqueItems", "minContains", "maxContains", "minProperties", "maxProperties":
+		return noPart
 	}
-)
+	return nil
+}
+
+func noPart(any) []any { return nil }
+
+func onePart(value any) []any { return []any{value} }
+
+func partsOfList(value any) []any {
+	parts, _ := value.([]any) // the compiler rejects anything else
+	return parts
+}
+
+func partsByName(value any) (parts []any) {
+	object, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		parts = append(parts, object[name])
+	}
+	return parts
+}
 
 // checkPart rejects what rules can't have: unknown keywords, other documents, and too much work.
 func (w *schemaWalk) checkPart(part any) error {
@@ -124,30 +155,23 @@ func (w *schemaWalk) checkPart(part any) error {
 }
 
 func (w *schemaWalk) checkKeyword(word string, value any) error {
-	var parts []any
-	object, _ := value.(map[string]any)
+	partsOf := partsOfKeyword(word)
 	text, _ := value.(string)
-	switch {
-	case slices.Contains(plainWords, word), word == "$schema" && value == draft:
-	case slices.Contains(oneParts, word):
-		parts = []any{value}
-	case slices.Contains(listParts, word):
-		parts, _ = value.([]any)
-	case slices.Contains(namedParts, word):
-		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if word == "patternProperties" && isLongPattern(name) {
-				return fmt.Errorf("the pattern %s is too long: write a shorter one", diag.Quote(name))
-			}
-			parts = append(parts, object[name])
-		}
-	case word == "pattern" && !isLongPattern(text):
-	case word == "$ref" && w.defs[strings.TrimPrefix(text, "#/$defs/")] != nil:
-		parts = []any{w.defs[strings.TrimPrefix(text, "#/$defs/")]}
+	patterns, _ := value.(map[string]any)
+	if names := slices.DeleteFunc(slices.Sorted(maps.Keys(patterns)), isShortPattern); word == "patternProperties" && len(names) > 0 {
+		return fmt.Errorf("the pattern %s is too long: write a shorter one", diag.Quote(names[0]))
+	}
+	switch def := w.defs[strings.TrimPrefix(text, "#/$defs/")]; {
+	case partsOf != nil:
+	case word == "$schema" && value == draft, word == "pattern" && isShortPattern(text):
+		partsOf = noPart
+	case word == "$ref" && def != nil:
+		partsOf = func(any) []any { return []any{def} }
 	default:
 		return fmt.Errorf("%s can't be %s: rules have the keywords of %s that need no other document, and $ref only as #/$defs/NAME",
 			diag.Quote(word), diag.Short(string(canon.Bytes(value))), draft)
 	}
-	for _, part := range parts {
+	for _, part := range partsOf(value) {
 		if err := w.checkPart(part); err != nil {
 			return err
 		}
@@ -155,14 +179,14 @@ func (w *schemaWalk) checkKeyword(word string, value any) error {
 	return nil
 }
 
-// isLongPattern reports whether matching a pattern may take long. The compiler of the schema rejects one that is wrong.
-func isLongPattern(text string) bool {
+// isShortPattern reports whether matching a pattern is quick. The compiler of the schema rejects one that is wrong.
+func isShortPattern(text string) bool {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return false
+		return true
 	}
 	program, err := syntax.Compile(parsed.Simplify())
-	return err != nil || len(program.Inst) > maxSteps
+	return err == nil && len(program.Inst) <= maxSteps
 }
 
 // Check reports each place where the object does not match the rule.

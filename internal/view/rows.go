@@ -79,12 +79,9 @@ func lineRow(item plan.Item, l plan.Line, spec map[string]any, opts Options) Row
 	if r.Stops = len(l.Unserved) > 0; r.Stops {
 		r.Alarm, r.Rule = true, "plan/stops"
 	}
-	risk := describeRisk(item, l.Risk)
-	if (opts.Verbose || opts.Reasons) && !risk.Empty() && l.RiskReason != "" {
-		risk = safetext.F("%s (%s)", risk, clean(l.RiskReason))
-	}
-	if l.Left || !plan.IsShown(l.Class) || r.Stops && l.Risk == kind.RiskServes {
-		risk = safetext.Text{}
+	var risk safetext.Text
+	if !l.Left && plan.IsShown(l.Class) && (!r.Stops || l.Risk != kind.RiskServes) {
+		risk = explainRisk(item, l.Change, opts)
 	}
 	r.Alarm = r.Alarm || !risk.Empty()
 	r.Cause = safetext.Join(safetext.Filled(describeUnserved(item, cleanAll(l.Unserved)), risk, r.Cause, r.describeElements(l)), "; ")
@@ -118,6 +115,15 @@ func (r *Row) describeElements(l plan.Line) safetext.Text {
 	}
 	r.Names = names
 	return words
+}
+
+// explainRisk returns the words of the risk of a change, with the reason if opts ask for it.
+func explainRisk(item plan.Item, c plan.Change, opts Options) safetext.Text {
+	risk := describeRisk(item, c.Risk)
+	if (opts.Verbose || opts.Reasons) && !risk.Empty() && c.RiskReason != "" {
+		return safetext.F("%s (%s)", risk, clean(c.RiskReason))
+	}
+	return risk
 }
 
 // describeRisk returns the words of a grave risk that takes effect; empty for others.
