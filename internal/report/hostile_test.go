@@ -41,7 +41,8 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	answers := []routing.Alternative{{When: []string{s}, Before: s, After: s, Differences: []routing.Difference{{What: s, Before: s, After: s}}}}
 	part := routing.Part{Paths: []routing.Paths{{Pattern: s, Outside: []string{s}}}, Answers: answers, Unless: []string{s}}
 	item := plan.Item{
-		Key: k, Path: s, Line: 1, Op: op,
+		Before: &ledger.LiveBefore{Diff: ledger.JSON(s), Sum: s},
+		Key:    k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)}, Spec: body(s),
 		After: []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s), Commit: &plan.Commit{ID: s, Subject: s, Author: s, Time: time.Unix(1, 0)},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},

@@ -109,7 +109,7 @@ func workflowCommands(p *place) {
 // text from outside is at most a part of an annotation.
 func githubOutput(p *place) {
 	form := regexp.MustCompile(`^[a-z-]*=[a-z0-9:.-]*$`)
-	known := "result exit-code changes digest offline whole create change removed purge delete drifted blocked deferred in-flight serves security availability cost requests-changed"
+	known := "result exit-code changes digest offline whole create change removed purge delete drifted blocked risk deferred in-flight serves security availability cost requests-changed"
 	for _, s := range []string{
 		"x\nresult<<EOF\npwned\nEOF", "result=pwned\r\nPATH=/tmp", "<<", "a\n::error ::pwned", "x%0A::set-env name=A::b", "a,line=1,title=b::c\n::stop-commands::x",
 	} {
